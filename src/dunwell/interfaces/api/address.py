@@ -1,6 +1,4 @@
-"""What the address of a request brings: the ids in its path and its query string, both read
-strictly. Pure.
-"""
+"""Parse the ids in a request's path and the parameters of its query string, both strictly. Pure."""
 
 import re
 from collections.abc import Collection
@@ -18,96 +16,100 @@ _GREATEST_BIGINT = 2**63 - 1
 
 
 def read_merchant_id(text: str) -> int:
-    """The id, or 0, which no merchant has: then no merchant is found, whoever asks."""
+    """Return the id, or 0 when the text is not an id. No merchant has the id 0, so the caller gets
+    the same error as for an unknown merchant."""
     if not _DIGITS.fullmatch(text) or int(text) > _GREATEST_INTEGER:
         return 0
     return int(text)
 
 
 def read_claim_id(text: str) -> int:
-    """Raises NotFound in the words used for a claim that does not exist."""
+    """Raises NotFound with the same message as for a claim that does not exist."""
     if not _DIGITS.fullmatch(text) or int(text) > _GREATEST_BIGINT:
         raise NotFound(f"There is no claim {text[:64]}.")
     return int(text)
 
 
 def read_item_id(text: str) -> int:
-    """Raises NotFound; whether the claim has it is found out later, and told alike."""
+    """Raises NotFound with the same message as for an item that the claim does not have."""
     if not _DIGITS.fullmatch(text) or int(text) > _GREATEST_BIGINT:
         raise NotFound(f"There is no item {text[:64]}.")
     return int(text)
 
 
 def read_payment_id(text: str) -> UUID:
-    """Raises NotFound; whether the claim has it is found out later, and told alike."""
+    """Raises NotFound with the same message as for a payment that the claim does not have."""
     if not _UUID.fullmatch(text):
         raise NotFound(f"There is no payment {text[:64]}.")
     return UUID(text)
 
 
 def read_payment_request_id(text: str) -> UUID:
-    """Raises NotFound in the words used for one that the claim does not have."""
+    """Raises NotFound with the same message as for a request that the claim does not have."""
     if not _UUID.fullmatch(text):
         raise NotFound(f"There is no payment request {text[:64]}.")
     return UUID(text)
 
 
 def read_event_id(text: str) -> UUID:
-    """Raises NotFound in the words used for an event that does not exist."""
+    """Raises NotFound with the same message as for an event that does not exist."""
     if not _UUID.fullmatch(text):
         raise NotFound(f"There is no event {text[:64]}.")
     return UUID(text)
 
 
 def read_modality_id(text: str) -> UUID:
-    """Raises NotFound; whether the claim has it is found out later, and told alike."""
+    """Raises NotFound with the same message as for a modality that the claim does not have."""
     if not _UUID.fullmatch(text):
         raise NotFound(f"There is no payment modality {text[:64]}.")
     return UUID(text)
 
 
 def read_dispute_id(text: str) -> UUID:
-    """Raises NotFound; whether the claim has it is found out later, and told alike."""
+    """Raises NotFound with the same message as for a dispute that the claim does not have."""
     if not _UUID.fullmatch(text):
         raise NotFound(f"There is no dispute {text[:64]}.")
     return UUID(text)
 
 
 def read_file_id(text: str) -> UUID:
-    """A dispute's file's. Raises NotFound; whether the dispute has it is found out later."""
+    """Parse the id of a file of a dispute. Raises NotFound with the same message as for a file that
+    the dispute does not have."""
     if not _UUID.fullmatch(text):
         raise NotFound(f"There is no file {text[:64]}.")
     return UUID(text)
 
 
 def read_reference(text: str) -> UUID:
-    """A communication's. Raises NotFound in the words used for one that does not exist."""
+    """Parse the reference of a communication. Raises NotFound with the same message as for a
+    communication that does not exist."""
     if not _UUID.fullmatch(text):
         raise NotFound(f"There is no communication {text[:64]}.")
     return UUID(text)
 
 
 def read_attachment_id(text: str) -> UUID:
-    """Raises NotFound; whether the claim has it is found out later, and told alike."""
+    """Raises NotFound with the same message as for an attachment that the claim does not have."""
     if not _UUID.fullmatch(text):
         raise NotFound(f"There is no attachment {text[:64]}.")
     return UUID(text)
 
 
 def read_scenario_id(text: str) -> int:
-    """Raises NotFound in the words used for a scenario that does not exist."""
+    """Raises NotFound with the same message as for a scenario that does not exist."""
     if not _DIGITS.fullmatch(text) or int(text) > _GREATEST_INTEGER:
         raise NotFound(f"There is no scenario {text[:64]}.")
     return int(text)
 
 
 def read_workflow_id(text: str) -> UUID | None:
-    """None: it cannot be a workflow's id."""
+    """Return None when the text cannot be the id of a workflow."""
     return UUID(text) if _UUID.fullmatch(text) else None
 
 
 class Query:
-    """A query string. Each reading notes its fault; `check` raises them together."""
+    """A query string. Each method records the faults that it finds; `check` raises them
+    together."""
 
     def __init__(self, text: bytes) -> None:
         pairs = parse_qsl(text.decode("latin-1"), keep_blank_values=True)
@@ -159,7 +161,7 @@ class Query:
         return instant
 
     def check(self) -> None:
-        """Raise ValidationError if anything read, or anything not asked for, is wrong."""
+        """Raises ValidationError if a value is invalid or a parameter is unknown."""
         for name in self._given:
             if name not in self._known:
                 message = f'"{name[:60]}" is not known. {suggest_known(name, sorted(self._known))}'
@@ -172,7 +174,7 @@ class Query:
 
 
 def read_instant(text: str) -> datetime | None:
-    """An ISO 8601 instant with its zone, in UTC; None: it is none."""
+    """Return an ISO 8601 instant in UTC, or None if the text is not one or lacks its zone."""
     try:
         instant = datetime.fromisoformat(text)
     except ValueError:

@@ -1,5 +1,5 @@
-"""What goes back over HTTP: results and refusals in the envelope (spec, Errors 1), `error` and
-`result`, one of them null."""
+"""Build HTTP responses in the envelope of `error` and `result`, one of which is null (spec, Errors
+1)."""
 
 from typing import Any
 
@@ -14,7 +14,8 @@ from dunwell.interfaces.api.schemas.failures import Failure
 from dunwell.platform.errors import AuthenticationError, Refusal
 
 JSON = "application/json"
-# Were a file shown after all, it would be without scripts, forms, origin and network.
+# If a browser displays the file in spite of the header, it runs without scripts, forms, origin and
+# network.
 _FILE_POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox"
 _encoder = msgspec.json.Encoder()
 _log = structlog.get_logger("dunwell.interfaces.api")
@@ -25,8 +26,8 @@ def answer_result(result: Any) -> Response:
 
 
 async def answer_file(storage: SealedFiles, key: str, name: str, content_type: str) -> Response:
-    """A stored file: saved by a browser and never shown in place, whatever it holds. name: as its
-    reader knows it, with or without an ending. Call it without a connection.
+    """Return a stored file, which the browser saves and never displays. `name` is the file's name
+    as the reader knows it, with or without an extension. Call it without holding a connection.
 
     Raises ContentMissing, Unavailable.
     """
@@ -49,7 +50,7 @@ def answer_refusal(refusal: Refusal) -> Response:
 
 
 def answer_crash(error: BaseException, request_id: str, route: str) -> Response:
-    """Log where it happened, without the words of the exception, which may quote what was sent."""
+    """Log the exception without its message, which may quote what the client sent."""
     _log.error("request crashed", request_id=request_id, route=route, exc_info=error)
     failure = Failure(
         type=INTERNAL_ERROR.name,
@@ -61,7 +62,8 @@ def answer_crash(error: BaseException, request_id: str, route: str) -> Response:
 
 
 def describe(refusal: Refusal) -> Failure:
-    """The refusal as it goes over the wire, in an envelope or in a claim's creation result."""
+    """Convert the refusal to its wire form, used in the envelope and in a claim's creation
+    result."""
     return Failure(
         type=kind_of(type(refusal)).name, message=refusal.message, details=refusal.details
     )

@@ -1,9 +1,9 @@
-"""Builds the web application: the merchant API, its reference, and the addresses for operators and
-their machines: is it alive, is it ready, how is it doing.
+"""Build the web application from the merchant API, its reference, and the health checks and metrics
+for operators.
 
-It opens nothing; what it needs is given, and other interfaces' routes are mounted beside its own.
-Health stands beside them all; in production figures stand at the operators' address alone, which
-the web process and the worker have each.
+It opens no resources; they are passed in, and so are the routes of the other interfaces. The health
+checks are served at every address. In production, metrics are served only at the operators'
+address, which each web process and worker has.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -54,8 +54,11 @@ def build_app(
     find_visitor: Callable[[str, list[str]], str] = _find_peer,
     figures: RequestMetrics | None = None,
 ) -> Starlette:
-    """The root of all. `channels` carry what a sandbox merchant's moved clock sends; `routes` are
-    other interfaces'; `find_visitor` as `Edge` asks for it; `figures` that this counts in."""
+    """Build the whole web application.
+
+    `channels` deliver what a sandbox merchant's test clock causes to be sent, `routes` are those of
+    the other interfaces, `find_visitor` is passed to `Edge`, and `figures` counts the requests.
+    """
     settings, figures = resources.settings, figures or RequestMetrics()
     tools = Tools(
         resources,
@@ -75,13 +78,13 @@ def build_app(
         middleware=[Middleware(Edge, resources, find_visitor, free_paths=_HEALTH_PATHS)],
         exception_handlers=_HANDLERS,
     )
-    # The edge has taken the slashes away.
+    # Edge has already removed trailing slashes.
     app.router.redirect_slashes = False
     return app
 
 
 def build_operators_app(resources: Resources, figures: RequestMetrics) -> Starlette:
-    """What a process, web or worker, tells operators at an address of its own."""
+    """Build the application that a web process or worker serves at the operators' address."""
     app = Starlette(
         routes=[*_build_health_routes(resources), _build_figures_route(figures)],
         middleware=[Middleware(Edge, resources, _find_peer)],
@@ -92,7 +95,7 @@ def build_operators_app(resources: Resources, figures: RequestMetrics) -> Starle
 
 
 def _build_health_routes(resources: Resources) -> list[Route]:
-    # This process answers; nothing else is asked.
+    # Liveness: the process responds. It checks nothing else.
     alive = answer_result(Health("ok"))
     readiness = Readiness(resources.database, resources.clock)
 
@@ -114,7 +117,7 @@ def _build_figures_route(figures: RequestMetrics) -> Route:
 
 
 def _build_api(tools: Tools, figures: RequestMetrics) -> Router:
-    """What lies below {base_url}."""
+    """Build the routes below {base_url}."""
     server = ApiServer(tools, figures)
     by_path: dict[str, dict[str, ApiEndpoint]] = {}
     for each in ENDPOINTS:
@@ -123,7 +126,7 @@ def _build_api(tools: Tools, figures: RequestMetrics) -> Router:
     async def obtain_token(request: Request) -> Response:
         return await serve_token(tools, figures, request)
 
-    # Fixed addresses first: `/events/replay` is not an event.
+    # Fixed paths come first, because `/events/replay` also matches the path of an event.
     paths = sorted(by_path, key=lambda path: path.endswith("}"))
     return Router(
         [
@@ -145,8 +148,8 @@ def _build_route(server: ApiServer, path: str, endpoints: dict[str, ApiEndpoint]
 
 
 class _ApiRoute(Route):
-    """A route that owns its address for every method, so that an address with a parameter does not
-    take what this one answers with 405."""
+    """A route that takes its path for every method. Otherwise a path with a parameter that also
+    matches would take a request that this route answers with 405."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         match, child = super().matches(scope)
@@ -154,7 +157,7 @@ class _ApiRoute(Route):
 
 
 async def _answer_mismatch(request: Request, error: Exception) -> Response:
-    """What no route takes: an unknown address, or a method that its address does not have."""
+    """Respond to an unknown address, or to a method that the address does not support."""
     assert isinstance(error, HTTPException)
     path = request.scope["path"][:200]
     if error.status_code == 404:

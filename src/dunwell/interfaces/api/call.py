@@ -1,4 +1,4 @@
-"""One authenticated request on its way to a use case."""
+"""An authenticated request, as it is passed to the function that runs its use case."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from dunwell.platform.resources import Resources
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What every request needs: opened once, when the application is built."""
+    """The services that all requests share. They are opened once, when the application is built."""
 
     resources: Resources
     channels: Sequence[ChannelAdapter]
@@ -38,12 +38,12 @@ class ApiCall:
     query: Query
     body: bytes = b""
     parts: list[FormPart] = field(default_factory=list)
-    # The open transaction or connection; none while the body streams in, and for use cases that
-    # open their own.
+    # The open transaction or connection. None while the body is read, and for use cases that open
+    # their own.
     tx: Connection | None = None
-    # When the gate was last asked about it, by the monotonic clock.
+    # When the credential was last checked, on the monotonic clock, in seconds.
     admitted_at: float = 0.0
-    # What the endpoint's `prepare` answered.
+    # The result of the endpoint's `prepare`.
     prepared: Any = None
 
     @property

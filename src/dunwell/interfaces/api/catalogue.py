@@ -1,4 +1,4 @@
-"""Every operation of the API, in the order of the reference, and the endpoints that serve them."""
+"""All operations of the API in the order of the reference, and the endpoints that serve them."""
 
 from dunwell.interfaces.api.routes import (
     attachments,
@@ -42,7 +42,7 @@ ENDPOINTS = (
 
 OPERATIONS = (OBTAIN_TOKEN, *(endpoint.operation for endpoint in ENDPOINTS))
 
-# The reference's chapters, with a sentence each.
+# The chapters of the reference, each with its introduction.
 TAGS = {
     "Authentication": "A token for an hour, from a client id and secret the operator gave you.",
     "Uploads": "Files that debtors can download with their claim.",

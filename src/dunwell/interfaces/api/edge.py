@@ -1,6 +1,8 @@
-"""The outermost layer of a web process: what holds for every request and every answer, whichever
-application it is for. Headers that all answers bear belong here; what is bounded before a request
-is one, in `platform.http.server`."""
+"""The outermost ASGI layer of a web process, for every request and response of every application.
+
+It checks the Host header, limits concurrent requests, and adds the common response headers. The
+limits on connections and request heads are in `platform.http.server`.
+"""
 
 import re
 from collections.abc import Callable, Sequence
@@ -22,11 +24,11 @@ from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.resources import Resources
 from dunwell.platform.watched_clock import read_host_clock
 
-# The characters of RFC 3986, 3.2.
+# The characters that RFC 3986, 3.2 allows in a host.
 _HOST = re.compile(r"[0-9A-Za-z!$&'()*+,;=\-._~:\[\]@%]*")
 _PORT = re.compile(r":[0-9]*$")
 RawHeaders = Sequence[tuple[bytes, bytes]]
-# Where an answer says nothing else of its own, it may do and load nothing, and is kept nowhere.
+# The defaults for responses that set no such header: they may load nothing and are not cached.
 _EVERYWHERE: RawHeaders = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -37,12 +39,12 @@ _EVERYWHERE: RawHeaders = (
         b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
     ),
 )
-# A year. Only of this host: what else its domain holds is not ours.
+# For one year, without subdomains: other hosts of the domain are not ours.
 _ONLY_TLS: RawHeaders = ((b"strict-transport-security", b"max-age=31536000"),)
 
-# From the end of a request's head to the end of its response, of one visitor in one process. An
-# office or a mobile network behind one address has a thousand requests a second with so many, at
-# 100 ms each; a merchant's program that creates claims as fast as it can uses 64.
+# The limit for one visitor in one process. A request counts from the end of its head to the end of
+# its response. At 100 ms each, an office or a mobile network behind one address can send a thousand
+# requests per second; a merchant's program that creates claims at full speed uses 64.
 MOST_REQUESTS_IN_PROGRESS = 100
 _refused = prometheus_client.Counter(
     "dunwell_visitor_refused", "Requests refused as their visitor had too many in progress.",
@@ -51,7 +53,7 @@ _refused = prometheus_client.Counter(
 
 
 def list_headers(settings: Settings) -> RawHeaders:
-    """What every answer bears, whoever makes it."""
+    """Return the headers that every response has unless it sets them itself."""
     return _EVERYWHERE if settings.is_development else (*_EVERYWHERE, *_ONLY_TLS)
 
 
@@ -62,7 +64,8 @@ def _complete(own: RawHeaders, everywhere: RawHeaders, request_id: str) -> RawHe
 
 
 def build_outside_answer(resources: Resources) -> Callable[[Refusal], RenderedResponse]:
-    """What the server itself refuses, in the envelope and with the headers of every answer."""
+    """Return a function that renders the refusals of the HTTP server itself, with the envelope and
+    headers of all responses."""
     everywhere = list_headers(resources.settings)
 
     def answer(refusal: Refusal) -> RenderedResponse:
@@ -76,7 +79,7 @@ def build_outside_answer(resources: Resources) -> Callable[[Refusal], RenderedRe
 
 
 def name_hosts(public_url: str) -> frozenset[str]:
-    """What a request may call the host of this address, in small letters."""
+    """Return the values of the Host header that name the host of this address, in lower case."""
     address = urlsplit(public_url)
     usual = {"http": 80, "https": 443}[address.scheme]
     named = address.netloc.lower()
@@ -88,11 +91,12 @@ def name_hosts(public_url: str) -> frozenset[str]:
 def is_own_machine(host: str) -> bool:
     """Return whether a Host header names the machine that the browser runs on, at any port.
 
-    No name that is looked up is one: whoever owns a name can let it lead to 127.0.0.1, and then the
-    pages of another site could read what this machine serves (DNS rebinding).
+    A name that needs a DNS lookup never does: its owner could point it to 127.0.0.1, and then
+    another site's pages could read what this machine serves (DNS rebinding).
     """
     name = _PORT.sub("", host).lower()
-    if name == "localhost" or name.endswith(".localhost"):  # never looked up (RFC 6761, 6.3)
+    # These names are never looked up (RFC 6761, 6.3).
+    if name == "localhost" or name.endswith(".localhost"):
         return True
     try:
         return ip_address(name.removeprefix("[").removesuffix("]")).is_loopback
@@ -101,19 +105,23 @@ def is_own_machine(host: str) -> bool:
 
 
 class Edge:
-    """Gives every answer its headers, and answers what nothing further in does."""
+    """Adds the common headers to every response, and responds to exceptions that no inner layer
+    handles."""
 
     def __init__(
         self, app: ASGIApp, resources: Resources, find_visitor: Callable[[str, list[str]], str],
         *, free_paths: frozenset[str] | None = None,
     ) -> None:  # fmt: skip
-        """find_visitor: whose request it is, from who called and the X-Forwarded-For headers.
-        free_paths: what is asked for under any host, as machines ask that know a process by its
-        number; none: all of it."""
+        """Wrap `app`.
+
+        `find_visitor` returns the visitor's address from that of the peer and the X-Forwarded-For
+        headers. `free_paths` are served under any Host header, because health checks address a
+        process by its IP address; None means all paths.
+        """
         self._app = app
         self._public_url = resources.settings.public_url
         self._hosts = name_hosts(self._public_url) if free_paths is not None else None
-        # In development an IDE or a tunnel may lead here by another port than that of the address.
+        # In development, an IDE or a tunnel may forward another port than that of the public URL.
         self._takes_own_machine = resources.settings.is_development
         self._free_paths = free_paths or frozenset()
         self._resources = resources
@@ -129,7 +137,7 @@ class Edge:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        # An address means the same with a slash at its end, or with two where one would do.
+        # Ignore trailing slashes, and treat repeated slashes as one.
         scope["path"] = "/" + re.sub("//+", "/", scope["path"].strip("/"))
         self._set_visitor(scope)
         request_id = request_id_of(scope, self._resources)
@@ -154,7 +162,7 @@ class Edge:
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         app = self._find_application(scope)
         with ExitStack() as holding:
-            # Whether the process is well is asked by machines that may be anybody's neighbours.
+            # Health checks are not limited, because they may share an address with other clients.
             if scope["path"] not in self._free_paths:
                 visitor = get_visitor_network(scope["client"][0] if scope["client"] else "")
                 try:
@@ -165,7 +173,7 @@ class Edge:
             await app(scope, receive, send)
 
     def _set_visitor(self, scope: Scope) -> None:
-        """From here on the client is the visitor, whichever proxies stand between."""
+        """Replace the client in the scope by the visitor, whichever proxies are in between."""
         if scope["client"]:
             peer, port = scope["client"]
             forwarded = Headers(scope=scope).getlist("x-forwarded-for")
@@ -173,7 +181,8 @@ class Edge:
 
     def _find_application(self, scope: Scope) -> ASGIApp:
         hosts = Headers(scope=scope).getlist("host")
-        # Of several, a proxy in front may have decided by another than we would (RFC 9112, 3.2).
+        # With several Host headers, a proxy may have used another one than we would (RFC 9112,
+        # 3.2).
         host = hosts[0] if len(hosts) == 1 else ""
         if len(hosts) > 1 or _HOST.fullmatch(host) is None:
             return answer_refusal(

@@ -1,6 +1,8 @@
-"""Every error type: its status, its cause, its remedy. The reference is made from this table.
+"""The error types of the API with their statuses, causes and remedies. The reference is generated
+from this table.
 
-`errors` says what is refused; only here, and in what this module feeds, does it get a status.
+`platform.errors` has the base classes of the refusals. This is the only module that assigns HTTP
+statuses to them.
 """
 
 from dataclasses import dataclass
@@ -12,7 +14,7 @@ from dunwell.platform.text.wire import Wire
 
 @dataclass(frozen=True, slots=True)
 class FailureKind:
-    # The wire type.
+    # The value of `type` on the wire.
     name: str
     status: int
     cause: str
@@ -140,7 +142,7 @@ KINDS = (*_KINDS.values(), INTERNAL_ERROR)
 
 
 def kind_of(refusal: type[errors.Refusal]) -> FailureKind:
-    """The kind of this class or of the nearest one above it in the tree."""
+    """Return the kind of this class or of its nearest base class that has one."""
     for each in refusal.__mro__:
         if each in _KINDS:
             return _KINDS[each]

@@ -1,6 +1,6 @@
-"""Every code a fault of a merchant's request can carry, and what it means.
+"""The codes that a fault in a request can have, with their meanings.
 
-The reference is made from this table; a test holds it against the codes in use. Pure.
+The reference is generated from this table, and a test compares it with the codes in use. Pure.
 """
 
 FAULT_CODES = {

@@ -1,7 +1,7 @@
-"""Figures for operators, in the Prometheus format: counts and durations, no personal data.
+"""Request metrics in the Prometheus format: counts and durations, without personal data.
 
-With PROMETHEUS_MULTIPROC_DIR set (one empty folder for all web processes of a host), any process
-answers for all of them; without it each answers for itself.
+With PROMETHEUS_MULTIPROC_DIR set to an empty folder that all web processes of a host share, each
+process reports the sums of all. Otherwise each reports its own.
 """
 
 import os
@@ -28,7 +28,7 @@ class RequestMetrics:
             "dunwell_api_request_seconds", "From the request's head to its answer, by operation.",
             ("operation",), buckets=_BUCKETS, registry=self._registry,
         )  # fmt: skip
-        # Looking a labelled figure up costs more than raising it.
+        # Looking up a labelled metric costs more than incrementing it.
         self._found: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
 
     def count(self, operation: Operation, status: int, seconds: float) -> None:

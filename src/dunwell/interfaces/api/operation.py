@@ -1,7 +1,9 @@
-"""What an operation is, as data: the routes, the OpenAPI document and the docs page are made of it.
+"""Describe an operation of the API as data, from which the routes, the OpenAPI document and the
+reference page are built.
 
-An `Operation` says what merchants can rely on; an `ApiEndpoint` joins it to the function that does
-it."""
+An `Operation` is what merchants can rely on. An `ApiEndpoint` connects it to the function that
+performs it.
+"""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -30,17 +32,17 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestBody:
-    """What is sent. `shape` is a msgspec type, or for forms a JSON Schema."""
+    """The body of a request. `shape` is a msgspec type, or a JSON Schema for forms."""
 
     media_type: str
     shape: Any
     example: Any
     description: str = ""
-    # Names the same content may be sent under too.
+    # Other media types that are accepted for the same content.
     further_media_types: tuple[str, ...] = ()
-    # Else a request without a body is one with `{}`.
+    # When False, a request without a body is handled like one with `{}`.
     is_required: bool = True
-    # Further media type parts a form needs said (OpenAPI `encoding`).
+    # The media types of a form's parts (`encoding` in OpenAPI).
     encoding: dict[str, Any] = field(default_factory=dict)
 
 
@@ -48,57 +50,60 @@ class RequestBody:
 class Operation:
     operation_id: str
     method: Method
-    # Below {base_url}, parameters in braces.
+    # The path below {base_url}, with parameters in braces.
     path: str
     tag: str
     summary: str
     # Markdown of one or a few paragraphs.
     description: str
-    # The msgspec type of `result`, or of the whole body where there is no envelope.
+    # The msgspec type of `result`, or of the whole body if the response has no envelope.
     result: Any
     example: Any
     parameters: tuple[Parameter, ...] = ()
     body: RequestBody | None = None
-    # What it can refuse besides what every operation can.
+    # The refusals that only some operations have.
     refusals: tuple[type[Refusal], ...] = ()
-    # Whether the contract names it, or it is ours.
+    # True if the operation is not in the contract but an addition to it.
     is_addition: bool = False
     has_envelope: bool = True
-    # Of an answer that is a file: what it can be. Its refusals come in the envelope.
+    # The media types of a response that is a file. Refusals still use the envelope.
     file_types: tuple[str, ...] = ()
     needs_token: bool = True
-    # What the credential must be allowed, asked before the body is read; the use case asks again,
-    # as other ways lead to it too.
+    # The right that the credential needs. It is checked before the body is read, and again by the
+    # use case, which other interfaces call too.
     right: Right = Right.READ_CLAIMS
-    # Answers say when it will be retired, once settings name the dates.
+    # True if responses announce when the operation is retired, once the settings name the dates.
     is_legacy: bool = False
 
     @property
     def takes_key(self) -> bool:
-        """Whether it may be repeated under an Idempotency-Key."""
+        """Return whether requests may carry an Idempotency-Key."""
         return self.method == "POST" and self.needs_token
 
 
 class Span(Enum):
-    """What the database is asked for while an operation runs without an Idempotency-Key."""
+    """What an operation without an Idempotency-Key opens in the database."""
 
     # One transaction around the use case.
     TRANSACTION = auto()
-    # A connection alone: the use case reads, or writes with one statement.
+    # A connection without a transaction, because the use case only reads or writes with one
+    # statement.
     CONNECTION = auto()
-    # Nothing: the use case opens transactions of its own.
+    # Nothing, because the use case opens its own transactions.
     OWN = auto()
-    # Nothing: the use case shares its statement with those of other requests.
+    # Nothing, because the use case runs in one statement together with those of other requests.
     SHARED = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class ApiEndpoint:
-    """`run` answers the operation's result, raises a refusal that undoes all, or answers one as a
-    value: then what it did stands.
+    """An operation and the functions that perform it.
 
-    `prepare` does, before any transaction, what calls out of the process; `run` finds its result
-    as `call.prepared`.
+    `run` returns the result or a refusal. A refusal that it raises rolls back all changes; one that
+    it returns keeps them.
+
+    `prepare` calls other processes before any transaction is open. `run` finds its result in
+    `call.prepared`.
     """
 
     operation: Operation

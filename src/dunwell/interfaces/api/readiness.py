@@ -1,9 +1,9 @@
-"""Whether a process can do its work: the database answers in time, has its tables and is written,
-and its clock and this host's agree.
+"""Check that a process can work: the database responds in time, has its tables and accepts writes,
+and its clock agrees with this host's.
 
-The probe writes, as a database that only answers is of no use: to the log of transactions, waiting
-for the disk and for a standby that must confirm, and to a file of its own for a moment, which a
-full disk refuses. Nothing is left of either.
+The probe writes, because a database that can only read is of no use. It writes to the write-ahead
+log, which waits for the disk and for a synchronous standby, and to a temporary file, which fails
+when the disk is full. Neither leaves anything behind.
 """
 
 import asyncio
@@ -13,14 +13,15 @@ from dunwell.platform.clock import Clock
 from dunwell.platform.database.database import Database, DatabaseAway, NotMigrated
 from dunwell.platform.errors import Unavailable
 
-# Within these who asks is answered, whatever the database does.
+# The time within which `check` returns or raises, whatever the database does.
 PATIENCE_SECONDS = 1.5
-# So long it counts for others that all was well: who asks without end costs one probe a second.
+# How long a success is reused, so that frequent health checks cost one probe per second.
 _KEPT_SECONDS = 1.0
 _LOOK = """
 SELECT to_regclass('merchants') IS NOT NULL, current_setting('transaction_read_only') = 'on'
 """
-# One round trip and one transaction. More rows than 64 kB hold are laid down in a file.
+# One round trip and one transaction. The rows exceed 64 kB, so PostgreSQL writes them to a
+# temporary file.
 _WRITE = """
 SELECT set_config('work_mem', '64kB', true);
 SELECT count(*) FROM generate_series(1, 4000);
@@ -29,7 +30,8 @@ SELECT pg_logical_emit_message(true, 'dunwell readiness', '');
 
 
 class Readiness:
-    """Of one process. However many ask, and however long it takes, one probe is under way."""
+    """The readiness of one process. It runs at most one probe at a time, however many clients
+    ask."""
 
     def __init__(
         self, database: Database, clock: Clock, *, timeout_seconds: float = PATIENCE_SECONDS,
@@ -43,7 +45,7 @@ class Readiness:
         self._well_until = 0.0
 
     async def check(self) -> None:
-        """Raises Unavailable, in time."""
+        """Raises Unavailable if the process cannot work, within `timeout_seconds`."""
         await self._check_database()
         self._clock.now()
 
@@ -52,7 +54,7 @@ class Readiness:
             return
         if self._probe is None or self._probe.done():
             self._probe = asyncio.create_task(self._ask())
-            # Of one that nobody waits for any more nobody asks what became of it.
+            # Mark the exception as retrieved even if no caller waits any more.
             self._probe.add_done_callback(lambda probe: probe.cancelled() or probe.exception())
         await asyncio.wait([self._probe], timeout=self._patience_seconds)
         if not self._probe.done():
@@ -67,7 +69,8 @@ class Readiness:
 
 
 async def probe(database: Database, timeout_seconds: float) -> None:
-    """Raises Unavailable; when the database does not answer, as late as it gives up on it."""
+    """Raises Unavailable. If the database does not respond, this takes as long as the driver's
+    timeout."""
     async with database.connection() as connection:
         row = await connection.fetchrow(_LOOK, timeout=timeout_seconds)
         has_tables, is_read_only = row

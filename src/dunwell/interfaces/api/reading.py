@@ -1,4 +1,4 @@
-"""Reads what a request brings: JSON strictly, forms with files part by part."""
+"""Parse request bodies: JSON strictly, and forms with files part by part."""
 
 from collections.abc import Callable, Iterable
 from itertools import chain, islice
@@ -29,27 +29,30 @@ from dunwell.platform.text.shape import MAX_FAULTS, convert_if_valid, find_fault
 
 Shape = TypeVar("Shape")
 
-# Of what no other operation than the creation of claims needs a tenth.
+# Only the creation of claims needs even a tenth of this.
 _MOST_CONTAINERS, _MOST_SEPARATORS = 3_000, 5_000
-# Room for the longest of them, a change of all contact data with each letter an escape. What is
-# larger is not parsed: other requests wait while it is.
+# Enough for the largest body, a change of all contact data with every letter escaped. Larger bodies
+# are not parsed, because parsing delays other requests.
 _MOST_BYTES = 1024 * 1024
-# What a form's texts and boundaries may take besides its file.
+# The allowance for a form's texts and boundaries, in addition to its file.
 FORM_BYTES = 64 * 1024
 _MAX_FORM_BYTES = MAX_FILE_BYTES + FORM_BYTES
 
 
 def has_body(request: Request) -> bool:
-    """Whether the request announces one."""
+    """Return whether the request announces a body."""
     if "transfer-encoding" in request.headers:
         return True
     return request.headers.get("content-length", "0") != "0"
 
 
 async def read_parts(request: Request, merchant_id: int) -> list[FormPart]:
-    """A form's parts in order. Raises UnsupportedMediaType, InvalidRequest (a broken form) and,
-    as soon as it shows, PayloadTooLarge. Raises RateLimited or Unavailable, before anything is
-    read, while too much of this merchant's or of all merchants' is held. Close their files."""
+    """Return a form's parts in order. The caller closes their files.
+
+    Raises UnsupportedMediaType; InvalidRequest for a broken form; PayloadTooLarge as soon as a
+    limit is exceeded; RateLimited or Unavailable, before anything is read, while this merchant or
+    all merchants have too many bytes in uploads.
+    """
     check_media_type(request, MEDIA_TYPE)
     share = UPLOADS.get_share(merchant_id)
     reader = FormReader(request.headers["content-type"], _limit_form(share))
@@ -62,7 +65,8 @@ async def read_parts(request: Request, merchant_id: int) -> list[FormPart]:
 
 
 def count_announced(request: Request) -> int:
-    """How many bytes of a form are announced, at most as many as are read; 0: it is not said."""
+    """Return the announced length of a form in bytes, at most the number of bytes that are read, or
+    0 if it is not announced."""
     announced = request.headers.get("content-length", "")
     return min(int(announced), _MAX_FORM_BYTES) if announced.isdecimal() else 0
 
@@ -82,7 +86,7 @@ def _limit_form(share: SpoolShare) -> FormLimits:
 
 
 def check_media_type(request: Request, *wanted: str) -> None:
-    """Before a body is read. Raises UnsupportedMediaType."""
+    """Check the headers before the body is read. Raises UnsupportedMediaType."""
     coding = request.headers.get("content-encoding", "identity").strip().lower()
     if coding not in ("", "identity"):
         raise UnsupportedMediaType(
@@ -98,8 +102,11 @@ def check_media_type(request: Request, *wanted: str) -> None:
 
 
 def read_document(body: bytes) -> tuple[Any, list[Fault]]:
-    """A body's value, and a fault for each key that stands twice in it. Raises InvalidRequest, and
-    ValidationError for a body that holds more than any can need."""
+    """Return a body's value, and a fault for each key that occurs twice.
+
+    Raises InvalidRequest if it is not JSON, and ValidationError if it holds more than any operation
+    needs.
+    """
     check_part_counts(body, containers=_MOST_CONTAINERS, separators=_MOST_SEPARATORS)
     if len(body) > _MOST_BYTES:
         message = f"The body is larger than {_MOST_BYTES} bytes, more than all its fields can be."
@@ -116,11 +123,12 @@ def read_document(body: bytes) -> tuple[Any, list[Fault]]:
 def read_shape(
     body: bytes, shape: type[Shape], rules: Callable[[Shape], Iterable[Fault]] | None = None
 ) -> Shape:
-    """Parse a body into a shape of ours. Raises what `read_document` does, and ValidationError with
-    all faults.
+    """Parse a body as the msgspec type `shape`. `rules` check what types cannot express.
 
-    `rules`: what the shape's types cannot say. When they refuse the body, the rules are asked of
-    the struct as far as it can be read: what cannot be is UNSET (`platform.text.readable`).
+    If the body does not match the type, the rules still check the fields that can be read; the
+    others are UNSET (`platform.text.readable`).
+
+    Raises what `read_document` raises, and ValidationError with all faults.
     """
     value, repeated = read_document(body)
     given = convert_if_valid(value, shape)

@@ -1,9 +1,11 @@
-"""`Idempotency-Key` (CONTRACT 1): one key, one effect, one answer.
+"""`Idempotency-Key` (CONTRACT 1): repeated requests with one key take effect once and get one
+answer.
 
-1. hold the key until the transaction ends; held by another: 409 with Retry-After
-2. an answer is kept: the same request gets it again, another one 409
-3. run the operation behind a savepoint, so that a refusal undoes its effect alone
-4. keep the answer in the same transaction, unless it is of a kind that may change by itself
+1. Lock the key until the transaction ends. If another request holds it, respond with 409 and
+   Retry-After.
+2. If a response is stored, return it to the same request, and 409 to a different one.
+3. Run the operation in a savepoint, so that a refusal rolls back only its effects.
+4. Store the response in the same transaction, unless a retry may have another result.
 """
 
 import hashlib
@@ -25,13 +27,13 @@ from dunwell.platform.database.database import Connection, savepoint
 from dunwell.platform.errors import IdempotencyConflict, InvalidRequest, Refusal
 from dunwell.platform.http.multipart import FormPart
 
-# Refusals by these statuses are the request's for good; others may turn out well next time.
+# Responses with these statuses are final. A retry after another status may succeed.
 _KEPT_STATUSES = frozenset({200, 409, 422})
 _LONGEST_KEY = 255
 
 
 def read_key(request: Request) -> str | None:
-    """The request's key. Raises InvalidRequest when it is malformed."""
+    """Return the request's key, if it has one. Raises InvalidRequest when it is malformed."""
     key = request.headers.get("idempotency-key")
     if key is None:
         return None
@@ -43,7 +45,8 @@ def read_key(request: Request) -> str | None:
 
 
 def hash_request(request: Request, body: bytes, parts: list[FormPart]) -> bytes:
-    """Over method, path and body; of a form over the names and contents of its parts."""
+    """Return the hash of method, path and body. For a form, the body is the names and contents of
+    its parts."""
     digest = hashlib.sha256()
 
     def add(piece: bytes) -> None:
@@ -60,7 +63,7 @@ def hash_request(request: Request, body: bytes, parts: list[FormPart]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class KeyedRequest:
-    """A request under its key. `now` is real time."""
+    """A request with an Idempotency-Key. `now` is real time."""
 
     merchant_id: int
     key: str
@@ -71,9 +74,10 @@ class KeyedRequest:
 async def answer_once(
     tx: Connection, keyed: KeyedRequest, run: Callable[[], Awaitable[Response]]
 ) -> Response:
-    """The kept answer, or what `run` answers, kept. `tx` is a transaction.
+    """Return the stored response, or run the operation and store its response. `tx` is a
+    transaction.
 
-    Raises IdempotencyConflict, and refusals that are not kept.
+    Raises IdempotencyConflict, and refusals that are not stored.
     """
     if not await try_lock_idempotency_key(tx, keyed.merchant_id, keyed.key):
         raise IdempotencyConflict(
@@ -91,7 +95,8 @@ async def answer_once(
 
 
 async def find_kept_answer(tx: Connection, keyed: KeyedRequest) -> Response | None:
-    """The answer the same request got. Raises IdempotencyConflict when it was another request."""
+    """Return the response that the same request got before. Raises IdempotencyConflict if the key
+    was used for another request."""
     kept = await find_stored_response(tx, keyed.merchant_id, keyed.key, keyed.now)
     if kept is None:
         return None

@@ -1,6 +1,4 @@
-"""Serves one endpoint: admits the caller by the token, reads the body, runs the use case,
-answers.
-"""
+"""Serve one endpoint: check the access token, read the body, run the use case, respond."""
 
 import asyncio
 import re
@@ -50,12 +48,13 @@ from dunwell.platform.text.json_text import check_encoding
 
 # RFC 6750, 2.1.
 _BEARER = re.compile(r"bearer +([A-Za-z0-9._~+/-]+=*)", re.IGNORECASE | re.ASCII)
-# Tokens read by one statement.
+# The maximum number of tokens that are looked up by one statement.
 _MOST_TOGETHER = 200
 
 
 class Gate:
-    """Lets requests in, one process's share of the rate limits in hand."""
+    """Authenticates requests and enforces the rate limits. A process reserves its share of a limit
+    in blocks."""
 
     def __init__(self, tools: Tools) -> None:
         self._clock, self._database = tools.resources.clock, tools.resources.database
@@ -63,19 +62,21 @@ class Gate:
         self._looking_up = RequestBatcher(self._find, _MOST_TOGETHER)
 
     async def admit(self, request: Request) -> tuple[CredentialAccess, Merchant]:
-        """The credential behind the request and the merchant in its path.
+        """Return the request's credential and the merchant in its path.
 
-        One statement for all requests that arrive together, sent after each of them arrived; and
-        one more a block of requests. Raises AuthenticationError, RateLimited,
-        NotFound (no such merchant, or not this credential's).
+        Requests that arrive together are looked up by one statement, which is sent after all of
+        them have arrived. Each block of requests of the rate limit takes one more statement.
+
+        Raises AuthenticationError; RateLimited; NotFound if the merchant does not exist or the
+        credential has no access to it.
         """
         access = await self._find_access(request)
         await self._allowance.spend(self._database, access, self._clock.now())
         return access, _find_merchant(request, access)
 
     async def admit_again(self, request: Request) -> tuple[CredentialAccess, Merchant]:
-        """What is so by now of a request that was admitted a while ago. Raises AuthenticationError
-        and NotFound."""
+        """Check again a request that was admitted some time ago, without counting it. Raises
+        AuthenticationError and NotFound."""
         access = await self._find_access(request)
         return access, _find_merchant(request, access)
 
@@ -115,28 +116,29 @@ def _read_token(request: Request) -> str:
 
 
 MAX_JSON_BYTES = 10 * 1024 * 1024
-# Up to here a body is small: about 500 claims.
+# Bodies up to this size, about 500 claims, are small.
 _MOST_SMALL_BYTES = 256 * 1024
-# Large bodies in memory. Two keep the processor busy while the other waits for the database; with
-# four of the largest, others waited for two seconds.
+# The maximum number of large bodies in memory. With two, one is processed while the other waits for
+# the database. With four of the largest, other requests waited two seconds.
 _MOST_LARGE = 2
-# Large bodies of which a piece is taken in each time the event loop goes round. As many as are
-# sent, of up to 256 KiB a piece, would leave other requests no time.
+# The number of large bodies that are read in each iteration of the event loop. Without this limit,
+# pieces of up to 256 KiB each would leave no time for other requests.
 _MOST_PIECES = 2
-# A merchant alone uses both places. What waits lies in files, which have limits of their own. The
-# largest body is worked on for two or three seconds.
+# One merchant may use both slots. Waiting bodies are in files, which have their own limits.
+# Processing the largest body takes two or three seconds.
 _LIMITS = QueueLimits(slots_per_key=_MOST_LARGE, waiting_per_key=64, waiting=400, wait_seconds=20.0)
 
 
 class LargeBodies:
-    """Of one process."""
+    """The large bodies of one process."""
 
     def __init__(self) -> None:
         self._queue = FairQueue(_MOST_LARGE, _LIMITS)
         self._pieces = asyncio.Semaphore(_MOST_PIECES)
 
     async def read(self, request: Request, merchant_id: int, holding: AsyncExitStack) -> bytes:
-        """All of the body. holding: ends with the request; until then a large body keeps its place.
+        """Read the whole body. A large one keeps its slot until `holding` is closed at the end of
+        the request.
 
         Raises what `stream_body`, `SpooledContent.write` and `FairQueue.slot` raise.
         """
@@ -161,8 +163,8 @@ class LargeBodies:
             return content.read()
 
 
-# A client may take minutes to send a body, and its access may end meanwhile. What was found so
-# recently is not asked again: on a busy host a use case itself takes as long.
+# Sending a body may take minutes, and access may end meanwhile, so it is checked again. A check
+# this recent is not repeated, because on a busy host a use case takes as long.
 _ADMITTED_SECONDS = 1.0
 
 
@@ -178,7 +180,7 @@ class ApiServer:
         self._retirement = _list_retirement_headers(tools.resources.settings)
 
     async def serve(self, endpoint: ApiEndpoint, request: Request) -> Response:
-        """Answer one request; never raises but when it is cancelled."""
+        """Respond to one request. Raises only when the request is cancelled."""
         started = time.perf_counter()
         operation = endpoint.operation
         async with AsyncExitStack() as holding:
@@ -198,7 +200,7 @@ class ApiServer:
     async def _receive(
         self, endpoint: ApiEndpoint, request: Request, holding: AsyncExitStack
     ) -> ApiCall:
-        """holding: what the request holds until it is answered."""
+        """Authenticate the request and read its body. `holding` is closed after the response."""
         asked_at = time.monotonic()
         access, merchant = await self._gate.admit(request)
         query = Query(request.scope["query_string"])
@@ -223,10 +225,10 @@ class ApiServer:
         return call
 
     async def _check_storage(self, request: Request, merchant_id: int) -> None:
-        """Refuse a file that the merchant's storage has no room for, before it is read.
+        """Refuse a file for which the merchant's storage has no room, before it is read.
 
-        Under an Idempotency-Key it is read in any case: the request may be a repetition, whose
-        answer is kept. Raises StorageFull.
+        A request with an Idempotency-Key is read in any case, because it may be a repetition whose
+        response is stored. Raises StorageFull.
         """
         if read_key(request) is None:
             size_bytes = max(1, count_announced(request) - FORM_BYTES)
@@ -248,8 +250,8 @@ class ApiServer:
             return await _run(endpoint, call)
 
     async def _prepare(self, endpoint: ApiEndpoint, request: Request, call: ApiCall) -> None:
-        """A refusal is held until `_run`, which raises it where it can be kept as the key's
-        answer."""
+        """Run the endpoint's `prepare`. A refusal is kept until `_run` raises it, so that it can be
+        stored as the response for the key."""
         if endpoint.prepare is None:
             return
         try:
@@ -259,7 +261,7 @@ class ApiServer:
         await self._admit_again(endpoint, request, call)
 
     async def _admit_again(self, endpoint: ApiEndpoint, request: Request, call: ApiCall) -> None:
-        """Refuse a request whose access has ended while its body came in or was prepared."""
+        """Refuse a request whose access ended while its body was read or prepared."""
         asked_at = time.monotonic()
         is_recent = asked_at - call.admitted_at < _ADMITTED_SECONDS
         if endpoint.operation.body is None or is_recent:
@@ -278,7 +280,8 @@ class ApiServer:
             now=self._tools.resources.clock.now(),
         )
         if endpoint.prepare is not None:
-            # Asked beforehand too, so that a repetition does not prepare once more.
+            # Look for a stored response before preparing, so that a repetition does not prepare
+            # again.
             async with self._database.connection() as connection:
                 kept = await find_kept_answer(connection, keyed)
             if kept is not None:
@@ -301,9 +304,12 @@ async def _run(endpoint: ApiEndpoint, call: ApiCall) -> Response:
 
 
 def _list_retirement_headers(settings: Settings) -> dict[str, str]:
-    """What goes with every answer of a legacy endpoint: `Deprecation` by RFC 9745 and `Sunset` by
-    RFC 8594, each once a setting names its day, from whose beginning in UTC it holds (spec,
-    Versioning 5)."""
+    """Return the headers of responses of legacy endpoints: `Deprecation` (RFC 9745) and `Sunset`
+    (RFC 8594).
+
+    Each is sent once a setting names its day, and means the beginning of that day in UTC (spec,
+    Versioning 5).
+    """
     headers: dict[str, str] = {}
     if settings.scenarios_deprecated_on is not None:
         at = _begin(settings.scenarios_deprecated_on)

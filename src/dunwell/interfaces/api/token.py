@@ -1,7 +1,7 @@
-"""The token endpoint: client credentials for an access token, to the letter of RFC 6749.
+"""The token endpoint: exchange client credentials for an access token as RFC 6749 describes.
 
-It knows no envelope: stock OAuth clients refuse anything but bare answers (CONTRACT 1). The
-credentials come as form fields or as HTTP Basic; fields it does not know are ignored.
+Responses have no envelope, because standard OAuth clients do not accept one (CONTRACT 1). The
+credentials are sent as form fields or with HTTP Basic. Unknown fields are ignored.
 """
 
 import base64
@@ -37,13 +37,13 @@ from dunwell.platform.errors import (
 from dunwell.platform.http.requests import BodyTooLarge, read_body, request_id_of
 
 _FORM = "application/x-www-form-urlencoded"
-# Nobody knows yet who sends it. An id and a secret take a few hundred.
+# The sender is not authenticated yet. An id and a secret take a few hundred bytes.
 _MAX_BYTES = 8 * 1024
 _CHALLENGE = {"WWW-Authenticate": 'Basic realm="dunwell", charset="UTF-8"'}
 
 
 class _UnsupportedGrant(InvalidRequest):
-    """Has an error code of its own in RFC 6749, 5.2."""
+    """A grant type that RFC 6749, 5.2 gives its own error code."""
 
 
 async def serve_token(tools: Tools, figures: RequestMetrics, request: Request) -> Response:
@@ -61,7 +61,7 @@ async def serve_token(tools: Tools, figures: RequestMetrics, request: Request) -
 
 
 def answer_oauth_refusal(refusal: Refusal) -> Response:
-    """A refusal in RFC 6749's words, where it has any."""
+    """Convert a refusal to the error codes of RFC 6749 where it has one."""
     message = refusal.message
     match refusal:
         case AuthenticationError():
@@ -140,7 +140,7 @@ def _read_credential(authorization: str | None, form: dict[str, str]) -> NewCred
 
 
 def _read_basic(authorization: str) -> NewCredential:
-    """Id and secret are form-encoded before they are joined (RFC 6749, 2.3.1)."""
+    """Parse HTTP Basic. Id and secret are form-encoded before they are joined (RFC 6749, 2.3.1)."""
     scheme, _, packed = authorization.strip().partition(" ")
     try:
         text = base64.b64decode(packed.strip(), validate=True).decode()

@@ -1,1 +1,2 @@
-"""The reference for merchants: an OpenAPI document and a page, made of the operations' data."""
+"""The reference for merchants, built from the operations' data: the OpenAPI document, the reference
+page, and the developers' guides."""

@@ -1,5 +1,7 @@
-"""The document's shapes: msgspec's own JSON Schemas of the wire types, one per error type, and one
-per envelope. All that generators of clients make a type of has a name here.
+"""Build the document's schemas: msgspec's JSON Schemas of the wire types, one for each error type,
+and one for each envelope.
+
+Every schema from which client generators make a type has a name here.
 """
 
 from collections.abc import Sequence
@@ -25,23 +27,23 @@ Schema = dict[str, Any]
 
 _REFERENCE = "#/components/schemas/{name}"
 
-# Beside a component of the name "ValidationError", openapi-generator's Python client cannot catch
-# pydantic's exception of that name. On the wire the type keeps its name.
+# openapi-generator's Python client cannot catch pydantic's ValidationError if a component has the
+# same name. The type on the wire keeps its name.
 _VALIDATION = "ValidationFailure"
 _RENAMED = {"ValidationError": _VALIDATION}
 _EVENT_CLAIMS: list[type[EventClaim]] = [EventClaim, *EventClaim.__subclasses__()]
-# What the contract does not name, marked as ours, by shape and field.
+# The fields that the contract does not name, by schema. They are marked `x-addition`.
 _ADDITIONS = {
     "ClaimSubmission": tuple(each.wire_name for each in FIELDS if not each.about.in_contract),
     **{each.__name__: ("customerNumber",) for each in _EVENT_CLAIMS},
 }
-# Clients made by openapi-python-client take the first shape that they can read. They check that an
-# error is an object, but not that an id is an integer.
+# The order matters: clients made by openapi-python-client take the first schema that they can read.
+# They check that an error is an object, but not that an id is an integer.
 _CREATION_RESULTS: tuple[type[ClaimCreationResult], ...] = (FailedClaim, CreatedClaim)
 
 
 class Components:
-    """Schemas by type, and the named ones they refer to."""
+    """The schemas of the wire types, and the named schemas to which they refer."""
 
     def __init__(self, operations: tuple[Operation, ...]) -> None:
         shapes = [operation.result for operation in operations]
@@ -71,7 +73,7 @@ class Components:
         return next(_clean(schema) for given, schema in self._schemas if given == shape)
 
     def wrap_result(self, shape: Any) -> Schema:
-        """The envelope of an answer of this shape."""
+        """Return the schema of the envelope of a result of this type."""
         if shape == Event:  # a union, which has no name
             return self._wrap("Event", {"type": "null"}, refer_to("Event"))
         [element] = get_args(shape) if get_origin(shape) is list else [shape]
@@ -79,7 +81,7 @@ class Components:
         return self._wrap(name, {"type": "null"}, self.schema_of(shape))
 
     def wrap_failures(self, kinds: Sequence[FailureKind]) -> Schema:
-        """The envelope of an error of one of these types."""
+        """Return the schema of the envelope of an error of one of these types."""
         name = "Or".join(map(name_failure, kinds))
         if name not in self.named:
             self._name_failures(name, kinds)
@@ -109,7 +111,8 @@ class Components:
         }
 
     def _name_events(self) -> None:
-        """msgspec writes a union wherever it stands; a client wants one type of its own."""
+        """Make the union of events a named component. msgspec repeats a union wherever it is used,
+        but client generators need one type."""
         union = self.schema_of(Event)
         self.named["Event"] = {
             "title": "Event",
@@ -122,7 +125,8 @@ class Components:
         listed["items"] = refer_to("Event")
 
     def _name_creation_results(self) -> None:
-        """msgspec has no union of shapes without a tag; they are told apart by `error`."""
+        """Describe a creation result as a union. msgspec supports no union without a tag; `error`
+        distinguishes the two."""
         union = self.named[ClaimCreationResult.__name__]
         self.named[ClaimCreationResult.__name__] = {
             "title": union["title"],
@@ -140,7 +144,7 @@ def refer_to(name: str) -> Schema:
 
 
 def name_failure(kind: FailureKind) -> str:
-    """The name of the component that describes this type of error."""
+    """Return the name of the component that describes this type of error."""
     return _RENAMED.get(kind.name, kind.name)
 
 
@@ -160,7 +164,7 @@ def _error_schema(kind: FailureKind) -> Schema:
 
 
 def _render_codes() -> str:
-    """The table of codes, in Markdown."""
+    """Return the table of fault codes in Markdown."""
     rows = "".join(f"\n| `{code}` | {words} |" for code, words in FAULT_CODES.items())
     return f"\n\n| code | meaning |\n|---|---|{rows}"
 
@@ -178,8 +182,9 @@ def _describe_submission(named: dict[str, Schema]) -> None:
 
 
 def _clean(schema: Any) -> Any:
-    """Without what says nothing to a reader: Python's anchors in patterns; and without defaults, of
-    which generators conclude that a field must be sent. Choices say that they are texts."""
+    """Return the schema without Python's anchors in patterns, which mean nothing to a reader, and
+    without defaults, from which generators conclude that a field must be sent. Enums of strings get
+    `type: string`."""
     if isinstance(schema, list):
         return [_clean(each) for each in schema]
     if not isinstance(schema, dict):
@@ -199,8 +204,8 @@ def _clean(schema: Any) -> Any:
 
 
 def _merge_null(schema: Schema) -> Schema:
-    """A plain value or null as one schema of two types, of which no generator makes a type of its
-    own: limits of a text do not concern null."""
+    """Write a plain value or null as one schema with two types, so that generators make no separate
+    type of it. The limits of a string do not apply to null."""
     branches = schema.get("anyOf", ())
     plain = [each for each in branches if "type" in each and not {"enum", "const"} & each.keys()]
     if len(branches) != 2 or branches[1:] != [{"type": "null"}] or len(plain) != 2:

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document, built from the operations' data and the types that serve them."""
+"""Build the OpenAPI 3.1 document from the operations' data and their wire types."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -21,7 +21,8 @@ Link = dict[str, Any]
 
 
 def list_links(operation: Operation, operations: Sequence[Operation]) -> dict[str, Link]:
-    """The links of the operation's successful answer, by the name of the operation they lead to."""
+    """Return the links of the operation's successful response, by the id of the operation to which
+    each leads."""
     if not operation.has_envelope or operation.file_types:
         return {}
     links = dict(_list_reads(operation, operations))
@@ -47,14 +48,16 @@ def _list_reads(
 
 
 def _find_member_parameter(collection: str, reading: Operation) -> str | None:
-    """The parameter that names one thing of the collection, if `reading` reads such a thing."""
+    """Return the name of the path parameter that identifies a member of the collection if `reading`
+    gets such a member, otherwise None."""
     parent, _, last = reading.path.rpartition("/")
     is_member = parent == collection and last.startswith("{") and reading.method == "GET"
     return last.strip("{}") if is_member else None
 
 
 def _find_id(example: Any) -> str | None:
-    """Where the first id of a result is, as a JSON pointer: in itself, a list, or what it wraps."""
+    """Return the JSON pointer to the first id in a result, which may be an object, a list, or a
+    wrapper of either."""
     for pointer in ("/id", "/0/id", "/items/0/id", "/item/id"):
         if _look_up(example, *pointer.split("/")[1:]) is not None:
             return pointer
@@ -102,14 +105,14 @@ _HEADERS: dict[str, Schema] = {
     },
     "WWW-Authenticate": {"description": "The scheme to use.", "schema": {"type": "string"}},
 }
-# What generators of clients know a file by.
+# The schema by which client generators recognise a file.
 _FILE: Schema = {"type": "string", "format": "binary"}
 _HEADERS_BY_STATUS = {401: ("WWW-Authenticate",), 429: ("Retry-After",), 503: ("Retry-After",)}
 INTRODUCTION = (
     "Hand over unpaid claims, follow them, and be told what happens to them. Every JSON answer is "
     "an envelope with `error` and `result`, one of them null."
 )
-# Said of the document alone: the page that is made of it does not show the mark.
+# Only in the document: the page that is built from it does not show the mark.
 _MARK = "Operations, parameters and fields that are additions are marked `x-addition`."
 _INFO = {
     "title": "Dunwell merchant API",
@@ -118,8 +121,8 @@ _INFO = {
     "contact": {"name": "The operator who gave you your client id"},
     "license": {"name": "Apache 2.0", "identifier": "Apache-2.0"},
 }
-# Generators make one class of each tag. The class of a webhook replaces that of operations with the
-# same tag, so the webhook has its own.
+# Generators make one class per tag. The class of a webhook would replace that of the operations
+# with the same tag, so the webhook has its own tag.
 _WEBHOOK_TAG = "Webhooks"
 _WEBHOOK_TAG_WORDS = "What the service posts to your endpoints."
 _WEBHOOK = (
@@ -132,7 +135,7 @@ _WEBHOOK = (
 
 
 def build_document() -> dict[str, Any]:
-    """The whole document; equal on every start, whatever the settings."""
+    """Build the whole document. It does not depend on the settings."""
     components = Components(OPERATIONS)
     paths: dict[str, dict[str, Any]] = {}
     for operation in OPERATIONS:
@@ -166,7 +169,8 @@ def build_document() -> dict[str, Any]:
 
 
 def _list_answered() -> list[str]:
-    """The error types that an operation answers with; the others come before any is reached."""
+    """Return the error types that operations respond with. The others occur before a request
+    reaches an operation."""
     statuses = [list_statuses(each) for each in OPERATIONS if each.has_envelope]
     answered = {kind for each in statuses for kinds in each.values() for kind in kinds}
     return [kind.name for kind in KINDS if kind in answered]
@@ -212,8 +216,8 @@ def _describe_operation(operation: Operation, components: Components) -> dict[st
 
 
 def _describe_body(body: RequestBody) -> str:
-    """What the body's schema does not say. Further media types are named in words: of an operation
-    with two, openapi-python-client generates code that does not compile."""
+    """Describe what the schema does not. Further media types are named in the description, because
+    openapi-python-client generates code that does not compile for an operation with two."""
     sentences = [body.description] if body.description else []
     if body.further_media_types:
         others = ", ".join(f"`{each}`" for each in body.further_media_types)

@@ -1,8 +1,8 @@
-"""An example of each error, as the service answers it; a test provokes every one. Pure."""
+"""An example of each error exactly as the service returns it. A test provokes every one. Pure."""
 
 from typing import Any
 
-# By wire type: message and details.
+# The message and details of each wire type.
 _EXAMPLES: dict[str, tuple[str, dict[str, Any]]] = {
     "InvalidRequest": (
         "The body is not JSON: Input data was truncated. Send a JSON array.",
@@ -104,7 +104,7 @@ _EXAMPLES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
 }
 
-# What the token endpoint answers, by status.
+# The responses of the token endpoint, by status.
 TOKEN_FAILURES = {
     400: {
         "error": "unsupported_grant_type",
@@ -131,6 +131,6 @@ TOKEN_FAILURES = {
 
 
 def show_failure(name: str) -> dict[str, Any]:
-    """The whole answer of this type."""
+    """Return the whole response body for an error of this type."""
     message, details = _EXAMPLES[name]
     return {"error": {"type": name, "message": message, "details": details}, "result": None}

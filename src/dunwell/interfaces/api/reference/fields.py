@@ -1,4 +1,5 @@
-"""Turns a JSON Schema into lines a reader can follow: one per field, nested ones indented. Pure."""
+"""Flatten a JSON Schema into a list of fields for the reference, with nested fields indented.
+Pure."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ _DEEPEST = 4
 
 @dataclass(frozen=True, slots=True)
 class ReferenceField:
-    """One field. `kind` is its type in words, `depth` how far it is nested."""
+    """One field. `kind` is a readable name of its type, `depth` its level of nesting."""
 
     name: str
     kind: str
@@ -23,7 +24,7 @@ class ReferenceField:
 def list_fields(
     schema: Schema, named: Mapping[str, Schema], depth: int = 0
 ) -> Iterator[ReferenceField]:
-    """The fields of an object, or of an array's or a union's first object."""
+    """List the fields of an object, or of the first object in an array or union."""
     whole = _find_object(schema, named)
     if whole is None or depth > _DEEPEST:
         return
@@ -41,7 +42,7 @@ def list_fields(
 
 
 def describe_kind(schema: Schema, named: Mapping[str, Schema]) -> str:
-    """The type in words: "array of objects", "string or null"."""
+    """Return a readable name of the type, for example "array of objects" or "string or null"."""
     schema = resolve(schema, named)
     if "discriminator" in schema:
         return "object" if _is_shown(schema, named) else "error object"
@@ -66,7 +67,7 @@ def _pluralise(kind: str) -> str:
 
 
 def _describe(field: Schema, resolved: Schema, named: Mapping[str, Schema]) -> str:
-    """What the field says of itself, and its limits."""
+    """Return the field's description and its limits."""
     plain = resolve(_drop_null(resolved), named)
     sentences = [str(field.get("description") or resolved.get("description") or "")]
     if "oneOf" in plain or "properties" in plain:
@@ -112,13 +113,15 @@ def _find_object(schema: Schema, named: Mapping[str, Schema]) -> Schema | None:
 
 
 def _is_shown(schema: Schema, named: Mapping[str, Schema]) -> bool:
-    """Whether it is a union that is shown with its fields; errors have a chapter of their own."""
+    """Return whether the schema is a union whose fields are shown. Errors have their own
+    chapter."""
     branches = [resolve(each, named) for each in schema.get("oneOf", ())]
     return "discriminator" in schema and not any("x-status" in each for each in branches)
 
 
 def _merge(branches: Mapping[str, Schema], named: Mapping[str, Schema]) -> Schema:
-    """One object with the fields of all. branches: objects by the type they are of."""
+    """Merge objects into one with the fields of all. `branches` maps the value of their type to
+    their schema."""
     objects = {value: resolve(each, named) for value, each in branches.items()}
     fields = dict.fromkeys(name for each in objects.values() for name in each["properties"])
     merged: dict[str, Schema] = {}

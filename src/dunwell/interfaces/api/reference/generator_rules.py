@@ -1,6 +1,5 @@
-"""Rewrites the finished OpenAPI document into forms that generators of clients understand, and
-names its choices.
-"""
+"""Rewrite the finished OpenAPI document so that client generators understand it, and give every
+enum a name."""
 
 from collections.abc import Collection
 from typing import Any
@@ -55,7 +54,7 @@ assert len(_NAMES) == len(CHOICES), "two names for the same values"
 
 
 def get_choice_name(values: Collection[Any]) -> str:
-    """The name of the choice between exactly these values. Raises LookupError."""
+    """Return the name of the enum with exactly these values. Raises LookupError."""
     name = _NAMES.get(frozenset(values))
     if name is None:
         listed = ", ".join(map(str, values))
@@ -64,29 +63,30 @@ def get_choice_name(values: Collection[Any]) -> str:
 
 
 def describe_choice(name: str) -> dict[str, Any]:
-    """The schema of the component with this name."""
+    """Return the schema of the component with this name."""
     return {"title": name, "type": "string", "enum": list(CHOICES[name])}
 
 
 _ALWAYS_NULL = "AlwaysNull"
 _NULL = {"type": "null"}
 _MAX_INT32 = 2**31 - 1
-# What is below these names is data of a caller or of the service, not a schema.
+# Values of these keys are example data, not schemas.
 _DATA = ("example", "examples")
 
 
 def prepare_for_generators(document: dict[str, Any]) -> dict[str, Any]:
-    """The same document with these rules applied, and with the components they refer to.
+    """Return the document with the rules applied and the components of the enums added.
 
-    Raises LookupError if a choice has no name in `CHOICES`.
+    Raises LookupError if an enum has no name in `CHOICES`.
     """
     prepared: dict[str, Any] = _rewrite(document)
     named = prepared["components"]["schemas"]
     for name in _find_references(prepared) & CHOICES.keys():
         assert name not in named, name
         named[name] = describe_choice(name)
-    # Of a bare null type, openapi-generator's client for Python cannot be generated at all, and
-    # Java's cannot tell a created claim from a failed one. A text that must be null says the same.
+    # With a bare null type, openapi-generator cannot generate its Python client at all, and its
+    # Java client cannot distinguish a created claim from a failed one. A string that is always null
+    # means the same.
     named[_ALWAYS_NULL] = {
         "title": _ALWAYS_NULL,
         "description": "Always null.",
@@ -108,7 +108,7 @@ def _rewrite(part: Any) -> Any:
         if name != "properties"
     }
     if "properties" in part:
-        # Here keys are names of fields, which may be called like anything.
+        # The keys below `properties` are names of fields, which may equal any keyword.
         rewritten["properties"] = {
             name: _refer_to(_ALWAYS_NULL) if each == _NULL else _rewrite(each)
             for name, each in part["properties"].items()
@@ -117,7 +117,7 @@ def _rewrite(part: Any) -> Any:
 
 
 def _add_format(schema: dict[str, Any]) -> dict[str, Any]:
-    """Without a format, generators take an integer for one of 32 bits, and ids have more."""
+    """Add a format to integers. Without one, generators use 32 bits, and ids need more."""
     kinds = schema.get("type", ())
     if "integer" not in (kinds if isinstance(kinds, list) else [kinds]) or "format" in schema:
         return schema
@@ -137,7 +137,7 @@ def _refer_to(name: str) -> dict[str, Any]:
 
 
 def _find_references(part: Any) -> set[str]:
-    """The names of all schemas that are referred to."""
+    """Return the names of all schemas that are referred to."""
     if isinstance(part, list):
         return set().union(*map(_find_references, part))
     if not isinstance(part, dict):

@@ -1,6 +1,7 @@
-"""The guides for merchants' developers as pages: the Markdown of `pages`, rendered at the start.
+"""Render the guides for merchants' developers from the Markdown files in `pages`, once at the
+start.
 
-`pages` is docs/merchant; links between its files become links between the pages.
+`pages` is a link to docs/merchant. Links between its files become links between the pages.
 """
 
 import re
@@ -19,7 +20,7 @@ from dunwell.interfaces.api.reference.layouts import load_template
 INDEX_PATH = "/docs/guides"
 GUIDES_STYLE_PATH = "/docs/guides.css"
 
-# In the order of the index; a guide that is not named comes behind these, by its name.
+# The order in the index. Guides that are not listed follow, sorted by name.
 _ORDER = (
     "quick-start", "claims", "workflows", "attachments", "payments", "disputes",
     "payment-modalities", "communications", "events", "webhooks", "sandbox", "debtor-page",
@@ -32,7 +33,7 @@ _REFERENCE = {"../openapi.json": "/api/openapi.json"}
 class Guide:
     name: str
     title: str
-    # The first paragraph, as text.
+    # The first paragraph as plain text.
     summary: str
     html: str
 
@@ -64,7 +65,7 @@ def render_index(guides: Sequence[Guide], style_path: str) -> str:
 
 
 def render_missing(guides: Sequence[Guide], style_path: str) -> str:
-    """The page for an address below /docs that names no guide."""
+    """Render the page for an address below /docs that names no guide."""
     return _render_page(
         "missing.html", title="Page not found", guide=None, guides=guides, style_path=style_path
     )
@@ -98,14 +99,14 @@ def _render(name: str, text: str) -> Guide:
 
 
 def _read_texts(tokens: Sequence[Token], kind: str) -> str:
-    """The words of the first block of the kind, without marks."""
+    """Return the plain text of the first block of this kind."""
     place = next(i for i, token in enumerate(tokens) if token.type == kind)
     children = tokens[place + 1].children or ()
     return "".join(" " if each.type == "softbreak" else each.content for each in children)
 
 
 def _lead(token: Token) -> None:
-    """Turn a link to a file into one to its page."""
+    """Replace a link to a Markdown file by a link to its page."""
     href = str(token.attrGet("href") or "")
     name, mark, place = href.partition("#")
     if token.type != "link_open" or ":" in name:
@@ -117,7 +118,7 @@ def _lead(token: Token) -> None:
 
 
 def _slug(heading: str) -> str:
-    """The anchor that hosts of Git repositories give a heading."""
+    """Return the anchor of a heading, as Git hosting services build it."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
@@ -126,6 +127,6 @@ def _wrap(html: str, *_: Any) -> str:
 
 
 def _render_code(tokens: Sequence[Token], index: int, *_: Any) -> str:
-    """A block of code that can be scrolled by keyboard."""
+    """Render a code block that can be scrolled with the keyboard."""
     code = Markup.escape(tokens[index].content)
     return f'<pre tabindex="0"><code>{code}</code></pre>\n'

@@ -1,4 +1,4 @@
-"""The templates of the reference and the guides, each compiled once in a process."""
+"""The templates of the reference and the guides, compiled once per process."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""The reference as a page: rendered once, at the start, from the same data as the document."""
+"""Render the reference page once at the start, from the same data as the OpenAPI document."""
 
 import json
 from collections.abc import Iterator
@@ -91,7 +91,7 @@ def _view(operation: Operation, document: dict[str, Any]) -> OperationView:
 def _show_answer(
     operation: Operation, content: dict[str, Any], named: dict[str, Any]
 ) -> tuple[dict[str, Any], str]:
-    """The result's schema, and an example of the whole answer."""
+    """Return the schema of the result, and an example of the whole response."""
     if operation.file_types:
         return {"type": "file"}, str(operation.example)
     schema = content["application/json"]["schema"]
@@ -125,7 +125,7 @@ def render_json(value: Any) -> str:
 
 
 def render_curl(operation: Operation) -> str:
-    """The operation's example as a curl command, with $BASE and $TOKEN."""
+    """Render the operation's example as a curl command that uses $BASE and $TOKEN."""
     method = "" if operation.method == "GET" else f"-X {operation.method} "
     parts = [f'curl {method}"$BASE{_render_path(operation)}"']
     if operation.needs_token:

@@ -1,4 +1,4 @@
-"""Which error types an operation can answer, by status."""
+"""List the error types that an operation can respond with, by status."""
 
 from dunwell.interfaces.api.failures import INTERNAL_ERROR, FailureKind, kind_of
 from dunwell.interfaces.api.operation import Operation
@@ -16,7 +16,8 @@ from dunwell.platform.errors import (
     ValidationError,
 )
 
-# What can happen to every request that needs a token; a query may hold an unknown name.
+# The refusals of every request that needs a token. ValidationError is one because any query may
+# have an unknown parameter.
 _ALWAYS = (
     AuthenticationError,
     InsufficientScope,
@@ -27,13 +28,13 @@ _ALWAYS = (
 )
 _WITH_BODY = (InvalidRequest, PayloadTooLarge, UnsupportedMediaType)
 _WITH_KEY = (InvalidRequest, IdempotencyConflict)
-# Errors of a single claim in a creation result; none of them fails the request as a whole.
+# Errors of a single claim in a creation result. They do not fail the whole request.
 _OF_CLAIMS_ALONE = ("DuplicateReferenceNumber", "UnknownTicket")
 _CREATION = "createClaims"
 
 
 def list_kinds(operation: Operation) -> list[FailureKind]:
-    """Every type the operation can answer, by status, then name."""
+    """List every error type that the operation can respond with, by status, then name."""
     refusals: set[type[Refusal]] = {*_ALWAYS, *operation.refusals}
     if operation.body is not None:
         refusals |= set(_WITH_BODY)
@@ -44,7 +45,7 @@ def list_kinds(operation: Operation) -> list[FailureKind]:
 
 
 def list_statuses(operation: Operation) -> dict[int, list[FailureKind]]:
-    """The types that an error answer of each status can have."""
+    """Return the error types of each status."""
     statuses: dict[int, list[FailureKind]] = {}
     for kind in list_kinds(operation):
         if operation.operation_id != _CREATION or kind.name not in _OF_CLAIMS_ALONE:

@@ -1,4 +1,4 @@
-"""Serves the OpenAPI document, the reference page and the guides: finished at the start."""
+"""Serve the OpenAPI document, the reference page and the guides, all rendered at the start."""
 
 import gzip
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from dunwell.interfaces.api.reference.guides import (
 from dunwell.interfaces.api.reference.page import STYLE_PATH, render_page
 from dunwell.platform.http.requests import accepts_gzip
 
-# Nothing but our own stylesheet and images; no script, no frame, no form.
+# The pages load only our own stylesheets and images.
 _POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; frame-ancestors 'none'; "
     "base-uri 'none'; form-action 'none'"
@@ -32,7 +32,7 @@ _HEADERS = {"Content-Security-Policy": _POLICY, "Vary": "Accept-Encoding"}
 
 
 def encode_document() -> bytes:
-    """The document as it is served, and as it is committed in docs/."""
+    """Return the document as it is served and as it is committed in docs/."""
     return msgspec.json.format(msgspec.json.encode(build_document()), indent=2) + b"\n"
 
 
@@ -46,7 +46,7 @@ def build_reference_routes(public_url: str) -> list[Route]:
     ]
 
 
-# What an installation's settings do not change is rendered once in a process, however many
+# These do not depend on the settings, so they are rendered once per process, even if several
 # applications are built in it.
 @cache
 def answer_document() -> Response:
@@ -60,7 +60,7 @@ def _render_reference(public_url: str) -> bytes:
 
 @cache
 def _render_guides() -> Mapping[str, bytes]:
-    """By their addresses, the index among them."""
+    """Return the guides and their index by path."""
     guides = list_guides()
     pages = {each.path: render_guide(each, guides, STYLE_PATH) for each in guides}
     pages[INDEX_PATH] = render_index(guides, STYLE_PATH)
@@ -72,7 +72,8 @@ def _read(name: str) -> bytes:
 
 
 def _serve(path: str, content: bytes, media_type: str) -> Route:
-    """Compressed once, at the start: the reference is 1.5 MB, and 60 KB compressed."""
+    """Serve content that is compressed once at the start: the reference is 1.5 MB, and 60 kB
+    compressed."""
     plain = Response(content, headers=_HEADERS, media_type=media_type)
     headers = {**_HEADERS, "Content-Encoding": "gzip"}
     packed = Response(_compress(content), headers=headers, media_type=media_type)
@@ -84,14 +85,15 @@ def _serve(path: str, content: bytes, media_type: str) -> Route:
     return Route(path, answer, methods=["GET"])
 
 
-# Each page is compressed once in a process, however many applications are built in it.
+# Each page is compressed once per process, even if several applications are built in it.
 @cache
 def _compress(content: bytes) -> bytes:
     return gzip.compress(content, compresslevel=6, mtime=0)
 
 
 async def _answer_missing(request: Request) -> Response:
-    """A person gets a page; a program gets the API's refusal, as from any other unknown address."""
+    """Respond with a page to browsers, and with the API's refusal for an unknown address to
+    programs."""
     if "text/html" not in request.headers.get("accept", ""):
         raise HTTPException(404)
     return Response(_render_missing(), 404, headers=_HEADERS, media_type="text/html")

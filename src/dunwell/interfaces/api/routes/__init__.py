@@ -1,1 +1,2 @@
-"""The operations of the merchant API: for each what it promises, and the use case that keeps it."""
+"""The operations of the merchant API: their descriptions, and the functions that run their use
+cases."""

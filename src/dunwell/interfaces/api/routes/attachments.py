@@ -1,4 +1,4 @@
-"""Upload a file; list, attach, show, replace, delete and download the files of a claim."""
+"""Upload files, and list, attach, replace, delete and download the attachments of a claim."""
 
 from typing import Any
 from uuid import UUID
@@ -92,10 +92,11 @@ async def _prepare(call: ApiCall) -> PreparedUpload:
     now = call.merchant.now(resources.clock)
     merchant_id, ticket_id = call.merchant.merchant_id, resources.ids.new(now)
     limit_bytes = resources.settings.merchant_storage_bytes
-    # Before the work of checking it; its size may change by being written anew.
+    # Check before processing the file. Its exact size is not known yet, because processing rewrites
+    # it.
     await check_storage_room(resources.database, merchant_id, 1, limit_bytes)
     checked = await check_upload(tools.inspector, merchant_id, ticket_id, new)
-    # It has run out as long as it is not accepted.
+    # The ticket counts as expired until it is accepted.
     await store_unused_file(
         resources.database, tools.storage, checked, now, expires_at=now, limit_bytes=limit_bytes
     )
@@ -107,7 +108,8 @@ async def _accept(call: ApiCall) -> UploadTicket:
 
 
 def _read_upload(parts: list[FormPart]) -> NewUpload:
-    """The upload a form asks for. Raises ValidationError with every fault of the form."""
+    """Return the upload that a form describes. Raises ValidationError with every fault of the
+    form."""
     faults = _find_faults(parts)
     if faults:
         raise ValidationError(faults)
@@ -316,7 +318,7 @@ async def _delete(call: ApiCall) -> Attachment:
 async def _download(call: ApiCall) -> Response:
     claim_id, attachment_id = _read_ids(call)
     call.query.check()
-    # The connection is given back before the file storage is called.
+    # Release the connection before calling the file storage.
     async with call.tools.resources.database.connection() as call.tx:
         attached = await get_attachment(call.work, claim_id, attachment_id)
     return await answer_file(
@@ -329,7 +331,8 @@ def _read_ids(call: ApiCall) -> tuple[int, UUID]:
 
 
 def _read_ticket(call: ApiCall) -> UUID:
-    """Raises UnknownTicket for what cannot be a ticket of ours."""
+    """Return the ticket of the attachment. Raises UnknownTicket if the source cannot be a
+    ticket."""
     given = read_shape(call.body, AttachmentSubmission)
     if given.ticket_id is None:
         raise build_unknown_ticket(given.source)

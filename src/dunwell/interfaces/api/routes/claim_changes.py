@@ -1,4 +1,4 @@
-"""Change a claim's contact data, withdraw and archive it, pause and resume it."""
+"""Change a claim's contact data, withdraw, archive, pause and resume it."""
 
 from collections.abc import Awaitable, Callable, Iterator
 
@@ -182,7 +182,7 @@ def _find_faulty_pause(given: PauseRequest) -> Iterator[Fault]:
 def _doing(
     use_case: Callable[[Work, int], Awaitable[None]],
 ) -> Callable[[ApiCall], Awaitable[Claim]]:
-    """An operation on a claim that takes nothing further."""
+    """Return a function that runs a use case which needs only the claim's id."""
 
     async def run(call: ApiCall) -> Claim:
         claim_id = read_claim_id(call.path["claim_id"])

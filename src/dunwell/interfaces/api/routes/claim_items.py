@@ -1,4 +1,4 @@
-"""Add items and fees to a claim, delete an item with its fees."""
+"""Add items and fees to a claim, and delete an item with its fees."""
 
 from typing import Any
 

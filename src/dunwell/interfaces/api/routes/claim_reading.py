@@ -1,4 +1,4 @@
-"""Find claims, read one, and explain why one stands where it does."""
+"""Find claims, read a claim, and explain its status."""
 
 from typing import Any
 
@@ -221,7 +221,7 @@ async def _read(call: ApiCall) -> claims.Claim:
 
 
 async def answer_claim(call: ApiCall, claim_id: int) -> claims.Claim:
-    """The claim as it is read, after whatever was done to it. Raises NotFound."""
+    """Return the claim as `readClaim` does, after an operation has changed it. Raises NotFound."""
     view = await get_claim(call.work, claim_id)
     attached = await list_all_attachments(call.work, claim_id)
     resources, work = call.tools.resources, call.work
@@ -239,7 +239,7 @@ async def _explain(call: ApiCall) -> ClaimExplanation:
 
 ENDPOINTS = (
     ApiEndpoint(FIND_CLAIMS, _find, Span.CONNECTION),
-    # It may write: the claim's link works from its first reading on.
+    # In a transaction, because reading a claim for the first time activates its link.
     ApiEndpoint(READ_CLAIM, _read),
     ApiEndpoint(EXPLAIN_CLAIM, _explain, Span.CONNECTION),
 )

@@ -1,4 +1,4 @@
-"""A claim as it is answered: from the view of it to its wire shape."""
+"""Convert a claim and its parts to their wire types."""
 
 from collections.abc import Sequence
 from datetime import date

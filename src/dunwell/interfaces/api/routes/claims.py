@@ -37,7 +37,7 @@ _CLAIM_EXAMPLE = {
     ],
     "attachments": [{"sourceType": "TICKET", "source": TICKET_EXAMPLE}],
 }
-# Fails alone.
+# This claim fails; the other one is created.
 _FAULTY_EXAMPLE = {
     "companyName": "Muster GmbH",
     "referenceNumber": "INV-2026-0816",

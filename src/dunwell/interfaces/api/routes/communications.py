@@ -1,4 +1,4 @@
-"""What was sent to debtors, over all claims and of one claim, and the suppression list."""
+"""List and find communications, and find addresses on the suppression list."""
 
 from typing import get_args
 

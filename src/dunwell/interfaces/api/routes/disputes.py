@@ -1,6 +1,4 @@
-"""Find a merchant's disputes; list a claim's, read, open and answer one; download a debtor's
-evidence.
-"""
+"""Find, list, read, open and resolve disputes, and download the debtor's evidence."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -248,14 +246,14 @@ async def _download(call: ApiCall) -> Response:
     dispute_id = read_dispute_id(call.path["dispute_id"])
     file_id = read_file_id(call.path["file_id"])
     call.query.check()
-    # The connection is given back before the file storage is called.
+    # Release the connection before calling the file storage.
     async with call.tools.resources.database.connection() as call.tx:
         file = await get_evidence(call.work, claim_id, dispute_id, file_id)
     return await answer_file(call.tools.storage, file.storage_key, file.name, file.content_type)
 
 
 def show_dispute(dispute: StoredDispute, files: Sequence[EvidenceFile] = ()) -> Dispute:
-    """As every list and answer has it."""
+    """Convert a dispute to its wire type."""
     resolved_at = dispute.resolved_at
     return Dispute(
         id=str(dispute.dispute_id),

@@ -1,6 +1,5 @@
-"""List, read and replay events, with the same bodies as the webhooks, and find webhook
-endpoints.
-"""
+"""List, read and replay events, and find webhook endpoints. The bodies of events are those of the
+webhooks."""
 
 from collections.abc import Iterator
 from typing import Any

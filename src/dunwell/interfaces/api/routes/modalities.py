@@ -1,4 +1,4 @@
-"""Find a merchant's payment modalities; list a claim's, read, approve and reject one."""
+"""Find, list, read, approve and reject payment modalities."""
 
 from typing import Any
 
@@ -192,7 +192,7 @@ async def _reject(call: ApiCall) -> PaymentModality:
 
 
 def show_modality(modality: Modality) -> PaymentModality:
-    """As every list and answer has it."""
+    """Convert a payment modality to its wire type."""
     answered_at, ended_at = modality.answered_at, modality.ended_at
     return PaymentModality(
         id=str(modality.modality_id),

@@ -1,4 +1,4 @@
-"""Parameters that several operations share, and how those of every list are read."""
+"""Parameters that several operations share, and functions that parse those of lists."""
 
 from collections.abc import Iterable
 
@@ -111,14 +111,14 @@ SCENARIO_ID = Parameter(
     is_required=True,
     example=12,
 )
-# What examples call an upload.
+# The upload ticket in all examples.
 TICKET_EXAMPLE = "01955479-8c10-7d20-8f3e-7a6b5c4d3e2f"
 IDEMPOTENCY_KEY = Parameter(
     name="Idempotency-Key",
     place="header",
     description="Makes the request safe to repeat: the same key with the same request has one "
     "effect and one answer for 30 days. Printable ASCII; a new UUID per request does.",
-    # Printable ASCII; a header's outer spaces are none of its value.
+    # Printable ASCII. Spaces around the value of a header are not part of it.
     schema={
         "type": "string",
         "minLength": 1,
@@ -149,7 +149,7 @@ UNTIL = Parameter(
     schema=_INSTANT,
     example="2026-04-01T00:00:00Z",
 )
-# What the lists over all claims say of their pages.
+# This describes the pages of all lists over all claims.
 PAGES = (
     "Nothing ever appears behind a cursor that was handed out. A filter that few entries meet is "
     "looked for among ten thousand entries at a time: a page may then hold fewer than `limit`, "
@@ -165,13 +165,13 @@ LIMIT = Parameter(
 
 
 def read_page(query: Query) -> tuple[int, str | None]:
-    """The limit and the cursor."""
+    """Return the limit and the cursor."""
     limit = query.integer("limit", most=_GREATEST_LIMIT) or _DEFAULT_LIMIT
     return limit, query.text("cursor")
 
 
 def choose_parameter(name: str, allowed: Iterable[str], description: str) -> Parameter:
-    """A filter of the query with few values; the first is its example."""
+    """Build a query filter with a fixed set of values. The first value is its example."""
     values = list(allowed)
     return Parameter(
         name=name, place="query", example=values[0], schema={"type": "string", "enum": values},
@@ -180,7 +180,7 @@ def choose_parameter(name: str, allowed: Iterable[str], description: str) -> Par
 
 
 def flag_parameter(name: str, description: str, *, example: bool) -> Parameter:
-    """A filter of the query that is true or false; `read_flag` reads it."""
+    """Build a query filter that is true or false."""
     return Parameter(
         name=name, place="query", example=example, schema={"type": "boolean"},
         description=description,
@@ -188,6 +188,6 @@ def flag_parameter(name: str, description: str, *, example: bool) -> Parameter:
 
 
 def read_flag(query: Query, name: str) -> bool | None:
-    """None: not given."""
+    """Return None if the parameter is not given."""
     value = query.choice(name, ("true", "false"))
     return None if value is None else value == "true"

@@ -1,4 +1,4 @@
-"""Find payments and payment requests: over all claims, of one claim, and one of them."""
+"""Find payments and payment requests of all claims, list those of one claim, and read one."""
 
 from typing import Any
 
@@ -164,7 +164,7 @@ async def _find_requests(call: ApiCall) -> FoundPaymentRequestList:
 
 
 def show_payment(listed: ListedPayment) -> FoundPayment:
-    """As every list and answer has it."""
+    """Convert a payment to its wire type."""
     payment = listed.payment
     return FoundPayment(
         id=str(payment.payment_id),
@@ -184,7 +184,7 @@ def show_payment(listed: ListedPayment) -> FoundPayment:
 
 
 def show_request(listed: ListedPaymentRequest) -> FoundPaymentRequest:
-    """As every list and answer has it."""
+    """Convert a payment request to its wire type."""
     request = listed.request
     return FoundPaymentRequest(
         id=str(request.request_id),

@@ -1,4 +1,4 @@
-"""Record a payment that was made elsewhere, and reverse one that did not stand."""
+"""Record a payment that was made outside the service, and reverse a payment."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -111,13 +111,14 @@ def _find_faulty_payment(given: PaymentRequest) -> Iterator[Fault]:
 
 
 def find_faulty_instant(text: object, path: str) -> Iterator[Fault]:
-    """`text`: as it was given; what is no text was not given, or is a fault already."""
+    """Yield a fault if `text` is a string but not an instant. A value of another type is either
+    absent or already a fault."""
     if isinstance(text, str) and read_instant(text) is None:
         yield Fault(path, "Use ISO 8601 with a zone, as 2026-03-02T09:00:00Z.", "WRONG_FORMAT")
 
 
 def read_given_instant(text: str, path: str) -> datetime:
-    """Raises ValidationError at `path`."""
+    """Raises ValidationError with a fault at `path`."""
     instant = read_instant(text)
     if instant is None:
         raise ValidationError(list(find_faulty_instant(text, path)))

@@ -1,4 +1,4 @@
-"""The sandbox merchant's clock: read it, move it forwards."""
+"""Read and advance the test clock of a sandbox merchant."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What the token endpoint promises; `api.token` serves it."""
+"""The description of the token endpoint, which `api.token` serves."""
 
 from dunwell.interfaces.api.operation import Operation, RequestBody
 from dunwell.interfaces.api.schemas.service import Token

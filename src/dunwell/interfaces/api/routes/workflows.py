@@ -1,4 +1,4 @@
-"""List workflows and scenarios, assign claims to one, and start the assignment by rules."""
+"""List workflows and scenarios, assign claims to one of them, and start the assignment by rules."""
 
 from uuid import UUID
 
@@ -44,7 +44,7 @@ from dunwell.platform.errors import (
 )
 from dunwell.platform.text.wire import render_instant
 
-# Stands for an id that cannot be a workflow's; no workflow has it.
+# Used for an id that cannot be a workflow's. No workflow has it.
 _NOBODY = UUID(int=0)
 _WORKFLOW = "0195547a-1f40-7c3e-9a41-6f1f0c2f9d11"
 
@@ -148,7 +148,7 @@ async def _list_workflows(call: ApiCall) -> list[WorkflowMetadata]:
 
 
 async def _list_copies(call: ApiCall) -> list[WorkflowMetadata]:
-    """What the switch would make of the scenarios."""
+    """Return the workflows that the merchant's scenarios would become."""
     return [
         WorkflowMetadata(
             id=str(scenario.workflow_id),
@@ -182,7 +182,7 @@ def read_claim_ids(body: bytes) -> list[int]:
 def show_outcome(
     outcome: AssignmentOutcome, scenario_id: int | None
 ) -> list[AssignmentResult] | WorkflowAssignmentError:
-    """`scenario_id`: what the merchant knows the process by, if not as a workflow."""
+    """`scenario_id` is the merchant's id for the workflow if the merchant uses scenarios."""
     if not outcome.failures:
         return [_show(each, scenario_id) for each in outcome.assigned]
     return WorkflowAssignmentError(

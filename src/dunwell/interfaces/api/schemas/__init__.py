@@ -1,1 +1,1 @@
-"""The wire's names and shapes: what merchants send and are answered. No rules, no SQL."""
+"""The types of requests and responses on the wire, without rules or SQL."""

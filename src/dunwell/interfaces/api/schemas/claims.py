@@ -1,6 +1,5 @@
-"""Claims on the wire: what creating one answers, how it is read, listed and changed, and its files
-(CONTRACT 5).
-"""
+"""Claims on the wire: the results of creating them, how they are read, listed and changed, and
+their files (CONTRACT 5)."""
 
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -87,7 +86,7 @@ FORM: dict[str, Any] = {
 }
 
 
-# What each submitted field means, by shape and field.
+# The descriptions of the submitted fields, by schema and field.
 SUBMISSION_WORDS = {
     "ClaimSubmission": {each.wire_name: each.about.words for each in FIELDS}
     | {
@@ -114,7 +113,7 @@ SUBMISSION_WORDS = {
     },
 }
 
-# As a claim in the reference has them.
+# The debtor's fields of the claims in the reference's examples.
 DEBTOR_EXAMPLE: dict[str, Any] = {each.wire_name: each.about.example for each in FIELDS}
 
 ItemType = Annotated[
@@ -125,7 +124,7 @@ ClaimStatus = Literal["CREATED", "IN_PROCESS", "COLLECTED", "ARCHIVED", "WITHDRA
 
 
 class CreationWarning(Wire, frozen=True):
-    """Something worth knowing about a claim that was created all the same."""
+    """A remark on a claim that was created in spite of it."""
 
     code: str
     message: str
@@ -136,7 +135,8 @@ class CreationRemarks(Wire, frozen=True):
 
 
 class ClaimCreationResult(Wire, frozen=True):
-    """What became of one submitted claim (spec, Claim creation result): created or failed."""
+    """The result for one submitted claim (spec, Claim creation result), which was created or
+    failed."""
 
 
 class CreatedClaim(ClaimCreationResult, frozen=True):
@@ -160,7 +160,7 @@ class FailedClaim(ClaimCreationResult, frozen=True):
 
 
 class ClaimItem(Wire, frozen=True):
-    """A claim position (spec, Item) with what is left to pay on it."""
+    """An item of a claim (spec, Item) with its outstanding amount."""
 
     id: int
     reference: str | None
@@ -175,7 +175,7 @@ class ClaimItem(Wire, frozen=True):
 
 
 class ClaimHold(Wire, frozen=True):
-    """Something that stops the process for a while; several may stand at once."""
+    """A hold that pauses the workflow. A claim may have several holds at once."""
 
     kind: Literal["DISPUTE", "PAUSE", "MODALITY_REQUESTED", "MODALITY_ACTIVE", "PAYMENT_PENDING"]
     since: Instant
@@ -188,7 +188,7 @@ class ClaimHold(Wire, frozen=True):
 
 
 class ClaimAssignment(Wire, frozen=True, omit_defaults=True):
-    """`scenarioId` before the merchant is switched to workflows; the other two afterwards."""
+    """`scenarioId` until the merchant is switched to workflows, the other two fields afterwards."""
 
     scenario_id: int | UnsetType = UNSET
     workflow_id: Uuid | UnsetType = UNSET
@@ -218,10 +218,10 @@ Address: Any = msgspec.defstruct(
     frozen=True,
     omit_defaults=True,
 )
-# What was submitted is answered without the limits it was checked by.
+# Responses do not repeat the limits that submissions are checked against.
 _ANSWERED = {date: Day, AddressSubmission: Address, CustomFields: dict[str, str]}
 
-# The debtor's fields stand behind the head: `show_claim` fills them from their table.
+# The debtor's fields follow those of the head. `show_claim` fills them in from their table.
 if TYPE_CHECKING:
     _Submitted = _ClaimHead
 else:
@@ -241,7 +241,7 @@ else:
 
 
 class Claim(_Submitted, frozen=True):
-    """A claim read back: what was submitted, where it stands, what is owed."""
+    """A claim with its submitted data, its status and its balance."""
 
     status: ClaimStatus
     holds: Annotated[list[ClaimHold], Meta(description="Those that stand now.")]
@@ -270,7 +270,8 @@ class Claim(_Submitted, frozen=True):
 
 
 class ListedClaim(Wire, frozen=True):
-    """Enough of a claim to tell it and where it stands; read it for the rest."""
+    """A claim in a list, with the fields that identify it and its status. Read the claim for all
+    fields."""
 
     id: int
     reference_number: str
@@ -302,7 +303,7 @@ class ClaimList(Wire, frozen=True):
 
 
 class PauseRequest(WireInput, frozen=True):
-    """Nothing of it is required."""
+    """All fields are optional."""
 
     until: Annotated[
         GivenInstant | None, Meta(description="When the claim goes on; without: when resumed.")
@@ -313,7 +314,7 @@ class PauseRequest(WireInput, frozen=True):
 
 
 class FeeRequest(WireInput, frozen=True):
-    """A fee of your own."""
+    """A fee that you add yourself."""
 
     type: Annotated[
         Literal["COLLECTION_FEE", "DUNNING_FEE"], Meta(description="What the fee is for.")
@@ -330,7 +331,7 @@ class FeeRequest(WireInput, frozen=True):
 
 
 class AddedItem(Wire, frozen=True):
-    """The new item, and where it leaves the claim."""
+    """The new item, and the claim's status and balance after it was added."""
 
     item: ClaimItem
     claim_id: int
@@ -341,7 +342,7 @@ class AddedItem(Wire, frozen=True):
 
 
 class DeletedItems(Wire, frozen=True):
-    """What went, and where that leaves the claim."""
+    """The deleted items, and the claim's status and balance afterwards."""
 
     deleted_item_ids: Annotated[
         list[int], Meta(description="The item, and the fees that were added for it.")

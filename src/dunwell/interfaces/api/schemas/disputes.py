@@ -1,4 +1,4 @@
-"""Disputes on the wire, and addresses that are not contacted any more (CONTRACT 5 and 10)."""
+"""Disputes and suppressed addresses on the wire (CONTRACT 5 and 10)."""
 
 from typing import Annotated, Literal
 
@@ -12,7 +12,7 @@ _NAMES = ", ".join(DisputeType)
 
 
 class DisputeRequest(WireInput, frozen=True):
-    """A dispute that you record, after a call or a letter of the debtor's, say."""
+    """A dispute that you record, for example after a phone call or a letter from the debtor."""
 
     type: Annotated[
         str,
@@ -31,7 +31,7 @@ class DisputeRequest(WireInput, frozen=True):
 
 
 class ResolutionRequest(WireInput, frozen=True):
-    """Your answer to a dispute."""
+    """Your response to a dispute."""
 
     outcome: Literal["ACCEPTED", "REJECTED"]
     end_claim: Annotated[
@@ -42,7 +42,8 @@ class ResolutionRequest(WireInput, frozen=True):
 
 
 class DisputeFile(Wire, frozen=True):
-    """A file that a debtor gave as evidence; `/content` below it is the file itself."""
+    """A file that the debtor provided as evidence. The path `/content` below it returns the file
+    itself."""
 
     id: Uuid
     name: Annotated[str, Meta(description="As the debtor called it.")]
@@ -52,7 +53,7 @@ class DisputeFile(Wire, frozen=True):
 
 
 class Dispute(Wire, frozen=True):
-    """A dispute and what became of it."""
+    """A dispute and its outcome."""
 
     id: Annotated[Uuid, Meta(description="The event's disputeId.")]
     case_number: Annotated[
@@ -112,7 +113,7 @@ class DisputeList(Wire, frozen=True):
 
 
 class Suppression(Wire, frozen=True):
-    """An address that is contacted no more; the address itself is not kept."""
+    """A suppressed address, which receives no more messages. The full address is not stored."""
 
     channel: Literal["EMAIL", "SMS", "LETTER"]
     masked_address: str

@@ -1,5 +1,6 @@
-"""Lists of events, replays, and webhook endpoints on the wire (CONTRACT 5 and 9). Bodies of events
-are passed through as they are stored.
+"""Lists of events, replays, and webhook endpoints on the wire (CONTRACT 5 and 9).
+
+The bodies of events are passed through as they are stored.
 """
 
 from typing import Annotated, Literal
@@ -22,14 +23,14 @@ class EventList(Wire, frozen=True):
 
 
 class EncodedEventList(Wire, frozen=True):
-    """The same, with bodies that are JSON already."""
+    """A page of events whose bodies are already encoded as JSON."""
 
     items: list[msgspec.Raw]
     next_cursor: str | None
 
 
 class ReplayRequest(WireInput, frozen=True):
-    """Which events are sent again."""
+    """The events to send again."""
 
     since: Annotated[GivenInstant, Meta(description="Events of this date or later.")]
     until: Annotated[
@@ -49,7 +50,7 @@ class Replayed(Wire, frozen=True):
 
 
 class FoundEndpoint(Wire, frozen=True):
-    """An endpoint of yours. Its secrets are shown once, when they are made, and never here."""
+    """One of your endpoints. Its secrets are shown only once, when they are created."""
 
     id: Uuid
     url: str

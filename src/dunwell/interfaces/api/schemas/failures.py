@@ -1,4 +1,4 @@
-"""The shape of an error (spec, Errors 1 to 3; CONTRACT 1) and of the details each type carries."""
+"""The types of an error (spec, Errors 1 to 3; CONTRACT 1) and of the details of each error type."""
 
 from typing import Annotated, Any
 
@@ -8,7 +8,7 @@ from dunwell.platform.text.wire import Wire
 
 
 class Failure(Wire, frozen=True):
-    """What went wrong, in words that say what to do next."""
+    """What went wrong, with a message that says what to do next."""
 
     type: str
     message: str
@@ -16,11 +16,11 @@ class Failure(Wire, frozen=True):
 
 
 class NoDetails(Wire, frozen=True):
-    """Nothing more to say."""
+    """This error type has no details."""
 
 
 class FieldFault(Wire, frozen=True):
-    """One fault of what was sent."""
+    """One fault in the request."""
 
     path: Annotated[
         str, Meta(description="JSON pointer from the claim's or body's root; \"\" is the root.")
@@ -37,7 +37,7 @@ class FieldFaults(Wire, frozen=True):
 
 
 class AssignmentFault(Wire, frozen=True):
-    """A claim that was not assigned, and why."""
+    """A claim that was not assigned, and the reason."""
 
     claim_id: int
     message: str

@@ -21,7 +21,7 @@ _Text = Annotated[str, Meta(min_length=1, max_length=255, pattern=LINES)]
 
 
 class PaymentRequest(WireInput, frozen=True):
-    """A payment that reached the merchant outside the service."""
+    """A payment that the merchant received outside the service."""
 
     amount: Annotated[int, Meta(ge=1, le=999_999_999_999, description="Minor units, an integer.")]
     currency: Annotated[Currency, Meta(description="ISO 4217, upper case; the claim's.")]
@@ -33,7 +33,7 @@ class PaymentRequest(WireInput, frozen=True):
 
 
 class Payment(Wire, frozen=True):
-    """A recorded payment and where it leaves the claim."""
+    """A recorded payment, and the claim's status and balance after it."""
 
     id: Uuid
     claim_id: int
@@ -78,7 +78,8 @@ class FoundPaymentList(Wire, frozen=True):
 
 
 class FoundPaymentRequest(Wire, frozen=True):
-    """What a debtor has begun to pay on the page, or has announced."""
+    """A payment that a debtor has started on the page, or a bank transfer that a debtor has
+    reported."""
 
     id: Annotated[Uuid, Meta(description="The events' paymentRequestId.")]
     claim_id: int
@@ -110,7 +111,7 @@ class FoundPaymentRequestList(Wire, frozen=True):
 
 
 class Rejection(WireInput, frozen=True):
-    """Nothing of it is required."""
+    """All fields are optional."""
 
     reason: Annotated[
         Annotated[str, Meta(min_length=1, max_length=2_000, pattern=LINES)] | None,
@@ -119,7 +120,7 @@ class Rejection(WireInput, frozen=True):
 
 
 class ScheduledPayment(Wire, frozen=True):
-    """What is to be paid by a day, and how much of it is."""
+    """An amount that is due on a day, and how much of it has been paid."""
 
     number: Annotated[int, Meta(ge=1, description="From 1.")]
     due_date: Day
@@ -130,7 +131,7 @@ class ScheduledPayment(Wire, frozen=True):
 
 
 class PaymentModality(Wire, frozen=True):
-    """A payment plan or a deferment that a debtor asked for."""
+    """A payment plan or a deferral that a debtor requested."""
 
     id: Uuid
     claim_id: int

@@ -1,4 +1,4 @@
-"""What the token endpoint answers, as RFC 6749 has it, and what the operators' addresses answer."""
+"""The responses of the token endpoint (RFC 6749) and of the health checks."""
 
 from typing import Annotated, Literal
 

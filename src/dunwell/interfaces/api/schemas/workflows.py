@@ -1,6 +1,5 @@
-"""Workflows, scenarios, assignments and the sandbox clock on the wire (CONTRACT 12; spec, Workflow
-metadata; Scenario; Assignment result).
-"""
+"""Workflows, scenarios, assignments and the test clock on the wire (CONTRACT 12; spec, Workflow
+metadata; Scenario; Assignment result)."""
 
 from typing import Annotated, Any, Literal
 
@@ -24,7 +23,7 @@ class WorkflowMetadata(Wire, frozen=True):
 
 
 class ContactHours(Wire, frozen=True):
-    """When debtors are contacted, local time; `to` is exclusive."""
+    """The hours in which debtors are contacted, in local time. `to` is exclusive."""
 
     weekdays: list[Literal["MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"]]
     since: Annotated[str, Meta(examples=["09:00"])] = field(name="from")
@@ -32,14 +31,14 @@ class ContactHours(Wire, frozen=True):
 
 
 class Holidays(Wire, frozen=True):
-    """Public holidays, on which nobody is contacted."""
+    """The public holidays on which debtors are not contacted."""
 
     country: Annotated[str, Meta(description="ISO 3166-1 alpha-2.")]
     subdivision: Annotated[str | None, Meta(description="Of the country, like HH.")]
 
 
 class ScenarioCalendar(Wire, frozen=True):
-    """The hours and days of a scenario, in its time zone."""
+    """The contact hours and holidays of a scenario, in its time zone."""
 
     timezone: Annotated[str, Meta(examples=["Europe/Berlin"])]
     contact_hours: Annotated[ContactHours | None, Meta(description="Null: at any hour.")]
@@ -55,7 +54,8 @@ class ScenarioActionStep(Wire, frozen=True):
 
 
 class Scenario(Wire, frozen=True):
-    """A process of a merchant that is, or was, not switched to workflows (spec, Scenario)."""
+    """A workflow of a merchant that is not, or was not always, switched to workflows (spec,
+    Scenario)."""
 
     id: int
     name: str
@@ -74,8 +74,8 @@ class Scenario(Wire, frozen=True):
 
 
 class AssignmentResult(Wire, frozen=True, omit_defaults=True):
-    """A claim and what it is assigned to: `scenarioId` before the merchant is switched to
-    workflows, `workflowId` afterwards; neither when it stays unassigned."""
+    """A claim and its assignment: `scenarioId` until the merchant is switched to workflows,
+    `workflowId` afterwards, and neither if it stays unassigned."""
 
     claim_id: int
     scenario_id: int | UnsetType = UNSET
@@ -86,7 +86,7 @@ ClaimId = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 
 
 class AssignmentRequest(WireInput, frozen=True):
-    """The claims to assign; repeats count once."""
+    """The claims to assign. Repeated ids count once."""
 
     claim_ids: Annotated[list[ClaimId], Meta(min_length=1, max_length=MAX_ASSIGNED)]
 
@@ -98,8 +98,9 @@ class AssignedClaim(WireInput, frozen=True):
 AssignedClaims = Annotated[
     list[ClaimId | AssignedClaim], Meta(min_length=1, max_length=MAX_ASSIGNED)
 ]
-# A bare array is taken too, of ids or of objects that hold one (CONTRACT 5). The document describes
-# the object alone: Java clients made of a union with an array do not compile.
+# A bare array of ids, or of objects with an id, is accepted too (CONTRACT 5). The document
+# describes only the object, because Java clients that are generated from a union with an array do
+# not compile.
 AnyAssignmentRequest: Any = AssignmentRequest | AssignedClaims
 FURTHER_ASSIGNMENT_BODIES = (
     "Instead of this object, the service also accepts a bare array of 1 to 1,000 claim ids, "
@@ -116,7 +117,7 @@ class TestClockAdvance(WireInput, frozen=True):
 
 
 class TestClockAdvanced(Wire, frozen=True):
-    """What happened on the way."""
+    """The results of advancing the test clock."""
 
     now: Instant
     steps_run: int
