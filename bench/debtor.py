@@ -11,7 +11,7 @@ import aiohttp
 from bench.merchant import BenchMerchant
 from dunwell.interfaces.landing.render.addresses import place
 from dunwell.interfaces.landing.session.cookies import derive_handle, name_cookie
-from dunwell.interfaces.landing.session.open_session import ClaimSessionOpening, open_session
+from dunwell.interfaces.landing.session.lifecycle import ClaimSessionOpening, open_session
 from dunwell.interfaces.landing.session.session import VALUE_BYTES, Level
 
 _FORM = re.compile(r"<form.*?</form>", re.DOTALL)

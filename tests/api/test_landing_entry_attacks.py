@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.interfaces.landing.entering.visitors import digest_visitor
+from dunwell.interfaces.landing.sign_in.visitor_limits import digest_visitor
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.landing import OWN_FORM, Browser, Doorstep, read_hidden

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.interfaces.landing.entering.asked_links import ONE_WITHIN
+from dunwell.interfaces.landing.sign_in.requested_links import ONE_WITHIN
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.landing import Browser, Doorstep

@@ -9,7 +9,7 @@ from asyncpg import LockNotAvailableError
 
 from dunwell.contact.messages.suppression import load_suppressions, suppress
 from dunwell.contact.notices.notice import REPEATED_WITHIN
-from dunwell.interfaces.landing.reaching.change_contact import choose_channels
+from dunwell.interfaces.landing.contact_preferences.change_contact import choose_channels
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import DEBTOR

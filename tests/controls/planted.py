@@ -80,7 +80,7 @@ FAULTS = (
         ["tests/api/test_api_isolation.py", "tests/store/test_two_merchants.py"],
     ),
     Fault(
-        18, "looking at a link opens it", "interfaces/landing/entering/routes.py",
+        18, "looking at a link opens it", "interfaces/landing/sign_in/routes.py",
         "    return _answer_dead_link(site, visit) if way is None else"
         " _answer_link(site, visit, way)\n",
         "    if way is None:\n        return _answer_dead_link(site, visit)\n"
@@ -88,7 +88,7 @@ FAULTS = (
         ["tests/api/test_landing_attacks.py", "tests/api/test_landing_entry.py"],
     ),
     Fault(
-        18, "wrong codes slow nobody", "interfaces/landing/entering/tries.py",
+        18, "wrong codes slow nobody", "interfaces/landing/sign_in/attempt_limits.py",
         "def wait_after(", "def wait_after(*_: object) -> None:\n    return None\n\n\ndef _unused(",
         ["tests/api/test_landing_entry_attacks.py", "tests/api/test_landing_limits.py"],
     ),

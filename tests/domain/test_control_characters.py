@@ -17,7 +17,7 @@ from dunwell.interfaces.api.catalogue import OPERATIONS
 from dunwell.interfaces.api.reference.document import build_document
 from dunwell.interfaces.api.schemas.events import ReplayRequest
 from dunwell.interfaces.api.schemas.payments import PaymentRequest
-from dunwell.interfaces.landing.objecting.typed_form import pick_fields
+from dunwell.interfaces.landing.disputes.dispute_form import pick_fields
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.text.shape import find_faults
 from dunwell.platform.text.texts import check_printable, find_unprintable, is_line, is_printable

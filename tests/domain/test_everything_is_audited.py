@@ -46,10 +46,12 @@ from dunwell.core.events.webhooks import send_test
 from dunwell.core.files import uploads
 from dunwell.core.workflows.drafts import edit_draft
 from dunwell.core.workflows.drafts import edit_draft as save_draft
-from dunwell.interfaces.landing.entering import typed_codes
-from dunwell.interfaces.landing.objecting import send_drafted
-from dunwell.interfaces.landing.reaching import change_contact
-from dunwell.interfaces.landing.session import extend_session, open_session, raise_session
+from dunwell.interfaces.landing.contact_preferences import change_contact
+from dunwell.interfaces.landing.disputes import submit_dispute
+from dunwell.interfaces.landing.session import lifecycle as extend_session
+from dunwell.interfaces.landing.session import lifecycle as open_session
+from dunwell.interfaces.landing.session import lifecycle as raise_session
+from dunwell.interfaces.landing.sign_in import entered_codes
 from dunwell.interfaces.portal.disputes import drafts
 from dunwell.interfaces.portal.jobs import routes_bulk
 from dunwell.interfaces.portal.web import looking
@@ -122,7 +124,7 @@ _NO_ROW = {
         edit_rules.edit_rules_draft,
         create_together.ClaimIntake.create,
         start_preview.start_preview,
-        typed_codes.send_code,
+        entered_codes.send_code,
         change_contact.ask_change,
         change_contact.confirm_change,
         change_contact.choose_channels,
@@ -151,10 +153,10 @@ _NO_ROW = {
         edit_draft.save_changed_draft,
     ),
     "What a debtor types is no deed until it is sent, which writes the row.": (
-        send_drafted.save_form_draft,
-        send_drafted.drop_draft_files,
-        send_drafted.send_dispute,
-        send_drafted.send_draft_files,
+        submit_dispute.save_form_draft,
+        submit_dispute.drop_draft_files,
+        submit_dispute.send_dispute,
+        submit_dispute.send_draft_files,
     ),
     "The installation's own audit log has its row.": (
         unconfirmed_letters.resolve_uncertain_letters,

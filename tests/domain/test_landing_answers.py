@@ -12,12 +12,12 @@ from dunwell.cases.disputes.reasons import (
     OfferedReason,
     list_questions,
 )
-from dunwell.interfaces.landing.objecting.send_drafted import (
+from dunwell.interfaces.landing.disputes.dispute_form import list_fields, pick_fields, read_answers
+from dunwell.interfaces.landing.disputes.submit_dispute import (
     find_reason,
     list_reasons_for,
     needs_fact,
 )
-from dunwell.interfaces.landing.objecting.typed_form import list_fields, pick_fields, read_answers
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.platform.text.texts import find_unprintable
 

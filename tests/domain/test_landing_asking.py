@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.configuration import (
 )
 from dunwell.cases.modalities.limits import DeferralTerms, ModalityFacts, PlanTerms
 from dunwell.cases.modalities.offers import compute_instalment_cents, list_offers, list_plans
-from dunwell.interfaces.landing.arranging.requesting import (
+from dunwell.interfaces.landing.payment_plans.modality_requests import (
     Ground,
     RefusedRequest,
     is_to_be_had,

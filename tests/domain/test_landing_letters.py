@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from dunwell.interfaces.landing.entering.asked_links import find_contact
-from dunwell.interfaces.landing.entering.proofs import LetterSums, is_known_amount
+from dunwell.interfaces.landing.sign_in.requested_links import find_contact
+from dunwell.interfaces.landing.sign_in.verification import LetterSums, is_known_amount
 
 _SUMS = LetterSums("EUR", [120000, 250, 4900], [10000])
 _ON_FILE: Any = {"EMAIL": "Erika.M@example.org", "SMS": "+491711234567"}

@@ -4,7 +4,7 @@ import pytest
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.notices.notice import NoticeChannel
-from dunwell.interfaces.landing.reaching.views import (
+from dunwell.interfaces.landing.contact_preferences.views import (
     WayToReach,
     choose_ways,
     read_address,

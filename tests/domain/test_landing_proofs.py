@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.merchants.configuration import Configuration, LandingPage, VerificationMethod
-from dunwell.interfaces.landing.entering.proofs import (
+from dunwell.interfaces.landing.sign_in.verification import (
     AskCode,
     AskFact,
     CallUs,

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dunwell.interfaces.landing.entering.tries import (
+from dunwell.interfaces.landing.sign_in.attempt_limits import (
     Locked,
     Slowed,
     Tries,

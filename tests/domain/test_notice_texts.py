@@ -35,7 +35,7 @@ from dunwell.contact.notices.occasions.facts import (
     RejectionFacts,
     TransferFacts,
 )
-from dunwell.interfaces.landing.telling.writer import NOTICE_TEMPLATES, NoticeWriter
+from dunwell.interfaces.landing.notifications.writer import NOTICE_TEMPLATES, NoticeWriter
 from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
 from tests.support.merchants import CONFIGURATION
 

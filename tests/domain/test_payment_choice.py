@@ -18,7 +18,7 @@ from dunwell.cases.payments.choice import (
     sum_outstanding,
 )
 from dunwell.core.claims.balance import OwedItem, allocate
-from dunwell.interfaces.landing.paying.choosing import (
+from dunwell.interfaces.landing.payment.payment_choice import (
     Options,
     RefusedChoice,
     read_choice,

@@ -18,9 +18,9 @@ from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.messages.templates.facts import CreditorFacts
 from dunwell.contact.notices.occasions import facts
 from dunwell.core.workflows.versions.word_differences import WordComparison
+from dunwell.interfaces.landing.notifications import writer
 from dunwell.interfaces.landing.render import pages as debtor_pages
 from dunwell.interfaces.landing.render.creditor import Creditor, ShownOperator
-from dunwell.interfaces.landing.telling import writer
 from dunwell.interfaces.portal.render import pages as portal_pages
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.text.translation import Language

@@ -12,8 +12,8 @@ from dunwell.contact.messages.claim_links import hash_token, list_code_digests, 
 from dunwell.contact.messages.identities import render_postal_address
 from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.sending.channel import Permanent, Temporary
-from dunwell.interfaces.landing.entering.store import find_code, find_link
 from dunwell.interfaces.landing.session.session import Level
+from dunwell.interfaces.landing.sign_in.store import find_code, find_link
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import ACCEPTED, REJECTED, answer, dispute, resolve

@@ -10,9 +10,13 @@ from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.messages.claim_links import derive_check_code, digest_check
 from dunwell.contact.messages.templates.facts import CHECK_MASK
 from dunwell.contact.notices.occasions.facts import CodeFacts, LinkFacts
-from dunwell.interfaces.landing.entering.routes_real import Confirmed, TypedMessage, check_message
-from dunwell.interfaces.landing.entering.tries import WrongTry
-from dunwell.interfaces.landing.entering.visitors import digest_visitor
+from dunwell.interfaces.landing.sign_in.attempt_limits import WrongTry
+from dunwell.interfaces.landing.sign_in.routes_authenticity import (
+    Confirmed,
+    TypedMessage,
+    check_message,
+)
+from dunwell.interfaces.landing.sign_in.visitor_limits import digest_visitor
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.channels import REACHABLE, a_house_with_channels

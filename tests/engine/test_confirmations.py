@@ -19,7 +19,7 @@ from dunwell.contact.notices.notice_outcomes import KEPT_FOR, report_notice_fail
 from dunwell.contact.notices.occasions.facts import PauseFacts
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.contact.sending.channel import Permanent, Temporary
-from dunwell.interfaces.landing.telling.tell_occasions import plan_occasions
+from dunwell.interfaces.landing.notifications.send_occasions import plan_occasions
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import dispute

@@ -9,7 +9,7 @@ from dunwell.cases.disputes.answer_dispute import confirm_right_person
 from dunwell.contact.messages.suppression import list_stopped_claims
 from dunwell.contact.notices.occasions.facts import DisputeReceivedFacts
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
-from dunwell.interfaces.landing.telling.tell_occasions import plan_occasions
+from dunwell.interfaces.landing.notifications.send_occasions import plan_occasions
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import ACCEPTED, answer, dispute, withdraw

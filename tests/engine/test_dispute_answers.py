@@ -12,7 +12,7 @@ from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.notices.notice_outcomes import report_notice_failure
 from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.core.claims.states import HoldKind, Status
-from dunwell.interfaces.landing.telling.tell_occasions import plan_occasions
+from dunwell.interfaces.landing.notifications.send_occasions import plan_occasions
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition

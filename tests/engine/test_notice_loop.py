@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from dunwell.interfaces.landing.entering.store import AskedLink, save_asked_link
+from dunwell.interfaces.landing.sign_in.store import AskedLink, save_asked_link
 from dunwell.interfaces.wiring import open_loops
 from dunwell.interfaces.worker.loops import run_loops
 from dunwell.platform.clock import MovableClock, SystemClock

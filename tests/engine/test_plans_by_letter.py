@@ -13,7 +13,7 @@ from dunwell.cases.modalities.limits import PlanTerms
 from dunwell.contact.messages.identities import render_postal_address
 from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.sending.channel import Permanent, Temporary
-from dunwell.interfaces.landing.telling.tell_occasions import plan_occasions
+from dunwell.interfaces.landing.notifications.send_occasions import plan_occasions
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import ACCEPTED, answer, dispute

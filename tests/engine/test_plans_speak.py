@@ -17,8 +17,8 @@ from dunwell.contact.messages.claim_links import hash_token
 from dunwell.contact.sending.channel import Permanent
 from dunwell.core.claims.access import lock_claim_of_merchant
 from dunwell.core.claims.states import ClaimTransition
-from dunwell.interfaces.landing.entering.store import find_link
-from dunwell.interfaces.landing.telling.tell_occasions import plan_occasions
+from dunwell.interfaces.landing.notifications.send_occasions import plan_occasions
+from dunwell.interfaces.landing.sign_in.store import find_link
 from dunwell.operations.sandbox.advance_clock import advance_clock
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from dunwell.interfaces.landing.telling.tell_occasions import plan_occasions
-from dunwell.interfaces.landing.telling.writer import NoticeWriter
+from dunwell.interfaces.landing.notifications.send_occasions import plan_occasions
+from dunwell.interfaces.landing.notifications.writer import NoticeWriter
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages

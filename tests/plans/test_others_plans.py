@@ -2,7 +2,7 @@
 
 import pytest
 
-from dunwell.interfaces.landing.claim.others import _BY_EMAIL, _BY_NUMBER
+from dunwell.interfaces.landing.claim_page.other_claims import _BY_EMAIL, _BY_NUMBER
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources

@@ -19,7 +19,7 @@ from dunwell.adapters.mail.listener import Doorkeeper, listen
 from dunwell.contact.escalation.reports.delivery_reports import process_reports
 from dunwell.contact.notices.occasions.facts import CodeFacts, InstalmentDueFacts
 from dunwell.contact.notices.sender import NoticeSender
-from dunwell.interfaces.landing.telling.writer import NoticeWriter
+from dunwell.interfaces.landing.notifications.writer import NoticeWriter
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.resources import Resources

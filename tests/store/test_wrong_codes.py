@@ -3,7 +3,7 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 
-from dunwell.interfaces.landing.entering.store import (
+from dunwell.interfaces.landing.sign_in.store import (
     count_everybodys_wrong,
     remove_visitor_tries,
 )

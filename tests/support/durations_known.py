@@ -209,28 +209,28 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         f"{_AGES}[attempts]",
         "tests/api/test_landing_openings.py::test_sixty_openings_of_one_link_are_ten",
     ),
-    "interfaces/landing/claim/news.py _NEWS": (
+    "interfaces/landing/claim_page/recent_answers.py _NEWS": (
         "tests/api/test_landing_dispute_answers.py::test_it_is_news_for_thirty_days",
     ),
-    "interfaces/landing/entering/link_requests.py ONE_WITHIN": (
+    "interfaces/landing/sign_in/requested_links.py ONE_WITHIN": (
         (
             "tests/api/test_landing_new_link.py"
             "::test_whoever_asks_again_within_five_minutes_gets_the_same_page_and_no_other_link"
         ),
     ),
-    "interfaces/landing/entering/typed_codes.py LASTS": (
+    "interfaces/landing/sign_in/entered_codes.py LASTS": (
         "tests/api/test_landing_verify.py::test_a_code_works_for_ten_minutes",
     ),
-    "interfaces/landing/entering/tries.py LONGEST_WAIT_SECONDS": (
+    "interfaces/landing/sign_in/attempt_limits.py LONGEST_WAIT_SECONDS": (
         (
             "tests/domain/test_landing_tries.py"
             "::test_the_wait_after_a_letters_code_doubles_up_to_ten_seconds"
         ),
     ),
-    "interfaces/landing/entering/typed_codes.py _REPEATED_WITHIN": (
+    "interfaces/landing/sign_in/entered_codes.py _REPEATED_WITHIN": (
         "tests/api/test_landing_verify_twice.py::test_a_proof_is_a_second_click_for_ten_seconds",
     ),
-    "interfaces/landing/reaching/change_contact.py LASTS": (
+    "interfaces/landing/contact_preferences/change_contact.py LASTS": (
         "tests/api/test_landing_preferences.py::test_a_code_works_for_ten_minutes",
     ),
     "interfaces/landing/session/drafts.py DRAFT_LASTS": (
@@ -251,7 +251,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "interfaces/landing/session/session.py WARNING": (
         "tests/api/test_landing_claim.py::test_the_last_five_minutes_are_announced",
     ),
-    "interfaces/landing/objecting/receive_files.py _UNTAKEN": (
+    "interfaces/landing/disputes/receive_form.py _UNTAKEN": (
         (
             "tests/api/test_api_storage_away.py"
             "::test_what_is_left_of_a_debtors_file_is_kept_for_an_hour"

@@ -31,10 +31,10 @@ from dunwell.core.events.deliveries import replay
 from dunwell.core.events.webhooks import store as webhooks_store
 from dunwell.core.events.webhooks.health import store as health_store
 from dunwell.core.files import store as files_store
-from dunwell.interfaces.landing.entering import store as entering_store
-from dunwell.interfaces.landing.reaching import store as reaching_store
+from dunwell.interfaces.landing.contact_preferences import store as reaching_store
 from dunwell.interfaces.landing.session import details
 from dunwell.interfaces.landing.session import store as session_store
+from dunwell.interfaces.landing.sign_in import store as entering_store
 from dunwell.operations.alerts import store as operations_alerts_store
 from dunwell.operations.dashboards import overview
 from dunwell.operations.dashboards import store as deliveries_store

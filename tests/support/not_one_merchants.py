@@ -50,11 +50,11 @@ from dunwell.core.workflows.drafts import store as drafts_store
 from dunwell.core.workflows.versions import store as versions_store
 from dunwell.interfaces.api import readiness
 from dunwell.interfaces.cli.findings import backups
-from dunwell.interfaces.landing.claim import others
-from dunwell.interfaces.landing.entering import store as entering_store
-from dunwell.interfaces.landing.objecting import store as objecting_store
-from dunwell.interfaces.landing.reaching import store as reaching_store
+from dunwell.interfaces.landing.claim_page import other_claims
+from dunwell.interfaces.landing.contact_preferences import store as reaching_store
+from dunwell.interfaces.landing.disputes import store as objecting_store
 from dunwell.interfaces.landing.session import store as session_store
+from dunwell.interfaces.landing.sign_in import store as entering_store
 from dunwell.operations.alerts import store as operations_alerts_store
 from dunwell.operations.claim_status import store as explanation_store
 from dunwell.operations.dashboards import store as deliveries_store
@@ -407,7 +407,7 @@ QUIET = _name({
         searching_store._FIND_END,
         event_log._LOAD,
         event_log._LOAD_TIMED,
-        files_store._RELEASED, others._BY_EMAIL, others._BY_NUMBER,
+        files_store._RELEASED, other_claims._BY_EMAIL, other_claims._BY_NUMBER,
         objecting_store._LOAD_KEPT,
         objecting_store._LOAD_UNSENT,
         reaching_store._LOAD_TYPED, suppression.LOAD_KNOWN,

@@ -18,7 +18,7 @@ from dunwell.contact.notices.occasions.facts import CodeFacts, Facts
 from dunwell.contact.notices.send_notice import send_notice
 from dunwell.contact.notices.sender import NoticeSender
 from dunwell.contact.sending.channel import ChannelAdapter
-from dunwell.interfaces.landing.telling.writer import NoticeWriter
+from dunwell.interfaces.landing.notifications.writer import NoticeWriter
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages

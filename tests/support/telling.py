@@ -1,8 +1,8 @@
 """What debtors are told, as a worker's loops would tell it."""
 
 from dunwell.contact.notices.sender import NoticeSender
-from dunwell.interfaces.landing.telling.tell_occasions import plan_occasions
-from dunwell.interfaces.landing.telling.writer import NoticeWriter
+from dunwell.interfaces.landing.notifications.send_occasions import plan_occasions
+from dunwell.interfaces.landing.notifications.writer import NoticeWriter
 from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
 from tests.support.children import PRINTER
 from tests.support.house import House

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from dunwell.interfaces.landing.telling.tell_occasions import plan_occasions
-from dunwell.interfaces.landing.telling.writer import NoticeWriter
+from dunwell.interfaces.landing.notifications.send_occasions import plan_occasions
+from dunwell.interfaces.landing.notifications.writer import NoticeWriter
 from dunwell.platform.clock import SystemClock
 from dunwell.platform.config import load_settings
 from dunwell.platform.crypto import KeyRing

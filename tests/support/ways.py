@@ -14,8 +14,8 @@ from dunwell.accounts.merchants.configuration import (
     VerificationMethod,
 )
 from dunwell.contact.notices.notice_codes import derive_notice_code, derive_notice_token
-from dunwell.interfaces.landing.entering.asked_links import send_asked_links
-from dunwell.interfaces.landing.telling.writer import NoticeWriter
+from dunwell.interfaces.landing.notifications.writer import NoticeWriter
+from dunwell.interfaces.landing.sign_in.requested_links import send_asked_links
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages

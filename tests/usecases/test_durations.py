@@ -9,7 +9,7 @@ import pytest
 
 from dunwell.core.events.webhooks.dispatcher import compute_last_start, lease_batch
 from dunwell.core.events.webhooks.store import LeasedDelivery, load_endpoint
-from dunwell.interfaces.landing.entering.visitors import admit_codes, count_visitors_wrong
+from dunwell.interfaces.landing.sign_in.visitor_limits import admit_codes, count_visitors_wrong
 from dunwell.platform.heartbeat import start_lease
 from dunwell.platform.resources import Resources
 from tests.support.durations import JUST
@@ -60,7 +60,7 @@ async def _find_end_of_lease(resources: Resources) -> timedelta:
 
 
 EDGES: Mapping[str, StoredEdge] = {
-    "interfaces/landing/entering/visitors.py WINDOW": StoredEdge(
+    "interfaces/landing/sign_in/visitor_limits.py WINDOW": StoredEdge(
         timedelta(minutes=16), _counts_as_wrong
     ),
 }

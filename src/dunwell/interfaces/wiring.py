@@ -59,14 +59,14 @@ from dunwell.interfaces.api.app import build_app, build_operators_app
 from dunwell.interfaces.api.edge import build_outside_answer
 from dunwell.interfaces.api.metrics import RequestMetrics
 from dunwell.interfaces.landing.application import build_site, list_routes
-from dunwell.interfaces.landing.entering.asked_links import ASKED_SECONDS, send_asked_links
-from dunwell.interfaces.landing.objecting.tell_overdue import (
+from dunwell.interfaces.landing.disputes.notify_overdue import (
     OVERDUE_SECONDS,
     notify_of_overdue_disputes,
 )
+from dunwell.interfaces.landing.notifications.send_occasions import TELL_SECONDS, plan_occasions
+from dunwell.interfaces.landing.notifications.writer import NoticeWriter
+from dunwell.interfaces.landing.sign_in.requested_links import ASKED_SECONDS, send_asked_links
 from dunwell.interfaces.landing.sweep_landing import sweep_landing
-from dunwell.interfaces.landing.telling.tell_occasions import TELL_SECONDS, plan_occasions
-from dunwell.interfaces.landing.telling.writer import NoticeWriter
 from dunwell.interfaces.portal.application import build_portal_routes
 from dunwell.interfaces.portal.texts.routes_preview import PreviewPrinter
 from dunwell.interfaces.portal.web.site import PortalServices

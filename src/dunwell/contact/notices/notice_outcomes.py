@@ -3,7 +3,7 @@ bounce, a delivery report), and after some days addresses and contents are erase
 kept longer, because they may be returned later and are then sent by the next channel.
 
 A requested notice is not sent by another channel: the page that waits for it shows the failure and
-what to do. An occasion is sent by the next channel (`interfaces.landing.telling`). The claim keeps
+what to do. An occasion is sent by the next channel (`landing.notifications`). The claim keeps
 the kind, time and outcome of its notices. Metrics are counts by kind and channel, without personal
 data.
 """

@@ -1,1 +1,1 @@
-"""The debtor's pages: from the link or code to the claim, paying it, and the receipt."""
+"""The debtor's pages: from the link or code to the claim, its payment and the receipt."""

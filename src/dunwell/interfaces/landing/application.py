@@ -19,25 +19,25 @@ from dunwell.cases.payments.provider import PaymentProviders
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.storage import SealedFiles
-from dunwell.interfaces.landing.arranging import routes as arranging
-from dunwell.interfaces.landing.arranging import routes_modality
-from dunwell.interfaces.landing.claim import routes as claim
-from dunwell.interfaces.landing.entering import routes as entering
-from dunwell.interfaces.landing.entering import routes_real, routes_verify
-from dunwell.interfaces.landing.objecting import routes as objecting
-from dunwell.interfaces.landing.objecting import routes_evidence
-from dunwell.interfaces.landing.paying import routes as paying
-from dunwell.interfaces.landing.paying import routes_receipts, routes_transfer
-from dunwell.interfaces.landing.reaching import routes as reaching
-from dunwell.interfaces.landing.reaching import routes_addresses
+from dunwell.interfaces.landing.claim_page import routes as claim_page
+from dunwell.interfaces.landing.contact_preferences import routes as contact_preferences
+from dunwell.interfaces.landing.contact_preferences import routes_addresses
+from dunwell.interfaces.landing.disputes import routes as disputes
+from dunwell.interfaces.landing.disputes import routes_evidence
+from dunwell.interfaces.landing.notifications.writer import NoticeWriter
+from dunwell.interfaces.landing.payment import routes as payment
+from dunwell.interfaces.landing.payment import routes_receipts, routes_transfer
+from dunwell.interfaces.landing.payment_plans import routes as payment_plans
+from dunwell.interfaces.landing.payment_plans import routes_modality
 from dunwell.interfaces.landing.render.addresses import IN_CLAIM, PATHS, forgive_case, strip_handle
 from dunwell.interfaces.landing.render.pages import DebtorPages
 from dunwell.interfaces.landing.session.cookies import HANDLE
-from dunwell.interfaces.landing.telling.writer import NoticeWriter
+from dunwell.interfaces.landing.sign_in import routes as sign_in
+from dunwell.interfaces.landing.sign_in import routes_authenticity, routes_verify
 from dunwell.interfaces.landing.web import assets
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import Run
-from dunwell.interfaces.landing.web.leading import redirect_to_latest
+from dunwell.interfaces.landing.web.latest_claim import redirect_to_latest
 from dunwell.interfaces.landing.web.problems import answer_failure
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.web.application import PageApplication, ScopeRoute
@@ -45,8 +45,9 @@ from dunwell.platform.resources import Resources
 from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
 
 _SLICES = (
-    claim, entering, routes_real, routes_verify, paying, routes_transfer, routes_receipts,
-    arranging, routes_modality, objecting, routes_evidence, reaching, routes_addresses, assets,
+    claim_page, sign_in, routes_authenticity, routes_verify, payment, routes_transfer,
+    routes_receipts, payment_plans, routes_modality, disputes, routes_evidence,
+    contact_preferences, routes_addresses, assets,
 )  # fmt: skip
 _PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
 if _PAGES.keys() != PATHS.keys():

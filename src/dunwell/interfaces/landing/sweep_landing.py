@@ -2,11 +2,11 @@
 confirmed, and wrong codes that count no more.
 """
 
-from dunwell.interfaces.landing.entering.store import remove_visitor_tries
-from dunwell.interfaces.landing.entering.visitors import WINDOW
-from dunwell.interfaces.landing.reaching.store import remove_old_changes
+from dunwell.interfaces.landing.contact_preferences.store import remove_old_changes
 from dunwell.interfaces.landing.session.session import REMEMBERED
 from dunwell.interfaces.landing.session.store import remove_drafts, remove_sessions
+from dunwell.interfaces.landing.sign_in.store import remove_visitor_tries
+from dunwell.interfaces.landing.sign_in.visitor_limits import WINDOW
 from dunwell.platform.resources import Resources
 
 _ROWS_AT_ONCE = 5000

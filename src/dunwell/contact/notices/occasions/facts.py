@@ -1,4 +1,4 @@
-"""The facts of each notice for its templates (`interfaces.landing.telling`).
+"""The facts of each notice for its templates (`landing.notifications`).
 
 Facts are cents, dates and instants; the templates format them. Each class names its kind and its
 template. Those in OCCASIONS are stored until they are sent (`notify_debtor`). Pure.

@@ -1,1 +1,1 @@
-"""How pages are made of what they show: templates, formats, words."""
+"""Rendering the pages: addresses, the creditor's details, colours and templates."""

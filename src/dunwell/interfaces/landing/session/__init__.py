@@ -1,1 +1,1 @@
-"""A debtor's hour on the page, and the claim that it has opened."""
+"""A debtor's session, its cookies, drafts, and the claim that it has opened."""

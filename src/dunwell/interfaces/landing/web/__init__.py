@@ -1,1 +1,1 @@
-"""Requests, answers and what every page of the debtor shares."""
+"""Requests, guards of handlers, error pages and assets that all debtor pages share."""

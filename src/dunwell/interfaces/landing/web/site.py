@@ -17,6 +17,7 @@ from dunwell.cases.payments.provider import PaymentProviders
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.storage import SealedFiles
+from dunwell.interfaces.landing.notifications.writer import NoticeWriter
 from dunwell.interfaces.landing.render.pages import DebtorPageContext, DebtorPages, VisitorSession
 from dunwell.interfaces.landing.session.cookies import render_cookie
 from dunwell.interfaces.landing.session.details import NOTHING, Detail
@@ -29,7 +30,6 @@ from dunwell.interfaces.landing.session.session import (
     is_like_token,
 )
 from dunwell.interfaces.landing.session.store import OpenedClaim, find_successor, load_opened_claim
-from dunwell.interfaces.landing.telling.writer import NoticeWriter
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.typed_text import list_typed_texts
 from dunwell.interfaces.landing.web.views import EndedPage

@@ -17,7 +17,7 @@ from dunwell.contact.notices.notice import Addressee, DebtorNotice
 from dunwell.contact.notices.occasions.facts import DisputeAnswerFacts
 from dunwell.core.claims.read_claim import ClaimView
 from dunwell.core.claims.states import ACTIVE
-from dunwell.interfaces.landing.telling.writer import NoticeWriter
+from dunwell.interfaces.landing.notifications.writer import NoticeWriter
 from dunwell.interfaces.portal.disputes.drafts import DraftedResponse, ResponseDraft
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.database.listed_table import Count

@@ -1,1 +1,0 @@
-"""Paying in parts or later, a break, and what became of a request."""

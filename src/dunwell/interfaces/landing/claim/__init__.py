@@ -1,1 +1,0 @@
-"""The claim's page, its documents, staying on and leaving."""

@@ -1,0 +1,1 @@
+"""The claim's page, its documents, the debtor's other claims, and the end of a session."""

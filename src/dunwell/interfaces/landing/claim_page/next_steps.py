@@ -1,0 +1,161 @@
+"""What a claim's page says will happen next, and when."""
+
+from collections.abc import Collection, Sequence
+from contextlib import nullcontext
+from datetime import date, datetime, timedelta
+from enum import StrEnum
+
+import msgspec
+
+from dunwell.accounts.merchants.answer_days import compute_answer_day
+from dunwell.cases.modalities.instalments import Instalment
+from dunwell.cases.modalities.progress import GRACE, compute_response_day
+from dunwell.contact.escalation.forecast.forecast import Announcement
+from dunwell.contact.escalation.forecast.foresee_claim import ForecastedClaim, forecast_for_debtor
+from dunwell.contact.escalation.usable_channels import DebtorAddresses
+from dunwell.contact.messages.identities import DebtorPerson
+from dunwell.core.claims.states import ACTIVE, HoldKind
+from dunwell.interfaces.landing.session.facts import PageClaim
+from dunwell.interfaces.landing.session.session import Level
+from dunwell.interfaces.landing.session.states import (
+    PageState,
+    Topic,
+    decide_state,
+    find_day,
+    find_next_rate,
+    is_awaited,
+    list_standing,
+    list_topics,
+)
+from dunwell.interfaces.landing.session.store import OpenedClaim
+from dunwell.platform.database.database import Connection
+from dunwell.platform.resources import Resources
+
+# A hold until midnight is one until the day before.
+_INSTANT = timedelta(microseconds=1)
+
+
+class NextKind(StrEnum):
+    PAID = "PAID"
+    CLOSED = "CLOSED"
+    ANSWER = "ANSWER"
+    REQUEST = "REQUEST"
+    AGREED = "AGREED"
+    PLAN = "PLAN"
+    PLAN_ENDED = "PLAN_ENDED"
+    STILL = "STILL"
+    COURSE = "COURSE"
+
+
+_REQUESTED = {Topic.PLAN_REQUESTED, Topic.DEFERMENT_REQUESTED}
+_AGREED = {Topic.PLAN_ACTIVE, Topic.DEFERRED}
+
+
+class NextSteps(msgspec.Struct, frozen=True, gc=False):
+    kind: NextKind
+    # Of a course: the day until which nothing happens, if it is stopped; then what follows.
+    still_until: date | None = None
+    announced: Sequence[Announcement] = ()
+    # Of objections and of a request: when all have their answer, and whether that day is over.
+    answer_on: date | None = None
+    is_late: bool = False
+    # Of a plan: the first rate that is not paid, whether its day is over, and the last day of its
+    # grace.
+    rate: Instalment | None = None
+    is_missed: bool = False
+    mend_by: date | None = None
+    today: date | None = None
+
+
+def decide_kind(opened: OpenedClaim, now: datetime) -> NextKind:
+    """now: the merchant's. Only of a course is anything foreseen."""
+    facts, modality = opened.facts, opened.modality
+    state = decide_state(facts, now)
+    if state in (PageState.PAID, PageState.CLOSED):
+        return NextKind(state)
+    topics = set(list_topics(facts, state, modality, now))
+    if Topic.DISPUTED in topics:
+        return NextKind.ANSWER
+    if topics & _REQUESTED:
+        return NextKind.REQUEST
+    if topics & _AGREED and not opened.session.level.reaches(Level.FACT):
+        return NextKind.AGREED
+    if Topic.PLAN_ACTIVE in topics and find_next_rate(modality) is not None:
+        return NextKind.PLAN
+    return _decide_course(facts, topics, now)
+
+
+def _decide_course(facts: PageClaim, topics: Collection[Topic], now: datetime) -> NextKind:
+    """Of a claim that nobody has to answer, and without an agreement."""
+    endless = {hold.kind for hold in list_standing(facts, now) if hold.until is None}
+    if Topic.PLAN_ENDED in topics and endless == {HoldKind.MODALITY_ACTIVE}:
+        return NextKind.PLAN_ENDED
+    return NextKind.STILL if endless or is_awaited(facts) else NextKind.COURSE
+
+
+def is_foreseeable(opened: OpenedClaim, now: datetime) -> bool:
+    is_running = opened.facts.status in ACTIVE and opened.facts.process is not None
+    return is_running and decide_kind(opened, now) is NextKind.COURSE
+
+
+def find_held_until(opened: OpenedClaim, now: datetime) -> datetime | None:
+    """When the last of what stops it ends, as far as that is known."""
+    ends = [hold.until for hold in list_standing(opened.facts, now) if hold.until]
+    return max(ends, default=None)
+
+
+def describe_next(
+    opened: OpenedClaim, now: datetime, announced: Sequence[Announcement]
+) -> NextSteps:
+    """announced: what is foreseen, where it is."""
+    kind, configuration = decide_kind(opened, now), opened.merchant.configuration
+    zone = configuration.timezone
+    today = find_day(now, zone)
+    if kind is NextKind.ANSWER:
+        days = configuration.disputes.answer_within_days
+        opened_at = [each.opened_at for each in opened.facts.disputes]
+        answer_on = max((compute_answer_day(at, days, zone) for at in opened_at), default=None)
+        is_late = answer_on is not None and answer_on < today
+        return NextSteps(kind, answer_on=answer_on, is_late=is_late)
+    if kind is NextKind.REQUEST:
+        assert opened.modality is not None, "what was asked for"
+        answer_on = compute_response_day(
+            opened.modality, configuration.modalities.answer_within_days, zone
+        )
+        return NextSteps(kind, answer_on=answer_on, is_late=answer_on < today)
+    if kind is NextKind.PLAN:
+        rate = find_next_rate(opened.modality)
+        assert rate is not None
+        return NextSteps(
+            kind, rate=rate, is_missed=rate.due_on < today, mend_by=rate.due_on + GRACE
+        )
+    if kind is NextKind.COURSE:
+        held_until = find_held_until(opened, now)
+        still_until = find_day(held_until - _INSTANT, zone) if held_until else None
+        return NextSteps(kind, still_until, announced, today=today)
+    return NextSteps(kind)
+
+
+async def load_forecast(
+    resources: Resources, opened: OpenedClaim, now: datetime, tx: Connection | None = None
+) -> Sequence[Announcement]:
+    """In one statement, or none where nothing is foreseen. now: the merchant's. tx: what the
+    caller has open: nobody holds one connection while waiting for another."""
+    facts = opened.facts
+    if facts.process is None or not is_foreseeable(opened, now):
+        return ()
+    known = facts.on_file
+    address = None if known.postal_address is None else dict(known.postal_address)
+    claim = ForecastedClaim(
+        person=DebtorPerson(
+            facts.claim_id, known.email, known.mobile_number, known.customer_number
+        ),
+        reachable=DebtorAddresses(known.email, known.mobile_number, address),
+        process_key=facts.process,
+        is_held=bool(list_standing(facts, now)),
+        held_until=find_held_until(opened, now),
+    )
+    async with resources.database.connection() if tx is None else nullcontext(tx) as connection:
+        return await forecast_for_debtor(
+            connection, resources.keys, merchant=opened.merchant, claim=claim, now=now
+        )

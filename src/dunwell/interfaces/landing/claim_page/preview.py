@@ -1,0 +1,80 @@
+"""A claim's page as its debtor sees it, for who works on the claim: nobody is told that it was
+looked at, no session begins, and no form of it is taken."""
+
+from dataclasses import dataclass
+
+import msgspec
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.rights import Right
+from dunwell.interfaces.landing.claim_page.next_steps import load_forecast
+from dunwell.interfaces.landing.claim_page.recent_answers import find_alternative
+from dunwell.interfaces.landing.claim_page.views import (
+    PreviewedClaimPage,
+    PreviewedWithheldPage,
+    describe_claim,
+    describe_withheld,
+)
+from dunwell.interfaces.landing.payment.payment_choice import has_method
+from dunwell.interfaces.landing.render.pages import VisitorSession
+from dunwell.interfaces.landing.session.session import Level
+from dunwell.interfaces.landing.session.store import load_previewed_claim
+from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.web.requests import PageRequest
+from dunwell.interfaces.web.responses import answer_page
+from dunwell.interfaces.web.templates import Page
+from dunwell.platform.errors import NotFound
+
+_SHOWN = VisitorSession(form_token="", minutes_left=60, is_warned=False, can_stay=False)
+# Nothing of it can be sent.
+_POLICY = (
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'none'; "
+    "frame-ancestors 'none'; base-uri 'none'"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DebtorViewOfClaim:
+    """What the page shows. No transaction is needed to render it."""
+
+    merchant: Merchant
+    language: str | None
+    page: Page
+
+
+async def prepare_claim_preview(
+    site: DebtorSite, work: Work, claim_id: int, *, is_link_only: bool
+) -> DebtorViewOfClaim:
+    """is_link_only: show what a link without a known fact shows. Raises NotFound."""
+    work.require(Right.READ_CLAIMS)
+    merchant = work.merchant
+    level = Level.LINK if is_link_only else Level.FACT
+    opened = await load_previewed_claim(
+        work.tx, work.merchant_id, claim_id=claim_id, level=level, now=work.real_now
+    )
+    if opened is None:
+        raise NotFound(f"There is no claim {claim_id}.")
+    if opened.facts.withheld:
+        withheld = describe_withheld(opened, opened.facts.withheld)
+        values = {name: getattr(withheld, name) for name in withheld.__struct_fields__}
+        return DebtorViewOfClaim(merchant, opened.facts.language, PreviewedWithheldPage(**values))
+    announced = await load_forecast(site.resources, opened, work.now, work.tx)
+    can_pay = has_method(site.providers, merchant)
+    alternative = await find_alternative(site.resources, opened, work.now, work.tx)
+    page = describe_claim(
+        opened, work.now, announced, can_pay=can_pay, other_count=0, alternative=alternative
+    )
+    shown = PreviewedClaimPage(**{name: getattr(page, name) for name in page.__struct_fields__})
+    return DebtorViewOfClaim(merchant, opened.facts.language, shown)
+
+
+def answer_claim_preview(
+    site: DebtorSite, visit: PageRequest, preview: DebtorViewOfClaim
+) -> Response:
+    frame = msgspec.structs.replace(
+        site.frame(visit, preview.merchant, preview.language), session=_SHOWN
+    )
+    body = site.pages.render(frame, preview.page)
+    return answer_page(body, policy=_POLICY)

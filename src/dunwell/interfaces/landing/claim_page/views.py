@@ -1,0 +1,296 @@
+"""What the claim's page shows, by its state and by how much its session may see."""
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from typing import ClassVar
+from uuid import UUID
+
+import msgspec
+
+from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.accounts.merchants.configuration import PageFeature
+from dunwell.cases.disputes.dispute import DisputeState, render_case_number
+from dunwell.cases.modalities.instalments import Instalment
+from dunwell.cases.modalities.modality import Modality
+from dunwell.cases.modalities.offers import ModalityOffer
+from dunwell.contact.escalation.forecast.forecast import Announcement
+from dunwell.core.claims.states import HoldKind
+from dunwell.core.files.upload import AttachedFile, render_download_name
+from dunwell.interfaces.landing.claim_page.next_steps import NextSteps, describe_next
+from dunwell.interfaces.landing.claim_page.other_claims import OtherClaimOfDebtor
+from dunwell.interfaces.landing.claim_page.recent_answers import (
+    DisputeNews,
+    EndedPlan,
+    ModalityRefusal,
+    find_answer,
+    find_ended_plan,
+    find_refusal,
+)
+from dunwell.interfaces.landing.disputes.submit_dispute import (
+    can_dispute,
+    find_undisputed_cents,
+    list_unsent,
+)
+from dunwell.interfaces.landing.session.facts import (
+    DisputeFacts,
+    PageItem,
+    PaymentFacts,
+    WithheldFacts,
+)
+from dunwell.interfaces.landing.session.session import Level, Session
+from dunwell.interfaces.landing.session.states import (
+    PageState,
+    Topic,
+    decide_state,
+    find_announced,
+    find_day,
+    find_hold,
+    find_next_rate,
+    is_answered,
+    is_awaited,
+    list_topics,
+    render_initials,
+)
+from dunwell.interfaces.landing.session.store import OpenedClaim
+from dunwell.interfaces.web.templates import Page
+
+
+class OpenDispute(msgspec.Struct, frozen=True, gc=False):
+    dispute_id: UUID
+    case_number: str
+    opened_on: date
+    # The part that the debtor agrees with, where it can be paid alone.
+    undisputed_cents: int | None
+
+
+class ClaimPage(Page, frozen=True):
+    template: ClassVar[str] = "claim.html"
+
+    state: PageState
+    topics: Sequence[Topic]
+    features: Sequence[PageFeature]
+    # Whether the session may see what the claim is for.
+    shows_all: bool
+    # Whether there is any way to pay.
+    can_pay: bool
+    can_dispute: bool
+    # Whether a message alone has opened it, so that its reader may be the wrong person.
+    offers_not_me: bool
+    currency: str
+    timezone: str
+    reference: str
+    initials: str
+    outstanding_cents: int
+    # Paid beyond what was owed.
+    overpaid_cents: int
+    due_on: date | None
+    is_due: bool
+    # Those the session may see.
+    items: Sequence[PageItem]
+    payments: Sequence[PaymentFacts]
+    # No company; what a debt collector has to tell of the fees it demands is told to these alone.
+    is_consumer: bool
+    # Of the items the session may see.
+    fees_cents: int
+    contract_number: str | None
+    document_count: int
+    modality: Modality | None
+    # Of a plan in force, the first that is not paid in full.
+    next_rate: Instalment | None
+    # What is left of it, unless it is all that is owed or not for this session.
+    rate_cents: int | None
+    # The payment that a provider's money is waited for; when an announced transfer was sent.
+    awaited_id: UUID | None
+    sent_on: date | None
+    disputes: Sequence[OpenDispute]
+    answer: DisputeNews | None
+    ended_plan: EndedPlan | None
+    refusal: ModalityRefusal | None
+    # What can be asked for instead; none: nothing, or the session may not see it.
+    alternative: ModalityOffer | None
+    # Until when nothing is done after it; none: not known yet, or it is over.
+    rests_until: datetime | None
+    # What happens, and when.
+    next: NextSteps
+    # Since when the merchant has stopped the claim without a dispute of ours.
+    held_since: datetime | None
+    paused_until: datetime | None
+    # What was typed and not sent, by the reason of its objection.
+    unsent: Sequence[str]
+    # How many other open claims of the same merchant the debtor has, for who may see them.
+    other_count: int
+
+
+class PreviewedClaimPage(ClaimPage, frozen=True):
+    """As the debtor sees it, for somebody else."""
+
+    template: ClassVar[str] = "claim_preview.html"
+
+
+class WithheldPage(Page, frozen=True):
+    """Nothing of the claim, and nothing is asked for (`cases.disputes.withheld`)."""
+
+    template: ClassVar[str] = "withheld.html"
+
+    reason: str
+    dispute_id: UUID
+    case_number: str
+    opened_on: date
+    # Whether nobody writes to the address any more at which this reader was reached.
+    is_address_suppressed: bool
+    can_take_back: bool
+
+
+class PreviewedWithheldPage(WithheldPage, frozen=True):
+    """The same for somebody else."""
+
+    template: ClassVar[str] = "withheld_preview.html"
+
+
+class OthersPage(Page, frozen=True):
+    """The debtor's other open claims of the same merchant."""
+
+    template: ClassVar[str] = "others.html"
+
+    others: Sequence[OtherClaimOfDebtor]
+
+
+class ClosingClaim(msgspec.Struct, frozen=True, gc=False):
+    """An open claim that would close; no reference: the claim is withheld."""
+
+    handle: str
+    creditor: str
+    reference: str | None
+
+
+class RoomPage(Page, frozen=True):
+    """Asks whether other claims may close in this browser, so that this one can be opened."""
+
+    template: ClassVar[str] = "room.html"
+
+    closing: Sequence[ClosingClaim]
+
+
+class ShownDocument(msgspec.Struct, frozen=True, gc=False):
+    attachment_id: UUID
+    name: str
+    content_type: str
+    size_bytes: int
+
+
+class DocumentsPage(Page, frozen=True):
+    template: ClassVar[str] = "documents.html"
+
+    documents: Sequence[ShownDocument]
+    # The name of a file that should be there.
+    missing: str | None = None
+
+
+def describe_claim(
+    opened: OpenedClaim, now: datetime, announced: Sequence[Announcement] = (),
+    *, can_pay: bool, other_count: int, alternative: ModalityOffer | None = None,
+) -> ClaimPage:  # fmt: skip
+    """now: the merchant's. announced: what is foreseen. can_pay: whether there is any way to."""
+    facts, configuration = opened.facts, opened.merchant.configuration
+    shows_all, next_rate = opened.session.level.reaches(Level.FACT), find_next_rate(opened.modality)
+    state, due_on, timezone = decide_state(facts, now), facts.due_on, configuration.timezone
+    # What the merchant stopped without a dispute, or what rests after an answer.
+    hold = None if facts.disputes else find_hold(facts, HoldKind.DISPUTE, now)
+    pause = find_hold(facts, HoldKind.PAUSE, now)
+    return ClaimPage(
+        state=state,
+        topics=list_topics(facts, state, opened.modality, now),
+        features=configuration.landing_page.features,
+        shows_all=shows_all,
+        can_pay=can_pay, can_dispute=can_dispute(facts),
+        offers_not_me=can_dispute(facts) and is_opened_by_message_alone(opened.session),
+        currency=facts.currency, timezone=timezone, reference=facts.reference_number,
+        initials=render_initials(facts),
+        outstanding_cents=facts.outstanding_cents,
+        overpaid_cents=max(0, facts.paid_cents - facts.total_cents + facts.outstanding_cents),
+        due_on=due_on,
+        is_due=due_on is not None and due_on < find_day(now, timezone),
+        items=facts.items if shows_all else (),
+        payments=[each for each in facts.payments if shows_all or each.request_id],
+        is_consumer=not facts.company_name,
+        fees_cents=sum(item.value_cents for item in _list_fees(facts.items)) if shows_all else 0,
+        contract_number=facts.on_file.contract_number if shows_all else None,
+        document_count=facts.document_count,
+        modality=opened.modality,
+        next_rate=next_rate,
+        rate_cents=_find_rate_cents(next_rate, facts.outstanding_cents) if shows_all else None,
+        awaited_id=facts.request.request_id if facts.request and is_awaited(facts) else None,
+        sent_on=find_announced(facts, now),
+        disputes=[_describe_dispute(each, opened) for each in facts.disputes],
+        answer=find_answer(opened, now) if is_answered(facts) else None,
+        ended_plan=find_ended_plan(opened, state, now),
+        refusal=find_refusal(opened, state, now), alternative=alternative, other_count=other_count,
+        rests_until=hold.until if hold and is_answered(facts) else None,
+        next=describe_next(opened, now, announced),
+        held_since=hold.since if hold else None,
+        paused_until=pause.until if pause else None,
+        unsent=_list_unsent(opened),
+    )  # fmt: skip
+
+
+def describe_withheld(opened: OpenedClaim, withheld: WithheldFacts) -> WithheldPage:
+    """Only the browser that has said it may take it back: whoever else holds the link may be the
+    stranger."""
+    is_own = withheld.actor_id == str(opened.session.session_id)
+    is_debtors = withheld.actor_kind is ActorKind.DEBTOR
+    return WithheldPage(
+        reason=withheld.reason,
+        dispute_id=withheld.dispute_id,
+        case_number=render_case_number(withheld.dispute_id),
+        opened_on=find_day(withheld.opened_at, opened.merchant.configuration.timezone),
+        is_address_suppressed=withheld.is_address_suppressed,
+        can_take_back=is_own and is_debtors and withheld.state is DisputeState.OPEN,
+    )
+
+
+def is_opened_by_message_alone(session: Session) -> bool:
+    """By a link, or by the code of a letter, which whoever lives at its address can have opened."""
+    is_letter = session.channel is None and session.level is Level.FACT
+    return session.level is Level.LINK or is_letter
+
+
+def _list_unsent(opened: OpenedClaim) -> Sequence[str]:
+    if not can_dispute(opened.facts):
+        return ()
+    disputes = opened.merchant.configuration.disputes
+    return list_unsent(opened.drafts, disputes, opened.session.level)
+
+
+def _list_fees(items: Sequence[PageItem]) -> Sequence[PageItem]:
+    return [item for item in items if item.type != "PRIMARY"]
+
+
+def describe_documents(
+    attached: Sequence[AttachedFile], missing: AttachedFile | None = None
+) -> DocumentsPage:
+    """missing: one whose file should be there."""
+    documents = [
+        ShownDocument(each.attachment_id, name_document(each), each.content_type, each.size_bytes)
+        for each in attached
+    ]
+    return DocumentsPage(documents, name_document(missing) if missing else None)
+
+
+def name_document(attached: AttachedFile) -> str:
+    return render_download_name(attached.friendly_name, attached.content_type)
+
+
+def _describe_dispute(dispute: DisputeFacts, opened: OpenedClaim) -> OpenDispute:
+    configuration = opened.merchant.configuration
+    return OpenDispute(
+        dispute.dispute_id,
+        render_case_number(dispute.dispute_id),
+        find_day(dispute.opened_at, configuration.timezone),
+        find_undisputed_cents(dispute, opened.facts, configuration),
+    )
+
+
+def _find_rate_cents(rate: Instalment | None, outstanding_cents: int) -> int | None:
+    if rate is None or rate.left_cents >= outstanding_cents:
+        return None
+    return rate.left_cents

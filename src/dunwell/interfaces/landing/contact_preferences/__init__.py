@@ -1,0 +1,1 @@
+"""How a debtor is contacted: language, channels, addresses and unsubscribing."""

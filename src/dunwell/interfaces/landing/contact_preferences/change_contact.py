@@ -1,0 +1,184 @@
+"""Changes how a debtor is contacted: channels, and an address after the new one has shown its
+code.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.intake.change_contact_data import change_contact_data
+from dunwell.contact.messages.identities import mask_address
+from dunwell.contact.messages.suppression import (
+    KnownSuppressions,
+    lift_suppression,
+    load_reasons,
+    suppress,
+)
+from dunwell.contact.notices.notice import (
+    DebtorNotice,
+    NoticeChannel,
+    NoticeLimitReached,
+    RecipientUnreachable,
+)
+from dunwell.contact.notices.notice_codes import is_notice_code
+from dunwell.contact.notices.occasions.facts import ContactChangeFacts
+from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
+from dunwell.contact.notices.send_notice import find_repeated_notice, send_notice
+from dunwell.contact.sending.report import Reference
+from dunwell.core.claims.store import lock_claim
+from dunwell.interfaces.landing.contact_preferences.store import (
+    PendingChange,
+    find_written_address,
+    load_change,
+    remove_change,
+    save_change,
+    save_wrong,
+)
+from dunwell.interfaces.landing.contact_preferences.views import Chosen, WayToReach, choose_ways
+from dunwell.interfaces.landing.session.addresses import digest_addresses, list_addresses
+from dunwell.interfaces.landing.session.facts import OnFile
+from dunwell.interfaces.landing.session.store import load_on_file
+from dunwell.interfaces.landing.sign_in.attempt_limits import MOST_WRONG, Locked, WrongTry
+from dunwell.interfaces.landing.sign_in.entered_codes import admit_claims, count_claims_wrong
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.errors import NotFound
+
+
+async def choose_channels(
+    work: Work, keys: KeyRing, claim_id: int, wanted: Collection[str]
+) -> Chosen | None:
+    """None: nothing was changed, as no way would be left. Raises NotFound.
+
+    The claim's lock lets two choices at once take turns, so that they cannot leave none together.
+    """
+    work.require(Right.CONTACT_SETTINGS)
+    if await lock_claim(work.tx, work.merchant_id, claim_id) is None:
+        raise NotFound(f"There is no claim {claim_id}.")
+    on_file = await load_on_file(work.tx, work.merchant_id, claim_id)
+    chosen = choose_ways(await list_ways(work, keys, on_file), wanted)
+    if chosen is None:
+        return None
+    for way in chosen.suppressed:
+        await suppress(work, keys, way.channel, address=way.address, reason="DEBTOR")
+    for way in chosen.lifted:
+        await lift_suppression(work, keys, way.channel, way.address)
+    return chosen
+
+
+async def unsubscribe(work: Work, keys: KeyRing, reference: Reference) -> bool:
+    """One click in a mail program (RFC 8058), which whoever holds the message may make: the address
+    that it went to gets no more e-mails from this merchant; a second click
+    changes nothing. False: the message is gone.
+
+    Unlike the page of preferences it takes off the last way too: a mail program cannot be asked
+    which other is wanted, and shows no answer."""
+    work.require(Right.CONTACT_SETTINGS)
+    address = await find_written_address(work.tx, work.merchant_id, reference.communication_id)
+    if address is None:
+        return False
+    await suppress(work, keys, "EMAIL", address=address, reason="DEBTOR")
+    return True
+
+
+async def list_ways(work: Work, keys: KeyRing, on_file: OnFile) -> list[WayToReach]:
+    """E-mail, mobile number and postal address, as far as they are there and used."""
+    work.require(Right.READ_CLAIMS)
+    addresses = list_addresses(on_file, work.merchant.configuration.channels)
+    reasons = await load_reasons(work.tx, keys, work.merchant_id, list(addresses.items()))
+    return [
+        WayToReach(channel, address, reasons.get((channel, address)))
+        for channel, address in addresses.items()
+    ]
+
+
+def read_ways(
+    keys: KeyRing, merchant: Merchant, on_file: OnFile, suppressions: KnownSuppressions | None
+) -> list[WayToReach] | None:
+    """The same of what a page has read already. None: an address is not among what was asked
+    for."""
+    addresses = list_addresses(on_file, merchant.configuration.channels)
+    digests = digest_addresses(keys, merchant.merchant_id, addresses)
+    if suppressions is None or not all(map(suppressions.covers, digests.values())):
+        return None
+    return [
+        WayToReach(channel, address, suppressions.find_reason(digests[channel]))
+        for channel, address in addresses.items()
+    ]
+
+
+LASTS = timedelta(minutes=10)
+_PATCHED: dict[NoticeChannel, str] = {"EMAIL": "email", "SMS": "mobileNumber"}
+
+
+@dataclass(frozen=True, slots=True)
+class TypedContact:
+    """What was typed, for which claim."""
+
+    claim_id: int
+    text: str
+
+
+async def ask_change(
+    work: Work, keys: KeyRing, notice: DebtorNotice
+) -> UUID | NoticeLimitReached | RecipientUnreachable:
+    """`notice`: of kind CHANGE_CODE, to the new address. A change that waited for its code before
+    is given up for it; a second click sends no second code, unless that one was tried already.
+    Raises NotFound."""
+    work.require(Right.CHANGE_CLAIMS)
+    repeated = await find_repeated_notice(work, notice)
+    if repeated is not None and await _is_untried(work, notice, repeated):
+        return repeated
+    sent = await send_notice(work, keys, notice)
+    if isinstance(sent, UUID):
+        to = notice.addressee
+        change = PendingChange(to.channel, to.recipient, sent, work.real_now + LASTS)
+        await save_change(work.tx, work.merchant_id, to.claim_id, change)
+    return sent
+
+
+async def _is_untried(work: Work, notice: DebtorNotice, notice_id: UUID) -> bool:
+    change = await load_change(work.tx, work.merchant_id, notice.addressee.claim_id)
+    return change is not None and change.notice_id == notice_id and change.failures == 0
+
+
+async def confirm_change(
+    work: Work, keys: KeyRing, typed: TypedContact, tell: Callable[[PendingChange, str],
+    DebtorNotice],
+) -> PendingChange | WrongTry | Locked:  # fmt: skip
+    """The address is changed. `tell` composes what the old one, its second argument, is told.
+
+    The answer is the same for a code that is wrong, too old, tried too often or was never sent.
+    What it wrote is to be committed, whatever it answers. Raises NotFound.
+    """
+    work.require(Right.CHANGE_CLAIMS)
+    claim = work.merchant_id, typed.claim_id
+    if await lock_claim(work.tx, *claim) is None:
+        raise NotFound(f"There is no claim {typed.claim_id}.")
+    tries = await admit_claims(work.tx, claim, work.real_now)
+    if isinstance(tries, Locked):
+        return tries
+    change = await load_change(work.tx, work.merchant_id, typed.claim_id)
+    is_live = (
+        change is not None and change.failures < MOST_WRONG and work.real_now < change.expires_at
+    )
+    if (
+        change is None
+        or not is_live
+        or not is_notice_code(keys, change.notice_id, typed.text, change.key_version)
+    ):
+        await save_wrong(work.tx, work.merchant_id, typed.claim_id)
+        return await count_claims_wrong(work.tx, claim, tries, work.real_now)
+    before = await load_on_file(work.tx, work.merchant_id, typed.claim_id)
+    old = before.email if change.channel == "EMAIL" else before.mobile_number
+    await change_contact_data(work, typed.claim_id, {_PATCHED[change.channel]: change.address})
+    await remove_change(work.tx, work.merchant_id, typed.claim_id)
+    if old:
+        await send_notice(work, keys, tell(change, old))
+    masked = mask_address(change.channel, change.address)
+    told = ContactChangeFacts(change.channel, work.now, masked)
+    await notify_debtor(work, typed.claim_id, str(change.notice_id), told)
+    return change

@@ -1,0 +1,164 @@
+"""Contact preferences: the language, the channels, and unsubscribing by an e-mail's List-
+Unsubscribe.
+"""
+
+import msgspec
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.store import load_merchant
+from dunwell.cases.intake.change_contact_data import change_contact_data
+from dunwell.contact.sending.references import parse_reference
+from dunwell.contact.sending.report import Reference
+from dunwell.interfaces.landing.contact_preferences.change_contact import (
+    choose_channels,
+    list_ways,
+    read_ways,
+    unsubscribe,
+)
+from dunwell.interfaces.landing.contact_preferences.store import SUPPRESSIONS
+from dunwell.interfaces.landing.contact_preferences.views import (
+    UnsubscribePage,
+    WayToReach,
+    describe_preferences,
+)
+from dunwell.interfaces.landing.session.addresses import CHANNELS
+from dunwell.interfaces.landing.session.session import Level
+from dunwell.interfaces.landing.session.store import OpenedClaim
+from dunwell.interfaces.landing.sign_in.views import DeadLinkPage
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
+from dunwell.interfaces.landing.web.in_session import (
+    RoutedPages,
+    check_feature,
+    from_level,
+    in_session,
+    in_session_with,
+    takes_form,
+    takes_form_from,
+)
+from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.platform.http.requests import read_body
+
+# Comes back to the page, which shows masked addresses.
+_PLACE = "reach"
+# What the page can say was saved.
+_SAVED = ("language", "channels", "email", "sms")
+
+
+@in_session_with(SUPPRESSIONS)
+@from_level(Level.FACT, _PLACE)
+async def show_preferences(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+    check_feature(opened, "PREFERENCES")
+    return await _answer(site, visit, opened, saved=visit.read_query("saved"))
+
+
+@takes_form
+@takes_form_from(Level.FACT, _PLACE)
+async def save_language(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, form: FormFields
+) -> Response:
+    """The claim's: its messages come in it from now on, and so does this page."""
+    check_feature(opened, "PREFERENCES")
+    frame, language = site.frame_opened(visit, opened), form.get("language", "")
+    if language not in frame.offered:
+        return site.redirect(frame, "preferences")
+    async with site.resources.database.transaction() as tx:
+        work = site.work(tx, opened.merchant, opened.session.session_id)
+        await change_contact_data(work, opened.facts.claim_id, {"language": language})
+    return site.redirect(
+        msgspec.structs.replace(frame, chosen=None), "preferences", saved="language"
+    )
+
+
+@takes_form
+@takes_form_from(Level.FACT, _PLACE)
+async def save_channels(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, form: FormFields
+) -> Response:
+    check_feature(opened, "PREFERENCES")
+    wanted = [channel for channel in CHANNELS if form.get(channel) == "use"]
+    async with site.resources.database.transaction() as tx:
+        work = site.work(tx, opened.merchant, opened.session.session_id)
+        chosen = await choose_channels(work, site.resources.keys, opened.facts.claim_id, wanted)
+    if chosen is None:
+        return await _answer(site, visit, opened, is_last=True)
+    return site.redirect(site.frame_opened(visit, opened), "preferences", saved="channels")
+
+
+@in_session
+async def redirect_back(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+    """An address that only takes forms, opened by hand or by choosing a language there."""
+    return site.redirect(site.frame_opened(visit, opened), "preferences")
+
+
+async def _answer(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim,
+    *, saved: str | None = None, is_last: bool = False,
+) -> Response:  # fmt: skip
+    """is_last: no way would have been left."""
+    frame = site.frame_opened(visit, opened)
+    page = describe_preferences(
+        opened, frame, site.pages.languages, await _find_ways(site, opened),
+        saved=saved if saved in _SAVED else None, is_last=is_last,
+    )  # fmt: skip
+    return site.answer(frame, page, 422 if is_last else 200)
+
+
+async def _find_ways(site: DebtorSite, opened: OpenedClaim) -> list[WayToReach]:
+    """Of addresses that have changed since the session was opened, suppressions are asked for."""
+    keys, on_file = site.resources.keys, opened.facts.on_file
+    ways = read_ways(keys, opened.merchant, on_file, SUPPRESSIONS.read(opened.detail))
+    if ways is not None:
+        return ways
+    async with site.resources.database.connection() as connection:
+        work = site.work(connection, opened.merchant, opened.session.session_id)
+        return await list_ways(work, keys, on_file)
+
+
+# "List-Unsubscribe=One-Click", as a form or in parts.
+_MOST_BYTES = 8 * 1024
+
+
+async def show_unsubscribe(site: DebtorSite, visit: DebtorRequest) -> Response:
+    reference, merchant = _read(site, visit), None
+    if reference is not None:
+        async with site.resources.database.connection() as connection:
+            merchant = await load_merchant(connection, reference.merchant_id)
+    return _answer_unsubscribe(site, visit, merchant, is_done=False)
+
+
+async def submit_unsubscribe(site: DebtorSite, visit: DebtorRequest) -> Response:
+    """No redirect: mail programs follow none (RFC 8058, 3.1)."""
+    await read_body(visit, _MOST_BYTES)
+    reference, merchant = _read(site, visit), None
+    if reference is not None:
+        async with site.resources.database.transaction() as tx:
+            merchant = await load_merchant(tx, reference.merchant_id)
+            if merchant is not None:
+                work = site.work(tx, merchant, "unsubscribe")
+                is_known = await unsubscribe(work, site.resources.keys, reference)
+                merchant = merchant if is_known else None
+    return _answer_unsubscribe(site, visit, merchant, is_done=True)
+
+
+def _read(site: DebtorSite, visit: DebtorRequest) -> Reference | None:
+    return parse_reference(site.resources.keys, visit.path_params["reference"])
+
+
+def _answer_unsubscribe(
+    site: DebtorSite, visit: DebtorRequest, merchant: Merchant | None, *, is_done: bool
+) -> Response:
+    """merchant: none: the address leads nowhere any more."""
+    if merchant is None:
+        return site.answer(site.frame(visit), DeadLinkPage(), 410)
+    page = UnsubscribePage(visit.path_params["reference"], is_done)
+    return site.answer(site.frame(visit, merchant), page)
+
+
+PAGES: RoutedPages = {
+    "preferences": {"GET": show_preferences},
+    "language": {"GET": redirect_back, "POST": save_language},
+    "channels": {"GET": redirect_back, "POST": save_channels},
+    "unsubscribe": {"GET": show_unsubscribe, "POST": submit_unsubscribe},
+}

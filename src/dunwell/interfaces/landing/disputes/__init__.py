@@ -1,0 +1,1 @@
+"""Disputing a claim: the reasons, the form with its files, and withdrawing a dispute."""

@@ -1,0 +1,174 @@
+"""A dispute's form as it was typed: its answers read, stored with its files, and loaded to be shown
+again.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date
+from uuid import UUID
+
+from dunwell.cases.disputes.reasons import (
+    MESSAGE_FIELD,
+    DisputeQuestion,
+    OfferedReason,
+    QuestionKind,
+    find_answer_faults,
+    list_questions,
+)
+from dunwell.core.files.uploads import discard_uploads
+from dunwell.interfaces.landing.disputes.receive_form import FileRefusal, ReceivedForm
+from dunwell.interfaces.landing.disputes.submit_dispute import SUBJECT, KeptDraft, save_form_draft
+from dunwell.interfaces.landing.disputes.views import Showing
+from dunwell.interfaces.landing.session.drafts import (
+    FormDraft,
+    SubmittedForm,
+    own_by_claim,
+    show_typed,
+)
+from dunwell.interfaces.landing.session.store import OpenedClaim, load_draft, remove_file
+from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.web.amounts import read_amount
+from dunwell.platform.errors import Fault, Unavailable
+from dunwell.platform.text.texts import is_printable
+
+# What an answer becomes that cannot be read: no answer of any kind.
+_UNREADABLE = "?"
+_DATE_PARTS = ("year", "month", "day")
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    answers: Mapping[str, str]
+    message: str | None
+    faults: list[Fault]
+
+
+def list_fields(reason: OfferedReason) -> list[str]:
+    """The names of the form's fields that a draft keeps."""
+    fields: list[str] = []
+    for question in list_questions(reason):
+        fields += _list_parts(question)
+    return [*fields, MESSAGE_FIELD]
+
+
+def pick_fields(reason: OfferedReason, form: Mapping[str, str]) -> dict[str, str]:
+    """What was typed, without what cannot be shown."""
+    picked = {name: _tidy(form[name]) for name in list_fields(reason) if name in form}
+    return {name: text for name, text in picked.items() if text.strip()}
+
+
+def read_answers(
+    reason: OfferedReason, fields: Mapping[str, str], currency: str, language: str, today: date
+) -> Answered:
+    """fields: as `pick_fields` gives them. language: the one they were typed in."""
+    answers: dict[str, str] = {}
+    for question in list_questions(reason):
+        typed = [fields.get(name, "").strip() for name in _list_parts(question)]
+        if any(typed):
+            answers[question.name] = _read(question, typed, currency, language)
+    message = fields.get(MESSAGE_FIELD, "").strip() or None
+    faults = list(find_answer_faults(reason, answers, message, today))
+    return Answered(answers, message, faults)
+
+
+def _list_parts(question: DisputeQuestion) -> list[str]:
+    if question.kind is QuestionKind.DAY:
+        return [f"{question.name}_{part}" for part in _DATE_PARTS]
+    return [question.name]
+
+
+def _read(question: DisputeQuestion, typed: list[str], currency: str, language: str) -> str:
+    if question.kind is QuestionKind.DAY:
+        return _read_day(typed)
+    if question.kind is QuestionKind.AMOUNT:
+        cents = read_amount(typed[0], currency, language)
+        return _UNREADABLE if cents is None else str(cents)
+    return typed[0]
+
+
+def _read_day(typed: list[str]) -> str:
+    """typed: year, month, day."""
+    if not all(part.isdecimal() and part.isascii() for part in typed):
+        return _UNREADABLE
+    year, month, day = typed
+    return f"{year:0>4}-{month:0>2}-{day:0>2}"
+
+
+def _tidy(text: str) -> str:
+    """Without the controls that no text of ours holds."""
+    if is_printable(text):
+        return text
+    return "".join(letter for letter in text if is_printable(letter))
+
+
+_LONGEST_REVISION = 9
+
+
+async def save_typed_form(
+    site: DebtorSite, opened: OpenedClaim, typed: SubmittedForm, removed: str
+) -> KeptDraft:
+    """removed: the upload of a file that is no longer wanted, as the form says it."""
+    ticket_id = _read_ticket_id(removed)
+    async with site.resources.database.transaction() as tx:
+        work = site.work(tx, opened.merchant, opened.session.session_id)
+        kept = await save_form_draft(work, opened.facts.claim_id, typed)
+        key = own_by_claim(work.merchant_id, opened.facts.claim_id, typed.subject)
+        is_removed = ticket_id is not None and await remove_file(tx, key, ticket_id)
+    if ticket_id is not None and is_removed:
+        with suppress(Unavailable):
+            await discard_uploads(
+                site.resources.database, site.storage, opened.merchant.merchant_id, [ticket_id]
+            )
+    return kept
+
+
+async def load_typed(
+    site: DebtorSite, opened: OpenedClaim, reason: OfferedReason, showing: Showing
+) -> FormDraft:
+    """What was typed of it, if anything was."""
+    subject, is_new = _name_subject(reason), showing.faults or showing.refusals or showing.is_news
+    if subject not in opened.drafts and not is_new:
+        return FormDraft(subject)
+    key = own_by_claim(opened.merchant.merchant_id, opened.facts.claim_id, subject)
+    async with site.resources.database.connection() as connection:
+        draft = await load_draft(connection, key)
+    return draft if showing.overtaking is None else show_typed(draft, showing.overtaking)
+
+
+def read_typed(site: DebtorSite, reason: OfferedReason, received: ReceivedForm) -> SubmittedForm:
+    return SubmittedForm(
+        _name_subject(reason),
+        _read_form_id(site, received.fields.get("form", "")),
+        fields=pick_fields(reason, received.fields),
+        uploads=received.uploads,
+        revision=_read_revision(received.fields.get("revision", "")),
+    )
+
+
+def _read_revision(given: str) -> int | None:
+    is_number = given.isascii() and given.isdecimal() and len(given) < _LONGEST_REVISION
+    return int(given) if is_number else None
+
+
+def list_refusals(received: ReceivedForm, kept: KeptDraft) -> list[FileRefusal]:
+    return [*received.refusals, *([FileRefusal("TOO_MANY")] if kept.is_full else [])]
+
+
+def _read_ticket_id(given: str) -> UUID | None:
+    try:
+        return UUID(given)
+    except ValueError:
+        return None
+
+
+def _read_form_id(site: DebtorSite, given: str) -> UUID:
+    """What marks one showing of the form; a fresh one for what is none."""
+    try:
+        return UUID(given)
+    except ValueError:
+        return site.resources.ids.new(site.now())
+
+
+def _name_subject(reason: OfferedReason) -> str:
+    return SUBJECT + reason.name

@@ -1,0 +1,229 @@
+"""A dispute that was sent: its case number, what is paused, more files, taking it back."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from starlette.responses import Response
+
+from dunwell.cases.disputes.answer_dispute import add_evidence, withdraw_dispute
+from dunwell.cases.disputes.dispute import ClaimDispute, DisputeState, render_case_number
+from dunwell.cases.disputes.store import list_evidence_digests
+from dunwell.core.claims.store import lock_claim
+from dunwell.core.files.upload import PreparedUpload
+from dunwell.core.files.uploads import discard_uploads
+from dunwell.interfaces.landing.disputes.receive_form import (
+    FileRefusal,
+    ReceivedForm,
+    discard,
+    receive_files,
+)
+from dunwell.interfaces.landing.disputes.store import DISPUTE, DisputeWithFiles
+from dunwell.interfaces.landing.disputes.submit_dispute import (
+    drop_draft_files,
+    find_undisputed_cents,
+    name_draft,
+    save_form_draft,
+    send_draft_files,
+)
+from dunwell.interfaces.landing.disputes.views import (
+    DisputeWithdrawPage,
+    can_withdraw,
+    describe_dispute,
+    is_theirs,
+)
+from dunwell.interfaces.landing.payment.payment_choice import can_pay
+from dunwell.interfaces.landing.session.drafts import SubmittedForm
+from dunwell.interfaces.landing.session.store import OpenedClaim
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
+from dunwell.interfaces.landing.web.in_session import RoutedPages, in_session_with, takes_form_with
+from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.platform.errors import InvalidState, Refusal, Unavailable, ValidationError
+
+_PLACE = "claim"
+# Its buttons for files that are kept.
+_SEND_KEPT, _DROP_KEPT = "send-kept", "drop-kept"
+
+
+@in_session_with(DISPUTE)
+async def show_dispute(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+    return _answer_dispute(site, visit, opened, DISPUTE.read(opened.detail))
+
+
+async def add_files(site: DebtorSite, visit: DebtorRequest) -> Response:
+    """A form of a live session; files that another brings are kept, and not sent. Those that are
+    kept are sent, or given up, by buttons of their own."""
+    opened = await site.find_opened(visit, DISPUTE)
+    if opened is None:
+        return site.answer_ended(visit, None)
+    dispute, is_live = DISPUTE.read(opened.detail).dispute, site.is_live(opened)
+    if dispute.withholds_claim and is_live:
+        return site.redirect(site.frame_opened(visit, opened), "claim")
+    if not is_theirs(dispute, opened.session):
+        return site.ask_more(visit, opened, _PLACE) if is_live else site.answer_ended(visit, opened)
+    received = await receive_files(site, visit, opened)
+    if received.is_stale or not site.is_live(received.opened):
+        return await _keep(site, visit, dispute, received)
+    wish = received.fields.get("do", "")
+    refusals = [*received.refusals, *await _add(site, opened, dispute, received.uploads)]
+    if wish == _SEND_KEPT:
+        refusals += await _send_draft_files(site, opened, dispute)
+    elif wish == _DROP_KEPT:
+        await _drop_draft_files(site, opened, dispute)
+    if refusals:
+        opened = await site.find_opened(visit, DISPUTE) or opened
+        return _answer_dispute(
+            site, visit, opened, found=DISPUTE.read(opened.detail), refusals=refusals
+        )
+    return _go_to(site, visit, opened, dispute)
+
+
+async def _keep(
+    site: DebtorSite, visit: DebtorRequest, dispute: ClaimDispute, received: ReceivedForm
+) -> Response:
+    """What a form brings whose session has ended or was replaced, for who opens the claim anew."""
+    opened = received.opened
+    taken: list[PreparedUpload] = []
+    if opened is not None and received.uploads and dispute.state is DisputeState.OPEN:
+        async with site.resources.database.transaction() as tx:
+            work = site.work(tx, opened.merchant, opened.session.session_id)
+            subject, form_id = name_draft(work, dispute).subject, work.ids.new(work.real_now)
+            typed = SubmittedForm(subject, form_id, {}, received.uploads)
+            taken = (await save_form_draft(work, dispute.claim_id, typed)).taken
+    if opened is not None:
+        await discard(site, opened, [each for each in received.uploads if each not in taken])
+    shown = await site.find_opened(visit, DISPUTE) if site.is_live(opened) else None
+    if shown is None:
+        return site.answer_ended(visit, opened, is_kept=bool(taken), are_files=True)
+    found = DISPUTE.read(shown.detail)
+    cents = _find_undisputed(site, shown, found.dispute)
+    page = describe_dispute(shown, found, cents, received.refusals, is_stale=True)
+    return site.answer(site.frame_opened(visit, shown), page, 409)
+
+
+@in_session_with(DISPUTE)
+async def redirect_to_dispute(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim
+) -> Response:
+    """An address that only takes forms, opened by hand or by choosing a language there."""
+    dispute = DISPUTE.read(opened.detail).dispute
+    return _go_to(site, visit, opened, dispute)
+
+
+@in_session_with(DISPUTE, also_withheld=True)
+async def confirm_withdrawal(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim
+) -> Response:
+    dispute = DISPUTE.read(opened.detail).dispute
+    if not can_withdraw(dispute):
+        return _go_to(site, visit, opened, dispute)
+    if not is_theirs(dispute, opened.session):
+        return site.ask_more(visit, opened, _PLACE)
+    frame = site.frame_opened(visit, opened)
+    page = DisputeWithdrawPage(
+        dispute.dispute_id, render_case_number(dispute.dispute_id), dispute.reason
+    )
+    return site.answer(frame, page)
+
+
+@takes_form_with(DISPUTE, also_withheld=True)
+async def withdraw(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, _form: FormFields
+) -> Response:
+    """What was answered meanwhile stays as it is: the page says how."""
+    dispute = DISPUTE.read(opened.detail).dispute
+    if can_withdraw(dispute):
+        if not is_theirs(dispute, opened.session):
+            return site.ask_more(visit, opened, _PLACE)
+        try:
+            async with site.resources.database.transaction() as tx:
+                work = site.work(tx, opened.merchant, opened.session.session_id)
+                await withdraw_dispute(work, opened.facts.claim_id, dispute.dispute_id)
+        except InvalidState:
+            return _go_to(site, visit, opened, dispute)
+    return _go_to(site, visit, opened, dispute)
+
+
+async def _add(
+    site: DebtorSite, opened: OpenedClaim, dispute: ClaimDispute, uploads: list[PreparedUpload]
+) -> list[FileRefusal]:
+    """All of them or none, but for those the dispute has already: a second click adds nothing. What
+    was answered meanwhile takes none: the page says so."""
+    if not uploads:
+        return []
+    try:
+        async with site.resources.database.transaction() as tx:
+            work = site.work(tx, opened.merchant, opened.session.session_id)
+            # Two forms at once take turns.
+            await lock_claim(tx, work.merchant_id, opened.facts.claim_id)
+            known = await list_evidence_digests(tx, work.merchant_id, dispute.dispute_id)
+            fresh = {each.sha256: each for each in uploads if each.sha256 not in known}
+            new = list(fresh.values())
+            if new:
+                ticket_ids = [upload.ticket_id for upload in new]
+                await add_evidence(work, opened.facts.claim_id, dispute.dispute_id, ticket_ids)
+    except Unavailable:
+        # They may have been written all the same.
+        raise
+    except Refusal as refusal:
+        await discard(site, opened, uploads)
+        if isinstance(refusal, ValidationError):
+            return [FileRefusal("TOO_MANY")]
+        if not isinstance(refusal, InvalidState):
+            raise
+        return []
+    await discard(site, opened, [upload for upload in uploads if upload not in new])
+    return []
+
+
+async def _send_draft_files(
+    site: DebtorSite, opened: OpenedClaim, dispute: ClaimDispute
+) -> list[FileRefusal]:
+    """All of them or none. What was answered meanwhile takes none: the page says so."""
+    try:
+        async with site.resources.database.transaction() as tx:
+            await send_draft_files(
+                site.work(tx, opened.merchant, opened.session.session_id), dispute
+            )
+    except ValidationError:
+        return [FileRefusal("TOO_MANY")]
+    except InvalidState:
+        return []
+    return []
+
+
+async def _drop_draft_files(site: DebtorSite, opened: OpenedClaim, dispute: ClaimDispute) -> None:
+    async with site.resources.database.transaction() as tx:
+        work = site.work(tx, opened.merchant, opened.session.session_id)
+        ticket_ids = await drop_draft_files(work, dispute)
+    with suppress(Unavailable):
+        await discard_uploads(site.resources.database, site.storage, work.merchant_id, ticket_ids)
+
+
+def _answer_dispute(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, found: DisputeWithFiles,
+    refusals: Sequence[FileRefusal] = (),
+) -> Response:  # fmt: skip
+    page = describe_dispute(opened, found, _find_undisputed(site, opened, found.dispute), refusals)
+    return site.answer(site.frame_opened(visit, opened), page, 422 if refusals else 200)
+
+
+def _find_undisputed(site: DebtorSite, opened: OpenedClaim, dispute: ClaimDispute) -> int | None:
+    """The part that can be paid while the rest is looked into."""
+    if dispute.state is not DisputeState.OPEN or not can_pay(site, opened):
+        return None
+    return find_undisputed_cents(dispute, opened.facts, opened.merchant.configuration)
+
+
+def _go_to(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, dispute: ClaimDispute
+) -> Response:
+    frame = site.frame_opened(visit, opened)
+    return site.redirect(frame, "dispute", dispute_id=dispute.dispute_id)
+
+
+PAGES: RoutedPages = {
+    "dispute": {"GET": show_dispute},
+    "dispute_files": {"GET": redirect_to_dispute, "POST": add_files},
+    "dispute_withdraw": {"GET": confirm_withdrawal, "POST": withdraw},
+}

@@ -1,0 +1,228 @@
+"""Sends what was drafted on the page: a dispute with its files, once for each form, or more files
+for one that is open.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.configuration import Configuration, DisputeSettings
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.disputes.answer_dispute import add_evidence
+from dunwell.cases.disputes.dispute import MAX_FILES_AT_ONCE, ClaimDispute, NewDispute
+from dunwell.cases.disputes.open_dispute import open_dispute
+from dunwell.cases.disputes.reasons import (
+    PERSON_DIED,
+    WRONG_PERSON,
+    DisputeType,
+    OfferedReason,
+    list_offered_reasons,
+)
+from dunwell.cases.disputes.store import list_evidence_digests
+from dunwell.cases.disputes.wrong_person import ReachedAddress
+from dunwell.core.claims.states import ACTIVE
+from dunwell.core.claims.store import lock_claim
+from dunwell.core.files.upload import PreparedUpload
+from dunwell.interfaces.landing.disputes.store import load_recipient
+from dunwell.interfaces.landing.payment.payment_choice import find_options
+from dunwell.interfaces.landing.session.addresses import CHANNELS, digest_addresses, list_addresses
+from dunwell.interfaces.landing.session.drafts import (
+    DRAFT_LASTS,
+    MOST_UNSENT,
+    DraftKey,
+    FormDraft,
+    SubmittedForm,
+    add_other,
+    choose_new,
+    is_overtaken,
+    own_by_claim,
+)
+from dunwell.interfaces.landing.session.facts import DisputeFacts, PageClaim
+from dunwell.interfaces.landing.session.session import Level
+from dunwell.interfaces.landing.session.store import (
+    OpenedClaim,
+    count_unsent,
+    lock_draft,
+    remove_files,
+    save_fields,
+    save_files,
+    save_sent,
+)
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection
+
+# Before the reason's name, of a draft.
+SUBJECT = "dispute:"
+# What can be said without having seen what the claim is for (PAGES, personal data).
+_AT_LINK: tuple[str, ...] = (
+    WRONG_PERSON,
+    DisputeType.NOT_MY_DEBT,
+    PERSON_DIED,
+    DisputeType.IDENTITY_THEFT,
+    DisputeType.DEBTOR_ALREADY_PAID,
+    DisputeType.OTHER,
+)
+
+
+def can_dispute(facts: PageClaim) -> bool:
+    return facts.status in ACTIVE and facts.withheld is None
+
+
+def list_reasons_for(disputes: DisputeSettings, level: Level) -> list[OfferedReason]:
+    """Those offered at this level; at LINK whoever is not meant comes first."""
+    offered = list_offered_reasons(disputes)
+    if level.reaches(Level.FACT):
+        return offered
+    by_name = {each.name: each for each in offered}
+    return [by_name[name] for name in _AT_LINK if name in by_name]
+
+
+def needs_fact(reason: OfferedReason) -> bool:
+    return reason.name not in _AT_LINK
+
+
+def list_unsent(subjects: Sequence[str], disputes: DisputeSettings, level: Level) -> list[str]:
+    """By the drafts' subjects, the reasons of which something was typed that this level may see."""
+    found = [find_reason(disputes, each.removeprefix(SUBJECT)) for each in subjects]
+    reasons = [each for each in found if each is not None]
+    return [each.name for each in reasons if not needs_fact(each) or level.reaches(Level.FACT)]
+
+
+def find_reason(disputes: DisputeSettings, name: str) -> OfferedReason | None:
+    return next((each for each in list_offered_reasons(disputes) if each.name == name), None)
+
+
+def find_undisputed_cents(
+    dispute: ClaimDispute | DisputeFacts, facts: PageClaim, configuration: Configuration
+) -> int | None:
+    """The part that whoever says that the amount is wrong agrees with, if it can be paid alone."""
+    agreed = dispute.answers.get("amount")
+    if dispute.type is not DisputeType.AMOUNT_WRONG or agreed is None:
+        return None
+    options = find_options(facts, configuration.payment.partial, shows_items=False)
+    if options.bounds is None:
+        return None
+    is_payable = options.bounds.min_cents <= int(agreed) < facts.outstanding_cents
+    return int(agreed) if is_payable else None
+
+
+@dataclass(frozen=True, slots=True)
+class KeptDraft:
+    """The draft as it stood before, the files it took, and whether there were too many. `made_id`:
+    what the form has made when it was sent, now or before. `is_overtaken`: somebody has typed
+    something else meanwhile, and both versions are kept."""
+
+    before: FormDraft
+    taken: list[PreparedUpload]
+    is_full: bool = False
+    created_id: UUID | None = None
+    is_overtaken: bool = False
+
+    @property
+    def ticket_ids(self) -> list[UUID]:
+        """Of all the files the draft has now."""
+        present = [each.ticket_id for each in self.before.files]
+        return [*present, *(each.ticket_id for each in self.taken)]
+
+
+async def save_form_draft(work: Work, claim_id: int, typed: SubmittedForm) -> KeptDraft:
+    """Two forms of a subject at once take turns."""
+    work.require(Right.CHANGE_CLAIMS)
+    key = own_by_claim(work.merchant_id, claim_id, typed.subject)
+    kept_until = work.real_now + DRAFT_LASTS
+    before = await lock_draft(work.tx, key, kept_until)
+    created_id = before.find_made(typed.form_id)
+    if created_id is not None:
+        return KeptDraft(before, [], created_id=created_id)
+    taken, is_full = choose_new(before, typed.uploads, MAX_FILES_AT_ONCE)
+    if taken:
+        unsent = await count_unsent(work.tx, work.merchant_id, claim_id)
+        space = max(0, MOST_UNSENT - unsent)
+        taken, is_full = taken[:space], is_full or len(taken) > space
+    overtaken = is_overtaken(before, typed)
+    if overtaken:
+        await save_fields(work.tx, key, before.fields, add_other(before, typed.fields))
+    else:
+        await save_fields(work.tx, key, typed.fields)
+    await save_files(work.tx, key, taken, kept_until)
+    return KeptDraft(before, taken, is_full, is_overtaken=overtaken)
+
+
+async def find_reached_address(
+    tx: Connection, keys: KeyRing, opened: OpenedClaim
+) -> ReachedAddress | None:
+    """Where the opened message went, which may not be on file any more; of what is too old to say,
+    the address that is on file for its channel. None: there is no such address."""
+    session, merchant_id = opened.session, opened.merchant.merchant_id
+    addresses = list_addresses(opened.facts.on_file, CHANNELS)
+    if session.channel is None and session.level.reaches(Level.CODE):
+        # Opened beside another claim, by what a sent code has proven of an address.
+        digests = digest_addresses(keys, merchant_id, addresses)
+        proven = (
+            ReachedAddress(channel, addresses[channel])
+            for channel, known in digests.items()
+            if not set(known).isdisjoint(session.proven_digests)
+        )
+        return next(proven, None)
+    # Only the code of a letter names no channel.
+    channel = session.channel or "LETTER"
+    address = addresses.get(channel)
+    if channel != "LETTER" and session.communication_id is not None:
+        written = await load_recipient(tx, merchant_id, session.communication_id)
+        address = written or address
+    return None if address is None else ReachedAddress(channel, address)
+
+
+async def send_dispute(
+    work: Work, keys: KeyRing, opened: OpenedClaim, typed: SubmittedForm, new: NewDispute
+) -> KeptDraft:
+    """With the dispute's id as what was made; a form that was sent before opens nothing, nor one
+    beside which somebody has typed something else.
+
+    Raises what `open_dispute` does.
+    """
+    work.require(Right.CHANGE_CLAIMS)
+    claim_id = opened.facts.claim_id
+    # Before the draft, as everybody who locks both does.
+    await lock_claim(work.tx, work.merchant_id, claim_id)
+    kept = await save_form_draft(work, claim_id, typed)
+    if kept.created_id is not None or kept.is_overtaken:
+        return kept
+    reached = await find_reached_address(work.tx, keys, opened)
+    dispute = await open_dispute(work, keys, claim_id, new, reached=reached)
+    if kept.ticket_ids:
+        await add_evidence(work, claim_id, dispute.dispute_id, kept.ticket_ids)
+    key = own_by_claim(work.merchant_id, claim_id, typed.subject)
+    await save_sent(work.tx, key, form_id=typed.form_id, created_id=dispute.dispute_id)
+    return replace(kept, created_id=dispute.dispute_id)
+
+
+def name_draft(work: Work, dispute: ClaimDispute) -> DraftKey:
+    """Of its reason."""
+    subject = SUBJECT + (dispute.reason or dispute.type)
+    return own_by_claim(work.merchant_id, dispute.claim_id, subject)
+
+
+async def send_draft_files(work: Work, dispute: ClaimDispute) -> None:
+    """All of them, but for those the dispute has already. Raises what `add_evidence` does."""
+    work.require(Right.CHANGE_CLAIMS)
+    # Before the draft, as everybody who locks both does.
+    await lock_claim(work.tx, work.merchant_id, dispute.claim_id)
+    key = name_draft(work, dispute)
+    draft = await lock_draft(work.tx, key, work.real_now + DRAFT_LASTS)
+    known = await list_evidence_digests(work.tx, work.merchant_id, dispute.dispute_id)
+    new = [each.ticket_id for each in draft.files if each.sha256 not in known]
+    if new:
+        await add_evidence(work, dispute.claim_id, dispute.dispute_id, new)
+    await remove_files(work.tx, key, [each.ticket_id for each in draft.files])
+
+
+async def drop_draft_files(work: Work, dispute: ClaimDispute) -> list[UUID]:
+    """None of them is wanted any more: the uploads that nothing leads to now."""
+    work.require(Right.CHANGE_CLAIMS)
+    key = name_draft(work, dispute)
+    draft = await lock_draft(work.tx, key, work.real_now + DRAFT_LASTS)
+    ticket_ids = [each.ticket_id for each in draft.files]
+    await remove_files(work.tx, key, ticket_ids)
+    return ticket_ids

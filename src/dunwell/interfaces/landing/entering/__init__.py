@@ -1,1 +1,0 @@
-"""The ways in: links, codes, facts; and what raises what a session shows."""

@@ -1,0 +1,183 @@
+"""Tells debtors what they are to be told (`contact.notices.occasions.notify_debtor`), each occasion
+once.
+
+By e-mail, else by SMS, else, where it is worth one, by letter: the next way is taken where there is
+no address, where it is suppressed, where a channel refuses, and where it is reported later that a
+message did not arrive. What may have left is not sent by another way. Who cannot be reached finds
+it on the page.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from uuid import UUID
+
+import structlog
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import SYSTEM
+from dunwell.accounts.merchants.store import load_merchant
+from dunwell.cases.disputes.answer_dispute import set_hold_after_response
+from dunwell.cases.modalities.progress import local_date
+from dunwell.cases.modalities.store import load_modality_facts
+from dunwell.cases.modalities.sweep_modalities import is_notice_still_true, set_hold_after_break
+from dunwell.contact.escalation.due_claim import has_postal_address
+from dunwell.contact.messages.identities import render_postal_address
+from dunwell.contact.messages.letters.address import render_address
+from dunwell.contact.notices.notice import (
+    Addressee,
+    DebtorNotice,
+    NoticeLimitReached,
+    list_remaining_channels,
+)
+from dunwell.contact.notices.occasions.facts import (
+    BEING_SENT,
+    DisputeAnswerFacts,
+    LetterFacts,
+    OccasionFacts,
+    OccasionOutcome,
+    PlanBrokenFacts,
+    is_worth_letter,
+)
+from dunwell.contact.notices.occasions.store import (
+    Debtor,
+    NoticeOccasion,
+    OccasionState,
+    end_occasion,
+    list_due_occasions,
+    load_debtor,
+    lock_occasion,
+    postpone_occasion,
+    save_sent,
+)
+from dunwell.contact.notices.send_notice import send_notice
+from dunwell.core.claims.access import lock_claim_of_merchant
+from dunwell.core.claims.store import lock_claim
+from dunwell.interfaces.landing.notifications.writer import NoticeLetterPost, NoticeWriter
+from dunwell.platform.errors import Unavailable
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.codes import find_timezone_country
+
+TELL_SECONDS = 1.0
+_SET_SIZE = 100
+# What else happens once something was told, and while it is being told: by the occasion's name.
+_FOLLOWED_BY: Mapping[str, Callable[[Work, int, str, OccasionOutcome], Awaitable[None]]] = {
+    DisputeAnswerFacts.template: set_hold_after_response,
+    PlanBrokenFacts.template: set_hold_after_break,
+}
+
+log = structlog.get_logger(__name__)
+
+
+async def plan_occasions(resources: Resources, writer: NoticeWriter) -> int:
+    """Occasions looked at; 0 when nothing was left."""
+    async with resources.database.connection() as connection:
+        found = await list_due_occasions(connection, resources.clock.now(), _SET_SIZE)
+    for occasion in found:
+        try:
+            await _look(resources, occasion, writer)
+        except Unavailable:
+            raise
+        except Exception as error:
+            # One that cannot be told must not come again and again: the page tells it.
+            log.exception(
+                "cannot tell", merchant_id=occasion.merchant_id, error=type(error).__name__
+            )
+            await _look(resources, occasion, None)
+    return len(found)
+
+
+async def _look(
+    resources: Resources, occasion: NoticeOccasion, writer: NoticeWriter | None
+) -> None:
+    """Send it by the next way, or end it. No writer: it is given up."""
+    async with resources.database.transaction() as tx:
+        # The claim before everything else.
+        claim = await lock_claim(tx, occasion.merchant_id, occasion.claim_id)
+        merchant = await load_merchant(tx, occasion.merchant_id)
+        standing = await lock_occasion(tx, occasion, resources.clock.now())
+        if claim is None or merchant is None or standing is None:
+            return
+        work = Work.open(resources, tx, merchant, SYSTEM)
+        sent = standing.sent
+        is_to_send = sent is None or sent.state == "FAILED"
+        is_to_send &= await is_notice_still_true(work, claim, occasion.subject, standing.facts)
+        if (
+            is_to_send
+            and writer
+            and await _send(work, resources, writer=writer, occasion=occasion, standing=standing)
+        ):
+            return
+        response_sent_at = work.now if sent is not None and sent.state == "ACCEPTED" else None
+        await end_occasion(tx, occasion, work.real_now)
+        await _follow(work, occasion, OccasionOutcome(response_sent_at))
+
+
+async def _send(
+    work: Work,
+    resources: Resources,
+    writer: NoticeWriter,
+    occasion: NoticeOccasion,
+    standing: OccasionState,
+) -> bool:
+    """By the first way left that takes it. False: there is none."""
+    debtor = await load_debtor(work.tx, work.merchant_id, occasion.claim_id)
+    for addressee in _list_addressees(work, occasion, standing, debtor):
+        if addressee.channel == "LETTER":
+            notice = await _write_letter(
+                work, writer, addressee=addressee, facts=standing.facts, debtor=debtor
+            )
+        else:
+            notice = writer.write(work.merchant, addressee, standing.facts)
+        sent = await send_notice(work, resources.keys, notice)
+        if isinstance(sent, NoticeLimitReached):
+            await postpone_occasion(work.tx, occasion, sent.again_at)
+            return True
+        if isinstance(sent, UUID):
+            await save_sent(work.tx, occasion, sent)
+            await _follow(work, occasion, BEING_SENT)
+            return True
+    return False
+
+
+def _list_addressees(
+    work: Work, occasion: NoticeOccasion, standing: OccasionState, debtor: Debtor
+) -> Iterator[Addressee]:
+    """Those not tried yet, in their order, at addresses there are."""
+    postal = debtor.address
+    line = render_postal_address(postal) if postal and has_postal_address(postal) else None
+    addresses = {"EMAIL": debtor.email, "SMS": debtor.mobile_number, "LETTER": line}
+    language = debtor.language or work.merchant.configuration.language
+    tried = None if standing.sent is None else standing.sent.channel
+    for channel in list_remaining_channels(tried, is_worth_letter=is_worth_letter(standing.facts)):
+        address = addresses[channel]
+        if address is not None:
+            yield Addressee(occasion.claim_id, channel, address, language)
+
+
+async def _write_letter(
+    work: Work, writer: NoticeWriter, addressee: Addressee, facts: OccasionFacts, debtor: Debtor
+) -> DebtorNotice:
+    """With what is outstanding now; the claim is locked, so nothing is paid meanwhile."""
+    configuration = work.merchant.configuration
+    window = render_address(
+        debtor.name,
+        debtor.address or {},
+        find_timezone_country(configuration.timezone),
+        configuration.language,
+    )
+    assert isinstance(facts, LetterFacts), "is_worth_letter says so"
+    claim = await lock_claim_of_merchant(work, addressee.claim_id)
+    owed = await load_modality_facts(work.tx, work.merchant_id, addressee.claim_id)
+    post = NoticeLetterPost(
+        window,
+        debtor.name,
+        local_date(work.now, configuration.timezone),
+        outstanding_cents=owed.outstanding_cents,
+        currency=claim.currency,
+    )
+    return writer.write_letter(work.merchant, addressee, facts, post)
+
+
+async def _follow(work: Work, occasion: NoticeOccasion, told: OccasionOutcome) -> None:
+    follow = _FOLLOWED_BY.get(occasion.name)
+    if follow is not None:
+        await follow(work, occasion.claim_id, occasion.subject, told)

@@ -1,1 +1,0 @@
-"""Objecting to a claim, with files, and taking it back."""

@@ -1,1 +1,0 @@
-"""Paying: how much, by which way, and what came of it."""

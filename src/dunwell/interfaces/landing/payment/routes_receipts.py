@@ -1,0 +1,182 @@
+"""The return from a provider, and the receipt: as a page, as a PDF, by e-mail."""
+
+from collections.abc import Callable
+from uuid import UUID
+
+from starlette.responses import Response
+
+from dunwell.accounts.installation.installation_file import Operator
+from dunwell.cases.payments.provider import PaymentProviderUnavailable
+from dunwell.cases.payments.requests.request_states import (
+    BANK_TRANSFER,
+    LOAD_RECEIPT,
+    PaymentReceipt,
+    PaymentRequestState,
+    ReceiptPayment,
+)
+from dunwell.cases.payments.requests.settle_payment import settle_payment
+from dunwell.contact.messages.letters.sheet import Paper, PaperBody, build_paper, encode_paper
+from dunwell.contact.messages.templates.creditors import build_creditor
+from dunwell.contact.messages.templates.formatting import render_money
+from dunwell.contact.notices.notice import Addressee
+from dunwell.contact.notices.occasions.facts import ReceiptFacts
+from dunwell.contact.notices.send_notice import find_repeated_notice, send_notice
+from dunwell.interfaces.landing.payment.payment_choice import can_pay
+from dunwell.interfaces.landing.payment.views import (
+    describe_back,
+    describe_method,
+    describe_receipt,
+    find_copy_address,
+)
+from dunwell.interfaces.landing.session.details import KEY, Detail
+from dunwell.interfaces.landing.session.facts import PageClaim
+from dunwell.interfaces.landing.session.states import is_closed
+from dunwell.interfaces.landing.session.store import OpenedClaim
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
+from dunwell.interfaces.landing.web.in_session import RoutedPages, in_session_with, takes_form_with
+from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.formats import build_message_filters
+from dunwell.interfaces.web.responses import answer_file
+from dunwell.platform.database.sql import nest_row
+from dunwell.platform.errors import NotFound
+from dunwell.platform.text.translation import Language
+
+
+def compose_receipt(
+    language: Language, opened: OpenedClaim, payment: ReceiptPayment, method: str,
+    operator: Operator | None = None,
+) -> Paper:  # fmt: skip
+    """Raises MerchantNotConfigured."""
+    translate, facts = language.translate, opened.facts
+    closed = is_closed(facts)
+    creditor = build_creditor(opened.merchant, operator)
+
+    def money(cents: int) -> str:
+        return render_money(cents, facts.currency, language.code)
+
+    moment = build_message_filters(language.code)["moment"]
+    timezone = opened.merchant.configuration.timezone
+    body = PaperBody(
+        title=translate("Receipt"),
+        lead=[_tell_return(translate, facts)] if payment.reversed_at else [],
+        rows=[
+            (translate("Paid"), money(payment.amount_cents)),
+            (translate("To"), creditor.legal_name),
+            (translate("For"), facts.reference_number),
+            (translate("On"), moment(payment.paid_at, timezone)),
+            (translate("Paid with"), method),
+            (translate("Payment number"), payment.transaction_id),
+            *([] if closed else [(translate("Still to pay"), money(facts.outstanding_cents))]),
+        ],
+        notes=[] if closed else [_tell_rest(translate, facts.outstanding_cents)],
+    )
+    brand = opened.merchant.configuration.brand
+    return build_paper(brand, creditor, language.code, body)
+
+
+def _tell_return(translate: Callable[[str], str], facts: PageClaim) -> str:
+    if is_closed(facts):
+        return translate("This payment was returned.")
+    return translate("This payment was returned. The amount is open again.")
+
+
+def _tell_rest(translate: Callable[[str], str], outstanding_cents: int) -> str:
+    if outstanding_cents == 0:
+        return translate("Nothing is left to pay. We will not write to you about it again.")
+    return translate("We will only write to you about the remaining amount.")
+
+
+# What the page can say of a copy that was asked for.
+_COPIES = ("sent", "refused")
+RECEIPT: Detail[PaymentReceipt] = Detail(
+    nest_row(LOAD_RECEIPT, *KEY, "$2"), PaymentReceipt, "request_id",
+    "There is no such payment of this claim.",
+)  # fmt: skip
+
+
+@in_session_with(RECEIPT)
+async def come_back(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+    receipt = RECEIPT.read(opened.detail)
+    if receipt.provider == BANK_TRANSFER:
+        return site.redirect(site.frame_opened(visit, opened), "transfer_sent")
+    if receipt.state is not PaymentRequestState.COMPLETED:
+        await _settle(site, opened, receipt.request_id)
+        opened = await site.find_opened(visit, RECEIPT) or opened
+        receipt = RECEIPT.read(opened.detail)
+    page = describe_back(opened, receipt, can_pay=can_pay(site, opened))
+    return site.answer(site.frame_opened(visit, opened), page)
+
+
+@in_session_with(RECEIPT)
+async def show_receipt(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+    receipt, payment = _read_paid(opened)
+    copy = visit.read_query("copy")
+    page = describe_receipt(opened, receipt, payment, copy if copy in _COPIES else None)
+    return site.answer(site.frame_opened(visit, opened), page)
+
+
+@in_session_with(RECEIPT)
+async def send_pdf(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+    receipt, payment = _read_paid(opened)
+    frame = site.frame_opened(visit, opened)
+    words = site.pages.languages[frame.language]
+    method, operator = describe_method(opened, receipt, payment), site.pages.find_operator()
+    paper = compose_receipt(words, opened, payment=payment, method=method, operator=operator)
+    pdf = await site.printer.serving(opened.debtor_key).print_paper(encode_paper(paper))
+    return answer_file(pdf, "application/pdf", "receipt.pdf")
+
+
+@takes_form_with(RECEIPT)
+async def send_copy(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, _form: FormFields
+) -> Response:
+    """To the address on file, which the page shows masked."""
+    receipt, payment = _read_paid(opened)
+    frame, facts = site.frame_opened(visit, opened), opened.facts
+    email = find_copy_address(opened)
+    if email is None:
+        raise NotFound("There is no address to send it to.")
+    told = ReceiptFacts(
+        reference_number=facts.reference_number,
+        currency=facts.currency,
+        amount_cents=payment.amount_cents,
+        paid_at=payment.paid_at,
+        number=payment.transaction_id,
+        method=describe_method(opened, receipt, payment),
+        outstanding_cents=None if is_closed(facts) else facts.outstanding_cents,
+    )
+    addressee = Addressee(facts.claim_id, "EMAIL", email, frame.language)
+    notice = site.notices.write(opened.merchant, addressee, told)
+    async with site.resources.database.transaction() as tx:
+        work = site.work(tx, opened.merchant, opened.session.session_id)
+        sent = await find_repeated_notice(work, notice) or await send_notice(
+            work, site.resources.keys, notice
+        )
+    outcome = "sent" if isinstance(sent, UUID) else "refused"
+    return site.redirect(frame, "receipt", request_id=receipt.request_id, copy=outcome)
+
+
+def _read_paid(opened: OpenedClaim) -> tuple[PaymentReceipt, ReceiptPayment]:
+    receipt = RECEIPT.read(opened.detail)
+    if receipt.payment is None:
+        raise NotFound("Nothing was paid by this request.")
+    return receipt, receipt.payment
+
+
+async def _settle(site: DebtorSite, opened: OpenedClaim, request_id: UUID) -> None:
+    """What is not known now comes by notice, or with the next look."""
+    try:
+        await settle_payment(
+            site.resources, site.providers, opened.merchant.merchant_id, request_id
+        )
+    except PaymentProviderUnavailable:
+        return
+
+
+PAGES: RoutedPages = {
+    "return": {"GET": come_back},
+    "receipt": {"GET": show_receipt},
+    "receipt_pdf": {"GET": send_pdf},
+    "receipt_email": {"GET": show_receipt, "POST": send_copy},
+}

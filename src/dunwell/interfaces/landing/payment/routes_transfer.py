@@ -1,0 +1,187 @@
+"""Paying by bank transfer: where to, the code for banking apps, and "I have sent it"."""
+
+import asyncio
+from datetime import date, timedelta
+
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.configuration import BankAccount
+from dunwell.cases.payments.choice import PaymentChoice
+from dunwell.cases.payments.requests.announce_transfer import AnnouncedTransfer, announce_transfer
+from dunwell.contact.messages.letters.qr_code import draw_png
+from dunwell.contact.messages.letters.rendering import render_payment_code
+from dunwell.core.claims.states import HoldKind
+from dunwell.interfaces.landing.payment.payment_choice import (
+    RefusedChoice,
+    can_pay,
+    list_options,
+    read_carried_choice,
+    takes_transfers,
+)
+from dunwell.interfaces.landing.payment.routes import read_address
+from dunwell.interfaces.landing.payment.views import (
+    SentPage,
+    TransferPage,
+    WhenPage,
+    describe_choice,
+)
+from dunwell.interfaces.landing.render.dates import read_carried_day, read_day
+from dunwell.interfaces.landing.session.states import find_announced, find_day
+from dunwell.interfaces.landing.session.store import OpenedClaim
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
+from dunwell.interfaces.landing.web.in_session import RoutedPages, in_session, takes_form
+from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.responses import answer_file
+from dunwell.platform.banking_days import compute_recorded_on
+from dunwell.platform.errors import InvalidState, NotFound, ValidationError
+
+_OTHER_DAY = "other"
+# Where somebody goes on who has announced a transfer, or cannot any more: paid, ended, or money
+# under way since the page was shown, which the claim page says.
+_PLACES = {
+    None: "transfer_sent",
+    "AMOUNT_CHANGED": "pay",
+    "NOT_PAYABLE": "claim",
+}
+
+
+@in_session
+async def show_transfer(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+    frame = site.frame_opened(visit, opened)
+    if not _takes(site, opened):
+        return site.redirect(frame, "claim")
+    choice = read_address(visit, opened, frame.language)
+    if choice is None or isinstance(choice, RefusedChoice):
+        return site.redirect(frame, "pay")
+    page = TransferPage(
+        choice=describe_choice(opened, choice),
+        iban=_find_account(opened).iban,
+        has_picture=_write_code(opened, choice) is not None,
+    )
+    return site.answer(frame, page)
+
+
+@in_session
+async def send_code(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+    """The picture that banking apps scan. Raises NotFound where there is none."""
+    choice = read_address(visit, opened, "") if _takes(site, opened) else None
+    text = _write_code(opened, choice) if isinstance(choice, PaymentChoice) else None
+    if text is None:
+        raise NotFound("There is no such picture.")
+    # Milliseconds of a processor, which nobody else waits for.
+    return answer_file(await asyncio.to_thread(draw_png, text), "image/png")
+
+
+@in_session
+async def ask_when(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+    """When it was sent; once that is known, what was taken down."""
+    frame = site.frame_opened(visit, opened)
+    now = opened.merchant.now(site.resources.clock)
+    sent_on = find_announced(opened.facts, now)
+    if sent_on is not None:
+        assert opened.facts.request is not None
+        page = SentPage(
+            amount_cents=opened.facts.request.amount_cents,
+            currency=opened.facts.currency,
+            sent_on=sent_on,
+            known_on=compute_recorded_on(sent_on),
+        )
+        return site.answer(frame, page)
+    if not _takes(site, opened):
+        return site.redirect(frame, "claim")
+    choice = read_address(visit, opened, frame.language)
+    if choice is None or isinstance(choice, RefusedChoice):
+        return site.redirect(frame, "pay")
+    return _answer_form(site, visit, opened, choice=choice, form=FormFields({}))
+
+
+@takes_form
+async def announce(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, form: FormFields
+) -> Response:
+    frame = site.frame_opened(visit, opened)
+    now = opened.merchant.now(site.resources.clock)
+    if find_announced(opened.facts, now) is not None:
+        return site.redirect(frame, "transfer_sent")
+    choice = read_carried_choice(form, list_options(opened), opened.facts.currency)
+    if choice is None:
+        return site.redirect(frame, "pay")
+    sent_on = _read_day(form)
+    if sent_on is None:
+        return _answer_form(site, visit, opened, choice=choice, form=form, fault="UNREADABLE")
+    fault = await _announce(site, opened, AnnouncedTransfer(choice, sent_on))
+    if fault in _PLACES:
+        return site.redirect(frame, _PLACES[fault])
+    return _answer_form(site, visit, opened, choice=choice, form=form, fault=fault)
+
+
+async def _announce(site: DebtorSite, opened: OpenedClaim, sent: AnnouncedTransfer) -> str | None:
+    """None: it is taken down; else why not."""
+    try:
+        async with site.resources.database.transaction() as tx:
+            work = site.work(tx, opened.merchant, opened.session.session_id)
+            await announce_transfer(work, opened.facts.claim_id, sent)
+    except ValidationError as refusal:
+        return refusal.faults[0].code
+    except InvalidState as refusal:
+        is_hold = refusal.details["state"] == HoldKind.PAYMENT_PENDING
+        return "TOO_OFTEN" if is_hold else "NOT_PAYABLE"
+    return None
+
+
+def _takes(site: DebtorSite, opened: OpenedClaim) -> bool:
+    return takes_transfers(opened.merchant) and can_pay(site, opened)
+
+
+def _find_account(opened: OpenedClaim) -> BankAccount:
+    account = opened.merchant.configuration.payment.bank_account
+    assert account is not None
+    return account
+
+
+def _write_code(opened: OpenedClaim, choice: PaymentChoice) -> str | None:
+    account = _find_account(opened)
+    return render_payment_code(
+        holder=account.holder, iban=account.iban, bic=account.bic, cents=choice.cents,
+        currency=opened.facts.currency, purpose=opened.facts.reference_number,
+    )  # fmt: skip
+
+
+def _read_day(form: FormFields) -> date | None:
+    """One of the days that were offered, or the three fields."""
+    chosen = form.get("sent", "")
+    if chosen and chosen != _OTHER_DAY:
+        return read_carried_day(chosen)
+    return read_day(form, "on")
+
+
+def _answer_form(
+    site: DebtorSite,
+    visit: DebtorRequest,
+    opened: OpenedClaim,
+    choice: PaymentChoice,
+    form: FormFields,
+    fault: str | None = None,
+) -> Response:
+    frame = site.frame_opened(visit, opened)
+    timezone = opened.merchant.configuration.timezone
+    today = find_day(opened.merchant.now(site.resources.clock), timezone)
+    page = WhenPage(
+        choice=describe_choice(opened, choice),
+        today=today,
+        yesterday=today - timedelta(days=1),
+        sent=form.get("sent", "") if form else today.isoformat(),
+        other=_OTHER_DAY,
+        typed={part: form.get(f"on_{part}", "")[:4] for part in ("day", "month", "year")},
+        fault=fault,
+    )
+    statuses = {None: 200, "TOO_OFTEN": 409}
+    return site.answer(frame, page, statuses.get(fault, 422))
+
+
+PAGES: RoutedPages = {
+    "transfer": {"GET": show_transfer},
+    "transfer_picture": {"GET": send_code},
+    "transfer_sent": {"GET": ask_when, "POST": announce},
+}

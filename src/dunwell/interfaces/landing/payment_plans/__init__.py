@@ -1,0 +1,1 @@
+"""Payment plans, deferrals and pauses: the offers, requesting one, and what was agreed."""

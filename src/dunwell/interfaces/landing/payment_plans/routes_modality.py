@@ -1,0 +1,245 @@
+"""A payment plan or a deferral that was requested: its state, its confirmation on paper,
+withdrawing it.
+"""
+
+from uuid import UUID
+
+from starlette.responses import Response
+
+from dunwell.accounts.installation.installation_file import Operator
+from dunwell.cases.modalities.answer_modality import build_answer_facts, is_kept, withdraw_modality
+from dunwell.cases.modalities.modality import Modality, ModalityType
+from dunwell.cases.modalities.progress import GRACE
+from dunwell.cases.modalities.store import LOAD_ONE, ModalityRow, build_modality
+from dunwell.contact.messages.letters.sheet import (
+    Paper,
+    PaperBody,
+    PaperTable,
+    build_paper,
+    encode_paper,
+)
+from dunwell.contact.messages.templates.creditors import build_creditor
+from dunwell.contact.messages.templates.formatting import render_day, render_money
+from dunwell.contact.notices.notice import Addressee
+from dunwell.contact.notices.send_notice import find_repeated_notice, send_notice
+from dunwell.interfaces.landing.payment.payment_choice import can_pay
+from dunwell.interfaces.landing.payment_plans.views import ModalityWithdrawPage, describe_modality
+from dunwell.interfaces.landing.session.details import KEY, Detail
+from dunwell.interfaces.landing.session.session import Level
+from dunwell.interfaces.landing.session.store import OpenedClaim
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
+from dunwell.interfaces.landing.web.in_session import (
+    RoutedPages,
+    from_level,
+    in_session,
+    in_session_with,
+    takes_form_from,
+    takes_form_with,
+    unless_closed,
+)
+from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.formats import build_message_filters
+from dunwell.interfaces.web.responses import answer_file
+from dunwell.platform.database.sql import compose, nest_row
+from dunwell.platform.errors import InvalidState, NotFound
+from dunwell.platform.text.translation import Language
+
+# One that has ended: what is live comes with every page.
+ENDED_MODALITY: Detail[ModalityRow] = Detail(
+    nest_row(compose("{one} AND p.ended_at IS NOT NULL", one=LOAD_ONE), *KEY, "$2"),
+    ModalityRow, "modality_id", "There is no such request of this claim.",
+)  # fmt: skip
+
+
+def compose_confirmation(
+    language: Language, opened: OpenedClaim, modality: Modality, operator: Operator | None = None
+) -> Paper:
+    """Of one that was approved. Raises MerchantNotConfigured."""
+    translate, creditor = language.translate, build_creditor(opened.merchant, operator)
+    assert modality.answered_at is not None
+    day_of = build_message_filters(language.code)["day_of"]
+    agreed_on = day_of(modality.answered_at, opened.merchant.configuration.timezone)
+    amount = render_money(modality.amount_cents, modality.currency, language.code)
+    is_plan = modality.type is ModalityType.PAYMENT_PLAN
+    body = PaperBody(
+        title=translate("Confirmation of your payment plan") if is_plan
+        else translate("Confirmation of your extra time to pay"),
+        rows=[
+            (translate("To"), creditor.legal_name),
+            (translate("For"), opened.facts.reference_number),
+            (translate("Agreed on"), agreed_on),
+            (translate("Amount"), amount),
+            (translate("Extra cost"), translate("none")),
+            *([] if is_plan else [(translate("Please pay by"), _say_last_day(modality, language))]),
+        ],
+        table=_make_table(modality, language, amount) if is_plan else None,
+        notes=_list_notes(language, is_plan=is_plan),
+    )  # fmt: skip
+    brand = opened.merchant.configuration.brand
+    return build_paper(brand, creditor, language.code, body)
+
+
+def _list_notes(language: Language, *, is_plan: bool) -> list[str]:
+    translate = language.translate
+    if not is_plan:
+        return [
+            translate("Until then we send you no reminders about this and add no fees."),
+            translate("If the money has not arrived by then, we continue where we stopped."),
+        ]
+    return [
+        translate("While you keep to it, we send you no reminders and add no fees."),
+        translate(
+            "If an instalment is more than %(days)s days late, the payment plan ends.",
+            days=GRACE.days,
+        ),
+    ]
+
+
+def _make_table(modality: Modality, language: Language, amount: str) -> PaperTable:
+    translate = language.translate
+    rows = [
+        (
+            render_day(each.due_on, language.code),
+            render_money(each.amount_cents, modality.currency, language.code),
+        )
+        for each in modality.schedule
+    ]
+    return PaperTable((translate("Day"), translate("Amount")), rows, (translate("Total"), amount))
+
+
+def _say_last_day(modality: Modality, language: Language) -> str:
+    return render_day(modality.schedule[-1].due_on, language.code)
+
+
+# The page that leads here, which a reader comes back to with more to show.
+_PLACE = "options"
+# What the page can say of what was done before.
+_NOTES = ("instead", "sent", "refused")
+
+
+@in_session_with(ENDED_MODALITY)
+@unless_closed
+@from_level(Level.FACT, _PLACE)
+async def show_modality(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+    frame, modality = site.frame_opened(visit, opened), _read(visit, opened)
+    note = visit.read_query("note")
+    page = describe_modality(
+        opened, modality, opened.merchant.now(site.resources.clock),
+        can_pay=can_pay(site, opened), note=note if note in _NOTES else None,
+    )  # fmt: skip
+    return site.answer(frame, page)
+
+
+@in_session_with(ENDED_MODALITY)
+@unless_closed
+@from_level(Level.FACT, _PLACE)
+async def send_pdf(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+    modality = _read_agreed(visit, opened)
+    words = site.pages.languages[site.frame_opened(visit, opened).language]
+    paper = compose_confirmation(words, opened, modality, site.pages.find_operator())
+    pdf = await site.printer.serving(opened.debtor_key).print_paper(encode_paper(paper))
+    return answer_file(pdf, "application/pdf", "confirmation.pdf")
+
+
+@takes_form_with(ENDED_MODALITY)
+@unless_closed
+@takes_form_from(Level.FACT, _PLACE)
+async def send_copy(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, _form: FormFields
+) -> Response:
+    """To the address on file, which the page shows masked."""
+    modality = _read_agreed(visit, opened)
+    frame, facts = site.frame_opened(visit, opened), opened.facts
+    email = facts.on_file.email
+    if email is None:
+        raise NotFound("There is no address to send it to.")
+    addressee = Addressee(facts.claim_id, "EMAIL", email, frame.language)
+    told = build_answer_facts(modality, facts.reference_number)
+    notice = site.notices.write(opened.merchant, addressee, told)
+    async with site.resources.database.transaction() as tx:
+        work = site.work(tx, opened.merchant, opened.session.session_id)
+        sent = await find_repeated_notice(work, notice) or await send_notice(
+            work, site.resources.keys, notice
+        )
+    note = "sent" if isinstance(sent, UUID) else "refused"
+    return site.redirect(frame, "modality", modality_id=modality.modality_id, note=note)
+
+
+@in_session_with(ENDED_MODALITY)
+@unless_closed
+@from_level(Level.FACT, _PLACE)
+async def confirm_withdrawal(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim
+) -> Response:
+    modality = _read(visit, opened)
+    if modality.ended_at is not None:
+        return _go_to(site, visit, opened, modality)
+    frame = site.frame_opened(visit, opened)
+    page = ModalityWithdrawPage(
+        modality=modality,
+        is_plan=modality.type is ModalityType.PAYMENT_PLAN,
+        currency=opened.facts.currency,
+        outstanding_cents=opened.facts.outstanding_cents,
+    )
+    return site.answer(frame, page)
+
+
+@takes_form_with(ENDED_MODALITY)
+@unless_closed
+@takes_form_from(Level.FACT, _PLACE)
+async def withdraw(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, _form: FormFields
+) -> Response:
+    """What has ended otherwise meanwhile stays as it is: the page says how."""
+    modality = _read(visit, opened)
+    try:
+        async with site.resources.database.transaction() as tx:
+            work = site.work(tx, opened.merchant, opened.session.session_id)
+            await withdraw_modality(work, opened.facts.claim_id, modality.modality_id)
+    except InvalidState:
+        pass
+    return _go_to(site, visit, opened, modality)
+
+
+@in_session
+async def redirect_back(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+    """An address that only takes forms, opened by hand or by choosing a language there."""
+    return site.redirect(site.frame_opened(visit, opened), "modality", modality_id=_read_id(visit))
+
+
+def _read_agreed(visit: DebtorRequest, opened: OpenedClaim) -> Modality:
+    """Raises NotFound where there is nothing to confirm."""
+    modality = _read(visit, opened)
+    if not is_kept(modality):
+        raise NotFound("There is nothing to confirm.")
+    return modality
+
+
+def _read(visit: DebtorRequest, opened: OpenedClaim) -> Modality:
+    """The one in the path. Raises NotFound, also when it is another claim's."""
+    if opened.modality is not None and opened.modality.modality_id == _read_id(visit):
+        return opened.modality
+    return build_modality(ENDED_MODALITY.read(opened.detail))
+
+
+def _read_id(visit: DebtorRequest) -> UUID:
+    try:
+        return UUID(visit.path_params["modality_id"])
+    except ValueError:
+        raise NotFound("There is no such request of this claim.") from None
+
+
+def _go_to(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, modality: Modality
+) -> Response:
+    frame = site.frame_opened(visit, opened)
+    return site.redirect(frame, "modality", modality_id=modality.modality_id)
+
+
+PAGES: RoutedPages = {
+    "modality": {"GET": show_modality},
+    "modality_pdf": {"GET": send_pdf},
+    "modality_email": {"GET": redirect_back, "POST": send_copy},
+    "modality_withdraw": {"GET": confirm_withdrawal, "POST": withdraw},
+}

@@ -1,0 +1,276 @@
+"""What the pages of arranging show: the ways there are, the choices, what became of a request."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from typing import ClassVar
+
+import msgspec
+
+from dunwell.accounts.merchants.configuration import Configuration
+from dunwell.cases.modalities.answer_modality import is_kept
+from dunwell.cases.modalities.instalments import (
+    Instalment,
+    InstalmentShares,
+    add_months,
+    compute_shares,
+)
+from dunwell.cases.modalities.limits import DeferralTerms, PlanTerms, is_approved_automatically
+from dunwell.cases.modalities.modality import (
+    Modality,
+    ModalityEndReason,
+    ModalityState,
+    ModalityType,
+    find_open_instalment,
+)
+from dunwell.cases.modalities.offers import (
+    compute_instalment_cents,
+    list_offered_deferrals,
+    list_offered_plans,
+    select_offered_plans,
+)
+from dunwell.cases.modalities.progress import GRACE, compute_response_day, local_date
+from dunwell.contact.messages.identities import mask_address
+from dunwell.interfaces.landing.payment_plans.modality_requests import (
+    OWN,
+    Ground,
+    RefusedRequest,
+    find_live,
+    may_ask,
+)
+from dunwell.interfaces.landing.session.session import Level
+from dunwell.interfaces.landing.session.store import OpenedClaim
+from dunwell.interfaces.web.templates import Page
+
+
+class OptionsPage(Page, frozen=True):
+    template: ClassVar[str] = "options.html"
+
+    currency: str
+    outstanding_cents: int
+    # What was asked for already and has not ended.
+    live: Modality | None
+    may_ask: bool
+    # Of the longest plan: how many rates, of how much; none: there is no plan.
+    most_rates: int | None
+    least_rate_cents: int | None
+    # The last day there can be time until; none: there is no more time.
+    latest: date | None
+
+
+class ShownPlan(msgspec.Struct, frozen=True, gc=False):
+    """A plan to choose."""
+
+    count: int
+    shares: InstalmentShares
+    due_days: Sequence[date]
+
+
+class ChoosePlanPage(Page, frozen=True):
+    template: ClassVar[str] = "plan.html"
+
+    currency: str
+    outstanding_cents: int
+    plans: Sequence[ShownPlan]
+    # What is chosen of them by its count, or what a choice of one's own is called; "": nothing.
+    offer: str
+    own: str
+    # Whether there are more than those shown.
+    has_more: bool
+    # The least that a rate can be.
+    least_cents: int
+    # Between which a plan can begin.
+    first_day: date
+    last_day: date
+    # The fields of one's own choice, by name.
+    typed: Mapping[str, str]
+    refused: Sequence[RefusedRequest]
+
+
+class PlanCheckPage(Page, frozen=True):
+    template: ClassVar[str] = "plan_check.html"
+
+    currency: str
+    schedule: Sequence[Instalment]
+    total_cents: int
+    grace_days: int
+    # Whether asking is agreeing.
+    is_at_once: bool
+    # Another sum was shown before.
+    is_changed: bool
+
+
+class LaterPage(Page, frozen=True):
+    template: ClassVar[str] = "later.html"
+
+    currency: str
+    outstanding_cents: int
+    days: Sequence[date]
+    first_day: date
+    last_day: date
+    own: str
+    # The form's fields, by name.
+    typed: Mapping[str, str]
+    refused: RefusedRequest | None
+
+
+class LaterCheckPage(Page, frozen=True):
+    template: ClassVar[str] = "later_check.html"
+
+    currency: str
+    outstanding_cents: int
+    until: date
+    is_at_once: bool
+    is_changed: bool
+
+
+class HelpPage(Page, frozen=True):
+    template: ClassVar[str] = "help.html"
+
+    reference: str
+    timezone: str
+    level: Level
+    # Until when it is paused; until when it would be, where it can be.
+    paused_until: datetime | None
+    pause_until: date | None
+    is_refused: bool
+
+
+class DebtorModalityPage(Page, frozen=True):
+    template: ClassVar[str] = "modality.html"
+
+    modality: Modality
+    is_plan: bool
+    reason: ModalityEndReason | None
+    timezone: str
+    currency: str
+    outstanding_cents: int
+    # Of a request: by when it is answered, and whether that day is over.
+    answer_on: date | None
+    is_late: bool
+    # What is to be paid next.
+    next_rate: Instalment | None
+    # What is left of a plan's rate, unless it is all that is owed.
+    rate_cents: int | None
+    has_confirmation: bool
+    # Where a copy of it may go.
+    masked: str | None
+    can_pay: bool
+    grace_days: int
+    # Of what was done before: there was one INSTEAD, a copy was SENT or REFUSED.
+    note: str | None
+
+
+class ModalityWithdrawPage(Page, frozen=True):
+    template: ClassVar[str] = "modality_withdraw.html"
+
+    modality: Modality
+    is_plan: bool
+    currency: str
+    outstanding_cents: int
+
+
+def describe_options(opened: OpenedClaim, ground: Ground, now: datetime) -> OptionsPage:
+    """now: the merchant's."""
+    terms = (ground.modalities, ground.facts, ground.today)
+    plans, deferments = list_offered_plans(*terms), list_offered_deferrals(*terms)
+    return OptionsPage(
+        currency=opened.facts.currency,
+        outstanding_cents=opened.facts.outstanding_cents,
+        live=find_live(ground.earlier),
+        may_ask=may_ask(ground.earlier, now),
+        most_rates=plans[-1].count if plans else None,
+        least_rate_cents=compute_instalment_cents(plans[-1], ground.facts) if plans else None,
+        latest=deferments[-1].until if deferments else None,
+    )
+
+
+def describe_plans(
+    opened: OpenedClaim, ground: Ground, last_day: date, typed: Mapping[str, str],
+    refused: Sequence[RefusedRequest],
+) -> ChoosePlanPage:  # fmt: skip
+    """last_day: on which a plan can begin. typed: the form's fields, `offer` among them."""
+    plans, outstanding_cents = ground.plans, ground.facts.outstanding_cents
+    offered = select_offered_plans(plans, ground.modalities)
+    offer = typed.get("offer", "")
+    is_known = offer == OWN or any(str(each.count) == offer for each in offered)
+    return ChoosePlanPage(
+        currency=opened.facts.currency,
+        outstanding_cents=outstanding_cents,
+        plans=[_describe_plan(each, outstanding_cents) for each in offered],
+        offer=offer if is_known else "",
+        own=OWN,
+        has_more=len(plans) > len(offered) or offer == OWN,
+        least_cents=compute_instalment_cents(plans[-1], ground.facts),
+        first_day=ground.today,
+        last_day=last_day,
+        typed=typed,
+        refused=refused,
+    )
+
+
+def describe_plan_check(
+    opened: OpenedClaim, ground: Ground, terms: PlanTerms, *, is_changed: bool
+) -> PlanCheckPage:
+    total_cents = ground.facts.outstanding_cents
+    return PlanCheckPage(
+        currency=opened.facts.currency,
+        schedule=terms.schedule(total_cents),
+        total_cents=total_cents,
+        grace_days=GRACE.days,
+        is_at_once=is_approved_automatically(terms, ground.modalities, ground.earlier),
+        is_changed=is_changed,
+    )
+
+
+def describe_later_check(
+    opened: OpenedClaim, ground: Ground, terms: DeferralTerms, *, is_changed: bool
+) -> LaterCheckPage:
+    return LaterCheckPage(
+        currency=opened.facts.currency,
+        outstanding_cents=opened.facts.outstanding_cents,
+        until=terms.until,
+        is_at_once=is_approved_automatically(terms, ground.modalities, ground.earlier),
+        is_changed=is_changed,
+    )
+
+
+def describe_modality(
+    opened: OpenedClaim, modality: Modality, now: datetime, *, can_pay: bool, note: str | None
+) -> DebtorModalityPage:
+    """now: the merchant's."""
+    configuration = opened.merchant.configuration
+    answer_on = _find_answer_day(modality, configuration)
+    outstanding_cents, has_confirmation = opened.facts.outstanding_cents, is_kept(modality)
+    email = opened.facts.on_file.email if has_confirmation else None
+    rate = find_open_instalment(modality)
+    is_part = rate is not None and rate.left_cents < outstanding_cents
+    return DebtorModalityPage(
+        modality=modality,
+        is_plan=modality.type is ModalityType.PAYMENT_PLAN,
+        reason=modality.ended_reason,
+        timezone=configuration.timezone,
+        currency=opened.facts.currency,
+        outstanding_cents=outstanding_cents,
+        answer_on=answer_on,
+        is_late=answer_on is not None and answer_on < local_date(now, configuration.timezone),
+        next_rate=next((each for each in modality.schedule if not each.is_paid), None),
+        rate_cents=rate.left_cents if rate is not None and is_part else None,
+        has_confirmation=has_confirmation,
+        masked=None if email is None else mask_address("EMAIL", email),
+        can_pay=can_pay,
+        grace_days=GRACE.days,
+        note=note,
+    )
+
+
+def _find_answer_day(modality: Modality, configuration: Configuration) -> date | None:
+    """None: there is nothing left to answer."""
+    if modality.state is not ModalityState.REQUESTED or modality.ended_at is not None:
+        return None
+    within = configuration.modalities.answer_within_days
+    return compute_response_day(modality, within, configuration.timezone)
+
+
+def _describe_plan(terms: PlanTerms, total_cents: int) -> ShownPlan:
+    days = [add_months(terms.first_on, place) for place in range(terms.count)]
+    return ShownPlan(terms.count, compute_shares(total_cents, terms.count), days)

@@ -1,1 +1,0 @@
-"""How a debtor is reached: language, channels, addresses."""

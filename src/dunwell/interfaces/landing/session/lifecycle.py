@@ -1,0 +1,176 @@
+"""Open a claim's page for an hour, extend the session, raise its level, and end it (CONTRACT 10).
+
+Only a POST opens a session, so that link scanners and previews open none. Opening raises
+DETAILS_ACCESSED for the merchant. Each change of level and each extension replaces the token; the
+previous one stays valid for ten seconds, so that a double click or a second tab does not lose the
+session.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit_log import save_audit
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.rights import Right
+from dunwell.core.claims.raise_event import publish_event
+from dunwell.core.events.payloads import details_accessed
+from dunwell.interfaces.landing.session.addresses import digest_addresses, list_addresses
+from dunwell.interfaces.landing.session.session import (
+    ALL_LAST,
+    LASTS,
+    REMEMBERED,
+    Level,
+    Session,
+    render_value,
+)
+from dunwell.interfaces.landing.session.store import (
+    find_successor,
+    insert_token,
+    load_on_file,
+    move_drafts,
+    save_end,
+    save_raised,
+    save_session,
+)
+from dunwell.platform.crypto import KeyRing, sha256
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimSessionOpening:
+    """What is opened, and the session to open it with. `session_id` is the event's sessionId.
+    `goes_on_from`: what was proven in it is proven in this one, for as long."""
+
+    claim_id: int
+    communication_id: UUID | None
+    channel: Channel | None
+    level: Level
+    session_id: UUID
+    randomness: bytes
+    goes_on_from: Session | None = None
+    # The hash of the token that the new one replaces, or what a repeated request is known by.
+    previous_hash: bytes | None = None
+    # Of the address that a code went to which was typed in now.
+    proven_digests: Sequence[bytes] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedClaimSession:
+    """cookie_value: is stored nowhere."""
+
+    session: Session
+    cookie_value: str
+
+
+async def open_session(
+    work: Work, keys: KeyRing, opening: ClaimSessionOpening
+) -> OpenedClaimSession:
+    """Raises NotFound if the claim does not exist any more."""
+    work.require(Right.READ_CLAIMS)
+    value = render_value(opening.randomness)
+    before = opening.goes_on_from
+    first_opened_at = before.first_opened_at if before else work.real_now
+    session = Session(
+        merchant_id=work.merchant_id,
+        session_hash=sha256(value.encode()),
+        session_id=opening.session_id,
+        claim_id=opening.claim_id,
+        communication_id=opening.communication_id,
+        channel=opening.channel,
+        level=opening.level,
+        expires_at=min(work.real_now + LASTS, first_opened_at + ALL_LAST),
+        ended_at=None,
+        opened_at=work.real_now,
+        first_opened_at=first_opened_at,
+        proven_digests=[*opening.proven_digests, *(before.proven_digests if before else ())],
+        previous_hash=opening.previous_hash,
+    )
+    # First, as it locks the claim.
+    await publish_event(
+        work,
+        session.claim_id,
+        lambda head: details_accessed(head, session.session_id, session.channel),
+    )
+    on_file = await load_on_file(work.tx, work.merchant_id, session.claim_id)
+    addresses = list_addresses(on_file, work.merchant.configuration.channels)
+    digests = digest_addresses(keys, work.merchant_id, addresses)
+    known = [digest for each in digests.values() for digest in each]
+    await save_session(work.tx, session, known)
+    await save_audit(work, "session.open", f"claim:{session.claim_id}", level=session.level)
+    return OpenedClaimSession(session, value)
+
+
+async def repeat_opening(
+    work: Work, previous_hash: bytes, randomness: bytes, level: Level = Level.LINK
+) -> OpenedClaimSession | None:
+    """Give a session another token if this request opened it within the last ten seconds.
+
+    The browser may have dropped the answer to the first of two clicks, so that both get a valid
+    token. None: no live session of this level was opened by this request.
+    """
+    work.require(Right.READ_CLAIMS)
+    session = await find_successor(work.tx, previous_hash, work.real_now)
+    if session is None or not session.level.reaches(level):
+        return None
+    value = render_value(randomness)
+    await insert_token(work.tx, session, sha256(value.encode()))
+    return OpenedClaimSession(session, value)
+
+
+async def raise_session(
+    work: Work, session: Session, level: Level, *, randomness: bytes, proven: Sequence[bytes] = ()
+) -> str | None:
+    """Return the new cookie value, or None if the session has ended. If the same form has raised it
+    just before, return another value. proven: digests of the address to which the code was sent."""
+    work.require(Right.READ_CLAIMS)
+    value = render_value(randomness)
+    if await save_raised(
+        work.tx, session, sha256(value.encode()), level=level, now=work.real_now,
+        proven_digests=proven,
+    ):  # fmt: skip
+        await save_audit(work, "session.raise", f"claim:{session.claim_id}", level=level)
+        return value
+    return await repeat_raise(work, session.session_hash, level, randomness=randomness)
+
+
+async def repeat_raise(
+    work: Work, previous_hash: bytes, level: Level, *, randomness: bytes
+) -> str | None:
+    """Return another cookie value of the session that was raised from this token to `level`."""
+    work.require(Right.READ_CLAIMS)
+    repeated = await repeat_opening(work, previous_hash, randomness, level)
+    return repeated.cookie_value if repeated else None
+
+
+async def end_session(work: Work, session: Session) -> bool:
+    """Return False, and do nothing, if the session has ended already."""
+    work.require(Right.READ_CLAIMS)
+    if not await save_end(work.tx, work.merchant_id, session.session_id, work.real_now):
+        return False
+    await save_audit(work, "session.end", f"claim:{session.claim_id}")
+    return True
+
+
+async def extend_session(
+    work: Work, keys: KeyRing, session: Session, session_id: UUID, *, randomness: bytes
+) -> str | None:
+    """Return the cookie value of the new session, which takes over the drafts. If the same form has
+    extended the session just before, return another value of that one. None: it has ended."""
+    work.require(Right.READ_CLAIMS)
+    if not await end_session(work, session):
+        repeated = await repeat_opening(work, session.session_hash, randomness)
+        return repeated.cookie_value if repeated else None
+    opening = ClaimSessionOpening(
+        claim_id=session.claim_id,
+        communication_id=session.communication_id,
+        channel=session.channel,
+        level=session.level,
+        session_id=session_id,
+        randomness=randomness,
+        goes_on_from=session,
+        previous_hash=session.session_hash,
+    )
+    opened = await open_session(work, keys, opening)
+    await move_drafts(work.tx, session, session_id, work.real_now + LASTS + REMEMBERED)
+    return opened.cookie_value

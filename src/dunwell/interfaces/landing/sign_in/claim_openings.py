@@ -1,0 +1,93 @@
+"""Opens a claim by a link or a letter's code: once for clicks that come together, and so often.
+
+Each opening is an event for the merchant, so that a form that is sent sixty times must not be sixty
+of them. Counted for the visitor, and for the link over all visitors.
+"""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
+from dunwell.interfaces.landing.session.lifecycle import (
+    ClaimSessionOpening,
+    OpenedClaimSession,
+    open_session,
+    repeat_opening,
+)
+from dunwell.interfaces.landing.session.session import Level, Session
+from dunwell.interfaces.landing.sign_in.attempt_limits import Locked, lock_for
+from dunwell.interfaces.landing.sign_in.store import WayIn
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.attempts import (
+    LONGEST_LIMIT_PERIOD,
+    Attempts,
+    count_attempt,
+    load_attempts,
+)
+from dunwell.platform.security_events import log_security_event
+
+MOST_OF_VISITOR = 10
+MOST_OF_LINK = 30
+_PURPOSE = "landing-opening"
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimEntry:
+    """Who comes in by what: `visitor` is `digest_visitor`'s, `session_id` the new session's. What
+    was proven in `before` is proven in it."""
+
+    way: WayIn
+    level: Level
+    visitor: bytes
+    session_id: UUID
+    randomness: bytes
+    before: Session | None = None
+
+
+def is_opened_by(session: Session, way: WayIn) -> bool:
+    """Whether the session was opened by this very link."""
+    return (
+        session.merchant_id == way.merchant.merchant_id
+        and session.claim_id == way.claim_id
+        and session.communication_id == way.communication_id
+        and session.channel == way.channel
+    )
+
+
+async def open_claim_once(
+    work: Work, keys: KeyRing, entry: ClaimEntry
+) -> OpenedClaimSession | Locked:
+    """A form that is sent twice within ten seconds opens one session; see `repeat_opening`."""
+    work.require(Right.READ_CLAIMS)
+    way, now = entry.way, work.real_now
+    name = f"{work.merchant_id} {way.claim_id} {way.communication_id} {way.channel} {entry.level}"
+    link = keys.digest(_PURPOSE, name.encode())
+    visitor = keys.digest(_PURPOSE, link + entry.visitor)
+    links = _forget_old(work, await load_attempts(work.tx, link))
+    known = _forget_old(work, await load_attempts(work.tx, visitor))
+    repeated = await repeat_opening(work, visitor, entry.randomness)
+    if repeated is not None:
+        return repeated
+    for attempts, most in ((known, MOST_OF_VISITOR), (links, MOST_OF_LINK)):
+        if attempts is not None and attempts.count >= most:
+            log_security_event("LINK_LOCKED", merchant_id=work.merchant_id, claim_id=way.claim_id)
+            return Locked(lock_for(attempts.first_at + LONGEST_LIMIT_PERIOD - now))
+    await count_attempt(work.tx, link, links, now)
+    await count_attempt(work.tx, visitor, known, now)
+    opening = ClaimSessionOpening(
+        claim_id=way.claim_id,
+        communication_id=way.communication_id,
+        channel=way.channel,
+        level=entry.level,
+        session_id=entry.session_id,
+        randomness=entry.randomness,
+        goes_on_from=entry.before,
+        previous_hash=visitor,
+    )
+    return await open_session(work, keys, opening)
+
+
+def _forget_old(work: Work, attempts: Attempts | None) -> Attempts | None:
+    is_old = attempts is not None and attempts.first_at + LONGEST_LIMIT_PERIOD <= work.real_now
+    return None if is_old else attempts

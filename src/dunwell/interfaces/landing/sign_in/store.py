@@ -1,0 +1,387 @@
+"""The SQL of the ways in: links, codes and references, the landing's only reads without a merchant
+id, and the attempts that are counted.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.contact.notices.notice import NoticeChannel
+from dunwell.interfaces.landing.session.details import KEY, Detail
+from dunwell.interfaces.landing.session.facts import OnFile
+from dunwell.interfaces.landing.session.session import Level
+from dunwell.interfaces.landing.session.store import MerchantRow, find_merchant
+from dunwell.interfaces.landing.sign_in.attempt_limits import Tries
+from dunwell.interfaces.landing.sign_in.verification import NOTHING_KNOWN, Known, LetterSums, know
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.sql import compose, nest
+
+_MERCHANT = "m.merchant_id, m.key, m.name, m.switched_to_workflows, m.revision, m.sandbox_now"
+# Rides on debtor_links_token_hash_key, then on primary keys.
+_FIND_LINK = compose(
+    """
+SELECT {merchant}, link.claim_id, link.communication_id, debtor.language,
+       coalesce(contact.channel, notice.channel) AS channel,
+       debtor.email, debtor.mobile_number, debtor.address AS postal_address,
+       debtor.date_of_birth::text, debtor.contract_number, debtor.customer_number
+FROM debtor_links link
+JOIN merchants m USING (merchant_id)
+JOIN debtors debtor USING (merchant_id, claim_id)
+LEFT JOIN communications contact
+    ON contact.merchant_id = link.merchant_id
+    AND contact.communication_id = link.communication_id
+LEFT JOIN debtor_notices notice
+    ON notice.merchant_id = link.merchant_id AND notice.notice_id = link.notice_id
+WHERE link.token_hash = $1
+""",
+    merchant=_MERCHANT,
+)
+# Rides on debtor_codes_code_digest_key, then on a primary key.
+_FIND_CODE = compose(
+    """
+SELECT {merchant}, claim_id, communication_id, debtor.language
+FROM letter_codes
+JOIN merchants m USING (merchant_id)
+JOIN debtors debtor USING (merchant_id, claim_id)
+WHERE code_digest = ANY($1::bytea[])
+""",
+    merchant=_MERCHANT,
+)
+# Rides on check_codes_digest, then on a primary key.
+_FIND_CHECKED = compose(
+    """
+SELECT {merchant}, code.claim_id
+FROM check_codes code
+JOIN merchants m USING (merchant_id)
+WHERE code.code_digest = ANY($1::bytea[])
+ORDER BY code.created_at, code.message_id
+LIMIT 5
+""",
+    merchant=_MERCHANT,
+)
+# Every merchant has one claim of a reference at most: claims_reference, for each of them; then a
+# primary key.
+_FIND_REFERENCES = """
+SELECT debtor.merchant_id, debtor.claim_id, debtor.email, debtor.mobile_number, debtor.language
+FROM merchants merchant
+CROSS JOIN LATERAL (
+    SELECT merchant_id, claim_id
+    FROM claims
+    WHERE merchant_id = merchant.merchant_id AND reference_number = $1
+    OFFSET 0
+) claim
+JOIN debtors debtor
+    ON debtor.merchant_id = claim.merchant_id AND debtor.claim_id = claim.claim_id
+ORDER BY debtor.merchant_id
+"""
+# By primary key, on items' and on payments' unique key.
+_LOAD_SUMS = """
+SELECT claim.currency,
+       ARRAY(SELECT item.value_cents FROM items item
+             WHERE item.merchant_id = $1 AND item.claim_id = $2
+             ORDER BY item.position, item.item_id) AS items_cents,
+       ARRAY(SELECT payment.amount_cents FROM payments payment
+             WHERE payment.merchant_id = $1 AND payment.claim_id = $2
+               AND payment.reversed_at IS NULL
+             ORDER BY payment.paid_at, payment.payment_id) AS payments_cents
+FROM claims claim
+WHERE claim.merchant_id = $1 AND claim.claim_id = $2
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class WayIn:
+    """A claim that a link or a code leads to."""
+
+    merchant: Merchant
+    claim_id: int
+    communication_id: UUID | None
+    # Of the communication or notice the link belonged to; none for a code and for the claim's own
+    # link.
+    channel: Channel | None
+    level: Level
+    # The claim's.
+    language: str | None
+    # What a link can ask for; a code asks for nothing.
+    known: Known = NOTHING_KNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A claim that a message is about whose code was typed."""
+
+    merchant: Merchant
+    claim_id: int
+
+
+class ReferencedClaim(msgspec.Struct, frozen=True, gc=False):
+    """A claim of a reference, and where its debtor is reached."""
+
+    merchant_id: int
+    claim_id: int
+    addresses: Mapping[NoticeChannel, str]
+    language: str | None
+
+
+async def find_link(tx: Connection, token_hash: bytes) -> WayIn | None:
+    row = await tx.fetchrow(_FIND_LINK, token_hash)
+    if row is None:
+        return None
+    on_file = OnFile(*(row[name] for name in OnFile.__struct_fields__))
+    return replace(await _read_way(tx, row, row["channel"], Level.LINK), known=know(on_file))
+
+
+async def find_code(tx: Connection, code_digests: Sequence[bytes]) -> WayIn | None:
+    """A letter's code counts as the known fact."""
+    row = await tx.fetchrow(_FIND_CODE, code_digests)
+    return None if row is None else await _read_way(tx, row, None, Level.FACT)
+
+
+async def find_checked(tx: Connection, code_digests: Sequence[bytes]) -> list[Checked]:
+    """The claims of e-mails and texts with this code, which opens none of them."""
+    return [
+        Checked(await _read_merchant(tx, row), row["claim_id"])
+        for row in await tx.fetch(_FIND_CHECKED, code_digests)
+    ]
+
+
+async def find_references(tx: Connection, reference: str) -> list[ReferencedClaim]:
+    """The claims of this reference, over all merchants."""
+    return [
+        ReferencedClaim(row["merchant_id"], row["claim_id"], _read_addresses(row), row["language"])
+        for row in await tx.fetch(_FIND_REFERENCES, reference)
+    ]
+
+
+async def load_letter_sums(tx: Connection, merchant_id: int, claim_id: int) -> LetterSums | None:
+    row = await tx.fetchrow(_LOAD_SUMS, merchant_id, claim_id)
+    return None if row is None else LetterSums(**row)
+
+
+async def _read_way(tx: Connection, row: Row, channel: Channel | None, level: Level) -> WayIn:
+    return WayIn(
+        merchant=await _read_merchant(tx, row),
+        claim_id=row["claim_id"],
+        communication_id=row["communication_id"],
+        channel=channel,
+        level=level,
+        language=row["language"],
+    )
+
+
+async def _read_merchant(tx: Connection, row: Row) -> Merchant:
+    whose = MerchantRow(*(row[name] for name in MerchantRow.__struct_fields__))
+    return await find_merchant(tx, whose)
+
+
+def _read_addresses(row: Row) -> dict[NoticeChannel, str]:
+    given: dict[NoticeChannel, str | None] = {"EMAIL": row["email"], "SMS": row["mobile_number"]}
+    return {channel: address for channel, address in given.items() if address}
+
+
+# Tries of one visitor take turns, so that many at once are counted as if one by one.
+_TAKE_TURN = "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), 0))"
+# By primary key.
+_LOAD_VISITORS = """
+SELECT coalesce(sum(requests), 0)::integer AS visitors, min(window_start) AS first_at
+FROM link_request_counts
+WHERE visitor_digest = $1 AND window_start > $2
+"""
+_SAVE_VISITORS = """
+INSERT INTO link_request_counts AS known (visitor_digest, window_start, requests)
+VALUES ($1, $2, 1)
+ON CONFLICT (visitor_digest, window_start) DO UPDATE SET requests = known.requests + 1
+"""
+# Whoever counts one more waits until those before are there to be seen, or are given up.
+_TAKE_EVERYBODYS_TURN = "SELECT pg_advisory_xact_lock(hashtextextended('wrong codes', 2))"
+# By primary key; the table holds some twenty minutes, a row for each.
+_COUNT_EVERYBODYS = """
+WITH this AS (
+    INSERT INTO letter_code_failures AS known (minute, count)
+    VALUES ($1, 1)
+    ON CONFLICT (minute) DO UPDATE SET count = known.count + 1
+    RETURNING minute, count
+)
+SELECT (this.count + coalesce(sum(other.count), 0))::integer
+FROM this LEFT JOIN letter_code_failures other ON other.minute > $2 AND other.minute <> this.minute
+GROUP BY this.count
+"""
+_REMOVE_EVERYBODYS = "DELETE FROM letter_code_failures WHERE minute < $1"
+_REMOVE_VISITORS = "DELETE FROM link_request_counts WHERE window_start < $1"
+# By primary key, as those below; what is there is locked as it is.
+_LOCK_TRIES = """
+INSERT INTO verification_failures AS known (merchant_id, claim_id, failures, first_at)
+VALUES ($1, $2, 0, $3)
+ON CONFLICT (merchant_id, claim_id) DO UPDATE SET failures = known.failures
+RETURNING failures, first_at, locked_until, day_failures, day_first_at
+"""
+_SAVE_TRIES = """
+UPDATE verification_failures
+SET failures = $3, first_at = $4, locked_until = $5, day_failures = $6, day_first_at = $7
+WHERE merchant_id = $1 AND claim_id = $2
+"""
+_REMOVE_TRIES = "DELETE FROM verification_failures WHERE merchant_id = $1 AND claim_id = $2"
+_SAVE_SENT = """
+INSERT INTO verification_codes (merchant_id, claim_id, notice_id, expires_at)
+VALUES ($1, $2, $3, $4)
+ON CONFLICT (merchant_id, claim_id) DO UPDATE
+SET notice_id = excluded.notice_id, expires_at = excluded.expires_at, failures = 0,
+    used_at = NULL
+"""
+# Of the claim's newest code.
+_LOAD_DELIVERY = """
+SELECT notice.state = 'FAILED' AS is_undelivered
+FROM verification_codes code
+JOIN debtor_notices notice USING (merchant_id, notice_id)
+WHERE code.merchant_id = $1 AND code.claim_id = $2
+"""
+_LOCK_SENT = """
+SELECT code.notice_id, code.expires_at, code.failures, code.used_at, notice.key_version,
+       notice.channel, notice.recipient
+FROM verification_codes code
+LEFT JOIN debtor_notices notice
+    ON notice.merchant_id = code.merchant_id AND notice.notice_id = code.notice_id
+WHERE code.merchant_id = $1 AND code.claim_id = $2
+FOR UPDATE OF code
+"""
+_SAVE_SENT_WRONG = """
+UPDATE verification_codes SET failures = failures + 1 WHERE merchant_id = $1 AND claim_id = $2
+"""
+_SAVE_SENT_USED = """
+UPDATE verification_codes SET used_at = $3 WHERE merchant_id = $1 AND claim_id = $2
+"""
+# Whether the newest code to the address on file was reported not to arrive; null: none was sent.
+UNDELIVERED: Detail[bool | None] = Detail(nest(_LOAD_DELIVERY, *KEY), bool | None)
+
+
+@dataclass(frozen=True, slots=True)
+class VisitorTries:
+    """Of the time looked at: what the visitor asked for, and when first."""
+
+    visitors: int
+    first_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class SentCode:
+    notice_id: UUID
+    expires_at: datetime
+    failures: int
+    used_at: datetime | None
+    # Of the secret key: what the code was derived with.
+    key_version: int | None
+    # Where it went.
+    channel: NoticeChannel | None
+    recipient: str | None
+
+
+async def load_visitor_tries(tx: Connection, visitor: bytes, since: datetime) -> VisitorTries:
+    """Waits until other tries of this visitor are done."""
+    await tx.execute(_TAKE_TURN, visitor)
+    return VisitorTries(**await tx.fetchrow(_LOAD_VISITORS, visitor, since))
+
+
+async def save_visitors_request(tx: Connection, visitor: bytes, minute: datetime) -> None:
+    await tx.execute(_SAVE_VISITORS, visitor, minute)
+
+
+async def count_everybodys_wrong(tx: Connection, minute: datetime, since: datetime) -> int:
+    """With one more; waits until others who count are done. No two are told the same number while
+    none grows too old."""
+    await tx.execute(_TAKE_EVERYBODYS_TURN)
+    count: int = await tx.fetchval(_COUNT_EVERYBODYS, minute, since)
+    return count
+
+
+async def remove_visitor_tries(tx: Connection, before: datetime) -> int:
+    """Whole minutes of visitors and of everybody; how many."""
+    tags = [
+        await tx.execute(statement, before) for statement in (_REMOVE_VISITORS, _REMOVE_EVERYBODYS)
+    ]
+    return sum(int(tag.rpartition(" ")[2]) for tag in tags)
+
+
+async def lock_tries(tx: Connection, merchant_id: int, claim_id: int, now: datetime) -> Tries:
+    """Waits until other tries of this claim are done."""
+    return Tries(**await tx.fetchrow(_LOCK_TRIES, merchant_id, claim_id, now))
+
+
+async def save_tries(tx: Connection, merchant_id: int, claim_id: int, tries: Tries) -> None:
+    await tx.execute(
+        _SAVE_TRIES, merchant_id, claim_id, tries.failures, tries.first_at, tries.locked_until,
+        tries.day_failures, tries.day_first_at,
+    )  # fmt: skip
+
+
+async def remove_tries(tx: Connection, merchant_id: int, claim_id: int) -> None:
+    await tx.execute(_REMOVE_TRIES, merchant_id, claim_id)
+
+
+async def save_sent_code(
+    tx: Connection, merchant_id: int, claim_id: int, notice_id: UUID, expires_at: datetime
+) -> None:
+    """In place of the one before."""
+    await tx.execute(_SAVE_SENT, merchant_id, claim_id, notice_id, expires_at)
+
+
+async def is_undelivered(tx: Connection, merchant_id: int, claim_id: int) -> bool:
+    """Whether the claim's newest code was reported not to arrive."""
+    return bool(await tx.fetchval(_LOAD_DELIVERY, merchant_id, claim_id))
+
+
+async def lock_sent_code(tx: Connection, merchant_id: int, claim_id: int) -> SentCode | None:
+    row = await tx.fetchrow(_LOCK_SENT, merchant_id, claim_id)
+    return None if row is None else SentCode(**row)
+
+
+async def save_sent_codes_wrong(tx: Connection, merchant_id: int, claim_id: int) -> None:
+    await tx.execute(_SAVE_SENT_WRONG, merchant_id, claim_id)
+
+
+async def save_sent_code_used(
+    tx: Connection, merchant_id: int, claim_id: int, now: datetime
+) -> None:
+    await tx.execute(_SAVE_SENT_USED, merchant_id, claim_id, now)
+
+
+_SAVE = """
+INSERT INTO link_requests (link_request_id, reference, contact, requested_at) VALUES ($1, $2, $3,
+    $4)
+"""
+# Rides on asked_links_asked.
+_FIND = "SELECT link_request_id FROM link_requests ORDER BY requested_at LIMIT $1"
+# By primary key.
+_TAKE = """
+DELETE FROM link_requests
+WHERE link_request_id = $1 RETURNING reference, contact, requested_at
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedLink:
+    """As it was typed."""
+
+    reference: str
+    contact: str
+    # Real time.
+    requested_at: datetime
+
+
+async def save_asked_link(tx: Connection, link_request_id: UUID, asked: AskedLink) -> None:
+    await tx.execute(_SAVE, link_request_id, asked.reference, asked.contact, asked.requested_at)
+
+
+async def find_asked_links(tx: Connection, limit: int) -> Sequence[UUID]:
+    """The oldest first."""
+    return [row["link_request_id"] for row in await tx.fetch(_FIND, limit)]
+
+
+async def delete_asked_link(tx: Connection, link_request_id: UUID) -> AskedLink | None:
+    """If it is still there, it is the caller's alone, and gone once the caller has committed."""
+    row = await tx.fetchrow(_TAKE, link_request_id)
+    return None if row is None else AskedLink(**row)

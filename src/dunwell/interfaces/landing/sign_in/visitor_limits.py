@@ -1,0 +1,97 @@
+"""Counts what one visitor types wrong and asks for: a wrong code of a letter slows the next one,
+five links in fifteen minutes are the last.
+
+A wrong code names no merchant, so this is of the whole installation. Many people may stand behind
+one address, so that nobody's wrong code makes the others wait for longer than some seconds.
+Visitors are known by a keyed digest of their address for as long as their tries count.
+"""
+
+from datetime import datetime, timedelta
+
+import structlog
+from prometheus_client import Counter
+
+from dunwell.interfaces.landing.sign_in.attempt_limits import (
+    MOST_WRONG,
+    Locked,
+    Slowed,
+    WrongTry,
+    lock_for,
+    wait_after,
+)
+from dunwell.interfaces.landing.sign_in.store import (
+    count_everybodys_wrong,
+    load_visitor_tries,
+    save_visitors_request,
+)
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.attempts import Attempts, count_attempt, load_attempts
+from dunwell.platform.database.database import Connection
+from dunwell.platform.http.addresses import get_visitor_network
+from dunwell.platform.metrics import REGISTRY
+from dunwell.platform.security_events import log_security_event
+
+# Tries are kept by the minute, so a minute more is looked at.
+WINDOW = timedelta(minutes=16)
+# Wrong codes of all visitors in a window that no honest typing explains; told again at each
+# multiple.
+ALARM_AT = 100
+_PURPOSE = "landing-visitor"
+_WRONG_CODES = Counter(
+    "dunwell_landing_wrong_codes",
+    "Codes typed on the debtor's page that no letter bears.",
+    registry=REGISTRY,
+)
+_log = structlog.get_logger("dunwell.interfaces.landing")
+
+
+def digest_visitor(keys: KeyRing, host: str) -> bytes:
+    """The visitor at this address (`get_visitor_network`)."""
+    # By the oldest version: what was counted before a newer one came into use goes on counting.
+    return keys.digest(_PURPOSE, get_visitor_network(host), min(keys.versions))
+
+
+async def admit_codes(tx: Connection, visitor: bytes, now: datetime) -> Attempts | Slowed | None:
+    """The wrong codes of letters the visitor has typed lately, while other codes of theirs wait for
+    this transaction's end."""
+    known = await load_attempts(tx, visitor)
+    if known is None or known.last_at + WINDOW <= now:
+        return None
+    return wait_after(known.count, known.last_at, now) or known
+
+
+async def count_visitors_wrong(
+    tx: Connection, visitor: bytes, known: Attempts | None, now: datetime
+) -> WrongTry:
+    """`known`: `admit_codes`'s. The last that its transaction does, as `count_wrong_code`."""
+    await count_attempt(tx, visitor, known, now)
+    log_security_event("LETTER_CODE_SLOWED")
+    return await count_wrong_code(tx, now)
+
+
+async def count_wrong_code(tx: Connection, now: datetime) -> WrongTry:
+    """The last that its transaction does: from here on, wrong codes of all visitors take turns, so
+    that no two of them are the hundredth, and one is."""
+    everybodys = await count_everybodys_wrong(tx, _find_minute(now), now - WINDOW)
+    _WRONG_CODES.inc()
+    if everybodys % ALARM_AT == 0:
+        _log.error("codes are being guessed", count=everybodys)
+    return WrongTry()
+
+
+async def admit_request(tx: Connection, visitor: bytes, now: datetime) -> Locked | None:
+    """None: the visitor may ask for a link. Other requests of theirs wait for this transaction's
+    end."""
+    known = await load_visitor_tries(tx, visitor, now - WINDOW)
+    if known.visitors < MOST_WRONG:
+        return None
+    assert known.first_at is not None
+    return Locked(lock_for(known.first_at + WINDOW - now))
+
+
+async def count_visitors_request(tx: Connection, visitor: bytes, now: datetime) -> None:
+    await save_visitors_request(tx, visitor, _find_minute(now))
+
+
+def _find_minute(now: datetime) -> datetime:
+    return now.replace(second=0, microsecond=0)

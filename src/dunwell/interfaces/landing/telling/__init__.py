@@ -1,1 +1,0 @@
-"""The messages a debtor gets of what was done on the pages."""
