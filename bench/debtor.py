@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import aiohttp
 
 from bench.merchant import BenchMerchant
-from dunwell.interfaces.landing.render.addresses import place
+from dunwell.interfaces.landing.render.addresses import insert_handle
 from dunwell.interfaces.landing.session.cookies import derive_handle, name_cookie
 from dunwell.interfaces.landing.session.lifecycle import ClaimSessionOpening, open_session
 from dunwell.interfaces.landing.session.session import VALUE_BYTES, Level
@@ -65,7 +65,7 @@ def find_place(path: str, cookie: str) -> str:
     """Return the address with the handle of the claim to which the cookie belongs."""
     handle = cookie.partition("=")[0].rpartition("-")[2]
     is_bare = handle and path.startswith("/claim") and f"/{handle}" not in path
-    return place(path, handle) if is_bare else path
+    return insert_handle(path, handle) if is_bare else path
 
 
 async def _read(response: aiohttp.ClientResponse) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from dunwell.interfaces.landing.session.drafts import MOST_OTHERS
+from dunwell.interfaces.landing.session.drafts import MAX_VERSIONS
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.platform.clock import MovableClock
 from tests.support.files import a_pdf
@@ -211,7 +211,7 @@ async def test_so_many_versions_are_kept_and_no_more(doorstep: Doorstep) -> None
     path = await look(doorstep, "DEFECTIVE")
     tabs = [
         await fill(doorstep.browser, path, message=f"Words {n}.", do="keep")
-        for n in range(MOST_OTHERS + 3)
+        for n in range(MAX_VERSIONS + 3)
     ]
     for tab in tabs:
         await press(doorstep.browser, path, tab)
@@ -219,7 +219,7 @@ async def test_so_many_versions_are_kept_and_no_more(doorstep: Doorstep) -> None
     page = await doorstep.browser.get(path)
 
     assert "Words 0.</textarea>" in page.text
-    assert page.text.count("</blockquote>") == MOST_OTHERS
+    assert page.text.count("</blockquote>") == MAX_VERSIONS
     assert "Words 7.</blockquote>" in page.text
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dunwell.core.files.storage import SealedFiles
-from dunwell.interfaces.landing.sweep_landing import sweep_landing
+from dunwell.interfaces.landing.sweep_landing import delete_expired_debtor_data
 from dunwell.interfaces.worker.housekeeping import Housekeeping
 from dunwell.platform.clock import MovableClock
 from tests.support.disputes import REJECTED, dispute, read_disputes, resolve
@@ -162,13 +162,13 @@ async def test_drafts_go_after_thirty_days_and_files_nobody_sent_with_them(
     resources = doorstep.till.resources
     housekeeping = Housekeeping(resources, SealedFiles.open(resources))
     clock.advance(timedelta(days=30))
-    await sweep_landing(resources)
+    await delete_expired_debtor_data(resources)
     await housekeeping.run_once()
     assert await doorstep.till.count("debtor_drafts") == 2
     assert await doorstep.till.count("uploads") == len(kept_contents(doorstep)) == 3
 
     clock.advance(timedelta(hours=2))
-    await sweep_landing(resources)
+    await delete_expired_debtor_data(resources)
     await housekeeping.run_once()
 
     assert await doorstep.till.count("debtor_drafts") == 0

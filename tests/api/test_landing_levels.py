@@ -9,7 +9,12 @@ from typing import Any
 import httpx
 import pytest
 
-from dunwell.interfaces.landing.session.session import LASTS, Level, derive_form_token, hash_value
+from dunwell.interfaces.landing.session.session import (
+    SESSION_LIFETIME,
+    Level,
+    derive_form_token,
+    hash_value,
+)
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.digests import Digests, digest_tables, find_changed
@@ -207,7 +212,7 @@ async def test_without_a_live_session_there_is_nothing(
         if state == "ended":
             await ask(furnished, used, "/claim/end", "POST")
         else:
-            clock.advance(LASTS)
+            clock.advance(SESSION_LIFETIME)
     before = await digest_tables(furnished.doorstep.till.resources.database)
 
     for address, method in list_needing(*Level):

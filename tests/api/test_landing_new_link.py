@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.interfaces.landing.sign_in.requested_links import ONE_WITHIN
+from dunwell.interfaces.landing.sign_in.requested_links import MIN_INTERVAL
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.landing import Browser, Doorstep
@@ -161,7 +161,7 @@ async def test_a_claim_gets_five_links_an_hour_whoever_asks(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     for number in range(7):
-        clock.advance(ONE_WITHIN)
+        clock.advance(MIN_INTERVAL)
         page = await _ask(doorstep.visitor(f"203.0.113.{number}"))
         assert page.url.path == "/q/new-link/sent"
         assert await send_links(doorstep) == 1

@@ -7,7 +7,7 @@ from datetime import timedelta
 import httpx
 
 from dunwell.cases.disputes.dispute import MAX_FILES_AT_ONCE
-from dunwell.interfaces.landing.session.drafts import MOST_UNSENT
+from dunwell.interfaces.landing.session.drafts import MAX_UNSENT_FILES
 from dunwell.platform.clock import MovableClock
 from tests.support.files import an_image
 from tests.support.landing import OWN_FORM, Doorstep, read_hidden
@@ -122,8 +122,8 @@ async def test_a_claim_keeps_forty_files_that_are_not_sent(doorstep: Doorstep) -
         refused[name] = page.status_code == 422 and "These are too many files." in page.text
 
     assert refused == {"fits": False, "two of five": True, "none": True}
-    assert MOST_UNSENT == 40
-    assert await doorstep.till.count("uploads") == len(kept_contents(doorstep)) == MOST_UNSENT
+    assert MAX_UNSENT_FILES == 40
+    assert await doorstep.till.count("uploads") == len(kept_contents(doorstep)) == MAX_UNSENT_FILES
 
 
 async def test_one_more_hour_asked_for_twice_opens_one_session_and_keeps_the_draft(

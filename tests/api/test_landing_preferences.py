@@ -9,7 +9,7 @@ from asyncpg import LockNotAvailableError
 
 from dunwell.contact.messages.suppression import load_suppressions, suppress
 from dunwell.contact.notices.notice import REPEATED_WITHIN
-from dunwell.interfaces.landing.contact_preferences.change_contact import choose_channels
+from dunwell.interfaces.landing.contact_preferences.change_contact import change_channels
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import DEBTOR
@@ -135,10 +135,10 @@ async def test_two_choices_at_once_take_turns(doorstep: Doorstep) -> None:
     """So that they cannot leave no way together."""
     keys, house = doorstep.till.resources.keys, doorstep.till.house
     async with house.work(DEBTOR) as first, house.work(DEBTOR) as second:
-        await choose_channels(first, keys, doorstep.claim_id, ["EMAIL"])
+        await change_channels(first, keys, doorstep.claim_id, ["EMAIL"])
         await second.tx.execute("SET LOCAL lock_timeout = '100ms'")
         with pytest.raises(LockNotAvailableError):
-            await choose_channels(second, keys, doorstep.claim_id, ["SMS"])
+            await change_channels(second, keys, doorstep.claim_id, ["SMS"])
 
     assert [each[0] for each in await suppressed(doorstep)] == ["SMS"]
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.interfaces.landing.session.cookies import HANDLE, MOST_OPEN
+from dunwell.interfaces.landing.session.cookies import HANDLE, MAX_OPEN_CLAIMS
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import connect
@@ -118,10 +118,10 @@ async def test_a_letters_code_leads_back_into_the_session_it_has_opened(
 async def open_nine(doorstep: Doorstep, browser: Browser, clock: MovableClock) -> list[str]:
     """The claims' addresses, the oldest first."""
     paths = []
-    for link in await make_links(doorstep, MOST_OPEN + 1):
+    for link in await make_links(doorstep, MAX_OPEN_CLAIMS + 1):
         paths.append(await go_in(browser, link))
         clock.advance(timedelta(minutes=1))
-    assert MOST_OPEN == 8
+    assert MAX_OPEN_CLAIMS == 8
     return paths
 
 
@@ -138,8 +138,8 @@ async def test_a_ninth_claim_asks_before_it_closes_the_oldest(
     assert "INV-0" in asked.text
     assert "INV-8" not in asked.text
     assert "/pay" not in asked.text
-    assert ["INV-" in page.text for page in others] == [True] * MOST_OPEN
-    assert len(browser.http.cookies) == MOST_OPEN + 1
+    assert ["INV-" in page.text for page in others] == [True] * MAX_OPEN_CLAIMS
+    assert len(browser.http.cookies) == MAX_OPEN_CLAIMS + 1
 
 
 async def test_after_yes_the_oldest_is_closed_and_the_ninth_open(
@@ -153,9 +153,9 @@ async def test_after_yes_the_oldest_is_closed_and_the_ninth_open(
 
     assert "INV-8" in page.text
     pages = [await browser.get(path) for path in paths]
-    assert [page.status_code for page in pages] == [403] + [200] * MOST_OPEN
+    assert [page.status_code for page in pages] == [403] + [200] * MAX_OPEN_CLAIMS
     assert "Please open the claim first" in (await browser.get(f"{paths[0]}?lang=en")).text
-    assert len(browser.http.cookies) == MOST_OPEN
+    assert len(browser.http.cookies) == MAX_OPEN_CLAIMS
 
 
 async def test_after_no_the_ninth_is_closed_and_the_others_stay_open(
@@ -169,8 +169,8 @@ async def test_after_no_the_ninth_is_closed_and_the_others_stay_open(
 
     assert "INV-7" in page.text
     pages = [await browser.get(path) for path in paths]
-    assert [page.status_code for page in pages] == [200] * MOST_OPEN + [403]
-    assert len(browser.http.cookies) == MOST_OPEN
+    assert [page.status_code for page in pages] == [200] * MAX_OPEN_CLAIMS + [403]
+    assert len(browser.http.cookies) == MAX_OPEN_CLAIMS
 
 
 async def test_what_is_ignored_asks_again_and_loses_nothing(
@@ -191,7 +191,7 @@ async def test_what_is_ignored_asks_again_and_loses_nothing(
 async def test_what_timed_out_goes_before_what_is_open(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
-    browser, links = a_browser(doorstep), await make_links(doorstep, MOST_OPEN + 1)
+    browser, links = a_browser(doorstep), await make_links(doorstep, MAX_OPEN_CLAIMS + 1)
     first = await go_in(browser, links[0])
     second = await go_in(browser, links[1])
     clock.advance(timedelta(minutes=50))

@@ -8,7 +8,7 @@ import pytest
 
 from dunwell.contact.notices.notice import REPEATED_WITHIN
 from dunwell.interfaces.landing.session.session import Level
-from dunwell.interfaces.landing.session.store import find_session, save_raised
+from dunwell.interfaces.landing.session.store import find_session, save_raised_level
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import sha256
 from dunwell.platform.resources import Resources
@@ -134,7 +134,7 @@ async def test_no_session_is_stored_at_a_lower_level(doorstep: Doorstep, level: 
     async with doorstep.till.resources.database.transaction() as tx:
         session = await find_session(tx, sha256(cookie.encode()))
         assert session is not None
-        is_raised = await save_raised(tx, session, new_hash, level, doorstep.till.now)
+        is_raised = await save_raised_level(tx, session, new_hash, level, doorstep.till.now)
 
     assert is_raised is (level is Level.CODE)
     assert await levels(doorstep) == [max(level, Level.FACT, key=list(Level).index)]

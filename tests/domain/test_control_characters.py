@@ -17,7 +17,7 @@ from dunwell.interfaces.api.catalogue import OPERATIONS
 from dunwell.interfaces.api.reference.document import build_document
 from dunwell.interfaces.api.schemas.events import ReplayRequest
 from dunwell.interfaces.api.schemas.payments import PaymentRequest
-from dunwell.interfaces.landing.disputes.dispute_form import pick_fields
+from dunwell.interfaces.landing.disputes.dispute_form import extract_fields
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.text.shape import find_faults
 from dunwell.platform.text.texts import check_printable, find_unprintable, is_line, is_printable
@@ -112,7 +112,7 @@ def test_the_document_says_so(name: str) -> None:
 
 def test_a_debtors_answer_is_kept_without_them() -> None:
     reason = OfferedReason(DisputeType.OTHER, DisputeType.OTHER, {}, is_hidden=False)
-    assert pick_fields(reason, {"message": "a\x85b\x9f\x00c\nd"}) == {"message": "abc\nd"}
+    assert extract_fields(reason, {"message": "a\x85b\x9f\x00c\nd"}) == {"message": "abc\nd"}
 
 
 def test_a_line_break_behind_a_code_or_an_id_is_refused() -> None:

@@ -48,7 +48,7 @@ from dunwell.core.claims.states import Hold, HoldKind, Status, check_new_hold
 from dunwell.core.events.webhooks.retry import FailureHistory, compute_health, schedule_next_probe
 from dunwell.interfaces.cli.doctor import check_clocks
 from dunwell.interfaces.landing.session.session import Level, Session
-from dunwell.interfaces.landing.sign_in.attempt_limits import Tries, count_wrong, decide_lock
+from dunwell.interfaces.landing.sign_in.attempt_limits import FactAttempts, add_failure, decide_lock
 from dunwell.operations.jobs.job import ArchiveAction, compute_retention
 from dunwell.operations.recovery.archive import ArchiveStatus, ServerLog, describe_archive
 from dunwell.platform.crypto import KeyRing
@@ -165,14 +165,14 @@ def _find_next_try(error: Exception) -> timedelta:
 
 
 def _count_together(apart: timedelta) -> int:
-    return count_wrong(count_wrong(Tries(0, NOW), NOW), NOW + apart).failures
+    return add_failure(add_failure(FactAttempts(0, NOW), NOW), NOW + apart).failures
 
 
-def _lock(wrong: int) -> Tries:
-    attempts = Tries(0, NOW)
+def _lock(wrong: int) -> FactAttempts:
+    tries = FactAttempts(0, NOW)
     for _ in range(wrong):
-        attempts = count_wrong(attempts, NOW)
-    return attempts
+        tries = add_failure(tries, NOW)
+    return tries
 
 
 def _judge(first: int, second: int) -> Callable[[timedelta], object]:
@@ -213,14 +213,16 @@ EDGES: Mapping[str, Edge] = {
     "core/events/webhooks/retry.py _FAILING_FOR": Edge(timedelta(days=5), _judge(500, 500)),
     "core/events/webhooks/retry.py _GONE_AGAIN_AFTER": Edge(timedelta(hours=1), _judge(410, 410)),
     "interfaces/landing/sign_in/attempt_limits.py DAY": Edge(
-        timedelta(days=1), lambda age: count_wrong(_lock(14), NOW + age).day_failures,
+        timedelta(days=1), lambda age: add_failure(_lock(14), NOW + age).day_failures,
         before=15, after=1,
     ),
     "interfaces/landing/sign_in/attempt_limits.py LOCKED_FOR":
         Edge(timedelta(minutes=30), lambda age: decide_lock(_lock(5), NOW + age) is not None),
     "interfaces/landing/sign_in/attempt_limits.py WINDOW":
         Edge(timedelta(minutes=15), _count_together, before=2, after=1),
-    "interfaces/landing/session/session.py ALL_LAST": Edge(timedelta(hours=8), _can_be_extended),
+    "interfaces/landing/session/session.py MAX_TOTAL_LIFETIME": Edge(
+        timedelta(hours=8), _can_be_extended
+    ),
     "contact/messages/guards/guards.py _KEEP_DAYS_FOR": Edge(
         timedelta(days=8), _is_day_kept, just=ONE_DAY
     ),
@@ -316,7 +318,7 @@ def test_a_day_that_is_written_down_is_found_wherever_it_stands() -> None:
     found = list_durations().keys()
     assert {
         "core/events/webhooks/retry.py DELAYS",
-        "interfaces/landing/sign_in/attempt_limits.py LONGEST_WAIT_SECONDS",
+        "interfaces/landing/sign_in/attempt_limits.py MAX_DELAY_SECONDS",
         "contact/escalation/store.py _POSTPONE",
         "accounts/merchants/sweep.py sweep_merchant_rows",
     } <= found  # fmt: skip

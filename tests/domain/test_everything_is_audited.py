@@ -48,9 +48,7 @@ from dunwell.core.workflows.drafts import edit_draft
 from dunwell.core.workflows.drafts import edit_draft as save_draft
 from dunwell.interfaces.landing.contact_preferences import change_contact
 from dunwell.interfaces.landing.disputes import submit_dispute
-from dunwell.interfaces.landing.session import lifecycle as extend_session
-from dunwell.interfaces.landing.session import lifecycle as open_session
-from dunwell.interfaces.landing.session import lifecycle as raise_session
+from dunwell.interfaces.landing.session import lifecycle
 from dunwell.interfaces.landing.sign_in import entered_codes
 from dunwell.interfaces.portal.disputes import drafts
 from dunwell.interfaces.portal.jobs import routes_bulk
@@ -86,7 +84,7 @@ _READS = {None, Right.READ_CLAIMS.name, Right.AUDIT.name}
 # Use cases without a row by why.
 _NO_ROW = {
     "The first of two equal requests wrote the row.": (
-        open_session.repeat_opening,
+        lifecycle.reissue_token, lifecycle.reissue_raised_token,
     ),
     "It only reads.": (
         parts_shown.check_part,
@@ -125,9 +123,9 @@ _NO_ROW = {
         create_together.ClaimIntake.create,
         start_preview.start_preview,
         entered_codes.send_code,
-        change_contact.ask_change,
+        change_contact.request_change,
         change_contact.confirm_change,
-        change_contact.choose_channels,
+        change_contact.change_channels,
         change_contact.unsubscribe,
         apply_given.apply_given_file,
         change_settings.save_settings,
@@ -154,8 +152,8 @@ _NO_ROW = {
     ),
     "What a debtor types is no deed until it is sent, which writes the row.": (
         submit_dispute.save_form_draft,
-        submit_dispute.drop_draft_files,
-        submit_dispute.send_dispute,
+        submit_dispute.delete_draft_files,
+        submit_dispute.submit_dispute,
         submit_dispute.send_draft_files,
     ),
     "The installation's own audit log has its row.": (
@@ -229,9 +227,9 @@ _NO_BEFORE: Mapping[Callable[..., object], str] = {
     receive_reply.receive_reply: "it is new, and a hold it opens tells its own",
     uploads._remove_rows: _SET,
     read_jobs.open_export: _LOOK,
-    extend_session.end_session: _VISIT,
-    open_session.open_session: _VISIT,
-    raise_session.raise_session: _VISIT,
+    lifecycle.end_session: _VISIT,
+    lifecycle.open_session: _VISIT,
+    lifecycle.raise_level: _VISIT,
     tokens.issue_token: "a token of an hour, as every program asks for one",
     sweep_modalities.set_hold_after_break: _TOLD,
     sweep_modalities._end: _SET,

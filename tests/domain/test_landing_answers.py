@@ -12,10 +12,14 @@ from dunwell.cases.disputes.reasons import (
     OfferedReason,
     list_questions,
 )
-from dunwell.interfaces.landing.disputes.dispute_form import list_fields, pick_fields, read_answers
+from dunwell.interfaces.landing.disputes.dispute_form import (
+    extract_fields,
+    list_fields,
+    parse_answers,
+)
 from dunwell.interfaces.landing.disputes.submit_dispute import (
     find_reason,
-    list_reasons_for,
+    list_reasons_for_level,
     needs_fact,
 )
 from dunwell.interfaces.landing.session.session import Level
@@ -35,7 +39,7 @@ def test_fields_become_answers_in_one_form() -> None:
     fields = {"day_day": " 4 ", "day_month": "2", "day_year": "2026", "amount": "1.102,40 €",
               "way": "CARD", "message": " so it is\n"}  # fmt: skip
 
-    answered = read_answers(PAID, fields, "EUR", "de", TODAY)
+    answered = parse_answers(PAID, fields, "EUR", "de", TODAY)
 
     assert answered.answers == {"day": "2026-02-04", "amount": "110240", "way": "CARD"}
     assert (answered.message, answered.faults) == ("so it is", [])
@@ -43,14 +47,14 @@ def test_fields_become_answers_in_one_form() -> None:
 
 def test_a_week_is_no_day() -> None:
     fields = {"day_day": "1", "day_month": "W01", "day_year": "2026"}
-    answered = read_answers(PAID, fields, "EUR", "en", TODAY)
+    answered = parse_answers(PAID, fields, "EUR", "en", TODAY)
     assert [(each.path, each.code) for each in answered.faults] == [("day", "WRONG_FORMAT")]
 
 
 def test_only_the_reasons_own_fields_are_kept_without_controls() -> None:
     form = {"token": "x", "do": "send", "amount": "5", "message": "a\x00b\ud800\nc", "person": "p",
             "number": " \n"}  # fmt: skip
-    assert pick_fields(PAID, form) == {"amount": "5", "message": "ab\nc"}
+    assert extract_fields(PAID, form) == {"amount": "5", "message": "ab\nc"}
 
 
 @given(
@@ -65,23 +69,23 @@ def test_whatever_is_typed_is_an_answer_or_a_fault(
     dispute_type: DisputeType, form: dict[str, str]
 ) -> None:
     reason = a_reason(dispute_type)
-    fields = pick_fields(reason, form)
+    fields = extract_fields(reason, form)
     assert set(fields) <= set(list_fields(reason))
     assert list(find_unprintable(fields)) == []
 
-    answered = read_answers(reason, fields, "EUR", "de", TODAY)
+    answered = parse_answers(reason, fields, "EUR", "de", TODAY)
 
     assert set(answered.answers) <= {each.name for each in list_questions(reason)}
     assert all(answered.answers.values())
 
 
 def test_a_link_alone_offers_what_needs_no_data_whoever_is_not_meant_first() -> None:
-    names = [each.name for each in list_reasons_for(DisputeSettings(), Level.LINK)]
+    names = [each.name for each in list_reasons_for_level(DisputeSettings(), Level.LINK)]
     assert names == [
         "WRONG_PERSON", "NOT_MY_DEBT", "PERSON_DIED", "IDENTITY_THEFT", "DEBTOR_ALREADY_PAID",
         "OTHER",
     ]  # fmt: skip
-    assert len(list_reasons_for(DisputeSettings(), Level.FACT)) == len(RESERVED_NAMES)
+    assert len(list_reasons_for_level(DisputeSettings(), Level.FACT)) == len(RESERVED_NAMES)
 
 
 def test_what_is_hidden_is_not_found_and_a_merchants_own_needs_the_fact() -> None:
@@ -92,6 +96,6 @@ def test_what_is_hidden_is_not_found_and_a_merchants_own_needs_the_fact() -> Non
     own = find_reason(disputes, "TOO_BIG")
     assert own is not None
     assert needs_fact(own)
-    assert [each.name for each in list_reasons_for(disputes, Level.LINK)] == [
+    assert [each.name for each in list_reasons_for_level(disputes, Level.LINK)] == [
         "WRONG_PERSON", "NOT_MY_DEBT", "PERSON_DIED", "DEBTOR_ALREADY_PAID", "OTHER",
     ]  # fmt: skip

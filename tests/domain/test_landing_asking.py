@@ -14,31 +14,31 @@ from dunwell.accounts.merchants.configuration import (
 from dunwell.cases.modalities.limits import DeferralTerms, ModalityFacts, PlanTerms
 from dunwell.cases.modalities.offers import compute_instalment_cents, list_offers, list_plans
 from dunwell.interfaces.landing.payment_plans.modality_requests import (
-    Ground,
+    ModalityRequestFacts,
     RefusedRequest,
-    is_to_be_had,
-    read_carried_plan,
-    read_deferment,
-    read_plan,
+    is_available,
+    parse_deferment,
+    parse_plan,
+    parse_plan_address,
     render_deferment,
 )
 
 TODAY = date(2026, 3, 2)
 COUNTED = ModalitySettings(PlanSettings(counts=(2, 3, 6)), DeferralSettings(max_days=30))
 BY_RATE = ModalitySettings(PlanSettings(min_rate="1000"), DeferralSettings(max_days=30))
-GROUND = Ground(COUNTED, ModalityFacts(10240), TODAY)
-FREE = Ground(BY_RATE, ModalityFacts(100000), TODAY)
+GROUND = ModalityRequestFacts(COUNTED, ModalityFacts(10240), TODAY)
+FREE = ModalityRequestFacts(BY_RATE, ModalityFacts(100000), TODAY)
 DAY = {"first_day": "20", "first_month": "3", "first_year": "2026"}
 
 
 def test_an_offer_is_taken_as_it_stands() -> None:
-    plan = read_plan({"offer": "3"}, GROUND, "EUR", "en")
+    plan = parse_plan({"offer": "3"}, GROUND, "EUR", "en")
 
     assert plan == PlanTerms(3, date(2026, 3, 16))
 
 
 def test_an_offer_begins_on_a_day_of_ones_own() -> None:
-    plan = read_plan({"offer": "3", **DAY}, GROUND, "EUR", "en")
+    plan = parse_plan({"offer": "3", **DAY}, GROUND, "EUR", "en")
 
     assert plan == PlanTerms(3, date(2026, 3, 20))
 
@@ -47,7 +47,7 @@ def test_an_offer_begins_on_a_day_of_ones_own() -> None:
     ("rate", "count"), [("50", 20), ("50.01", 20), ("49.99", 21), ("333.33", 4), ("333.34", 3)]
 )
 def test_an_amount_a_month_makes_the_fewest_payments_that_keep_to_it(rate: str, count: int) -> None:
-    plan = read_plan({"offer": "own", "rate": rate}, FREE, "EUR", "en")
+    plan = parse_plan({"offer": "own", "rate": rate}, FREE, "EUR", "en")
 
     assert plan == PlanTerms(count, date(2026, 3, 16))
 
@@ -74,14 +74,14 @@ def test_an_amount_a_month_makes_the_fewest_payments_that_keep_to_it(rate: str, 
 def test_what_cannot_be_asked_for_says_every_reason(
     fields: dict[str, str], refused: list[RefusedRequest]
 ) -> None:
-    assert read_plan(fields, GROUND, "EUR", "en") == refused
+    assert parse_plan(fields, GROUND, "EUR", "en") == refused
 
 
 def test_a_plan_that_ends_after_the_claims_last_day_begins_too_late() -> None:
-    ground = Ground(COUNTED, ModalityFacts(10240, date(2026, 5, 17)), TODAY)
+    ground = ModalityRequestFacts(COUNTED, ModalityFacts(10240, date(2026, 5, 17)), TODAY)
 
-    assert read_plan({"offer": "3", **DAY}, ground, "EUR", "en") == [RefusedRequest.ENDS_TOO_LATE]
-    assert read_plan({"offer": "3"}, ground, "EUR", "en") == PlanTerms(3, date(2026, 3, 16))
+    assert parse_plan({"offer": "3", **DAY}, ground, "EUR", "en") == [RefusedRequest.ENDS_TOO_LATE]
+    assert parse_plan({"offer": "3"}, ground, "EUR", "en") == PlanTerms(3, date(2026, 3, 16))
 
 
 @given(
@@ -93,10 +93,10 @@ def test_the_plan_for_an_amount_never_asks_for_more_a_month(
     cents: int, rate: int, least: int
 ) -> None:
     bounds = ModalitySettings(PlanSettings(min_rate=str(least)))
-    ground = Ground(bounds, ModalityFacts(cents), TODAY)
+    ground = ModalityRequestFacts(bounds, ModalityFacts(cents), TODAY)
     typed = f"{rate // 100}.{rate % 100:02}"
 
-    plan = read_plan({"offer": "own", "rate": typed}, ground, "EUR", "en")
+    plan = parse_plan({"offer": "own", "rate": typed}, ground, "EUR", "en")
 
     if not isinstance(plan, PlanTerms):
         possible = [
@@ -106,16 +106,16 @@ def test_the_plan_for_an_amount_never_asks_for_more_a_month(
         assert rate >= cents or rate < min(possible, default=cents)
         return
     assert max(each.amount_cents for each in plan.schedule(cents)) <= rate
-    assert is_to_be_had(plan, ground)
+    assert is_available(plan, ground)
 
 
 def test_what_an_address_carries_is_read_back() -> None:
     plan, day = PlanTerms(3, date(2026, 3, 16)), DeferralTerms(date(2026, 3, 31))
     carried = {"count": "3", "first": "2026-03-16"}
 
-    assert read_carried_plan(carried) == plan
-    assert read_plan(carried, GROUND, "EUR", "en") == plan
-    assert read_deferment(_split(render_deferment(day)), GROUND) == day
+    assert parse_plan_address(carried) == plan
+    assert parse_plan(carried, GROUND, "EUR", "en") == plan
+    assert parse_deferment(_split(render_deferment(day)), GROUND) == day
 
 
 @pytest.mark.parametrize(
@@ -136,15 +136,15 @@ def test_what_an_address_carries_is_read_back() -> None:
 def test_a_day_to_pay_later_is_one_within_the_bounds(
     fields: dict[str, str], expected: RefusedRequest | DeferralTerms
 ) -> None:
-    assert read_deferment(fields, GROUND) == expected
+    assert parse_deferment(fields, GROUND) == expected
 
 
 def test_every_offer_on_the_page_can_be_asked_for() -> None:
     for ground in (GROUND, FREE):
         for offer in list_offers(ground.modalities, ground.facts, TODAY):
-            assert is_to_be_had(offer.terms, ground)
+            assert is_available(offer.terms, ground)
             if isinstance(offer.terms, PlanTerms):
-                chosen = read_plan({"offer": str(offer.terms.count)}, ground, "EUR", "en")
+                chosen = parse_plan({"offer": str(offer.terms.count)}, ground, "EUR", "en")
                 assert chosen == offer.terms
 
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from dunwell.interfaces.landing.sign_in.requested_links import find_contact
-from dunwell.interfaces.landing.sign_in.verification import LetterSums, is_known_amount
+from dunwell.interfaces.landing.sign_in.requested_links import match_contact
+from dunwell.interfaces.landing.sign_in.verification import LetterAmounts, is_known_amount
 
-_SUMS = LetterSums("EUR", [120000, 250, 4900], [10000])
+_SUMS = LetterAmounts("EUR", [120000, 250, 4900], [10000])
 _ON_FILE: Any = {"EMAIL": "Erika.M@example.org", "SMS": "+491711234567"}
 
 
@@ -28,8 +28,8 @@ def test_any_other_amount_is_not(typed: str) -> None:
 
 
 def test_a_currency_without_minor_units_has_whole_amounts() -> None:
-    assert is_known_amount("¥1,200", LetterSums("JPY", [1200], []))
-    assert not is_known_amount("12", LetterSums("JPY", [1200], []))
+    assert is_known_amount("¥1,200", LetterAmounts("JPY", [1200], []))
+    assert not is_known_amount("12", LetterAmounts("JPY", [1200], []))
 
 
 @pytest.mark.parametrize(
@@ -48,9 +48,9 @@ def test_a_currency_without_minor_units_has_whole_amounts() -> None:
     ],
 )
 def test_an_address_is_recognised_however_it_is_written(typed: str, channel: str | None) -> None:
-    assert find_contact(typed, _ON_FILE) == channel
+    assert match_contact(typed, _ON_FILE) == channel
 
 
 def test_nothing_is_recognised_where_nothing_is_on_file() -> None:
-    assert find_contact("", {}) is None
-    assert find_contact("+491711234567", {"EMAIL": "erika@example.org"}) is None
+    assert match_contact("", {}) is None
+    assert match_contact("+491711234567", {"EMAIL": "erika@example.org"}) is None

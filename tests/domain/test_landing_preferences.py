@@ -5,9 +5,9 @@ import pytest
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.notices.notice import NoticeChannel
 from dunwell.interfaces.landing.contact_preferences.views import (
-    WayToReach,
-    choose_ways,
-    read_address,
+    ContactWay,
+    compute_way_changes,
+    parse_address,
     render_address,
 )
 from dunwell.interfaces.landing.session.addresses import list_addresses
@@ -17,8 +17,8 @@ _ADDRESS = {"street": "Am Markt 1", "postal_code": "20095", "city": "Hamburg"}
 _ALL: tuple[Channel, ...] = ("EMAIL", "SMS", "LETTER")
 
 
-def a_way(channel: Channel, suppressed_for: str | None = None) -> WayToReach:
-    return WayToReach(channel, "e@example.org", suppressed_for)
+def a_way(channel: Channel, suppressed_for: str | None = None) -> ContactWay:
+    return ContactWay(channel, "e@example.org", suppressed_for)
 
 
 def test_a_way_is_a_channel_of_the_merchant_that_has_an_address() -> None:
@@ -34,7 +34,7 @@ def test_a_way_is_a_channel_of_the_merchant_that_has_an_address() -> None:
 def test_what_lost_its_tick_is_suppressed_and_what_got_one_is_lifted() -> None:
     ways = [a_way("EMAIL"), a_way("SMS", "DEBTOR"), a_way("LETTER")]
 
-    chosen = choose_ways(ways, ["SMS", "LETTER"])
+    chosen = compute_way_changes(ways, ["SMS", "LETTER"])
 
     assert chosen is not None
     assert [way.channel for way in chosen.suppressed] == ["EMAIL"]
@@ -45,14 +45,14 @@ def test_what_lost_its_tick_is_suppressed_and_what_got_one_is_lifted() -> None:
 def test_a_way_that_others_closed_is_not_counted_and_not_opened(reason: str) -> None:
     ways = [a_way("EMAIL", reason), a_way("SMS")]
 
-    assert choose_ways(ways, ["EMAIL"]) is None
-    chosen = choose_ways(ways, ["EMAIL", "SMS"])
+    assert compute_way_changes(ways, ["EMAIL"]) is None
+    chosen = compute_way_changes(ways, ["EMAIL", "SMS"])
     assert chosen is not None
     assert (list(chosen.suppressed), list(chosen.lifted)) == ([], [])
 
 
 def test_where_no_way_may_be_chosen_nothing_changes() -> None:
-    chosen = choose_ways([a_way("EMAIL", "BOUNCE")], [])
+    chosen = compute_way_changes([a_way("EMAIL", "BOUNCE")], [])
     assert chosen is not None
     assert (list(chosen.suppressed), list(chosen.lifted)) == ([], [])
 
@@ -79,7 +79,7 @@ def test_where_no_way_may_be_chosen_nothing_changes() -> None:
 def test_an_address_is_read_as_people_write_it(
     channel: NoticeChannel, typed: str, present: str | None, expected: tuple[str, str | None]
 ) -> None:
-    assert read_address(channel, typed, present) == expected
+    assert parse_address(channel, typed, present) == expected
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_an_address_is_read_as_people_write_it(
     ],
 )  # fmt: skip
 def test_a_mobile_number_of_any_country_is_taken(number: str) -> None:
-    assert read_address("SMS", number, "+491711234567") == (number.replace(" ", ""), None)
+    assert parse_address("SMS", number, "+491711234567") == (number.replace(" ", ""), None)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_mobile_number_of_any_country_is_taken(number: str) -> None:
     ],
 )  # fmt: skip
 def test_a_number_that_costs_more_or_takes_no_texts_is_not(number: str) -> None:
-    assert read_address("SMS", number, "+491711234567") == (number, "WRONG_NUMBER")
+    assert parse_address("SMS", number, "+491711234567") == (number, "WRONG_NUMBER")
 
 
 def test_a_number_is_shown_in_groups_and_an_address_as_it_is() -> None:

@@ -10,15 +10,15 @@ from dunwell.interfaces.landing.sign_in.verification import (
     AskFact,
     CallUs,
     Fact,
-    Known,
+    KnownFacts,
+    LinkVerification,
     OpensByItself,
-    Way,
     choose_fact,
-    decide_entry,
+    decide_verification,
     find_code_channel,
-    find_policy,
-    is_authenticated,
-    read_typed,
+    get_verification_policy,
+    matches_fact,
+    parse_typed_fact,
 )
 
 _BOTH: Any = {"EMAIL": "erika@example.org", "SMS": "+491711234567"}
@@ -32,22 +32,22 @@ _FACTS: Any = {
 @pytest.mark.parametrize(
     ("policy", "known", "way"),
     [
-        ((), Known(_FACTS, _BOTH), OpensByItself()),
-        (("POSTAL_CODE",), Known(_FACTS, _BOTH), AskFact("POSTAL_CODE")),
-        (("DATE_OF_BIRTH", "POSTAL_CODE"), Known({"POSTAL_CODE": "1"}, _BOTH),
+        ((), KnownFacts(_FACTS, _BOTH), OpensByItself()),
+        (("POSTAL_CODE",), KnownFacts(_FACTS, _BOTH), AskFact("POSTAL_CODE")),
+        (("DATE_OF_BIRTH", "POSTAL_CODE"), KnownFacts({"POSTAL_CODE": "1"}, _BOTH),
          AskFact("POSTAL_CODE")),
-        (("CODE", "POSTAL_CODE"), Known(_FACTS, _BOTH), AskCode("SMS")),
-        (("CODE", "POSTAL_CODE"), Known(_FACTS, {}), AskFact("POSTAL_CODE")),
-        (("POSTAL_CODE",), Known({}, _BOTH), AskCode("SMS")),
-        (("POSTAL_CODE",), Known({}, {"EMAIL": "e@example.org"}), AskCode("EMAIL")),
-        (("POSTAL_CODE",), Known({"DATE_OF_BIRTH": "1984-03-27"}, {}), CallUs()),
-        (("CODE",), Known(_FACTS, {}), CallUs()),
+        (("CODE", "POSTAL_CODE"), KnownFacts(_FACTS, _BOTH), AskCode("SMS")),
+        (("CODE", "POSTAL_CODE"), KnownFacts(_FACTS, {}), AskFact("POSTAL_CODE")),
+        (("POSTAL_CODE",), KnownFacts({}, _BOTH), AskCode("SMS")),
+        (("POSTAL_CODE",), KnownFacts({}, {"EMAIL": "e@example.org"}), AskCode("EMAIL")),
+        (("POSTAL_CODE",), KnownFacts({"DATE_OF_BIRTH": "1984-03-27"}, {}), CallUs()),
+        (("CODE",), KnownFacts(_FACTS, {}), CallUs()),
     ],
 )  # fmt: skip
 def test_the_first_fact_on_file_is_asked_for_then_a_code_then_nothing(
-    policy: tuple[VerificationMethod, ...], known: Known, way: Way
+    policy: tuple[VerificationMethod, ...], known: KnownFacts, way: LinkVerification
 ) -> None:
-    assert decide_entry(policy, known, "EMAIL", _ALL) == way
+    assert decide_verification(policy, known, "EMAIL", _ALL) == way
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_the_first_fact_on_file_is_asked_for_then_a_code_then_nothing(
 def test_a_code_goes_by_another_channel_than_the_link_where_there_is_one(
     link: Any, channels: Any, channel: Any
 ) -> None:
-    assert find_code_channel(Known({}, _BOTH), link, channels) == channel
+    assert find_code_channel(KnownFacts({}, _BOTH), link, channels) == channel
 
 
 @pytest.mark.parametrize(
@@ -80,9 +80,9 @@ def test_a_code_goes_by_another_channel_than_the_link_where_there_is_one(
     ],
 )
 def test_case_blanks_and_forms_of_letters_do_not_count(fact: Fact, typed: str) -> None:
-    read = read_typed(fact, {"fact": typed})
+    read = parse_typed_fact(fact, {"fact": typed})
     assert read is not None
-    assert is_authenticated(fact, read, Known(_FACTS, {}))
+    assert matches_fact(fact, read, KnownFacts(_FACTS, {}))
 
 
 @pytest.mark.parametrize(
@@ -90,14 +90,14 @@ def test_case_blanks_and_forms_of_letters_do_not_count(fact: Fact, typed: str) -
     [("POSTAL_CODE", "20458"), ("POSTAL_CODE", "2045"), ("CUSTOMER_NUMBER", "K-4711")],
 )
 def test_anything_else_is_wrong(fact: Fact, typed: str) -> None:
-    read = read_typed(fact, {"fact": typed})
+    read = parse_typed_fact(fact, {"fact": typed})
     assert read is not None
-    assert not is_authenticated(fact, read, Known(_FACTS, {}))
+    assert not matches_fact(fact, read, KnownFacts(_FACTS, {}))
 
 
 def test_what_is_not_on_file_is_proven_by_nothing() -> None:
-    assert not is_authenticated("POSTAL_CODE", "", Known({}, {}))
-    assert not is_authenticated("POSTAL_CODE", "20459", Known({}, {}))
+    assert not matches_fact("POSTAL_CODE", "", KnownFacts({}, {}))
+    assert not matches_fact("POSTAL_CODE", "20459", KnownFacts({}, {}))
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_what_is_not_on_file_is_proven_by_nothing() -> None:
 )
 def test_a_birth_date_is_a_day_there_was(day: str, month: str, year: str, read: str | None) -> None:
     form = {"born_day": day, "born_month": month, "born_year": year}
-    assert read_typed("DATE_OF_BIRTH", form) == read
+    assert parse_typed_fact("DATE_OF_BIRTH", form) == read
 
 
 @pytest.mark.parametrize(
@@ -136,10 +136,12 @@ def test_a_birth_date_may_be_typed_with_two_digits_of_the_year(
     on_file: str, typed: tuple[str, str, str], *, is_right: bool
 ) -> None:
     day, month, year = typed
-    read = read_typed("DATE_OF_BIRTH", {"born_day": day, "born_month": month, "born_year": year})
+    read = parse_typed_fact(
+        "DATE_OF_BIRTH", {"born_day": day, "born_month": month, "born_year": year}
+    )
     assert read is not None
     assert (
-        is_authenticated("DATE_OF_BIRTH", read, Known({"DATE_OF_BIRTH": on_file}, {})) == is_right
+        matches_fact("DATE_OF_BIRTH", read, KnownFacts({"DATE_OF_BIRTH": on_file}, {})) == is_right
     )
 
 
@@ -149,12 +151,12 @@ def test_a_birth_date_may_be_typed_with_two_digits_of_the_year(
 )
 def test_a_birth_date_that_is_none_is_a_slip_and_no_guess(day: str, month: str, year: str) -> None:
     form = {"born_day": day, "born_month": month, "born_year": year}
-    assert read_typed("DATE_OF_BIRTH", form) is None
+    assert parse_typed_fact("DATE_OF_BIRTH", form) is None
 
 
 @pytest.mark.parametrize("typed", ["", "  ", "---", "\u2028"])
 def test_nothing_that_counts_is_a_slip(typed: str) -> None:
-    assert read_typed("POSTAL_CODE", {"fact": typed}) is None
+    assert parse_typed_fact("POSTAL_CODE", {"fact": typed}) is None
 
 
 @pytest.mark.parametrize(
@@ -171,13 +173,16 @@ def test_nothing_that_counts_is_a_slip(typed: str) -> None:
 def test_an_open_session_is_raised_by_the_merchants_facts_or_the_usual_ones(
     policy: tuple[VerificationMethod, ...], facts: Any, fact: Fact | None
 ) -> None:
-    assert choose_fact(policy, Known(facts, _BOTH)) == fact
+    assert choose_fact(policy, KnownFacts(facts, _BOTH)) == fact
 
 
 def test_a_link_of_no_communication_asks_as_an_e_mails_does() -> None:
     page = LandingPage(verification={"EMAIL": ("POSTAL_CODE",), "SMS": ("CODE",)})
     configuration = Configuration("de", "Europe/Berlin", "EUR", landing_page=page)
 
-    policies = [find_policy(configuration, channel) for channel in (None, "EMAIL", "SMS", "LETTER")]
+    policies = [
+        get_verification_policy(configuration, channel)
+        for channel in (None, "EMAIL", "SMS", "LETTER")
+    ]
 
     assert policies == [("POSTAL_CODE",), ("POSTAL_CODE",), ("CODE",), ()]

@@ -6,26 +6,28 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dunwell.interfaces.landing.sign_in.attempt_limits import (
+    FactAttempts,
     Locked,
     Slowed,
-    Tries,
-    count_right,
-    count_wrong,
+    add_failure,
+    clear_failures,
+    compute_delay,
     decide_lock,
-    wait_after,
 )
 
 _NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
-_NONE = Tries(0, _NOW)
+_NONE = FactAttempts(0, _NOW)
 WINDOW, LOCKED_FOR, DAY = timedelta(minutes=15), timedelta(minutes=30), timedelta(days=1)
 
 
-def _try_wrong(times: int, *, apart: timedelta = timedelta(minutes=1)) -> tuple[Tries, datetime]:
+def _try_wrong(
+    times: int, *, apart: timedelta = timedelta(minutes=1)
+) -> tuple[FactAttempts, datetime]:
     tries, now = _NONE, _NOW
     for number in range(times):
         now = _NOW + number * apart
         assert decide_lock(tries, now) is None
-        tries = count_wrong(tries, now)
+        tries = add_failure(tries, now)
     return tries, now
 
 
@@ -43,14 +45,14 @@ def test_the_fifth_locks_for_half_an_hour() -> None:
 
 def test_after_a_lock_they_are_counted_anew() -> None:
     tries, now = _try_wrong(5)
-    again = count_wrong(tries, now + LOCKED_FOR)
-    assert again == Tries(1, now + LOCKED_FOR, None, 6, _NOW)
+    again = add_failure(tries, now + LOCKED_FOR)
+    assert again == FactAttempts(1, now + LOCKED_FOR, None, 6, _NOW)
 
 
 def test_wrong_ones_of_long_ago_do_not_count() -> None:
     tries, now = _try_wrong(4)
-    assert count_wrong(tries, _NOW + WINDOW) == Tries(1, _NOW + WINDOW, None, 5, _NOW)
-    assert count_wrong(tries, now).locked_until is not None
+    assert add_failure(tries, _NOW + WINDOW) == FactAttempts(1, _NOW + WINDOW, None, 5, _NOW)
+    assert add_failure(tries, now).locked_until is not None
 
 
 def test_wrong_ones_far_apart_lock_for_no_half_hour() -> None:
@@ -66,16 +68,16 @@ def test_the_fifteenth_of_a_day_locks_until_a_new_link_is_asked_for() -> None:
 
 def test_each_day_is_counted_anew() -> None:
     tries, _ = _try_wrong(14, apart=WINDOW)
-    assert count_wrong(tries, _NOW + DAY).day_failures == 1
-    assert count_wrong(tries, _NOW + DAY - timedelta(seconds=1)).day_failures == 15
+    assert add_failure(tries, _NOW + DAY).day_failures == 1
+    assert add_failure(tries, _NOW + DAY - timedelta(seconds=1)).day_failures == 15
 
 
 def test_a_right_one_takes_none_of_the_days_back() -> None:
     tries, now = _try_wrong(14, apart=WINDOW)
-    assert count_right(tries, now) == Tries(0, now, None, 14, _NOW)
+    assert clear_failures(tries, now) == FactAttempts(0, now, None, 14, _NOW)
 
 
 @pytest.mark.parametrize(("wrong", "seconds"), [(1, 1), (2, 2), (3, 4), (4, 8), (5, 10), (60, 10)])
 def test_the_wait_after_a_letters_code_doubles_up_to_ten_seconds(wrong: int, seconds: int) -> None:
-    assert wait_after(wrong, _NOW, _NOW) == Slowed(seconds)
-    assert wait_after(wrong, _NOW, _NOW + timedelta(seconds=seconds)) is None
+    assert compute_delay(wrong, _NOW, _NOW) == Slowed(seconds)
+    assert compute_delay(wrong, _NOW, _NOW + timedelta(seconds=seconds)) is None

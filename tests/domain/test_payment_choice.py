@@ -19,9 +19,9 @@ from dunwell.cases.payments.choice import (
 )
 from dunwell.core.claims.balance import OwedItem, allocate
 from dunwell.interfaces.landing.payment.payment_choice import (
-    Options,
+    PaymentOptions,
     RefusedChoice,
-    read_choice,
+    parse_choice,
     render_choice,
 )
 
@@ -160,7 +160,7 @@ def test_whatever_a_payment_is_made_for_no_cent_is_lost(first: set[int], cents: 
     assert all(0 < share <= ITEMS[item_id - 1].value_cents for item_id, share in shares.items())
 
 
-OPTIONS = Options(15150, PartBounds(500, 15150), list_payable_groups(BOTH, ITEMS))
+OPTIONS = PaymentOptions(15150, PartBounds(500, 15150), list_payable_groups(BOTH, ITEMS))
 
 
 @pytest.mark.parametrize(
@@ -190,10 +190,10 @@ OPTIONS = Options(15150, PartBounds(500, 15150), list_payable_groups(BOTH, ITEMS
 def test_an_address_says_a_choice(
     query: dict[str, list[str]], choice: PaymentChoice | RefusedChoice
 ) -> None:
-    assert read_choice(query, OPTIONS, "EUR", "de") == choice
+    assert parse_choice(query, OPTIONS, "EUR", "de") == choice
 
 
 @pytest.mark.parametrize("choice", [whole(15150), part(5000), of_items(4250, 2, 3)])
 def test_a_choice_is_carried_from_page_to_page(choice: PaymentChoice) -> None:
     name, _, value = render_choice(choice).partition("=")
-    assert read_choice({name: [value]}, OPTIONS, "EUR", "de") == choice
+    assert parse_choice({name: [value]}, OPTIONS, "EUR", "de") == choice

@@ -13,7 +13,7 @@ from dunwell.contact.messages.identities import render_postal_address
 from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.interfaces.landing.session.session import Level
-from dunwell.interfaces.landing.sign_in.store import find_code, find_link
+from dunwell.interfaces.landing.sign_in.store import find_access_by_code, find_access_by_link
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import ACCEPTED, REJECTED, answer, dispute, resolve
@@ -69,11 +69,11 @@ async def test_it_is_one_page_with_the_address_the_reason_and_the_way_to_the_pag
     address, payment = sorted(printed.codes(), key=lambda code: not code.startswith("http"))
     assert payment.startswith("BCD")
     async with resources.database.connection() as connection:
-        way = await find_link(connection, hash_token(address.rpartition("/")[2]))
+        way = await find_access_by_link(connection, hash_token(address.rpartition("/")[2]))
         assert way is not None
         assert (way.claim_id, way.channel) == (opened.claim_id, "LETTER")
         codes = [code for word in text.split() if (code := parse_code(word)) and "-" in word]
-        known = await find_code(connection, list_code_digests(resources.keys, codes[0]))
+        known = await find_access_by_code(connection, list_code_digests(resources.keys, codes[0]))
         assert known is not None
         assert (known.claim_id, known.level) == (opened.claim_id, Level.FACT)
 

@@ -10,11 +10,11 @@ from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.messages.claim_links import derive_check_code, digest_check
 from dunwell.contact.messages.templates.facts import CHECK_MASK
 from dunwell.contact.notices.occasions.facts import CodeFacts, LinkFacts
-from dunwell.interfaces.landing.sign_in.attempt_limits import WrongTry
+from dunwell.interfaces.landing.sign_in.attempt_limits import WrongAttempt
 from dunwell.interfaces.landing.sign_in.routes_authenticity import (
-    Confirmed,
+    ConfirmedMessage,
     TypedMessage,
-    check_message,
+    verify_message,
 )
 from dunwell.interfaces.landing.sign_in.visitor_limits import digest_visitor
 from dunwell.platform.clock import MovableClock
@@ -44,11 +44,11 @@ async def _check(house: House, code: str, amount: str = "102,40") -> bool:
     visitor = digest_visitor(resources.keys, "192.0.2.1")
     typed = TypedMessage(code, amount, resources.settings.public_url)
     async with resources.database.transaction() as tx:
-        found = await check_message(
+        found = await verify_message(
             tx, resources.keys, typed, visitor=visitor, now=resources.clock.now()
         )
-    assert isinstance(found, Confirmed | WrongTry)
-    return isinstance(found, Confirmed)
+    assert isinstance(found, ConfirmedMessage | WrongAttempt)
+    return isinstance(found, ConfirmedMessage)
 
 
 @pytest.mark.parametrize(("channel", "place"), [("EMAIL", 0), ("SMS", 1)])

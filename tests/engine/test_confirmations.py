@@ -19,7 +19,7 @@ from dunwell.contact.notices.notice_outcomes import KEPT_FOR, report_notice_fail
 from dunwell.contact.notices.occasions.facts import PauseFacts
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.contact.sending.channel import Permanent, Temporary
-from dunwell.interfaces.landing.notifications.send_occasions import plan_occasions
+from dunwell.interfaces.landing.notifications.send_occasions import send_due_occasions
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import dispute
@@ -216,7 +216,7 @@ async def test_many_workers_tell_it_once_while_its_channel_is_slow(
     """None of them takes what is under way as told: what is refused in the end goes by SMS."""
     till.house.channels[0].answers = [Temporary(60), Permanent("no such mailbox")]
     await _pay(till)
-    await asyncio.gather(*(plan_occasions(resources, a_writer(till.house)) for _ in range(4)))
+    await asyncio.gather(*(send_due_occasions(resources, a_writer(till.house)) for _ in range(4)))
     await tell(till.house)
     clock.advance(timedelta(minutes=2))
     await tell(till.house)

@@ -9,7 +9,7 @@ from dunwell.cases.disputes.answer_dispute import confirm_right_person
 from dunwell.contact.messages.suppression import list_stopped_claims
 from dunwell.contact.notices.occasions.facts import DisputeReceivedFacts
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
-from dunwell.interfaces.landing.notifications.send_occasions import plan_occasions
+from dunwell.interfaces.landing.notifications.send_occasions import send_due_occasions
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import ACCEPTED, answer, dispute, withdraw
@@ -103,7 +103,7 @@ async def test_a_notice_planned_before_is_not_sent_after(
 ) -> None:
     house, claim_id = await a_house(resources, clock)
     await dispute(house, claim_id, "AMOUNT_WRONG", "ten too much")
-    assert await plan_occasions(resources, a_writer(house)) == 1
+    assert await send_due_occasions(resources, a_writer(house)) == 1
     await dispute(house, claim_id, "PERSON_DIED")
     await tell(house)
     assert house.channels[0].sent == []

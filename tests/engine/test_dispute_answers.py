@@ -12,7 +12,7 @@ from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.notices.notice_outcomes import report_notice_failure
 from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.core.claims.states import HoldKind, Status
-from dunwell.interfaces.landing.notifications.send_occasions import plan_occasions
+from dunwell.interfaces.landing.notifications.send_occasions import send_due_occasions
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
@@ -150,7 +150,7 @@ async def test_so_has_whoever_perhaps_was_not_reached(
 async def test_many_workers_tell_it_once(resources: Resources, clock: MovableClock) -> None:
     house, opened = await _a_disputed(resources, clock)
     await resolve(house, opened, REJECTED)
-    await asyncio.gather(*(plan_occasions(resources, a_writer(house)) for _ in range(4)))
+    await asyncio.gather(*(send_due_occasions(resources, a_writer(house)) for _ in range(4)))
     await tell(house)
     assert len(_sent(house)) == 1
 

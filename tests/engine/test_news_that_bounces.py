@@ -13,7 +13,7 @@ from dunwell.contact.escalation.end_claim import archive_claim
 from dunwell.contact.notices.notice_outcomes import report_notice_failure, sweep_notices
 from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.core.claims.states import HoldKind
-from dunwell.interfaces.landing.notifications.send_occasions import plan_occasions
+from dunwell.interfaces.landing.notifications.send_occasions import send_due_occasions
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
@@ -159,7 +159,7 @@ async def test_the_end_of_a_plan_is_told_anew_before_anything_else(
         await arrangement.agree(PlanTerms(3, clock.now().date() + 14 * DAY))
     before = await _holds(house, claim_id)
     await _bounce(house, END_OF_PLAN)
-    await plan_occasions(resources, a_writer(house))
+    await send_due_occasions(resources, a_writer(house))
     kinds = [(HoldKind.MODALITY_ACTIVE, None)]
     assert await _holds(house, claim_id) == kinds
     assert (before == kinds) is has_new_plan

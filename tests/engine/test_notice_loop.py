@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from dunwell.interfaces.landing.sign_in.store import AskedLink, save_asked_link
+from dunwell.interfaces.landing.sign_in.store import LinkRequest, insert_link_request
 from dunwell.interfaces.wiring import open_loops
 from dunwell.interfaces.worker.loops import run_loops
 from dunwell.platform.clock import MovableClock, SystemClock
@@ -28,9 +28,9 @@ async def test_they_look_at_an_asked_link_and_send_it(
 ) -> None:
     asker = await _an_asker_of_today(resources, clock)
     over = asker.house.resources
-    asked = AskedLink("INV-1001", "erika@example.org", over.clock.now())
+    asked = LinkRequest("INV-1001", "erika@example.org", over.clock.now())
     async with over.database.transaction() as tx:
-        await save_asked_link(tx, over.ids.new(asked.requested_at), asked)
+        await insert_link_request(tx, over.ids.new(asked.requested_at), asked)
 
     await _run_until_sent(asker)
 

@@ -10,7 +10,7 @@ import pytest
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.cases.disputes.list_disputes import list_disputes
 from dunwell.core.claims.states import HoldKind
-from dunwell.interfaces.landing.disputes.notify_overdue import notify_of_overdue_disputes
+from dunwell.interfaces.landing.disputes.notify_overdue import notify_overdue_disputes
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.resources import Resources
@@ -37,7 +37,7 @@ async def _a_disputed(resources: Resources, clock: MovableClock, **given: Any) -
 
 
 async def _look(house: House) -> int:
-    return await notify_of_overdue_disputes(house.resources, a_writer(house))
+    return await notify_overdue_disputes(house.resources, a_writer(house))
 
 
 async def _overdue(house: House) -> list[Any]:

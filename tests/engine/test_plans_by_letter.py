@@ -13,7 +13,7 @@ from dunwell.cases.modalities.limits import PlanTerms
 from dunwell.contact.messages.identities import render_postal_address
 from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.sending.channel import Permanent, Temporary
-from dunwell.interfaces.landing.notifications.send_occasions import plan_occasions
+from dunwell.interfaces.landing.notifications.send_occasions import send_due_occasions
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import ACCEPTED, answer, dispute
@@ -227,7 +227,7 @@ async def test_each_is_sent_once_however_often_it_is_looked_at(
     for _ in range(3):
         await tell(arrangement.house)
     await go(arrangement, MISSED + 2 * DAY)
-    await plan_occasions(resources, a_writer(arrangement.house))
+    await send_due_occasions(resources, a_writer(arrangement.house))
     ids = [each.communication_id for each in letters(arrangement)]
     assert len(ids) == len(set(ids)) == 2
 

@@ -17,8 +17,8 @@ from dunwell.contact.messages.claim_links import hash_token
 from dunwell.contact.sending.channel import Permanent
 from dunwell.core.claims.access import lock_claim_of_merchant
 from dunwell.core.claims.states import ClaimTransition
-from dunwell.interfaces.landing.notifications.send_occasions import plan_occasions
-from dunwell.interfaces.landing.sign_in.store import find_link
+from dunwell.interfaces.landing.notifications.send_occasions import send_due_occasions
+from dunwell.interfaces.landing.sign_in.store import find_access_by_link
 from dunwell.operations.sandbox.advance_clock import advance_clock
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -128,7 +128,7 @@ async def test_while_the_news_is_under_way_nothing_happens(arrangement: Arrangem
     assert [row["until"] for row in await house.rows(_HOLDS)] == [None]
     assert await fees(arrangement) == 0
     # Written, and not sent yet.
-    await plan_occasions(house.resources, a_writer(house))
+    await send_due_occasions(house.resources, a_writer(house))
     await house.run()
     assert [row["until"] for row in await house.rows(_HOLDS)] == [None]
     assert await fees(arrangement) == 0
@@ -240,7 +240,7 @@ async def test_many_workers_tell_each_once(arrangement: Arrangement) -> None:
     house.clock.move_to(REMINDED)
     await asyncio.gather(*(sweep_modalities(house.resources) for _ in range(3)))
     writer = a_writer(house)
-    await asyncio.gather(*(plan_occasions(house.resources, writer) for _ in range(3)))
+    await asyncio.gather(*(send_due_occasions(house.resources, writer) for _ in range(3)))
     await tell(house)
     assert await subjects(arrangement) == ["Ihre nächste Rate an Nordwind"]
 
@@ -323,6 +323,6 @@ async def test_each_bears_a_link_that_opens_the_claim(arrangement: Arrangement) 
     assert len(links) == 4
     async with house.resources.database.connection() as connection:
         for [token] in links.values():
-            way = await find_link(connection, hash_token(token))
+            way = await find_access_by_link(connection, hash_token(token))
             assert way is not None
             assert way.claim_id == arrangement.claim_id

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.interfaces.landing.notifications.send_occasions import plan_occasions
+from dunwell.interfaces.landing.notifications.send_occasions import send_due_occasions
 from dunwell.interfaces.landing.notifications.writer import NoticeWriter
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -29,7 +29,7 @@ class Teller:
     writer: NoticeWriter
 
     async def tell(self) -> int:
-        return await plan_occasions(self.resources, self.writer)
+        return await send_due_occasions(self.resources, self.writer)
 
     async def told(self) -> list[Any]:
         return list(await self.arrangement.house.rows(_NOTICES))

@@ -4,8 +4,8 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 from dunwell.interfaces.landing.sign_in.store import (
-    count_everybodys_wrong,
-    remove_visitor_tries,
+    count_wrong_codes,
+    delete_visitor_attempts,
 )
 from dunwell.platform.database.database import Database
 from tests.support.database import Opener
@@ -16,7 +16,7 @@ _FIRST = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 async def _count(database: Database, minutes: int = 0, *, since: datetime = _FIRST) -> int:
     async with database.transaction() as tx:
-        return await count_everybodys_wrong(tx, _FIRST + minutes * _MINUTE, since - _MINUTE)
+        return await count_wrong_codes(tx, _FIRST + minutes * _MINUTE, since - _MINUTE)
 
 
 async def test_no_two_are_told_the_same_number_whatever_their_process_and_minute(
@@ -35,7 +35,7 @@ async def test_what_is_rolled_back_is_not_counted(database: Database) -> None:
     async with database.connection() as connection:
         given_up = connection.transaction()
         await given_up.start()
-        await count_everybodys_wrong(connection, _FIRST, _FIRST - _MINUTE)
+        await count_wrong_codes(connection, _FIRST, _FIRST - _MINUTE)
         await given_up.rollback()
 
     assert await _count(database) == 1
@@ -47,5 +47,5 @@ async def test_minutes_that_are_too_old_do_not_count_and_are_removed(database: D
 
     assert await _count(database, 2, since=_FIRST + _MINUTE) == 3
     async with database.transaction() as tx:
-        assert await remove_visitor_tries(tx, _FIRST + _MINUTE) == 1
+        assert await delete_visitor_attempts(tx, _FIRST + _MINUTE) == 1
     assert await _count(database, 2) == 4

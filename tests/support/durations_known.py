@@ -212,16 +212,16 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "interfaces/landing/claim_page/recent_answers.py _NEWS": (
         "tests/api/test_landing_dispute_answers.py::test_it_is_news_for_thirty_days",
     ),
-    "interfaces/landing/sign_in/requested_links.py ONE_WITHIN": (
+    "interfaces/landing/sign_in/requested_links.py MIN_INTERVAL": (
         (
             "tests/api/test_landing_new_link.py"
             "::test_whoever_asks_again_within_five_minutes_gets_the_same_page_and_no_other_link"
         ),
     ),
-    "interfaces/landing/sign_in/entered_codes.py LASTS": (
+    "interfaces/landing/sign_in/entered_codes.py CODE_LIFETIME": (
         "tests/api/test_landing_verify.py::test_a_code_works_for_ten_minutes",
     ),
-    "interfaces/landing/sign_in/attempt_limits.py LONGEST_WAIT_SECONDS": (
+    "interfaces/landing/sign_in/attempt_limits.py MAX_DELAY_SECONDS": (
         (
             "tests/domain/test_landing_tries.py"
             "::test_the_wait_after_a_letters_code_doubles_up_to_ten_seconds"
@@ -230,25 +230,25 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "interfaces/landing/sign_in/entered_codes.py _REPEATED_WITHIN": (
         "tests/api/test_landing_verify_twice.py::test_a_proof_is_a_second_click_for_ten_seconds",
     ),
-    "interfaces/landing/contact_preferences/change_contact.py LASTS": (
+    "interfaces/landing/contact_preferences/change_contact.py CHANGE_CODE_LIFETIME": (
         "tests/api/test_landing_preferences.py::test_a_code_works_for_ten_minutes",
     ),
-    "interfaces/landing/session/drafts.py DRAFT_LASTS": (
+    "interfaces/landing/session/drafts.py DRAFT_LIFETIME": (
         (
             "tests/api/test_landing_evidence.py"
             "::test_drafts_go_after_thirty_days_and_files_nobody_sent_with_them"
         ),
     ),
-    "interfaces/landing/session/session.py LASTS": (
+    "interfaces/landing/session/session.py SESSION_LIFETIME": (
         "tests/api/test_landing_claim.py::test_after_an_hour_the_page_says_so_and_shows_nothing",
     ),
-    "interfaces/landing/session/session.py PREVIOUS_LASTS": (
+    "interfaces/landing/session/session.py PREVIOUS_TOKEN_LIFETIME": (
         "tests/api/test_landing_staying.py::test_the_previous_cookie_is_valid_for_ten_seconds",
         "tests/api/test_landing_openings.py::test_clicks_within_ten_seconds_are_one_opening",
         "tests/api/test_landing_verify_twice.py::test_a_proof_is_a_second_click_for_ten_seconds",
     ),
-    "interfaces/landing/session/session.py REMEMBERED": (f"{_AGES}[debtor_sessions]",),
-    "interfaces/landing/session/session.py WARNING": (
+    "interfaces/landing/session/session.py ENDED_SESSION_RETENTION": (f"{_AGES}[debtor_sessions]",),
+    "interfaces/landing/session/session.py EXPIRY_WARNING": (
         "tests/api/test_landing_claim.py::test_the_last_five_minutes_are_announced",
     ),
     "interfaces/landing/disputes/receive_form.py _UNTAKEN": (

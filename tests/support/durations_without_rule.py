@@ -100,7 +100,7 @@ NO_RULE: Mapping[str, str] = {
     "platform/children/programs.py _LONGEST_PAUSE_SECONDS": _PAUSE,
     "platform/http/multipart.py _RETRY_AFTER_SECONDS": _PAUSE,
     "interfaces/landing/claim_page/next_steps.py _INSTANT": _UNIT,
-    "interfaces/landing/sign_in/requested_links.py ASKED_SECONDS": _PAUSE,
+    "interfaces/landing/sign_in/requested_links.py POLL_SECONDS": _PAUSE,
     "interfaces/landing/disputes/notify_overdue.py OVERDUE_SECONDS": _PAUSE,
     "interfaces/landing/payment/routes_transfer.py _answer_form": _UNIT,
     "interfaces/landing/session/details.py PREVIEW": "the made-up end of a made-up session",

@@ -31,10 +31,10 @@ from dunwell.core.events.deliveries import replay
 from dunwell.core.events.webhooks import store as webhooks_store
 from dunwell.core.events.webhooks.health import store as health_store
 from dunwell.core.files import store as files_store
-from dunwell.interfaces.landing.contact_preferences import store as reaching_store
+from dunwell.interfaces.landing.contact_preferences import store as contact_preferences_store
 from dunwell.interfaces.landing.session import details
 from dunwell.interfaces.landing.session import store as session_store
-from dunwell.interfaces.landing.sign_in import store as entering_store
+from dunwell.interfaces.landing.sign_in import store as debtor_sign_in_store
 from dunwell.operations.alerts import store as operations_alerts_store
 from dunwell.operations.dashboards import overview
 from dunwell.operations.dashboards import store as deliveries_store
@@ -88,7 +88,7 @@ _REMOVALS = [
     "expires_at"),
     _old(session_store._REMOVE_OLD, "debtor_drafts", "claim_id",
     "kept_until"),
-    _old(reaching_store._SWEEP, "pending_contact_changes", "claim_id",
+    _old(contact_preferences_store._SWEEP, "pending_contact_changes", "claim_id",
     "expires_at"),
 ]  # fmt: skip
 
@@ -357,8 +357,8 @@ _WHY_NOT_TWO = {
     sending_store._LOCK_DUE: _REPORTS,
     sending_store._SWEEP: _REPORTS,
     attempts._REMOVE: _NO_MERCHANT,
-    entering_store._REMOVE_EVERYBODYS: _NO_MERCHANT,
-    entering_store._REMOVE_VISITORS: _NO_MERCHANT,
+    debtor_sign_in_store._REMOVE_EVERYBODYS: _NO_MERCHANT,
+    debtor_sign_in_store._REMOVE_VISITORS: _NO_MERCHANT,
     replay._WANTED: "a part of the next two",
     replay._COUNT: "tried by tests.engine.test_replay_events",
     replay._REPLAY: "tried by tests.engine.test_replay_events",
@@ -366,9 +366,9 @@ _WHY_NOT_TWO = {
     reports_store._LOAD_UNKNOWN: _READS,
     deliveries_store._BACKLOG: _READS,
     overview._LOAD: _READS,
-    entering_store._FIND_CHECKED: _READS,
-    entering_store._FIND_CODE: _READS,
-    entering_store._FIND_LINK: _READS,
+    debtor_sign_in_store._FIND_CHECKED: _READS,
+    debtor_sign_in_store._FIND_CODE: _READS,
+    debtor_sign_in_store._FIND_LINK: _READS,
     details.PREVIEW: _READS,
     find_merchants._FIND: _READS,
     credentials_store._FIND_ACCESSES: _READS,

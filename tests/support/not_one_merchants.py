@@ -51,10 +51,10 @@ from dunwell.core.workflows.versions import store as versions_store
 from dunwell.interfaces.api import readiness
 from dunwell.interfaces.cli.findings import backups
 from dunwell.interfaces.landing.claim_page import other_claims
-from dunwell.interfaces.landing.contact_preferences import store as reaching_store
-from dunwell.interfaces.landing.disputes import store as objecting_store
+from dunwell.interfaces.landing.contact_preferences import store as contact_preferences_store
+from dunwell.interfaces.landing.disputes import store as disputes_pages_store
 from dunwell.interfaces.landing.session import store as session_store
-from dunwell.interfaces.landing.sign_in import store as entering_store
+from dunwell.interfaces.landing.sign_in import store as debtor_sign_in_store
 from dunwell.operations.alerts import store as operations_alerts_store
 from dunwell.operations.claim_status import store as explanation_store
 from dunwell.operations.dashboards import store as deliveries_store
@@ -152,7 +152,7 @@ NOT_ONE_MERCHANTS = _name({
     ),
     "a sweep removes what is old of all merchants": (
         sending_store._SWEEP_INCOMING,
-        reaching_store._SWEEP,
+        contact_preferences_store._SWEEP,
         session_store._REMOVE_SESSIONS,
         session_store._REMOVE_OLD,
         sweep._REMOVE_KEPT_ANSWERS,
@@ -174,10 +174,10 @@ NOT_ONE_MERCHANTS = _name({
         sealed_files._SAVE,
     ),
     "the merchant is what it finds: by a token, a link, a code, a key": (
-        entering_store._FIND_CHECKED,
-        entering_store._FIND_CODE,
-        entering_store._FIND_LINK,
-        entering_store._FIND_REFERENCES,
+        debtor_sign_in_store._FIND_CHECKED,
+        debtor_sign_in_store._FIND_CODE,
+        debtor_sign_in_store._FIND_LINK,
+        debtor_sign_in_store._FIND_REFERENCES,
         session_store._FIND_SESSION,
         session_store._FIND_SUCCESSOR,
         session_store._FIND_SESSIONS,
@@ -254,14 +254,14 @@ NOT_ONE_MERCHANTS = _name({
         standing._RETIRE, attempts._LOAD,
         attempts._REMOVE, attempts._SAVE,
         key_versions._LOAD,
-        key_versions._RECORD, entering_store._FIND,
-        entering_store._SAVE,
-        entering_store._TAKE,
-        entering_store._COUNT_EVERYBODYS,
-        entering_store._LOAD_VISITORS,
-        entering_store._REMOVE_EVERYBODYS,
-        entering_store._REMOVE_VISITORS,
-        entering_store._SAVE_VISITORS,
+        key_versions._RECORD, debtor_sign_in_store._FIND,
+        debtor_sign_in_store._SAVE,
+        debtor_sign_in_store._TAKE,
+        debtor_sign_in_store._COUNT_EVERYBODYS,
+        debtor_sign_in_store._LOAD_VISITORS,
+        debtor_sign_in_store._REMOVE_EVERYBODYS,
+        debtor_sign_in_store._REMOVE_VISITORS,
+        debtor_sign_in_store._SAVE_VISITORS,
         notices_store._LOAD_ASKED_TO_ONE,
     ),
     "it reads and writes no table of ours": (
@@ -275,8 +275,8 @@ NOT_ONE_MERCHANTS = _name({
         migrate._TRY_LOCK,
         migrations.LOAD_REVISION,
         migrate._LOCK, watched_clock._GET_DATABASE_TIME,
-        entering_store._TAKE_EVERYBODYS_TURN,
-        entering_store._TAKE_TURN,
+        debtor_sign_in_store._TAKE_EVERYBODYS_TURN,
+        debtor_sign_in_store._TAKE_TURN,
         merchants_store._TRY_LOCK,
         notices_store._LOCK_ADDRESS,
     ),
@@ -408,9 +408,9 @@ QUIET = _name({
         event_log._LOAD,
         event_log._LOAD_TIMED,
         files_store._RELEASED, other_claims._BY_EMAIL, other_claims._BY_NUMBER,
-        objecting_store._LOAD_KEPT,
-        objecting_store._LOAD_UNSENT,
-        reaching_store._LOAD_TYPED, suppression.LOAD_KNOWN,
+        disputes_pages_store._LOAD_KEPT,
+        disputes_pages_store._LOAD_UNSENT,
+        contact_preferences_store._LOAD_TYPED, suppression.LOAD_KNOWN,
         rollout_store._LOAD_OPEN,
     ),
     "looks behind an instant that all rows bear: tests.engine.test_reports": (

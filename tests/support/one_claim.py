@@ -10,16 +10,16 @@ import httpx
 from starlette.applications import Starlette
 
 from dunwell.interfaces.landing import application
-from dunwell.interfaces.landing.render.addresses import IN_CLAIM, place, strip_handle
+from dunwell.interfaces.landing.render.addresses import IN_CLAIM, insert_handle, strip_handle
 from dunwell.interfaces.landing.session.cookies import HANDLE, name_cookie
-from dunwell.interfaces.landing.web.in_session import Run
+from dunwell.interfaces.landing.web.in_session import PageHandler
 from tests.support.application import ORIGIN
 
 COOKIE = "dunwell"
 # Any does that looks like one.
 ONE = "a234567bcd"
 # As the pages' own, without the handle.
-ROUTES: Mapping[str, Mapping[str, Run]] = {
+ROUTES: Mapping[str, Mapping[str, PageHandler]] = {
     strip_handle(path): runs
     for path, runs in application.ROUTES.items()
     if path not in IN_CLAIM.values()
@@ -64,7 +64,7 @@ def _place(target: str, *, in_session: bool) -> str:
     if path in _OUTSIDE:
         return f"/claim/{ONE}/{path.split('/')[-1]}{mark}{query}" if in_session else target
     is_claims = re.match(r"/claim(/|$)", path) and not path.startswith(_ASSETS)
-    return target if not is_claims or _PLACED.match(path) else place(target, ONE)
+    return target if not is_claims or _PLACED.match(path) else insert_handle(target, ONE)
 
 
 def _name(name: bytes, value: bytes) -> bytes:

@@ -1,7 +1,7 @@
 """What debtors are told, as a worker's loops would tell it."""
 
 from dunwell.contact.notices.sender import NoticeSender
-from dunwell.interfaces.landing.notifications.send_occasions import plan_occasions
+from dunwell.interfaces.landing.notifications.send_occasions import send_due_occasions
 from dunwell.interfaces.landing.notifications.writer import NoticeWriter
 from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
 from tests.support.children import PRINTER
@@ -19,6 +19,6 @@ async def tell(house: House) -> None:
     )
     done = 1
     while done or not sender.is_idle:
-        done = await plan_occasions(house.resources, a_writer(house))
+        done = await send_due_occasions(house.resources, a_writer(house))
         done += await sender.run_once()
     await sender.close()

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from dunwell.interfaces.landing.notifications.send_occasions import plan_occasions
+from dunwell.interfaces.landing.notifications.send_occasions import send_due_occasions
 from dunwell.interfaces.landing.notifications.writer import NoticeWriter
 from dunwell.platform.clock import SystemClock
 from dunwell.platform.config import load_settings
@@ -21,7 +21,7 @@ async def main() -> None:
     resources = Resources(settings, database, SystemClock(), RandomIds(), keys)
     writer = NoticeWriter(load_languages(DEBTOR_CATALOGUES), settings.public_url)
     while True:
-        if not await plan_occasions(resources, writer):
+        if not await send_due_occasions(resources, writer):
             await asyncio.sleep(0.02)
 
 

@@ -15,7 +15,7 @@ from dunwell.accounts.merchants.configuration import (
 )
 from dunwell.contact.notices.notice_codes import derive_notice_code, derive_notice_token
 from dunwell.interfaces.landing.notifications.writer import NoticeWriter
-from dunwell.interfaces.landing.sign_in.requested_links import send_asked_links
+from dunwell.interfaces.landing.sign_in.requested_links import send_requested_links
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
@@ -64,7 +64,7 @@ async def send_links(doorstep: Doorstep) -> int:
     """What the worker does with the links that were asked for; how many it looked at."""
     resources = doorstep.till.resources
     writer = NoticeWriter(load_languages(DEBTOR_CATALOGUES), resources.settings.public_url)
-    return await send_asked_links(resources, writer)
+    return await send_requested_links(resources, writer)
 
 
 async def list_notices(doorstep: Doorstep) -> list[Any]:

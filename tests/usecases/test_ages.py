@@ -15,7 +15,7 @@ from dunwell.contact.notices.notice_outcomes import sweep_notices
 from dunwell.contact.sending.batches.read_statuses import StatusFileReader
 from dunwell.contact.sending.receive_sms import sweep_old_sms
 from dunwell.core.files.storage import SealedFiles
-from dunwell.interfaces.landing.sweep_landing import sweep_landing
+from dunwell.interfaces.landing.sweep_landing import delete_expired_debtor_data
 from dunwell.interfaces.worker.housekeeping import Housekeeping
 from dunwell.operations.jobs.runner import sweep_jobs
 from dunwell.platform.clock import MovableClock
@@ -82,7 +82,7 @@ async def sweep(resources: Resources) -> None:
     storage = SealedFiles.open(resources)
     await Housekeeping(resources, storage).run_once()
     await sweep_jobs(resources, storage)
-    await sweep_landing(resources)
+    await delete_expired_debtor_data(resources)
     await sweep_notices(resources)
     await sweep_old_reports(resources)
     await sweep_old_sms(resources)

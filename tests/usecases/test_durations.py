@@ -9,7 +9,10 @@ import pytest
 
 from dunwell.core.events.webhooks.dispatcher import compute_last_start, lease_batch
 from dunwell.core.events.webhooks.store import LeasedDelivery, load_endpoint
-from dunwell.interfaces.landing.sign_in.visitor_limits import admit_codes, count_visitors_wrong
+from dunwell.interfaces.landing.sign_in.visitor_limits import (
+    load_wrong_codes,
+    record_wrong_code_of_visitor,
+)
 from dunwell.platform.heartbeat import start_lease
 from dunwell.platform.resources import Resources
 from tests.support.durations import JUST
@@ -31,8 +34,8 @@ class StoredEdge:
 async def _counts_as_wrong(resources: Resources, age: timedelta) -> bool:
     now, visitor = resources.clock.now(), str(age).encode()
     async with resources.database.transaction() as tx:
-        await count_visitors_wrong(tx, visitor, None, now)
-        return await admit_codes(tx, visitor, now + age) is not None
+        await record_wrong_code_of_visitor(tx, visitor, None, now)
+        return await load_wrong_codes(tx, visitor, now + age) is not None
 
 
 async def _lease_delivery(resources: Resources) -> LeasedDelivery:

@@ -61,12 +61,12 @@ from dunwell.interfaces.api.metrics import RequestMetrics
 from dunwell.interfaces.landing.application import build_site, list_routes
 from dunwell.interfaces.landing.disputes.notify_overdue import (
     OVERDUE_SECONDS,
-    notify_of_overdue_disputes,
+    notify_overdue_disputes,
 )
-from dunwell.interfaces.landing.notifications.send_occasions import TELL_SECONDS, plan_occasions
+from dunwell.interfaces.landing.notifications.send_occasions import TELL_SECONDS, send_due_occasions
 from dunwell.interfaces.landing.notifications.writer import NoticeWriter
-from dunwell.interfaces.landing.sign_in.requested_links import ASKED_SECONDS, send_asked_links
-from dunwell.interfaces.landing.sweep_landing import sweep_landing
+from dunwell.interfaces.landing.sign_in.requested_links import POLL_SECONDS, send_requested_links
+from dunwell.interfaces.landing.sweep_landing import delete_expired_debtor_data
 from dunwell.interfaces.portal.application import build_portal_routes
 from dunwell.interfaces.portal.texts.routes_preview import PreviewPrinter
 from dunwell.interfaces.portal.web.site import PortalServices
@@ -281,12 +281,14 @@ def _list_telling_loops(resources: Resources, writer: NoticeWriter) -> Sequence[
     return [
         Loop(
             "overdue answers",
-            lambda: notify_of_overdue_disputes(resources, writer),
+            lambda: notify_overdue_disputes(resources, writer),
             idle_seconds=OVERDUE_SECONDS,
         ),
-        Loop("telling", lambda: plan_occasions(resources, writer), idle_seconds=TELL_SECONDS),
+        Loop("telling", lambda: send_due_occasions(resources, writer), idle_seconds=TELL_SECONDS),
         Loop(
-            "asked links", lambda: send_asked_links(resources, writer), idle_seconds=ASKED_SECONDS
+            "asked links",
+            lambda: send_requested_links(resources, writer),
+            idle_seconds=POLL_SECONDS,
         ),
     ]
 
@@ -309,7 +311,11 @@ def _list_sweeping_loops(resources: Resources, storage: SealedFiles) -> Sequence
         Loop(
             "notice contents", lambda: sweep_notices(resources), idle_seconds=HOUSEKEEPING_SECONDS
         ),
-        Loop("landing", lambda: sweep_landing(resources), idle_seconds=HOUSEKEEPING_SECONDS),
+        Loop(
+            "landing",
+            lambda: delete_expired_debtor_data(resources),
+            idle_seconds=HOUSEKEEPING_SECONDS,
+        ),
         Loop("housekeeping", housekeeping.run_once, idle_seconds=HOUSEKEEPING_SECONDS),
     ]
 

@@ -29,14 +29,19 @@ from dunwell.interfaces.landing.payment import routes as payment
 from dunwell.interfaces.landing.payment import routes_receipts, routes_transfer
 from dunwell.interfaces.landing.payment_plans import routes as payment_plans
 from dunwell.interfaces.landing.payment_plans import routes_modality
-from dunwell.interfaces.landing.render.addresses import IN_CLAIM, PATHS, forgive_case, strip_handle
+from dunwell.interfaces.landing.render.addresses import (
+    IN_CLAIM,
+    PATHS,
+    normalize_case,
+    strip_handle,
+)
 from dunwell.interfaces.landing.render.pages import DebtorPages
 from dunwell.interfaces.landing.session.cookies import HANDLE
 from dunwell.interfaces.landing.sign_in import routes as sign_in
 from dunwell.interfaces.landing.sign_in import routes_authenticity, routes_verify
 from dunwell.interfaces.landing.web import assets
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
-from dunwell.interfaces.landing.web.in_session import Run
+from dunwell.interfaces.landing.web.in_session import PageHandler
 from dunwell.interfaces.landing.web.latest_claim import redirect_to_latest
 from dunwell.interfaces.landing.web.problems import answer_failure
 from dunwell.interfaces.landing.web.site import DebtorSite
@@ -56,11 +61,11 @@ if _PAGES.keys() != PATHS.keys():
         f" not: {_PAGES.keys() ^ PATHS.keys()}"
     )
 # Address -> method -> what it does.
-ROUTES: Mapping[str, Mapping[str, Run]] = {
+ROUTES: Mapping[str, Mapping[str, PageHandler]] = {
     path: _PAGES[page] for page, path in (*PATHS.items(), *IN_CLAIM.items())
 }
 # What stands in a claim alone, as messages and bookmarks from before there were handles name it.
-LEADING: Mapping[str, Run] = {
+LEADING: Mapping[str, PageHandler] = {
     strip_handle(path): redirect_to_latest(_PAGES[page]["GET"])
     for page, path in PATHS.items()
     if strip_handle(path) != path
@@ -152,7 +157,7 @@ class _DebtorPages(ScopeRoute):
     """Answers everything below the roots."""
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        scope["path"] = forgive_case(scope["path"])
+        scope["path"] = normalize_case(scope["path"])
         await super().handle(scope, receive, send)
 
 
@@ -190,7 +195,7 @@ class _PlainPages(BaseRoute):
 def _build_router(site: DebtorSite) -> Router:
     application = PageApplication(site, DebtorRequest, answer_failure)
 
-    def build_route(path: str, runs: Mapping[str, Run]) -> Route:
+    def build_route(path: str, runs: Mapping[str, PageHandler]) -> Route:
         return application.build_route(path, runs, path.replace("{handle}", "{handle:handle}"))
 
     leading = [build_route(path, {"GET": run}) for path, run in LEADING.items()]

@@ -2,21 +2,21 @@
 confirmed, and wrong codes that count no more.
 """
 
-from dunwell.interfaces.landing.contact_preferences.store import remove_old_changes
-from dunwell.interfaces.landing.session.session import REMEMBERED
-from dunwell.interfaces.landing.session.store import remove_drafts, remove_sessions
-from dunwell.interfaces.landing.sign_in.store import remove_visitor_tries
+from dunwell.interfaces.landing.contact_preferences.store import delete_old_changes
+from dunwell.interfaces.landing.session.session import ENDED_SESSION_RETENTION
+from dunwell.interfaces.landing.session.store import delete_old_drafts, delete_old_sessions
+from dunwell.interfaces.landing.sign_in.store import delete_visitor_attempts
 from dunwell.interfaces.landing.sign_in.visitor_limits import WINDOW
 from dunwell.platform.resources import Resources
 
 _ROWS_AT_ONCE = 5000
 
 
-async def sweep_landing(resources: Resources) -> int:
+async def delete_expired_debtor_data(resources: Resources) -> int:
     """Rows removed; 0 when nothing was left."""
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
-        removed = await remove_sessions(tx, now - REMEMBERED, _ROWS_AT_ONCE)
-        removed += await remove_drafts(tx, now, _ROWS_AT_ONCE)
-        removed += await remove_old_changes(tx, now, _ROWS_AT_ONCE)
-        return removed + await remove_visitor_tries(tx, now - WINDOW)
+        removed = await delete_old_sessions(tx, now - ENDED_SESSION_RETENTION, _ROWS_AT_ONCE)
+        removed += await delete_old_drafts(tx, now, _ROWS_AT_ONCE)
+        removed += await delete_old_changes(tx, now, _ROWS_AT_ONCE)
+        return removed + await delete_visitor_attempts(tx, now - WINDOW)

@@ -21,10 +21,10 @@ from dunwell.interfaces.landing.session.states import (
     PageState,
     Topic,
     decide_state,
-    find_day,
     find_next_rate,
-    is_awaited,
-    list_standing,
+    get_local_day,
+    is_provider_awaited,
+    list_active_holds,
     list_topics,
 )
 from dunwell.interfaces.landing.session.store import OpenedClaim
@@ -67,7 +67,7 @@ class NextSteps(msgspec.Struct, frozen=True, gc=False):
     today: date | None = None
 
 
-def decide_kind(opened: OpenedClaim, now: datetime) -> NextKind:
+def decide_next_kind(opened: OpenedClaim, now: datetime) -> NextKind:
     """now: the merchant's. Only of a course is anything foreseen."""
     facts, modality = opened.facts, opened.modality
     state = decide_state(facts, now)
@@ -87,20 +87,20 @@ def decide_kind(opened: OpenedClaim, now: datetime) -> NextKind:
 
 def _decide_course(facts: PageClaim, topics: Collection[Topic], now: datetime) -> NextKind:
     """Of a claim that nobody has to answer, and without an agreement."""
-    endless = {hold.kind for hold in list_standing(facts, now) if hold.until is None}
+    endless = {hold.kind for hold in list_active_holds(facts, now) if hold.until is None}
     if Topic.PLAN_ENDED in topics and endless == {HoldKind.MODALITY_ACTIVE}:
         return NextKind.PLAN_ENDED
-    return NextKind.STILL if endless or is_awaited(facts) else NextKind.COURSE
+    return NextKind.STILL if endless or is_provider_awaited(facts) else NextKind.COURSE
 
 
 def is_foreseeable(opened: OpenedClaim, now: datetime) -> bool:
     is_running = opened.facts.status in ACTIVE and opened.facts.process is not None
-    return is_running and decide_kind(opened, now) is NextKind.COURSE
+    return is_running and decide_next_kind(opened, now) is NextKind.COURSE
 
 
 def find_held_until(opened: OpenedClaim, now: datetime) -> datetime | None:
     """When the last of what stops it ends, as far as that is known."""
-    ends = [hold.until for hold in list_standing(opened.facts, now) if hold.until]
+    ends = [hold.until for hold in list_active_holds(opened.facts, now) if hold.until]
     return max(ends, default=None)
 
 
@@ -108,9 +108,9 @@ def describe_next(
     opened: OpenedClaim, now: datetime, announced: Sequence[Announcement]
 ) -> NextSteps:
     """announced: what is foreseen, where it is."""
-    kind, configuration = decide_kind(opened, now), opened.merchant.configuration
+    kind, configuration = decide_next_kind(opened, now), opened.merchant.configuration
     zone = configuration.timezone
-    today = find_day(now, zone)
+    today = get_local_day(now, zone)
     if kind is NextKind.ANSWER:
         days = configuration.disputes.answer_within_days
         opened_at = [each.opened_at for each in opened.facts.disputes]
@@ -131,7 +131,7 @@ def describe_next(
         )
     if kind is NextKind.COURSE:
         held_until = find_held_until(opened, now)
-        still_until = find_day(held_until - _INSTANT, zone) if held_until else None
+        still_until = get_local_day(held_until - _INSTANT, zone) if held_until else None
         return NextSteps(kind, still_until, announced, today=today)
     return NextSteps(kind)
 
@@ -152,7 +152,7 @@ async def load_forecast(
         ),
         reachable=DebtorAddresses(known.email, known.mobile_number, address),
         process_key=facts.process,
-        is_held=bool(list_standing(facts, now)),
+        is_held=bool(list_active_holds(facts, now)),
         held_until=find_held_until(opened, now),
     )
     async with resources.database.connection() if tx is None else nullcontext(tx) as connection:

@@ -18,16 +18,16 @@ from dunwell.interfaces.landing.session.lifecycle import (
     ClaimSessionOpening,
     OpenedClaimSession,
     open_session,
-    repeat_opening,
+    reissue_token,
 )
 from dunwell.interfaces.landing.session.session import Level, Session
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.sql import compose, load_statement, nest_rows
 
-MOST = 50
+MAX_OTHER_CLAIMS = 50
 _PURPOSE = "landing-other-claim"
-_compose = partial(load_statement, __file__, "other_claims.sql", most=str(MOST))
+_compose = partial(load_statement, __file__, "other_claims.sql", most=str(MAX_OTHER_CLAIMS))
 # Rides on debtors_email.
 _BY_EMAIL = _compose(column="email", indexed="lower(other.email) = lower($4)")
 # Rides on debtors_mobile_number.
@@ -44,7 +44,7 @@ class OtherClaimOfDebtor(msgspec.Struct, frozen=True, gc=False):
 
 
 @dataclass(frozen=True, slots=True)
-class OtherOpening:
+class OtherClaimOpening:
     """One of them to open, with the new session's id."""
 
     claim_id: int
@@ -62,7 +62,7 @@ OTHERS: Detail[dict[NoticeChannel, list[OtherClaimOfDebtor]]] = Detail(
 )
 
 
-def list_others(keys: KeyRing, opened: OpenedClaim) -> Sequence[OtherClaimOfDebtor]:
+def list_other_claims(keys: KeyRing, opened: OpenedClaim) -> Sequence[OtherClaimOfDebtor]:
     """Of an opened claim with OTHERS, those at an address whose code was typed in."""
     session = opened.session
     if not session.level.reaches(Level.CODE) or not session.proven_digests:
@@ -79,15 +79,15 @@ def list_others(keys: KeyRing, opened: OpenedClaim) -> Sequence[OtherClaimOfDebt
     return sorted(found.values(), key=lambda each: each.claim_id)
 
 
-async def open_other(
-    work: Work, keys: KeyRing, session: Session, other: OtherOpening
+async def open_other_claim(
+    work: Work, keys: KeyRing, session: Session, other: OtherClaimOpening
 ) -> OpenedClaimSession:
     """Open the other claim at this session's level, for the rest of this session's time. A form
     that is sent twice within ten seconds opens one session; see `repeat_opening`."""
     work.require(Right.READ_CLAIMS)
     await lock_claim(work.tx, work.merchant_id, other.claim_id)
     origin = keys.digest(_PURPOSE, session.session_id.bytes + other.claim_id.to_bytes(8))
-    repeated = await repeat_opening(work, origin, other.randomness)
+    repeated = await reissue_token(work, origin, other.randomness)
     if repeated is not None:
         return repeated
     opening = ClaimSessionOpening(
@@ -97,7 +97,7 @@ async def open_other(
         level=session.level,
         session_id=other.session_id,
         randomness=other.randomness,
-        goes_on_from=session,
+        continues=session,
         previous_hash=origin,
     )
     return await open_session(work, keys, opening)

@@ -71,10 +71,10 @@ async def prepare_claim_preview(
 
 
 def answer_claim_preview(
-    site: DebtorSite, visit: PageRequest, preview: DebtorViewOfClaim
+    site: DebtorSite, request: PageRequest, preview: DebtorViewOfClaim
 ) -> Response:
-    frame = msgspec.structs.replace(
-        site.frame(visit, preview.merchant, preview.language), session=_SHOWN
+    context = msgspec.structs.replace(
+        site.build_context(request, preview.merchant, preview.language), session=_SHOWN
     )
-    body = site.pages.render(frame, preview.page)
+    body = site.pages.render(context, preview.page)
     return answer_page(body, policy=_POLICY)

@@ -14,9 +14,14 @@ from dunwell.cases.modalities.offers import ModalityOffer, build_terms, find_nea
 from dunwell.cases.modalities.progress import local_date
 from dunwell.cases.modalities.store import list_recent_modalities
 from dunwell.core.claims.states import HoldKind
-from dunwell.interfaces.landing.payment_plans.modality_requests import may_ask
+from dunwell.interfaces.landing.payment_plans.modality_requests import can_request
 from dunwell.interfaces.landing.session.session import Level
-from dunwell.interfaces.landing.session.states import PageState, decide_state, find_day, find_hold
+from dunwell.interfaces.landing.session.states import (
+    PageState,
+    decide_state,
+    find_hold,
+    get_local_day,
+)
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
@@ -55,7 +60,7 @@ class ModalityRefusal(msgspec.Struct, frozen=True, gc=False):
     reason: str | None
 
 
-def find_answer(opened: OpenedClaim, now: datetime) -> DisputeNews | None:
+def find_dispute_news(opened: OpenedClaim, now: datetime) -> DisputeNews | None:
     """now: the merchant's, as below."""
     answer, timezone = opened.facts.answer, opened.merchant.configuration.timezone
     if answer is None or now >= answer.answered_at + _NEWS:
@@ -64,7 +69,7 @@ def find_answer(opened: OpenedClaim, now: datetime) -> DisputeNews | None:
     return DisputeNews(
         answer.dispute_id,
         answer.is_accepted,
-        find_day(answer.answered_at, timezone),
+        get_local_day(answer.answered_at, timezone),
         answer.resolution if shows_all else None,
     )
 
@@ -82,14 +87,16 @@ def find_ended_plan(opened: OpenedClaim, state: PageState, now: datetime) -> End
         return None
     return EndedPlan(
         modality_id=plan.modality_id,
-        ended_on=find_day(plan.ended_at, timezone),
+        ended_on=get_local_day(plan.ended_at, timezone),
         due_on=missed.due_on,
         left_cents=missed.left_cents,
         rests_until=hold.until if hold else None,
     )
 
 
-def find_refusal(opened: OpenedClaim, state: PageState, now: datetime) -> ModalityRefusal | None:
+def find_modality_refusal(
+    opened: OpenedClaim, state: PageState, now: datetime
+) -> ModalityRefusal | None:
     """Unless something else was asked for since, or nothing is left to pay."""
     refused, timezone = opened.unsuccessful, opened.merchant.configuration.timezone
     if refused is None or refused.ended_reason is not ModalityEndReason.REJECTED or opened.modality:
@@ -101,7 +108,7 @@ def find_refusal(opened: OpenedClaim, state: PageState, now: datetime) -> Modali
     return ModalityRefusal(
         modality_id=refused.modality_id,
         is_plan=refused.type is ModalityType.PAYMENT_PLAN,
-        answered_on=find_day(refused.answered_at, timezone),
+        answered_on=get_local_day(refused.answered_at, timezone),
         reason=refused.reason if shows_all else None,
     )
 
@@ -126,7 +133,7 @@ async def find_alternative(
     connection, if it has one open: a caller never holds one while it waits for another.
     """
     facts, merchant = opened.facts, opened.merchant
-    is_shown = find_refusal(opened, decide_state(facts, now), now) is not None
+    is_shown = find_modality_refusal(opened, decide_state(facts, now), now) is not None
     if not is_shown or not opened.session.level.reaches(Level.FACT):
         return None
     async with resources.database.connection() if tx is None else nullcontext(tx) as connection:
@@ -134,7 +141,7 @@ async def find_alternative(
             connection, merchant.merchant_id, facts.claim_id, limit=_EARLIER
         )
     refused = [build_terms(each) for each in earlier if is_recent_refusal(each, now)]
-    if not refused or not may_ask(earlier, now):
+    if not refused or not can_request(earlier, now):
         return None
     return find_nearest_offer(
         refused,

@@ -12,15 +12,15 @@ from dunwell.core.files.upload import MAX_ATTACHMENTS, AttachedFile
 from dunwell.interfaces.landing.claim_page.next_steps import load_forecast
 from dunwell.interfaces.landing.claim_page.other_claims import (
     OTHERS,
-    OtherOpening,
-    list_others,
-    open_other,
+    OtherClaimOpening,
+    list_other_claims,
+    open_other_claim,
 )
 from dunwell.interfaces.landing.claim_page.recent_answers import find_alternative
 from dunwell.interfaces.landing.claim_page.views import (
     ClosingClaim,
-    OthersPage,
-    RoomPage,
+    OtherClaimsPage,
+    TooManyClaimsPage,
     describe_claim,
     describe_documents,
     describe_withheld,
@@ -28,7 +28,7 @@ from dunwell.interfaces.landing.claim_page.views import (
 )
 from dunwell.interfaces.landing.payment.payment_choice import has_method
 from dunwell.interfaces.landing.render.addresses import build_address
-from dunwell.interfaces.landing.session.cookies import MOST_OPEN, list_to_close
+from dunwell.interfaces.landing.session.cookies import MAX_OPEN_CLAIMS, list_handles_to_close
 from dunwell.interfaces.landing.session.details import KEY, NOTHING, Detail
 from dunwell.interfaces.landing.session.lifecycle import end_session
 from dunwell.interfaces.landing.session.session import Level
@@ -45,14 +45,14 @@ from dunwell.interfaces.landing.sign_in.legal_notices import describe_notices
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import (
     RoutedPages,
+    accepts_form_with,
     check_feature,
-    from_level,
+    form_requires_level,
     in_session,
     in_session_with,
-    takes_form_from,
-    takes_form_with,
+    requires_level,
 )
-from dunwell.interfaces.landing.web.latest_claim import find_held, find_last_handle
+from dunwell.interfaces.landing.web.latest_claim import find_latest_handle, load_browser_sessions
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.landing.web.views import EndedPage
 from dunwell.interfaces.web.form_fields import FormFields
@@ -61,15 +61,17 @@ from dunwell.platform.database.sql import nest_rows
 from dunwell.platform.errors import NotFound
 
 
-async def find_closing(site: DebtorSite, visit: DebtorRequest) -> list[ClosingClaim]:
+async def list_claims_to_close(site: DebtorSite, request: DebtorRequest) -> list[ClosingClaim]:
     """The claims that would close for the one in the address; none: there is room."""
-    if len(visit.session_hashes) <= MOST_OPEN:
+    if len(request.session_hashes) <= MAX_OPEN_CLAIMS:
         return []
-    handles = list_to_close(await find_held(site, visit), visit.handle, site.now())
+    handles = list_handles_to_close(
+        await load_browser_sessions(site, request), request.handle, site.now()
+    )
     found = []
     async with site.resources.database.connection() as connection:
         for handle in handles:
-            other = await load_opened_claim(connection, visit.session_hashes[handle])
+            other = await load_opened_claim(connection, request.session_hashes[handle])
             if other is not None:
                 found.append(_describe(handle, other))
     return found
@@ -81,109 +83,113 @@ def _describe(handle: str, opened: OpenedClaim) -> ClosingClaim:
     return ClosingClaim(handle, opened.merchant.name, reference)
 
 
-@takes_form_with(NOTHING, also_withheld=True)
-async def submit_room(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, form: FormFields
+@accepts_form_with(NOTHING, also_withheld=True)
+async def close_oldest_claims(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, form: FormFields
 ) -> Response:
     """Closes the oldest, or gives up the claim that was opened last. A second click finds room."""
-    frame = site.frame_opened(visit, opened)
+    context = site.build_claim_context(request, opened)
     if form.get("do") == "back":
         async with site.resources.database.transaction() as tx:
             work = site.work(tx, opened.merchant, opened.session.session_id)
             await end_session(work, opened.session)
         answer = answer_redirect(build_address("claim"))
-        site.set_cookie(answer, visit.handle, "")
+        site.set_cookie(answer, request.handle, "")
         return answer
-    answer = site.redirect(frame, "claim")
+    answer = site.redirect(context, "claim")
     if form.get("do") == "open":
-        for each in await find_closing(site, visit):
+        for each in await list_claims_to_close(site, request):
             site.set_cookie(answer, each.handle, "")
     return answer
 
 
 @in_session_with(NOTHING, also_withheld=True)
-async def return_to_claim(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+async def return_to_claim(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
+) -> Response:
     """An address that only takes forms, opened by hand or by choosing a language there."""
-    return site.redirect(site.frame_opened(visit, opened), "claim")
+    return site.redirect(site.build_claim_context(request, opened), "claim")
 
 
 @in_session_with(OTHERS, also_withheld=True)
-async def show_claim(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
-    frame, merchant = site.frame_opened(visit, opened), opened.merchant
-    if closing := await find_closing(site, visit):
-        return site.answer(frame, RoomPage(closing))
+async def show_claim(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+    context, merchant = site.build_claim_context(request, opened), opened.merchant
+    if closing := await list_claims_to_close(site, request):
+        return site.answer(context, TooManyClaimsPage(closing))
     if opened.facts.withheld:
-        return site.answer(frame, describe_withheld(opened, opened.facts.withheld))
+        return site.answer(context, describe_withheld(opened, opened.facts.withheld))
     now, can_pay = merchant.now(site.resources.clock), has_method(site.providers, merchant)
     announced = await load_forecast(site.resources, opened, now)
-    others = list_others(site.resources.keys, opened)
+    others = list_other_claims(site.resources.keys, opened)
     page = describe_claim(
         opened, now, announced, can_pay=can_pay, other_count=len(others),
         alternative=await find_alternative(site.resources, opened, now),
     )  # fmt: skip
-    return site.answer(frame, page)
+    return site.answer(context, page)
 
 
-async def extend(site: DebtorSite, visit: DebtorRequest) -> Response:
+async def submit_extension(site: DebtorSite, request: DebtorRequest) -> Response:
     """Another hour; a second click lands on the same page."""
-    form, opened = await visit.read_session_form(), await site.find_opened(visit)
+    form, opened = await request.read_session_form(), await site.find_opened(request)
     if opened is None:
-        return site.answer_ended(visit, None)
-    frame = site.frame_opened(visit, opened)
+        return site.answer_session_ended(request, None)
+    context = site.build_claim_context(request, opened)
     if not site.is_live(opened):
-        return site.answer_ended(visit, opened)
-    if visit.has_previous_token:
+        return site.answer_session_ended(request, opened)
+    if request.has_previous_token:
         site.check_token(opened.session, form)
-        value = await renew_previous_token(site, opened, visit.session_hash or b"")
-        return site.redirect(frame, "claim", cookie=value)
+        value = await renew_previous_token(site, opened, request.session_hash or b"")
+        return site.redirect(context, "claim", cookie=value)
     if is_extended_by_form(site, opened, form) or not opened.session.can_be_extended:
-        return site.redirect(frame, "claim")
+        return site.redirect(context, "claim")
     site.check_token(opened.session, form)
-    return site.redirect(frame, "claim", cookie=await extend_opened(site, opened))
+    return site.redirect(context, "claim", cookie=await extend_opened(site, opened))
 
 
-@takes_form_with(NOTHING, also_withheld=True)
-async def end(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, _form: FormFields
+@accepts_form_with(NOTHING, also_withheld=True)
+async def submit_end(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
     async with site.resources.database.transaction() as tx:
         work = site.work(tx, opened.merchant, opened.session.session_id)
         await end_session(work, opened.session)
     # The cookie stays: it opens nothing, but tells why, and what another tab still brings is kept.
-    return site.redirect(site.frame_opened(visit, opened), "ended")
+    return site.redirect(site.build_claim_context(request, opened), "ended")
 
 
-async def show_ended(site: DebtorSite, visit: DebtorRequest) -> Response:
-    return site.answer(site.frame(visit), EndedPage("ENDED"))
+async def show_ended(site: DebtorSite, request: DebtorRequest) -> Response:
+    return site.answer(site.build_context(request), EndedPage("ENDED"))
 
 
-async def redirect_back(site: DebtorSite, visit: DebtorRequest) -> Response:
+async def redirect_to_latest_claim(site: DebtorSite, request: DebtorRequest) -> Response:
     """An address that only takes forms, opened by hand or by choosing a language there."""
-    return site.redirect(site.frame(visit), "claim")
+    return site.redirect(site.build_context(request), "claim")
 
 
-async def show_notices(site: DebtorSite, visit: DebtorRequest) -> Response:
+async def show_notices(site: DebtorSite, request: DebtorRequest) -> Response:
     """Legal notice, privacy and accessibility, in a session or outside of one.
 
     A session that has timed out still names its creditor. One that the debtor ended does not: the
     next person at the same screen must not learn who wrote.
     """
-    opened = await site.find_opened(visit)
+    opened = await site.find_opened(request)
     if opened is None or opened.session.ended_at is not None:
-        frame = site.frame(visit)
+        context = site.build_context(request)
     elif site.is_live(opened):
-        frame = site.frame_opened(visit, opened)
+        context = site.build_claim_context(request, opened)
     else:
-        frame = site.frame(visit, opened.merchant, opened.facts.language)
-    return site.answer(frame, describe_notices(frame.merchant))
+        context = site.build_context(request, opened.merchant, opened.facts.language)
+    return site.answer(context, describe_notices(context.merchant))
 
 
-async def show_imprint(site: DebtorSite, visit: DebtorRequest) -> Response:
+async def show_imprint(site: DebtorSite, request: DebtorRequest) -> Response:
     """The legal notice at the address where people look for it: of the claim opened last."""
-    handle = await find_last_handle(site, visit)
+    handle = await find_latest_handle(site, request)
     if handle is None:
-        return site.answer(site.frame(visit), describe_notices(None))
-    return site.redirect(msgspec.structs.replace(site.frame(visit), handle=handle), "notices")
+        return site.answer(site.build_context(request), describe_notices(None))
+    return site.redirect(
+        msgspec.structs.replace(site.build_context(request), handle=handle), "notices"
+    )
 
 
 _DOCUMENTS_PLACE = "documents"
@@ -193,17 +199,17 @@ DOCUMENTS: Detail[list[AttachedFile]] = Detail(
 
 
 @in_session_with(DOCUMENTS)
-@from_level(Level.FACT, _DOCUMENTS_PLACE)
-async def show_documents(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+@requires_level(Level.FACT, _DOCUMENTS_PLACE)
+async def show_documents(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
     check_feature(opened, "DOCUMENTS")
-    return _answer_list(site, visit, opened)
+    return _answer_list(site, request, opened)
 
 
 @in_session_with(DOCUMENTS)
-@from_level(Level.FACT, _DOCUMENTS_PLACE)
-async def send_document(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+@requires_level(Level.FACT, _DOCUMENTS_PLACE)
+async def send_document(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
     check_feature(opened, "DOCUMENTS")
-    attachment_id = _read_id(visit.path_params["attachment_id"])
+    attachment_id = _read_id(request.path_params["attachment_id"])
     # The connection is given back before the file storage is called.
     async with site.resources.database.connection() as connection:
         work = site.work(connection, opened.merchant, opened.session.session_id)
@@ -211,16 +217,19 @@ async def send_document(site: DebtorSite, visit: DebtorRequest, opened: OpenedCl
     try:
         content = await site.storage.load(attached.storage_key)
     except ContentMissing:
-        return _answer_list(site, visit, opened, missing=attached)
+        return _answer_list(site, request, opened, missing=attached)
     return answer_file(content, attached.content_type, name_document(attached))
 
 
 def _answer_list(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, missing: AttachedFile | None = None
+    site: DebtorSite,
+    request: DebtorRequest,
+    opened: OpenedClaim,
+    missing: AttachedFile | None = None,
 ) -> Response:
     """missing: one whose file should be there."""
     page = describe_documents(DOCUMENTS.read(opened.detail), missing)
-    return site.answer(site.frame_opened(visit, opened), page, 410 if missing else 200)
+    return site.answer(site.build_claim_context(request, opened), page, 410 if missing else 200)
 
 
 def _read_id(text: str) -> UUID:
@@ -234,48 +243,48 @@ _OTHERS_PLACE = "others"
 
 
 @in_session_with(OTHERS)
-@from_level(Level.CODE, _OTHERS_PLACE)
-async def show_others(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
-    found = list_others(site.resources.keys, opened)
-    return site.answer(site.frame_opened(visit, opened), OthersPage(found))
+@requires_level(Level.CODE, _OTHERS_PLACE)
+async def show_others(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+    found = list_other_claims(site.resources.keys, opened)
+    return site.answer(site.build_claim_context(request, opened), OtherClaimsPage(found))
 
 
-@takes_form_with(OTHERS)
-@takes_form_from(Level.CODE, _OTHERS_PLACE)
+@accepts_form_with(OTHERS)
+@form_requires_level(Level.CODE, _OTHERS_PLACE)
 async def redirect_to_other_claim(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, _form: FormFields
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
     """Into the session that has it open, or a new one. Raises NotFound for what is none of them."""
-    keys, frame = site.resources.keys, site.frame_opened(visit, opened)
-    known = {str(each.claim_id): each.claim_id for each in list_others(keys, opened)}
-    claim_id = known.get(visit.path_params["other"])
+    keys, context = site.resources.keys, site.build_claim_context(request, opened)
+    known = {str(each.claim_id): each.claim_id for each in list_other_claims(keys, opened)}
+    claim_id = known.get(request.path_params["other"])
     if claim_id is None:
         raise NotFound("This is none of the debtor's other claims.")
-    merchant_id, held = opened.merchant.merchant_id, await find_held(site, visit)
-    back = find_session_of_claim(site, held, merchant_id, claim_id, level=opened.session.level)
+    merchant_id, sessions = opened.merchant.merchant_id, await load_browser_sessions(site, request)
+    back = find_session_of_claim(site, sessions, merchant_id, claim_id, level=opened.session.level)
     if back is not None:
-        return redirect_to_claim(site, frame, back)
+        return redirect_to_claim(site, context, back)
     session_id = site.resources.ids.new(site.now())
-    other = OtherOpening(claim_id, session_id, site.draw_randomness())
+    other = OtherClaimOpening(claim_id, session_id, site.draw_randomness())
     async with site.resources.database.transaction() as tx:
         work = site.work(tx, opened.merchant, session_id)
-        session = await open_other(work, keys, opened.session, other)
-    return redirect_with_session_cookie(site, frame, held, session)
+        session = await open_other_claim(work, keys, opened.session, other)
+    return redirect_with_session_cookie(site, context, sessions, session)
 
 
 @in_session
 async def redirect_to_other_claims(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
     """An address that only takes forms, opened by hand or by choosing a language there."""
-    return site.redirect(site.frame_opened(visit, opened), "others")
+    return site.redirect(site.build_claim_context(request, opened), "others")
 
 
 PAGES: RoutedPages = {
-    "room": {"GET": return_to_claim, "POST": submit_room},
+    "room": {"GET": return_to_claim, "POST": close_oldest_claims},
     "claim": {"GET": show_claim},
-    "extend": {"GET": redirect_back, "POST": extend},
-    "end": {"GET": redirect_back, "POST": end},
+    "extend": {"GET": redirect_to_latest_claim, "POST": submit_extension},
+    "end": {"GET": redirect_to_latest_claim, "POST": submit_end},
     "ended": {"GET": show_ended},
     "notices": {"GET": show_notices},
     "imprint": {"GET": show_imprint},

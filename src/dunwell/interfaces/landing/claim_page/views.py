@@ -22,17 +22,18 @@ from dunwell.interfaces.landing.claim_page.recent_answers import (
     DisputeNews,
     EndedPlan,
     ModalityRefusal,
-    find_answer,
+    find_dispute_news,
     find_ended_plan,
-    find_refusal,
+    find_modality_refusal,
 )
 from dunwell.interfaces.landing.disputes.submit_dispute import (
     can_dispute,
     find_undisputed_cents,
-    list_unsent,
+    list_unsent_reasons,
 )
 from dunwell.interfaces.landing.session.facts import (
     DisputeFacts,
+    PageClaim,
     PageItem,
     PaymentFacts,
     WithheldFacts,
@@ -42,12 +43,12 @@ from dunwell.interfaces.landing.session.states import (
     PageState,
     Topic,
     decide_state,
-    find_announced,
-    find_day,
+    find_announced_transfer,
     find_hold,
     find_next_rate,
+    get_local_day,
     is_answered,
-    is_awaited,
+    is_provider_awaited,
     list_topics,
     render_initials,
 )
@@ -147,7 +148,7 @@ class PreviewedWithheldPage(WithheldPage, frozen=True):
     template: ClassVar[str] = "withheld_preview.html"
 
 
-class OthersPage(Page, frozen=True):
+class OtherClaimsPage(Page, frozen=True):
     """The debtor's other open claims of the same merchant."""
 
     template: ClassVar[str] = "others.html"
@@ -163,7 +164,7 @@ class ClosingClaim(msgspec.Struct, frozen=True, gc=False):
     reference: str | None
 
 
-class RoomPage(Page, frozen=True):
+class TooManyClaimsPage(Page, frozen=True):
     """Asks whether other claims may close in this browser, so that this one can be opened."""
 
     template: ClassVar[str] = "room.html"
@@ -209,28 +210,33 @@ def describe_claim(
         outstanding_cents=facts.outstanding_cents,
         overpaid_cents=max(0, facts.paid_cents - facts.total_cents + facts.outstanding_cents),
         due_on=due_on,
-        is_due=due_on is not None and due_on < find_day(now, timezone),
+        is_due=due_on is not None and due_on < get_local_day(now, timezone),
         items=facts.items if shows_all else (),
         payments=[each for each in facts.payments if shows_all or each.request_id],
         is_consumer=not facts.company_name,
         fees_cents=sum(item.value_cents for item in _list_fees(facts.items)) if shows_all else 0,
         contract_number=facts.on_file.contract_number if shows_all else None,
         document_count=facts.document_count,
-        modality=opened.modality,
-        next_rate=next_rate,
+        modality=opened.modality, next_rate=next_rate,
         rate_cents=_find_rate_cents(next_rate, facts.outstanding_cents) if shows_all else None,
-        awaited_id=facts.request.request_id if facts.request and is_awaited(facts) else None,
-        sent_on=find_announced(facts, now),
+        awaited_id=_find_awaited_id(facts),
+        sent_on=find_announced_transfer(facts, now),
         disputes=[_describe_dispute(each, opened) for each in facts.disputes],
-        answer=find_answer(opened, now) if is_answered(facts) else None,
+        answer=find_dispute_news(opened, now) if is_answered(facts) else None,
         ended_plan=find_ended_plan(opened, state, now),
-        refusal=find_refusal(opened, state, now), alternative=alternative, other_count=other_count,
+        refusal=find_modality_refusal(opened, state, now),
+        alternative=alternative, other_count=other_count,
         rests_until=hold.until if hold and is_answered(facts) else None,
         next=describe_next(opened, now, announced),
         held_since=hold.since if hold else None,
         paused_until=pause.until if pause else None,
         unsent=_list_unsent(opened),
     )  # fmt: skip
+
+
+def _find_awaited_id(facts: PageClaim) -> UUID | None:
+    """Find the payment request whose money the provider has not confirmed yet."""
+    return facts.request.request_id if facts.request and is_provider_awaited(facts) else None
 
 
 def describe_withheld(opened: OpenedClaim, withheld: WithheldFacts) -> WithheldPage:
@@ -242,7 +248,7 @@ def describe_withheld(opened: OpenedClaim, withheld: WithheldFacts) -> WithheldP
         reason=withheld.reason,
         dispute_id=withheld.dispute_id,
         case_number=render_case_number(withheld.dispute_id),
-        opened_on=find_day(withheld.opened_at, opened.merchant.configuration.timezone),
+        opened_on=get_local_day(withheld.opened_at, opened.merchant.configuration.timezone),
         is_address_suppressed=withheld.is_address_suppressed,
         can_take_back=is_own and is_debtors and withheld.state is DisputeState.OPEN,
     )
@@ -258,7 +264,7 @@ def _list_unsent(opened: OpenedClaim) -> Sequence[str]:
     if not can_dispute(opened.facts):
         return ()
     disputes = opened.merchant.configuration.disputes
-    return list_unsent(opened.drafts, disputes, opened.session.level)
+    return list_unsent_reasons(opened.drafts, disputes, opened.session.level)
 
 
 def _list_fees(items: Sequence[PageItem]) -> Sequence[PageItem]:
@@ -285,7 +291,7 @@ def _describe_dispute(dispute: DisputeFacts, opened: OpenedClaim) -> OpenDispute
     return OpenDispute(
         dispute.dispute_id,
         render_case_number(dispute.dispute_id),
-        find_day(dispute.opened_at, configuration.timezone),
+        get_local_day(dispute.opened_at, configuration.timezone),
         find_undisputed_cents(dispute, opened.facts, configuration),
     )
 

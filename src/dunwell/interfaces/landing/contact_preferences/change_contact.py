@@ -32,25 +32,29 @@ from dunwell.contact.sending.report import Reference
 from dunwell.core.claims.store import lock_claim
 from dunwell.interfaces.landing.contact_preferences.store import (
     PendingChange,
+    delete_change,
     find_written_address,
     load_change,
-    remove_change,
     save_change,
-    save_wrong,
+    save_failure,
 )
-from dunwell.interfaces.landing.contact_preferences.views import Chosen, WayToReach, choose_ways
+from dunwell.interfaces.landing.contact_preferences.views import (
+    ContactWay,
+    ContactWayChanges,
+    compute_way_changes,
+)
 from dunwell.interfaces.landing.session.addresses import digest_addresses, list_addresses
 from dunwell.interfaces.landing.session.facts import OnFile
 from dunwell.interfaces.landing.session.store import load_on_file
-from dunwell.interfaces.landing.sign_in.attempt_limits import MOST_WRONG, Locked, WrongTry
-from dunwell.interfaces.landing.sign_in.entered_codes import admit_claims, count_claims_wrong
+from dunwell.interfaces.landing.sign_in.attempt_limits import MAX_FAILURES, Locked, WrongAttempt
+from dunwell.interfaces.landing.sign_in.entered_codes import lock_attempts_of_claim, record_failure
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import NotFound
 
 
-async def choose_channels(
+async def change_channels(
     work: Work, keys: KeyRing, claim_id: int, wanted: Collection[str]
-) -> Chosen | None:
+) -> ContactWayChanges | None:
     """None: nothing was changed, as no way would be left. Raises NotFound.
 
     The claim's lock lets two choices at once take turns, so that they cannot leave none together.
@@ -59,7 +63,7 @@ async def choose_channels(
     if await lock_claim(work.tx, work.merchant_id, claim_id) is None:
         raise NotFound(f"There is no claim {claim_id}.")
     on_file = await load_on_file(work.tx, work.merchant_id, claim_id)
-    chosen = choose_ways(await list_ways(work, keys, on_file), wanted)
+    chosen = compute_way_changes(await list_contact_ways(work, keys, on_file), wanted)
     if chosen is None:
         return None
     for way in chosen.suppressed:
@@ -84,20 +88,20 @@ async def unsubscribe(work: Work, keys: KeyRing, reference: Reference) -> bool:
     return True
 
 
-async def list_ways(work: Work, keys: KeyRing, on_file: OnFile) -> list[WayToReach]:
+async def list_contact_ways(work: Work, keys: KeyRing, on_file: OnFile) -> list[ContactWay]:
     """E-mail, mobile number and postal address, as far as they are there and used."""
     work.require(Right.READ_CLAIMS)
     addresses = list_addresses(on_file, work.merchant.configuration.channels)
     reasons = await load_reasons(work.tx, keys, work.merchant_id, list(addresses.items()))
     return [
-        WayToReach(channel, address, reasons.get((channel, address)))
+        ContactWay(channel, address, reasons.get((channel, address)))
         for channel, address in addresses.items()
     ]
 
 
-def read_ways(
+def build_contact_ways(
     keys: KeyRing, merchant: Merchant, on_file: OnFile, suppressions: KnownSuppressions | None
-) -> list[WayToReach] | None:
+) -> list[ContactWay] | None:
     """The same of what a page has read already. None: an address is not among what was asked
     for."""
     addresses = list_addresses(on_file, merchant.configuration.channels)
@@ -105,24 +109,24 @@ def read_ways(
     if suppressions is None or not all(map(suppressions.covers, digests.values())):
         return None
     return [
-        WayToReach(channel, address, suppressions.find_reason(digests[channel]))
+        ContactWay(channel, address, suppressions.find_reason(digests[channel]))
         for channel, address in addresses.items()
     ]
 
 
-LASTS = timedelta(minutes=10)
+CHANGE_CODE_LIFETIME = timedelta(minutes=10)
 _PATCHED: dict[NoticeChannel, str] = {"EMAIL": "email", "SMS": "mobileNumber"}
 
 
 @dataclass(frozen=True, slots=True)
-class TypedContact:
+class TypedChangeCode:
     """What was typed, for which claim."""
 
     claim_id: int
     text: str
 
 
-async def ask_change(
+async def request_change(
     work: Work, keys: KeyRing, notice: DebtorNotice
 ) -> UUID | NoticeLimitReached | RecipientUnreachable:
     """`notice`: of kind CHANGE_CODE, to the new address. A change that waited for its code before
@@ -135,7 +139,7 @@ async def ask_change(
     sent = await send_notice(work, keys, notice)
     if isinstance(sent, UUID):
         to = notice.addressee
-        change = PendingChange(to.channel, to.recipient, sent, work.real_now + LASTS)
+        change = PendingChange(to.channel, to.recipient, sent, work.real_now + CHANGE_CODE_LIFETIME)
         await save_change(work.tx, work.merchant_id, to.claim_id, change)
     return sent
 
@@ -146,9 +150,9 @@ async def _is_untried(work: Work, notice: DebtorNotice, notice_id: UUID) -> bool
 
 
 async def confirm_change(
-    work: Work, keys: KeyRing, typed: TypedContact, tell: Callable[[PendingChange, str],
+    work: Work, keys: KeyRing, typed: TypedChangeCode, tell: Callable[[PendingChange, str],
     DebtorNotice],
-) -> PendingChange | WrongTry | Locked:  # fmt: skip
+) -> PendingChange | WrongAttempt | Locked:  # fmt: skip
     """The address is changed. `tell` composes what the old one, its second argument, is told.
 
     The answer is the same for a code that is wrong, too old, tried too often or was never sent.
@@ -158,24 +162,24 @@ async def confirm_change(
     claim = work.merchant_id, typed.claim_id
     if await lock_claim(work.tx, *claim) is None:
         raise NotFound(f"There is no claim {typed.claim_id}.")
-    tries = await admit_claims(work.tx, claim, work.real_now)
+    tries = await lock_attempts_of_claim(work.tx, claim, work.real_now)
     if isinstance(tries, Locked):
         return tries
     change = await load_change(work.tx, work.merchant_id, typed.claim_id)
     is_live = (
-        change is not None and change.failures < MOST_WRONG and work.real_now < change.expires_at
+        change is not None and change.failures < MAX_FAILURES and work.real_now < change.expires_at
     )
     if (
         change is None
         or not is_live
         or not is_notice_code(keys, change.notice_id, typed.text, change.key_version)
     ):
-        await save_wrong(work.tx, work.merchant_id, typed.claim_id)
-        return await count_claims_wrong(work.tx, claim, tries, work.real_now)
+        await save_failure(work.tx, work.merchant_id, typed.claim_id)
+        return await record_failure(work.tx, claim, tries, work.real_now)
     before = await load_on_file(work.tx, work.merchant_id, typed.claim_id)
     old = before.email if change.channel == "EMAIL" else before.mobile_number
     await change_contact_data(work, typed.claim_id, {_PATCHED[change.channel]: change.address})
-    await remove_change(work.tx, work.merchant_id, typed.claim_id)
+    await delete_change(work.tx, work.merchant_id, typed.claim_id)
     if old:
         await send_notice(work, keys, tell(change, old))
     masked = mask_address(change.channel, change.address)

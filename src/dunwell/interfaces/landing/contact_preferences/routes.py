@@ -11,15 +11,15 @@ from dunwell.cases.intake.change_contact_data import change_contact_data
 from dunwell.contact.sending.references import parse_reference
 from dunwell.contact.sending.report import Reference
 from dunwell.interfaces.landing.contact_preferences.change_contact import (
-    choose_channels,
-    list_ways,
-    read_ways,
+    build_contact_ways,
+    change_channels,
+    list_contact_ways,
     unsubscribe,
 )
 from dunwell.interfaces.landing.contact_preferences.store import SUPPRESSIONS
 from dunwell.interfaces.landing.contact_preferences.views import (
+    ContactWay,
     UnsubscribePage,
-    WayToReach,
     describe_preferences,
 )
 from dunwell.interfaces.landing.session.addresses import CHANNELS
@@ -29,12 +29,12 @@ from dunwell.interfaces.landing.sign_in.views import DeadLinkPage
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import (
     RoutedPages,
+    accepts_form,
     check_feature,
-    from_level,
+    form_requires_level,
     in_session,
     in_session_with,
-    takes_form,
-    takes_form_from,
+    requires_level,
 )
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.web.form_fields import FormFields
@@ -47,91 +47,93 @@ _SAVED = ("language", "channels", "email", "sms")
 
 
 @in_session_with(SUPPRESSIONS)
-@from_level(Level.FACT, _PLACE)
-async def show_preferences(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+@requires_level(Level.FACT, _PLACE)
+async def show_preferences(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
+) -> Response:
     check_feature(opened, "PREFERENCES")
-    return await _answer(site, visit, opened, saved=visit.read_query("saved"))
+    return await _answer(site, request, opened, saved=request.read_query("saved"))
 
 
-@takes_form
-@takes_form_from(Level.FACT, _PLACE)
+@accepts_form
+@form_requires_level(Level.FACT, _PLACE)
 async def save_language(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, form: FormFields
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, form: FormFields
 ) -> Response:
     """The claim's: its messages come in it from now on, and so does this page."""
     check_feature(opened, "PREFERENCES")
-    frame, language = site.frame_opened(visit, opened), form.get("language", "")
-    if language not in frame.offered:
-        return site.redirect(frame, "preferences")
+    context, language = site.build_claim_context(request, opened), form.get("language", "")
+    if language not in context.offered:
+        return site.redirect(context, "preferences")
     async with site.resources.database.transaction() as tx:
         work = site.work(tx, opened.merchant, opened.session.session_id)
         await change_contact_data(work, opened.facts.claim_id, {"language": language})
     return site.redirect(
-        msgspec.structs.replace(frame, chosen=None), "preferences", saved="language"
+        msgspec.structs.replace(context, chosen=None), "preferences", saved="language"
     )
 
 
-@takes_form
-@takes_form_from(Level.FACT, _PLACE)
+@accepts_form
+@form_requires_level(Level.FACT, _PLACE)
 async def save_channels(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, form: FormFields
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, form: FormFields
 ) -> Response:
     check_feature(opened, "PREFERENCES")
     wanted = [channel for channel in CHANNELS if form.get(channel) == "use"]
     async with site.resources.database.transaction() as tx:
         work = site.work(tx, opened.merchant, opened.session.session_id)
-        chosen = await choose_channels(work, site.resources.keys, opened.facts.claim_id, wanted)
+        chosen = await change_channels(work, site.resources.keys, opened.facts.claim_id, wanted)
     if chosen is None:
-        return await _answer(site, visit, opened, is_last=True)
-    return site.redirect(site.frame_opened(visit, opened), "preferences", saved="channels")
+        return await _answer(site, request, opened, is_last=True)
+    return site.redirect(site.build_claim_context(request, opened), "preferences", saved="channels")
 
 
 @in_session
-async def redirect_back(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+async def redirect_back(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
     """An address that only takes forms, opened by hand or by choosing a language there."""
-    return site.redirect(site.frame_opened(visit, opened), "preferences")
+    return site.redirect(site.build_claim_context(request, opened), "preferences")
 
 
 async def _answer(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim,
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim,
     *, saved: str | None = None, is_last: bool = False,
 ) -> Response:  # fmt: skip
     """is_last: no way would have been left."""
-    frame = site.frame_opened(visit, opened)
+    context = site.build_claim_context(request, opened)
     page = describe_preferences(
-        opened, frame, site.pages.languages, await _find_ways(site, opened),
+        opened, context, site.pages.languages, await _find_ways(site, opened),
         saved=saved if saved in _SAVED else None, is_last=is_last,
     )  # fmt: skip
-    return site.answer(frame, page, 422 if is_last else 200)
+    return site.answer(context, page, 422 if is_last else 200)
 
 
-async def _find_ways(site: DebtorSite, opened: OpenedClaim) -> list[WayToReach]:
+async def _find_ways(site: DebtorSite, opened: OpenedClaim) -> list[ContactWay]:
     """Of addresses that have changed since the session was opened, suppressions are asked for."""
     keys, on_file = site.resources.keys, opened.facts.on_file
-    ways = read_ways(keys, opened.merchant, on_file, SUPPRESSIONS.read(opened.detail))
+    ways = build_contact_ways(keys, opened.merchant, on_file, SUPPRESSIONS.read(opened.detail))
     if ways is not None:
         return ways
     async with site.resources.database.connection() as connection:
         work = site.work(connection, opened.merchant, opened.session.session_id)
-        return await list_ways(work, keys, on_file)
+        return await list_contact_ways(work, keys, on_file)
 
 
 # "List-Unsubscribe=One-Click", as a form or in parts.
 _MOST_BYTES = 8 * 1024
 
 
-async def show_unsubscribe(site: DebtorSite, visit: DebtorRequest) -> Response:
-    reference, merchant = _read(site, visit), None
+async def show_unsubscribe(site: DebtorSite, request: DebtorRequest) -> Response:
+    reference, merchant = _read(site, request), None
     if reference is not None:
         async with site.resources.database.connection() as connection:
             merchant = await load_merchant(connection, reference.merchant_id)
-    return _answer_unsubscribe(site, visit, merchant, is_done=False)
+    return _answer_unsubscribe(site, request, merchant, is_done=False)
 
 
-async def submit_unsubscribe(site: DebtorSite, visit: DebtorRequest) -> Response:
+async def submit_unsubscribe(site: DebtorSite, request: DebtorRequest) -> Response:
     """No redirect: mail programs follow none (RFC 8058, 3.1)."""
-    await read_body(visit, _MOST_BYTES)
-    reference, merchant = _read(site, visit), None
+    await read_body(request, _MOST_BYTES)
+    reference, merchant = _read(site, request), None
     if reference is not None:
         async with site.resources.database.transaction() as tx:
             merchant = await load_merchant(tx, reference.merchant_id)
@@ -139,21 +141,21 @@ async def submit_unsubscribe(site: DebtorSite, visit: DebtorRequest) -> Response
                 work = site.work(tx, merchant, "unsubscribe")
                 is_known = await unsubscribe(work, site.resources.keys, reference)
                 merchant = merchant if is_known else None
-    return _answer_unsubscribe(site, visit, merchant, is_done=True)
+    return _answer_unsubscribe(site, request, merchant, is_done=True)
 
 
-def _read(site: DebtorSite, visit: DebtorRequest) -> Reference | None:
-    return parse_reference(site.resources.keys, visit.path_params["reference"])
+def _read(site: DebtorSite, request: DebtorRequest) -> Reference | None:
+    return parse_reference(site.resources.keys, request.path_params["reference"])
 
 
 def _answer_unsubscribe(
-    site: DebtorSite, visit: DebtorRequest, merchant: Merchant | None, *, is_done: bool
+    site: DebtorSite, request: DebtorRequest, merchant: Merchant | None, *, is_done: bool
 ) -> Response:
     """merchant: none: the address leads nowhere any more."""
     if merchant is None:
-        return site.answer(site.frame(visit), DeadLinkPage(), 410)
-    page = UnsubscribePage(visit.path_params["reference"], is_done)
-    return site.answer(site.frame(visit, merchant), page)
+        return site.answer(site.build_context(request), DeadLinkPage(), 410)
+    page = UnsubscribePage(request.path_params["reference"], is_done)
+    return site.answer(site.build_context(request, merchant), page)
 
 
 PAGES: RoutedPages = {

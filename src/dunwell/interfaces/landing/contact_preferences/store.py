@@ -15,7 +15,7 @@ from dunwell.contact.messages.suppression import LOAD_KNOWN, KnownSuppressions
 from dunwell.contact.notices.notice import NoticeChannel
 from dunwell.interfaces.landing.session.details import KEY, Detail
 from dunwell.interfaces.landing.session.drafts import DraftKey
-from dunwell.interfaces.landing.session.session import REMEMBERED, Session
+from dunwell.interfaces.landing.session.session import ENDED_SESSION_RETENTION, Session
 from dunwell.interfaces.landing.session.store import lock_draft, save_fields
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose, nest_row, nest_rows
@@ -115,15 +115,15 @@ async def find_written_address(
     return address
 
 
-async def save_wrong(tx: Connection, merchant_id: int, claim_id: int) -> None:
+async def save_failure(tx: Connection, merchant_id: int, claim_id: int) -> None:
     await tx.execute(_SAVE_WRONG, merchant_id, claim_id)
 
 
-async def remove_change(tx: Connection, merchant_id: int, claim_id: int) -> None:
+async def delete_change(tx: Connection, merchant_id: int, claim_id: int) -> None:
     await tx.execute(_REMOVE, merchant_id, claim_id)
 
 
-async def remove_old_changes(tx: Connection, before: datetime, limit: int) -> int:
+async def delete_old_changes(tx: Connection, before: datetime, limit: int) -> int:
     tag: str = await tx.execute(_SWEEP, before, limit)
     return int(tag.rpartition(" ")[2])
 
@@ -168,7 +168,7 @@ async def save_typed_address(
 ) -> None:
     """In place of the one before. Its claim must be locked."""
     key = DraftKey(session.merchant_id, session.claim_id, session.session_id, _name(channel))
-    await lock_draft(tx, key, session.expires_at + REMEMBERED)
+    await lock_draft(tx, key, session.expires_at + ENDED_SESSION_RETENTION)
     await save_fields(tx, key, {_FIELD: address})
 
 

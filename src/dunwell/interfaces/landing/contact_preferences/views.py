@@ -29,7 +29,7 @@ AddressFault = Literal["WRONG_EMAIL", "WRONG_NUMBER", "SAME"]
 
 
 @dataclass(frozen=True, slots=True)
-class WayToReach:
+class ContactWay:
     channel: Channel
     address: str
     # The reason of its suppression; none: it is used.
@@ -50,25 +50,27 @@ class WayToReach:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ContactWayChanges:
     """What is to change."""
 
-    suppressed: Sequence[WayToReach]
-    lifted: Sequence[WayToReach]
+    suppressed: Sequence[ContactWay]
+    lifted: Sequence[ContactWay]
 
 
-def choose_ways(ways: Sequence[WayToReach], wanted: Collection[str]) -> Chosen | None:
+def compute_way_changes(
+    ways: Sequence[ContactWay], wanted: Collection[str]
+) -> ContactWayChanges | None:
     """`wanted`: the channels to use, others are not. None: no way would be left."""
     free = [way for way in ways if way.may_choose]
     if free and not any(way.channel in wanted for way in free):
         return None
-    return Chosen(
+    return ContactWayChanges(
         [way for way in free if way.is_used and way.channel not in wanted],
         [way for way in free if not way.is_used and way.channel in wanted],
     )
 
 
-def read_address(
+def parse_address(
     channel: NoticeChannel, typed: str, present: str | None
 ) -> tuple[str, AddressFault | None]:
     """What was typed as it is kept, and what is wrong with it. A number is read as it is dialled
@@ -132,7 +134,7 @@ class PreferencesPage(Page, frozen=True):
 
     languages: Sequence[Language]
     claims_language: str
-    ways: Sequence[WayToReach]
+    ways: Sequence[ContactWay]
     addresses: Sequence[ShownAddress]
     # Whether the session may change them at once.
     may_change: bool
@@ -165,14 +167,14 @@ class AddressPage(Page, frozen=True):
 
 
 def describe_preferences(
-    opened: OpenedClaim, frame: DebtorPageContext, languages: Mapping[str, Language],
-    ways: Sequence[WayToReach], *, saved: str | None, is_last: bool,
+    opened: OpenedClaim, context: DebtorPageContext, languages: Mapping[str, Language],
+    ways: Sequence[ContactWay], *, saved: str | None, is_last: bool,
 ) -> PreferencesPage:  # fmt: skip
     """languages: of the installation."""
     language = opened.facts.language
     return PreferencesPage(
-        languages=[languages[code] for code in frame.offered],
-        claims_language=language if language in frame.offered else frame.language,
+        languages=[languages[code] for code in context.offered],
+        claims_language=language if language in context.offered else context.language,
         ways=ways,
         addresses=_list_addresses(opened),
         may_change=opened.session.level.reaches(Level.CODE),

@@ -18,15 +18,19 @@ from dunwell.cases.disputes.reasons import (
 )
 from dunwell.core.files.uploads import discard_uploads
 from dunwell.interfaces.landing.disputes.receive_form import FileRefusal, ReceivedForm
-from dunwell.interfaces.landing.disputes.submit_dispute import SUBJECT, KeptDraft, save_form_draft
-from dunwell.interfaces.landing.disputes.views import Showing
+from dunwell.interfaces.landing.disputes.submit_dispute import (
+    SUBJECT,
+    SavedDisputeDraft,
+    save_form_draft,
+)
+from dunwell.interfaces.landing.disputes.views import QuestionsState
 from dunwell.interfaces.landing.session.drafts import (
     FormDraft,
     SubmittedForm,
-    own_by_claim,
-    show_typed,
+    build_claim_draft_key,
+    show_version,
 )
-from dunwell.interfaces.landing.session.store import OpenedClaim, load_draft, remove_file
+from dunwell.interfaces.landing.session.store import OpenedClaim, delete_draft_file, load_draft
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.web.amounts import read_amount
 from dunwell.platform.errors import Fault, Unavailable
@@ -38,7 +42,7 @@ _DATE_PARTS = ("year", "month", "day")
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ParsedAnswers:
     answers: Mapping[str, str]
     message: str | None
     faults: list[Fault]
@@ -52,16 +56,16 @@ def list_fields(reason: OfferedReason) -> list[str]:
     return [*fields, MESSAGE_FIELD]
 
 
-def pick_fields(reason: OfferedReason, form: Mapping[str, str]) -> dict[str, str]:
+def extract_fields(reason: OfferedReason, form: Mapping[str, str]) -> dict[str, str]:
     """What was typed, without what cannot be shown."""
     picked = {name: _tidy(form[name]) for name in list_fields(reason) if name in form}
     return {name: text for name, text in picked.items() if text.strip()}
 
 
-def read_answers(
+def parse_answers(
     reason: OfferedReason, fields: Mapping[str, str], currency: str, language: str, today: date
-) -> Answered:
-    """fields: as `pick_fields` gives them. language: the one they were typed in."""
+) -> ParsedAnswers:
+    """fields: as `extract_fields` gives them. language: the one they were typed in."""
     answers: dict[str, str] = {}
     for question in list_questions(reason):
         typed = [fields.get(name, "").strip() for name in _list_parts(question)]
@@ -69,7 +73,7 @@ def read_answers(
             answers[question.name] = _read(question, typed, currency, language)
     message = fields.get(MESSAGE_FIELD, "").strip() or None
     faults = list(find_answer_faults(reason, answers, message, today))
-    return Answered(answers, message, faults)
+    return ParsedAnswers(answers, message, faults)
 
 
 def _list_parts(question: DisputeQuestion) -> list[str]:
@@ -107,14 +111,14 @@ _LONGEST_REVISION = 9
 
 async def save_typed_form(
     site: DebtorSite, opened: OpenedClaim, typed: SubmittedForm, removed: str
-) -> KeptDraft:
+) -> SavedDisputeDraft:
     """removed: the upload of a file that is no longer wanted, as the form says it."""
     ticket_id = _read_ticket_id(removed)
     async with site.resources.database.transaction() as tx:
         work = site.work(tx, opened.merchant, opened.session.session_id)
         kept = await save_form_draft(work, opened.facts.claim_id, typed)
-        key = own_by_claim(work.merchant_id, opened.facts.claim_id, typed.subject)
-        is_removed = ticket_id is not None and await remove_file(tx, key, ticket_id)
+        key = build_claim_draft_key(work.merchant_id, opened.facts.claim_id, typed.subject)
+        is_removed = ticket_id is not None and await delete_draft_file(tx, key, ticket_id)
     if ticket_id is not None and is_removed:
         with suppress(Unavailable):
             await discard_uploads(
@@ -123,24 +127,26 @@ async def save_typed_form(
     return kept
 
 
-async def load_typed(
-    site: DebtorSite, opened: OpenedClaim, reason: OfferedReason, showing: Showing
+async def load_dispute_draft(
+    site: DebtorSite, opened: OpenedClaim, reason: OfferedReason, state: QuestionsState
 ) -> FormDraft:
     """What was typed of it, if anything was."""
-    subject, is_new = _name_subject(reason), showing.faults or showing.refusals or showing.is_news
+    subject, is_new = _name_subject(reason), state.faults or state.refusals or state.is_news
     if subject not in opened.drafts and not is_new:
         return FormDraft(subject)
-    key = own_by_claim(opened.merchant.merchant_id, opened.facts.claim_id, subject)
+    key = build_claim_draft_key(opened.merchant.merchant_id, opened.facts.claim_id, subject)
     async with site.resources.database.connection() as connection:
         draft = await load_draft(connection, key)
-    return draft if showing.overtaking is None else show_typed(draft, showing.overtaking)
+    return draft if state.overtaking is None else show_version(draft, state.overtaking)
 
 
-def read_typed(site: DebtorSite, reason: OfferedReason, received: ReceivedForm) -> SubmittedForm:
+def parse_dispute_form(
+    site: DebtorSite, reason: OfferedReason, received: ReceivedForm
+) -> SubmittedForm:
     return SubmittedForm(
         _name_subject(reason),
         _read_form_id(site, received.fields.get("form", "")),
-        fields=pick_fields(reason, received.fields),
+        fields=extract_fields(reason, received.fields),
         uploads=received.uploads,
         revision=_read_revision(received.fields.get("revision", "")),
     )
@@ -151,7 +157,7 @@ def _read_revision(given: str) -> int | None:
     return int(given) if is_number else None
 
 
-def list_refusals(received: ReceivedForm, kept: KeptDraft) -> list[FileRefusal]:
+def list_refusals(received: ReceivedForm, kept: SavedDisputeDraft) -> list[FileRefusal]:
     return [*received.refusals, *([FileRefusal("TOO_MANY")] if kept.is_full else [])]
 
 
@@ -163,7 +169,7 @@ def _read_ticket_id(given: str) -> UUID | None:
 
 
 def _read_form_id(site: DebtorSite, given: str) -> UUID:
-    """What marks one showing of the form; a fresh one for what is none."""
+    """What marks one state of the form; a fresh one for what is none."""
     try:
         return UUID(given)
     except ValueError:

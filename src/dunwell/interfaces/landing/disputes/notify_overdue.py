@@ -42,7 +42,7 @@ _OVERDUE = Counter(
 log = structlog.get_logger(__name__)
 
 
-async def notify_of_overdue_disputes(resources: Resources, writer: NoticeWriter) -> int:
+async def notify_overdue_disputes(resources: Resources, writer: NoticeWriter) -> int:
     """Objections told of; 0 when nothing was left."""
     told = 0
     async with resources.database.connection() as connection:

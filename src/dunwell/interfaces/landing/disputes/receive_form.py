@@ -23,7 +23,7 @@ from dunwell.core.files.uploads import (
     discard_uploads,
     store_unused_file,
 )
-from dunwell.interfaces.landing.session.session import is_like_token
+from dunwell.interfaces.landing.session.session import looks_like_token
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.site import DebtorSite
@@ -69,19 +69,19 @@ class ReceivedForm:
     is_stale: bool = False
 
 
-async def receive_files(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim
+async def receive_form(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> ReceivedForm:
     """A form of this session, whose token comes before its files.
 
     Raises ForeignForm and InvalidRequest; then nothing is put away.
     """
-    received = await _receive(site, visit, opened)
-    received.opened = await site.find_opened(visit)
+    received = await _receive(site, request, opened)
+    received.opened = await site.find_opened(request)
     return received
 
 
-async def read_texts(visit: DebtorRequest) -> dict[str, str]:
+async def receive_texts(request: DebtorRequest) -> dict[str, str]:
     """The texts of a form that no session takes; its files are thrown away, and what follows the
     first quarter of a megabyte is not read. Raises ForeignForm and InvalidRequest."""
     texts: dict[str, str] = {}
@@ -90,7 +90,7 @@ async def read_texts(visit: DebtorRequest) -> dict[str, str]:
         open_file=_Nowhere,
     )  # fmt: skip
     try:
-        async for part in visit.read_parts(limits, _MOST_UNTAKEN_BYTES):
+        async for part in request.read_parts(limits, _MOST_UNTAKEN_BYTES):
             if part.file_name is None:
                 texts[part.name] = _decode(part)
     except PayloadTooLarge:
@@ -114,24 +114,24 @@ class _Nowhere:
         """Nothing is open."""
 
 
-async def _receive(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> ReceivedForm:
+async def _receive(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> ReceivedForm:
     received, count = ReceivedForm(), 0
     # One file of the form is held at a time.
     share = UPLOADS.get_share(opened.debtor_key)
     share.check_room(MAX_FILE_BYTES)
     try:
-        async for part in visit.read_parts(_limit_form(share), _MOST_BODY_BYTES):
+        async for part in request.read_parts(_limit_form(share), _MOST_BODY_BYTES):
             if part.file_name is None:
                 received.fields[part.name] = _decode(part)
             elif part.file_name or part.file or part.is_too_large:
-                _check_token(site, visit, opened, received)
+                _check_token(site, request, opened, received)
                 count += 1
                 await _take_file(site, opened, received, part=part, count=count)
             if part.file is not None:
                 part.file.close()
-        _check_token(site, visit, opened, received)
+        _check_token(site, request, opened, received)
     except PayloadTooLarge:
-        _check_token(site, visit, opened, received)
+        _check_token(site, request, opened, received)
         received.refusals.append(FileRefusal("TOO_LARGE"))
     except BaseException:
         await discard(site, opened, received.uploads)
@@ -140,13 +140,13 @@ async def _receive(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) 
 
 
 def _check_token(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, received: ReceivedForm
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, received: ReceivedForm
 ) -> None:
     """Raises ForeignForm for a form of which it is not sure that it is one of our pages'."""
     try:
         site.check_token(opened.session, received.fields)
     except ForeignForm:
-        if not (visit.is_surely_ours and is_like_token(received.fields.get("token", ""))):
+        if not (request.is_surely_ours and looks_like_token(received.fields.get("token", ""))):
             raise
         received.is_stale = True
 

@@ -17,36 +17,36 @@ from dunwell.cases.disputes.dispute import (
 from dunwell.cases.disputes.reasons import OfferedReason
 from dunwell.cases.disputes.store import list_recent_disputes
 from dunwell.interfaces.landing.disputes.dispute_form import (
-    Answered,
+    ParsedAnswers,
     list_refusals,
-    load_typed,
-    read_answers,
-    read_typed,
+    load_dispute_draft,
+    parse_answers,
+    parse_dispute_form,
     save_typed_form,
 )
 from dunwell.interfaces.landing.disputes.receive_form import (
     ReceivedForm,
     discard,
-    read_texts,
-    receive_files,
+    receive_form,
+    receive_texts,
 )
 from dunwell.interfaces.landing.disputes.submit_dispute import (
-    KeptDraft,
+    SavedDisputeDraft,
     can_dispute,
     find_reason,
-    list_reasons_for,
+    list_reasons_for_level,
     needs_fact,
-    send_dispute,
+    submit_dispute,
 )
 from dunwell.interfaces.landing.disputes.views import (
+    QuestionsState,
     ReasonsPage,
-    Showing,
     describe_questions,
     describe_reason,
 )
 from dunwell.interfaces.landing.session.drafts import SubmittedForm
 from dunwell.interfaces.landing.session.session import Level
-from dunwell.interfaces.landing.session.states import find_day
+from dunwell.interfaces.landing.session.states import get_local_day
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.sign_in.browser_sessions import (
     extend_opened,
@@ -68,62 +68,61 @@ _STAY = "stay"
 
 
 @in_session
-async def choose_reason(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
-    frame = site.frame_opened(visit, opened)
+async def show_reasons(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+    context = site.build_claim_context(request, opened)
     if not can_dispute(opened.facts):
-        return site.redirect(frame, "claim")
+        return site.redirect(context, "claim")
     disputes, level = opened.merchant.configuration.disputes, opened.session.level
     reasons = [
-        describe_reason(each, frame.language, opened) for each in list_reasons_for(disputes, level)
+        describe_reason(each, context.language, opened)
+        for each in list_reasons_for_level(disputes, level)
     ]
     has_more = not level.reaches(Level.FACT)
     is_full = not may_open_dispute(
         await _load_recent(site, opened), opened.merchant.now(site.resources.clock)
     )
-    return site.answer(frame, ReasonsPage(reasons, has_more, is_full))
+    return site.answer(context, ReasonsPage(reasons, has_more, is_full))
 
 
 @in_session
-async def show_questions(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
-    found = await _find_reason(site, visit, opened)
+async def show_questions(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+    found = await _find_reason(site, request, opened)
     if isinstance(found, Response):
         return found
-    showing = Showing(site.resources.ids.new(site.now()))
-    return await _answer_questions(site, visit, opened, reason=found, showing=showing)
+    state = QuestionsState(site.resources.ids.new(site.now()))
+    return await _answer_questions(site, request, opened, reason=found, state=state)
 
 
-async def submit_answers(site: DebtorSite, visit: DebtorRequest) -> Response:
+async def submit_answers(site: DebtorSite, request: DebtorRequest) -> Response:
     """A form of a live session; of one that has ended, what was typed is kept."""
-    opened = await site.find_opened(visit)
+    opened = await site.find_opened(request)
     if opened is None:
-        return site.answer_ended(visit, None, form=await read_texts(visit))
+        return site.answer_session_ended(request, None, form=await receive_texts(request))
     if not site.is_live(opened):
-        return await _answer_late(site, visit, await receive_files(site, visit, opened))
-    found = await _find_reason(site, visit, opened)
+        return await _answer_late(site, request, await receive_form(site, request, opened))
+    found = await _find_reason(site, request, opened)
     if isinstance(found, Response):
         # Another tab was faster, or the claim is not what it was: the words stay all the same.
-        if _find_late_reason(visit, opened) is not None:
-            await _answer_late(site, visit, await receive_files(site, visit, opened))
+        if _find_late_reason(request, opened) is not None:
+            await _answer_late(site, request, await receive_form(site, request, opened))
         return found
-    received = await receive_files(site, visit, opened)
+    received = await receive_form(site, request, opened)
     if not site.is_live(received.opened):
-        return await _answer_late(site, visit, received)
-    return await _take(site, visit, opened, reason=found, received=received)
+        return await _answer_late(site, request, received)
+    return await _save_or_send(site, request, opened, reason=found, received=received)
 
 
-async def _take(
+async def _save_or_send(
     site: DebtorSite,
-    visit: DebtorRequest,
+    request: DebtorRequest,
     opened: OpenedClaim,
     reason: OfferedReason,
     received: ReceivedForm,
 ) -> Response:
-    """1. keep what was typed; send it when that was asked for and nothing is wrong; go on in a
-       session of another hour when that was
-    2. throw away the files that neither took
-    """
-    typed, wish = read_typed(site, reason, received), received.fields.get("do")
-    answered = _read(site, visit, opened, reason=reason, typed=typed)
+    """Save what was typed, and send it if that was asked for and nothing is wrong. Then discard
+    the files that neither the draft nor the dispute took."""
+    typed, wish = parse_dispute_form(site, reason, received), received.fields.get("do")
+    answered = _read(site, request, opened, reason=reason, typed=typed)
     is_sent = wish == "send" and not received.is_stale
     try:
         if is_sent and not answered.faults and not received.refusals:
@@ -137,56 +136,60 @@ async def _take(
         await discard(site, opened, received.uploads)
         if isinstance(refusal, InvalidState):
             # Paid, ended or objected since the page was shown: the claim page says which.
-            return site.redirect(site.frame_opened(visit, opened), "claim")
+            return site.redirect(site.build_claim_context(request, opened), "claim")
         raise
     await discard(site, opened, [each for each in received.uploads if each not in kept.taken])
     if kept.created_id is not None:
-        frame = site.frame_opened(visit, opened)
-        return site.redirect(frame, "dispute", dispute_id=kept.created_id)
-    showing = Showing(
+        context = site.build_claim_context(request, opened)
+        return site.redirect(context, "dispute", dispute_id=kept.created_id)
+    state = QuestionsState(
         typed.form_id,
-        answered.faults if is_sent and not kept.is_overtaken else [],
+        answered.faults if is_sent and not kept.has_conflict else [],
         list_refusals(received, kept),
         # Beside what somebody else has typed: both are shown.
-        overtaking=typed.fields if kept.is_overtaken else None,
+        overtaking=typed.fields if kept.has_conflict else None,
         is_stale=received.is_stale,
     )
-    if wish == _STAY and not showing.is_news:
-        value = await _extend(site, visit, opened, received)
+    if wish == _STAY and not state.is_news:
+        value = await _extend(site, request, opened, received)
         if value is not None:
-            return await _answer_stay(site, visit, reason, showing=showing, value=value)
-    return await _answer_kept(site, visit, opened, reason=reason, showing=showing)
+            return await _answer_stay(site, request, reason, state=state, value=value)
+    return await _answer_kept(site, request, opened, reason=reason, state=state)
 
 
 async def _extend(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, received: ReceivedForm
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, received: ReceivedForm
 ) -> str | None:
     """Return the cookie value of the extended session, or None if this form does not extend it."""
     is_repeated = is_extended_by_form(site, opened, received.fields)
-    if visit.has_previous_token and visit.session_hash:
-        return await renew_previous_token(site, opened, visit.session_hash)
+    if request.has_previous_token and request.session_hash:
+        return await renew_previous_token(site, opened, request.session_hash)
     if opened.session.can_be_extended and not is_repeated:
         return await extend_opened(site, opened)
     return None
 
 
-async def _answer_late(site: DebtorSite, visit: DebtorRequest, received: ReceivedForm) -> Response:
+async def _answer_late(
+    site: DebtorSite, request: DebtorRequest, received: ReceivedForm
+) -> Response:
     """Keep what was typed, if the form belongs to the ended session, and send nothing."""
     opened = received.opened
-    reason = _find_late_reason(visit, opened)
+    reason = _find_late_reason(request, opened)
     if opened is None or reason is None:
         await discard(site, opened, received.uploads) if opened else None
-        return site.answer_ended(visit, opened, form=received.fields)
-    kept = await save_typed_form(site, opened, read_typed(site, reason, received), "")
+        return site.answer_session_ended(request, opened, form=received.fields)
+    kept = await save_typed_form(site, opened, parse_dispute_form(site, reason, received), "")
     await discard(site, opened, [each for each in received.uploads if each not in kept.taken])
-    return site.answer_ended(visit, opened, is_kept=kept.created_id is None, form=received.fields)
+    return site.answer_session_ended(
+        request, opened, is_kept=kept.created_id is None, form=received.fields
+    )
 
 
-def _find_late_reason(visit: DebtorRequest, opened: OpenedClaim | None) -> OfferedReason | None:
+def _find_late_reason(request: DebtorRequest, opened: OpenedClaim | None) -> OfferedReason | None:
     """If a session of this level could have typed something of it."""
     if opened is None:
         return None
-    reason = find_reason(opened.merchant.configuration.disputes, visit.path_params["reason"])
+    reason = find_reason(opened.merchant.configuration.disputes, request.path_params["reason"])
     if reason is None or not can_dispute(opened.facts):
         return None
     is_too_low = needs_fact(reason) and not opened.session.level.reaches(Level.FACT)
@@ -195,62 +198,64 @@ def _find_late_reason(visit: DebtorRequest, opened: OpenedClaim | None) -> Offer
 
 async def _answer_stay(
     site: DebtorSite,
-    visit: DebtorRequest,
+    request: DebtorRequest,
     reason: OfferedReason,
-    showing: Showing,
+    state: QuestionsState,
     value: str | None,
 ) -> Response:
     """Another hour with all that is typed, and a word on each file that was not kept. value: the
     new session's cookie."""
-    extended = await find_opened_by(site, value) if value and showing.refusals else None
+    extended = await find_opened_by(site, value) if value and state.refusals else None
     if value is None or extended is None:
-        return site.redirect(site.frame(visit), "questions", reason=reason.name, cookie=value)
-    answer = await _answer_questions(site, visit, extended, reason=reason, showing=showing)
-    site.set_cookie(answer, visit.handle, value)
+        return site.redirect(
+            site.build_context(request), "questions", reason=reason.name, cookie=value
+        )
+    answer = await _answer_questions(site, request, extended, reason=reason, state=state)
+    site.set_cookie(answer, request.handle, value)
     return answer
 
 
 async def _answer_kept(
     site: DebtorSite,
-    visit: DebtorRequest,
+    request: DebtorRequest,
     opened: OpenedClaim,
     reason: OfferedReason,
-    showing: Showing,
+    state: QuestionsState,
 ) -> Response:
-    if showing.faults or showing.refusals or showing.is_news:
-        return await _answer_questions(site, visit, opened, reason=reason, showing=showing)
-    frame = site.frame_opened(visit, opened)
-    return answer_redirect(frame.address("questions", reason=reason.name) + "#saved")
+    if state.faults or state.refusals or state.is_news:
+        return await _answer_questions(site, request, opened, reason=reason, state=state)
+    context = site.build_claim_context(request, opened)
+    return answer_redirect(context.address("questions", reason=reason.name) + "#saved")
 
 
 async def _send(
     site: DebtorSite, opened: OpenedClaim, typed: SubmittedForm, new: NewDispute
-) -> KeptDraft:
+) -> SavedDisputeDraft:
     async with site.resources.database.transaction() as tx:
         work = site.work(tx, opened.merchant, opened.session.session_id)
-        return await send_dispute(work, site.resources.keys, opened, typed, new=new)
+        return await submit_dispute(work, site.resources.keys, opened, typed, new=new)
 
 
 async def _find_reason(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> OfferedReason | Response:
     """The reason in the path, or where to go first: also to the dispute that stands, or to what is
     said when there were too many. Raises NotFound.
     """
-    reason = find_reason(opened.merchant.configuration.disputes, visit.path_params["reason"])
+    reason = find_reason(opened.merchant.configuration.disputes, request.path_params["reason"])
     if reason is None:
         raise NotFound("There is no such reason.")
     if needs_fact(reason) and not opened.session.level.reaches(Level.FACT):
-        return site.ask_more(visit, opened, _PLACE)
+        return site.redirect_to_verification(request, opened, _PLACE)
     if not can_dispute(opened.facts):
-        return site.redirect(site.frame_opened(visit, opened), "claim")
+        return site.redirect(site.build_claim_context(request, opened), "claim")
     recent = await _load_recent(site, opened)
     standing = find_open_dispute(reason.name, recent)
     if standing is not None:
-        frame = site.frame_opened(visit, opened)
-        return site.redirect(frame, "dispute", dispute_id=standing.dispute_id)
+        context = site.build_claim_context(request, opened)
+        return site.redirect(context, "dispute", dispute_id=standing.dispute_id)
     if not may_open_dispute(recent, opened.merchant.now(site.resources.clock)):
-        return site.redirect(site.frame_opened(visit, opened), "reasons")
+        return site.redirect(site.build_claim_context(request, opened), "reasons")
     return reason
 
 
@@ -265,40 +270,42 @@ async def _load_recent(site: DebtorSite, opened: OpenedClaim) -> list[ClaimDispu
 
 def _read(
     site: DebtorSite,
-    visit: DebtorRequest,
+    request: DebtorRequest,
     opened: OpenedClaim,
     reason: OfferedReason,
     typed: SubmittedForm,
-) -> Answered:
+) -> ParsedAnswers:
     merchant = opened.merchant
-    today = find_day(merchant.now(site.resources.clock), merchant.configuration.timezone)
-    language = site.frame_opened(visit, opened).language
-    return read_answers(reason, typed.fields, opened.facts.currency, language=language, today=today)
+    today = get_local_day(merchant.now(site.resources.clock), merchant.configuration.timezone)
+    language = site.build_claim_context(request, opened).language
+    return parse_answers(
+        reason, typed.fields, opened.facts.currency, language=language, today=today
+    )
 
 
-def _compose(reason: OfferedReason, answered: Answered) -> NewDispute:
+def _compose(reason: OfferedReason, answered: ParsedAnswers) -> NewDispute:
     return NewDispute(reason.name, answered.message, answered.answers)
 
 
 async def _answer_questions(
     site: DebtorSite,
-    visit: DebtorRequest,
+    request: DebtorRequest,
     opened: OpenedClaim,
     reason: OfferedReason,
-    showing: Showing,
+    state: QuestionsState,
 ) -> Response:
     """With what was typed so far."""
-    frame = msgspec.structs.replace(site.frame_opened(visit, opened), kept_form=_FORM)
+    context = msgspec.structs.replace(site.build_claim_context(request, opened), kept_form=_FORM)
     page = describe_questions(
-        opened, frame.language, reason,
-        draft=await load_typed(site, opened, reason, showing), showing=showing,
+        opened, context.language, reason,
+        draft=await load_dispute_draft(site, opened, reason, state), state=state,
     )  # fmt: skip
-    wrong = 409 if showing.is_news else 422
-    is_plain = not (showing.faults or showing.refusals or showing.is_news)
-    return site.answer(frame, page, 200 if is_plain else wrong)
+    wrong = 409 if state.is_news else 422
+    is_plain = not (state.faults or state.refusals or state.is_news)
+    return site.answer(context, page, 200 if is_plain else wrong)
 
 
 PAGES: RoutedPages = {
-    "reasons": {"GET": choose_reason},
+    "reasons": {"GET": show_reasons},
     "questions": {"GET": show_questions, "POST": submit_answers},
 }

@@ -15,13 +15,13 @@ from dunwell.interfaces.landing.disputes.receive_form import (
     FileRefusal,
     ReceivedForm,
     discard,
-    receive_files,
+    receive_form,
 )
 from dunwell.interfaces.landing.disputes.store import DISPUTE, DisputeWithFiles
 from dunwell.interfaces.landing.disputes.submit_dispute import (
-    drop_draft_files,
+    delete_draft_files,
     find_undisputed_cents,
-    name_draft,
+    get_draft_key,
     save_form_draft,
     send_draft_files,
 )
@@ -35,7 +35,11 @@ from dunwell.interfaces.landing.payment.payment_choice import can_pay
 from dunwell.interfaces.landing.session.drafts import SubmittedForm
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
-from dunwell.interfaces.landing.web.in_session import RoutedPages, in_session_with, takes_form_with
+from dunwell.interfaces.landing.web.in_session import (
+    RoutedPages,
+    accepts_form_with,
+    in_session_with,
+)
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import InvalidState, Refusal, Unavailable, ValidationError
@@ -46,24 +50,28 @@ _SEND_KEPT, _DROP_KEPT = "send-kept", "drop-kept"
 
 
 @in_session_with(DISPUTE)
-async def show_dispute(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
-    return _answer_dispute(site, visit, opened, DISPUTE.read(opened.detail))
+async def show_dispute(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+    return _answer_dispute(site, request, opened, DISPUTE.read(opened.detail))
 
 
-async def add_files(site: DebtorSite, visit: DebtorRequest) -> Response:
+async def add_files(site: DebtorSite, request: DebtorRequest) -> Response:
     """A form of a live session; files that another brings are kept, and not sent. Those that are
     kept are sent, or given up, by buttons of their own."""
-    opened = await site.find_opened(visit, DISPUTE)
+    opened = await site.find_opened(request, DISPUTE)
     if opened is None:
-        return site.answer_ended(visit, None)
+        return site.answer_session_ended(request, None)
     dispute, is_live = DISPUTE.read(opened.detail).dispute, site.is_live(opened)
     if dispute.withholds_claim and is_live:
-        return site.redirect(site.frame_opened(visit, opened), "claim")
+        return site.redirect(site.build_claim_context(request, opened), "claim")
     if not is_theirs(dispute, opened.session):
-        return site.ask_more(visit, opened, _PLACE) if is_live else site.answer_ended(visit, opened)
-    received = await receive_files(site, visit, opened)
+        return (
+            site.redirect_to_verification(request, opened, _PLACE)
+            if is_live
+            else site.answer_session_ended(request, opened)
+        )
+    received = await receive_form(site, request, opened)
     if received.is_stale or not site.is_live(received.opened):
-        return await _keep(site, visit, dispute, received)
+        return await _keep(site, request, dispute, received)
     wish = received.fields.get("do", "")
     refusals = [*received.refusals, *await _add(site, opened, dispute, received.uploads)]
     if wish == _SEND_KEPT:
@@ -71,15 +79,15 @@ async def add_files(site: DebtorSite, visit: DebtorRequest) -> Response:
     elif wish == _DROP_KEPT:
         await _drop_draft_files(site, opened, dispute)
     if refusals:
-        opened = await site.find_opened(visit, DISPUTE) or opened
+        opened = await site.find_opened(request, DISPUTE) or opened
         return _answer_dispute(
-            site, visit, opened, found=DISPUTE.read(opened.detail), refusals=refusals
+            site, request, opened, found=DISPUTE.read(opened.detail), refusals=refusals
         )
-    return _go_to(site, visit, opened, dispute)
+    return _go_to(site, request, opened, dispute)
 
 
 async def _keep(
-    site: DebtorSite, visit: DebtorRequest, dispute: ClaimDispute, received: ReceivedForm
+    site: DebtorSite, request: DebtorRequest, dispute: ClaimDispute, received: ReceivedForm
 ) -> Response:
     """What a form brings whose session has ended or was replaced, for who opens the claim anew."""
     opened = received.opened
@@ -87,61 +95,61 @@ async def _keep(
     if opened is not None and received.uploads and dispute.state is DisputeState.OPEN:
         async with site.resources.database.transaction() as tx:
             work = site.work(tx, opened.merchant, opened.session.session_id)
-            subject, form_id = name_draft(work, dispute).subject, work.ids.new(work.real_now)
+            subject, form_id = get_draft_key(work, dispute).subject, work.ids.new(work.real_now)
             typed = SubmittedForm(subject, form_id, {}, received.uploads)
             taken = (await save_form_draft(work, dispute.claim_id, typed)).taken
     if opened is not None:
         await discard(site, opened, [each for each in received.uploads if each not in taken])
-    shown = await site.find_opened(visit, DISPUTE) if site.is_live(opened) else None
+    shown = await site.find_opened(request, DISPUTE) if site.is_live(opened) else None
     if shown is None:
-        return site.answer_ended(visit, opened, is_kept=bool(taken), are_files=True)
+        return site.answer_session_ended(request, opened, is_kept=bool(taken), are_files=True)
     found = DISPUTE.read(shown.detail)
     cents = _find_undisputed(site, shown, found.dispute)
     page = describe_dispute(shown, found, cents, received.refusals, is_stale=True)
-    return site.answer(site.frame_opened(visit, shown), page, 409)
+    return site.answer(site.build_claim_context(request, shown), page, 409)
 
 
 @in_session_with(DISPUTE)
 async def redirect_to_dispute(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
     """An address that only takes forms, opened by hand or by choosing a language there."""
     dispute = DISPUTE.read(opened.detail).dispute
-    return _go_to(site, visit, opened, dispute)
+    return _go_to(site, request, opened, dispute)
 
 
 @in_session_with(DISPUTE, also_withheld=True)
 async def confirm_withdrawal(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
     dispute = DISPUTE.read(opened.detail).dispute
     if not can_withdraw(dispute):
-        return _go_to(site, visit, opened, dispute)
+        return _go_to(site, request, opened, dispute)
     if not is_theirs(dispute, opened.session):
-        return site.ask_more(visit, opened, _PLACE)
-    frame = site.frame_opened(visit, opened)
+        return site.redirect_to_verification(request, opened, _PLACE)
+    context = site.build_claim_context(request, opened)
     page = DisputeWithdrawPage(
         dispute.dispute_id, render_case_number(dispute.dispute_id), dispute.reason
     )
-    return site.answer(frame, page)
+    return site.answer(context, page)
 
 
-@takes_form_with(DISPUTE, also_withheld=True)
+@accepts_form_with(DISPUTE, also_withheld=True)
 async def withdraw(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, _form: FormFields
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
     """What was answered meanwhile stays as it is: the page says how."""
     dispute = DISPUTE.read(opened.detail).dispute
     if can_withdraw(dispute):
         if not is_theirs(dispute, opened.session):
-            return site.ask_more(visit, opened, _PLACE)
+            return site.redirect_to_verification(request, opened, _PLACE)
         try:
             async with site.resources.database.transaction() as tx:
                 work = site.work(tx, opened.merchant, opened.session.session_id)
                 await withdraw_dispute(work, opened.facts.claim_id, dispute.dispute_id)
         except InvalidState:
-            return _go_to(site, visit, opened, dispute)
-    return _go_to(site, visit, opened, dispute)
+            return _go_to(site, request, opened, dispute)
+    return _go_to(site, request, opened, dispute)
 
 
 async def _add(
@@ -195,17 +203,17 @@ async def _send_draft_files(
 async def _drop_draft_files(site: DebtorSite, opened: OpenedClaim, dispute: ClaimDispute) -> None:
     async with site.resources.database.transaction() as tx:
         work = site.work(tx, opened.merchant, opened.session.session_id)
-        ticket_ids = await drop_draft_files(work, dispute)
+        ticket_ids = await delete_draft_files(work, dispute)
     with suppress(Unavailable):
         await discard_uploads(site.resources.database, site.storage, work.merchant_id, ticket_ids)
 
 
 def _answer_dispute(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, found: DisputeWithFiles,
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, found: DisputeWithFiles,
     refusals: Sequence[FileRefusal] = (),
 ) -> Response:  # fmt: skip
     page = describe_dispute(opened, found, _find_undisputed(site, opened, found.dispute), refusals)
-    return site.answer(site.frame_opened(visit, opened), page, 422 if refusals else 200)
+    return site.answer(site.build_claim_context(request, opened), page, 422 if refusals else 200)
 
 
 def _find_undisputed(site: DebtorSite, opened: OpenedClaim, dispute: ClaimDispute) -> int | None:
@@ -216,10 +224,10 @@ def _find_undisputed(site: DebtorSite, opened: OpenedClaim, dispute: ClaimDisput
 
 
 def _go_to(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, dispute: ClaimDispute
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, dispute: ClaimDispute
 ) -> Response:
-    frame = site.frame_opened(visit, opened)
-    return site.redirect(frame, "dispute", dispute_id=dispute.dispute_id)
+    context = site.build_claim_context(request, opened)
+    return site.redirect(context, "dispute", dispute_id=dispute.dispute_id)
 
 
 PAGES: RoutedPages = {

@@ -25,29 +25,29 @@ from dunwell.core.claims.states import ACTIVE
 from dunwell.core.claims.store import lock_claim
 from dunwell.core.files.upload import PreparedUpload
 from dunwell.interfaces.landing.disputes.store import load_recipient
-from dunwell.interfaces.landing.payment.payment_choice import find_options
+from dunwell.interfaces.landing.payment.payment_choice import compute_options
 from dunwell.interfaces.landing.session.addresses import CHANNELS, digest_addresses, list_addresses
 from dunwell.interfaces.landing.session.drafts import (
-    DRAFT_LASTS,
-    MOST_UNSENT,
+    DRAFT_LIFETIME,
+    MAX_UNSENT_FILES,
     DraftKey,
     FormDraft,
     SubmittedForm,
-    add_other,
-    choose_new,
-    is_overtaken,
-    own_by_claim,
+    add_conflicting_version,
+    build_claim_draft_key,
+    has_conflict,
+    select_new_files,
 )
 from dunwell.interfaces.landing.session.facts import DisputeFacts, PageClaim
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.store import (
     OpenedClaim,
-    count_unsent,
+    count_unsent_files,
+    delete_draft_files_by_id,
     lock_draft,
-    remove_files,
+    save_draft_sent,
     save_fields,
     save_files,
-    save_sent,
 )
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
@@ -69,7 +69,7 @@ def can_dispute(facts: PageClaim) -> bool:
     return facts.status in ACTIVE and facts.withheld is None
 
 
-def list_reasons_for(disputes: DisputeSettings, level: Level) -> list[OfferedReason]:
+def list_reasons_for_level(disputes: DisputeSettings, level: Level) -> list[OfferedReason]:
     """Those offered at this level; at LINK whoever is not meant comes first."""
     offered = list_offered_reasons(disputes)
     if level.reaches(Level.FACT):
@@ -82,7 +82,9 @@ def needs_fact(reason: OfferedReason) -> bool:
     return reason.name not in _AT_LINK
 
 
-def list_unsent(subjects: Sequence[str], disputes: DisputeSettings, level: Level) -> list[str]:
+def list_unsent_reasons(
+    subjects: Sequence[str], disputes: DisputeSettings, level: Level
+) -> list[str]:
     """By the drafts' subjects, the reasons of which something was typed that this level may see."""
     found = [find_reason(disputes, each.removeprefix(SUBJECT)) for each in subjects]
     reasons = [each for each in found if each is not None]
@@ -100,7 +102,7 @@ def find_undisputed_cents(
     agreed = dispute.answers.get("amount")
     if dispute.type is not DisputeType.AMOUNT_WRONG or agreed is None:
         return None
-    options = find_options(facts, configuration.payment.partial, shows_items=False)
+    options = compute_options(facts, configuration.payment.partial, shows_items=False)
     if options.bounds is None:
         return None
     is_payable = options.bounds.min_cents <= int(agreed) < facts.outstanding_cents
@@ -108,16 +110,19 @@ def find_undisputed_cents(
 
 
 @dataclass(frozen=True, slots=True)
-class KeptDraft:
-    """The draft as it stood before, the files it took, and whether there were too many. `made_id`:
-    what the form has made when it was sent, now or before. `is_overtaken`: somebody has typed
-    something else meanwhile, and both versions are kept."""
+class SavedDisputeDraft:
+    """A draft that was saved.
+
+    before: the draft as it was before this form. taken: the new files. is_full: files were left
+    out because there were too many. created_id: the dispute that this form has opened, now or when
+    it was sent before. has_conflict: somebody else has changed the draft, so both texts are kept.
+    """
 
     before: FormDraft
     taken: list[PreparedUpload]
     is_full: bool = False
     created_id: UUID | None = None
-    is_overtaken: bool = False
+    has_conflict: bool = False
 
     @property
     def ticket_ids(self) -> list[UUID]:
@@ -126,27 +131,29 @@ class KeptDraft:
         return [*present, *(each.ticket_id for each in self.taken)]
 
 
-async def save_form_draft(work: Work, claim_id: int, typed: SubmittedForm) -> KeptDraft:
+async def save_form_draft(work: Work, claim_id: int, typed: SubmittedForm) -> SavedDisputeDraft:
     """Two forms of a subject at once take turns."""
     work.require(Right.CHANGE_CLAIMS)
-    key = own_by_claim(work.merchant_id, claim_id, typed.subject)
-    kept_until = work.real_now + DRAFT_LASTS
+    key = build_claim_draft_key(work.merchant_id, claim_id, typed.subject)
+    kept_until = work.real_now + DRAFT_LIFETIME
     before = await lock_draft(work.tx, key, kept_until)
     created_id = before.find_made(typed.form_id)
     if created_id is not None:
-        return KeptDraft(before, [], created_id=created_id)
-    taken, is_full = choose_new(before, typed.uploads, MAX_FILES_AT_ONCE)
+        return SavedDisputeDraft(before, [], created_id=created_id)
+    taken, is_full = select_new_files(before, typed.uploads, MAX_FILES_AT_ONCE)
     if taken:
-        unsent = await count_unsent(work.tx, work.merchant_id, claim_id)
-        space = max(0, MOST_UNSENT - unsent)
+        unsent = await count_unsent_files(work.tx, work.merchant_id, claim_id)
+        space = max(0, MAX_UNSENT_FILES - unsent)
         taken, is_full = taken[:space], is_full or len(taken) > space
-    overtaken = is_overtaken(before, typed)
+    overtaken = has_conflict(before, typed)
     if overtaken:
-        await save_fields(work.tx, key, before.fields, add_other(before, typed.fields))
+        await save_fields(
+            work.tx, key, before.fields, add_conflicting_version(before, typed.fields)
+        )
     else:
         await save_fields(work.tx, key, typed.fields)
     await save_files(work.tx, key, taken, kept_until)
-    return KeptDraft(before, taken, is_full, is_overtaken=overtaken)
+    return SavedDisputeDraft(before, taken, is_full, has_conflict=overtaken)
 
 
 async def find_reached_address(
@@ -174,9 +181,9 @@ async def find_reached_address(
     return None if address is None else ReachedAddress(channel, address)
 
 
-async def send_dispute(
+async def submit_dispute(
     work: Work, keys: KeyRing, opened: OpenedClaim, typed: SubmittedForm, new: NewDispute
-) -> KeptDraft:
+) -> SavedDisputeDraft:
     """With the dispute's id as what was made; a form that was sent before opens nothing, nor one
     beside which somebody has typed something else.
 
@@ -187,21 +194,21 @@ async def send_dispute(
     # Before the draft, as everybody who locks both does.
     await lock_claim(work.tx, work.merchant_id, claim_id)
     kept = await save_form_draft(work, claim_id, typed)
-    if kept.created_id is not None or kept.is_overtaken:
+    if kept.created_id is not None or kept.has_conflict:
         return kept
     reached = await find_reached_address(work.tx, keys, opened)
     dispute = await open_dispute(work, keys, claim_id, new, reached=reached)
     if kept.ticket_ids:
         await add_evidence(work, claim_id, dispute.dispute_id, kept.ticket_ids)
-    key = own_by_claim(work.merchant_id, claim_id, typed.subject)
-    await save_sent(work.tx, key, form_id=typed.form_id, created_id=dispute.dispute_id)
+    key = build_claim_draft_key(work.merchant_id, claim_id, typed.subject)
+    await save_draft_sent(work.tx, key, form_id=typed.form_id, created_id=dispute.dispute_id)
     return replace(kept, created_id=dispute.dispute_id)
 
 
-def name_draft(work: Work, dispute: ClaimDispute) -> DraftKey:
+def get_draft_key(work: Work, dispute: ClaimDispute) -> DraftKey:
     """Of its reason."""
     subject = SUBJECT + (dispute.reason or dispute.type)
-    return own_by_claim(work.merchant_id, dispute.claim_id, subject)
+    return build_claim_draft_key(work.merchant_id, dispute.claim_id, subject)
 
 
 async def send_draft_files(work: Work, dispute: ClaimDispute) -> None:
@@ -209,20 +216,20 @@ async def send_draft_files(work: Work, dispute: ClaimDispute) -> None:
     work.require(Right.CHANGE_CLAIMS)
     # Before the draft, as everybody who locks both does.
     await lock_claim(work.tx, work.merchant_id, dispute.claim_id)
-    key = name_draft(work, dispute)
-    draft = await lock_draft(work.tx, key, work.real_now + DRAFT_LASTS)
+    key = get_draft_key(work, dispute)
+    draft = await lock_draft(work.tx, key, work.real_now + DRAFT_LIFETIME)
     known = await list_evidence_digests(work.tx, work.merchant_id, dispute.dispute_id)
     new = [each.ticket_id for each in draft.files if each.sha256 not in known]
     if new:
         await add_evidence(work, dispute.claim_id, dispute.dispute_id, new)
-    await remove_files(work.tx, key, [each.ticket_id for each in draft.files])
+    await delete_draft_files_by_id(work.tx, key, [each.ticket_id for each in draft.files])
 
 
-async def drop_draft_files(work: Work, dispute: ClaimDispute) -> list[UUID]:
+async def delete_draft_files(work: Work, dispute: ClaimDispute) -> list[UUID]:
     """None of them is wanted any more: the uploads that nothing leads to now."""
     work.require(Right.CHANGE_CLAIMS)
-    key = name_draft(work, dispute)
-    draft = await lock_draft(work.tx, key, work.real_now + DRAFT_LASTS)
+    key = get_draft_key(work, dispute)
+    draft = await lock_draft(work.tx, key, work.real_now + DRAFT_LIFETIME)
     ticket_ids = [each.ticket_id for each in draft.files]
-    await remove_files(work.tx, key, ticket_ids)
+    await delete_draft_files_by_id(work.tx, key, ticket_ids)
     return ticket_ids

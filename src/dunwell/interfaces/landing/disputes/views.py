@@ -28,7 +28,7 @@ from dunwell.interfaces.landing.disputes.store import DisputeWithFiles
 from dunwell.interfaces.landing.disputes.submit_dispute import can_dispute
 from dunwell.interfaces.landing.session.drafts import DraftFile, Fields, FormDraft
 from dunwell.interfaces.landing.session.session import Level, Session
-from dunwell.interfaces.landing.session.states import find_day
+from dunwell.interfaces.landing.session.states import get_local_day
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import Fault
@@ -42,8 +42,8 @@ class ShownReason(msgspec.Struct, frozen=True, gc=False):
     label: str | None
 
 
-class Showing(msgspec.Struct, frozen=True, gc=False):
-    """One showing of the form, and what was wrong with the last one. `overtaking`: what was typed
+class QuestionsState(msgspec.Struct, frozen=True, gc=False):
+    """One state of the form, and what was wrong with the last one. `overtaking`: what was typed
     into a form that somebody else's words have overtaken."""
 
     form_id: UUID
@@ -76,7 +76,7 @@ class QuestionsPage(Page, frozen=True):
     questions: Sequence[DisputeQuestion]
     needs_message: bool
     most_files: int
-    # What marks one showing of the form.
+    # What marks one state of the form.
     form_id: UUID
     # What was typed so far, by the field's name, and the files that go with it.
     typed: Fields
@@ -85,7 +85,7 @@ class QuestionsPage(Page, frozen=True):
     revision: int
     # Other versions of what was typed.
     others: Sequence[Fields]
-    is_overtaken: bool
+    has_conflict: bool
     is_stale: bool
     # What was wrong with the form that was sent last.
     faults: Sequence[Fault]
@@ -142,22 +142,23 @@ def describe_reason(reason: OfferedReason, language: str, opened: OpenedClaim) -
 
 
 def describe_questions(
-    opened: OpenedClaim, language: str, reason: OfferedReason, draft: FormDraft, showing: Showing
+    opened: OpenedClaim, language: str, reason: OfferedReason, draft: FormDraft,
+    state: QuestionsState,
 ) -> QuestionsPage:  # fmt: skip
     return QuestionsPage(
         reason=describe_reason(reason, language, opened),
         questions=list_questions(reason),
         needs_message=needs_message(reason),
         most_files=MAX_FILES_AT_ONCE,
-        form_id=showing.form_id,
+        form_id=state.form_id,
         typed=draft.fields,
         files=draft.files,
         revision=draft.revision,
         others=draft.others,
-        is_overtaken=showing.overtaking is not None,
-        is_stale=showing.is_stale,
-        faults=showing.faults,
-        refusals=showing.refusals,
+        has_conflict=state.overtaking is not None,
+        is_stale=state.is_stale,
+        faults=state.faults,
+        refusals=state.refusals,
     )
 
 
@@ -181,7 +182,7 @@ def describe_dispute(
         is_stopped=dispute.state is DisputeState.OPEN and can_dispute(opened.facts),
         is_resting=_is_resting(dispute, opened),
         rests_until=_find_rest(dispute, opened),
-        opened_on=find_day(dispute.opened_at, timezone),
+        opened_on=get_local_day(dispute.opened_at, timezone),
         answer_on=compute_answer_day(dispute.opened_at, days, timezone),
         reason=reason if shows_content else None,
         message=dispute.message if shows_content else None,
@@ -209,7 +210,7 @@ def _find_rest(dispute: ClaimDispute, opened: OpenedClaim) -> date | None:
     ends = [
         hold.until for hold in opened.facts.holds if hold.hold_id == dispute.hold_id and hold.until
     ]
-    return find_day(ends[0], opened.merchant.configuration.timezone) if ends else None
+    return get_local_day(ends[0], opened.merchant.configuration.timezone) if ends else None
 
 
 def can_withdraw(dispute: ClaimDispute) -> bool:

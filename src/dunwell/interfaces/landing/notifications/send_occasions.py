@@ -67,7 +67,7 @@ _FOLLOWED_BY: Mapping[str, Callable[[Work, int, str, OccasionOutcome], Awaitable
 log = structlog.get_logger(__name__)
 
 
-async def plan_occasions(resources: Resources, writer: NoticeWriter) -> int:
+async def send_due_occasions(resources: Resources, writer: NoticeWriter) -> int:
     """Occasions looked at; 0 when nothing was left."""
     async with resources.database.connection() as connection:
         found = await list_due_occasions(connection, resources.clock.now(), _SET_SIZE)
@@ -146,8 +146,8 @@ def _list_addressees(
     line = render_postal_address(postal) if postal and has_postal_address(postal) else None
     addresses = {"EMAIL": debtor.email, "SMS": debtor.mobile_number, "LETTER": line}
     language = debtor.language or work.merchant.configuration.language
-    tried = None if standing.sent is None else standing.sent.channel
-    for channel in list_remaining_channels(tried, is_worth_letter=is_worth_letter(standing.facts)):
+    result = None if standing.sent is None else standing.sent.channel
+    for channel in list_remaining_channels(result, is_worth_letter=is_worth_letter(standing.facts)):
         address = addresses[channel]
         if address is not None:
             yield Addressee(occasion.claim_id, channel, address, language)

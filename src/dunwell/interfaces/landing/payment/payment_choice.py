@@ -47,7 +47,7 @@ class RefusedChoice(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class PaymentOptions:
     """What of a claim can be paid at once."""
 
     outstanding_cents: int
@@ -66,9 +66,9 @@ class Options:
         return self.bounds is not None or bool(self.groups)
 
 
-def find_options(
+def compute_options(
     facts: PageClaim, partial: PartialPaymentSettings | None, *, shows_items: bool
-) -> Options:
+) -> PaymentOptions:
     """shows_items: whether the session may see them."""
     items = [
         OwedItem(
@@ -85,11 +85,11 @@ def find_options(
         for position, each in enumerate(facts.items)
     ]
     groups = list_payable_groups(partial, items) if shows_items else []
-    return Options(sum_outstanding(items), compute_part_bounds(partial, items), groups)
+    return PaymentOptions(sum_outstanding(items), compute_part_bounds(partial, items), groups)
 
 
-def read_choice(
-    query: Query, options: Options, currency: str, language: str
+def parse_choice(
+    query: Query, options: PaymentOptions, currency: str, language: str
 ) -> PaymentChoice | RefusedChoice:
     """All of it where nothing else is said."""
     if "items" in query:
@@ -108,12 +108,12 @@ def read_choice(
     return options.whole
 
 
-def read_carried_choice(
-    form: Mapping[str, str], options: Options, currency: str
+def parse_submitted_choice(
+    form: Mapping[str, str], options: PaymentOptions, currency: str
 ) -> PaymentChoice | None:
     """What a form carries on, worked out anew; None: another sum was shown for it."""
     carried = {name: [form[name]] for name in ("cents", "items") if name in form}
-    choice = read_choice(carried, options, currency, "")
+    choice = parse_choice(carried, options, currency, "")
     if isinstance(choice, RefusedChoice) or form.get("shown") != str(choice.cents):
         return None
     return choice
@@ -128,7 +128,7 @@ def render_choice(choice: PaymentChoice) -> str:
     return "want=whole"
 
 
-def _check_part(options: Options, cents: int) -> PaymentChoice | RefusedChoice:
+def _check_part(options: PaymentOptions, cents: int) -> PaymentChoice | RefusedChoice:
     if cents == options.outstanding_cents:
         return options.whole
     bounds = options.bounds
@@ -139,7 +139,7 @@ def _check_part(options: Options, cents: int) -> PaymentChoice | RefusedChoice:
     return PaymentChoice(PaymentChoiceKind.PART, cents)
 
 
-def _choose(options: Options, ids: Sequence[int]) -> PaymentChoice | None:
+def _choose(options: PaymentOptions, ids: Sequence[int]) -> PaymentChoice | None:
     """All of it when everything is chosen."""
     choice = choose_items(options.groups, ids)
     if choice is not None and choice.cents == options.outstanding_cents:
@@ -154,30 +154,30 @@ def _read_numbers(texts: Sequence[str]) -> list[int]:
     return [int(text) for text in texts]
 
 
-class Method(msgspec.Struct, frozen=True, gc=False):
+class ShownMethod(msgspec.Struct, frozen=True, gc=False):
     # As the configuration names it.
     name: str
     # As people read it.
     label: str
 
 
-def list_methods(providers: PaymentProviders, merchant: Merchant) -> list[Method]:
+def list_methods(providers: PaymentProviders, merchant: Merchant) -> list[ShownMethod]:
     """The providers that the merchant chose and that are installed here, in the merchant's
     order."""
     return [
-        Method(each.provider, render_provider_name(each.provider))
+        ShownMethod(each.provider, render_provider_name(each.provider))
         for each in merchant.configuration.payment.methods
         if each.provider in providers
     ]
 
 
-def takes_transfers(merchant: Merchant) -> bool:
+def accepts_transfers(merchant: Merchant) -> bool:
     return merchant.configuration.payment.bank_account is not None
 
 
 def has_method(providers: PaymentProviders, merchant: Merchant) -> bool:
     """Whether there is any way to pay from the page."""
-    return takes_transfers(merchant) or bool(list_methods(providers, merchant))
+    return accepts_transfers(merchant) or bool(list_methods(providers, merchant))
 
 
 def can_pay(site: DebtorSite, opened: OpenedClaim) -> bool:
@@ -185,9 +185,9 @@ def can_pay(site: DebtorSite, opened: OpenedClaim) -> bool:
     return is_payable(state) and has_method(site.providers, opened.merchant)
 
 
-def list_options(opened: OpenedClaim) -> Options:
+def get_options(opened: OpenedClaim) -> PaymentOptions:
     partial = opened.merchant.configuration.payment.partial
     shows_items = opened.session.level.reaches(Level.FACT)
     rate = find_next_rate(opened.modality) if shows_items else None
     partial = allow_instalment(partial, None if rate is None else rate.left_cents)
-    return find_options(opened.facts, partial, shows_items=shows_items)
+    return compute_options(opened.facts, partial, shows_items=shows_items)

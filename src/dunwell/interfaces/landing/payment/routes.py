@@ -19,20 +19,24 @@ from dunwell.cases.payments.requests.start_payment import (
 )
 from dunwell.interfaces.landing.payment.payment_choice import (
     FIELDS,
-    Options,
+    PaymentOptions,
     RefusedChoice,
+    accepts_transfers,
     can_pay,
+    get_options,
     list_methods,
-    list_options,
-    read_carried_choice,
-    read_choice,
+    parse_choice,
+    parse_submitted_choice,
     render_choice,
-    takes_transfers,
 )
-from dunwell.interfaces.landing.payment.views import CheckPage, describe_amount, describe_choice
+from dunwell.interfaces.landing.payment.views import (
+    PaymentCheckPage,
+    describe_amount,
+    describe_choice,
+)
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
-from dunwell.interfaces.landing.web.in_session import RoutedPages, in_session, takes_form
+from dunwell.interfaces.landing.web.in_session import RoutedPages, accepts_form, in_session
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.web.amounts import render_plain
 from dunwell.interfaces.web.form_fields import FormFields
@@ -44,117 +48,117 @@ _TICKED: Mapping[str, Sequence[str] | None] = {"all": None, "none": ()}
 
 
 @in_session
-async def choose_amount(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+async def choose_amount(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
     """Where there is nothing to choose, the page after it."""
     if not can_pay(site, opened):
-        return site.redirect(site.frame_opened(visit, opened), "claim")
-    options = list_options(opened)
+        return site.redirect(site.build_claim_context(request, opened), "claim")
+    options = get_options(opened)
     if options.has_any:
-        return _answer_amount(site, visit, opened, options)
-    return _answer_check(site, visit, opened, options.whole)
+        return _answer_amount(site, request, opened, options)
+    return _answer_check(site, request, opened, options.whole)
 
 
 @in_session
-async def check_payment(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
-    frame = site.frame_opened(visit, opened)
+async def check_payment(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+    context = site.build_claim_context(request, opened)
     if not can_pay(site, opened):
-        return site.redirect(frame, "claim")
-    choice = read_address(visit, opened, frame.language)
+        return site.redirect(context, "claim")
+    choice = parse_choice_address(request, opened, context.language)
     if choice is None:
-        return site.redirect(frame, "pay")
+        return site.redirect(context, "pay")
     if isinstance(choice, RefusedChoice):
-        return _answer_amount(site, visit, opened, options=list_options(opened), refused=choice)
-    return _answer_check(site, visit, opened, choice)
+        return _answer_amount(site, request, opened, options=get_options(opened), refused=choice)
+    return _answer_check(site, request, opened, choice)
 
 
-@takes_form
+@accepts_form
 async def hand_off(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, form: FormFields
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, form: FormFields
 ) -> Response:
-    frame = site.frame_opened(visit, opened)
-    choice = read_carried_choice(form, list_options(opened), opened.facts.currency)
+    context = site.build_claim_context(request, opened)
+    choice = parse_submitted_choice(form, get_options(opened), opened.facts.currency)
     if choice is None:
-        return _answer_changed(site, visit, opened)
-    return_path = frame.address("return", request_id=REQUEST_ID_PLACEHOLDER)
+        return _answer_changed(site, request, opened)
+    return_path = context.address("return", request_id=REQUEST_ID_PLACEHOLDER)
     wanted = PaymentIntent(
         provider=form.get("provider", ""),
         amount_cents=choice.cents,
         return_url=site.resources.settings.public_url + return_path,
-        language=frame.language,
+        language=context.language,
         kind=choice.kind,
         item_ids=choice.item_ids,
     )
     outcome = await start_hand_off(site, opened, wanted)
-    if outcome is NotHandedOff.CHANGED:
-        return _answer_changed(site, visit, await site.find_opened(visit) or opened)
-    if outcome is NotHandedOff.AWAY and can_pay(site, opened):
-        return _answer_check(site, visit, opened, choice=choice, notice="AWAY", status=503)
-    if isinstance(outcome, NotHandedOff):
-        return site.redirect(frame, "claim")
+    if outcome is HandOffFailure.CHANGED:
+        return _answer_changed(site, request, await site.find_opened(request) or opened)
+    if outcome is HandOffFailure.AWAY and can_pay(site, opened):
+        return _answer_check(site, request, opened, choice=choice, notice="AWAY", status=503)
+    if isinstance(outcome, HandOffFailure):
+        return site.redirect(context, "claim")
     return answer_redirect(outcome)
 
 
-def read_address(
-    visit: DebtorRequest, opened: OpenedClaim, language: str
+def parse_choice_address(
+    request: DebtorRequest, opened: OpenedClaim, language: str
 ) -> PaymentChoice | RefusedChoice | None:
     """None: nothing was chosen where there is something to choose, or it is not to be had."""
-    options, query = list_options(opened), visit.query
+    options, query = get_options(opened), request.query
     if options.has_any and not any(name in query for name in FIELDS):
         return None
-    choice = read_choice(query, options, opened.facts.currency, language)
+    choice = parse_choice(query, options, opened.facts.currency, language)
     return None if choice is RefusedChoice.CHANGED else choice
 
 
-def _answer_changed(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+def _answer_changed(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
     """What was shown is not to be had any more: choose again, or check all of it once more."""
     if not can_pay(site, opened):
-        return site.redirect(site.frame_opened(visit, opened), "claim")
-    options = list_options(opened)
+        return site.redirect(site.build_claim_context(request, opened), "claim")
+    options = get_options(opened)
     if options.has_any:
-        return _answer_amount(site, visit, opened, options=options, refused=RefusedChoice.CHANGED)
-    return _answer_check(site, visit, opened, choice=options.whole, notice="CHANGED")
+        return _answer_amount(site, request, opened, options=options, refused=RefusedChoice.CHANGED)
+    return _answer_check(site, request, opened, choice=options.whole, notice="CHANGED")
 
 
 def _answer_amount(
     site: DebtorSite,
-    visit: DebtorRequest,
+    request: DebtorRequest,
     opened: OpenedClaim,
-    options: Options,
+    options: PaymentOptions,
     refused: RefusedChoice | None = None,
 ) -> Response:
-    frame = site.frame_opened(visit, opened)
-    typed = (visit.read_query("amount") or "")[:_MOST_TYPED]
-    given = visit.read_query("cents") or ""
+    context = site.build_claim_context(request, opened)
+    typed = (request.read_query("amount") or "")[:_MOST_TYPED]
+    given = request.read_query("cents") or ""
     if not typed and given.isascii() and given.isdecimal() and len(given) <= len("999999999999"):
-        typed = render_plain(int(given), opened.facts.currency, frame.language)
+        typed = render_plain(int(given), opened.facts.currency, context.language)
     # All or none at one press.
-    given_items = _TICKED.get(visit.read_query("tick") or "", visit.query.get("item"))
+    given_items = _TICKED.get(request.read_query("tick") or "", request.query.get("item"))
     page = describe_amount(opened, options, typed=typed, ticked=given_items, refused=refused)
     # What has changed is no fault of the reader's.
-    return site.answer(frame, page, 422 if refused not in (None, RefusedChoice.CHANGED) else 200)
+    return site.answer(context, page, 422 if refused not in (None, RefusedChoice.CHANGED) else 200)
 
 
 def _answer_check(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, choice: PaymentChoice,
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, choice: PaymentChoice,
     notice: str | None = None, *, status: int = 200,
 ) -> Response:  # fmt: skip
-    frame = site.frame_opened(visit, opened)
+    context = site.build_claim_context(request, opened)
     methods = list_methods(site.providers, opened.merchant)
     if not methods:
         name, _, value = render_choice(choice).partition("=")
-        return site.redirect(frame, "transfer", **{name: value})
-    page = CheckPage(
+        return site.redirect(context, "transfer", **{name: value})
+    page = PaymentCheckPage(
         choice=describe_choice(opened, choice),
         rest_cents=opened.facts.outstanding_cents - choice.cents,
         methods=methods,
-        takes_transfers=takes_transfers(opened.merchant),
+        takes_transfers=accepts_transfers(opened.merchant),
         notice=notice,
     )
     origins = {site.hand_off_origins.get(method.name) for method in methods}
-    return site.answer(frame, page, status, form_origins=sorted(filter(None, origins)))
+    return site.answer(context, page, status, form_origins=sorted(filter(None, origins)))
 
 
-class NotHandedOff(StrEnum):
+class HandOffFailure(StrEnum):
     # The provider cannot be reached.
     AWAY = "AWAY"
     # Paid, ended, or money under way since the page was shown: the claim page says which.
@@ -165,7 +169,7 @@ class NotHandedOff(StrEnum):
 
 async def start_hand_off(
     site: DebtorSite, opened: OpenedClaim, wanted: PaymentIntent
-) -> str | NotHandedOff:
+) -> str | HandOffFailure:
     """The provider's page to go to. Raises ValidationError for a provider there is not."""
     actor = debtor_actor(str(opened.session.session_id))
     try:
@@ -178,13 +182,13 @@ async def start_hand_off(
             intent=wanted,
         )
     except PaymentProviderUnavailable:
-        return NotHandedOff.AWAY
+        return HandOffFailure.AWAY
     except InvalidState:
-        return NotHandedOff.NOT_PAYABLE
+        return HandOffFailure.NOT_PAYABLE
     except ValidationError as refusal:
         if all(fault.code != "AMOUNT_CHANGED" for fault in refusal.faults):
             raise
-        return NotHandedOff.CHANGED
+        return HandOffFailure.CHANGED
     return started.url
 
 

@@ -23,9 +23,9 @@ from dunwell.contact.notices.occasions.facts import ReceiptFacts
 from dunwell.contact.notices.send_notice import find_repeated_notice, send_notice
 from dunwell.interfaces.landing.payment.payment_choice import can_pay
 from dunwell.interfaces.landing.payment.views import (
-    describe_back,
     describe_method,
     describe_receipt,
+    describe_return,
     find_copy_address,
 )
 from dunwell.interfaces.landing.session.details import KEY, Detail
@@ -33,7 +33,11 @@ from dunwell.interfaces.landing.session.facts import PageClaim
 from dunwell.interfaces.landing.session.states import is_closed
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
-from dunwell.interfaces.landing.web.in_session import RoutedPages, in_session_with, takes_form_with
+from dunwell.interfaces.landing.web.in_session import (
+    RoutedPages,
+    accepts_form_with,
+    in_session_with,
+)
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.formats import build_message_filters
@@ -96,44 +100,44 @@ RECEIPT: Detail[PaymentReceipt] = Detail(
 
 
 @in_session_with(RECEIPT)
-async def come_back(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+async def show_return(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
     receipt = RECEIPT.read(opened.detail)
     if receipt.provider == BANK_TRANSFER:
-        return site.redirect(site.frame_opened(visit, opened), "transfer_sent")
+        return site.redirect(site.build_claim_context(request, opened), "transfer_sent")
     if receipt.state is not PaymentRequestState.COMPLETED:
         await _settle(site, opened, receipt.request_id)
-        opened = await site.find_opened(visit, RECEIPT) or opened
+        opened = await site.find_opened(request, RECEIPT) or opened
         receipt = RECEIPT.read(opened.detail)
-    page = describe_back(opened, receipt, can_pay=can_pay(site, opened))
-    return site.answer(site.frame_opened(visit, opened), page)
+    page = describe_return(opened, receipt, can_pay=can_pay(site, opened))
+    return site.answer(site.build_claim_context(request, opened), page)
 
 
 @in_session_with(RECEIPT)
-async def show_receipt(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+async def show_receipt(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
     receipt, payment = _read_paid(opened)
-    copy = visit.read_query("copy")
+    copy = request.read_query("copy")
     page = describe_receipt(opened, receipt, payment, copy if copy in _COPIES else None)
-    return site.answer(site.frame_opened(visit, opened), page)
+    return site.answer(site.build_claim_context(request, opened), page)
 
 
 @in_session_with(RECEIPT)
-async def send_pdf(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+async def send_pdf(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
     receipt, payment = _read_paid(opened)
-    frame = site.frame_opened(visit, opened)
-    words = site.pages.languages[frame.language]
+    context = site.build_claim_context(request, opened)
+    words = site.pages.languages[context.language]
     method, operator = describe_method(opened, receipt, payment), site.pages.find_operator()
     paper = compose_receipt(words, opened, payment=payment, method=method, operator=operator)
     pdf = await site.printer.serving(opened.debtor_key).print_paper(encode_paper(paper))
     return answer_file(pdf, "application/pdf", "receipt.pdf")
 
 
-@takes_form_with(RECEIPT)
+@accepts_form_with(RECEIPT)
 async def send_copy(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, _form: FormFields
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
     """To the address on file, which the page shows masked."""
     receipt, payment = _read_paid(opened)
-    frame, facts = site.frame_opened(visit, opened), opened.facts
+    context, facts = site.build_claim_context(request, opened), opened.facts
     email = find_copy_address(opened)
     if email is None:
         raise NotFound("There is no address to send it to.")
@@ -146,7 +150,7 @@ async def send_copy(
         method=describe_method(opened, receipt, payment),
         outstanding_cents=None if is_closed(facts) else facts.outstanding_cents,
     )
-    addressee = Addressee(facts.claim_id, "EMAIL", email, frame.language)
+    addressee = Addressee(facts.claim_id, "EMAIL", email, context.language)
     notice = site.notices.write(opened.merchant, addressee, told)
     async with site.resources.database.transaction() as tx:
         work = site.work(tx, opened.merchant, opened.session.session_id)
@@ -154,7 +158,7 @@ async def send_copy(
             work, site.resources.keys, notice
         )
     outcome = "sent" if isinstance(sent, UUID) else "refused"
-    return site.redirect(frame, "receipt", request_id=receipt.request_id, copy=outcome)
+    return site.redirect(context, "receipt", request_id=receipt.request_id, copy=outcome)
 
 
 def _read_paid(opened: OpenedClaim) -> tuple[PaymentReceipt, ReceiptPayment]:
@@ -175,7 +179,7 @@ async def _settle(site: DebtorSite, opened: OpenedClaim, request_id: UUID) -> No
 
 
 PAGES: RoutedPages = {
-    "return": {"GET": come_back},
+    "return": {"GET": show_return},
     "receipt": {"GET": show_receipt},
     "receipt_pdf": {"GET": send_pdf},
     "receipt_email": {"GET": show_receipt, "POST": send_copy},

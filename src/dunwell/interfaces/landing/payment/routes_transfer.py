@@ -13,23 +13,23 @@ from dunwell.contact.messages.letters.rendering import render_payment_code
 from dunwell.core.claims.states import HoldKind
 from dunwell.interfaces.landing.payment.payment_choice import (
     RefusedChoice,
+    accepts_transfers,
     can_pay,
-    list_options,
-    read_carried_choice,
-    takes_transfers,
+    get_options,
+    parse_submitted_choice,
 )
-from dunwell.interfaces.landing.payment.routes import read_address
+from dunwell.interfaces.landing.payment.routes import parse_choice_address
 from dunwell.interfaces.landing.payment.views import (
-    SentPage,
+    TransferDatePage,
     TransferPage,
-    WhenPage,
+    TransferSentPage,
     describe_choice,
 )
-from dunwell.interfaces.landing.render.dates import read_carried_day, read_day
-from dunwell.interfaces.landing.session.states import find_announced, find_day
+from dunwell.interfaces.landing.render.dates import parse_day, parse_iso_day
+from dunwell.interfaces.landing.session.states import find_announced_transfer, get_local_day
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
-from dunwell.interfaces.landing.web.in_session import RoutedPages, in_session, takes_form
+from dunwell.interfaces.landing.web.in_session import RoutedPages, accepts_form, in_session
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import answer_file
@@ -47,25 +47,25 @@ _PLACES = {
 
 
 @in_session
-async def show_transfer(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
-    frame = site.frame_opened(visit, opened)
+async def show_transfer(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+    context = site.build_claim_context(request, opened)
     if not _takes(site, opened):
-        return site.redirect(frame, "claim")
-    choice = read_address(visit, opened, frame.language)
+        return site.redirect(context, "claim")
+    choice = parse_choice_address(request, opened, context.language)
     if choice is None or isinstance(choice, RefusedChoice):
-        return site.redirect(frame, "pay")
+        return site.redirect(context, "pay")
     page = TransferPage(
         choice=describe_choice(opened, choice),
         iban=_find_account(opened).iban,
         has_picture=_write_code(opened, choice) is not None,
     )
-    return site.answer(frame, page)
+    return site.answer(context, page)
 
 
 @in_session
-async def send_code(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+async def send_qr_code(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
     """The picture that banking apps scan. Raises NotFound where there is none."""
-    choice = read_address(visit, opened, "") if _takes(site, opened) else None
+    choice = parse_choice_address(request, opened, "") if _takes(site, opened) else None
     text = _write_code(opened, choice) if isinstance(choice, PaymentChoice) else None
     if text is None:
         raise NotFound("There is no such picture.")
@@ -74,46 +74,48 @@ async def send_code(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim)
 
 
 @in_session
-async def ask_when(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+async def show_transfer_date(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
+) -> Response:
     """When it was sent; once that is known, what was taken down."""
-    frame = site.frame_opened(visit, opened)
+    context = site.build_claim_context(request, opened)
     now = opened.merchant.now(site.resources.clock)
-    sent_on = find_announced(opened.facts, now)
+    sent_on = find_announced_transfer(opened.facts, now)
     if sent_on is not None:
         assert opened.facts.request is not None
-        page = SentPage(
+        page = TransferSentPage(
             amount_cents=opened.facts.request.amount_cents,
             currency=opened.facts.currency,
             sent_on=sent_on,
             known_on=compute_recorded_on(sent_on),
         )
-        return site.answer(frame, page)
+        return site.answer(context, page)
     if not _takes(site, opened):
-        return site.redirect(frame, "claim")
-    choice = read_address(visit, opened, frame.language)
+        return site.redirect(context, "claim")
+    choice = parse_choice_address(request, opened, context.language)
     if choice is None or isinstance(choice, RefusedChoice):
-        return site.redirect(frame, "pay")
-    return _answer_form(site, visit, opened, choice=choice, form=FormFields({}))
+        return site.redirect(context, "pay")
+    return _answer_form(site, request, opened, choice=choice, form=FormFields({}))
 
 
-@takes_form
-async def announce(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, form: FormFields
+@accepts_form
+async def submit_transfer_date(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, form: FormFields
 ) -> Response:
-    frame = site.frame_opened(visit, opened)
+    context = site.build_claim_context(request, opened)
     now = opened.merchant.now(site.resources.clock)
-    if find_announced(opened.facts, now) is not None:
-        return site.redirect(frame, "transfer_sent")
-    choice = read_carried_choice(form, list_options(opened), opened.facts.currency)
+    if find_announced_transfer(opened.facts, now) is not None:
+        return site.redirect(context, "transfer_sent")
+    choice = parse_submitted_choice(form, get_options(opened), opened.facts.currency)
     if choice is None:
-        return site.redirect(frame, "pay")
+        return site.redirect(context, "pay")
     sent_on = _read_day(form)
     if sent_on is None:
-        return _answer_form(site, visit, opened, choice=choice, form=form, fault="UNREADABLE")
+        return _answer_form(site, request, opened, choice=choice, form=form, fault="UNREADABLE")
     fault = await _announce(site, opened, AnnouncedTransfer(choice, sent_on))
     if fault in _PLACES:
-        return site.redirect(frame, _PLACES[fault])
-    return _answer_form(site, visit, opened, choice=choice, form=form, fault=fault)
+        return site.redirect(context, _PLACES[fault])
+    return _answer_form(site, request, opened, choice=choice, form=form, fault=fault)
 
 
 async def _announce(site: DebtorSite, opened: OpenedClaim, sent: AnnouncedTransfer) -> str | None:
@@ -131,7 +133,7 @@ async def _announce(site: DebtorSite, opened: OpenedClaim, sent: AnnouncedTransf
 
 
 def _takes(site: DebtorSite, opened: OpenedClaim) -> bool:
-    return takes_transfers(opened.merchant) and can_pay(site, opened)
+    return accepts_transfers(opened.merchant) and can_pay(site, opened)
 
 
 def _find_account(opened: OpenedClaim) -> BankAccount:
@@ -152,22 +154,22 @@ def _read_day(form: FormFields) -> date | None:
     """One of the days that were offered, or the three fields."""
     chosen = form.get("sent", "")
     if chosen and chosen != _OTHER_DAY:
-        return read_carried_day(chosen)
-    return read_day(form, "on")
+        return parse_iso_day(chosen)
+    return parse_day(form, "on")
 
 
 def _answer_form(
     site: DebtorSite,
-    visit: DebtorRequest,
+    request: DebtorRequest,
     opened: OpenedClaim,
     choice: PaymentChoice,
     form: FormFields,
     fault: str | None = None,
 ) -> Response:
-    frame = site.frame_opened(visit, opened)
+    context = site.build_claim_context(request, opened)
     timezone = opened.merchant.configuration.timezone
-    today = find_day(opened.merchant.now(site.resources.clock), timezone)
-    page = WhenPage(
+    today = get_local_day(opened.merchant.now(site.resources.clock), timezone)
+    page = TransferDatePage(
         choice=describe_choice(opened, choice),
         today=today,
         yesterday=today - timedelta(days=1),
@@ -177,11 +179,11 @@ def _answer_form(
         fault=fault,
     )
     statuses = {None: 200, "TOO_OFTEN": 409}
-    return site.answer(frame, page, statuses.get(fault, 422))
+    return site.answer(context, page, statuses.get(fault, 422))
 
 
 PAGES: RoutedPages = {
     "transfer": {"GET": show_transfer},
-    "transfer_picture": {"GET": send_code},
-    "transfer_sent": {"GET": ask_when, "POST": announce},
+    "transfer_picture": {"GET": send_qr_code},
+    "transfer_sent": {"GET": show_transfer_date, "POST": submit_transfer_date},
 }

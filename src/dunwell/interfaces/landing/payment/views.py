@@ -12,9 +12,9 @@ from dunwell.cases.payments.record_payment import render_provider_name
 from dunwell.cases.payments.requests.request_states import PaymentReceipt, ReceiptPayment
 from dunwell.contact.messages.identities import mask_address
 from dunwell.interfaces.landing.payment.payment_choice import (
-    Method,
-    Options,
+    PaymentOptions,
     RefusedChoice,
+    ShownMethod,
     render_choice,
 )
 from dunwell.interfaces.landing.session.facts import PageItem
@@ -51,14 +51,14 @@ class ShownChoice(msgspec.Struct, frozen=True, gc=False):
     carried: Mapping[str, str]
 
 
-class CheckPage(Page, frozen=True):
+class PaymentCheckPage(Page, frozen=True):
     """notice: the amount has CHANGED, or the provider is AWAY."""
 
     template: ClassVar[str] = "pay.html"
 
     choice: ShownChoice
     rest_cents: int
-    methods: Sequence[Method]
+    methods: Sequence[ShownMethod]
     takes_transfers: bool
     notice: str | None
 
@@ -72,7 +72,7 @@ class TransferPage(Page, frozen=True):
     has_picture: bool
 
 
-class WhenPage(Page, frozen=True):
+class TransferDatePage(Page, frozen=True):
     """When a transfer was sent."""
 
     template: ClassVar[str] = "sent_form.html"
@@ -89,7 +89,7 @@ class WhenPage(Page, frozen=True):
     fault: str | None
 
 
-class SentPage(Page, frozen=True):
+class TransferSentPage(Page, frozen=True):
     """A transfer that is waited for."""
 
     template: ClassVar[str] = "sent.html"
@@ -101,7 +101,7 @@ class SentPage(Page, frozen=True):
     known_on: date
 
 
-class BackPage(Page, frozen=True):
+class ReturnPage(Page, frozen=True):
     """What a provider is known to have made of a payment."""
 
     template: ClassVar[str] = "back.html"
@@ -135,7 +135,7 @@ class ReceiptPage(Page, frozen=True):
 
 
 def describe_amount(
-    opened: OpenedClaim, options: Options, typed: str, ticked: Collection[str] | None,
+    opened: OpenedClaim, options: PaymentOptions, typed: str, ticked: Collection[str] | None,
     refused: RefusedChoice | None,
 ) -> AmountPage:  # fmt: skip
     return AmountPage(
@@ -161,8 +161,8 @@ def describe_choice(opened: OpenedClaim, choice: PaymentChoice) -> ShownChoice:
     )
 
 
-def describe_back(opened: OpenedClaim, receipt: PaymentReceipt, *, can_pay: bool) -> BackPage:
-    return BackPage(
+def describe_return(opened: OpenedClaim, receipt: PaymentReceipt, *, can_pay: bool) -> ReturnPage:
+    return ReturnPage(
         request_id=receipt.request_id,
         outcome=decide_outcome(receipt.state),
         provider=render_provider_name(receipt.provider),

@@ -25,7 +25,7 @@ from dunwell.cases.modalities.modality import Modality
 from dunwell.cases.modalities.offers import find_plan, find_plan_by_instalment, list_plans
 from dunwell.cases.modalities.progress import local_date
 from dunwell.cases.modalities.store import list_recent_modalities
-from dunwell.interfaces.landing.render.dates import is_given, read_carried_day, read_day
+from dunwell.interfaces.landing.render.dates import is_day_given, parse_day, parse_iso_day
 from dunwell.interfaces.landing.render.pages import DebtorPageContext
 from dunwell.interfaces.landing.session.states import PageState, decide_state
 from dunwell.interfaces.landing.session.store import OpenedClaim
@@ -58,7 +58,7 @@ class RefusedRequest(StrEnum):
 
 
 @dataclass(frozen=True)
-class Ground:
+class ModalityRequestFacts:
     """What a request stands on. `today` is the merchant's, earlier modalities are the claim's."""
 
     modalities: ModalitySettings
@@ -72,11 +72,11 @@ class Ground:
         return list_plans(self.modalities, self.facts, self.today)
 
 
-def find_live(earlier: Sequence[Modality]) -> Modality | None:
+def find_current_modality(earlier: Sequence[Modality]) -> Modality | None:
     return next((each for each in earlier if each.ended_at is None), None)
 
 
-def may_ask(earlier: Sequence[Modality], now: datetime) -> bool:
+def can_request(earlier: Sequence[Modality], now: datetime) -> bool:
     try:
         check_may_request(earlier, ActorKind.DEBTOR, now)
     except InvalidState:
@@ -84,54 +84,58 @@ def may_ask(earlier: Sequence[Modality], now: datetime) -> bool:
     return True
 
 
-def is_to_be_had(terms: Terms, ground: Ground) -> bool:
+def is_available(terms: Terms, request_facts: ModalityRequestFacts) -> bool:
     """Whether the bounds allow it."""
-    return not find_terms_faults(terms, ground.modalities, ground.facts, ground.today)
+    return not find_terms_faults(
+        terms, request_facts.modalities, request_facts.facts, request_facts.today
+    )
 
 
-def read_plan(
-    fields: Fields, ground: Ground, currency: str, language: str
+def parse_plan(
+    fields: Fields, request_facts: ModalityRequestFacts, currency: str, language: str
 ) -> PlanTerms | list[RefusedRequest]:
     """What the plan page's form says; of an address that carries a plan, that one."""
     if "count" in fields:
-        carried = read_carried_plan(fields)
+        carried = parse_plan_address(fields)
         return (
             [RefusedRequest.CHANGED]
-            if carried is None or not is_to_be_had(carried, ground)
+            if carried is None or not is_available(carried, request_facts)
             else carried
         )
     first_on = day_refused = None
-    if is_given(fields, "first"):
-        first_on = read_day(fields, "first")
-        day_refused = _find_day_refused(first_on, ground)
+    if is_day_given(fields, "first"):
+        first_on = parse_day(fields, "first")
+        day_refused = _find_day_refused(first_on, request_facts)
         first_on = first_on if day_refused is None else None
-    chosen = _choose_plan(fields, ground, first_on, (currency, language))
+    chosen = _choose_plan(fields, request_facts, first_on, (currency, language))
     if isinstance(chosen, PlanTerms):
         return chosen if day_refused is None else [day_refused]
     return [chosen] if day_refused is None else [chosen, day_refused]
 
 
-def read_carried_plan(fields: Fields) -> PlanTerms | None:
+def parse_plan_address(fields: Fields) -> PlanTerms | None:
     """As it stands, whether it can be had or not."""
-    count, first_on = fields.get("count", ""), read_carried_day(fields.get("first", ""))
+    count, first_on = fields.get("count", ""), parse_iso_day(fields.get("first", ""))
     is_number = count.isascii() and count.isdecimal() and len(count) <= _LONGEST_COUNT
     return PlanTerms(int(count), first_on) if is_number and first_on else None
 
 
-def read_deferment(fields: Fields, ground: Ground) -> DeferralTerms | RefusedRequest:
+def parse_deferment(
+    fields: Fields, request_facts: ModalityRequestFacts
+) -> DeferralTerms | RefusedRequest:
     """What the form says, or an address that carries a deferment."""
     given = fields.get("until", "")
     if not given:
         return RefusedRequest.NO_CHOICE
-    terms = _read_own_deferment(fields) if given == OWN else read_carried_deferment(fields)
+    terms = _read_own_deferment(fields) if given == OWN else parse_deferment_address(fields)
     if terms is None:
         return RefusedRequest.DAY_UNREADABLE
-    return terms if is_to_be_had(terms, ground) else RefusedRequest.DAY_OUT_OF_RANGE
+    return terms if is_available(terms, request_facts) else RefusedRequest.DAY_OUT_OF_RANGE
 
 
-def read_carried_deferment(fields: Fields) -> DeferralTerms | None:
+def parse_deferment_address(fields: Fields) -> DeferralTerms | None:
     """As it stands, whether it can be had or not."""
-    until = read_carried_day(fields.get("until", ""))
+    until = parse_iso_day(fields.get("until", ""))
     return None if until is None else DeferralTerms(until)
 
 
@@ -141,16 +145,19 @@ def render_deferment(terms: DeferralTerms) -> str:
 
 
 def _choose_plan(
-    fields: Fields, ground: Ground, first_on: date | None, typed_in: tuple[str, str]
+    fields: Fields,
+    request_facts: ModalityRequestFacts,
+    first_on: date | None,
+    typed_in: tuple[str, str],
 ) -> PlanTerms | RefusedRequest:
     """typed_in: which currency, which language."""
     offer = fields.get("offer", "")
     if offer == OWN:
-        return _choose_by_rate(fields.get("rate", ""), ground, first_on, typed_in)
+        return _choose_by_rate(fields.get("rate", ""), request_facts, first_on, typed_in)
     is_count = offer.isascii() and offer.isdecimal() and len(offer) <= _LONGEST_COUNT
     if not is_count:
         return RefusedRequest.CHANGED if offer else RefusedRequest.NO_CHOICE
-    terms = (ground.modalities, ground.facts, ground.today, int(offer))
+    terms = (request_facts.modalities, request_facts.facts, request_facts.today, int(offer))
     found = find_plan(*terms, first_on)
     if found is not None:
         return found
@@ -158,33 +165,39 @@ def _choose_plan(
 
 
 def _choose_by_rate(
-    text: str, ground: Ground, first_on: date | None, typed_in: tuple[str, str]
+    text: str, request_facts: ModalityRequestFacts, first_on: date | None, typed_in: tuple[str, str]
 ) -> PlanTerms | RefusedRequest:
-    plans = ground.plans
+    plans = request_facts.plans
     if first_on is not None:
-        plans = list_plans(ground.modalities, ground.facts, ground.today, first_on)
+        plans = list_plans(
+            request_facts.modalities, request_facts.facts, request_facts.today, first_on
+        )
     cents = read_amount(text, *typed_in)
     if cents is None:
         return RefusedRequest.RATE_UNREADABLE
-    if cents >= ground.facts.outstanding_cents:
+    if cents >= request_facts.facts.outstanding_cents:
         return RefusedRequest.RATE_TOO_GREAT
     if not plans:
         return RefusedRequest.ENDS_TOO_LATE
-    return find_plan_by_instalment(plans, ground.facts, cents) or RefusedRequest.RATE_TOO_SMALL
+    return (
+        find_plan_by_instalment(plans, request_facts.facts, cents) or RefusedRequest.RATE_TOO_SMALL
+    )
 
 
-def _find_day_refused(first_on: date | None, ground: Ground) -> RefusedRequest | None:
-    if ground.modalities.plan is None:
+def _find_day_refused(
+    first_on: date | None, request_facts: ModalityRequestFacts
+) -> RefusedRequest | None:
+    if request_facts.modalities.plan is None:
         return None
     if first_on is None:
         return RefusedRequest.DAY_UNREADABLE
-    days_ahead = (first_on - ground.today).days
-    is_within = 0 <= days_ahead <= ground.modalities.plan.first_date_within_days
+    days_ahead = (first_on - request_facts.today).days
+    is_within = 0 <= days_ahead <= request_facts.modalities.plan.first_date_within_days
     return None if is_within else RefusedRequest.DAY_OUT_OF_RANGE
 
 
 def _read_own_deferment(fields: Fields) -> DeferralTerms | None:
-    until = read_day(fields, "on")
+    until = parse_day(fields, "on")
     return None if until is None else DeferralTerms(until)
 
 
@@ -193,16 +206,16 @@ _EARLIER = 200
 _MOST_DIGITS = 12
 
 
-def can_be_arranged(site: DebtorSite, opened: OpenedClaim) -> bool:
+def can_pay_later(site: DebtorSite, opened: OpenedClaim) -> bool:
     """Whether there is anything left to pay later."""
     state = decide_state(opened.facts, opened.merchant.now(site.resources.clock))
     return state in (PageState.OPEN, PageState.HELD, PageState.PENDING)
 
 
-async def load_ground(site: DebtorSite, opened: OpenedClaim) -> Ground:
+async def load_request_facts(site: DebtorSite, opened: OpenedClaim) -> ModalityRequestFacts:
     merchant, facts = opened.merchant, opened.facts
     earlier = await _load_earlier(site, opened) if facts.has_modalities else []
-    return Ground(
+    return ModalityRequestFacts(
         merchant.configuration.modalities,
         ModalityFacts(facts.outstanding_cents, facts.max_deferral_on),
         local_date(merchant.now(site.resources.clock), merchant.configuration.timezone),
@@ -210,43 +223,46 @@ async def load_ground(site: DebtorSite, opened: OpenedClaim) -> Ground:
     )
 
 
-def read_fields(visit: DebtorRequest) -> dict[str, str]:
+def get_query_fields(request: DebtorRequest) -> dict[str, str]:
     """Of the address, each field's last value."""
-    return {name: values[-1] for name, values in visit.query.items()}
+    return {name: values[-1] for name, values in request.query.items()}
 
 
-def redirect_elsewhere(
-    site: DebtorSite, frame: DebtorPageContext, opened: OpenedClaim, ground: Ground
+def redirect_unless_requestable(
+    site: DebtorSite,
+    context: DebtorPageContext,
+    opened: OpenedClaim,
+    request_facts: ModalityRequestFacts,
 ) -> Response | None:
     """For somebody who cannot ask: to what stands already, or where it is said why."""
-    if not can_be_arranged(site, opened):
-        return site.redirect(frame, "claim")
-    live = find_live(ground.earlier)
+    if not can_pay_later(site, opened):
+        return site.redirect(context, "claim")
+    live = find_current_modality(request_facts.earlier)
     if live is not None:
-        return site.redirect(frame, "modality", modality_id=live.modality_id)
-    is_free = may_ask(ground.earlier, opened.merchant.now(site.resources.clock))
-    return None if is_free else site.redirect(frame, "options")
+        return site.redirect(context, "modality", modality_id=live.modality_id)
+    is_free = can_request(request_facts.earlier, opened.merchant.now(site.resources.clock))
+    return None if is_free else site.redirect(context, "options")
 
 
-async def ask_for(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, terms: Terms, form: FormFields
+async def submit_request(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, terms: Terms, form: FormFields
 ) -> Response | None:
     """Of many clicks one asks, and all come to the same page. None: another sum is owed than the
     form says was shown, or the terms are not to be had any more."""
-    frame = site.frame_opened(visit, opened)
+    context = site.build_claim_context(request, opened)
     try:
         modality = await _request(site, opened, terms, _read_shown(form))
     except ValidationError:
         return None
     except InvalidState:
-        live = find_live(await _load_earlier(site, opened))
+        live = find_current_modality(await _load_earlier(site, opened))
         if live is None:
             # Paid, ended, or asked for too often: that page says which.
-            return site.redirect(frame, "options")
+            return site.redirect(context, "options")
         is_same = terms.schedule(live.amount_cents) == live.schedule
         note = {} if is_same else {"note": "instead"}
-        return site.redirect(frame, "modality", modality_id=live.modality_id, **note)
-    return site.redirect(frame, "modality", modality_id=modality.modality_id)
+        return site.redirect(context, "modality", modality_id=live.modality_id, **note)
+    return site.redirect(context, "modality", modality_id=modality.modality_id)
 
 
 async def _load_earlier(site: DebtorSite, opened: OpenedClaim) -> Sequence[Modality]:

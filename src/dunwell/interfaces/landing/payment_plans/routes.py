@@ -16,18 +16,18 @@ from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.states import HoldKind
 from dunwell.interfaces.landing.payment_plans.modality_requests import (
     OWN,
-    Ground,
+    ModalityRequestFacts,
     RefusedRequest,
-    ask_for,
-    can_be_arranged,
-    is_to_be_had,
-    load_ground,
-    read_carried_deferment,
-    read_carried_plan,
-    read_deferment,
-    read_fields,
-    read_plan,
-    redirect_elsewhere,
+    can_pay_later,
+    get_query_fields,
+    is_available,
+    load_request_facts,
+    parse_deferment,
+    parse_deferment_address,
+    parse_plan,
+    parse_plan_address,
+    redirect_unless_requestable,
+    submit_request,
 )
 from dunwell.interfaces.landing.payment_plans.views import (
     HelpPage,
@@ -38,15 +38,15 @@ from dunwell.interfaces.landing.payment_plans.views import (
     describe_plans,
 )
 from dunwell.interfaces.landing.session.session import Level
-from dunwell.interfaces.landing.session.states import find_day, list_standing
+from dunwell.interfaces.landing.session.states import get_local_day, list_active_holds
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import (
     RoutedPages,
-    from_level,
+    accepts_form,
+    form_requires_level,
     in_session,
-    takes_form,
-    takes_form_from,
+    requires_level,
 )
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.web.form_fields import FormFields
@@ -60,33 +60,33 @@ _STOPPING = (
 
 
 @in_session
-async def show_options(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+async def show_options(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
     """A link alone may see them: they tell of nothing but the amount."""
-    frame = site.frame_opened(visit, opened)
-    if not can_be_arranged(site, opened):
-        return site.redirect(frame, "claim")
-    ground = await load_ground(site, opened)
+    context = site.build_claim_context(request, opened)
+    if not can_pay_later(site, opened):
+        return site.redirect(context, "claim")
+    request_facts = await load_request_facts(site, opened)
     now = opened.merchant.now(site.resources.clock)
-    return site.answer(frame, describe_options(opened, ground, now))
+    return site.answer(context, describe_options(opened, request_facts, now))
 
 
 @in_session
-async def show_help(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+async def show_help(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
     """A link alone may see it; the break takes more."""
-    if not can_be_arranged(site, opened):
-        return site.redirect(site.frame_opened(visit, opened), "claim")
-    return _answer_help(site, visit, opened)
+    if not can_pay_later(site, opened):
+        return site.redirect(site.build_claim_context(request, opened), "claim")
+    return _answer_help(site, request, opened)
 
 
-@takes_form
-@takes_form_from(Level.FACT, _PLACE)
-async def pause(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, _form: FormFields
+@accepts_form
+@form_requires_level(Level.FACT, _PLACE)
+async def pause_claim(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
     """Of many clicks one pauses; a second pause within 30 days is refused (CONTRACT 4)."""
-    frame, until_on = site.frame_opened(visit, opened), _find_end(site, opened)
+    context, until_on = site.build_claim_context(request, opened), _find_end(site, opened)
     if until_on is None:
-        return site.redirect(frame, "help")
+        return site.redirect(context, "help")
     claim_id = opened.facts.claim_id
     until = start_of_day(until_on, opened.merchant.configuration.timezone)
     try:
@@ -96,14 +96,14 @@ async def pause(
             facts = PauseFacts(opened.facts.reference_number, until_on)
             await notify_debtor(work, claim_id, str(hold_id), facts)
     except InvalidState:
-        opened = await site.find_opened(visit) or opened
-        if can_be_arranged(site, opened) and _find_paused_until(site, opened) is None:
-            return _answer_help(site, visit, opened, is_refused=True)
-    return site.redirect(frame, "help")
+        opened = await site.find_opened(request) or opened
+        if can_pay_later(site, opened) and _find_paused_until(site, opened) is None:
+            return _answer_help(site, request, opened, is_refused=True)
+    return site.redirect(context, "help")
 
 
 def _answer_help(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, *, is_refused: bool = False
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, *, is_refused: bool = False
 ) -> Response:
     page = HelpPage(
         reference=opened.facts.reference_number,
@@ -113,25 +113,25 @@ def _answer_help(
         pause_until=None if is_refused else _find_end(site, opened),
         is_refused=is_refused,
     )
-    return site.answer(site.frame_opened(visit, opened), page, 409 if is_refused else 200)
+    return site.answer(site.build_claim_context(request, opened), page, 409 if is_refused else 200)
 
 
 def _find_end(site: DebtorSite, opened: OpenedClaim) -> date | None:
     """Until when a break would last; None: there is none to be had."""
     configuration = opened.merchant.configuration
     now = opened.merchant.now(site.resources.clock)
-    is_stopped = any(hold.kind in _STOPPING for hold in list_standing(opened.facts, now))
+    is_stopped = any(hold.kind in _STOPPING for hold in list_active_holds(opened.facts, now))
     days = configuration.modalities.pause_days
-    if is_stopped or days == 0 or not can_be_arranged(site, opened):
+    if is_stopped or days == 0 or not can_pay_later(site, opened):
         return None
-    return find_day(now, configuration.timezone) + timedelta(days=days)
+    return get_local_day(now, configuration.timezone) + timedelta(days=days)
 
 
 def _find_paused_until(site: DebtorSite, opened: OpenedClaim) -> datetime | None:
     now = opened.merchant.now(site.resources.clock)
     ends = [
         hold.until
-        for hold in list_standing(opened.facts, now)
+        for hold in list_active_holds(opened.facts, now)
         if hold.kind is HoldKind.PAUSE and hold.until is not None
     ]
     return max(ends, default=None)
@@ -143,80 +143,95 @@ _PLAN_TYPED = ("offer", "rate", "first_day", "first_month", "first_year")
 
 
 @in_session
-@from_level(Level.FACT, _PLAN_PLACE)
-async def show_plans(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
-    return _answer_plan_form(site, visit, opened, await load_ground(site, opened))
+@requires_level(Level.FACT, _PLAN_PLACE)
+async def show_plans(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+    return _answer_plan_form(site, request, opened, await load_request_facts(site, opened))
 
 
 @in_session
-@from_level(Level.FACT, _PLAN_PLACE)
-async def check_plan(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
-    ground = await load_ground(site, opened)
-    chosen = _read(site, visit, opened, ground)
+@requires_level(Level.FACT, _PLAN_PLACE)
+async def check_plan(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+    request_facts = await load_request_facts(site, opened)
+    chosen = _read(site, request, opened, request_facts)
     if isinstance(chosen, PlanTerms):
-        return _answer_plan_check(site, visit, opened, ground=ground, terms=chosen)
-    return _answer_plan_form(site, visit, opened, ground=ground, refused=chosen)
+        return _answer_plan_check(site, request, opened, request_facts=request_facts, terms=chosen)
+    return _answer_plan_form(site, request, opened, request_facts=request_facts, refused=chosen)
 
 
-@takes_form
-@takes_form_from(Level.FACT, _PLAN_PLACE)
-async def ask_plan(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, form: FormFields
+@accepts_form
+@form_requires_level(Level.FACT, _PLAN_PLACE)
+async def request_plan(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, form: FormFields
 ) -> Response:
     """The server counts again; what the form says was shown is only compared."""
-    wanted = read_carried_plan(form)
-    answer = None if wanted is None else await ask_for(site, visit, opened, terms=wanted, form=form)
+    wanted = parse_plan_address(form)
+    answer = (
+        None
+        if wanted is None
+        else await submit_request(site, request, opened, terms=wanted, form=form)
+    )
     if answer is not None:
         return answer
-    opened = await site.find_opened(visit) or opened
-    ground = await load_ground(site, opened)
-    if wanted is not None and is_to_be_had(wanted, ground):
-        return _answer_plan_check(site, visit, opened, ground=ground, terms=wanted, is_changed=True)
-    return _answer_plan_form(site, visit, opened, ground=ground, refused=[RefusedRequest.CHANGED])
+    opened = await site.find_opened(request) or opened
+    request_facts = await load_request_facts(site, opened)
+    if wanted is not None and is_available(wanted, request_facts):
+        return _answer_plan_check(
+            site, request, opened, request_facts=request_facts, terms=wanted, is_changed=True
+        )
+    return _answer_plan_form(
+        site, request, opened, request_facts=request_facts, refused=[RefusedRequest.CHANGED]
+    )
 
 
 def _read(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, ground: Ground
+    site: DebtorSite,
+    request: DebtorRequest,
+    opened: OpenedClaim,
+    request_facts: ModalityRequestFacts,
 ) -> PlanTerms | list[RefusedRequest]:
-    language = site.frame_opened(visit, opened).language
-    return read_plan(read_fields(visit), ground, opened.facts.currency, language)
+    language = site.build_claim_context(request, opened).language
+    return parse_plan(get_query_fields(request), request_facts, opened.facts.currency, language)
 
 
 def _answer_plan_form(
     site: DebtorSite,
-    visit: DebtorRequest,
+    request: DebtorRequest,
     opened: OpenedClaim,
-    ground: Ground,
+    request_facts: ModalityRequestFacts,
     refused: Sequence[RefusedRequest] = (),
 ) -> Response:
     """refused: why what was chosen is not to be had."""
-    frame = site.frame_opened(visit, opened)
-    elsewhere = redirect_elsewhere(site, frame, opened, ground)
+    context = site.build_claim_context(request, opened)
+    elsewhere = redirect_unless_requestable(site, context, opened, request_facts)
     if elsewhere is not None:
         return elsewhere
-    if not ground.plans:
-        return site.redirect(frame, "options")
-    assert ground.modalities.plan is not None
-    last_day = ground.today + timedelta(days=ground.modalities.plan.first_date_within_days)
-    typed = _keep_typed(read_fields(visit))
-    page = describe_plans(opened, ground, last_day=last_day, typed=typed, refused=refused)
-    return site.answer(frame, page, 422 if set(refused) - {RefusedRequest.CHANGED} else 200)
+    if not request_facts.plans:
+        return site.redirect(context, "options")
+    assert request_facts.modalities.plan is not None
+    last_day = request_facts.today + timedelta(
+        days=request_facts.modalities.plan.first_date_within_days
+    )
+    typed = _keep_typed(get_query_fields(request))
+    page = describe_plans(opened, request_facts, last_day=last_day, typed=typed, refused=refused)
+    return site.answer(context, page, 422 if set(refused) - {RefusedRequest.CHANGED} else 200)
 
 
 def _answer_plan_check(
     site: DebtorSite,
-    visit: DebtorRequest,
+    request: DebtorRequest,
     opened: OpenedClaim,
-    ground: Ground,
+    request_facts: ModalityRequestFacts,
     terms: PlanTerms,
     *,
     is_changed: bool = False,
 ) -> Response:
-    frame = site.frame_opened(visit, opened)
-    elsewhere = redirect_elsewhere(site, frame, opened, ground)
+    context = site.build_claim_context(request, opened)
+    elsewhere = redirect_unless_requestable(site, context, opened, request_facts)
     if elsewhere is not None:
         return elsewhere
-    return site.answer(frame, describe_plan_check(opened, ground, terms, is_changed=is_changed))
+    return site.answer(
+        context, describe_plan_check(opened, request_facts, terms, is_changed=is_changed)
+    )
 
 
 def _keep_typed(fields: Mapping[str, str]) -> dict[str, str]:
@@ -230,59 +245,71 @@ _LATER_TYPED = ("until", "on_day", "on_month", "on_year")
 
 
 @in_session
-@from_level(Level.FACT, _LATER_PLACE)
-async def show_days(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
-    return _answer_later_form(site, visit, opened, await load_ground(site, opened))
+@requires_level(Level.FACT, _LATER_PLACE)
+async def show_deferral_dates(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
+) -> Response:
+    return _answer_later_form(site, request, opened, await load_request_facts(site, opened))
 
 
 @in_session
-@from_level(Level.FACT, _LATER_PLACE)
-async def check_day(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
-    ground = await load_ground(site, opened)
-    chosen = read_deferment(read_fields(visit), ground)
+@requires_level(Level.FACT, _LATER_PLACE)
+async def check_deferral(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+    request_facts = await load_request_facts(site, opened)
+    chosen = parse_deferment(get_query_fields(request), request_facts)
     if isinstance(chosen, DeferralTerms):
-        return _answer_later_check(site, visit, opened, ground=ground, terms=chosen)
-    return _answer_later_form(site, visit, opened, ground=ground, refused=chosen)
+        return _answer_later_check(site, request, opened, request_facts=request_facts, terms=chosen)
+    return _answer_later_form(site, request, opened, request_facts=request_facts, refused=chosen)
 
 
-@takes_form
-@takes_form_from(Level.FACT, _LATER_PLACE)
-async def ask_time(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, form: FormFields
+@accepts_form
+@form_requires_level(Level.FACT, _LATER_PLACE)
+async def request_deferral(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, form: FormFields
 ) -> Response:
-    wanted = read_carried_deferment(form)
-    answer = None if wanted is None else await ask_for(site, visit, opened, terms=wanted, form=form)
+    wanted = parse_deferment_address(form)
+    answer = (
+        None
+        if wanted is None
+        else await submit_request(site, request, opened, terms=wanted, form=form)
+    )
     if answer is not None:
         return answer
-    opened = await site.find_opened(visit) or opened
-    ground = await load_ground(site, opened)
-    if wanted is not None and is_to_be_had(wanted, ground):
+    opened = await site.find_opened(request) or opened
+    request_facts = await load_request_facts(site, opened)
+    if wanted is not None and is_available(wanted, request_facts):
         return _answer_later_check(
-            site, visit, opened, ground=ground, terms=wanted, is_changed=True
+            site, request, opened, request_facts=request_facts, terms=wanted, is_changed=True
         )
-    return _answer_later_form(site, visit, opened, ground=ground, refused=RefusedRequest.CHANGED)
+    return _answer_later_form(
+        site, request, opened, request_facts=request_facts, refused=RefusedRequest.CHANGED
+    )
 
 
 def _answer_later_form(
     site: DebtorSite,
-    visit: DebtorRequest,
+    request: DebtorRequest,
     opened: OpenedClaim,
-    ground: Ground,
+    request_facts: ModalityRequestFacts,
     refused: RefusedRequest | None = None,
 ) -> Response:
-    frame = site.frame_opened(visit, opened)
-    offers = list_offered_deferrals(ground.modalities, ground.facts, ground.today)
-    elsewhere = redirect_elsewhere(site, frame, opened, ground)
+    context = site.build_claim_context(request, opened)
+    offers = list_offered_deferrals(
+        request_facts.modalities, request_facts.facts, request_facts.today
+    )
+    elsewhere = redirect_unless_requestable(site, context, opened, request_facts)
     if elsewhere is not None:
         return elsewhere
     if not offers:
-        return site.redirect(frame, "options")
-    assert ground.modalities.deferment is not None
-    first, last = compute_deferral_range(ground.modalities.deferment, ground.facts, ground.today)
-    fields = read_fields(visit)
+        return site.redirect(context, "options")
+    assert request_facts.modalities.deferment is not None
+    first, last = compute_deferral_range(
+        request_facts.modalities.deferment, request_facts.facts, request_facts.today
+    )
+    fields = get_query_fields(request)
     page = LaterPage(
         currency=opened.facts.currency,
-        outstanding_cents=ground.facts.outstanding_cents,
+        outstanding_cents=request_facts.facts.outstanding_cents,
         days=[each.until for each in offers],
         first_day=first,
         last_day=last,
@@ -290,30 +317,32 @@ def _answer_later_form(
         typed={name: fields.get(name, "")[:_MAX_LATER_TYPED] for name in _LATER_TYPED},
         refused=refused,
     )
-    return site.answer(frame, page, 200 if refused in (None, RefusedRequest.CHANGED) else 422)
+    return site.answer(context, page, 200 if refused in (None, RefusedRequest.CHANGED) else 422)
 
 
 def _answer_later_check(
     site: DebtorSite,
-    visit: DebtorRequest,
+    request: DebtorRequest,
     opened: OpenedClaim,
-    ground: Ground,
+    request_facts: ModalityRequestFacts,
     terms: DeferralTerms,
     *,
     is_changed: bool = False,
 ) -> Response:
-    frame = site.frame_opened(visit, opened)
-    elsewhere = redirect_elsewhere(site, frame, opened, ground)
+    context = site.build_claim_context(request, opened)
+    elsewhere = redirect_unless_requestable(site, context, opened, request_facts)
     if elsewhere is not None:
         return elsewhere
-    return site.answer(frame, describe_later_check(opened, ground, terms, is_changed=is_changed))
+    return site.answer(
+        context, describe_later_check(opened, request_facts, terms, is_changed=is_changed)
+    )
 
 
 PAGES: RoutedPages = {
     "options": {"GET": show_options},
-    "help": {"GET": show_help, "POST": pause},
+    "help": {"GET": show_help, "POST": pause_claim},
     "plan": {"GET": show_plans},
-    "plan_check": {"GET": check_plan, "POST": ask_plan},
-    "later": {"GET": show_days},
-    "later_check": {"GET": check_day, "POST": ask_time},
+    "plan_check": {"GET": check_plan, "POST": request_plan},
+    "later": {"GET": show_deferral_dates},
+    "later_check": {"GET": check_deferral, "POST": request_deferral},
 }

@@ -30,11 +30,11 @@ from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import (
     RoutedPages,
-    from_level,
+    accepts_form_with,
+    form_requires_level,
     in_session,
     in_session_with,
-    takes_form_from,
-    takes_form_with,
+    requires_level,
     unless_closed,
 )
 from dunwell.interfaces.landing.web.site import DebtorSite
@@ -120,41 +120,41 @@ _NOTES = ("instead", "sent", "refused")
 
 @in_session_with(ENDED_MODALITY)
 @unless_closed
-@from_level(Level.FACT, _PLACE)
-async def show_modality(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
-    frame, modality = site.frame_opened(visit, opened), _read(visit, opened)
-    note = visit.read_query("note")
+@requires_level(Level.FACT, _PLACE)
+async def show_modality(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+    context, modality = site.build_claim_context(request, opened), _read(request, opened)
+    note = request.read_query("note")
     page = describe_modality(
         opened, modality, opened.merchant.now(site.resources.clock),
         can_pay=can_pay(site, opened), note=note if note in _NOTES else None,
     )  # fmt: skip
-    return site.answer(frame, page)
+    return site.answer(context, page)
 
 
 @in_session_with(ENDED_MODALITY)
 @unless_closed
-@from_level(Level.FACT, _PLACE)
-async def send_pdf(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
-    modality = _read_agreed(visit, opened)
-    words = site.pages.languages[site.frame_opened(visit, opened).language]
+@requires_level(Level.FACT, _PLACE)
+async def send_pdf(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+    modality = _read_agreed(request, opened)
+    words = site.pages.languages[site.build_claim_context(request, opened).language]
     paper = compose_confirmation(words, opened, modality, site.pages.find_operator())
     pdf = await site.printer.serving(opened.debtor_key).print_paper(encode_paper(paper))
     return answer_file(pdf, "application/pdf", "confirmation.pdf")
 
 
-@takes_form_with(ENDED_MODALITY)
+@accepts_form_with(ENDED_MODALITY)
 @unless_closed
-@takes_form_from(Level.FACT, _PLACE)
+@form_requires_level(Level.FACT, _PLACE)
 async def send_copy(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, _form: FormFields
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
     """To the address on file, which the page shows masked."""
-    modality = _read_agreed(visit, opened)
-    frame, facts = site.frame_opened(visit, opened), opened.facts
+    modality = _read_agreed(request, opened)
+    context, facts = site.build_claim_context(request, opened), opened.facts
     email = facts.on_file.email
     if email is None:
         raise NotFound("There is no address to send it to.")
-    addressee = Addressee(facts.claim_id, "EMAIL", email, frame.language)
+    addressee = Addressee(facts.claim_id, "EMAIL", email, context.language)
     told = build_answer_facts(modality, facts.reference_number)
     notice = site.notices.write(opened.merchant, addressee, told)
     async with site.resources.database.transaction() as tx:
@@ -163,83 +163,87 @@ async def send_copy(
             work, site.resources.keys, notice
         )
     note = "sent" if isinstance(sent, UUID) else "refused"
-    return site.redirect(frame, "modality", modality_id=modality.modality_id, note=note)
+    return site.redirect(context, "modality", modality_id=modality.modality_id, note=note)
 
 
 @in_session_with(ENDED_MODALITY)
 @unless_closed
-@from_level(Level.FACT, _PLACE)
+@requires_level(Level.FACT, _PLACE)
 async def confirm_withdrawal(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
-    modality = _read(visit, opened)
+    modality = _read(request, opened)
     if modality.ended_at is not None:
-        return _go_to(site, visit, opened, modality)
-    frame = site.frame_opened(visit, opened)
+        return _go_to(site, request, opened, modality)
+    context = site.build_claim_context(request, opened)
     page = ModalityWithdrawPage(
         modality=modality,
         is_plan=modality.type is ModalityType.PAYMENT_PLAN,
         currency=opened.facts.currency,
         outstanding_cents=opened.facts.outstanding_cents,
     )
-    return site.answer(frame, page)
+    return site.answer(context, page)
 
 
-@takes_form_with(ENDED_MODALITY)
+@accepts_form_with(ENDED_MODALITY)
 @unless_closed
-@takes_form_from(Level.FACT, _PLACE)
+@form_requires_level(Level.FACT, _PLACE)
 async def withdraw(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, _form: FormFields
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
     """What has ended otherwise meanwhile stays as it is: the page says how."""
-    modality = _read(visit, opened)
+    modality = _read(request, opened)
     try:
         async with site.resources.database.transaction() as tx:
             work = site.work(tx, opened.merchant, opened.session.session_id)
             await withdraw_modality(work, opened.facts.claim_id, modality.modality_id)
     except InvalidState:
         pass
-    return _go_to(site, visit, opened, modality)
+    return _go_to(site, request, opened, modality)
 
 
 @in_session
-async def redirect_back(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+async def redirect_to_modality(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
+) -> Response:
     """An address that only takes forms, opened by hand or by choosing a language there."""
-    return site.redirect(site.frame_opened(visit, opened), "modality", modality_id=_read_id(visit))
+    return site.redirect(
+        site.build_claim_context(request, opened), "modality", modality_id=_read_id(request)
+    )
 
 
-def _read_agreed(visit: DebtorRequest, opened: OpenedClaim) -> Modality:
+def _read_agreed(request: DebtorRequest, opened: OpenedClaim) -> Modality:
     """Raises NotFound where there is nothing to confirm."""
-    modality = _read(visit, opened)
+    modality = _read(request, opened)
     if not is_kept(modality):
         raise NotFound("There is nothing to confirm.")
     return modality
 
 
-def _read(visit: DebtorRequest, opened: OpenedClaim) -> Modality:
+def _read(request: DebtorRequest, opened: OpenedClaim) -> Modality:
     """The one in the path. Raises NotFound, also when it is another claim's."""
-    if opened.modality is not None and opened.modality.modality_id == _read_id(visit):
+    if opened.modality is not None and opened.modality.modality_id == _read_id(request):
         return opened.modality
     return build_modality(ENDED_MODALITY.read(opened.detail))
 
 
-def _read_id(visit: DebtorRequest) -> UUID:
+def _read_id(request: DebtorRequest) -> UUID:
     try:
-        return UUID(visit.path_params["modality_id"])
+        return UUID(request.path_params["modality_id"])
     except ValueError:
         raise NotFound("There is no such request of this claim.") from None
 
 
 def _go_to(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, modality: Modality
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, modality: Modality
 ) -> Response:
-    frame = site.frame_opened(visit, opened)
-    return site.redirect(frame, "modality", modality_id=modality.modality_id)
+    context = site.build_claim_context(request, opened)
+    return site.redirect(context, "modality", modality_id=modality.modality_id)
 
 
 PAGES: RoutedPages = {
     "modality": {"GET": show_modality},
     "modality_pdf": {"GET": send_pdf},
-    "modality_email": {"GET": redirect_back, "POST": send_copy},
+    "modality_email": {"GET": redirect_to_modality, "POST": send_copy},
     "modality_withdraw": {"GET": confirm_withdrawal, "POST": withdraw},
 }

@@ -32,10 +32,10 @@ from dunwell.cases.modalities.progress import GRACE, compute_response_day, local
 from dunwell.contact.messages.identities import mask_address
 from dunwell.interfaces.landing.payment_plans.modality_requests import (
     OWN,
-    Ground,
+    ModalityRequestFacts,
     RefusedRequest,
-    find_live,
-    may_ask,
+    can_request,
+    find_current_modality,
 )
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.store import OpenedClaim
@@ -49,7 +49,7 @@ class OptionsPage(Page, frozen=True):
     outstanding_cents: int
     # What was asked for already and has not ended.
     live: Modality | None
-    may_ask: bool
+    can_request: bool
     # Of the longest plan: how many rates, of how much; none: there is no plan.
     most_rates: int | None
     least_rate_cents: int | None
@@ -169,28 +169,32 @@ class ModalityWithdrawPage(Page, frozen=True):
     outstanding_cents: int
 
 
-def describe_options(opened: OpenedClaim, ground: Ground, now: datetime) -> OptionsPage:
+def describe_options(
+    opened: OpenedClaim, request_facts: ModalityRequestFacts, now: datetime
+) -> OptionsPage:
     """now: the merchant's."""
-    terms = (ground.modalities, ground.facts, ground.today)
+    terms = (request_facts.modalities, request_facts.facts, request_facts.today)
     plans, deferments = list_offered_plans(*terms), list_offered_deferrals(*terms)
     return OptionsPage(
         currency=opened.facts.currency,
         outstanding_cents=opened.facts.outstanding_cents,
-        live=find_live(ground.earlier),
-        may_ask=may_ask(ground.earlier, now),
+        live=find_current_modality(request_facts.earlier),
+        can_request=can_request(request_facts.earlier, now),
         most_rates=plans[-1].count if plans else None,
-        least_rate_cents=compute_instalment_cents(plans[-1], ground.facts) if plans else None,
+        least_rate_cents=compute_instalment_cents(plans[-1], request_facts.facts)
+        if plans
+        else None,
         latest=deferments[-1].until if deferments else None,
     )
 
 
 def describe_plans(
-    opened: OpenedClaim, ground: Ground, last_day: date, typed: Mapping[str, str],
-    refused: Sequence[RefusedRequest],
+    opened: OpenedClaim, request_facts: ModalityRequestFacts, last_day: date,
+    typed: Mapping[str, str], refused: Sequence[RefusedRequest],
 ) -> ChoosePlanPage:  # fmt: skip
     """last_day: on which a plan can begin. typed: the form's fields, `offer` among them."""
-    plans, outstanding_cents = ground.plans, ground.facts.outstanding_cents
-    offered = select_offered_plans(plans, ground.modalities)
+    plans, outstanding_cents = request_facts.plans, request_facts.facts.outstanding_cents
+    offered = select_offered_plans(plans, request_facts.modalities)
     offer = typed.get("offer", "")
     is_known = offer == OWN or any(str(each.count) == offer for each in offered)
     return ChoosePlanPage(
@@ -200,8 +204,8 @@ def describe_plans(
         offer=offer if is_known else "",
         own=OWN,
         has_more=len(plans) > len(offered) or offer == OWN,
-        least_cents=compute_instalment_cents(plans[-1], ground.facts),
-        first_day=ground.today,
+        least_cents=compute_instalment_cents(plans[-1], request_facts.facts),
+        first_day=request_facts.today,
         last_day=last_day,
         typed=typed,
         refused=refused,
@@ -209,27 +213,35 @@ def describe_plans(
 
 
 def describe_plan_check(
-    opened: OpenedClaim, ground: Ground, terms: PlanTerms, *, is_changed: bool
+    opened: OpenedClaim, request_facts: ModalityRequestFacts, terms: PlanTerms, *, is_changed: bool
 ) -> PlanCheckPage:
-    total_cents = ground.facts.outstanding_cents
+    total_cents = request_facts.facts.outstanding_cents
     return PlanCheckPage(
         currency=opened.facts.currency,
         schedule=terms.schedule(total_cents),
         total_cents=total_cents,
         grace_days=GRACE.days,
-        is_at_once=is_approved_automatically(terms, ground.modalities, ground.earlier),
+        is_at_once=is_approved_automatically(
+            terms, request_facts.modalities, request_facts.earlier
+        ),
         is_changed=is_changed,
     )
 
 
 def describe_later_check(
-    opened: OpenedClaim, ground: Ground, terms: DeferralTerms, *, is_changed: bool
+    opened: OpenedClaim,
+    request_facts: ModalityRequestFacts,
+    terms: DeferralTerms,
+    *,
+    is_changed: bool,
 ) -> LaterCheckPage:
     return LaterCheckPage(
         currency=opened.facts.currency,
         outstanding_cents=opened.facts.outstanding_cents,
         until=terms.until,
-        is_at_once=is_approved_automatically(terms, ground.modalities, ground.earlier),
+        is_at_once=is_approved_automatically(
+            terms, request_facts.modalities, request_facts.earlier
+        ),
         is_changed=is_changed,
     )
 

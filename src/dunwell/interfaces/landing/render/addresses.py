@@ -86,7 +86,7 @@ _PLAIN = frozenset(
 )
 
 
-def forgive_case(path: str) -> str:
+def normalize_case(path: str) -> str:
     """A path as somebody typed it from paper, as it stands here: only what is not ours in it, such
     as a link's token, keeps its capitals."""
     if path.lower() in _PLAIN:
@@ -111,6 +111,6 @@ def strip_handle(path: str) -> str:
     return path.replace(_CLAIM, _CLAIMS, 1)
 
 
-def place(path: str, handle: str) -> str:
+def insert_handle(path: str, handle: str) -> str:
     """The address below this handle of one that has none (`strip_handle`)."""
     return path.replace(_CLAIMS, f"{_CLAIMS}/{handle}", 1)

@@ -29,7 +29,7 @@ def choose_palette(color: str | None) -> Palette:
     """The brand's palette, or the neutral one when there is none, or none that can be read."""
     if color is None or not is_color(color):
         return NEUTRAL
-    if min(measure_contrast(color, ground) for ground in _GROUNDS) < _LEAST_CONTRAST:
+    if min(measure_contrast(color, request_facts) for request_facts in _GROUNDS) < _LEAST_CONTRAST:
         return NEUTRAL
     return Palette(color, _darken(color))
 

@@ -70,19 +70,19 @@ def describe_creditor(merchant: Merchant) -> Creditor:
     return Creditor(
         name=render_line(merchant.name),
         legal_name=render_line(legal.name if legal else merchant.name),
-        address=read_lines(legal.address) if legal else (),
+        address=split_lines(legal.address) if legal else (),
         register=legal.register if legal else None,
         authority=legal.supervisory_authority if legal else None,
         vat_id=legal.vat_id if legal else None,
         representatives=", ".join(map(render_line, legal.representatives)) if legal else "",
         email=contact.email if contact else None,
         phone=phone or None,
-        dialled=dial(phone),
+        dialled=render_dialled_number(phone),
         hours=contact.hours if contact else None,
         language=configuration.language,
         bank=_describe_bank(merchant),
         advice={
-            language: tuple(map(render_line, read_lines(text)))
+            language: tuple(map(render_line, split_lines(text)))
             for language, text in configuration.landing_page.advice.items()
         },
         style=build_address("brand", **whose, name="brand.css") if brand.color else None,
@@ -94,26 +94,26 @@ def describe_operator(operator: Operator | None, phone: str | None) -> ShownOper
     """phone: of the installation's settings, which goes before the operator's own."""
     phone = phone or (operator.contact.phone if operator else None)
     if operator is None:
-        return ShownOperator(phone=phone, dialled=dial(phone or ""))
+        return ShownOperator(phone=phone, dialled=render_dialled_number(phone or ""))
     legal, registration = operator.legal, operator.registration
     return ShownOperator(
         role=operator.role,
         legal_name=render_line(legal.name),
-        address=read_lines(legal.address),
+        address=split_lines(legal.address),
         representatives=", ".join(map(render_line, legal.representatives)),
         register=legal.register,
         authority=legal.supervisory_authority,
         vat_id=legal.vat_id,
         email=operator.contact.email,
         phone=phone,
-        dialled=dial(phone or ""),
+        dialled=render_dialled_number(phone or ""),
         hours=operator.contact.hours,
         registration=registration.number if registration else None,
-        registrar=read_lines(registration.authority) if registration else (),
+        registrar=split_lines(registration.authority) if registration else (),
     )
 
 
-def dial(phone: str) -> str:
+def render_dialled_number(phone: str) -> str:
     """A phone number as it is dialled."""
     return re.sub(r"[^0-9+]", "", phone)
 
@@ -125,5 +125,5 @@ def _describe_bank(merchant: Merchant) -> Bank | None:
     return Bank(render_line(account.holder), render_iban(account.iban) or "", account.bic)
 
 
-def read_lines(text: str) -> tuple[str, ...]:
+def split_lines(text: str) -> tuple[str, ...]:
     return tuple(line.strip() for line in text.splitlines() if line.strip())

@@ -6,17 +6,17 @@ from datetime import date
 _PARTS = ("year", "month", "day")
 
 
-def is_given(fields: Mapping[str, str], name: str) -> bool:
+def is_day_given(fields: Mapping[str, str], name: str) -> bool:
     """Whether anything stands in one of the three."""
     return any(fields.get(f"{name}_{part}", "").strip() for part in _PARTS)
 
 
-def read_day(fields: Mapping[str, str], name: str) -> date | None:
+def parse_day(fields: Mapping[str, str], name: str) -> date | None:
     """None for what is no day."""
     return _join([fields.get(f"{name}_{part}", "").strip() for part in _PARTS])
 
 
-def read_birth_date(fields: Mapping[str, str], name: str) -> str | None:
+def parse_birth_date(fields: Mapping[str, str], name: str) -> str | None:
     """Return the day as 1984-03-27, or as 84-03-27 if the year was typed with two digits.
 
     None for what is no day. A year of two digits is not completed: people of a hundred are as
@@ -24,17 +24,17 @@ def read_birth_date(fields: Mapping[str, str], name: str) -> str | None:
     """
     year = fields.get(f"{name}_year", "").strip()
     if len(year) == len("1984"):
-        day = read_day(fields, name)
+        day = parse_day(fields, name)
         return None if day is None else day.isoformat()
     if len(year) != len("84"):
         return None
     # A leap year of either century has a 29 February: 1900 was none, 2000 was.
-    completed = (read_day({**fields, f"{name}_year": f"{each}{year}"}, name) for each in (20, 19))
+    completed = (parse_day({**fields, f"{name}_year": f"{each}{year}"}, name) for each in (20, 19))
     found = next((day for day in completed if day is not None), None)
     return None if found is None else found.isoformat()[len("19") :]
 
 
-def read_carried_day(text: str) -> date | None:
+def parse_iso_day(text: str) -> date | None:
     """2026-03-16."""
     return _join(text.split("-"))
 

@@ -18,7 +18,7 @@ from dunwell.platform.crypto import sha256
 
 # Claims open in one browser (CONTRACT 17); each request carries the cookies of all. Before a ninth
 # closes the oldest, its page asks.
-MOST_OPEN = 8
+MAX_OPEN_CLAIMS = 8
 # Of a request that brings more, no more are looked at.
 _MOST_READ = 16
 _LENGTH = 10
@@ -47,7 +47,7 @@ def name_cookie(handle: str, *, is_secure: bool) -> str:
     return _name_prefix(is_secure=is_secure) + handle
 
 
-def read_cookies(cookies: Mapping[str, str], *, is_secure: bool) -> dict[str, bytes]:
+def parse_cookies(cookies: Mapping[str, str], *, is_secure: bool) -> dict[str, bytes]:
     """By handle, the hashes of the sessions they may be of."""
     prefix, found = _name_prefix(is_secure=is_secure), dict[str, bytes]()
     for name, value in cookies.items():
@@ -72,42 +72,44 @@ def render_cookie(handle: str, value: str, *, is_secure: bool) -> str:
     return "; ".join(parts)
 
 
-def choose_cookie_slot(held: SessionsByHandle, opened: Session, now: datetime) -> CookieSlot:
+def choose_cookie_slot(sessions: SessionsByHandle, opened: Session, now: datetime) -> CookieSlot:
     """Choose the handle of a session that was just opened.
 
     held: the sessions of the browser's cookies, or None for a cookie that is not known any more.
     """
     merchant_id, claim_id = opened.merchant_id, opened.claim_id
-    handle, ordered = derive_handle(opened.session_id), sort_by_age(held)
+    handle, ordered = derive_handle(opened.session_id), sort_by_age(sessions)
     for each in ordered:
-        session = held[each]
+        session = sessions[each]
         if session and (session.merchant_id, session.claim_id) == (merchant_id, claim_id):
             handle = each
     others = [each for each in ordered if each != handle]
-    excess = max(0, len(others) + 1 - MOST_OPEN)
-    ended = [each for each in others if not _is_live(held[each], now)]
+    excess = max(0, len(others) + 1 - MAX_OPEN_CLAIMS)
+    ended = [each for each in others if not _is_live(sessions[each], now)]
     return CookieSlot(handle, tuple(ended[:excess]))
 
 
-def list_to_close(held: SessionsByHandle, handle: str, now: datetime) -> list[str]:
+def list_handles_to_close(sessions: SessionsByHandle, handle: str, now: datetime) -> list[str]:
     """The handles of the open claims that must close so that this one may stay open, the oldest
     first. Nothing for a claim that has found room, or that is not open."""
-    live = [(session.opened_at, each) for each, session in held.items() if _is_live(session, now)]
+    live = [
+        (session.opened_at, each) for each, session in sessions.items() if _is_live(session, now)
+    ]
     opened = [each for _, each in sorted(live)]
-    if handle not in opened[MOST_OPEN:]:
+    if handle not in opened[MAX_OPEN_CLAIMS:]:
         return []
-    return opened[: len(opened) - MOST_OPEN]
+    return opened[: len(opened) - MAX_OPEN_CLAIMS]
 
 
-def sort_by_age(held: SessionsByHandle) -> list[str]:
+def sort_by_age(sessions: SessionsByHandle) -> list[str]:
     """The handles of what was opened first, before those of what was opened last; what is known no
     more comes first."""
 
     def tell(handle: str) -> float:
-        session = held[handle]
+        session = sessions[handle]
         return 0 if session is None else session.expires_at.timestamp()
 
-    return sorted(held, key=tell)
+    return sorted(sessions, key=tell)
 
 
 def _is_live(session: Session | None, now: datetime) -> TypeGuard[Session]:

@@ -14,17 +14,17 @@ from uuid import UUID
 from dunwell.core.files.upload import PreparedUpload
 
 # Since its last change.
-DRAFT_LASTS = timedelta(days=30)
+DRAFT_LIFETIME = timedelta(days=30)
 # Unsent files of one claim, whoever holds a link to it.
-MOST_UNSENT = 40
+MAX_UNSENT_FILES = 40
 # Versions beside the one that stands.
-MOST_OTHERS = 5
+MAX_VERSIONS = 5
 Fields = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class DraftKey:
-    """`owner`: `own_by_claim`'s, or a session's id."""
+    """`owner`: `build_claim_draft_key`'s, or a session's id."""
 
     merchant_id: int
     claim_id: int
@@ -71,29 +71,29 @@ class SubmittedForm:
     revision: int | None = None
 
 
-def own_by_claim(merchant_id: int, claim_id: int, subject: str) -> DraftKey:
+def build_claim_draft_key(merchant_id: int, claim_id: int, subject: str) -> DraftKey:
     return DraftKey(merchant_id, claim_id, UUID(int=claim_id), subject)
 
 
-def is_overtaken(draft: FormDraft, typed: SubmittedForm) -> bool:
+def has_conflict(draft: FormDraft, typed: SubmittedForm) -> bool:
     """Whether there are words in the draft that the form does not know of."""
     is_known = typed.revision == draft.revision or typed.fields == draft.fields
     return not is_known and bool(draft.fields or draft.others)
 
 
-def add_other(draft: FormDraft, typed: Fields) -> Sequence[Fields]:
+def add_conflicting_version(draft: FormDraft, typed: Fields) -> Sequence[Fields]:
     """The versions that then stand beside the draft's own."""
     kept = [each for each in draft.others if each != typed]
-    return [*kept, typed][-MOST_OTHERS:] if typed else kept
+    return [*kept, typed][-MAX_VERSIONS:] if typed else kept
 
 
-def show_typed(draft: FormDraft, typed: Fields) -> FormDraft:
+def show_version(draft: FormDraft, typed: Fields) -> FormDraft:
     """As somebody is shown it who has typed this: the other versions beside it."""
     versions = [each for each in (draft.fields, *draft.others) if each and each != typed]
     return replace(draft, fields=typed, others=versions)
 
 
-def choose_new(
+def select_new_files(
     draft: FormDraft, uploads: Sequence[PreparedUpload], most: int
 ) -> tuple[list[PreparedUpload], bool]:
     """Those of the files that the draft takes, and whether there were too many for it. What it has

@@ -18,9 +18,9 @@ from dunwell.core.claims.raise_event import publish_event
 from dunwell.core.events.payloads import details_accessed
 from dunwell.interfaces.landing.session.addresses import digest_addresses, list_addresses
 from dunwell.interfaces.landing.session.session import (
-    ALL_LAST,
-    LASTS,
-    REMEMBERED,
+    ENDED_SESSION_RETENTION,
+    MAX_TOTAL_LIFETIME,
+    SESSION_LIFETIME,
     Level,
     Session,
     render_value,
@@ -30,9 +30,9 @@ from dunwell.interfaces.landing.session.store import (
     insert_token,
     load_on_file,
     move_drafts,
-    save_end,
-    save_raised,
+    save_raised_level,
     save_session,
+    save_session_end,
 )
 from dunwell.platform.crypto import KeyRing, sha256
 
@@ -48,7 +48,7 @@ class ClaimSessionOpening:
     level: Level
     session_id: UUID
     randomness: bytes
-    goes_on_from: Session | None = None
+    continues: Session | None = None
     # The hash of the token that the new one replaces, or what a repeated request is known by.
     previous_hash: bytes | None = None
     # Of the address that a code went to which was typed in now.
@@ -69,7 +69,7 @@ async def open_session(
     """Raises NotFound if the claim does not exist any more."""
     work.require(Right.READ_CLAIMS)
     value = render_value(opening.randomness)
-    before = opening.goes_on_from
+    before = opening.continues
     first_opened_at = before.first_opened_at if before else work.real_now
     session = Session(
         merchant_id=work.merchant_id,
@@ -79,7 +79,7 @@ async def open_session(
         communication_id=opening.communication_id,
         channel=opening.channel,
         level=opening.level,
-        expires_at=min(work.real_now + LASTS, first_opened_at + ALL_LAST),
+        expires_at=min(work.real_now + SESSION_LIFETIME, first_opened_at + MAX_TOTAL_LIFETIME),
         ended_at=None,
         opened_at=work.real_now,
         first_opened_at=first_opened_at,
@@ -101,7 +101,7 @@ async def open_session(
     return OpenedClaimSession(session, value)
 
 
-async def repeat_opening(
+async def reissue_token(
     work: Work, previous_hash: bytes, randomness: bytes, level: Level = Level.LINK
 ) -> OpenedClaimSession | None:
     """Give a session another token if this request opened it within the last ten seconds.
@@ -118,35 +118,35 @@ async def repeat_opening(
     return OpenedClaimSession(session, value)
 
 
-async def raise_session(
+async def raise_level(
     work: Work, session: Session, level: Level, *, randomness: bytes, proven: Sequence[bytes] = ()
 ) -> str | None:
     """Return the new cookie value, or None if the session has ended. If the same form has raised it
     just before, return another value. proven: digests of the address to which the code was sent."""
     work.require(Right.READ_CLAIMS)
     value = render_value(randomness)
-    if await save_raised(
+    if await save_raised_level(
         work.tx, session, sha256(value.encode()), level=level, now=work.real_now,
         proven_digests=proven,
     ):  # fmt: skip
         await save_audit(work, "session.raise", f"claim:{session.claim_id}", level=level)
         return value
-    return await repeat_raise(work, session.session_hash, level, randomness=randomness)
+    return await reissue_raised_token(work, session.session_hash, level, randomness=randomness)
 
 
-async def repeat_raise(
+async def reissue_raised_token(
     work: Work, previous_hash: bytes, level: Level, *, randomness: bytes
 ) -> str | None:
     """Return another cookie value of the session that was raised from this token to `level`."""
     work.require(Right.READ_CLAIMS)
-    repeated = await repeat_opening(work, previous_hash, randomness, level)
+    repeated = await reissue_token(work, previous_hash, randomness, level)
     return repeated.cookie_value if repeated else None
 
 
 async def end_session(work: Work, session: Session) -> bool:
     """Return False, and do nothing, if the session has ended already."""
     work.require(Right.READ_CLAIMS)
-    if not await save_end(work.tx, work.merchant_id, session.session_id, work.real_now):
+    if not await save_session_end(work.tx, work.merchant_id, session.session_id, work.real_now):
         return False
     await save_audit(work, "session.end", f"claim:{session.claim_id}")
     return True
@@ -159,7 +159,7 @@ async def extend_session(
     extended the session just before, return another value of that one. None: it has ended."""
     work.require(Right.READ_CLAIMS)
     if not await end_session(work, session):
-        repeated = await repeat_opening(work, session.session_hash, randomness)
+        repeated = await reissue_token(work, session.session_hash, randomness)
         return repeated.cookie_value if repeated else None
     opening = ClaimSessionOpening(
         claim_id=session.claim_id,
@@ -168,9 +168,11 @@ async def extend_session(
         level=session.level,
         session_id=session_id,
         randomness=randomness,
-        goes_on_from=session,
+        continues=session,
         previous_hash=session.session_hash,
     )
     opened = await open_session(work, keys, opening)
-    await move_drafts(work.tx, session, session_id, work.real_now + LASTS + REMEMBERED)
+    await move_drafts(
+        work.tx, session, session_id, work.real_now + SESSION_LIFETIME + ENDED_SESSION_RETENTION
+    )
     return opened.cookie_value

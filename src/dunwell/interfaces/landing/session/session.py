@@ -17,16 +17,16 @@ from dunwell.accounts.merchants.configuration import Channel
 from dunwell.platform.crypto import KeyRing, sha256
 
 VALUE_BYTES = 32
-LASTS = timedelta(hours=1)
+SESSION_LIFETIME = timedelta(hours=1)
 # Of those that go on from one another, after which the claim has to be opened anew.
-ALL_LAST = timedelta(hours=8)
+MAX_TOTAL_LIFETIME = timedelta(hours=8)
 # After its end a page can still say that it timed out, and keep what was typed.
-REMEMBERED = timedelta(days=1)
+ENDED_SESSION_RETENTION = timedelta(days=1)
 # How long the previous token stays valid after a session got another one, so that a double click
 # or a second tab does not lose the session.
-PREVIOUS_LASTS = timedelta(seconds=10)
+PREVIOUS_TOKEN_LIFETIME = timedelta(seconds=10)
 # From when on the page asks whether to go on (WCAG 2.2.1 asks for 20 seconds at least).
-WARNING = timedelta(minutes=5)
+EXPIRY_WARNING = timedelta(minutes=5)
 _VALUE = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 _FORM_PURPOSE = "landing-form"
 
@@ -68,13 +68,13 @@ class Session(msgspec.Struct, frozen=True, array_like=True, gc=False):
     first_opened_at: datetime
     # Of the address that a code went to which was typed in, as suppressions know it; none: no code.
     proven_digests: list[bytes] = []
-    # The hash of the previous token; see `PREVIOUS_LASTS`.
+    # The hash of the previous token; see `PREVIOUS_TOKEN_LIFETIME`.
     previous_hash: bytes | None = None
 
     @property
     def can_be_extended(self) -> bool:
         """Whether another hour would be any longer."""
-        return self.expires_at < self.first_opened_at + ALL_LAST
+        return self.expires_at < self.first_opened_at + MAX_TOTAL_LIFETIME
 
     def is_live(self, now: datetime) -> bool:
         return self.ended_at is None and now < self.expires_at
@@ -105,7 +105,7 @@ def list_form_tokens(keys: KeyRing, session_hash: bytes) -> tuple[str, ...]:
     return tuple(map(_encode, keys.digests(_FORM_PURPOSE, session_hash)))
 
 
-def is_like_token(given: str) -> bool:
+def looks_like_token(given: str) -> bool:
     """Whether it can be one of some session's."""
     return _VALUE.fullmatch(given) is not None
 

@@ -78,8 +78,10 @@ def decide_state(facts: PageClaim, now: datetime) -> PageState:
         return PageState.CLOSED
     if facts.status is Status.COLLECTED or facts.outstanding_cents == 0:
         return PageState.PAID
-    standing = list_standing(facts, now)
-    if is_awaited(facts) or any(hold.kind is HoldKind.PAYMENT_PENDING for hold in standing):
+    standing = list_active_holds(facts, now)
+    if is_provider_awaited(facts) or any(
+        hold.kind is HoldKind.PAYMENT_PENDING for hold in standing
+    ):
         return PageState.PENDING
     return PageState.HELD if standing else PageState.OPEN
 
@@ -94,7 +96,7 @@ def list_topics(
     """
     if state in (PageState.CLOSED, PageState.PAID):
         return []
-    kinds = {hold.kind for hold in list_standing(facts, now)}
+    kinds = {hold.kind for hold in list_active_holds(facts, now)}
     found = [Topic.PAYMENT_PENDING] if state is PageState.PENDING else []
     if modality is not None and kinds.intersection(HOLD_KINDS):
         found.append(_TOPICS[modality.type, modality.state])
@@ -113,7 +115,7 @@ def is_answered(facts: PageClaim) -> bool:
 
 def find_hold(facts: PageClaim, kind: HoldKind, now: datetime) -> HoldFacts | None:
     """Of those of a kind that stand, the one that ends last."""
-    standing = [hold for hold in list_standing(facts, now) if hold.kind is kind]
+    standing = [hold for hold in list_active_holds(facts, now) if hold.kind is kind]
     endless = next((hold for hold in standing if hold.until is None), None)
     return endless or max(standing, key=lambda hold: hold.until or now, default=None)
 
@@ -131,7 +133,7 @@ def is_payable(state: PageState) -> bool:
     return state in (PageState.OPEN, PageState.HELD)
 
 
-def is_awaited(facts: PageClaim) -> bool:
+def is_provider_awaited(facts: PageClaim) -> bool:
     """Whether the newest payment request waits for a provider's money. An announced transfer is
     waited for as long as its hold stands."""
     request = facts.request
@@ -142,16 +144,18 @@ def is_awaited(facts: PageClaim) -> bool:
     )
 
 
-def find_announced(facts: PageClaim, now: datetime) -> date | None:
+def find_announced_transfer(facts: PageClaim, now: datetime) -> date | None:
     """When a bank transfer was sent that is waited for; None: there is none."""
-    is_waited_for = any(hold.kind is HoldKind.PAYMENT_PENDING for hold in list_standing(facts, now))
+    is_waited_for = any(
+        hold.kind is HoldKind.PAYMENT_PENDING for hold in list_active_holds(facts, now)
+    )
     request = facts.request
     if request is None or request.state != PaymentRequestState.PENDING or not is_waited_for:
         return None
     return request.sent_on
 
 
-def list_standing(facts: PageClaim, now: datetime) -> list[HoldFacts]:
+def list_active_holds(facts: PageClaim, now: datetime) -> list[HoldFacts]:
     return [hold for hold in facts.holds if hold.until is None or now < hold.until]
 
 
@@ -168,7 +172,7 @@ def render_initials(facts: PageClaim) -> str:
     return "\N{NO-BREAK SPACE}".join(f"{letter}." for letter in letters if letter.isalnum())
 
 
-def find_day(instant: date | datetime, timezone: str) -> date:
+def get_local_day(instant: date | datetime, timezone: str) -> date:
     """The day of an instant where the merchant is."""
     if isinstance(instant, datetime):
         return instant.astimezone(ZoneInfo(timezone)).date()

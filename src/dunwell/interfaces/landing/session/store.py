@@ -17,7 +17,7 @@ from dunwell.core.files.upload import PreparedUpload
 from dunwell.interfaces.landing.session.details import NOTHING, PREVIEW, Detail
 from dunwell.interfaces.landing.session.drafts import DraftFile, DraftKey, Fields, FormDraft
 from dunwell.interfaces.landing.session.facts import OnFile, PageClaim
-from dunwell.interfaces.landing.session.session import PREVIOUS_LASTS, Level, Session
+from dunwell.interfaces.landing.session.session import PREVIOUS_TOKEN_LIFETIME, Level, Session
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
 
@@ -97,7 +97,7 @@ async def find_session(tx: Connection, session_hash: bytes) -> Session | None:
     return None if row is None else _read_session(row)
 
 
-async def find_sessions(tx: Connection, hashes: Mapping[str, bytes]) -> dict[str, Session | None]:
+async def list_sessions(tx: Connection, hashes: Mapping[str, bytes]) -> dict[str, Session | None]:
     """By the names that the hashes go by; those that have ended too."""
     rows = await tx.fetch(_FIND_SESSIONS, [*hashes.values()]) if hashes else []
     found = {row["session_hash"]: _read_session(row) for row in rows}
@@ -110,7 +110,7 @@ async def save_session(tx: Connection, session: Session, address_digests: Sequen
         _OPEN, session.merchant_id, session.session_hash, session.session_id, session.claim_id,
         session.communication_id, session.channel, session.level, session.opened_at,
         session.expires_at, address_digests, session.first_opened_at,
-        session.proven_digests, session.previous_hash, session.opened_at + PREVIOUS_LASTS,
+        session.proven_digests, session.previous_hash, session.opened_at + PREVIOUS_TOKEN_LIFETIME,
     )  # fmt: skip
 
 
@@ -125,12 +125,14 @@ async def insert_token(tx: Connection, session: Session, new_hash: bytes) -> Non
     await tx.execute(_COPY_SESSION, session.merchant_id, session.session_hash, new_hash)
 
 
-async def save_end(tx: Connection, merchant_id: int, session_id: UUID, now: datetime) -> bool:
+async def save_session_end(
+    tx: Connection, merchant_id: int, session_id: UUID, now: datetime
+) -> bool:
     """End the session with all its tokens. False: it had ended before."""
     return await tx.fetchval(_END, merchant_id, session_id, now) is not None
 
 
-async def save_raised(
+async def save_raised_level(
     tx: Connection, session: Session, new_hash: bytes, level: Level, now: datetime,
     proven_digests: Sequence[bytes] = (),
 ) -> bool:  # fmt: skip
@@ -138,12 +140,12 @@ async def save_raised(
     lower = [each for each in Level if not each.reaches(level)]
     raised = await tx.fetchval(
         _RAISE, session.merchant_id, session.session_hash, new_hash, level, now, lower,
-        proven_digests, now + PREVIOUS_LASTS,
+        proven_digests, now + PREVIOUS_TOKEN_LIFETIME,
     )  # fmt: skip
     return raised is not None
 
 
-async def remove_sessions(tx: Connection, ended_before: datetime, limit: int) -> int:
+async def delete_old_sessions(tx: Connection, ended_before: datetime, limit: int) -> int:
     tag: str = await tx.execute(_REMOVE_SESSIONS, ended_before, limit)
     return int(tag.rpartition(" ")[2])
 
@@ -277,25 +279,27 @@ async def save_files(
     await tx.execute(_KEEP_FILES, *whose, kept_until)
 
 
-async def count_unsent(tx: Connection, merchant_id: int, claim_id: int) -> int:
+async def count_unsent_files(tx: Connection, merchant_id: int, claim_id: int) -> int:
     """Files of the claim's drafts."""
     count: int = await tx.fetchval(_COUNT_UNSENT, merchant_id, claim_id)
     return count
 
 
-async def remove_file(tx: Connection, key: DraftKey, ticket_id: UUID) -> bool:
+async def delete_draft_file(tx: Connection, key: DraftKey, ticket_id: UUID) -> bool:
     """Whether the draft had such a file. Nothing leads to it any more; it is still put away."""
     whose = (key.merchant_id, key.owner, key.subject)
     return await tx.fetchval(_REMOVE_FILE, *whose, ticket_id) is not None
 
 
-async def remove_files(tx: Connection, key: DraftKey, ticket_ids: Sequence[UUID]) -> None:
+async def delete_draft_files_by_id(
+    tx: Connection, key: DraftKey, ticket_ids: Sequence[UUID]
+) -> None:
     """Of a locked draft, some of its files."""
     whose = (key.merchant_id, key.owner, key.subject)
     await tx.execute(_REMOVE_FILES, *whose, list(ticket_ids))
 
 
-async def save_sent(tx: Connection, key: DraftKey, form_id: UUID, created_id: UUID) -> None:
+async def save_draft_sent(tx: Connection, key: DraftKey, form_id: UUID, created_id: UUID) -> None:
     """Of a locked draft: it is empty again, its files being another's now."""
     await tx.execute(_SAVE_SENT, key.merchant_id, key.owner, key.subject, form_id, created_id)
 
@@ -307,7 +311,7 @@ async def move_drafts(
     await tx.execute(_MOVE, session.merchant_id, session.session_id, session_id, kept_until)
 
 
-async def remove_drafts(tx: Connection, kept_until: datetime, limit: int) -> int:
+async def delete_old_drafts(tx: Connection, kept_until: datetime, limit: int) -> int:
     """Their files run out by themselves."""
     tag: str = await tx.execute(_REMOVE_OLD, kept_until, limit)
     return int(tag.rpartition(" ")[2])
@@ -390,7 +394,7 @@ async def _read_opened(tx: Connection, document: str) -> OpenedClaim:
     opened = _DECODER.decode(document)
     return OpenedClaim(
         session=opened.session,
-        merchant=await find_merchant(tx, opened.merchant),
+        merchant=await get_merchant(tx, opened.merchant),
         facts=opened.facts,
         modality=None if opened.modality is None else build_modality(opened.modality),
         unsuccessful=None if opened.unsuccessful is None else build_modality(opened.unsuccessful),
@@ -399,7 +403,7 @@ async def _read_opened(tx: Connection, document: str) -> OpenedClaim:
     )
 
 
-async def find_merchant(tx: Connection, row: MerchantRow) -> Merchant:
+async def get_merchant(tx: Connection, row: MerchantRow) -> Merchant:
     """With the configuration the process keeps, or read anew when there is another one."""
     cached = get_cached_configuration(row.merchant_id)
     if cached.configuration is not None and cached.revision == row.revision:

@@ -9,18 +9,18 @@ import math
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-MOST_WRONG = 5
+MAX_FAILURES = 5
 # Wrong ones count together when they are no further apart.
 WINDOW = timedelta(minutes=15)
 LOCKED_FOR = timedelta(minutes=30)
-MOST_WRONG_IN_DAY = 15
+MAX_FAILURES_PER_DAY = 15
 DAY = timedelta(days=1)
 # Doubles from a second with each wrong code of a letter.
-LONGEST_WAIT_SECONDS = 10
+MAX_DELAY_SECONDS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class WrongTry:
+class WrongAttempt:
     """It did not fit."""
 
 
@@ -40,7 +40,7 @@ class Slowed:
 
 
 @dataclass(frozen=True, slots=True)
-class Tries:
+class FactAttempts:
     """Wrong facts and sent codes of a claim. Real time."""
 
     failures: int
@@ -51,27 +51,27 @@ class Tries:
     day_first_at: datetime | None = None
 
 
-def decide_lock(tries: Tries, now: datetime) -> Locked | None:
-    if tries.day_failures >= MOST_WRONG_IN_DAY:
+def decide_lock(tries: FactAttempts, now: datetime) -> Locked | None:
+    if tries.day_failures >= MAX_FAILURES_PER_DAY:
         return Locked(None)
     if tries.locked_until is None or tries.locked_until <= now:
         return None
-    return Locked(lock_for(tries.locked_until - now))
+    return Locked(compute_wait_seconds(tries.locked_until - now))
 
 
-def count_wrong(tries: Tries, now: datetime) -> Tries:
+def add_failure(tries: FactAttempts, now: datetime) -> FactAttempts:
     """The tries with one more, which may be the last; those from before a lock or from long ago
     count no more."""
     day_failures, day_first_at = tries.day_failures + 1, tries.day_first_at
     if day_first_at is None or day_first_at + DAY <= now:
         day_failures, day_first_at = 1, now
     if tries.failures == 0 or tries.locked_until is not None or tries.first_at + WINDOW <= now:
-        return Tries(
+        return FactAttempts(
             1, now, locked_until=None, day_failures=day_failures, day_first_at=day_first_at
         )
     failures = tries.failures + 1
-    until = now + LOCKED_FOR if failures >= MOST_WRONG else None
-    return Tries(
+    until = now + LOCKED_FOR if failures >= MAX_FAILURES else None
+    return FactAttempts(
         failures,
         tries.first_at,
         locked_until=until,
@@ -80,20 +80,20 @@ def count_wrong(tries: Tries, now: datetime) -> Tries:
     )
 
 
-def count_right(tries: Tries, now: datetime) -> Tries:
+def clear_failures(tries: FactAttempts, now: datetime) -> FactAttempts:
     """Those of the day stay: who can prove one thing has no more tries at another for it."""
-    return Tries(
+    return FactAttempts(
         0, now, locked_until=None, day_failures=tries.day_failures, day_first_at=tries.day_first_at
     )
 
 
-def wait_after(wrong: int, last_at: datetime, now: datetime) -> Slowed | None:
+def compute_delay(wrong: int, last_at: datetime, now: datetime) -> Slowed | None:
     """After so many wrong codes of letters, the last of them at `last_at`."""
-    seconds = min(LONGEST_WAIT_SECONDS, 2 ** min(wrong - 1, 4))
+    seconds = min(MAX_DELAY_SECONDS, 2 ** min(wrong - 1, 4))
     left = last_at + timedelta(seconds=seconds) - now
-    return Slowed(lock_for(left)) if left > timedelta(0) else None
+    return Slowed(compute_wait_seconds(left)) if left > timedelta(0) else None
 
 
-def lock_for(left: timedelta) -> int:
+def compute_wait_seconds(left: timedelta) -> int:
     """Seconds to wait, at least one."""
     return max(1, math.ceil(left.total_seconds()))

@@ -13,11 +13,11 @@ from dunwell.interfaces.landing.session.lifecycle import (
     ClaimSessionOpening,
     OpenedClaimSession,
     open_session,
-    repeat_opening,
+    reissue_token,
 )
 from dunwell.interfaces.landing.session.session import Level, Session
-from dunwell.interfaces.landing.sign_in.attempt_limits import Locked, lock_for
-from dunwell.interfaces.landing.sign_in.store import WayIn
+from dunwell.interfaces.landing.sign_in.attempt_limits import Locked, compute_wait_seconds
+from dunwell.interfaces.landing.sign_in.store import ClaimAccess
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.attempts import (
     LONGEST_LIMIT_PERIOD,
@@ -27,8 +27,8 @@ from dunwell.platform.database.attempts import (
 )
 from dunwell.platform.security_events import log_security_event
 
-MOST_OF_VISITOR = 10
-MOST_OF_LINK = 30
+MAX_OPENINGS_PER_VISITOR = 10
+MAX_OPENINGS_PER_LINK = 30
 _PURPOSE = "landing-opening"
 
 
@@ -37,7 +37,7 @@ class ClaimEntry:
     """Who comes in by what: `visitor` is `digest_visitor`'s, `session_id` the new session's. What
     was proven in `before` is proven in it."""
 
-    way: WayIn
+    access: ClaimAccess
     level: Level
     visitor: bytes
     session_id: UUID
@@ -45,13 +45,13 @@ class ClaimEntry:
     before: Session | None = None
 
 
-def is_opened_by(session: Session, way: WayIn) -> bool:
+def is_opened_by(session: Session, access: ClaimAccess) -> bool:
     """Whether the session was opened by this very link."""
     return (
-        session.merchant_id == way.merchant.merchant_id
-        and session.claim_id == way.claim_id
-        and session.communication_id == way.communication_id
-        and session.channel == way.channel
+        session.merchant_id == access.merchant.merchant_id
+        and session.claim_id == access.claim_id
+        and session.communication_id == access.communication_id
+        and session.channel == access.channel
     )
 
 
@@ -60,29 +60,34 @@ async def open_claim_once(
 ) -> OpenedClaimSession | Locked:
     """A form that is sent twice within ten seconds opens one session; see `repeat_opening`."""
     work.require(Right.READ_CLAIMS)
-    way, now = entry.way, work.real_now
-    name = f"{work.merchant_id} {way.claim_id} {way.communication_id} {way.channel} {entry.level}"
+    access, now = entry.access, work.real_now
+    name = (
+        f"{work.merchant_id} {access.claim_id} {access.communication_id} {access.channel} "
+        f"{entry.level}"
+    )
     link = keys.digest(_PURPOSE, name.encode())
     visitor = keys.digest(_PURPOSE, link + entry.visitor)
     links = _forget_old(work, await load_attempts(work.tx, link))
     known = _forget_old(work, await load_attempts(work.tx, visitor))
-    repeated = await repeat_opening(work, visitor, entry.randomness)
+    repeated = await reissue_token(work, visitor, entry.randomness)
     if repeated is not None:
         return repeated
-    for attempts, most in ((known, MOST_OF_VISITOR), (links, MOST_OF_LINK)):
+    for attempts, most in ((known, MAX_OPENINGS_PER_VISITOR), (links, MAX_OPENINGS_PER_LINK)):
         if attempts is not None and attempts.count >= most:
-            log_security_event("LINK_LOCKED", merchant_id=work.merchant_id, claim_id=way.claim_id)
-            return Locked(lock_for(attempts.first_at + LONGEST_LIMIT_PERIOD - now))
+            log_security_event(
+                "LINK_LOCKED", merchant_id=work.merchant_id, claim_id=access.claim_id
+            )
+            return Locked(compute_wait_seconds(attempts.first_at + LONGEST_LIMIT_PERIOD - now))
     await count_attempt(work.tx, link, links, now)
     await count_attempt(work.tx, visitor, known, now)
     opening = ClaimSessionOpening(
-        claim_id=way.claim_id,
-        communication_id=way.communication_id,
-        channel=way.channel,
+        claim_id=access.claim_id,
+        communication_id=access.communication_id,
+        channel=access.channel,
         level=entry.level,
         session_id=entry.session_id,
         randomness=entry.randomness,
-        goes_on_from=entry.before,
+        continues=entry.before,
         previous_hash=visitor,
     )
     return await open_session(work, keys, opening)

@@ -16,31 +16,36 @@ from dunwell.contact.notices.notice_codes import is_notice_code
 from dunwell.contact.notices.send_notice import find_repeated_notice, send_notice
 from dunwell.core.claims.store import lock_claim
 from dunwell.interfaces.landing.sign_in.attempt_limits import (
-    MOST_WRONG,
+    MAX_FAILURES,
+    FactAttempts,
     Locked,
     Slowed,
-    Tries,
-    WrongTry,
-    count_right,
-    count_wrong,
+    WrongAttempt,
+    add_failure,
+    clear_failures,
     decide_lock,
 )
 from dunwell.interfaces.landing.sign_in.store import (
+    ClaimAccess,
     SentCode,
-    WayIn,
-    find_code,
+    find_access_by_code,
+    lock_fact_attempts,
     lock_sent_code,
-    lock_tries,
+    save_fact_attempts,
     save_sent_code,
+    save_sent_code_failure,
     save_sent_code_used,
-    save_sent_codes_wrong,
-    save_tries,
 )
-from dunwell.interfaces.landing.sign_in.verification import Fact, Known, is_authenticated, read_typed
+from dunwell.interfaces.landing.sign_in.verification import (
+    Fact,
+    KnownFacts,
+    matches_fact,
+    parse_typed_fact,
+)
 from dunwell.interfaces.landing.sign_in.visitor_limits import (
-    admit_codes,
-    count_visitors_wrong,
-    count_wrong_code,
+    load_wrong_codes,
+    record_wrong_code,
+    record_wrong_code_of_visitor,
 )
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
@@ -50,75 +55,79 @@ from dunwell.platform.security_events import log_security_event
 ClaimKey = tuple[int, int]
 
 
-async def admit_claims(tx: Connection, claim: ClaimKey, now: datetime) -> Tries | Locked:
+async def lock_attempts_of_claim(
+    tx: Connection, claim: ClaimKey, now: datetime
+) -> FactAttempts | Locked:
     """What was tried, while others who try wait for this transaction's end. Locks the claim first,
     as all who take both do."""
     await lock_claim(tx, *claim)
-    tries = await lock_tries(tx, *claim, now)
+    tries = await lock_fact_attempts(tx, *claim, now)
     return decide_lock(tries, now) or tries
 
 
-async def count_claims_right(tx: Connection, claim: ClaimKey, tries: Tries, now: datetime) -> None:
-    await save_tries(tx, *claim, count_right(tries, now))
+async def record_success(
+    tx: Connection, claim: ClaimKey, tries: FactAttempts, now: datetime
+) -> None:
+    await save_fact_attempts(tx, *claim, clear_failures(tries, now))
 
 
-async def count_claims_wrong(
-    tx: Connection, claim: ClaimKey, tries: Tries, now: datetime
-) -> WrongTry:
+async def record_failure(
+    tx: Connection, claim: ClaimKey, tries: FactAttempts, now: datetime
+) -> WrongAttempt:
     """The last that its transaction does, as `count_wrong_code`."""
-    counted = count_wrong(tries, now)
-    await save_tries(tx, *claim, counted)
+    counted = add_failure(tries, now)
+    await save_fact_attempts(tx, *claim, counted)
     if decide_lock(counted, now) is not None:
         merchant_id, claim_id = claim
         log_security_event("CLAIM_LOCKED", merchant_id=merchant_id, claim_id=claim_id)
-    return await count_wrong_code(tx, now)
+    return await record_wrong_code(tx, now)
 
 
-async def try_code(
+async def verify_letter_code(
     tx: Connection, keys: KeyRing, typed: str, visitor: bytes, now: datetime,
     *, only: ClaimKey | None = None,
-) -> WayIn | WrongTry | Slowed:  # fmt: skip
+) -> ClaimAccess | WrongAttempt | Slowed:  # fmt: skip
     """`visitor`: `digest_visitor`'s. `only`: a code of any other claim is as wrong as one of none.
     What it wrote is to be committed, whatever it answers."""
-    known = await admit_codes(tx, visitor, now)
+    known = await load_wrong_codes(tx, visitor, now)
     if isinstance(known, Slowed):
         return known
     code = parse_code(typed)
     if code is None:
         # Not a guess: a slip of the finger.
-        return WrongTry()
-    found = await find_code(tx, list_code_digests(keys, code))
+        return WrongAttempt()
+    found = await find_access_by_code(tx, list_code_digests(keys, code))
     if found is not None and only in (None, (found.merchant.merchant_id, found.claim_id)):
         return found
-    return await count_visitors_wrong(tx, visitor, known, now)
+    return await record_wrong_code_of_visitor(tx, visitor, known, now)
 
 
 @dataclass(frozen=True, slots=True)
-class AskedFact:
+class RequestedFact:
     """Whose fact is asked for, and which."""
 
     merchant_id: int
     claim_id: int
-    known: Known
+    known: KnownFacts
     fact: Fact
 
 
-async def try_fact(
-    tx: Connection, asked: AskedFact, form: Mapping[str, str], now: datetime
-) -> WrongTry | Locked | None:
+async def verify_fact(
+    tx: Connection, asked: RequestedFact, form: Mapping[str, str], now: datetime
+) -> WrongAttempt | Locked | None:
     """None: it is right. What it wrote is to be committed, whatever it answers."""
     claim = asked.merchant_id, asked.claim_id
-    tries = await admit_claims(tx, claim, now)
+    tries = await lock_attempts_of_claim(tx, claim, now)
     if isinstance(tries, Locked):
         return tries
-    typed = read_typed(asked.fact, form)
+    typed = parse_typed_fact(asked.fact, form)
     if typed is None:
         # Not a guess: a slip of the finger.
-        return WrongTry()
-    if is_authenticated(asked.fact, typed, asked.known):
-        await count_claims_right(tx, claim, tries, now)
+        return WrongAttempt()
+    if matches_fact(asked.fact, typed, asked.known):
+        await record_success(tx, claim, tries, now)
         return None
-    return await count_claims_wrong(tx, claim, tries, now)
+    return await record_failure(tx, claim, tries, now)
 
 
 # A second click on the same form.
@@ -126,7 +135,7 @@ _REPEATED_WITHIN = timedelta(seconds=10)
 
 
 @dataclass(frozen=True, slots=True)
-class TypedFact:
+class TypedCode:
     """What was typed, for which claim, by whom: `digest_visitor`'s."""
 
     merchant_id: int
@@ -136,7 +145,7 @@ class TypedFact:
 
 
 @dataclass(frozen=True, slots=True)
-class RightCode:
+class CorrectCode:
     """`is_repeated`: the same code came a moment ago, and opened or raised a session; whose it is,
     the caller finds out."""
 
@@ -147,15 +156,15 @@ class RightCode:
     proven_digests: tuple[bytes, ...] = ()
 
 
-async def try_sent_code(
-    tx: Connection, keys: KeyRing, typed: TypedFact, now: datetime
-) -> RightCode | WrongTry | Locked:
+async def verify_sent_code(
+    tx: Connection, keys: KeyRing, typed: TypedCode, now: datetime
+) -> CorrectCode | WrongAttempt | Locked:
     """A right one is used up with what the transaction makes of it. The answer is the same for a
     code that is wrong, too old, tried too often or was never sent. What it wrote is to be
     committed, whatever it answers."""
     # The claim before the code: whoever sends one takes them in this order.
     claim = typed.merchant_id, typed.claim_id
-    tries = await admit_claims(tx, claim, now)
+    tries = await lock_attempts_of_claim(tx, claim, now)
     if isinstance(tries, Locked):
         return tries
     sent = await lock_sent_code(tx, typed.merchant_id, typed.claim_id)
@@ -164,9 +173,9 @@ async def try_sent_code(
         or not _is_live(sent, now)
         or not is_notice_code(keys, sent.notice_id, typed.text, sent.key_version)
     ):
-        await save_sent_codes_wrong(tx, typed.merchant_id, typed.claim_id)
-        return await count_claims_wrong(tx, claim, tries, now)
-    await count_claims_right(tx, claim, tries, now)
+        await save_sent_code_failure(tx, typed.merchant_id, typed.claim_id)
+        return await record_failure(tx, claim, tries, now)
+    await record_success(tx, claim, tries, now)
     if sent.used_at is None:
         await save_sent_code_used(tx, typed.merchant_id, typed.claim_id, now)
     proven = (
@@ -174,15 +183,15 @@ async def try_sent_code(
         if sent.channel and sent.recipient
         else ()
     )
-    return RightCode(sent.used_at is not None, sent.notice_id, proven)
+    return CorrectCode(sent.used_at is not None, sent.notice_id, proven)
 
 
 def _is_live(sent: SentCode, now: datetime) -> bool:
     is_used_up = sent.used_at is not None and now >= sent.used_at + _REPEATED_WITHIN
-    return sent.failures < MOST_WRONG and now < sent.expires_at and not is_used_up
+    return sent.failures < MAX_FAILURES and now < sent.expires_at and not is_used_up
 
 
-LASTS = timedelta(minutes=10)
+CODE_LIFETIME = timedelta(minutes=10)
 
 
 async def send_code(
@@ -198,7 +207,11 @@ async def send_code(
     if isinstance(sent, UUID):
         claim_id = notice.addressee.claim_id
         await save_sent_code(
-            work.tx, work.merchant_id, claim_id, notice_id=sent, expires_at=work.real_now + LASTS
+            work.tx,
+            work.merchant_id,
+            claim_id,
+            notice_id=sent,
+            expires_at=work.real_now + CODE_LIFETIME,
         )
     return sent
 

@@ -7,7 +7,7 @@ import msgspec
 
 from dunwell.accounts.merchants.configuration import LegalBasis, PrivacyNotice, find_country
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.interfaces.landing.render.creditor import read_lines
+from dunwell.interfaces.landing.render.creditor import split_lines
 from dunwell.interfaces.web.templates import Page
 
 # Who watches that services for consumers can be used by everybody, by country.
@@ -60,9 +60,9 @@ def describe_notices(merchant: Merchant | None) -> NoticesPage:
 
 def _describe_privacy(privacy: PrivacyNotice) -> ShownPrivacy:
     return ShownPrivacy(
-        controller=read_lines(privacy.controller or ""),
-        officer=read_lines(privacy.officer or ""),
-        authority=read_lines(privacy.authority),
+        controller=split_lines(privacy.controller or ""),
+        officer=split_lines(privacy.officer or ""),
+        authority=split_lines(privacy.authority),
         basis=privacy.basis,
         claim_years=privacy.retention.claim_years,
         record_years=privacy.retention.record_years or 0,

@@ -20,20 +20,20 @@ from dunwell.core.claims.store import lock_claim
 from dunwell.interfaces.landing.notifications.writer import NoticeWriter
 from dunwell.interfaces.landing.sign_in.attempt_limits import Locked
 from dunwell.interfaces.landing.sign_in.store import (
-    AskedLink,
-    delete_asked_link,
-    find_asked_links,
-    find_references,
-    remove_tries,
-    save_asked_link,
+    LinkRequest,
+    delete_fact_attempts,
+    delete_link_request,
+    insert_link_request,
+    list_claims_by_reference,
+    list_link_requests,
 )
-from dunwell.interfaces.landing.sign_in.visitor_limits import admit_request, count_visitors_request
+from dunwell.interfaces.landing.sign_in.visitor_limits import find_request_lock, record_link_request
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 
 
-def find_contact(typed: str, addresses: Mapping[NoticeChannel, str]) -> NoticeChannel | None:
+def match_contact(typed: str, addresses: Mapping[NoticeChannel, str]) -> NoticeChannel | None:
     """Which of the addresses on file was typed. Case does not count, nor how a number is written:
     with its country's code, or as it is dialled there."""
     email, number = addresses.get("EMAIL"), addresses.get("SMS")
@@ -53,12 +53,12 @@ def _is_same_number(typed: str, on_file: str) -> bool:
         return False
 
 
-ASKED_SECONDS = 1.0
+POLL_SECONDS = 1.0
 # A reference is one merchant's, but two may have thought of the same one.
 _MOST_SENT = 5
 _SET_SIZE = 100
 # One link of a claim is enough, whoever asks again: a second click, somebody impatient.
-ONE_WITHIN = timedelta(minutes=5)
+MIN_INTERVAL = timedelta(minutes=5)
 _ASKER = debtor_actor("new-link")
 
 log = structlog.get_logger(__name__)
@@ -72,22 +72,22 @@ class _Found:
     addressee: Addressee
 
 
-async def ask_link(
-    tx: Connection, link_request_id: UUID, asked: AskedLink, visitor: bytes
+async def request_link(
+    tx: Connection, link_request_id: UUID, asked: LinkRequest, visitor: bytes
 ) -> Locked | None:
     """None: it is taken down and counted. `visitor`: `digest_visitor`'s."""
-    locked = await admit_request(tx, visitor, asked.requested_at)
+    locked = await find_request_lock(tx, visitor, asked.requested_at)
     if locked is not None:
         return locked
-    await count_visitors_request(tx, visitor, asked.requested_at)
-    await save_asked_link(tx, link_request_id, asked)
+    await record_link_request(tx, visitor, asked.requested_at)
+    await insert_link_request(tx, link_request_id, asked)
     return None
 
 
-async def send_asked_links(resources: Resources, writer: NoticeWriter) -> int:
+async def send_requested_links(resources: Resources, writer: NoticeWriter) -> int:
     """How many were looked at; 0 when nothing was left."""
     async with resources.database.connection() as connection:
-        waiting = await find_asked_links(connection, _SET_SIZE)
+        waiting = await list_link_requests(connection, _SET_SIZE)
     for link_request_id in waiting:
         try:
             await _look_at(resources, writer, link_request_id)
@@ -97,13 +97,13 @@ async def send_asked_links(resources: Resources, writer: NoticeWriter) -> int:
             # One that cannot be sent must not come again and again.
             log.exception("cannot send an asked link", error=type(error).__name__)
             async with resources.database.transaction() as tx:
-                await delete_asked_link(tx, link_request_id)
+                await delete_link_request(tx, link_request_id)
     return len(waiting)
 
 
 async def _look_at(resources: Resources, writer: NoticeWriter, link_request_id: UUID) -> None:
     async with resources.database.transaction() as tx:
-        asked = await delete_asked_link(tx, link_request_id)
+        asked = await delete_link_request(tx, link_request_id)
         # Who has waited for an hour has given up.
         if asked is None or asked.requested_at + HOUR <= resources.clock.now():
             return
@@ -115,11 +115,11 @@ async def _look_at(resources: Resources, writer: NoticeWriter, link_request_id: 
             await _send(tx, resources, writer, each)
 
 
-async def _find(tx: Connection, asked: AskedLink) -> list[_Found]:
+async def _find(tx: Connection, asked: LinkRequest) -> list[_Found]:
     """Of all merchants, the first few."""
     found: list[_Found] = []
-    for claim in await find_references(tx, asked.reference):
-        channel = find_contact(asked.contact, claim.addresses)
+    for claim in await list_claims_by_reference(tx, asked.reference):
+        channel = match_contact(asked.contact, claim.addresses)
         if channel is None:
             continue
         merchant = await load_merchant(tx, claim.merchant_id)
@@ -135,7 +135,7 @@ async def _find(tx: Connection, asked: AskedLink) -> list[_Found]:
 async def _send(tx: Connection, resources: Resources, writer: NoticeWriter, found: _Found) -> None:
     """Unless one is on its way, there were enough for this claim, or the merchant has no such
     channel. The claim is locked: of two workers the second sees the first one's."""
-    since = resources.clock.now() - ONE_WITHIN
+    since = resources.clock.now() - MIN_INTERVAL
     if await has_recent_notice(
         tx, found.merchant.merchant_id, found.addressee, kind=NoticeKind.LINK, since=since
     ):
@@ -144,4 +144,4 @@ async def _send(tx: Connection, resources: Resources, writer: NoticeWriter, foun
     work = Work.open(resources, tx, found.merchant, _ASKER)
     if isinstance(await send_notice(work, resources.keys, notice), UUID):
         # To the address on file: what somebody tried before counts no more.
-        await remove_tries(tx, found.merchant.merchant_id, found.addressee.claim_id)
+        await delete_fact_attempts(tx, found.merchant.merchant_id, found.addressee.claim_id)

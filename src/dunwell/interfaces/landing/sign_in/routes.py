@@ -12,10 +12,10 @@ from dunwell.interfaces.landing.session.lifecycle import (
     ClaimSessionOpening,
     OpenedClaimSession,
     open_session,
-    repeat_opening,
+    reissue_token,
 )
 from dunwell.interfaces.landing.session.session import Level
-from dunwell.interfaces.landing.sign_in.attempt_limits import Locked, Slowed, WrongTry
+from dunwell.interfaces.landing.sign_in.attempt_limits import Locked, Slowed, WrongAttempt
 from dunwell.interfaces.landing.sign_in.browser_sessions import (
     find_session_of_link,
     find_session_with_higher_level,
@@ -24,41 +24,45 @@ from dunwell.interfaces.landing.sign_in.browser_sessions import (
 )
 from dunwell.interfaces.landing.sign_in.claim_openings import ClaimEntry, open_claim_once
 from dunwell.interfaces.landing.sign_in.entered_codes import (
-    AskedFact,
-    RightCode,
-    TypedFact,
-    try_code,
-    try_fact,
-    try_sent_code,
+    CorrectCode,
+    RequestedFact,
+    TypedCode,
+    verify_fact,
+    verify_letter_code,
+    verify_sent_code,
 )
 from dunwell.interfaces.landing.sign_in.legal_notices import describe_notices
 from dunwell.interfaces.landing.sign_in.sent_code_pages import (
-    Recipient,
+    CodeRecipient,
     answer_code_field,
-    answer_sent,
+    build_typed_code,
     describe_lock,
-    read_typed_code,
+    send_code_and_redirect,
 )
-from dunwell.interfaces.landing.sign_in.store import WayIn, find_link, is_undelivered
+from dunwell.interfaces.landing.sign_in.store import (
+    ClaimAccess,
+    find_access_by_link,
+    is_undelivered,
+)
 from dunwell.interfaces.landing.sign_in.verification import (
     AskCode,
     AskFact,
+    LinkVerification,
     OpensByItself,
-    Way,
-    decide_entry,
-    find_policy,
+    decide_verification,
+    get_verification_policy,
 )
 from dunwell.interfaces.landing.sign_in.views import (
     CodeField,
-    CodePage,
     DeadLinkPage,
     HomePage,
+    LetterCodePage,
     describe_link,
 )
-from dunwell.interfaces.landing.sign_in.visitor_limits import count_wrong_code, digest_visitor
+from dunwell.interfaces.landing.sign_in.visitor_limits import digest_visitor, record_wrong_code
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import RoutedPages
-from dunwell.interfaces.landing.web.latest_claim import find_held
+from dunwell.interfaces.landing.web.latest_claim import load_browser_sessions
 from dunwell.interfaces.landing.web.problems import answer_problem, too_many
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.web.form_fields import FormFields
@@ -69,197 +73,211 @@ _PURPOSE = "landing-sent-session"
 _AFTER_LINK = ".,;:!?)]}>\"'*»\u2019\u201d"
 
 
-async def show_home(site: DebtorSite, visit: DebtorRequest) -> Response:
-    return site.answer(await site.find_frame(visit), HomePage())
+async def show_home(site: DebtorSite, request: DebtorRequest) -> Response:
+    return site.answer(await site.find_context(request), HomePage())
 
 
-async def show_code_entry(site: DebtorSite, visit: DebtorRequest) -> Response:
-    return site.answer(site.frame(visit), CodePage(tried=False))
+async def show_code_entry(site: DebtorSite, request: DebtorRequest) -> Response:
+    return site.answer(site.build_context(request), LetterCodePage(is_wrong=False))
 
 
-async def enter_code(site: DebtorSite, visit: DebtorRequest) -> Response:
-    form = await visit.read_form()
-    resources, frame = site.resources, site.frame(visit)
-    visitor = digest_visitor(resources.keys, visit.client_host)
+async def enter_code(site: DebtorSite, request: DebtorRequest) -> Response:
+    form = await request.read_form()
+    resources, context = site.resources, site.build_context(request)
+    visitor = digest_visitor(resources.keys, request.client_host)
     async with resources.database.transaction() as tx:
-        found = await try_code(
+        found = await verify_letter_code(
             tx, resources.keys, form.get("code", ""), visitor=visitor, now=site.now()
         )
     if isinstance(found, Slowed):
-        return answer_problem(site, frame, too_many(found.retry_after_seconds, "SLOWED"))
-    if isinstance(found, WrongTry):
-        return site.answer(frame, CodePage(tried=True), 422)
-    return await _open(site, visit, frame=frame, way=found, level=found.level)
+        return answer_problem(site, context, too_many(found.retry_after_seconds, "SLOWED"))
+    if isinstance(found, WrongAttempt):
+        return site.answer(context, LetterCodePage(is_wrong=True), 422)
+    return await _open(site, request, context=context, access=found, level=found.level)
 
 
-async def show_link(site: DebtorSite, visit: DebtorRequest) -> Response:
+async def show_link(site: DebtorSite, request: DebtorRequest) -> Response:
     """Whoever looks, a scanner too, sees the creditor only, and what is asked for."""
-    way = await _find_way(site, visit)
-    return _answer_dead_link(site, visit) if way is None else _answer_link(site, visit, way)
+    access = await _find_access(site, request)
+    return (
+        _answer_dead_link(site, request) if access is None else _answer_link(site, request, access)
+    )
 
 
-async def show_link_notices(site: DebtorSite, visit: DebtorRequest) -> Response:
+async def show_link_notices(site: DebtorSite, request: DebtorRequest) -> Response:
     """The legal notice of the creditor whom the link's own page names, opened or not."""
-    way = await _find_way(site, visit)
-    if way is None:
-        return _answer_dead_link(site, visit)
-    return site.answer(_frame(site, visit, way), describe_notices(way.merchant))
+    access = await _find_access(site, request)
+    if access is None:
+        return _answer_dead_link(site, request)
+    return site.answer(_build_context(site, request, access), describe_notices(access.merchant))
 
 
-async def open_link(site: DebtorSite, visit: DebtorRequest) -> Response:
-    form = await visit.read_form()
-    way = await _find_way(site, visit)
-    if way is None:
-        return _answer_dead_link(site, visit)
-    back = find_session_of_link(site, await find_held(site, visit), way)
+async def open_link(site: DebtorSite, request: DebtorRequest) -> Response:
+    form = await request.read_form()
+    access = await _find_access(site, request)
+    if access is None:
+        return _answer_dead_link(site, request)
+    back = find_session_of_link(site, await load_browser_sessions(site, request), access)
     if back is not None:
-        return redirect_to_claim(site, _frame(site, visit, way), back)
-    asked = _decide(way)
+        return redirect_to_claim(site, _build_context(site, request, access), back)
+    asked = _decide(access)
     if isinstance(asked, OpensByItself):
-        return await _open(site, visit, frame=_frame(site, visit, way), way=way, level=way.level)
+        return await _open(
+            site,
+            request,
+            context=_build_context(site, request, access),
+            access=access,
+            level=access.level,
+        )
     if isinstance(asked, AskFact):
-        return await _take_fact(site, visit, form=form, way=way, asked=asked)
-    return _answer_link(site, visit, way)
+        return await _submit_fact(site, request, form=form, access=access, asked=asked)
+    return _answer_link(site, request, access)
 
 
-async def _take_fact(
-    site: DebtorSite, visit: DebtorRequest, form: FormFields, way: WayIn, asked: AskFact
+async def _submit_fact(
+    site: DebtorSite, request: DebtorRequest, form: FormFields, access: ClaimAccess, asked: AskFact
 ) -> Response:
-    frame = _frame(site, visit, way)
+    context = _build_context(site, request, access)
     resources = site.resources
-    wanted = AskedFact(way.merchant.merchant_id, way.claim_id, way.known, asked.fact)
+    wanted = RequestedFact(access.merchant.merchant_id, access.claim_id, access.known, asked.fact)
     async with resources.database.transaction() as tx:
-        tried = await try_fact(tx, wanted, form, now=site.now())
-    if isinstance(tried, Locked):
-        return answer_problem(site, frame, describe_lock(tried))
-    if isinstance(tried, WrongTry):
-        return _answer_link(site, visit, way, is_wrong=True)
-    return await _open(site, visit, frame=frame, way=way, level=Level.FACT)
+        result = await verify_fact(tx, wanted, form, now=site.now())
+    if isinstance(result, Locked):
+        return answer_problem(site, context, describe_lock(result))
+    if isinstance(result, WrongAttempt):
+        return _answer_link(site, request, access, is_wrong=True)
+    return await _open(site, request, context=context, access=access, level=Level.FACT)
 
 
-async def send_links_code(site: DebtorSite, visit: DebtorRequest) -> Response:
-    await visit.read_form()
-    way = await _find_way(site, visit)
-    if way is None:
-        return _answer_dead_link(site, visit)
-    asked, frame = _decide(way), _frame(site, visit, way)
+async def send_link_code(site: DebtorSite, request: DebtorRequest) -> Response:
+    await request.read_form()
+    access = await _find_access(site, request)
+    if access is None:
+        return _answer_dead_link(site, request)
+    asked, context = _decide(access), _build_context(site, request, access)
     if not isinstance(asked, AskCode):
-        return site.redirect(frame, "link", **_name_link(visit))
-    recipient = Recipient(
-        merchant=way.merchant,
-        claim_id=way.claim_id,
+        return site.redirect(context, "link", **_name_link(request))
+    recipient = CodeRecipient(
+        merchant=access.merchant,
+        claim_id=access.claim_id,
         channel=asked.channel,
-        address=way.known.addresses[asked.channel],
+        address=access.known.addresses[asked.channel],
         asked_by="link",
     )
-    field = CodeField(asked.channel, "link", _name_link(visit))
-    return await answer_sent(site, frame, recipient, field)
+    field = CodeField(asked.channel, "link", _name_link(request))
+    return await send_code_and_redirect(site, context, recipient, field)
 
 
-async def show_links_code(site: DebtorSite, visit: DebtorRequest) -> Response:
+async def show_link_code_field(site: DebtorSite, request: DebtorRequest) -> Response:
     """The field for the code that was sent."""
-    way = await _find_way(site, visit)
-    if way is None:
-        return _answer_dead_link(site, visit)
-    return await _answer_links_code(site, visit, way)
+    access = await _find_access(site, request)
+    if access is None:
+        return _answer_dead_link(site, request)
+    return await _answer_links_code(site, request, access)
 
 
-async def enter_links_code(site: DebtorSite, visit: DebtorRequest) -> Response:
-    form = await visit.read_form()
-    way = await _find_way(site, visit)
-    if way is None:
-        return _answer_dead_link(site, visit)
-    frame = _frame(site, visit, way)
-    if not isinstance(_decide(way), AskCode):
-        return site.redirect(frame, "link", **_name_link(visit))
-    typed = read_typed_code(
-        site, visit, form, merchant_id=way.merchant.merchant_id, claim_id=way.claim_id
+async def enter_link_code(site: DebtorSite, request: DebtorRequest) -> Response:
+    form = await request.read_form()
+    access = await _find_access(site, request)
+    if access is None:
+        return _answer_dead_link(site, request)
+    context = _build_context(site, request, access)
+    if not isinstance(_decide(access), AskCode):
+        return site.redirect(context, "link", **_name_link(request))
+    typed = build_typed_code(
+        site, request, form, merchant_id=access.merchant.merchant_id, claim_id=access.claim_id
     )
     async with site.resources.database.transaction() as tx:
-        tried = await _try_sent(site, tx, way, typed)
-    if isinstance(tried, Locked):
-        return answer_problem(site, frame, describe_lock(tried))
-    if isinstance(tried, WrongTry):
-        return await _answer_links_code(site, visit, way, is_wrong=True)
-    held = await find_held(site, visit)
-    return redirect_with_session_cookie(site, frame, held, tried)
+        result = await _try_sent(site, tx, access, typed)
+    if isinstance(result, Locked):
+        return answer_problem(site, context, describe_lock(result))
+    if isinstance(result, WrongAttempt):
+        return await _answer_links_code(site, request, access, is_wrong=True)
+    sessions = await load_browser_sessions(site, request)
+    return redirect_with_session_cookie(site, context, sessions, result)
 
 
-async def redirect_to_link(site: DebtorSite, visit: DebtorRequest) -> Response:
+async def redirect_to_link(site: DebtorSite, request: DebtorRequest) -> Response:
     """An address that only takes forms, opened by hand or by choosing a language there."""
-    if not looks_like_token(_read_token(visit)):
-        return _answer_dead_link(site, visit)
-    return site.redirect(site.frame(visit), "link", **_name_link(visit))
+    if not looks_like_token(_read_token(request)):
+        return _answer_dead_link(site, request)
+    return site.redirect(site.build_context(request), "link", **_name_link(request))
 
 
 def _answer_link(
-    site: DebtorSite, visit: DebtorRequest, way: WayIn, *, is_wrong: bool = False
+    site: DebtorSite, request: DebtorRequest, access: ClaimAccess, *, is_wrong: bool = False
 ) -> Response:
-    page = describe_link(_read_token(visit), _decide(way), is_wrong=is_wrong)
-    return site.answer(_frame(site, visit, way), page, 422 if is_wrong else 200)
+    page = describe_link(_read_token(request), _decide(access), is_wrong=is_wrong)
+    return site.answer(_build_context(site, request, access), page, 422 if is_wrong else 200)
 
 
 async def _answer_links_code(
-    site: DebtorSite, visit: DebtorRequest, way: WayIn, *, is_wrong: bool = False
+    site: DebtorSite, request: DebtorRequest, access: ClaimAccess, *, is_wrong: bool = False
 ) -> Response:
-    asked, frame = _decide(way), _frame(site, visit, way)
+    asked, context = _decide(access), _build_context(site, request, access)
     if not isinstance(asked, AskCode):
-        return site.redirect(frame, "link", **_name_link(visit))
+        return site.redirect(context, "link", **_name_link(request))
     async with site.resources.database.connection() as connection:
-        failed = await is_undelivered(connection, way.merchant.merchant_id, way.claim_id)
-    field = CodeField(asked.channel, "link", _name_link(visit), is_undelivered=failed)
-    return answer_code_field(site, frame, field, is_wrong=is_wrong)
+        failed = await is_undelivered(connection, access.merchant.merchant_id, access.claim_id)
+    field = CodeField(asked.channel, "link", _name_link(request), is_undelivered=failed)
+    return answer_code_field(site, context, field, is_wrong=is_wrong)
 
 
-def _decide(way: WayIn) -> Way:
-    configuration = way.merchant.configuration
-    policy = find_policy(configuration, way.channel)
-    return decide_entry(policy, way.known, way.channel, configuration.channels)
+def _decide(access: ClaimAccess) -> LinkVerification:
+    configuration = access.merchant.configuration
+    policy = get_verification_policy(configuration, access.channel)
+    return decide_verification(policy, access.known, access.channel, configuration.channels)
 
 
-def _frame(site: DebtorSite, visit: DebtorRequest, way: WayIn) -> DebtorPageContext:
-    frame = site.frame(visit, way.merchant, way.language)
-    return msgspec.structs.replace(frame, link_token=_read_token(visit))
+def _build_context(
+    site: DebtorSite, request: DebtorRequest, access: ClaimAccess
+) -> DebtorPageContext:
+    context = site.build_context(request, access.merchant, access.language)
+    return msgspec.structs.replace(context, link_token=_read_token(request))
 
 
-def _name_link(visit: DebtorRequest) -> dict[str, str]:
+def _name_link(request: DebtorRequest) -> dict[str, str]:
     """For its addresses. What stands in it was found, or it is at least no more than a token."""
-    return {"token": _read_token(visit)}
+    return {"token": _read_token(request)}
 
 
-def _read_token(visit: DebtorRequest) -> str:
+def _read_token(request: DebtorRequest) -> str:
     """Without the end of the sentence that a mail program took for a part of the link."""
-    token: str = visit.path_params["token"]
+    token: str = request.path_params["token"]
     return token.rstrip(_AFTER_LINK)
 
 
-async def _find_way(site: DebtorSite, visit: DebtorRequest) -> WayIn | None:
-    token_hash = hash_token(_read_token(visit))
+async def _find_access(site: DebtorSite, request: DebtorRequest) -> ClaimAccess | None:
+    token_hash = hash_token(_read_token(request))
     async with site.resources.database.connection() as connection:
-        return await find_link(connection, token_hash)
+        return await find_access_by_link(connection, token_hash)
 
 
 async def _open(
-    site: DebtorSite, visit: DebtorRequest, frame: DebtorPageContext, way: WayIn, level: Level
+    site: DebtorSite,
+    request: DebtorRequest,
+    context: DebtorPageContext,
+    access: ClaimAccess,
+    level: Level,
 ) -> Response:
     """Back into the session that the same way has opened, or a new one; what was proven in one that
     it takes the place of is proven in this one."""
-    held = await find_held(site, visit)
-    back = find_session_of_link(site, held, way)
+    sessions = await load_browser_sessions(site, request)
+    back = find_session_of_link(site, sessions, access)
     if back is not None:
-        return redirect_to_claim(site, frame, back)
-    claim = (way.merchant.merchant_id, way.claim_id)
-    before = find_session_with_higher_level(site, held, *claim, level)
+        return redirect_to_claim(site, context, back)
+    claim = (access.merchant.merchant_id, access.claim_id)
+    before = find_session_with_higher_level(site, sessions, *claim, level)
     level = before.level if before else level
     resources, session_id = site.resources, site.resources.ids.new(site.now())
-    visitor = digest_visitor(resources.keys, visit.client_host)
+    visitor = digest_visitor(resources.keys, request.client_host)
     async with resources.database.transaction() as tx:
-        work = site.work(tx, way.merchant, session_id)
+        work = site.work(tx, access.merchant, session_id)
         opened = await open_claim_once(
             work,
             resources.keys,
             ClaimEntry(
-                way,
+                access,
                 level,
                 visitor=visitor,
                 session_id=session_id,
@@ -268,55 +286,57 @@ async def _open(
             ),
         )
     if isinstance(opened, Locked):
-        return answer_problem(site, frame, too_many(opened.retry_after_seconds, "OPENED_OFTEN"))
-    return redirect_with_session_cookie(site, frame, held, opened)
+        return answer_problem(site, context, too_many(opened.retry_after_seconds, "OPENED_OFTEN"))
+    return redirect_with_session_cookie(site, context, sessions, opened)
 
 
 async def _try_sent(
-    site: DebtorSite, tx: Connection, way: WayIn, typed: TypedFact
-) -> OpenedClaimSession | WrongTry | Locked:
+    site: DebtorSite, tx: Connection, access: ClaimAccess, typed: TypedCode
+) -> OpenedClaimSession | WrongAttempt | Locked:
     """To a visitor who did not use the code first, a code that was used is a wrong one."""
     keys, now = site.resources.keys, site.now()
-    tried = await try_sent_code(tx, keys, typed, now)
-    if not isinstance(tried, RightCode):
-        return tried
-    assert tried.notice_id is not None
-    origin = keys.digest(_PURPOSE, tried.notice_id.bytes + typed.visitor)
-    if not tried.is_repeated:
-        return await _open_by_code(site, tx, way=way, origin=origin, proven=tried.proven_digests)
-    work = site.work(tx, way.merchant, way.claim_id)
-    repeated = await repeat_opening(work, origin, site.draw_randomness())
-    return repeated or await count_wrong_code(tx, now)
+    result = await verify_sent_code(tx, keys, typed, now)
+    if not isinstance(result, CorrectCode):
+        return result
+    assert result.notice_id is not None
+    origin = keys.digest(_PURPOSE, result.notice_id.bytes + typed.visitor)
+    if not result.is_repeated:
+        return await _open_by_code(
+            site, tx, access=access, origin=origin, proven=result.proven_digests
+        )
+    work = site.work(tx, access.merchant, access.claim_id)
+    repeated = await reissue_token(work, origin, site.draw_randomness())
+    return repeated or await record_wrong_code(tx, now)
 
 
 async def _open_by_code(
-    site: DebtorSite, tx: Connection, way: WayIn, origin: bytes, proven: Sequence[bytes]
+    site: DebtorSite, tx: Connection, access: ClaimAccess, origin: bytes, proven: Sequence[bytes]
 ) -> OpenedClaimSession:
     session_id = site.resources.ids.new(site.now())
     opening = ClaimSessionOpening(
-        claim_id=way.claim_id,
-        communication_id=way.communication_id,
-        channel=way.channel,
+        claim_id=access.claim_id,
+        communication_id=access.communication_id,
+        channel=access.channel,
         level=Level.CODE,
         session_id=session_id,
         randomness=site.draw_randomness(),
         previous_hash=origin,
         proven_digests=proven,
     )
-    work = site.work(tx, way.merchant, session_id)
+    work = site.work(tx, access.merchant, session_id)
     return await open_session(work, site.resources.keys, opening)
 
 
-def _answer_dead_link(site: DebtorSite, visit: DebtorRequest) -> Response:
+def _answer_dead_link(site: DebtorSite, request: DebtorRequest) -> Response:
     """The same for links that were and links that never were."""
-    return site.answer(site.frame(visit), DeadLinkPage(), 410)
+    return site.answer(site.build_context(request), DeadLinkPage(), 410)
 
 
 PAGES: RoutedPages = {
     "home": {"GET": show_home},
     "code": {"GET": show_code_entry, "POST": enter_code},
     "link": {"GET": show_link, "POST": open_link},
-    "link_send": {"GET": redirect_to_link, "POST": send_links_code},
-    "link_code": {"GET": show_links_code, "POST": enter_links_code},
+    "link_send": {"GET": redirect_to_link, "POST": send_link_code},
+    "link_code": {"GET": show_link_code_field, "POST": enter_link_code},
     "link_notices": {"GET": show_link_notices},
 }

@@ -16,22 +16,22 @@ from dunwell.contact.messages.claim_links import (
     parse_check,
     parse_code,
 )
-from dunwell.interfaces.landing.sign_in.attempt_limits import Slowed, WrongTry
-from dunwell.interfaces.landing.sign_in.requested_links import ask_link
+from dunwell.interfaces.landing.sign_in.attempt_limits import Slowed, WrongAttempt
+from dunwell.interfaces.landing.sign_in.requested_links import request_link
 from dunwell.interfaces.landing.sign_in.store import (
-    AskedLink,
-    Checked,
-    find_checked,
-    find_code,
-    find_link,
-    load_letter_sums,
+    CheckedClaim,
+    LinkRequest,
+    find_access_by_code,
+    find_access_by_link,
+    list_claims_by_check_code,
+    load_letter_amounts,
 )
 from dunwell.interfaces.landing.sign_in.verification import is_known_amount
-from dunwell.interfaces.landing.sign_in.views import NewLinkPage, NewLinkSentPage, RealPage
+from dunwell.interfaces.landing.sign_in.views import AuthenticityPage, NewLinkPage, NewLinkSentPage
 from dunwell.interfaces.landing.sign_in.visitor_limits import (
-    admit_codes,
-    count_visitors_wrong,
     digest_visitor,
+    load_wrong_codes,
+    record_wrong_code_of_visitor,
 )
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import RoutedPages
@@ -42,7 +42,7 @@ from dunwell.platform.database.database import Connection
 
 
 @dataclass(frozen=True, slots=True)
-class Confirmed:
+class ConfirmedMessage:
     """Whose message it is."""
 
     merchant: Merchant
@@ -68,90 +68,94 @@ class TypedMessage:
         return None if found is None else found[1]
 
 
-async def check_message(
+async def verify_message(
     tx: Connection, keys: KeyRing, typed: TypedMessage, visitor: bytes, now: datetime
-) -> Confirmed | WrongTry | Slowed:
+) -> ConfirmedMessage | WrongAttempt | Slowed:
     """What it wrote is to be committed, whatever it answers."""
     code, token = typed.code, typed.read_token()
-    known = await admit_codes(tx, visitor, now)
+    known = await load_wrong_codes(tx, visitor, now)
     if isinstance(known, Slowed):
         return known
     is_letter = parse_code(code) is not None
     if not is_letter and parse_check(code) is None and token is None:
         # Not a guess: a slip of the finger.
-        return WrongTry()
+        return WrongAttempt()
     found = await _find(tx, keys, code) if token is None else await _find_linked(tx, token)
     for each in found:
         if token is not None and not typed.amount.strip():
-            return Confirmed(each.merchant, is_letter)
-        sums = await load_letter_sums(tx, each.merchant.merchant_id, each.claim_id)
+            return ConfirmedMessage(each.merchant, is_letter)
+        sums = await load_letter_amounts(tx, each.merchant.merchant_id, each.claim_id)
         if sums is not None and is_known_amount(typed.amount, sums):
-            return Confirmed(each.merchant, is_letter)
-    return await count_visitors_wrong(tx, visitor, known, now)
+            return ConfirmedMessage(each.merchant, is_letter)
+    return await record_wrong_code_of_visitor(tx, visitor, known, now)
 
 
-async def _find_linked(tx: Connection, token: str) -> Sequence[Checked]:
-    way = await find_link(tx, hash_token(token))
-    return [] if way is None else [Checked(way.merchant, way.claim_id)]
+async def _find_linked(tx: Connection, token: str) -> Sequence[CheckedClaim]:
+    access = await find_access_by_link(tx, hash_token(token))
+    return [] if access is None else [CheckedClaim(access.merchant, access.claim_id)]
 
 
-async def _find(tx: Connection, keys: KeyRing, typed: str) -> Sequence[Checked]:
+async def _find(tx: Connection, keys: KeyRing, typed: str) -> Sequence[CheckedClaim]:
     """Those whose code it is: a letter's leads to one claim, a shorter one may lead to two."""
     code = parse_code(typed)
     if code is not None:
-        way = await find_code(tx, list_code_digests(keys, code))
-        return [] if way is None else [Checked(way.merchant, way.claim_id)]
+        access = await find_access_by_code(tx, list_code_digests(keys, code))
+        return [] if access is None else [CheckedClaim(access.merchant, access.claim_id)]
     short = parse_check(typed)
-    return [] if short is None else await find_checked(tx, list_check_digests(keys, short))
+    return (
+        []
+        if short is None
+        else await list_claims_by_check_code(tx, list_check_digests(keys, short))
+    )
 
 
-async def show_form(site: DebtorSite, visit: DebtorRequest) -> Response:
-    return site.answer(await site.find_frame(visit), RealPage(None))
+async def show_authenticity_form(site: DebtorSite, request: DebtorRequest) -> Response:
+    return site.answer(await site.find_context(request), AuthenticityPage(None))
 
 
-async def check(site: DebtorSite, visit: DebtorRequest) -> Response:
-    form, frame = await visit.read_form(), await site.find_frame(visit)
+async def submit_authenticity_check(site: DebtorSite, request: DebtorRequest) -> Response:
+    form, context = await request.read_form(), await site.find_context(request)
     keys = site.resources.keys
     typed = TypedMessage(
         form.get("code", ""), form.get("amount", ""), site.resources.settings.public_url
     )
-    visitor = digest_visitor(keys, visit.client_host)
+    visitor = digest_visitor(keys, request.client_host)
     async with site.resources.database.transaction() as tx:
-        found = await check_message(tx, keys, typed, visitor=visitor, now=site.now())
+        found = await verify_message(tx, keys, typed, visitor=visitor, now=site.now())
     if isinstance(found, Slowed):
-        return answer_problem(site, frame, too_many(found.retry_after_seconds, "SLOWED"))
-    if isinstance(found, WrongTry):
-        return site.answer(frame, RealPage("UNCONFIRMED"), 422)
+        return answer_problem(site, context, too_many(found.retry_after_seconds, "SLOWED"))
+    if isinstance(found, WrongAttempt):
+        return site.answer(context, AuthenticityPage("UNCONFIRMED"), 422)
     outcome = "LETTER" if found.is_letter else "MESSAGE"
-    return site.answer(site.frame(visit, found.merchant), RealPage(outcome))
+    return site.answer(site.build_context(request, found.merchant), AuthenticityPage(outcome))
 
 
-async def show_new_link_form(site: DebtorSite, visit: DebtorRequest) -> Response:
-    return site.answer(site.frame(visit), NewLinkPage(()))
+async def show_new_link_form(site: DebtorSite, request: DebtorRequest) -> Response:
+    return site.answer(site.build_context(request), NewLinkPage(()))
 
 
-async def ask(site: DebtorSite, visit: DebtorRequest) -> Response:
-    form, frame = await visit.read_form(), site.frame(visit)
+async def submit_link_request(site: DebtorSite, request: DebtorRequest) -> Response:
+    form, context = await request.read_form(), site.build_context(request)
     reference, contact = (form.get(name, "").strip() for name in ("reference", "contact"))
     faults = [name for name, given in (("reference", reference), ("contact", contact)) if not given]
     if faults:
-        return site.answer(frame, NewLinkPage(faults), 422)
+        return site.answer(context, NewLinkPage(faults), 422)
     resources, now = site.resources, site.now()
-    asked = AskedLink(reference, contact, now)
-    visitor = digest_visitor(resources.keys, visit.client_host)
+    asked = LinkRequest(reference, contact, now)
+    visitor = digest_visitor(resources.keys, request.client_host)
     async with resources.database.transaction() as tx:
-        locked = await ask_link(tx, resources.ids.new(now), asked, visitor)
+        locked = await request_link(tx, resources.ids.new(now), asked, visitor)
     if locked is not None:
-        return answer_problem(site, frame, too_many(locked.retry_after_seconds, "ASKED_OFTEN"))
-    return site.redirect(frame, "new_link_sent")
+        return answer_problem(site, context, too_many(locked.retry_after_seconds, "ASKED_OFTEN"))
+    return site.redirect(context, "new_link_sent")
 
 
-async def show_sent(site: DebtorSite, visit: DebtorRequest) -> Response:
-    return site.answer(site.frame(visit), NewLinkSentPage())
+async def show_link_sent(site: DebtorSite, request: DebtorRequest) -> Response:
+    return site.answer(site.build_context(request), NewLinkSentPage())
 
 
 PAGES: RoutedPages = {
-    "real": {"GET": show_form, "POST": check},
-    "new_link": {"GET": show_new_link_form, "POST": ask},
-    "new_link_sent": {"GET": show_sent},
+    "real": {"GET": show_authenticity_form, "POST": submit_authenticity_check},
+    "new_link": {"GET": show_new_link_form, "POST": submit_link_request},
+    "new_link_sent": {"GET": show_link_sent},
 }

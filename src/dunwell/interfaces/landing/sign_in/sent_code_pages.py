@@ -10,8 +10,8 @@ from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.notices.notice import Addressee, NoticeChannel, NoticeLimitReached
 from dunwell.contact.notices.occasions.facts import CodeFacts
 from dunwell.interfaces.landing.render.pages import DebtorPageContext
-from dunwell.interfaces.landing.sign_in.attempt_limits import Locked, Slowed, lock_for
-from dunwell.interfaces.landing.sign_in.entered_codes import TypedFact, send_code
+from dunwell.interfaces.landing.sign_in.attempt_limits import Locked, Slowed, compute_wait_seconds
+from dunwell.interfaces.landing.sign_in.entered_codes import TypedCode, send_code
 from dunwell.interfaces.landing.sign_in.views import CodeField, SentCodePage
 from dunwell.interfaces.landing.sign_in.visitor_limits import digest_visitor
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
@@ -22,7 +22,7 @@ from dunwell.interfaces.web.problems import Problem
 
 
 @dataclass(frozen=True, slots=True)
-class Recipient:
+class CodeRecipient:
     """Whose code goes where; `asked_by`: the session, or the way that leads to one."""
 
     merchant: Merchant
@@ -32,49 +32,51 @@ class Recipient:
     asked_by: str
 
 
-async def answer_sent(
-    site: DebtorSite, frame: DebtorPageContext, recipient: Recipient, field: CodeField
+async def send_code_and_redirect(
+    site: DebtorSite, context: DebtorPageContext, recipient: CodeRecipient, field: CodeField
 ) -> Response:
     """Sends a code, then on to the field for it."""
     resources = site.resources
-    addressee = Addressee(recipient.claim_id, recipient.channel, recipient.address, frame.language)
+    addressee = Addressee(
+        recipient.claim_id, recipient.channel, recipient.address, context.language
+    )
     notice = site.notices.write(recipient.merchant, addressee, CodeFacts())
     async with resources.database.transaction() as tx:
         work = site.work(tx, recipient.merchant, recipient.asked_by)
         sent = await send_code(work, resources.keys, notice)
     if isinstance(sent, NoticeLimitReached):
-        return answer_sent_often(site, frame, field, sent)
+        return answer_too_many_codes(site, context, field, sent)
     assert isinstance(sent, UUID), "a channel the merchant has"
-    return site.redirect(frame, f"{field.page}_code", **field.values)
+    return site.redirect(context, f"{field.page}_code", **field.values)
 
 
-def answer_sent_often(
-    site: DebtorSite, frame: DebtorPageContext, field: CodeField, refusal: NoticeLimitReached
+def answer_too_many_codes(
+    site: DebtorSite, context: DebtorPageContext, field: CodeField, refusal: NoticeLimitReached
 ) -> Response:
     """The newest code still works there."""
-    seconds = lock_for(refusal.again_at - site.now())
+    seconds = compute_wait_seconds(refusal.again_at - site.now())
     page = SentCodePage(field, wait_minutes=ceil(seconds / 60))
-    return site.answer(frame, page, 429, more={"Retry-After": str(seconds)})
+    return site.answer(context, page, 429, more={"Retry-After": str(seconds)})
 
 
-def describe_lock(tried: Locked | Slowed) -> Problem:
+def describe_lock(result: Locked | Slowed) -> Problem:
     """Of what was not looked at."""
-    if isinstance(tried, Slowed):
-        return too_many(tried.retry_after_seconds, "SLOWED")
+    if isinstance(result, Slowed):
+        return too_many(result.retry_after_seconds, "SLOWED")
     return too_many(
-        tried.retry_after_seconds, "LOCKED" if tried.retry_after_seconds else "LOCKED_FOR_LINK"
+        result.retry_after_seconds, "LOCKED" if result.retry_after_seconds else "LOCKED_FOR_LINK"
     )
 
 
 def answer_code_field(
-    site: DebtorSite, frame: DebtorPageContext, field: CodeField, *, is_wrong: bool
+    site: DebtorSite, context: DebtorPageContext, field: CodeField, *, is_wrong: bool
 ) -> Response:
     page = SentCodePage(field, is_wrong=is_wrong)
-    return site.answer(frame, page, 422 if is_wrong else 200)
+    return site.answer(context, page, 422 if is_wrong else 200)
 
 
-def read_typed_code(
-    site: DebtorSite, visit: DebtorRequest, form: FormFields, merchant_id: int, claim_id: int
-) -> TypedFact:
-    visitor = digest_visitor(site.resources.keys, visit.client_host)
-    return TypedFact(merchant_id, claim_id, form.get("code", ""), visitor)
+def build_typed_code(
+    site: DebtorSite, request: DebtorRequest, form: FormFields, merchant_id: int, claim_id: int
+) -> TypedCode:
+    visitor = digest_visitor(site.resources.keys, request.client_host)
+    return TypedCode(merchant_id, claim_id, form.get("code", ""), visitor)

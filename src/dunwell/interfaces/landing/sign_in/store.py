@@ -15,9 +15,14 @@ from dunwell.contact.notices.notice import NoticeChannel
 from dunwell.interfaces.landing.session.details import KEY, Detail
 from dunwell.interfaces.landing.session.facts import OnFile
 from dunwell.interfaces.landing.session.session import Level
-from dunwell.interfaces.landing.session.store import MerchantRow, find_merchant
-from dunwell.interfaces.landing.sign_in.attempt_limits import Tries
-from dunwell.interfaces.landing.sign_in.verification import NOTHING_KNOWN, Known, LetterSums, know
+from dunwell.interfaces.landing.session.store import MerchantRow, get_merchant
+from dunwell.interfaces.landing.sign_in.attempt_limits import FactAttempts
+from dunwell.interfaces.landing.sign_in.verification import (
+    NO_KNOWN_FACTS,
+    KnownFacts,
+    LetterAmounts,
+    build_known_facts,
+)
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose, nest
 
@@ -95,7 +100,7 @@ WHERE claim.merchant_id = $1 AND claim.claim_id = $2
 
 
 @dataclass(frozen=True, slots=True)
-class WayIn:
+class ClaimAccess:
     """A claim that a link or a code leads to."""
 
     merchant: Merchant
@@ -108,11 +113,11 @@ class WayIn:
     # The claim's.
     language: str | None
     # What a link can ask for; a code asks for nothing.
-    known: Known = NOTHING_KNOWN
+    known: KnownFacts = NO_KNOWN_FACTS
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedClaim:
     """A claim that a message is about whose code was typed."""
 
     merchant: Merchant
@@ -128,29 +133,33 @@ class ReferencedClaim(msgspec.Struct, frozen=True, gc=False):
     language: str | None
 
 
-async def find_link(tx: Connection, token_hash: bytes) -> WayIn | None:
+async def find_access_by_link(tx: Connection, token_hash: bytes) -> ClaimAccess | None:
     row = await tx.fetchrow(_FIND_LINK, token_hash)
     if row is None:
         return None
     on_file = OnFile(*(row[name] for name in OnFile.__struct_fields__))
-    return replace(await _read_way(tx, row, row["channel"], Level.LINK), known=know(on_file))
+    return replace(
+        await _build_access(tx, row, row["channel"], Level.LINK), known=build_known_facts(on_file)
+    )
 
 
-async def find_code(tx: Connection, code_digests: Sequence[bytes]) -> WayIn | None:
+async def find_access_by_code(tx: Connection, code_digests: Sequence[bytes]) -> ClaimAccess | None:
     """A letter's code counts as the known fact."""
     row = await tx.fetchrow(_FIND_CODE, code_digests)
-    return None if row is None else await _read_way(tx, row, None, Level.FACT)
+    return None if row is None else await _build_access(tx, row, None, Level.FACT)
 
 
-async def find_checked(tx: Connection, code_digests: Sequence[bytes]) -> list[Checked]:
+async def list_claims_by_check_code(
+    tx: Connection, code_digests: Sequence[bytes]
+) -> list[CheckedClaim]:
     """The claims of e-mails and texts with this code, which opens none of them."""
     return [
-        Checked(await _read_merchant(tx, row), row["claim_id"])
+        CheckedClaim(await _read_merchant(tx, row), row["claim_id"])
         for row in await tx.fetch(_FIND_CHECKED, code_digests)
     ]
 
 
-async def find_references(tx: Connection, reference: str) -> list[ReferencedClaim]:
+async def list_claims_by_reference(tx: Connection, reference: str) -> list[ReferencedClaim]:
     """The claims of this reference, over all merchants."""
     return [
         ReferencedClaim(row["merchant_id"], row["claim_id"], _read_addresses(row), row["language"])
@@ -158,13 +167,17 @@ async def find_references(tx: Connection, reference: str) -> list[ReferencedClai
     ]
 
 
-async def load_letter_sums(tx: Connection, merchant_id: int, claim_id: int) -> LetterSums | None:
+async def load_letter_amounts(
+    tx: Connection, merchant_id: int, claim_id: int
+) -> LetterAmounts | None:
     row = await tx.fetchrow(_LOAD_SUMS, merchant_id, claim_id)
-    return None if row is None else LetterSums(**row)
+    return None if row is None else LetterAmounts(**row)
 
 
-async def _read_way(tx: Connection, row: Row, channel: Channel | None, level: Level) -> WayIn:
-    return WayIn(
+async def _build_access(
+    tx: Connection, row: Row, channel: Channel | None, level: Level
+) -> ClaimAccess:
+    return ClaimAccess(
         merchant=await _read_merchant(tx, row),
         claim_id=row["claim_id"],
         communication_id=row["communication_id"],
@@ -176,7 +189,7 @@ async def _read_way(tx: Connection, row: Row, channel: Channel | None, level: Le
 
 async def _read_merchant(tx: Connection, row: Row) -> Merchant:
     whose = MerchantRow(*(row[name] for name in MerchantRow.__struct_fields__))
-    return await find_merchant(tx, whose)
+    return await get_merchant(tx, whose)
 
 
 def _read_addresses(row: Row) -> dict[NoticeChannel, str]:
@@ -260,7 +273,7 @@ UNDELIVERED: Detail[bool | None] = Detail(nest(_LOAD_DELIVERY, *KEY), bool | Non
 
 
 @dataclass(frozen=True, slots=True)
-class VisitorTries:
+class VisitorRequests:
     """Of the time looked at: what the visitor asked for, and when first."""
 
     visitors: int
@@ -280,17 +293,17 @@ class SentCode:
     recipient: str | None
 
 
-async def load_visitor_tries(tx: Connection, visitor: bytes, since: datetime) -> VisitorTries:
+async def load_visitor_requests(tx: Connection, visitor: bytes, since: datetime) -> VisitorRequests:
     """Waits until other tries of this visitor are done."""
     await tx.execute(_TAKE_TURN, visitor)
-    return VisitorTries(**await tx.fetchrow(_LOAD_VISITORS, visitor, since))
+    return VisitorRequests(**await tx.fetchrow(_LOAD_VISITORS, visitor, since))
 
 
-async def save_visitors_request(tx: Connection, visitor: bytes, minute: datetime) -> None:
+async def save_visitor_request(tx: Connection, visitor: bytes, minute: datetime) -> None:
     await tx.execute(_SAVE_VISITORS, visitor, minute)
 
 
-async def count_everybodys_wrong(tx: Connection, minute: datetime, since: datetime) -> int:
+async def count_wrong_codes(tx: Connection, minute: datetime, since: datetime) -> int:
     """With one more; waits until others who count are done. No two are told the same number while
     none grows too old."""
     await tx.execute(_TAKE_EVERYBODYS_TURN)
@@ -298,7 +311,7 @@ async def count_everybodys_wrong(tx: Connection, minute: datetime, since: dateti
     return count
 
 
-async def remove_visitor_tries(tx: Connection, before: datetime) -> int:
+async def delete_visitor_attempts(tx: Connection, before: datetime) -> int:
     """Whole minutes of visitors and of everybody; how many."""
     tags = [
         await tx.execute(statement, before) for statement in (_REMOVE_VISITORS, _REMOVE_EVERYBODYS)
@@ -306,19 +319,23 @@ async def remove_visitor_tries(tx: Connection, before: datetime) -> int:
     return sum(int(tag.rpartition(" ")[2]) for tag in tags)
 
 
-async def lock_tries(tx: Connection, merchant_id: int, claim_id: int, now: datetime) -> Tries:
+async def lock_fact_attempts(
+    tx: Connection, merchant_id: int, claim_id: int, now: datetime
+) -> FactAttempts:
     """Waits until other tries of this claim are done."""
-    return Tries(**await tx.fetchrow(_LOCK_TRIES, merchant_id, claim_id, now))
+    return FactAttempts(**await tx.fetchrow(_LOCK_TRIES, merchant_id, claim_id, now))
 
 
-async def save_tries(tx: Connection, merchant_id: int, claim_id: int, tries: Tries) -> None:
+async def save_fact_attempts(
+    tx: Connection, merchant_id: int, claim_id: int, tries: FactAttempts
+) -> None:
     await tx.execute(
         _SAVE_TRIES, merchant_id, claim_id, tries.failures, tries.first_at, tries.locked_until,
         tries.day_failures, tries.day_first_at,
     )  # fmt: skip
 
 
-async def remove_tries(tx: Connection, merchant_id: int, claim_id: int) -> None:
+async def delete_fact_attempts(tx: Connection, merchant_id: int, claim_id: int) -> None:
     await tx.execute(_REMOVE_TRIES, merchant_id, claim_id)
 
 
@@ -339,7 +356,7 @@ async def lock_sent_code(tx: Connection, merchant_id: int, claim_id: int) -> Sen
     return None if row is None else SentCode(**row)
 
 
-async def save_sent_codes_wrong(tx: Connection, merchant_id: int, claim_id: int) -> None:
+async def save_sent_code_failure(tx: Connection, merchant_id: int, claim_id: int) -> None:
     await tx.execute(_SAVE_SENT_WRONG, merchant_id, claim_id)
 
 
@@ -363,7 +380,7 @@ WHERE link_request_id = $1 RETURNING reference, contact, requested_at
 
 
 @dataclass(frozen=True, slots=True)
-class AskedLink:
+class LinkRequest:
     """As it was typed."""
 
     reference: str
@@ -372,16 +389,16 @@ class AskedLink:
     requested_at: datetime
 
 
-async def save_asked_link(tx: Connection, link_request_id: UUID, asked: AskedLink) -> None:
+async def insert_link_request(tx: Connection, link_request_id: UUID, asked: LinkRequest) -> None:
     await tx.execute(_SAVE, link_request_id, asked.reference, asked.contact, asked.requested_at)
 
 
-async def find_asked_links(tx: Connection, limit: int) -> Sequence[UUID]:
+async def list_link_requests(tx: Connection, limit: int) -> Sequence[UUID]:
     """The oldest first."""
     return [row["link_request_id"] for row in await tx.fetch(_FIND, limit)]
 
 
-async def delete_asked_link(tx: Connection, link_request_id: UUID) -> AskedLink | None:
+async def delete_link_request(tx: Connection, link_request_id: UUID) -> LinkRequest | None:
     """If it is still there, it is the caller's alone, and gone once the caller has committed."""
     row = await tx.fetchrow(_TAKE, link_request_id)
-    return None if row is None else AskedLink(**row)
+    return None if row is None else LinkRequest(**row)

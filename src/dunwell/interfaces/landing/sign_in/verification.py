@@ -14,12 +14,12 @@ from typing import Literal
 from dunwell.accounts.merchants.configuration import Channel, Configuration, VerificationMethod
 from dunwell.contact.messages.templates.formatting import count_minor_digits
 from dunwell.contact.notices.notice import NoticeChannel
-from dunwell.interfaces.landing.render.dates import read_birth_date
+from dunwell.interfaces.landing.render.dates import parse_birth_date
 from dunwell.interfaces.landing.session.facts import OnFile
 
 
 @dataclass(frozen=True, slots=True)
-class LetterSums:
+class LetterAmounts:
     """Amounts in minor units: the items' in their order, the payments' the oldest first."""
 
     currency: str
@@ -27,13 +27,13 @@ class LetterSums:
     payments_cents: Sequence[int]
 
 
-def is_known_amount(typed: str, sums: LetterSums) -> bool:
+def is_known_amount(typed: str, sums: LetterAmounts) -> bool:
     """However it is written: 1.234,50 and EUR 1,234.50 are one amount, as are 120 and 120.00."""
     digits = "".join(c for c in unicodedata.normalize("NFKC", typed) if c in "0123456789")
     return bool(digits) and digits.lstrip("0") in _list_written(sums)
 
 
-def _list_written(sums: LetterSums) -> set[str]:
+def _list_written(sums: LetterAmounts) -> set[str]:
     unit = 10 ** count_minor_digits(sums.currency)
     totals = list(accumulate(sums.items_cents))
     paid = [0, *accumulate(sums.payments_cents)]
@@ -51,7 +51,7 @@ _CODE_CHANNELS: tuple[NoticeChannel, ...] = ("EMAIL", "SMS")
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownFacts:
     """What is on file of a claim's debtor."""
 
     facts: Mapping[Fact, str]
@@ -59,10 +59,10 @@ class Known:
     addresses: Mapping[NoticeChannel, str]
 
 
-NOTHING_KNOWN = Known({}, {})
+NO_KNOWN_FACTS = KnownFacts({}, {})
 
 
-def know(on_file: OnFile) -> Known:
+def build_known_facts(on_file: OnFile) -> KnownFacts:
     facts: dict[Fact, str | None] = {
         "POSTAL_CODE": on_file.postal_code, "DATE_OF_BIRTH": on_file.date_of_birth,
         "CONTRACT_NUMBER": on_file.contract_number, "CUSTOMER_NUMBER": on_file.customer_number,
@@ -70,7 +70,7 @@ def know(on_file: OnFile) -> Known:
     addresses: dict[NoticeChannel, str | None] = {
         "EMAIL": on_file.email, "SMS": on_file.mobile_number,
     }  # fmt: skip
-    return Known(
+    return KnownFacts(
         {fact: value for fact, value in facts.items() if value},
         {channel: address for channel, address in addresses.items() if address},
     )
@@ -98,22 +98,22 @@ class CallUs:
     """Nothing is on file to ask for: the phone, or the code of a letter."""
 
 
-Way = OpensByItself | AskFact | AskCode | CallUs
+LinkVerification = OpensByItself | AskFact | AskCode | CallUs
 
 
-def find_policy(
+def get_verification_policy(
     configuration: Configuration, channel: Channel | None
 ) -> Sequence[VerificationMethod]:
     """What links of a channel ask for. A link of no communication asks as an e-mail's does."""
     return configuration.landing_page.list_proofs(channel or "EMAIL")
 
 
-def decide_entry(
+def decide_verification(
     policy: Sequence[VerificationMethod],
-    known: Known,
+    known: KnownFacts,
     link: Channel | None,
     channels: Collection[Channel],
-) -> Way:
+) -> LinkVerification:
     """`link`: the channel the link went by. `channels`: those the merchant has."""
     if not policy:
         return OpensByItself()
@@ -127,30 +127,30 @@ def decide_entry(
     return AskCode(code_channel) if code_channel else CallUs()
 
 
-def choose_fact(policy: Sequence[VerificationMethod], known: Known) -> Fact | None:
+def choose_fact(policy: Sequence[VerificationMethod], known: KnownFacts) -> Fact | None:
     """What raises a session that a link opened; none when no such fact is on file."""
     wanted = [proof for proof in policy if proof != "CODE"] or _USUAL
     return next((fact for fact in wanted if fact in known.facts), None)
 
 
 def find_code_channel(
-    known: Known, link: Channel | None, channels: Collection[Channel]
+    known: KnownFacts, link: Channel | None, channels: Collection[Channel]
 ) -> NoticeChannel | None:
     """Another one than the link's if there is one: who took the link has not taken both."""
     there = [each for each in _CODE_CHANNELS if each in known.addresses and each in channels]
     return next((each for each in there if each != link), there[0] if there else None)
 
 
-def read_typed(fact: Fact, form: Mapping[str, str]) -> str | None:
+def parse_typed_fact(fact: Fact, form: Mapping[str, str]) -> str | None:
     """The fact as it is compared, from the form's fields; none when it can be none: a slip of the
     finger."""
     if fact == "DATE_OF_BIRTH":
-        return read_birth_date(form, "born")
+        return parse_birth_date(form, "born")
     return _simplify(fact, form.get("fact", "")) or None
 
 
-def is_authenticated(fact: Fact, typed: str, known: Known) -> bool:
-    """`typed`: `read_typed`'s. Takes the same time wherever the two differ."""
+def matches_fact(fact: Fact, typed: str, known: KnownFacts) -> bool:
+    """`typed`: `parse_typed_fact`'s. Takes the same time wherever the two differ."""
     on_file = known.facts.get(fact)
     if on_file is None:
         return False

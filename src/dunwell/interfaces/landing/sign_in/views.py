@@ -7,16 +7,16 @@ import msgspec
 
 from dunwell.contact.notices.notice import NoticeChannel
 from dunwell.interfaces.landing.session.session import Level
-from dunwell.interfaces.landing.sign_in.verification import AskCode, AskFact, Fact, Way
+from dunwell.interfaces.landing.sign_in.verification import AskCode, AskFact, Fact, LinkVerification
 from dunwell.interfaces.web.templates import Page
 
 
-class CodePage(Page, frozen=True):
-    """tried: a code was typed that no letter bears."""
+class LetterCodePage(Page, frozen=True):
+    """is_wrong: no letter has the code that was entered."""
 
     template: ClassVar[str] = "code.html"
 
-    tried: bool
+    is_wrong: bool
 
 
 class DeadLinkPage(Page, frozen=True):
@@ -28,7 +28,7 @@ class ClaimLinkPage(Page, frozen=True):
 
     token: str
     # What the link asks for, by the name of its kind (`Way`).
-    way: str
+    verification: str
     fact: Fact | None
     channel: NoticeChannel | None
     is_wrong: bool
@@ -52,7 +52,7 @@ class HomePage(Page, frozen=True):
     template: ClassVar[str] = "home.html"
 
 
-class RealPage(Page, frozen=True):
+class AuthenticityPage(Page, frozen=True):
     """outcome: what was checked is our LETTER, or another MESSAGE of ours, or UNCONFIRMED; none:
     nothing was checked yet."""
 
@@ -96,11 +96,11 @@ class SentCodePage(Page, frozen=True):
     wait_minutes: int = 0
 
 
-def describe_link(token: str, way: Way, *, is_wrong: bool) -> ClaimLinkPage:
+def describe_link(token: str, verification: LinkVerification, *, is_wrong: bool) -> ClaimLinkPage:
     return ClaimLinkPage(
         token=token,
-        way=type(way).__name__,
-        fact=way.fact if isinstance(way, AskFact) else None,
-        channel=way.channel if isinstance(way, AskCode) else None,
+        verification=type(verification).__name__,
+        fact=verification.fact if isinstance(verification, AskFact) else None,
+        channel=verification.channel if isinstance(verification, AskCode) else None,
         is_wrong=is_wrong,
     )

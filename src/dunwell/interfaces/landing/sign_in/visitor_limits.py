@@ -12,17 +12,17 @@ import structlog
 from prometheus_client import Counter
 
 from dunwell.interfaces.landing.sign_in.attempt_limits import (
-    MOST_WRONG,
+    MAX_FAILURES,
     Locked,
     Slowed,
-    WrongTry,
-    lock_for,
-    wait_after,
+    WrongAttempt,
+    compute_delay,
+    compute_wait_seconds,
 )
 from dunwell.interfaces.landing.sign_in.store import (
-    count_everybodys_wrong,
-    load_visitor_tries,
-    save_visitors_request,
+    count_wrong_codes,
+    load_visitor_requests,
+    save_visitor_request,
 )
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.attempts import Attempts, count_attempt, load_attempts
@@ -35,7 +35,7 @@ from dunwell.platform.security_events import log_security_event
 WINDOW = timedelta(minutes=16)
 # Wrong codes of all visitors in a window that no honest typing explains; told again at each
 # multiple.
-ALARM_AT = 100
+ALERT_AT = 100
 _PURPOSE = "landing-visitor"
 _WRONG_CODES = Counter(
     "dunwell_landing_wrong_codes",
@@ -51,46 +51,48 @@ def digest_visitor(keys: KeyRing, host: str) -> bytes:
     return keys.digest(_PURPOSE, get_visitor_network(host), min(keys.versions))
 
 
-async def admit_codes(tx: Connection, visitor: bytes, now: datetime) -> Attempts | Slowed | None:
+async def load_wrong_codes(
+    tx: Connection, visitor: bytes, now: datetime
+) -> Attempts | Slowed | None:
     """The wrong codes of letters the visitor has typed lately, while other codes of theirs wait for
     this transaction's end."""
     known = await load_attempts(tx, visitor)
     if known is None or known.last_at + WINDOW <= now:
         return None
-    return wait_after(known.count, known.last_at, now) or known
+    return compute_delay(known.count, known.last_at, now) or known
 
 
-async def count_visitors_wrong(
+async def record_wrong_code_of_visitor(
     tx: Connection, visitor: bytes, known: Attempts | None, now: datetime
-) -> WrongTry:
-    """`known`: `admit_codes`'s. The last that its transaction does, as `count_wrong_code`."""
+) -> WrongAttempt:
+    """`known`: `load_wrong_codes`'s. The last that its transaction does, as `record_wrong_code`."""
     await count_attempt(tx, visitor, known, now)
     log_security_event("LETTER_CODE_SLOWED")
-    return await count_wrong_code(tx, now)
+    return await record_wrong_code(tx, now)
 
 
-async def count_wrong_code(tx: Connection, now: datetime) -> WrongTry:
+async def record_wrong_code(tx: Connection, now: datetime) -> WrongAttempt:
     """The last that its transaction does: from here on, wrong codes of all visitors take turns, so
     that no two of them are the hundredth, and one is."""
-    everybodys = await count_everybodys_wrong(tx, _find_minute(now), now - WINDOW)
+    everybodys = await count_wrong_codes(tx, _find_minute(now), now - WINDOW)
     _WRONG_CODES.inc()
-    if everybodys % ALARM_AT == 0:
+    if everybodys % ALERT_AT == 0:
         _log.error("codes are being guessed", count=everybodys)
-    return WrongTry()
+    return WrongAttempt()
 
 
-async def admit_request(tx: Connection, visitor: bytes, now: datetime) -> Locked | None:
+async def find_request_lock(tx: Connection, visitor: bytes, now: datetime) -> Locked | None:
     """None: the visitor may ask for a link. Other requests of theirs wait for this transaction's
     end."""
-    known = await load_visitor_tries(tx, visitor, now - WINDOW)
-    if known.visitors < MOST_WRONG:
+    known = await load_visitor_requests(tx, visitor, now - WINDOW)
+    if known.visitors < MAX_FAILURES:
         return None
     assert known.first_at is not None
-    return Locked(lock_for(known.first_at + WINDOW - now))
+    return Locked(compute_wait_seconds(known.first_at + WINDOW - now))
 
 
-async def count_visitors_request(tx: Connection, visitor: bytes, now: datetime) -> None:
-    await save_visitors_request(tx, visitor, _find_minute(now))
+async def record_link_request(tx: Connection, visitor: bytes, now: datetime) -> None:
+    await save_visitor_request(tx, visitor, _find_minute(now))
 
 
 def _find_minute(now: datetime) -> datetime:

@@ -22,11 +22,11 @@ ASSETS = AssetFolder(Path(__file__).parent, lambda name: build_address("asset", 
 _ID = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 
 
-async def send_brand(site: DebtorSite, visit: DebtorRequest) -> Response:
+async def send_brand(site: DebtorSite, request: DebtorRequest) -> Response:
     """Raises NotFound where the merchant has none."""
-    merchant = await _load_merchant(site, visit.path_params["merchant_id"])
-    is_current = visit.path_params["revision"] == str(merchant.revision)
-    brand, name = merchant.configuration.brand, visit.path_params["name"]
+    merchant = await _load_merchant(site, request.path_params["merchant_id"])
+    is_current = request.path_params["revision"] == str(merchant.revision)
+    brand, name = merchant.configuration.brand, request.path_params["name"]
     if name == "brand.css":
         return answer_asset(render_brand(brand.color), CSS, is_named_by_content=is_current)
     if name == "logo" and brand.logo is not None:

@@ -7,7 +7,7 @@ from functools import cached_property
 from starlette.types import Receive, Scope
 
 from dunwell.interfaces.landing.render.pages import DebtorPageContext
-from dunwell.interfaces.landing.session.cookies import HANDLE, read_cookies
+from dunwell.interfaces.landing.session.cookies import HANDLE, parse_cookies
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.web.requests import PageRequest
 
@@ -22,7 +22,7 @@ class DebtorRequest(PageRequest):
         # The claim of the session that the cookie names.
         self.opened: OpenedClaim | None = None
         # The context of the pages about `opened`.
-        self.frame: tuple[OpenedClaim, DebtorPageContext] | None = None
+        self.context: tuple[OpenedClaim, DebtorPageContext] | None = None
 
     @cached_property
     def handle(self) -> str:
@@ -33,7 +33,7 @@ class DebtorRequest(PageRequest):
     @cached_property
     def session_hashes(self) -> Mapping[str, bytes]:
         """The hashes of the session cookies, by handle."""
-        return read_cookies(self.cookies, is_secure=self._origin.startswith("https://"))
+        return parse_cookies(self.cookies, is_secure=self._origin.startswith("https://"))
 
     @property
     def session_hash(self) -> bytes | None:

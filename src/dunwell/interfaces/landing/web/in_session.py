@@ -16,11 +16,13 @@ from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import NotFound
 
-Run: TypeAlias = Callable[[DebtorSite, DebtorRequest], Awaitable[Response]]
+PageHandler: TypeAlias = Callable[[DebtorSite, DebtorRequest], Awaitable[Response]]
 # By name, the methods of pages and what they do.
-RoutedPages: TypeAlias = Mapping[str, Mapping[str, Run]]
-Show: TypeAlias = Callable[[DebtorSite, DebtorRequest, OpenedClaim], Awaitable[Response]]
-Take: TypeAlias = Callable[
+RoutedPages: TypeAlias = Mapping[str, Mapping[str, PageHandler]]
+ClaimPageHandler: TypeAlias = Callable[
+    [DebtorSite, DebtorRequest, OpenedClaim], Awaitable[Response]
+]
+ClaimFormHandler: TypeAlias = Callable[
     [DebtorSite, DebtorRequest, OpenedClaim, FormFields], Awaitable[Response]
 ]
 # A form, or nothing.
@@ -30,7 +32,7 @@ _Handle: TypeAlias = Callable[
 ]
 # Where a reader goes on to who was asked for more, by its name in the address that asks: the page,
 # and what it needs. No address from outside is one.
-PLACES: Mapping[str, tuple[str, Level]] = {
+RETURN_PAGES: Mapping[str, tuple[str, Level]] = {
     "claim": ("claim", Level.FACT),
     "documents": ("documents", Level.FACT),
     "others": ("others", Level.CODE),
@@ -44,66 +46,73 @@ PLACES: Mapping[str, tuple[str, Level]] = {
 }
 
 
-def in_session(show: Show) -> Run:
+def in_session(show: ClaimPageHandler) -> PageHandler:
     """Without a live session the page says why there is none."""
     return in_session_with(NOTHING)(show)
 
 
-def in_session_with(detail: Detail[Any], *, also_withheld: bool = False) -> Callable[[Show], Run]:
+def in_session_with(
+    detail: Detail[Any], *, also_withheld: bool = False
+) -> Callable[[ClaimPageHandler], PageHandler]:
     """The same for a page that shows more than the claim, which is read with it. also_withheld: the
     page is shown although the claim is withheld (`cases.disputes.withheld`); all others lead to the
     claim's own page, which says so."""
 
-    def guard(show: Show) -> Run:
+    def guard(show: ClaimPageHandler) -> PageHandler:
         @wraps(show)
-        async def run(site: DebtorSite, visit: DebtorRequest) -> Response:
-            opened = await site.find_opened(visit, detail)
+        async def run(site: DebtorSite, request: DebtorRequest) -> Response:
+            opened = await site.find_opened(request, detail)
             if opened is None or not site.is_live(opened):
-                return site.answer_ended(visit, opened)
+                return site.answer_session_ended(request, opened)
             if opened.facts.withheld and not also_withheld:
-                return site.redirect(site.frame_opened(visit, opened), "claim")
-            return await show(site, visit, opened)
+                return site.redirect(site.build_claim_context(request, opened), "claim")
+            return await show(site, request, opened)
 
         return run
 
     return guard
 
 
-def takes_form(take: Take) -> Run:
+def accepts_form(take: ClaimFormHandler) -> PageHandler:
     """A form of the session's own; one of anybody else's is refused before anything is done."""
-    return takes_form_with(NOTHING)(take)
+    return accepts_form_with(NOTHING)(take)
 
 
-def takes_form_with(detail: Detail[Any], *, also_withheld: bool = False) -> Callable[[Take], Run]:
+def accepts_form_with(
+    detail: Detail[Any], *, also_withheld: bool = False
+) -> Callable[[ClaimFormHandler], PageHandler]:
     """The same where more than the claim is read. also_withheld: as of `in_session_with`."""
 
-    def guard(take: Take) -> Run:
+    def guard(take: ClaimFormHandler) -> PageHandler:
         @wraps(take)
-        async def run(site: DebtorSite, visit: DebtorRequest) -> Response:
-            form, opened = await visit.read_session_form(), await site.find_opened(visit, detail)
+        async def run(site: DebtorSite, request: DebtorRequest) -> Response:
+            form, opened = (
+                await request.read_session_form(),
+                await site.find_opened(request, detail),
+            )
             if opened is None or not site.is_live(opened):
-                return site.answer_ended(visit, opened, form=form)
+                return site.answer_session_ended(request, opened, form=form)
             site.check_token(opened.session, form)
             if opened.facts.withheld and not also_withheld:
-                return site.redirect(site.frame_opened(visit, opened), "claim")
-            return await take(site, visit, opened, form)
+                return site.redirect(site.build_claim_context(request, opened), "claim")
+            return await take(site, request, opened, form)
 
         return run
 
     return guard
 
 
-def from_level(level: Level, name: str) -> Callable[[Show], Show]:
+def requires_level(level: Level, name: str) -> Callable[[ClaimPageHandler], ClaimPageHandler]:
     """For pages that show more than a link alone may: below the level the reader is asked for what
-    raises it, and comes back to the page of this name (`PLACES`)."""
+    raises it, and comes back to the page of this name (`RETURN_PAGES`)."""
     _check_place(name)
 
-    def guard(show: Show) -> Show:
+    def guard(show: ClaimPageHandler) -> ClaimPageHandler:
         @wraps(show)
-        async def run(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+        async def run(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
             if opened.session.level.reaches(level):
-                return await show(site, visit, opened)
-            return site.ask_more(visit, opened, name)
+                return await show(site, request, opened)
+            return site.redirect_to_verification(request, opened, name)
 
         return run
 
@@ -112,22 +121,22 @@ def from_level(level: Level, name: str) -> Callable[[Show], Show]:
 
 def _check_place(name: str) -> None:
     """Raises ImportError: whoever proved more would land on the claim's page instead."""
-    if name not in PLACES:
+    if name not in RETURN_PAGES:
         raise ImportError(f"A page asks for more on the way to {name}, which PLACES does not name.")
 
 
-def takes_form_from(level: Level, name: str) -> Callable[[Take], Take]:
+def form_requires_level(level: Level, name: str) -> Callable[[ClaimFormHandler], ClaimFormHandler]:
     """The same for a form, of which nothing is done below the level."""
     _check_place(name)
 
-    def guard(take: Take) -> Take:
+    def guard(take: ClaimFormHandler) -> ClaimFormHandler:
         @wraps(take)
         async def run(
-            site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, form: FormFields
+            site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, form: FormFields
         ) -> Response:
             if opened.session.level.reaches(level):
-                return await take(site, visit, opened, form)
-            return site.ask_more(visit, opened, name)
+                return await take(site, request, opened, form)
+            return site.redirect_to_verification(request, opened, name)
 
         return run
 
@@ -139,12 +148,12 @@ def unless_closed(handle: _Handle[_Brought]) -> _Handle[_Brought]:
 
     @wraps(handle)
     async def run(
-        site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, /,
+        site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, /,
         *args: _Brought.args, **named: _Brought.kwargs,
     ) -> Response:  # fmt: skip
         if is_closed(opened.facts):
-            return site.redirect(site.frame_opened(visit, opened), "claim")
-        return await handle(site, visit, opened, *args, **named)
+            return site.redirect(site.build_claim_context(request, opened), "claim")
+        return await handle(site, request, opened, *args, **named)
 
     return run
 

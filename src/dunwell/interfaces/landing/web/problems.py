@@ -21,27 +21,31 @@ def too_many(retry_after_seconds: int | None, kind: str) -> Problem:
     return Problem(429, kind, retry_after=retry_after_seconds)
 
 
-async def answer_failure(site: DebtorSite, visit: DebtorRequest, error: Exception) -> Response:
+async def answer_failure(site: DebtorSite, request: DebtorRequest, error: Exception) -> Response:
     """What was raised, in the session if one was opened, with its creditor and its language."""
     problem = find_problem(error)
-    opened, request_id = visit.opened, None
+    opened, request_id = request.opened, None
     if problem.status == 500:
-        request_id = log_crash(visit, site.resources, error)
+        request_id = log_crash(request, site.resources, error)
     elif problem.status < 500:
         with suppress(errors.Unavailable):
-            opened = await site.find_opened(visit)
+            opened = await site.find_opened(request)
     is_live = opened is not None and site.is_live(opened)
-    frame = site.frame_opened(visit, opened) if opened and is_live else site.frame(visit)
-    is_stale = problem.kind == "STALE" and site.is_own_form(visit, opened, visit.fields)
-    typed = list_typed_texts(visit.fields) if is_stale else ()
-    return answer_problem(site, frame, problem, request_id, typed=typed)
+    context = (
+        site.build_claim_context(request, opened)
+        if opened and is_live
+        else site.build_context(request)
+    )
+    is_stale = problem.kind == "STALE" and site.is_own_form(request, opened, request.fields)
+    typed = list_typed_texts(request.fields) if is_stale else ()
+    return answer_problem(site, context, problem, request_id, typed=typed)
 
 
 def answer_problem(
-    site: DebtorSite, frame: DebtorPageContext, problem: Problem, request_id: str | None = None,
+    site: DebtorSite, context: DebtorPageContext, problem: Problem, request_id: str | None = None,
     typed: Sequence[str] = (),
 ) -> Response:  # fmt: skip
     minutes = math.ceil((problem.retry_after or 0) / 60)
     seconds = problem.retry_after or 0
     page = DebtorProblemPage(problem.kind, minutes, seconds, request_id, typed=typed)
-    return site.answer(frame, page, problem.status, more=problem.headers)
+    return site.answer(context, page, problem.status, more=problem.headers)

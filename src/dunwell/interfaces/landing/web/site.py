@@ -22,12 +22,12 @@ from dunwell.interfaces.landing.render.pages import DebtorPageContext, DebtorPag
 from dunwell.interfaces.landing.session.cookies import render_cookie
 from dunwell.interfaces.landing.session.details import NOTHING, Detail
 from dunwell.interfaces.landing.session.session import (
+    EXPIRY_WARNING,
     VALUE_BYTES,
-    WARNING,
     Session,
     derive_form_token,
     is_form_token,
-    is_like_token,
+    looks_like_token,
 )
 from dunwell.interfaces.landing.session.store import OpenedClaim, find_successor, load_opened_claim
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
@@ -68,55 +68,55 @@ class DebtorSite(WebSite):
     def draw_randomness(self) -> bytes:
         return secrets.token_bytes(VALUE_BYTES)
 
-    def frame(
+    def build_context(
         self,
-        visit: PageRequest,
+        request: PageRequest,
         merchant: Merchant | None = None,
         claims_language: str | None = None,
     ) -> DebtorPageContext:
         """Return the context of a page outside any session, or of a preview in the portal."""
-        return self._frame(visit, merchant, claims_language, None)
+        return self._build_context(request, merchant, claims_language, None)
 
-    async def find_frame(self, visit: DebtorRequest) -> DebtorPageContext:
+    async def find_context(self, request: DebtorRequest) -> DebtorPageContext:
         """Of a page that anybody may look at: in a session, with its creditor."""
-        opened = await self.find_opened(visit)
+        opened = await self.find_opened(request)
         if opened is not None and self.is_live(opened):
-            return self.frame_opened(visit, opened)
-        return self.frame(visit)
+            return self.build_claim_context(request, opened)
+        return self.build_context(request)
 
-    def frame_opened(self, visit: DebtorRequest, opened: OpenedClaim) -> DebtorPageContext:
+    def build_claim_context(self, request: DebtorRequest, opened: OpenedClaim) -> DebtorPageContext:
         """Of a page in a live session; made once of what a visit has opened."""
-        if visit.frame is None or visit.frame[0] is not opened:
-            visit.frame = (opened, self._make_opened_frame(visit, opened))
-        return visit.frame[1]
+        if request.context is None or request.context[0] is not opened:
+            request.context = (opened, self._make_claim_context(request, opened))
+        return request.context[1]
 
-    def _make_opened_frame(self, visit: DebtorRequest, opened: OpenedClaim) -> DebtorPageContext:
+    def _make_claim_context(self, request: DebtorRequest, opened: OpenedClaim) -> DebtorPageContext:
         left = opened.session.expires_at - self.now()
         shown = VisitorSession(
             derive_form_token(self.resources.keys, opened.session.session_hash),
             max(1, math.ceil(left.total_seconds() / 60)),
-            left <= WARNING,
+            left <= EXPIRY_WARNING,
             opened.session.can_be_extended,
         )
-        return self._frame(visit, opened.merchant, opened.facts.language, shown)
+        return self._build_context(request, opened.merchant, opened.facts.language, shown)
 
     def answer(
-        self, frame: DebtorPageContext, page: Page, status: int = 200,
+        self, context: DebtorPageContext, page: Page, status: int = 200,
         *, form_origins: Sequence[str] = (), more: Mapping[str, str] | None = None,
     ) -> Response:  # fmt: skip
         """form_origins: other origins that the answer to a form may redirect to. more: headers."""
         policy = _POLICY.format(" ".join(["'self'", *form_origins]))
-        return answer_page(self.pages.render(frame, page), status, policy=policy, more=more)
+        return answer_page(self.pages.render(context, page), status, policy=policy, more=more)
 
     async def find_opened(
-        self, visit: DebtorRequest, detail: Detail[Any] = NOTHING
+        self, request: DebtorRequest, detail: Detail[Any] = NOTHING
     ) -> OpenedClaim | None:
         """What the visitor's cookie for this address names, whether its session lasts or not, with
         what else the page shows."""
-        session_hash = visit.session_hash
+        session_hash = request.session_hash
         if session_hash is None:
             return None
-        ids = detail.list_arguments(visit.path_params)
+        ids = detail.list_arguments(request.path_params)
         async with self.resources.database.connection() as connection:
             opened = await load_opened_claim(connection, session_hash, detail, *ids)
             if opened is not None and opened.session.ended_at is not None:
@@ -125,8 +125,8 @@ class DebtorSite(WebSite):
                 if successor is not None:
                     current = successor.session_hash
                     opened = await load_opened_claim(connection, current, detail, *ids)
-            visit.opened = opened
-        return visit.opened
+            request.opened = opened
+        return request.opened
 
     def is_live(self, opened: OpenedClaim | None) -> bool:
         return opened is not None and opened.session.is_live(self.now())
@@ -139,44 +139,53 @@ class DebtorSite(WebSite):
         if not any(is_form_token(keys, each, token) for each in hashes):
             raise ForeignForm("The form belongs to another session.")
 
-    def answer_ended(
-        self, visit: DebtorRequest, opened: OpenedClaim | None,
+    def answer_session_ended(
+        self, request: DebtorRequest, opened: OpenedClaim | None,
         *, is_kept: bool = False, are_files: bool = False, form: Mapping[str, str] | None = None,
     ) -> Response:  # fmt: skip
         """Why nothing is shown: timed out, ended by hand, or never opened in this browser. is_kept:
         what was typed, or files, wait until the claim is opened anew. form: what was sent, whose
         texts are shown again if it is surely one of our pages'."""
         if opened is None:
-            frame, reason = self.frame(visit), "ABSENT"
+            context, reason = self.build_context(request), "ABSENT"
         elif opened.session.ended_at is not None:
-            frame, reason = self.frame(visit), "ENDED"
+            context, reason = self.build_context(request), "ENDED"
         else:
-            frame, reason = self.frame(visit, opened.merchant, opened.facts.language), "TIMED_OUT"
-        typed = list_typed_texts(form) if form and self.is_own_form(visit, opened, form) else []
-        is_carried = opened is not None and visit.method == "GET" and bool(visit.carried)
+            context, reason = (
+                self.build_context(request, opened.merchant, opened.facts.language),
+                "TIMED_OUT",
+            )
+        typed = list_typed_texts(form) if form and self.is_own_form(request, opened, form) else []
+        is_carried = opened is not None and request.method == "GET" and bool(request.carried)
         return self.answer(
-            frame,
+            context,
             EndedPage(reason, is_kept, is_carried=is_carried, typed=typed, are_files=are_files),
             403,
         )
 
     def is_own_form(
-        self, visit: DebtorRequest, opened: OpenedClaim | None, form: Mapping[str, str]
+        self, request: DebtorRequest, opened: OpenedClaim | None, form: Mapping[str, str]
     ) -> bool:
         """Whether the form came from our pages. Nobody else may put words into a page of ours."""
         token = form.get("token", "")
         if opened and is_form_token(self.resources.keys, opened.session.session_hash, token):
             return True
-        return visit.is_surely_ours and is_like_token(token)
+        return request.is_surely_ours and looks_like_token(token)
 
     def redirect(
-        self, frame: DebtorPageContext, page: str, /, *, cookie: str | None = None, **values: object
+        self,
+        context: DebtorPageContext,
+        page: str,
+        /,
+        *,
+        cookie: str | None = None,
+        **values: object,
     ) -> Response:
         """To a page of ours (`build_address`); `cookie`: the session's new value, "" to remove
         it."""
-        answer = answer_redirect(frame.address(page, **values))
+        answer = answer_redirect(context.address(page, **values))
         if cookie is not None:
-            self.set_cookie(answer, frame.handle, cookie)
+            self.set_cookie(answer, context.handle, cookie)
         return answer
 
     def set_cookie(self, answer: Response, handle: str, value: str) -> None:
@@ -184,19 +193,25 @@ class DebtorSite(WebSite):
         cookie = render_cookie(handle, value, is_secure=self.is_secure)
         answer.headers.append("Set-Cookie", cookie)
 
-    def ask_more(self, visit: DebtorRequest, opened: OpenedClaim, name: str) -> Response:
+    def redirect_to_verification(
+        self, request: DebtorRequest, opened: OpenedClaim, name: str
+    ) -> Response:
         """To the page that raises a session's level, on the way to the page of this name."""
-        return self.redirect(self.frame_opened(visit, opened), "prove", **{"for": name})
+        return self.redirect(self.build_claim_context(request, opened), "prove", **{"for": name})
 
-    def _frame(
-        self, visit: PageRequest, merchant: Merchant | None, claims_language: str | None,
+    def _build_context(
+        self, request: PageRequest, merchant: Merchant | None, claims_language: str | None,
         shown: VisitorSession | None,
     ) -> DebtorPageContext:  # fmt: skip
         offered = self._find_offered(merchant)
-        chosen = visit.chosen_language
+        chosen = request.chosen_language
         merchants = merchant.configuration.language if merchant else ""
         language = choose_language(
-            offered, chosen, claims_language, accepted=visit.accepted_languages, merchants=merchants
+            offered,
+            chosen,
+            claims_language,
+            accepted=request.accepted_languages,
+            merchants=merchants,
         )
         return DebtorPageContext(
             language=language,
@@ -204,8 +219,8 @@ class DebtorSite(WebSite):
             chosen=chosen if chosen in offered else None,
             merchant=merchant,
             session=shown,
-            carried=visit.carried,
-            handle=visit.handle if isinstance(visit, DebtorRequest) else "",
+            carried=request.carried,
+            handle=request.handle if isinstance(request, DebtorRequest) else "",
             today=self._find_today(merchant) if merchant else None,
         )
 

@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from dunwell.cases.payments.statement_of_account import get_statement_of_account
 from dunwell.contact.messages.communications.list_communications import get_communication
-from dunwell.core.files.read_attachments import list_all_attachments, get_attachment
+from dunwell.core.files.read_attachments import get_attachment, list_all_attachments
 from dunwell.core.files.upload import render_download_name
 from dunwell.interfaces.landing.claim_page.preview import (
     answer_claim_preview,
