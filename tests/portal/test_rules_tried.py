@@ -74,7 +74,7 @@ async def test_a_made_up_claim_of_a_split_gets_each_outcome_with_its_share(clerk
         ("outstanding", "much", "Enter an amount"),
         ("outstanding", "", "fill this in"),
         ("age", "old", "whole number"),
-        ("age", "999", "outside the permitted range"),
+        ("age", "999", "too large"),
         ("country", "XX", "country code"),
         ("language", "deutsch", "language code"),
         ("currency", "XXY", "currency code of three letters"),

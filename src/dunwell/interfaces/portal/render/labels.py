@@ -226,17 +226,72 @@ FILE_PROBLEMS: Labels = {
 # What is wrong with a field, by the code of the fault.
 FAULT_TEXTS: Labels = {
     "REQUIRED": LazyText("Please fill this in."),
+    "MISSING_FIELD": LazyText("Please fill this in."),
+    "EMPTY_CONDITION": LazyText("Please fill this in."),
+    "TOO_SHORT": LazyText("Please fill this in."),
     "WRONG_FORMAT": LazyText("The format is not valid."),
+    "WRONG_TYPE": LazyText("The format is not valid."),
     "WRONG_EMAIL": LazyText("Enter a valid e-mail address."),
-    "TOO_LONG": LazyText("This is too long. Shorten it."),
+    "WRONG_IBAN": LazyText(
+        "Enter a valid IBAN. The country, length or check digits are incorrect."
+    ),
+    "WRONG_BIC": LazyText("Enter a valid BIC (8 or 11 characters) or leave the field empty."),
+    "WRONG_URL": LazyText(
+        "Enter an address that starts with https:// and points to a public server."
+    ),
+    "WRONG_SENDER": LazyText(
+        "Enter up to 11 letters, digits and spaces with at least one letter, a phone number such "
+        "as +4915112345678, or a short code."
+    ),
     "WRONG_LENGTH": LazyText("This is too long or too short."),
+    "TOO_LONG": LazyText("This is too long. Shorten it."),
     "WRONG_ORDER": LazyText("The end must be after the start."),
-    "OUT_OF_RANGE": LazyText("This is too much or too little. Please check it."),
-    "UNKNOWN_COUNTRY": LazyText("Enter a two-letter country code, e.g. DE."),
-    "UNKNOWN_LANGUAGE": LazyText("Enter a two-letter language code, e.g. de."),
-    "CONTROL_CHARACTER": LazyText("This text contains a character that cannot be printed."),
+    "EMPTY_HOURS": LazyText("The end must be after the start."),
+    "OUT_OF_RANGE": LazyText("The value is outside the permitted range."),
+    "TOO_SMALL": LazyText("The value is too small."),
+    "TOO_LARGE": LazyText("The value is too large."),
+    "TOO_FEW": LazyText("Choose at least one."),
+    "TOO_MANY": LazyText("There are too many entries. Remove one."),
+    "AMOUNT": LazyText("Enter an amount, e.g. 49.90."),
+    "NUMBER": LazyText("Enter a whole number."),
+    "REPEATED": LazyText("This value is entered twice. Remove one."),
+    "TAKEN": LazyText("This value is already in use. Choose another one."),
     "NOT_ALLOWED": LazyText("This option is not available."),
+    "CONTROL_CHARACTER": LazyText("This text contains a character that cannot be printed."),
     "IN_FUTURE": LazyText("The date must not be in the future."),
+    "UNKNOWN_COUNTRY": LazyText("Enter a two-letter country code, e.g. DE."),
+    "UNKNOWN_SUBDIVISION": LazyText("This country has no such state or region."),
+    "UNKNOWN_LANGUAGE": LazyText("Enter a two-letter language code, e.g. de."),
+    "UNKNOWN_CURRENCY": LazyText("Enter a currency code of three letters, e.g. EUR."),
+    "UNKNOWN_TIMEZONE": LazyText("Enter a valid time zone, e.g. Europe/Berlin."),
+    "UNKNOWN_TYPE": LazyText("This event type does not exist."),
+    "UNKNOWN_WORKFLOW": LazyText("This workflow does not exist. Choose another one."),
+    "UNKNOWN_TEMPLATE": LazyText("There is no template with this name yet."),
+    "UNKNOWN_LINE": LazyText("This delivery provider no longer exists. Choose another one."),
+    "UNKNOWN_ADAPTER": LazyText("This option no longer exists. Choose another one."),
+    "UNKNOWN_PROVIDER": LazyText("This payment provider does not exist."),
+    "NOT_IN_SANDBOX": LazyText(
+        "A sandbox cannot send messages or process payments. Choose the outbox or the sandbox "
+        "provider."
+    ),
+    "SANDBOX_ONLY": LazyText(
+        "The sandbox provider processes no payments. Choose another provider for a live merchant."
+    ),
+    "NEVER_TRUE": LazyText(
+        "No claim can meet this condition: the minimum is above the maximum, or the texts "
+        "contradict each other."
+    ),
+    "WRONG_SUM": LazyText("The shares must add up to 100 percent."),
+    "DAYS_OR_BUSINESS_DAYS": LazyText("Enter the number of days."),
+    "CONTACT_HOURS_MISSING": LazyText(
+        "Business days require contact hours. Enter them in the settings."
+    ),
+    "MISSING_TEXT": LazyText("A template is missing in one of the languages."),
+    "MISSING_CHANNEL_TEXT": LazyText("The template does not exist for this channel yet."),
+    "EMPTY_TEMPLATE": LazyText("The template is empty on all channels."),
+    "ID_REUSED": LazyText(
+        "The id of this step belonged to another type of step. Remove the step and add it again."
+    ),
 }
 # What is wrong with the text of a message, where the check itself does not say it.
 TEXT_FAULTS: Labels = {
@@ -292,6 +347,7 @@ def translate_labels(language: Language) -> dict[str, dict[str, object]]:
         "FILE_PROBLEMS": FILE_PROBLEMS,
         "RULE_OUTCOMES": {str(outcome): text for outcome, text in RULE_OUTCOMES.items()},
         "STEP_REASONS": STEP_REASONS,
+        "FAULTS": FAULT_TEXTS,
     }
     return {
         name: {value: _translate(label, language) for value, label in table.items()}
