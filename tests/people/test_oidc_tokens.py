@@ -162,5 +162,5 @@ async def test_groups_and_address_may_be_told_beside_the_token(house: House) -> 
     assert getattr(weak, "reason", None) == "WEAK"
     await house.come_in(groups=None, email=None, amr=["mfa", "pwd"])
     async with house.resources.database.connection() as connection:
-        row = await connection.fetchrow("SELECT email, everywhere FROM users")
+        row = await connection.fetchrow("SELECT email, global_role FROM users")
     assert tuple(row or ()) == ("e.m@example.org", "AUDITOR")

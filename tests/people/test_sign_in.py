@@ -252,7 +252,9 @@ async def test_what_is_stored_opens_nothing(services: SignInServices, database: 
     opened = await sign_in(services, erika)
     async with database.connection() as connection:
         hashes = await connection.fetch("SELECT session_hash FROM portal_sessions")
-        stored = await connection.fetchrow("SELECT u::text, f::text FROM users u, factors f")
+        stored = await connection.fetchrow(
+            "SELECT u::text, f::text FROM users u, authentication_factors f"
+        )
     assert hash_secret(opened.secret) in {row[0] for row in hashes}
     assert stored is not None
     assert PASSWORD not in stored[0]

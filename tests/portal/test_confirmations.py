@@ -154,7 +154,7 @@ async def test_the_interrupted_form_is_shown_and_sent_by_the_person(
     assert PAUL.items() <= carried.items()
     done = await admin.post("/portal/people/invite", **carried, confirm_password=PASSWORD)
     assert "One-time link for Paul" in done.text
-    users = await fetch(admin, "SELECT email, language, everywhere FROM users ORDER BY user_id")
+    users = await fetch(admin, "SELECT email, language, global_role FROM users ORDER BY user_id")
     assert users[1] == ("paul@example.org", "de", "ADMIN")
     again = await admin.send("/portal/people/invite", **{**PAUL, "email": "p2@example.org"})
     assert "One-time link" in again.text

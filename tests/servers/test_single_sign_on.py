@@ -174,7 +174,7 @@ async def test_the_strict_one_signs_somebody_in(strict: Beside) -> None:
     page = await sign_in_there(strict)
     assert (page.status_code, page.url.path) == (200, "/portal/merchants")
     async with strict.served.resources.database.connection() as connection:
-        row = await connection.fetchrow("SELECT email, everywhere FROM users")
+        row = await connection.fetchrow("SELECT email, global_role FROM users")
     assert tuple(row or ()) == ("erika@example.org", "ADMIN")
 
 

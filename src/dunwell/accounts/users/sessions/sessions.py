@@ -97,7 +97,7 @@ class OpenedBy(StrEnum):
 class OpenedSession:
     """A new session.
 
-    `secret`: the value of its cookie, which is not stored. `is_new_place`: the user has signed in
+    `secret`: the value of its cookie, which is not stored. `is_new_network`: the user has signed in
     before, but not from this network in the last 90 days, and is asked to confirm it.
     `is_restricted`: someone entered the right password and then ten wrong codes, which the user is
     told. `device`: the value of the cookie by which the browser is recognised later.
