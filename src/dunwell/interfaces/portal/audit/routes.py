@@ -37,13 +37,13 @@ from dunwell.platform.text.wire import render_instant
 
 
 class AuditFilters(msgspec.Struct, frozen=True, gc=False):
-    """As they stand in the address, whether they mean anything or not."""
+    """The filters as the address has them. They may be invalid."""
 
     since: str = ""
     until: str = ""
-    # A kind of actor: USER, CREDENTIAL, DEBTOR, SYSTEM, OPERATOR.
+    # The kind of the actor: USER, CREDENTIAL, DEBTOR, SYSTEM or OPERATOR.
     kind: str = ""
-    # A name or an e-mail address of a person, or the id of a program.
+    # The name or e-mail address of a user, or the client id of a credential.
     who: str = ""
     action: str = ""
     # A claim's number or reference.
@@ -51,7 +51,7 @@ class AuditFilters(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def query(self) -> dict[str, str]:
-        """Those that are given."""
+        """Return the filters that are set."""
         return {name: text for name, text in msgspec.structs.asdict(self).items() if text}
 
 
@@ -59,19 +59,19 @@ class MerchantAuditRow(msgspec.Struct, frozen=True, gc=False):
     audit_id: UUID
     at: datetime
     actor_kind: str
-    # Of a person the name, of a program its id; "": neither.
+    # The name of a user or the client id of a credential, "" for other actors.
     actor: str
     actor_id: str
     action: str
     subject: str
-    # None: it is about no claim.
+    # None if the row does not concern a claim.
     claim_id: int | None
     fields: Sequence[ShownField]
-    # What else the row holds, as it is shown.
+    # The other values of the row, masked.
     details: Mapping[str, Any]
     interface: str
     network: str
-    # The number of the seal that covers it; none for some seconds.
+    # The number of the seal that covers the row, None until it is sealed (a few seconds).
     seal: int | None
 
 
@@ -80,14 +80,14 @@ class AuditPage(Page, frozen=True):
     area: ClassVar[str] = "audit"
 
     filters: AuditFilters
-    # Which filters mean nothing.
+    # The filters that are not valid, with the code of the fault.
     faults: Sequence[tuple[str, str]]
     rows: Sequence[MerchantAuditRow]
     after: str
     next_cursor: str | None
-    # The first and the last seal of the rows shown; none: no seal covers them yet.
+    # The first and the last seal of the rows shown, None if no row is sealed yet.
     span: tuple[int, int] | None
-    # How many of them no seal covers yet.
+    # The number of rows shown that are not sealed yet.
     unsealed: int
     verdict: SpanVerdict | None
 
@@ -107,8 +107,8 @@ def read_audit_filters(given: PortalRequest | FormFields) -> AuditFilters:
 async def understand(
     work: Work, filters: AuditFilters, timezone: str
 ) -> tuple[AuditFilter, list[tuple[str, str]]]:
-    """What they narrow the log to, and which of them mean nothing. A claim that is not there finds
-    no row."""
+    """Return what the filters select, and the filters that are not valid. A claim that does not
+    exist selects no row."""
     work.require(Right.AUDIT)
     faults = list[tuple[str, str]]()
     zone = ZoneInfo(timezone)
@@ -137,7 +137,7 @@ async def understand(
 
 
 async def _find_actor(work: Work, filters: AuditFilters) -> tuple[str | None, str | None]:
-    """The kind and the id: of a person by name or e-mail address, else as it was given."""
+    """Return the kind and the id of the actor. A user is found by name or e-mail address."""
     kind = filters.kind if filters.kind in list(ActorKind) else None
     if not filters.who:
         return kind, None
@@ -149,7 +149,7 @@ async def _find_actor(work: Work, filters: AuditFilters) -> tuple[str | None, st
 
 
 async def _find_subject(work: Work, given: str) -> str:
-    """By its reference first: a number can be one."""
+    """Look for the reference first, because a reference can be a number."""
     found = await list_claims(work, limit=1, wanted=ClaimFilter(reference_number=given))
     if found.items:
         return f"claim:{found.items[0].claim_id}"
@@ -163,7 +163,7 @@ _CLAIM = "claim:"
 
 @at_merchant
 async def show_audit(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    """check: the seals of what is shown are verified, which changes nothing."""
+    """Show one page. With the parameter `check`, verify the seals of the rows shown."""
     frame, after = site.frame(visit, access), visit.ask("after")
     filters = read_audit_filters(visit)
     async with site.work(access) as work:
@@ -195,7 +195,7 @@ async def show_audit(site: PortalSite, visit: PortalRequest, access: MerchantAcc
 async def submit_export(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """The rows that the filters leave, as CSV."""
+    """Export the rows that the filters select as CSV."""
     frame = site.frame(visit, access)
     async with site.work(access) as work:
         wanted, _ = await understand(work, read_audit_filters(fields), frame.timezone)
@@ -207,7 +207,7 @@ async def submit_export(
 async def redirect_to_audit(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess
 ) -> Response:
-    """The address that only takes forms, opened by hand."""
+    """Redirect users who open the address of a form by hand."""
     return site.redirect(visit, access, "audit")
 
 
@@ -239,7 +239,7 @@ def _describe(entry: AuditEntry, names: Mapping[str, str]) -> MerchantAuditRow:
 
 
 def _as_json(wanted: AuditFilter) -> dict[str, object]:
-    """What is given of a filter, as a job keeps it."""
+    """Return the filter's values for the background job."""
     given = msgspec.structs.asdict(wanted)
     return {
         name: render_instant(value) if isinstance(value, datetime) else value

@@ -1,2 +1,1 @@
-"""Claims in the portal: the list, one claim with all that happened to it, what is done
-to it."""
+"""The list of claims, the pages of one claim, and the forms that change it."""

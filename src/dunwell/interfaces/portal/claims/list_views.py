@@ -23,7 +23,7 @@ from dunwell.platform.text.texts import find_unprintable
 LONGEST_NAME = 80
 _LONGEST_QUERY = 2_000
 MOST_VIEWS = 50
-# Rides on the unique key by user, and on views_shared.
+# Uses the unique key by user, and the index views_shared.
 _LOAD = """
 SELECT v.view_id, v.name, v.query, v.is_shared, v.user_id = $2 AS is_own, u.name AS owner
 FROM saved_views v
@@ -40,7 +40,7 @@ ON CONFLICT (merchant_id, user_id, list, name) DO UPDATE
 SET query = EXCLUDED.query, is_shared = EXCLUDED.is_shared
 RETURNING view_id
 """
-# By primary key.
+# Uses the primary key.
 _DELETE = """
 DELETE FROM saved_views
 WHERE merchant_id = $1 AND view_id = $2 AND user_id = $3
@@ -52,7 +52,7 @@ RETURNING name
 class SavedView:
     view_id: UUID
     name: str
-    # As in the list's address.
+    # The query of the list's address.
     query: str
     is_shared: bool
     is_own: bool
@@ -60,14 +60,15 @@ class SavedView:
 
 
 async def list_views(work: Work, user_id: UUID) -> Sequence[SavedView]:
-    """One's own first."""
+    """List the user's own views first, then the shared ones."""
     work.require(Right.READ_CLAIMS)
     rows = await work.tx.fetch(_LOAD, work.merchant_id, user_id)
     return [SavedView(**row) for row in rows]
 
 
 async def save_view(work: Work, user_id: UUID, name: str, query: str, *, is_shared: bool) -> UUID:
-    """One of one's own of this name gets these filters. Raises ValidationError."""
+    """Save the filters under a name. An own view of the same name is replaced. Raises
+    ValidationError."""
     work.require(Right.READ_CLAIMS)
     if is_shared:
         work.require(Right.CHANGE_CLAIMS)
@@ -84,14 +85,14 @@ async def save_view(work: Work, user_id: UUID, name: str, query: str, *, is_shar
         _SAVE, work.merchant_id, work.ids.new(work.real_now), user_id, is_shared, name, query,
         work.real_now,
     )  # fmt: skip
-    # What is searched for may be somebody's name.
+    # Mask the query, because the search text may be a person's name.
     after = {"name": name, "query": MASKED, "isShared": is_shared}
     await save_audit(work, "view.save", f"view:{view_id}", after=after, isShared=is_shared)
     return view_id
 
 
 async def end_view(work: Work, user_id: UUID, view_id: UUID) -> None:
-    """One's own alone. Raises NotFound."""
+    """Delete one of the user's own views. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
     name = await work.tx.fetchval(_DELETE, work.merchant_id, view_id, user_id)
     if name is None:
@@ -99,7 +100,7 @@ async def end_view(work: Work, user_id: UUID, view_id: UUID) -> None:
     await save_audit(work, "view.end", f"view:{view_id}", before={"name": name})
 
 
-# In the order they stand in.
+# All columns, in the order in which they are shown.
 COLUMNS = (
     "debtor", "company", "state", "open", "owed", "next", "customer", "changed", "created",
     "number",
@@ -112,7 +113,7 @@ ORDERS = {
     "created": SortKey.CREATED,
 }
 _USUAL_ORDER = "-created"
-# Says that the address names columns, and none but the reference.
+# The value in the address that shows no column except the reference.
 NONE = "reference"
 
 
@@ -127,13 +128,13 @@ class ClaimsPage(Page, frozen=True):
 
     filters: Filters
     sorting: Sorting
-    # The columns beside the reference, in their order.
+    # The columns shown next to the reference, in order.
     shown: Sequence[str]
-    # By somebody; else they are the usual ones, and a narrow screen shows a part of them.
+    # True if the user chose the columns. Otherwise narrow screens show a part of the usual ones.
     are_chosen: bool
     faults: Sequence[tuple[str, str]]
     rows: Sequence[Row]
-    # How many there are; beyond `counted_to` nobody counts. None: not counted.
+    # The number of claims, up to the limit of counting. None if they are not counted.
     count: int | None
     is_more: bool
     after: str
@@ -141,7 +142,7 @@ class ClaimsPage(Page, frozen=True):
     currency: str
     workflows: Sequence[tuple[str, str]]
     views: Sequence[SavedView]
-    # The view whose filters these are.
+    # The saved view that has these filters.
     view_id: UUID | None
 
 
@@ -151,14 +152,14 @@ def describe_row(claim: ClaimRow) -> Row:
 
 
 def read_columns(given: str) -> tuple[str, ...]:
-    """What an address names, in our order; (): nothing, which means the usual ones."""
+    """Return the columns that the address names, in the fixed order, or () if it names none."""
     named = given.split(".")
     chosen = tuple(each for each in COLUMNS if each in named)
     return chosen or ((NONE,) if NONE in named else ())
 
 
 def write_columns(chosen: Sequence[str]) -> str:
-    """For the address; "" for the usual ones."""
+    """Return the columns as the address writes them, or "" for the usual ones."""
     known = [each for each in COLUMNS if each in chosen]
     if not known:
         return NONE if NONE in chosen else ""
@@ -166,7 +167,7 @@ def write_columns(chosen: Sequence[str]) -> str:
 
 
 def choose_columns(asked: Sequence[str], claims: Sequence[ClaimRow]) -> list[str]:
-    """Those to show."""
+    """Return the columns to show."""
     if asked:
         return [each for each in asked if each != NONE]
     return [
@@ -189,7 +190,8 @@ _PAGE = 50
 async def search_rows(
     work: Work, text: str, wanted: ClaimFilter, after: str
 ) -> tuple[list[Row], str | None]:
-    """A page of them, and the cursor of the next. A text without a word finds nothing."""
+    """Search claims. Return one page and the cursor of the next. A text without a word finds
+    nothing."""
     work.require(Right.READ_CLAIMS)
     try:
         found = await search_claims(work, text, limit=_PAGE, cursor=after or None)

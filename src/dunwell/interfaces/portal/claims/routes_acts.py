@@ -38,7 +38,7 @@ from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import EditConflict, Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.text.texts import is_line
 
-# Field -> the code of a fault, or its words.
+# Pairs of a field name and the code or the text of its fault.
 Faults = list[tuple[str, str]]
 _ADDRESS = ("street", "addressLine2", "postalCode", "city", "country")
 _CONTACT = (
@@ -49,7 +49,7 @@ _CONTACT = (
 
 @dataclass(slots=True)
 class ClaimForm:
-    """A form as it was sent: its texts, what is wrong with them, and what it was sent about."""
+    """A submitted form: its values, their faults, and the revision that its user saw."""
 
     fields: FormFields
     claim: ClaimView
@@ -67,7 +67,7 @@ class ClaimForm:
         return text
 
     def line(self, name: str) -> str:
-        """As the API takes it; may be empty."""
+        """Return a field's value as the API accepts it. It may be empty."""
         text = self.text(name)
         if not is_line(text):
             self.faults.append((name, "LINE"))
@@ -104,26 +104,29 @@ def _fill_nothing(_claim: ClaimView, _language: str) -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class ClaimAct:
-    """prepare: reads the form, notes its faults, and gives back what does it. names: its fields.
-    right: whoever has it sees the form; the use case asks for it again."""
+    """A form that changes a claim.
+
+    prepare: parses the form, records its faults, and returns the function that applies it. names:
+    the form's fields. right: needed to see the form; the use case checks it again.
+    """
 
     right: Right
     names: tuple[str, ...]
     prepare: Do
     fill: Fill = _fill_nothing
-    # For claims in process alone.
+    # True if the form is offered for claims in process only.
     is_for_active: bool = False
 
 
 def _compose_patch(typed: ClaimForm) -> dict[str, object]:
-    """All that the form shows, as a merge patch."""
+    """Return all values of the form as a merge patch."""
     patch: dict[str, object] = {name: typed.text(name) or None for name in _CONTACT}
     patch["address"] = {name: typed.text(name) or None for name in _ADDRESS}
     return patch
 
 
 def fill_contact(claim: ClaimView, _language: str = "") -> dict[str, str]:
-    """What is stored, by the names of the form."""
+    """Return the stored values by the form's field names."""
     document = msgspec.to_builtins(_take_contact(claim.debtor))
     address = document.get("address") or {}
     return {name: str(document.get(name) or "") for name in _CONTACT} | {
@@ -148,8 +151,8 @@ async def _pay(work: Work, typed: ClaimForm) -> Callable[[], Awaitable[object]]:
         paid_at = datetime.combine(on, time(12), zone).astimezone(UTC)
     elif on is not None and on > work.now.astimezone(zone).date():
         typed.faults.append(("on", "FUTURE"))
-    # Without a number of the bank's every payment is one of its own; the form's id keeps a second
-    # click from being a second payment.
+    # Without a payment reference each form is a payment of its own. The form's id prevents a double
+    # click from recording it twice.
     transaction_id = typed.line("number") or f"portal-{typed.line('form_id') or uuid4()}"
     new = NewPayment(
         amount_cents=cents, currency=typed.claim.currency, transaction_id=transaction_id,
@@ -163,7 +166,7 @@ async def _dispute(work: Work, typed: ClaimForm) -> Callable[[], Awaitable[objec
     try:
         check_new_dispute(new, work.merchant.configuration.disputes, work.actor.kind)
     except ValidationError as refusal:
-        # The form's field for the type is called reason.
+        # The form's field for the type is called "reason".
         placed = [place_fault(each) for each in refusal.faults]
         typed.faults += [("reason" if name == "type" else name, said) for name, said in placed]
     return lambda: open_dispute(work, typed.keys, typed.claim.claim_id, new)
@@ -239,9 +242,12 @@ async def show_act(site: PortalSite, visit: PortalRequest, access: MerchantAcces
 async def submit_act(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """1. look whether the claim is as it was seen, and lock it
-    2. read the form and do it, in the same transaction
-    3. what does not go is told with all that was typed, in a new look at the claim"""
+    """Apply a form.
+
+    1. Lock the claim and check that it has not changed since the form was opened.
+    2. Parse the form and apply it, in the same transaction.
+    3. On a fault or a conflict, show the form again with everything that was typed.
+    """
     act, claim_id = _find_act(visit, access), read_claim_id(visit)
     language, faults, refused = site.frame(visit, access).language, list[tuple[str, str]](), 0
     try:
@@ -273,7 +279,7 @@ async def submit_act(
 async def _answer_conflict(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """Both texts: what was typed, and what is there now."""
+    """Show the form again with what was typed and what is stored now."""
     act, claim_id = _find_act(visit, access), read_claim_id(visit)
     async with site.work(access) as work:
         seen = await load_claim_revision(work, claim_id)
@@ -316,7 +322,7 @@ def _answer(  # noqa: PLR0913 - what a form shows, by name
 
 
 def _find_act(visit: PortalRequest, access: MerchantAccess) -> ClaimAct:
-    """Raises NotFound, also for what the person may not do."""
+    """Return the form of the address. Raises NotFound, also if the user may not use it."""
     act = ACTS.get(visit.path_params["act"])
     if act is None or not access.may(act.right):
         raise NotFound("There is no such form.")

@@ -1,5 +1,5 @@
-"""One claim: the page of all that is known of it, a message as it was sent, why it stands where it
-stands, its account as of a day, its documents."""
+"""The pages of one claim: overview, a message as it was sent, the reasons for its next step,
+statement of account, and documents."""
 
 from starlette.responses import Response
 
@@ -102,7 +102,7 @@ async def show_message(site: PortalSite, visit: PortalRequest, access: MerchantA
 
 @at_merchant
 async def show_account(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    """As of the day in the address, else today."""
+    """Show the statement of account as of the day in the address, by default today."""
     claim_id, frame = read_claim_id(visit), site.frame(visit, access)
     assert frame.today is not None
     on = read_day(visit.ask("on")) or frame.today
@@ -114,7 +114,8 @@ async def show_account(site: PortalSite, visit: PortalRequest, access: MerchantA
 
 @at_merchant
 async def send_document(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    """As a download: what others have written opens nowhere beside us."""
+    """Send a document as a download, so that foreign content never opens next to the portal's
+    pages."""
     claim_id, attachment_id = read_claim_id(visit), read_id(visit, "attachment_id")
     async with site.work(access) as work:
         await open_claim(work, access, claim_id)
@@ -129,7 +130,8 @@ async def send_document(site: PortalSite, visit: PortalRequest, access: Merchant
 async def show_debtors_page(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess
 ) -> Response:
-    """Nobody is told of it, and nothing on it can be sent."""
+    """Show the debtor page as a preview. It opens no session, publishes no event, and its forms
+    cannot be sent."""
     claim_id = read_claim_id(visit)
     is_link_only = visit.ask("level") == "link"
     async with site.work(access) as work:

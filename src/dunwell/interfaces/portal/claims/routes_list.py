@@ -1,4 +1,4 @@
-"""The list of claims: filters, order and columns that stand in the address, pages, saved views."""
+"""The list of claims with filters, sorting, columns, pages and saved views."""
 
 import msgspec
 from starlette.responses import Response
@@ -35,13 +35,12 @@ from dunwell.platform.errors import ValidationError
 
 @at_merchant
 async def show_claims(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    """1. read the filters; what means nothing is told, and left out
-    2. a search finds claims by what people call them, the list all that the filters leave
-    3. count as far as it is cheap"""
+    """Show the list, or what a search finds. Invalid filters are reported and ignored, and claims
+    are counted up to a limit."""
     frame = site.frame(visit, access)
     filters = _read_address(visit)
     if visit.ask_all("column"):
-        # To an address that is short enough to be shared.
+        # Redirect to an address that is short enough to share.
         return site.redirect(visit, access, "claims", **filters.query)
     sorting, order = read_claim_order(filters.sort)
     wanted, faults = read_filters(filters, access.merchant, frame.language)
@@ -82,7 +81,8 @@ async def show_claims(site: PortalSite, visit: PortalRequest, access: MerchantAc
 
 
 async def _count(work: Work, order: ClaimOrder, wanted: ClaimFilter) -> tuple[int | None, bool]:
-    """As far as it is cheap, and whether there are more; none: it would not be."""
+    """Return the number of claims up to a limit and whether there are more, or None if counting is
+    too expensive."""
     if order.key is SortKey.NEXT_STEP:
         return None, False
     counted = await count_claims(work, wanted)
@@ -93,7 +93,7 @@ async def _count(work: Work, order: ClaimOrder, wanted: ClaimFilter) -> tuple[in
 async def submit_view(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """Keeps the filters of the list under a name."""
+    """Save the filters of the list as a view."""
     filters = read_filters_from(fields.text)
     address = build_address("claims", merchant_id=access.merchant_id, **filters.query)
     query = address.partition("?")[2]
@@ -121,12 +121,12 @@ async def drop_view(
 async def redirect_to_list(
     _site: PortalSite, _visit: PortalRequest, access: MerchantAccess
 ) -> Response:
-    """An address that only takes forms, opened by hand."""
+    """Redirect users who open the address of a form by hand."""
     return answer_redirect(build_address("claims", merchant_id=access.merchant_id))
 
 
 def _read_address(visit: PortalRequest) -> Filters:
-    """Columns come as one word, or ticked one by one."""
+    """Read the filters. The columns come as one value, or as one checkbox each."""
     filters = read_filters_from(visit.ask)
     ticked = visit.ask_all("column")
     columns = write_columns([*read_columns(filters.columns), *ticked])

@@ -19,7 +19,7 @@ from dunwell.interfaces.web.templates import Page
 from dunwell.operations.claim_status.timeline import TimelineEvent
 from dunwell.operations.claim_status.views import ClaimExplanation
 
-# The chips above the timeline -> which kinds of happenings they leave.
+# For each chip above the activity, the kinds of entries that it keeps.
 CHIPS: Mapping[str, frozenset[str]] = {
     "messages": frozenset({"CONTACT", "NOTICE"}),
     "money": frozenset({"PAYMENT", "REVERSAL", "REQUEST"}),
@@ -29,12 +29,13 @@ CHIPS: Mapping[str, frozenset[str]] = {
     "process": frozenset({"STEP", "PAUSE", "RESUME", "CREATED"}),
     "people": frozenset({"NOTE", "CHANGE"}),
 }
-# What is told by another entry: a communication step by its contact.
+# Entries that are not shown, because another entry covers them: the contact of a communication
+# step.
 _TOLD_ELSEWHERE = frozenset({"COMMUNICATION"})
 
 
 class ClaimHead(msgspec.Struct, frozen=True, gc=False):
-    """A claim as each of its pages shows it first."""
+    """The claim as the top of each of its pages shows it."""
 
     claim_id: int
     reference_number: str
@@ -55,7 +56,7 @@ class ClaimHead(msgspec.Struct, frozen=True, gc=False):
 
 
 class TimelineEntry(msgspec.Struct, frozen=True, gc=False):
-    """One entry of the timeline."""
+    """One entry of the activity."""
 
     happening: TimelineEvent
     is_weighty: bool
@@ -78,9 +79,9 @@ class ClaimDetailsPage(Page, frozen=True):
     chip: str
     has_more: bool
     documents: Sequence[AttachedFile]
-    # The newest that waits for an answer.
+    # The newest open dispute.
     open_dispute_id: UUID | None
-    # Whether nobody has looked at an answer to our e-mails.
+    # True if a reply of the debtor is not marked as read.
     has_unseen: bool
 
 
@@ -103,7 +104,7 @@ class MessagePage(Page, frozen=True):
     planned_at: datetime
     handed_over_at: datetime | None
     settled_at: datetime | None
-    # The number of the seal that covers its entry of the ledger, and when it was put on.
+    # The number of the seal that covers the message's ledger entry, and when it was sealed.
     seal: int | None
     sealed_at: datetime | None
 
@@ -118,22 +119,22 @@ class StatementPage(Page, frozen=True):
 
 
 class ActPage(Page, frozen=True):
-    """A form that changes a claim. act: as its address has it."""
+    """A form that changes a claim. act: its name in the address."""
 
     template: ClassVar[str] = "claim_act.html"
     area: ClassVar[str] = "claims"
 
     act: str
     head: ClaimHead
-    # What the form is compared by (`compare_claim`).
+    # The revision of the claim (`compare_claim`) that the form sends back.
     seen: str
     values: Mapping[str, str]
-    # Field -> code of a fault, or its words.
+    # Pairs of a field name and the code or the text of its fault.
     faults: Sequence[tuple[str, str]]
-    # What happened since the form was opened, where somebody was faster.
+    # After an edit conflict, the entries since the form was opened.
     changed: Sequence[TimelineEvent]
     is_conflict: bool
-    # What is stored now, beside what was typed, by field.
+    # After an edit conflict, the stored values by field.
     stored: Mapping[str, str]
     reasons: Sequence[str]
     workflows: Sequence[tuple[str, str]]
@@ -153,7 +154,7 @@ def describe_head(view: ClaimView) -> ClaimHead:
 
 
 def describe_life(life: Sequence[TimelineEvent], chip: str) -> list[TimelineEntry]:
-    """The entries that a chip leaves; "": all of them."""
+    """Return the entries that a chip keeps, or all for ""."""
     wanted = CHIPS.get(chip)
     return [
         TimelineEntry(
@@ -173,7 +174,7 @@ def find_open_dispute(life: Sequence[TimelineEvent]) -> UUID | None:
 
 
 def list_chips(life: Sequence[TimelineEvent]) -> list[str]:
-    """Those that leave anything."""
+    """Return the chips that keep at least one entry."""
     kinds = {each.kind for each in life}
     return [chip for chip, wanted in CHIPS.items() if wanted & kinds]
 

@@ -1,1 +1,1 @@
-"""Messages over all claims, and what a person settles there."""
+"""The messages of all claims, unread replies, and messages whose delivery status is unknown."""

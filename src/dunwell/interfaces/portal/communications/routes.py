@@ -43,7 +43,7 @@ class MessagesPage(Page, frozen=True):
 
 
 class RepliesPage(Page, frozen=True):
-    """Answers that nobody has looked at."""
+    """Replies to e-mails that are not marked as read."""
 
     template: ClassVar[str] = "replies.html"
     area: ClassVar[str] = "messages"
@@ -53,7 +53,7 @@ class RepliesPage(Page, frozen=True):
 
 
 class SettlePage(Page, frozen=True):
-    """A message of which nobody knows whether it left."""
+    """The form for a message whose delivery status is unknown."""
 
     template: ClassVar[str] = "settle.html"
     area: ClassVar[str] = "messages"
@@ -113,7 +113,7 @@ async def show_settling(site: PortalSite, visit: PortalRequest, access: Merchant
 async def resolve(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """Of two who settle at once the second is told what the first said."""
+    """Record the delivery provider's result. If two users do it at once, the second is told."""
     outcome = fields["outcome"]
     if outcome not in ("sent", "not_sent"):
         return await show_settling(site, visit)

@@ -1,1 +1,1 @@
-"""Disputes in the portal: what waits for an answer, one dispute with its evidence, the answer."""
+"""Disputes: the list, one dispute with its evidence, and the response."""

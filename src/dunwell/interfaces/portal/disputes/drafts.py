@@ -1,5 +1,5 @@
-"""What somebody has written of an answer and not sent yet, one for a dispute: whoever goes on finds
-it. Each change is compared with what its writer had seen; of two, neither loses a word."""
+"""Drafts of responses to disputes, one for each dispute and shared by all users. A change is
+compared with the revision that its writer saw, so that neither of two writers loses text."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -27,7 +27,7 @@ _CHANGED = "Somebody else has written on this answer."
 
 @dataclass(frozen=True, slots=True)
 class DraftedResponse:
-    """outcome: "": not decided."""
+    """outcome: "" while it is not decided."""
 
     outcome: Literal["", "ACCEPTED", "REJECTED"]
     ends_claim: bool
@@ -36,7 +36,7 @@ class DraftedResponse:
 
 @dataclass(frozen=True, slots=True)
 class ResponseDraft:
-    """revision: 0: there is none."""
+    """revision: 0 if there is no draft."""
 
     answer: DraftedResponse
     revision: int
@@ -48,7 +48,7 @@ NOTHING = ResponseDraft(DraftedResponse("", ends_claim=True, message=""), 0, Non
 
 
 class AnsweredAlready(InvalidState):
-    """Nothing is left to answer."""
+    """The dispute has been answered, so there is nothing left to respond to."""
 
     def __init__(self, dispute: ClaimDispute) -> None:
         super().__init__("The dispute was answered already.", state=str(dispute.state))
@@ -73,8 +73,8 @@ async def load_draft(work: Work, dispute_id: UUID) -> ResponseDraft:
 async def save_draft(
     work: Work, claim_id: int, dispute_id: UUID, answer: DraftedResponse, *, known: int
 ) -> int:
-    """known: the revision that was seen. The new one. Raises NotFound, ValidationError,
-    AnsweredAlready and EditConflict."""
+    """Save a draft and return its new revision. known: the revision that the writer saw. Raises
+    NotFound, ValidationError, AnsweredAlready and EditConflict."""
     work.require(Right.ANSWER)
     _check(answer.message)
     await _lock_open(work, claim_id, dispute_id)
@@ -98,8 +98,8 @@ async def save_draft(
 
 
 async def send_answer(work: Work, claim_id: int, dispute_id: UUID, *, known: int) -> ClaimDispute:
-    """The draft that was seen becomes the answer, and goes. Raises NotFound, ValidationError (it is
-    not decided), AnsweredAlready and EditConflict."""
+    """Send the draft as the response. known: the revision that was previewed. Raises NotFound,
+    ValidationError (no decision yet), AnsweredAlready and EditConflict."""
     work.require(Right.ANSWER)
     await _lock_open(work, claim_id, dispute_id)
     standing = await load_draft(work, dispute_id)
@@ -115,7 +115,7 @@ async def send_answer(work: Work, claim_id: int, dispute_id: UUID, *, known: int
 
 
 def _list_values(draft: ResponseDraft) -> dict[str, Any]:
-    """The message is for the debtor, in its writer's own words."""
+    """Return the draft's values for the audit log. The message is the writer's own text."""
     answer = draft.answer
     return {
         "draft": draft.revision, "outcome": answer.outcome or None,
@@ -124,7 +124,7 @@ def _list_values(draft: ResponseDraft) -> dict[str, Any]:
 
 
 def decide_resolution(answer: DraftedResponse) -> DisputeResolution:
-    """Raises ValidationError while it is not decided."""
+    """Return the resolution. Raises ValidationError if there is no decision yet."""
     outcomes: dict[str, ResolutionOutcome] = {
         "ACCEPTED": DisputeState.ACCEPTED,
         "REJECTED": DisputeState.REJECTED,

@@ -125,7 +125,7 @@ async def show_dispute(site: PortalSite, visit: PortalRequest, access: MerchantA
 async def submit_response(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """Keeps what was written, whichever button it was; then on to the preview, or back."""
+    """Save the draft, whichever button was pressed. Then show the preview or return to the page."""
     claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
     typed, wish = _read(fields), fields["do"]
     if wish == "insert":
@@ -149,7 +149,7 @@ async def submit_response(
 @at_merchant
 @in_preview_turn
 async def show_preview(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    """Of the draft as it is stored, which is what is sent."""
+    """Show a preview of the stored draft, which is what will be sent."""
     async with site.work(access) as work:
         case = await _load(work, access, visit)
         if case.dispute.state is not DisputeState.OPEN or not case.draft.answer.outcome:
@@ -190,7 +190,8 @@ async def submit_sending(
 
 @at_merchant
 async def send_file(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    """The original, as a download: a debtor's file never opens beside the portal's own pages."""
+    """Send the original as a download, so that a debtor's file never opens next to the portal's
+    pages."""
     claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
     file_id = read_id(visit, "file_id")
     async with site.work(access) as work:
@@ -201,7 +202,7 @@ async def send_file(site: PortalSite, visit: PortalRequest, access: MerchantAcce
 
 
 async def _load(work: Work, access: MerchantAccess, visit: PortalRequest) -> _Case:
-    """Raises NotFound, also for a dispute of another claim."""
+    """Load the dispute. Raises NotFound, also if it belongs to another claim."""
     claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
     claim = await open_claim(work, access, claim_id)
     listed = (await list_claim_disputes(work, claim_id, limit=100)).items
@@ -256,7 +257,7 @@ def _back(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Res
 async def _insert(
     site: PortalSite, access: MerchantAccess, typed: DraftedResponse, wanted: str
 ) -> DraftedResponse:
-    """With one of the merchant's texts behind what is there."""
+    """Append one of the merchant's response templates to the message."""
     async with site.work(access) as work:
         texts = await list_response_templates(work)
     text = next((each.text for each in texts if str(each.template_id) == wanted), "")

@@ -1,4 +1,4 @@
-"""Forms of one dispute: who answers it, and that its claim has reached the right person."""
+"""The forms that assign a dispute and that confirm that its claim reached the right person."""
 
 from starlette.responses import Response
 
@@ -18,7 +18,7 @@ from dunwell.platform.errors import EditConflict, InvalidState, ValidationError
 async def submit_assignee(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """Of two who give it away at once the second is told, and the page shows whose it is."""
+    """Assign the dispute. If two users do it at once, the second is told and sees the assignee."""
     claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
     wanted, known = read_assignee(fields, "assignee"), read_assignee(fields, "known_assignee")
     done = "assigned"
@@ -38,8 +38,8 @@ async def submit_assignee(
 async def confirm_person(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, _fields: FormFields
 ) -> Response:
-    """Confirm that the right person was reached. A second click changes nothing. A dispute that has
-    never withheld its claim has no such button."""
+    """Confirm that the right person was reached. A second click changes nothing. The button exists
+    only for disputes that withheld the claim."""
     claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
     done = "right_person"
     try:
@@ -56,7 +56,7 @@ async def confirm_person(
 async def redirect_to_dispute(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess
 ) -> Response:
-    """The address that only takes forms, opened by hand. Raises NotFound."""
+    """Redirect users who open the address of a form by hand. Raises NotFound."""
     async with site.work(access) as work:
         await check_claim_exists(work, read_claim_id(visit))
     ids = {"claim_id": read_claim_id(visit), "dispute_id": read_id(visit, "dispute_id")}

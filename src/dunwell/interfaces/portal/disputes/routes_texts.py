@@ -1,4 +1,4 @@
-"""The texts that a merchant answers with."""
+"""The response templates of a merchant."""
 
 from starlette.responses import Response
 

@@ -1,6 +1,4 @@
-"""The SQL of answers that were begun and not sent: rows in, values out, no rules. The dispute's end
-takes them away (`cases.disputes.store`).
-"""
+"""The SQL of drafted responses. When a dispute ends, `cases.disputes.store` deletes its draft."""
 
 from datetime import datetime
 from typing import Literal
@@ -10,13 +8,13 @@ import msgspec
 
 from dunwell.platform.database.database import Connection
 
-# By primary key.
+# Uses the primary key.
 _LOAD = """
 SELECT outcome, ends_claim, message, revision, saved_at, actor_id
 FROM response_drafts
 WHERE merchant_id = $1 AND dispute_id = $2
 """
-# The same.
+# Uses the primary key.
 _SAVE = """
 INSERT INTO response_drafts
     (merchant_id, dispute_id, outcome, ends_claim, message, revision, saved_at, actor_kind,
@@ -48,7 +46,7 @@ async def save_draft_row(
     tx: Connection, merchant_id: int, dispute_id: UUID, words: tuple[str, bool, str],
     *, saved_at: datetime, writer: tuple[str, str | None],
 ) -> int:  # fmt: skip
-    """words: the outcome, whether it ends the claim, the message. writer: the actor's kind and id.
-    The new revision."""
+    """Save a draft and return its new revision. words: outcome, whether the claim ends, message.
+    writer: the kind and id of the actor."""
     revision: int = await tx.fetchval(_SAVE, merchant_id, dispute_id, *words, saved_at, *writer)
     return revision

@@ -26,15 +26,15 @@ from dunwell.platform.errors import MerchantNotConfigured
 
 @dataclass(frozen=True, slots=True)
 class ResponsePreview:
-    """notice: none: nobody can be reached, or the merchant is not set up to write."""
+    """notice: None if the debtor cannot be reached or the merchant has no delivery channel."""
 
     notice: DebtorNotice | None
-    # By letter, which is shown here as its words alone.
+    # True for a letter. Only its text is previewed.
     is_letter: bool
     ends_claim: bool
-    # The process goes on then at the earliest; none: it ends, or has ended.
+    # The earliest time at which the workflow continues, None if it ends or has ended.
     goes_on_at: datetime | None
-    # Another hold keeps it after that.
+    # True if another hold remains after that time.
     is_held_on: bool
 
 
@@ -43,7 +43,7 @@ def preview_answer(
     dispute: ClaimDispute,
     answer: DraftedResponse,
 ) -> ResponsePreview:  # fmt: skip
-    """Needs no transaction. now: the merchant's."""
+    """Preview a response. It needs no transaction. now: the merchant's time."""
     is_accepted = answer.outcome == "ACCEPTED"
     is_active = claim.status in ACTIVE
     ends_claim = is_accepted and answer.ends_claim and is_active
@@ -73,7 +73,7 @@ def _write(
     debtor = claim.debtor
     language = debtor.language or merchant.configuration.language
     if debtor.email or (debtor.has_address and not debtor.mobile_number):
-        # A letter says the same; its sheet is set when it is printed.
+        # A letter has the same text. Its pages are made when it is printed.
         addressee = Addressee(claim.claim_id, "EMAIL", debtor.email or "", language)
     elif debtor.mobile_number:
         addressee = Addressee(claim.claim_id, "SMS", debtor.mobile_number, language)
@@ -90,21 +90,21 @@ def _write(
 
 
 class DisputesPage(Page, frozen=True):
-    """state: OPEN: those that wait, the oldest first; else those that have ended, the newest
+    """state: OPEN lists open disputes, oldest first. Other states list closed disputes, newest
     first."""
 
     template: ClassVar[str] = "disputes.html"
     area: ClassVar[str] = "disputes"
 
     state: str
-    # mine, nobodys or "": of everybody; and who looks.
+    # The assignee filter: mine, nobodys (unassigned), or "" for all.
     whose: str
     me: UUID
     waiting: Sequence[UnresolvedDispute]
     ended: Sequence[ListedDispute]
-    # By the id of each that waits.
+    # The day on which a response is due, by the id of each open dispute.
     answer_days: Mapping[UUID, date]
-    # How many wait.
+    # The number of open disputes.
     count: Count
     after: str
     next_cursor: str | None
@@ -122,17 +122,17 @@ class DisputePage(Page, frozen=True):
     files: Sequence[EvidenceFile]
     others: Sequence[ClaimDispute]
     draft: ResponseDraft
-    # What stands in the form: the draft's, or what was typed.
+    # The values of the form: those of the draft, or what was typed.
     typed: DraftedResponse
     texts: Sequence[ResponseTemplate]
     faults: Sequence[tuple[str, str]]
-    # Who answers it; who can be given it; who looks.
+    # The assignee, the users who can be assigned, and the current user.
     assignee: Assignee | None
     colleagues: Sequence[Assignee]
     me: UUID
-    # Somebody else has written since: both texts are shown.
+    # True if someone else saved the draft in the meantime. Both texts are shown.
     is_conflict: bool
-    # Somebody has answered; what was typed is shown.
+    # True if the dispute was answered in the meantime. What was typed is shown.
     is_answered: bool
 
 

@@ -1,1 +1,1 @@
-"""Files of debtors and merchants in the portal: as pictures of their pages, never as themselves."""
+"""Files of debtors and merchants, shown as images of their pages."""

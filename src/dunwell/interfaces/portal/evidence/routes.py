@@ -1,4 +1,4 @@
-"""The pages of a file as pictures: of a dispute's evidence and of a claim's documents."""
+"""The pages of a dispute's evidence and of a claim's documents, shown as images."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,15 +22,15 @@ from dunwell.interfaces.web.templates import Page
 from dunwell.platform.crypto import DecryptionFailed
 from dunwell.platform.errors import NotFound
 
-# Why a file is not shown; "": it is. UNSHOWABLE: broken, or too much for the one who draws it;
-# MISSING: its content is gone; CHANGED: it is not what was kept; NO_PAGE: it has no such page.
+# Why a file is not shown, "" if it is. UNSHOWABLE: it is damaged or too expensive to draw. MISSING:
+# its content is gone. CHANGED: its content differs from what was stored. NO_PAGE: it does not have
+# this page.
 Why: TypeAlias = Literal["", "UNSHOWABLE", "MISSING", "CHANGED", "NO_PAGE"]
 
 
 class FileShown(msgspec.Struct, frozen=True, gc=False):
-    """Where a file is found (`ids`: what its addresses need), and what is known of it.
-
-    `viewer`, `picture` and `original` are names of addresses."""
+    """A file and where it is found. ids: the values that its addresses need. `viewer`, `picture`
+    and `original` are names of addresses."""
 
     viewer: str
     picture: str
@@ -38,7 +38,7 @@ class FileShown(msgspec.Struct, frozen=True, gc=False):
     ids: Mapping[str, object]
     name: str
     size_bytes: int
-    # The page it belongs to, by its address's name.
+    # The name of the address of the page that the file belongs to.
     home: str
 
 
@@ -49,15 +49,15 @@ class PicturesPage(Page, frozen=True):
     reference_number: str
     claim_id: int
     why: Why
-    # From 1 on; 0: none is shown.
+    # The page number, starting at 1, or 0 if none is shown.
     page: int
     pages: int
-    # Those whose small pictures are shown.
+    # The pages whose thumbnails are shown.
     near: Sequence[int]
     is_large: bool
 
 
-# Small pictures at a time.
+# The number of thumbnails shown at once.
 _NEAR = 12
 _SIZES = {"small": THUMBNAIL, "large": FULL}
 _LONGEST_NUMBER = 4
@@ -75,7 +75,7 @@ _Find = Callable[[Work, PortalRequest], Awaitable[_Found]]
 
 
 async def _find_evidence(work: Work, visit: PortalRequest) -> _Found:
-    """Raises NotFound."""
+    """Find a file of a dispute. Raises NotFound."""
     claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
     file_id = read_id(visit, "file_id")
     kept = await get_evidence(work, claim_id, dispute_id, file_id)
@@ -92,7 +92,7 @@ async def _find_evidence(work: Work, visit: PortalRequest) -> _Found:
 
 
 async def _find_document(work: Work, visit: PortalRequest) -> _Found:
-    """Raises NotFound."""
+    """Find a document of a claim. Raises NotFound."""
     claim_id, attachment_id = read_claim_id(visit), read_id(visit, "attachment_id")
     kept = await get_attachment(work, claim_id, attachment_id)
     file = FileShown(
@@ -110,7 +110,8 @@ async def _find_document(work: Work, visit: PortalRequest) -> _Found:
 def _show_pages(find: _Find) -> Run:
     @at_merchant
     async def show(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-        """Its small picture is drawn at once: so the page can say when there is nothing to show."""
+        """Show a page. Its thumbnail is drawn first, so that the page can report a file that cannot
+        be shown."""
         page = _read_number(visit.ask("page") or "1")
         async with site.work(access) as work:
             found = await find(work, visit)
@@ -135,8 +136,8 @@ def _show_pages(find: _Find) -> Run:
 def _send_picture(find: _Find) -> Run:
     @at_merchant
     async def send(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-        """Raises NotFound, also for what cannot be drawn. That somebody looks was kept when the
-        page with the picture was opened."""
+        """Send the image of a page. Raises NotFound, also for a page that cannot be drawn. The
+        access was recorded when the page around the image was opened."""
         page, size = _read_number(visit.path_params["page"]), _read_size(visit.path_params["size"])
         async with site.work(access) as work:
             found = await find(work, visit)
@@ -152,7 +153,7 @@ def _send_picture(find: _Find) -> Run:
 async def _try(
     site: PortalSite, access: MerchantAccess, found: _Found, page: int
 ) -> tuple[Why, int]:
-    """Why the page cannot be shown, "": it can; and how many pages there are, 0: nobody knows.
+    """Return why the page cannot be shown ("" if it can) and the number of pages (0 if unknown).
     Raises Unavailable."""
     painter, shown = site.painter, _describe(site, access, found)
     try:
@@ -177,20 +178,20 @@ def _describe(site: PortalSite, access: MerchantAccess, found: _Found) -> Pictur
 
 
 def _list_near(page: int, pages: int) -> range:
-    """The pages of the same dozen."""
+    """Return the pages of the same group of thumbnails."""
     first = (page - 1) // _NEAR * _NEAR + 1
     return range(first, min(first + _NEAR, pages + 1))
 
 
 def _read_number(given: str) -> int:
-    """Raises NotFound."""
+    """Parse a page number. Raises NotFound."""
     if not (given.isascii() and given.isdigit() and len(given) <= _LONGEST_NUMBER):
         raise NotFound("There is no such page.")
     return int(given)
 
 
 def _read_size(given: str) -> PictureSize:
-    """Raises NotFound."""
+    """Parse the size of an image. Raises NotFound."""
     if given not in _SIZES:
         raise NotFound("There is no such picture.")
     return _SIZES[given]

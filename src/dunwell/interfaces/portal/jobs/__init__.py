@@ -1,1 +1,1 @@
-"""Jobs in the portal: what is done to many claims at once, and lists written out as CSV."""
+"""Background jobs: bulk actions on claims, and CSV exports."""

@@ -1,1 +1,1 @@
-"""Instalments and more time: what was asked for, and the answer to it."""
+"""Requests for payment plans and deferrals, and the responses to them."""

@@ -46,15 +46,15 @@ class PlansPage(Page, frozen=True):
     area: ClassVar[str] = "plans"
 
     show: str
-    # mine, nobodys or "": of everybody; and who looks.
+    # The assignee filter: mine, nobodys (unassigned), or "" for all.
     whose: str
     me: UUID
-    # Each with its claim's reference.
+    # The requests, each with the reference of its claim.
     plans: Sequence[ListedModality]
     sorting: Sorting
-    # Of those that wait for an answer: by when the debtor was promised one.
+    # For each pending request, the day by which the debtor was promised a response.
     answer_days: Mapping[UUID, date]
-    # Of those that are somebody's.
+    # The assignees of the requests that have one.
     assignees: Mapping[UUID, Assignee]
     after: str
     next_cursor: str | None
@@ -67,17 +67,17 @@ class RequestedPlanPage(Page, frozen=True):
     claim: ClaimView
     name: str
     plan: Modality
-    # By when the debtor was promised an answer; none: nothing is left to answer.
+    # The day by which the debtor was promised a response, None if the request is closed.
     answer_on: date | None
-    # Who answers it; who can be given it; who looks.
+    # The assignee, the users who can be assigned, and the current user.
     assignee: Assignee | None
     colleagues: Sequence[Assignee]
     me: UUID
-    # What was typed as the reason of a rejection.
+    # What was typed as the reason for rejecting.
     reason: str
-    # REQUIRED, OVERTAKEN or "".
+    # REQUIRED, CONTROL_CHARACTER, OVERTAKEN or "".
     fault: str
-    # What the use case said.
+    # The text of the refusal.
     message: str
 
 
@@ -93,7 +93,7 @@ _LONGEST_REASON = 2_000
 async def show_plans(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     show, after = visit.ask("show"), visit.ask("after")
     show = show if show in _SHOWN else "waiting"
-    # Whoever waits longest comes first.
+    # Pending requests are sorted by waiting time, longest first.
     usual = "time" if show == "waiting" else "-time"
     sorting = read_sorting(visit.ask("sort"), {"time"}, usual)
     oldest = not sorting.is_descending
@@ -133,7 +133,8 @@ async def show_plan(site: PortalSite, visit: PortalRequest, access: MerchantAcce
 async def submit_answer(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """The same answer again changes nothing; the other one is told to the second of two."""
+    """Send the response. The same response again changes nothing. If two users respond differently,
+    the second is told."""
     claim_id, plan_id = read_claim_id(visit), read_id(visit, "plan_id")
     outcome, reason = fields["outcome"], fields.text("reason")[:_LONGEST_REASON]
     if outcome not in ("approve", "reject"):
@@ -156,7 +157,7 @@ async def submit_answer(
 async def submit_assignee(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """Of two who give it away at once the second is told, and the page shows whose it is."""
+    """Assign the request. If two users do it at once, the second is told and sees the assignee."""
     claim_id, plan_id = read_claim_id(visit), read_id(visit, "plan_id")
     wanted, known = read_assignee(fields, "assignee"), read_assignee(fields, "known_assignee")
     done = "assigned"
@@ -174,7 +175,7 @@ async def submit_assignee(
 async def redirect_to_plan(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess
 ) -> Response:
-    """The address that only takes forms, opened by hand. Raises NotFound."""
+    """Redirect users who open the address of a form by hand. Raises NotFound."""
     async with site.work(access) as work:
         await check_claim_exists(work, read_claim_id(visit))
     ids = {"claim_id": read_claim_id(visit), "plan_id": read_id(visit, "plan_id")}
@@ -217,7 +218,7 @@ async def _answer(
 
 
 def _find_answer_days(access: MerchantAccess, plans: Sequence[Modality]) -> Mapping[UUID, date]:
-    """By the modality's id, of those that wait for an answer."""
+    """Return the day on which a response is due, by the id of each pending request."""
     configuration = access.merchant.configuration
     within, zone = configuration.modalities.answer_within_days, configuration.timezone
     return {

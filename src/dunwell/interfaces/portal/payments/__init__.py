@@ -1,1 +1,1 @@
-"""Payments and what debtors have begun to pay; taking a payment back."""
+"""Payments and payments started by debtors: lists, recording and reversing."""

@@ -43,8 +43,11 @@ from dunwell.platform.errors import EditConflict, InvalidState, NotFound, Valida
 
 
 class PaymentsPage(Page, frozen=True):
-    """kind: payments, unmatched or requests. state: of the requests that are shown; "": all.
-    typed: a claim that was looked for to record a payment, and is none."""
+    """The list of payments.
+
+    kind: payments, unmatched or requests. state: the filter of requests, "" for all. typed: the
+    text for which no claim was found when recording a payment.
+    """
 
     template: ClassVar[str] = "payments.html"
     area: ClassVar[str] = "payments"
@@ -61,7 +64,8 @@ class PaymentsPage(Page, frozen=True):
 
 
 class PaymentPage(Page, frozen=True):
-    """seen: how the claim was when this was shown. faults: of the form that takes it back."""
+    """One payment and the form that reverses it. seen: the revision of the claim. error: the fault
+    of the form."""
 
     template: ClassVar[str] = "payment.html"
     area: ClassVar[str] = "payments"
@@ -81,7 +85,7 @@ class PaymentRequestPage(Page, frozen=True):
 
     listed: ListedPaymentRequest
     is_cancellable: bool
-    # Its provider can be asked what became of it.
+    # True if the provider's status can be refreshed.
     is_askable: bool
     done_here: str
 
@@ -91,7 +95,7 @@ _MOST_TYPED = 200
 
 @at_merchant
 async def show_payments(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    """Of the day in the address, if one is named."""
+    """Show the payments, of one day if the address names it."""
     show = visit.ask("show")
     if show == "requests":
         return await _show_requests(site, visit, access)
@@ -154,7 +158,8 @@ async def _show_requests(
 async def find_claim_to_pay(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess
 ) -> Response:
-    """One claim fits: its form. Several: the list of claims. None: told where it was typed."""
+    """Open the form if exactly one claim is found, the list of claims if several are found. If none
+    is found, show the page again."""
     if not access.may(Right.RECORD_MONEY):
         raise NotFound("There is no such page.")
     typed = visit.ask("q")[:_MOST_TYPED]
@@ -176,7 +181,7 @@ async def show_payment(site: PortalSite, visit: PortalRequest, access: MerchantA
 async def submit_reversal(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """Of two people the second finds the claim changed, and nothing is done twice."""
+    """Reverse a payment. If two users do it at once, the second gets an edit conflict."""
     payment_id, reason = read_id(visit, "payment_id"), fields.text("reason")
     error = "" if reason else "REQUIRED"
     try:
@@ -237,7 +242,7 @@ async def show_request(site: PortalSite, visit: PortalRequest, access: MerchantA
 async def change_request(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """do: end, or ask the provider."""
+    """Cancel a payment request, or refresh its status from the provider."""
     request_id = read_id(visit, "request_id")
     run = _end_request if fields["do"] == "end" else _ask_provider
     done = await run(site, visit, access)
@@ -254,7 +259,7 @@ async def _end_request(site: PortalSite, visit: PortalRequest, access: MerchantA
 
 
 async def _ask_provider(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> str:
-    """It is booked as what the provider says, in nobody's name but the system's."""
+    """Record what the provider reports. The actor is the system, not the user."""
     request_id = read_id(visit, "request_id")
     async with site.work(access) as work:
         work.require(Right.RECORD_MONEY)

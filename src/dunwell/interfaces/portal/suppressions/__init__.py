@@ -1,1 +1,1 @@
-"""Addresses that are not written to: the list, adding one, lifting one."""
+"""The suppression list: addresses that are not contacted, adding and removing them."""
