@@ -1,8 +1,8 @@
-"""The cookies of opened claims: one for each, under a handle of its own (CONTRACT 17).
+"""The cookies of opened claims: one for each claim, under its own handle (CONTRACT 17).
 
-The handle stands in the claim's addresses too, so that a page and a form say which claim they are
-about. It is made of the first session's id and tells nothing; a longer or a raised session, and
-the claim opened anew, go on under it, so that what stands open in another tab keeps its address.
+The handle is also part of the claim's addresses, so that pages and forms say which claim they are
+about. It is derived from the id of the first session and reveals nothing. Extended sessions and a
+claim that is opened again keep the handle, so that addresses in other tabs stay valid.
 """
 
 import base64
@@ -16,13 +16,13 @@ from uuid import UUID
 from dunwell.interfaces.landing.session.session import Session, hash_value
 from dunwell.platform.crypto import sha256
 
-# Claims open in one browser (CONTRACT 17); each request carries the cookies of all. Before a ninth
-# closes the oldest, its page asks.
+# How many claims one browser can keep open (CONTRACT 17); each request carries all their cookies. A
+# page asks before a ninth claim closes the oldest.
 MAX_OPEN_CLAIMS = 8
-# Of a request that brings more, no more are looked at.
+# If a request brings more cookies, the rest is ignored.
 _MOST_READ = 16
 _LENGTH = 10
-# Longer than most words of our addresses, and like none of them.
+# Ten characters of base32, so that a handle never equals a path segment.
 HANDLE = f"[a-z2-7]{{{_LENGTH}}}"
 _HANDLE = re.compile(HANDLE)
 
@@ -48,7 +48,7 @@ def name_cookie(handle: str, *, is_secure: bool) -> str:
 
 
 def parse_cookies(cookies: Mapping[str, str], *, is_secure: bool) -> dict[str, bytes]:
-    """By handle, the hashes of the sessions they may be of."""
+    """Return the hashes of the cookies' possible sessions, by handle."""
     prefix, found = _name_prefix(is_secure=is_secure), dict[str, bytes]()
     for name, value in cookies.items():
         handle, session_hash = name.removeprefix(prefix), hash_value(value)
@@ -59,9 +59,10 @@ def parse_cookies(cookies: Mapping[str, str], *, is_secure: bool) -> dict[str, b
 
 
 def render_cookie(handle: str, value: str, *, is_secure: bool) -> str:
-    """The Set-Cookie header; with an empty value, the one that removes the cookie.
+    """Render the Set-Cookie header. An empty value removes the cookie.
 
-    It lives as long as the browser, so that a session that timed out can be told from none.
+    The cookie lasts as long as the browser, so that a session that timed out differs from no
+    session.
     """
     name = name_cookie(handle, is_secure=is_secure)
     parts = [f"{name}={value}", "Path=/", "HttpOnly", "SameSite=Lax"]
@@ -90,8 +91,8 @@ def choose_cookie_slot(sessions: SessionsByHandle, opened: Session, now: datetim
 
 
 def list_handles_to_close(sessions: SessionsByHandle, handle: str, now: datetime) -> list[str]:
-    """The handles of the open claims that must close so that this one may stay open, the oldest
-    first. Nothing for a claim that has found room, or that is not open."""
+    """Return the handles of the open claims that must close so that this one can stay open, the
+    oldest first. Empty if there is room for the claim or if it is not open."""
     live = [
         (session.opened_at, each) for each, session in sessions.items() if _is_live(session, now)
     ]
@@ -102,8 +103,8 @@ def list_handles_to_close(sessions: SessionsByHandle, handle: str, now: datetime
 
 
 def sort_by_age(sessions: SessionsByHandle) -> list[str]:
-    """The handles of what was opened first, before those of what was opened last; what is known no
-    more comes first."""
+    """Return the handles by the age of their sessions, the oldest first. Unknown sessions come
+    before all others."""
 
     def tell(handle: str) -> float:
         session = sessions[handle]
@@ -117,5 +118,5 @@ def _is_live(session: Session | None, now: datetime) -> TypeGuard[Session]:
 
 
 def _name_prefix(*, is_secure: bool) -> str:
-    """`__Host-` makes browsers keep it to this host, this path, and TLS."""
+    """With `__Host-`, browsers send the cookie only to this host, over TLS."""
     return "__Host-dunwell-" if is_secure else "dunwell-"

@@ -13,18 +13,18 @@ from uuid import UUID
 
 from dunwell.core.files.upload import PreparedUpload
 
-# Since its last change.
+# Counted from the last change.
 DRAFT_LIFETIME = timedelta(days=30)
-# Unsent files of one claim, whoever holds a link to it.
+# Unsent files of one claim, over all of its sessions.
 MAX_UNSENT_FILES = 40
-# Versions beside the one that stands.
+# Conflicting versions that are kept next to the draft's own.
 MAX_VERSIONS = 5
 Fields = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class DraftKey:
-    """`owner`: `build_claim_draft_key`'s, or a session's id."""
+    """Identifies a draft. `owner` is the claim (`build_claim_draft_key`) or a session's id."""
 
     merchant_id: int
     claim_id: int
@@ -34,7 +34,7 @@ class DraftKey:
 
 @dataclass(frozen=True, slots=True)
 class DraftFile:
-    """By its upload."""
+    """A file of a draft, identified by its upload."""
 
     ticket_id: UUID
     name: str
@@ -47,22 +47,22 @@ class FormDraft:
     subject: str
     fields: Fields = field(default_factory=dict)
     files: Sequence[DraftFile] = ()
-    # None: no form of this subject was sent yet.
+    # None if no form of this subject has been sent yet.
     sent_form: UUID | None = None
     created_id: UUID | None = None
     revision: int = 0
-    # What others typed into forms of an older revision.
+    # What was typed into forms of an older revision.
     others: Sequence[Fields] = ()
 
     def find_made(self, form_id: UUID) -> UUID | None:
-        """What this form has made when it was sent before."""
+        """Return what this form has created if it was sent before."""
         return self.created_id if self.sent_form == form_id else None
 
 
 @dataclass(frozen=True, slots=True)
 class SubmittedForm:
-    """A form as it came: its id, its fields, the files that came with it, and the draft's revision
-    it was made of; none: it does not say."""
+    """A submitted form: its id, fields and files, and the draft's revision that it was made from.
+    The revision is None if the form does not state one."""
 
     subject: str
     form_id: UUID
@@ -76,19 +76,19 @@ def build_claim_draft_key(merchant_id: int, claim_id: int, subject: str) -> Draf
 
 
 def has_conflict(draft: FormDraft, typed: SubmittedForm) -> bool:
-    """Whether there are words in the draft that the form does not know of."""
+    """Return whether the draft contains texts that the form does not know."""
     is_known = typed.revision == draft.revision or typed.fields == draft.fields
     return not is_known and bool(draft.fields or draft.others)
 
 
 def add_conflicting_version(draft: FormDraft, typed: Fields) -> Sequence[Fields]:
-    """The versions that then stand beside the draft's own."""
+    """Return the versions that are then kept next to the draft's own."""
     kept = [each for each in draft.others if each != typed]
     return [*kept, typed][-MAX_VERSIONS:] if typed else kept
 
 
 def show_version(draft: FormDraft, typed: Fields) -> FormDraft:
-    """As somebody is shown it who has typed this: the other versions beside it."""
+    """Return the draft with these fields first and all other versions next to them."""
     versions = [each for each in (draft.fields, *draft.others) if each and each != typed]
     return replace(draft, fields=typed, others=versions)
 
@@ -96,8 +96,8 @@ def show_version(draft: FormDraft, typed: Fields) -> FormDraft:
 def select_new_files(
     draft: FormDraft, uploads: Sequence[PreparedUpload], most: int
 ) -> tuple[list[PreparedUpload], bool]:
-    """Those of the files that the draft takes, and whether there were too many for it. What it has
-    already, by content, it does not take again."""
+    """Return the files that the draft takes, and whether there were too many. Files that it already
+    has, by content, are not taken again."""
     present = {each.sha256 for each in draft.files}
     chosen: dict[bytes, PreparedUpload] = {}
     for upload in uploads:

@@ -1,4 +1,4 @@
-"""What a page can show of one claim, as plain values, and what is known of its debtor. Pure."""
+"""The facts that pages show about one claim and its debtor, as plain values. Pure."""
 
 from collections.abc import Mapping
 from datetime import date, datetime
@@ -16,13 +16,13 @@ class OnFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
     email: str | None = None
     mobile_number: str | None = None
     postal_address: Mapping[str, str | None] | None = None
-    # As 1987-03-04.
+    # In the form 1987-03-04.
     date_of_birth: str | None = None
     contract_number: str | None = None
     customer_number: str | None = None
 
     def find(self, channel: str) -> str | None:
-        """Where a message of this channel goes, EMAIL or SMS."""
+        """Return the address for this channel, EMAIL or SMS."""
         return self.email if channel == "EMAIL" else self.mobile_number
 
     @property
@@ -38,14 +38,14 @@ class PageItem(msgspec.Struct, frozen=True, array_like=True, gc=False):
     due_on: date | None
     allocated_cents: int
     item_id: int
-    # The item a fee was added for.
+    # The item that the fee was added for.
     fee_of: int | None
 
 
 class PaymentFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
     amount_cents: int
     paid_at: datetime
-    # None: not paid on this page, so there is no receipt of ours.
+    # None if it was not paid on these pages, so that there is no receipt.
     request_id: UUID | None
 
 
@@ -63,7 +63,7 @@ class RequestFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
     provider: str
     amount_cents: int
     state: str
-    # Of an announced bank transfer.
+    # Set only for an announced bank transfer.
     sent_on: date | None = None
 
 
@@ -77,12 +77,12 @@ class DisputeFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class AnswerFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """How the latest of its objections was answered."""
+    """The answer to the claim's latest dispute."""
 
     dispute_id: UUID
     is_accepted: bool
     answered_at: datetime
-    # The merchant's words.
+    # The merchant's explanation.
     resolution: str | None = None
 
 
@@ -110,23 +110,23 @@ class PageClaim(msgspec.Struct, frozen=True, gc=False):
     company_name: str | None
     language: str | None
     items: list[PageItem]
-    # Those that stand, the oldest first.
+    # Payments that were not reversed, the oldest first.
     payments: list[PaymentFacts]
-    # Those not lifted; one whose end has come may still be among them.
+    # Holds that were not lifted. Some of them may have reached their end.
     holds: list[HoldFacts]
     request: RequestFacts | None
-    # Workflow and major.
+    # The workflow's id and its major version.
     process: tuple[UUID, int] | None = None
     on_file: OnFile = OnFile()
-    # No payment of a plan or a deferment may be due after this day.
+    # No instalment and no deferred payment may be due after this day.
     max_deferral_on: date | None = None
-    # Those that are open, the oldest first.
+    # Open disputes, the oldest first.
     disputes: list[DisputeFacts] = []
     answer: AnswerFacts | None = None
-    # None: this session may see the claim.
+    # None if this session may see the claim.
     withheld: WithheldFacts | None = None
     document_count: int = 0
-    # Of any state; without them pages need not look for them.
+    # Whether the claim ever had any; if not, pages do not look for them.
     has_modalities: bool = True
     has_disputes: bool = True
 
@@ -144,7 +144,7 @@ class PageClaim(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def due_on(self) -> date | None:
-        """Of the first PRIMARY item."""
+        """Return the due date of the first PRIMARY item."""
         for item in self.items:
             if item.type == "PRIMARY":
                 return item.due_on

@@ -39,8 +39,9 @@ from dunwell.platform.crypto import KeyRing, sha256
 
 @dataclass(frozen=True, slots=True)
 class ClaimSessionOpening:
-    """What is opened, and the session to open it with. `session_id` is the event's sessionId.
-    `goes_on_from`: what was proven in it is proven in this one, for as long."""
+    """The claim to open, and the new session. `session_id` is the sessionId of the event. What was
+    proven in the session `goes_on_from` counts as proven in the new one, until that one would end.
+    """
 
     claim_id: int
     communication_id: UUID | None
@@ -49,15 +50,16 @@ class ClaimSessionOpening:
     session_id: UUID
     randomness: bytes
     continues: Session | None = None
-    # The hash of the token that the new one replaces, or what a repeated request is known by.
+    # The hash of the token that the new one replaces, or the key that identifies a repeated
+    # request.
     previous_hash: bytes | None = None
-    # Of the address that a code went to which was typed in now.
+    # Digests of the address whose code has just been entered.
     proven_digests: Sequence[bytes] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedClaimSession:
-    """cookie_value: is stored nowhere."""
+    """An open session. cookie_value is not stored anywhere."""
 
     session: Session
     cookie_value: str
@@ -66,7 +68,7 @@ class OpenedClaimSession:
 async def open_session(
     work: Work, keys: KeyRing, opening: ClaimSessionOpening
 ) -> OpenedClaimSession:
-    """Raises NotFound if the claim does not exist any more."""
+    """Open a session and record DETAILS_ACCESSED. Raises NotFound: the claim no longer exists."""
     work.require(Right.READ_CLAIMS)
     value = render_value(opening.randomness)
     before = opening.continues
@@ -86,7 +88,7 @@ async def open_session(
         proven_digests=[*opening.proven_digests, *(before.proven_digests if before else ())],
         previous_hash=opening.previous_hash,
     )
-    # First, as it locks the claim.
+    # This comes first because it locks the claim.
     await publish_event(
         work,
         session.claim_id,

@@ -1,6 +1,6 @@
-"""A debtor's hour on the page: its cookie's value, what it may see, the token of its forms.
+"""A debtor's session: the cookie's value, what the session may see, and the token of its forms.
 
-The cookie's value is 256 random bits, of which the database keeps a hash alone.
+The cookie's value is 256 random bits. The database stores only a hash of it.
 """
 
 import base64
@@ -18,31 +18,31 @@ from dunwell.platform.crypto import KeyRing, sha256
 
 VALUE_BYTES = 32
 SESSION_LIFETIME = timedelta(hours=1)
-# Of those that go on from one another, after which the claim has to be opened anew.
+# After this time of extensions in a row, the claim has to be opened again.
 MAX_TOTAL_LIFETIME = timedelta(hours=8)
-# After its end a page can still say that it timed out, and keep what was typed.
+# So long a page can still say that the session timed out, and keep what was typed.
 ENDED_SESSION_RETENTION = timedelta(days=1)
 # How long the previous token stays valid after a session got another one, so that a double click
 # or a second tab does not lose the session.
 PREVIOUS_TOKEN_LIFETIME = timedelta(seconds=10)
-# From when on the page asks whether to go on (WCAG 2.2.1 asks for 20 seconds at least).
+# How long before the end the page offers to stay (WCAG 2.2.1 asks for at least 20 seconds).
 EXPIRY_WARNING = timedelta(minutes=5)
 _VALUE = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 _FORM_PURPOSE = "landing-form"
 
 
 class Level(StrEnum):
-    """How much a session shows (PAGES, personal data), the least first."""
+    """How much a session shows (PAGES, personal data), in ascending order."""
 
-    # Opened by a link alone: amount, reference, initials, pay.
+    # Opened by a link alone: shows amount, reference, initials and payment.
     LINK = "LINK"
-    # After a known fact, which a letter's code counts as: items, documents, plans, disputes too.
+    # After a known fact or a letter's code: shows items, documents, plans and disputes too.
     FACT = "FACT"
     # After a code sent to the address on file: contact data can be changed.
     CODE = "CODE"
 
     def reaches(self, needed: "Level") -> bool:
-        """Whether all that `needed` shows is shown."""
+        """Return whether this level shows everything that `needed` shows."""
         return _LEVELS.index(self) >= _LEVELS.index(needed)
 
 
@@ -50,7 +50,7 @@ _LEVELS = tuple(Level)
 
 
 class Session(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A session as it is stored, whether it lasts or not."""
+    """A stored session, live or ended."""
 
     merchant_id: int
     session_hash: bytes
@@ -60,20 +60,21 @@ class Session(msgspec.Struct, frozen=True, array_like=True, gc=False):
     communication_id: UUID | None
     channel: Channel | None
     level: Level
-    # Real time, as all instants of sessions are.
+    # Real time, like all instants of sessions.
     expires_at: datetime
     ended_at: datetime | None
     opened_at: datetime
-    # Of the sessions that this one goes on from, the first.
+    # When the first session of this chain of extensions was opened.
     first_opened_at: datetime
-    # Of the address that a code went to which was typed in, as suppressions know it; none: no code.
+    # Digests of the address whose code was entered, as the suppression list stores them. Empty if
+    # no code was entered.
     proven_digests: list[bytes] = []
     # The hash of the previous token; see `PREVIOUS_TOKEN_LIFETIME`.
     previous_hash: bytes | None = None
 
     @property
     def can_be_extended(self) -> bool:
-        """Whether another hour would be any longer."""
+        """Return whether an extension would make the session last longer."""
         return self.expires_at < self.first_opened_at + MAX_TOTAL_LIFETIME
 
     def is_live(self, now: datetime) -> bool:
@@ -81,32 +82,32 @@ class Session(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 def render_value(randomness: bytes) -> str:
-    """The cookie's value from VALUE_BYTES random bytes."""
+    """Render the cookie's value from VALUE_BYTES random bytes."""
     if len(randomness) != VALUE_BYTES:
         raise ValueError(f"a session needs {VALUE_BYTES} random bytes")
     return _encode(randomness)
 
 
 def hash_value(value: str) -> bytes | None:
-    """What a session is found by; None: this can be no session's cookie."""
+    """Return the hash that a session is found by, or None if this cannot be a session's cookie."""
     return sha256(value.encode()) if _VALUE.fullmatch(value) else None
 
 
 def derive_form_token(keys: KeyRing, session_hash: bytes) -> str:
-    """What every form of a session bears, and nobody else can make."""
+    """Derive the token that each form of a session carries and that outsiders cannot forge."""
     return list_form_tokens(keys, session_hash)[0]
 
 
-# Kept for the session's next pages: making them costs more than finding the session's hash.
+# Cached for the next pages of the session: deriving the tokens costs more than finding the session.
 @lru_cache(maxsize=4096)
 def list_form_tokens(keys: KeyRing, session_hash: bytes) -> tuple[str, ...]:
-    """The same under each version of the secret key, the one in use first: a form may stand open
-    in a browser since before it was."""
+    """Return the form token under each version of the secret key, the current one first. A form may
+    have stayed open in a browser since before the key was rotated."""
     return tuple(map(_encode, keys.digests(_FORM_PURPOSE, session_hash)))
 
 
 def looks_like_token(given: str) -> bool:
-    """Whether it can be one of some session's."""
+    """Return whether the text has the format of a form token."""
     return _VALUE.fullmatch(given) is not None
 
 

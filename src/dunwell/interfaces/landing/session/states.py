@@ -1,4 +1,4 @@
-"""What a claim's state means for its page: what is said, what can be done. Pure."""
+"""What the state of a claim means for its page: what is shown, and what can be done. Pure."""
 
 from datetime import date, datetime
 from enum import StrEnum
@@ -21,17 +21,17 @@ _LONGEST_INITIALS = 3
 
 class PageState(StrEnum):
     OPEN = "OPEN"
-    # Money is under way.
+    # A payment is being processed.
     PENDING = "PENDING"
-    # Stopped by a hold; it can be paid all the same.
+    # Stopped by a hold. It can still be paid.
     HELD = "HELD"
     PAID = "PAID"
-    # Archived or withdrawn: no amounts, the creditor's contact.
+    # Archived or withdrawn: the page shows the creditor's contact and no amounts.
     CLOSED = "CLOSED"
 
 
 class Topic(StrEnum):
-    """What stands on a claim beside its amount; several may at once."""
+    """A notice about the claim next to its amount. There can be several at once."""
 
     PAYMENT_PENDING = "PAYMENT_PENDING"
     PLAN_REQUESTED = "PLAN_REQUESTED"
@@ -39,19 +39,19 @@ class Topic(StrEnum):
     PLAN_ACTIVE = "PLAN_ACTIVE"
     DEFERRED = "DEFERRED"
     DISPUTED = "DISPUTED"
-    # Its objections are answered; the quiet days after that are not over.
+    # Its disputes are answered, and the quiet days after the answer are not over.
     RESTING = "RESTING"
-    # Its plan broke; the day after that was told is not over.
+    # Its payment plan was broken, and the day after the notice is not over.
     PLAN_ENDED = "PLAN_ENDED"
     PAUSED = "PAUSED"
 
 
 class PaymentOutcome(StrEnum):
-    """What became of a payment, as the page somebody comes back to tells it."""
+    """The outcome of a payment, as the return page shows it."""
 
     RECEIVED = "RECEIVED"
     PENDING = "PENDING"
-    # The provider has heard of no decision: nothing is known to be taken.
+    # The provider has not reported a decision, so no payment is known.
     LEFT = "LEFT"
     ENDED = "ENDED"
 
@@ -73,7 +73,7 @@ _OUTCOMES = {
 
 
 def decide_state(facts: PageClaim, now: datetime) -> PageState:
-    """`now`: the merchant's time, which rules its holds."""
+    """Decide the state of the page. `now` is the merchant's time, which its holds follow."""
     if facts.status in _CLOSED:
         return PageState.CLOSED
     if facts.status is Status.COLLECTED or facts.outstanding_cents == 0:
@@ -89,10 +89,10 @@ def decide_state(facts: PageClaim, now: datetime) -> PageState:
 def list_topics(
     facts: PageClaim, state: PageState, modality: Modality | None, now: datetime
 ) -> list[Topic]:
-    """What the page has to say, in its order; nothing of a claim that is paid or closed.
+    """Return the notices of the page in their order. There are none for a paid or closed claim.
 
-    `state`: as `decide_state` has it. `modality`: the one that has not ended. The level of a
-    session does not matter here.
+    `state` comes from `decide_state`, and `modality` is the one that has not ended. The level of
+    the session does not matter here.
     """
     if state in (PageState.CLOSED, PageState.PAID):
         return []
@@ -104,24 +104,24 @@ def list_topics(
         found.append(Topic.PLAN_ENDED)
     topics = _BY_HOLD | ({HoldKind.DISPUTE: Topic.RESTING} if is_answered(facts) else {})
     found += [topic for kind, topic in topics.items() if kind in kinds]
-    # Held by what the page knows nothing of.
+    # The claim is held for a reason that the page does not know.
     return found or ([Topic.PAUSED] if state is PageState.HELD else [])
 
 
 def is_answered(facts: PageClaim) -> bool:
-    """Whether there were objections, and each has its answer."""
+    """Return whether the claim had disputes and each of them was answered."""
     return facts.answer is not None and not facts.disputes
 
 
 def find_hold(facts: PageClaim, kind: HoldKind, now: datetime) -> HoldFacts | None:
-    """Of those of a kind that stand, the one that ends last."""
+    """Return the active hold of a kind that ends last."""
     standing = [hold for hold in list_active_holds(facts, now) if hold.kind is kind]
     endless = next((hold for hold in standing if hold.until is None), None)
     return endless or max(standing, key=lambda hold: hold.until or now, default=None)
 
 
 def find_next_rate(modality: Modality | None) -> Instalment | None:
-    """The first rate of a plan in force that is not paid in full."""
+    """Return the first instalment of an active plan that is not paid in full."""
     return None if modality is None else find_open_instalment(modality)
 
 
@@ -134,8 +134,8 @@ def is_payable(state: PageState) -> bool:
 
 
 def is_provider_awaited(facts: PageClaim) -> bool:
-    """Whether the newest payment request waits for a provider's money. An announced transfer is
-    waited for as long as its hold stands."""
+    """Return whether the newest payment request is waiting for the provider. An announced bank
+    transfer is awaited as long as its hold is active."""
     request = facts.request
     return (
         request is not None
@@ -145,7 +145,7 @@ def is_provider_awaited(facts: PageClaim) -> bool:
 
 
 def find_announced_transfer(facts: PageClaim, now: datetime) -> date | None:
-    """When a bank transfer was sent that is waited for; None: there is none."""
+    """Return when the awaited bank transfer was sent, or None if there is none."""
     is_waited_for = any(
         hold.kind is HoldKind.PAYMENT_PENDING for hold in list_active_holds(facts, now)
     )
@@ -164,7 +164,7 @@ def decide_outcome(state: PaymentRequestState) -> PaymentOutcome:
 
 
 def render_initials(facts: PageClaim) -> str:
-    """Whom the claim is for, as much as a link alone may tell: "E. M."."""
+    """Render the debtor's initials, such as "E. M.". A link alone may show no more."""
     words = [word.strip() for word in (facts.first_name, facts.last_name) if word]
     if not words:
         words = (facts.company_name or "").split()[:_LONGEST_INITIALS]
@@ -173,7 +173,7 @@ def render_initials(facts: PageClaim) -> str:
 
 
 def get_local_day(instant: date | datetime, timezone: str) -> date:
-    """The day of an instant where the merchant is."""
+    """Return the day of an instant in the merchant's time zone."""
     if isinstance(instant, datetime):
         return instant.astimezone(ZoneInfo(timezone)).date()
     return instant

@@ -10,31 +10,31 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 MAX_FAILURES = 5
-# Wrong ones count together when they are no further apart.
+# Wrong attempts count together if they are at most this far apart.
 WINDOW = timedelta(minutes=15)
 LOCKED_FOR = timedelta(minutes=30)
 MAX_FAILURES_PER_DAY = 15
 DAY = timedelta(days=1)
-# Doubles from a second with each wrong code of a letter.
+# The delay doubles from one second with each wrong letter code.
 MAX_DELAY_SECONDS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class WrongAttempt:
-    """It did not fit."""
+    """The code or fact was wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class Locked:
-    """Too many were wrong; what was typed was not looked at."""
+    """There were too many wrong attempts; this one was not checked."""
 
-    # None: until a new link was asked for.
+    # None if a new link has to be requested.
     retry_after_seconds: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Slowed:
-    """A code of a letter was wrong a moment ago; what was typed was not looked at."""
+    """A letter code was wrong a moment ago; this one was not checked."""
 
     retry_after_seconds: int
 
@@ -46,7 +46,7 @@ class FactAttempts:
     failures: int
     first_at: datetime
     locked_until: datetime | None = None
-    # In the day that began with the first of them; a right one takes none of them back.
+    # Failures in the day that began with the first one. A correct answer does not reset them.
     day_failures: int = 0
     day_first_at: datetime | None = None
 
@@ -60,8 +60,8 @@ def decide_lock(tries: FactAttempts, now: datetime) -> Locked | None:
 
 
 def add_failure(tries: FactAttempts, now: datetime) -> FactAttempts:
-    """The tries with one more, which may be the last; those from before a lock or from long ago
-    count no more."""
+    """Return the attempts with one more failure, which may cause a lock. Failures before a lock or
+    outside the window no longer count."""
     day_failures, day_first_at = tries.day_failures + 1, tries.day_first_at
     if day_first_at is None or day_first_at + DAY <= now:
         day_failures, day_first_at = 1, now
@@ -81,19 +81,20 @@ def add_failure(tries: FactAttempts, now: datetime) -> FactAttempts:
 
 
 def clear_failures(tries: FactAttempts, now: datetime) -> FactAttempts:
-    """Those of the day stay: who can prove one thing has no more tries at another for it."""
+    """Reset the failures, but not those of the day: proving one thing gives no more attempts at
+    another."""
     return FactAttempts(
         0, now, locked_until=None, day_failures=tries.day_failures, day_first_at=tries.day_first_at
     )
 
 
 def compute_delay(wrong: int, last_at: datetime, now: datetime) -> Slowed | None:
-    """After so many wrong codes of letters, the last of them at `last_at`."""
+    """Compute the delay after this many wrong letter codes, the last of them at `last_at`."""
     seconds = min(MAX_DELAY_SECONDS, 2 ** min(wrong - 1, 4))
     left = last_at + timedelta(seconds=seconds) - now
     return Slowed(compute_wait_seconds(left)) if left > timedelta(0) else None
 
 
 def compute_wait_seconds(left: timedelta) -> int:
-    """Seconds to wait, at least one."""
+    """Return the seconds to wait, at least one."""
     return max(1, math.ceil(left.total_seconds()))

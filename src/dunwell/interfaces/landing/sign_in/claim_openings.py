@@ -34,8 +34,8 @@ _PURPOSE = "landing-opening"
 
 @dataclass(frozen=True, slots=True)
 class ClaimEntry:
-    """Who comes in by what: `visitor` is `digest_visitor`'s, `session_id` the new session's. What
-    was proven in `before` is proven in it."""
+    """What opens a claim, and for whom. `visitor` comes from `digest_visitor`; `session_id` is the
+    new session's. What was proven in `before` counts as proven in the new session."""
 
     access: ClaimAccess
     level: Level
@@ -46,7 +46,7 @@ class ClaimEntry:
 
 
 def is_opened_by(session: Session, access: ClaimAccess) -> bool:
-    """Whether the session was opened by this very link."""
+    """Return whether the session was opened by this link."""
     return (
         session.merchant_id == access.merchant.merchant_id
         and session.claim_id == access.claim_id
@@ -58,7 +58,8 @@ def is_opened_by(session: Session, access: ClaimAccess) -> bool:
 async def open_claim_once(
     work: Work, keys: KeyRing, entry: ClaimEntry
 ) -> OpenedClaimSession | Locked:
-    """A form that is sent twice within ten seconds opens one session; see `repeat_opening`."""
+    """Open the claim. A form that is sent twice within ten seconds opens one session; see
+    `reissue_token`."""
     work.require(Right.READ_CLAIMS)
     access, now = entry.access, work.real_now
     name = (

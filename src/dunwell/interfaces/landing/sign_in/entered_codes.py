@@ -1,6 +1,4 @@
-"""Compares typed codes and facts with what is on file, counts wrong ones, and sends six-digit
-codes.
-"""
+"""Verify entered codes and facts, count wrong ones, and send six-digit codes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -51,15 +49,15 @@ from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
 from dunwell.platform.security_events import log_security_event
 
-# Of its merchant, and its own.
+# The merchant's id and the claim's.
 ClaimKey = tuple[int, int]
 
 
 async def lock_attempts_of_claim(
     tx: Connection, claim: ClaimKey, now: datetime
 ) -> FactAttempts | Locked:
-    """What was tried, while others who try wait for this transaction's end. Locks the claim first,
-    as all who take both do."""
+    """Lock the claim and its attempts until the transaction ends, and return them, or a lock that
+    is in force. The claim is locked first, as everywhere."""
     await lock_claim(tx, *claim)
     tries = await lock_fact_attempts(tx, *claim, now)
     return decide_lock(tries, now) or tries
@@ -74,7 +72,8 @@ async def record_success(
 async def record_failure(
     tx: Connection, claim: ClaimKey, tries: FactAttempts, now: datetime
 ) -> WrongAttempt:
-    """The last that its transaction does, as `count_wrong_code`."""
+    """Count a wrong attempt. This must be the last step of its transaction; see
+    `record_wrong_code`."""
     counted = add_failure(tries, now)
     await save_fact_attempts(tx, *claim, counted)
     if decide_lock(counted, now) is not None:
@@ -87,14 +86,14 @@ async def verify_letter_code(
     tx: Connection, keys: KeyRing, typed: str, visitor: bytes, now: datetime,
     *, only: ClaimKey | None = None,
 ) -> ClaimAccess | WrongAttempt | Slowed:  # fmt: skip
-    """`visitor`: `digest_visitor`'s. `only`: a code of any other claim is as wrong as one of none.
-    What it wrote is to be committed, whatever it answers."""
+    """Find the claim of a letter's code. `visitor` comes from `digest_visitor`. With `only`, a code
+    of any other claim counts as wrong. The caller commits whatever the result is."""
     known = await load_wrong_codes(tx, visitor, now)
     if isinstance(known, Slowed):
         return known
     code = parse_code(typed)
     if code is None:
-        # Not a guess: a slip of the finger.
+        # A typing error, not an attempt to guess.
         return WrongAttempt()
     found = await find_access_by_code(tx, list_code_digests(keys, code))
     if found is not None and only in (None, (found.merchant.merchant_id, found.claim_id)):
@@ -104,7 +103,7 @@ async def verify_letter_code(
 
 @dataclass(frozen=True, slots=True)
 class RequestedFact:
-    """Whose fact is asked for, and which."""
+    """The fact that is asked for, and the claim that it belongs to."""
 
     merchant_id: int
     claim_id: int
@@ -115,14 +114,14 @@ class RequestedFact:
 async def verify_fact(
     tx: Connection, asked: RequestedFact, form: Mapping[str, str], now: datetime
 ) -> WrongAttempt | Locked | None:
-    """None: it is right. What it wrote is to be committed, whatever it answers."""
+    """Return None if the fact is right. The caller commits whatever the result is."""
     claim = asked.merchant_id, asked.claim_id
     tries = await lock_attempts_of_claim(tx, claim, now)
     if isinstance(tries, Locked):
         return tries
     typed = parse_typed_fact(asked.fact, form)
     if typed is None:
-        # Not a guess: a slip of the finger.
+        # A typing error, not an attempt to guess.
         return WrongAttempt()
     if matches_fact(asked.fact, typed, asked.known):
         await record_success(tx, claim, tries, now)
@@ -130,13 +129,13 @@ async def verify_fact(
     return await record_failure(tx, claim, tries, now)
 
 
-# A second click on the same form.
+# A second click on the same form comes within this time.
 _REPEATED_WITHIN = timedelta(seconds=10)
 
 
 @dataclass(frozen=True, slots=True)
 class TypedCode:
-    """What was typed, for which claim, by whom: `digest_visitor`'s."""
+    """An entered code, with its claim and the visitor (`digest_visitor`)."""
 
     merchant_id: int
     claim_id: int
@@ -146,23 +145,23 @@ class TypedCode:
 
 @dataclass(frozen=True, slots=True)
 class CorrectCode:
-    """`is_repeated`: the same code came a moment ago, and opened or raised a session; whose it is,
-    the caller finds out."""
+    """`is_repeated`: the same code came a moment ago and opened a session or raised its level. The
+    caller finds out whose session it is."""
 
     is_repeated: bool
-    # That took the code along; none: it was something else that was proven.
+    # The notice that delivered the code. None if something else was proven.
     notice_id: UUID | None = None
-    # Of the address it went to, as suppressions know it.
+    # Digests of the address that the code was sent to, as the suppression list stores them.
     proven_digests: tuple[bytes, ...] = ()
 
 
 async def verify_sent_code(
     tx: Connection, keys: KeyRing, typed: TypedCode, now: datetime
 ) -> CorrectCode | WrongAttempt | Locked:
-    """A right one is used up with what the transaction makes of it. The answer is the same for a
-    code that is wrong, too old, tried too often or was never sent. What it wrote is to be
-    committed, whatever it answers."""
-    # The claim before the code: whoever sends one takes them in this order.
+    """Verify a sent code. A correct code is used up in this transaction. The result is the same for
+    a code that is wrong, expired, tried too often or was never sent. The caller commits whatever
+    the result is."""
+    # Lock the claim before the code, as the sending of codes does.
     claim = typed.merchant_id, typed.claim_id
     tries = await lock_attempts_of_claim(tx, claim, now)
     if isinstance(tries, Locked):
@@ -197,8 +196,8 @@ CODE_LIFETIME = timedelta(minutes=10)
 async def send_code(
     work: Work, keys: KeyRing, notice: DebtorNotice
 ) -> UUID | NoticeLimitReached | RecipientUnreachable:
-    """`notice`: of kind CODE. Where none is sent, the code from before stays good; a second click
-    sends none, unless that code was tried already. Raises NotFound."""
+    """Send a code. `notice` is of kind CODE. If none is sent, the previous code stays valid. A
+    second click sends no new code unless the previous one was tried already. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
     repeated = await find_repeated_notice(work, notice)
     if repeated is not None and await _is_untried(work, notice, repeated):

@@ -31,9 +31,9 @@ from dunwell.platform.http.addresses import get_visitor_network
 from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.security_events import log_security_event
 
-# Tries are kept by the minute, so a minute more is looked at.
+# Attempts are stored by the minute, so the window is one minute longer.
 WINDOW = timedelta(minutes=16)
-# Wrong codes of all visitors in a window that no honest typing explains; told again at each
+# So many wrong codes of all visitors in one window cannot be typing errors. Logged again at each
 # multiple.
 ALERT_AT = 100
 _PURPOSE = "landing-visitor"
@@ -46,16 +46,16 @@ _log = structlog.get_logger("dunwell.interfaces.landing")
 
 
 def digest_visitor(keys: KeyRing, host: str) -> bytes:
-    """The visitor at this address (`get_visitor_network`)."""
-    # By the oldest version: what was counted before a newer one came into use goes on counting.
+    """Return the digest of the visitor's network (`get_visitor_network`)."""
+    # The oldest key version keeps counts valid after a rotation.
     return keys.digest(_PURPOSE, get_visitor_network(host), min(keys.versions))
 
 
 async def load_wrong_codes(
     tx: Connection, visitor: bytes, now: datetime
 ) -> Attempts | Slowed | None:
-    """The wrong codes of letters the visitor has typed lately, while other codes of theirs wait for
-    this transaction's end."""
+    """Load the visitor's recent wrong letter codes, and let the visitor's other requests wait until
+    this transaction ends."""
     known = await load_attempts(tx, visitor)
     if known is None or known.last_at + WINDOW <= now:
         return None
@@ -65,15 +65,17 @@ async def load_wrong_codes(
 async def record_wrong_code_of_visitor(
     tx: Connection, visitor: bytes, known: Attempts | None, now: datetime
 ) -> WrongAttempt:
-    """`known`: `load_wrong_codes`'s. The last that its transaction does, as `record_wrong_code`."""
+    """Count a wrong code. `known` comes from `load_wrong_codes`. This must be the last step of its
+    transaction; see `record_wrong_code`."""
     await count_attempt(tx, visitor, known, now)
     log_security_event("LETTER_CODE_SLOWED")
     return await record_wrong_code(tx, now)
 
 
 async def record_wrong_code(tx: Connection, now: datetime) -> WrongAttempt:
-    """The last that its transaction does: from here on, wrong codes of all visitors take turns, so
-    that no two of them are the hundredth, and one is."""
+    """Count a wrong code for the whole installation. This must be the last step of its transaction:
+    from here on all visitors' wrong codes are serialised, so that exactly one of them is the
+    hundredth."""
     everybodys = await count_wrong_codes(tx, _find_minute(now), now - WINDOW)
     _WRONG_CODES.inc()
     if everybodys % ALERT_AT == 0:
@@ -82,8 +84,8 @@ async def record_wrong_code(tx: Connection, now: datetime) -> WrongAttempt:
 
 
 async def find_request_lock(tx: Connection, visitor: bytes, now: datetime) -> Locked | None:
-    """None: the visitor may ask for a link. Other requests of theirs wait for this transaction's
-    end."""
+    """Return None if the visitor may request a link. Other requests of the visitor wait until this
+    transaction ends."""
     known = await load_visitor_requests(tx, visitor, now - WINDOW)
     if known.visitors < MAX_FAILURES:
         return None
