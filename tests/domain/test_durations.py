@@ -263,7 +263,7 @@ LENGTHS: Mapping[str, tuple[Callable[[], object], object]] = {
         (lambda: _find_next_try(ValueError("wrong")), timedelta(hours=1)),
     "core/events/webhooks/retry.py _FIRST_PROBE": (_find_first_probe, timedelta(hours=1)),
     "core/events/webhooks/retry.py _MAX_PROBE_DELAY": (_find_last_probe_gap, timedelta(hours=24)),
-    "operations/jobs/job.py _KEPT": (lambda: compute_retention(ArchiveAction()),
+    "operations/jobs/job.py _RETENTION": (lambda: compute_retention(ArchiveAction()),
     timedelta(days=30)),
     "contact/notices/notice.py _LETTER_SENT_WITHIN": (
         lambda: {decide_expiry(kind, "LETTER", NOW) - NOW for kind in NoticeKind},
@@ -283,17 +283,17 @@ LENGTHS: Mapping[str, tuple[Callable[[], object], object]] = {
 
 
 @pytest.mark.parametrize("name", EDGES)
-def test_it_changes_when_its_time_is_over_and_not_before(name: str) -> None:
+def test_each_change_happens_at_its_time_and_not_before(name: str) -> None:
     assert EDGES[name].see() == (EDGES[name].before, EDGES[name].after)
 
 
 @pytest.mark.parametrize("name", LENGTHS)
-def test_it_is_as_long_as_promised(name: str) -> None:
+def test_each_documented_duration_matches_the_code(name: str) -> None:
     find, expected = LENGTHS[name]
     assert find() == expected
 
 
-def test_every_duration_is_tried_or_says_why_not() -> None:
+def test_every_duration_is_tested_or_has_a_reason_why_not() -> None:
     durations = list_durations()
     tried = {name for name in durations if find_tests(name)}
     assert tried & NO_RULE.keys() == set()

@@ -89,7 +89,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_the_effect_counts_where_the_claims_of_30_days_would_have_gone"
         ),
     ),
-    "operations/alerts/check_alerts.py _EVERY": (
+    "operations/alerts/check_alerts.py _MIN_INTERVAL": (
         f"{_ALARMS}::test_one_worker_of_many_looks_in_a_minute",
     ),
     "operations/alerts/check_alerts.py KEPT_FOR": (
@@ -357,7 +357,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "operations/dashboards/overview.py RECENT": (
         "tests/usecases/test_read_overview.py::test_messages_are_those_of_seven_days",
     ),
-    "operations/jobs/job.py _EXPORTS_KEPT": (
+    "operations/jobs/job.py _EXPORT_RETENTION": (
         "tests/usecases/test_job_exports.py::test_a_week_later_job_and_file_are_gone",
     ),
     "contact/notices/notice_outcomes.py ANSWERS_KEPT_FOR": (

@@ -10,8 +10,8 @@ _BOUND = "a bound of what is asked for or looked through, not a time that is ove
 NO_RULE: Mapping[str, str] = {
     "operations/alerts/backlog_metrics.py BACKLOG_SECONDS": _PAUSE,
     "operations/alerts/endpoint_alerts.py WATCH_SECONDS": _PAUSE,
-    "operations/alerts/check_alerts.py LOOK_SECONDS": _PAUSE,
-    "operations/alerts/send_alert_emails.py MAIL_SECONDS": _PAUSE,
+    "operations/alerts/check_alerts.py CHECK_SECONDS": _PAUSE,
+    "operations/alerts/send_alert_emails.py EMAIL_SECONDS": _PAUSE,
     "operations/alerts/send_alert_emails.py _CALL_SECONDS": _PATIENCE,
     "operations/alerts/send_alert_emails.py _FIRST_PAUSE": _PAUSE,
     "operations/alerts/send_alert_emails.py _LONGEST_PAUSE": _PAUSE,
@@ -19,7 +19,7 @@ NO_RULE: Mapping[str, str] = {
     "operations/alerts/store.py _TAKE_TURN": (
         "room for clocks that differ, not a time that is over"
     ),
-    "operations/alerts/check_alerts.py _TELL_SECONDS": _PAUSE,
+    "operations/alerts/check_alerts.py _REPORT_SECONDS": _PAUSE,
     "platform/watched_clock.py _CHECK_SECONDS": _PAUSE,
     "interfaces/api/serving.py _ADMITTED_SECONDS": (
         "how long what was found of a token is not asked again"
@@ -74,7 +74,7 @@ NO_RULE: Mapping[str, str] = {
     "core/files/storage.py _RETRY": _PATIENCE,
     "platform/database/lists.py _ListQuery.narrow_to_period": _UNIT,
     "accounts/installation/current_installation.py _RELOAD_SECONDS": _PAUSE,
-    "operations/jobs/previews/draft_previews.py _BEAT_SECONDS": _PAUSE,
+    "operations/jobs/previews/draft_previews.py _HEARTBEAT_SECONDS": _PAUSE,
     "operations/jobs/claim_jobs.py JOB_SECONDS": _PAUSE,
     "operations/jobs/claim_jobs.py _PAUSE": _PAUSE,
     "operations/jobs/claim_jobs.py _SLICE_SECONDS": (
@@ -140,7 +140,7 @@ NO_RULE: Mapping[str, str] = {
     "interfaces/portal/web/preview_turns.py _RETRY_SECONDS": _PAUSE,
     "operations/recovery/restore_hold.py _LOOK_SECONDS": _PAUSE,
     "operations/recovery/keep_archive.py MARK_SECONDS": _PAUSE,
-    "operations/recovery/keep_archive.py _LOOK_SECONDS": _PAUSE,
+    "operations/recovery/keep_archive.py _POLL_SECONDS": _PAUSE,
     "operations/recovery/keep_archive.py _PATIENCE_SECONDS": _PATIENCE,
     "cases/rollout/preview/effects.py DEFAULT_PREVIEW_DAYS": _BOUND,
     "cases/rollout/preview/preview_message.py _SAMPLE_PAY_BY_DELAY": (
