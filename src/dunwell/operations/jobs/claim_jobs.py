@@ -44,7 +44,7 @@ from dunwell.platform.resources import Resources
 
 
 async def act_on_claims(work: Work, action: Action, claim_ids: Sequence[int]) -> Outcomes:
-    """Locks the claims."""
+    """Apply the action to the claims and lock them."""
     target = await load_action_target(work, action)
     await lock_claims(work.tx, work.merchant_id, claim_ids)
     facts = await list_job_claims(work.tx, work.merchant_id, claim_ids, work.now)
@@ -54,10 +54,10 @@ async def act_on_claims(work: Work, action: Action, claim_ids: Sequence[int]) ->
 
 
 async def load_action_target(work: Work, action: Action) -> JobTarget | None:
-    """Of an assignment. Raises NotFound."""
+    """Return the target of an assignment, or None for other actions. Raises NotFound."""
     if not isinstance(action, Assign):
         return None
-    # Workflows before claims.
+    # Lock workflows before claims.
     held = await lock_workflows_for_reference(work.tx, work.merchant_id, [action.workflow_id])
     version = await load_current(work.tx, work.merchant_id, action.workflow_id)
     if action.workflow_id not in held or version is None:
@@ -110,7 +110,7 @@ async def _act_on_one(work: Work, action: Action, claim_id: int) -> None:
 
 
 async def _assign(work: Work, action: Assign, claim_ids: Sequence[int]) -> Outcomes:
-    """Assigning takes many at once, and says of each why not."""
+    """Assigning takes many claims at once and returns a reason for each that is not assigned."""
     try:
         async with savepoint(work.tx):
             done = await assign_to_workflow(work, action.workflow_id, claim_ids)
@@ -127,7 +127,7 @@ BATCH = 100
 JOB_SECONDS = 0.5
 _SLICE_SECONDS = 2.0
 _PAUSE = timedelta(seconds=1)
-# Leased so often without progress, it goes row by row, and then leaves the row out.
+# After three leases without progress the job runs row by row; after five it leaves the row out.
 _ROW_BY_ROW_FROM, _GIVES_UP_ROW_FROM = 3, 5
 _NO_MESSAGE = NotDone(RowOutcome.FAILED, RowReason.ERROR)
 
@@ -135,7 +135,7 @@ log = structlog.get_logger(__name__)
 
 
 async def run_jobs(resources: Resources, *, batch: int = BATCH) -> int:
-    """A slice of one job; the number of rows that were done, at least 1, or 0 if none was due."""
+    """Run a slice of one job. Return the number of rows done (at least 1), or 0 if none was due."""
     run = partial(_run_slice, batch=batch)
     kind = RunnableKind(KINDS_OF_ROWS, run, pause_after_error=_PAUSE)
     return await run_due_job(resources, kind)
@@ -154,8 +154,8 @@ async def _run_slice(running: RunningJob, batch: int) -> None:
 
 
 async def _run_batch(running: RunningJob, limit: int, *, leaves_out: bool) -> int:
-    """The number of rows; after 0 the job has ended. With `leaves_out`, the row at which earlier
-    workers failed is recorded as FAILED instead."""
+    """Run a batch and return its number of rows; 0 means that the job has ended. With `leaves_out`,
+    the row at which earlier workers failed is recorded as FAILED."""
     async with running.step() as (tx, job):
         assert not isinstance(job.task, Export | PreviewDraft)
         work = await running.open_work(tx, job)

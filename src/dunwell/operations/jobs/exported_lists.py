@@ -1,4 +1,4 @@
-"""Which lists can be written out, with which columns, and the filters each of them takes."""
+"""The lists that can be exported, with their columns and filters, and their rows as CSV."""
 
 import csv
 import io
@@ -50,10 +50,10 @@ Cell: TypeAlias = str | int | bool | datetime | date | Enum | None
 Cells: TypeAlias = Sequence[Cell]
 
 BYTE_ORDER_MARK = "\ufeff".encode()
-# What a spreadsheet takes for the beginning of a formula, or passes over before one.
+# Characters with which a formula starts in a spreadsheet, or that it skips before one.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-# Where a spreadsheet of another language cuts a cell in two, and the rest is taken for a formula;
-# what is between is passed over.
+# A spreadsheet in another language may split a cell here and read the rest as a formula. Spaces and
+# quotes in between are skipped.
 _SPLIT = re.compile(r"""([;\t\r\n])(?=(?:[^\S\t\r\n]|")*[=+\-@])""")
 
 
@@ -65,7 +65,7 @@ def render_rows(rows: Iterable[Cells]) -> bytes:
 
 
 def render_amount(cents: int, currency: str) -> str:
-    """As a decimal with a point."""
+    """Return the amount as a decimal number with a point."""
     digits = count_minor_digits(currency)
     sign, figures = "-" if cents < 0 else "", str(abs(cents)).rjust(digits + 1, "0")
     return f"{sign}{figures[:-digits]}.{figures[-digits:]}" if digits else f"{sign}{figures}"
@@ -86,8 +86,8 @@ def _render_cell(cell: Cell) -> str:
 
 
 def _escape_formula(text: str) -> str:
-    """Taken for text, whole or cut in two: by an apostrophe before whatever begins like a
-    formula."""
+    """Put an apostrophe before everything that starts like a formula, also after a place where the
+    cell may be split."""
     safe = _SPLIT.sub(r"\1'", text)
     return f"'{safe}" if safe.lstrip(' "').startswith(_FORMULA) else safe
 
@@ -100,19 +100,19 @@ class ExportedDisputeFilter:
 
 @dataclass(frozen=True, slots=True)
 class ExportDefinition:
-    """list_page: given the work and a filter of the type `filter`, a page behind `cursor`.
-    columns: what each shows of an item."""
+    """`list_page` returns the page after a cursor, for a filter of the type `filter`. `columns`
+    returns the cells of an item."""
 
     list_page: Callable[..., Awaitable[ListPage[Any]]]
     filter: type[Any]
     columns: Mapping[str, Callable[[Any], Cell]]
-    # What it takes to start it, to write it and to read what was written.
+    # The right to start the export, to write it, and to read the result.
     right: Right = Right.READ_CLAIMS
 
     async def read_rows(
         self, work: Work, wanted: Any, limit: int, cursor: str | None
     ) -> tuple[Sequence[Cells], str | None]:
-        """The rows of a page, and where the next page begins."""
+        """Return the rows of a page and the cursor of the next one."""
         page = await self.list_page(work, limit=limit, cursor=cursor, wanted=wanted)
         rows = [[read(each) for read in self.columns.values()] for each in page.items]
         return rows, page.next_cursor
@@ -124,7 +124,7 @@ def check_may_read(work: Work, exported: ExportedList) -> None:
 
 
 def check_export(export: Export) -> Any:
-    """The list's filter. Raises ValidationError."""
+    """Return the filter of the list. Raises ValidationError."""
     try:
         return msgspec.convert(export.wanted, EXPORTED[export.list].filter, strict=False)
     except msgspec.ValidationError as error:

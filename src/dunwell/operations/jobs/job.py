@@ -14,9 +14,9 @@ import msgspec
 from dunwell.accounts.merchants.actor import Actor
 from dunwell.core.claims.states import ACTIVE, HoldKind, Status
 
-# Of a selection.
+# Most claims in one selection.
 MAX_ROWS = 50_000
-# Of a merchant, that wait or run.
+# Most jobs of a merchant that wait or run.
 MAX_LIVE = 10
 _RETENTION = timedelta(days=30)
 _EXPORT_RETENTION = timedelta(days=7)
@@ -31,17 +31,17 @@ class JobKind(StrEnum):
     PREVIEW = "PREVIEW"
 
 
-# Those with a selection, row by row.
+# The kinds that work through a selection row by row.
 KINDS_OF_ROWS = (JobKind.PAUSE, JobKind.RESUME, JobKind.ASSIGN, JobKind.ARCHIVE)
 
 
 class JobState(StrEnum):
-    # No worker has taken it yet.
+    # No worker has leased it yet.
     WAITING = "WAITING"
     RUNNING = "RUNNING"
     DONE = "DONE"
     CANCELLED = "CANCELLED"
-    # As a whole: it could not get on. Rows that failed leave it DONE.
+    # The whole job failed. Rows that failed leave the job DONE.
     FAILED = "FAILED"
 
 
@@ -49,7 +49,7 @@ LIVE = frozenset({JobState.WAITING, JobState.RUNNING})
 
 
 class RowOutcome(StrEnum):
-    # Its turn has not come, or never came as the job was cancelled.
+    # It is not processed yet, or never was because the job was cancelled.
     WAITING = "WAITING"
     DONE = "DONE"
     SKIPPED = "SKIPPED"
@@ -57,22 +57,22 @@ class RowOutcome(StrEnum):
 
 
 class RowReason(StrEnum):
-    """Why a row was skipped, or failed."""
+    """Why a row was skipped or failed."""
 
-    # There is no such claim of the merchant's.
+    # The merchant has no such claim.
     ABSENT = "ABSENT"
-    # It was collected, archived or withdrawn.
+    # The claim was collected, archived or withdrawn.
     ENDED = "ENDED"
     DISPUTED = "DISPUTED"
-    # It is so already.
+    # The claim already is as requested.
     UNCHANGED = "UNCHANGED"
-    # The workflow takes claims in another currency.
+    # The workflow is for claims in another currency.
     OTHER_CURRENCY = "OTHER_CURRENCY"
-    # The use case refused it, with a message.
+    # The use case refused it with a message.
     REFUSED = "REFUSED"
-    # Whoever started the job may not do this any more.
+    # The user who started the job no longer has the right.
     RIGHT_LOST = "RIGHT_LOST"
-    # A fault of ours.
+    # An internal error.
     ERROR = "ERROR"
 
 
@@ -82,7 +82,7 @@ class Pause(msgspec.Struct, frozen=True, tag="PAUSE"):
 
 
 class Resume(msgspec.Struct, frozen=True, tag="RESUME"):
-    """Their pauses fall."""
+    """Removes the pauses of the claims."""
 
 
 class Assign(msgspec.Struct, frozen=True, tag="ASSIGN"):
@@ -90,7 +90,7 @@ class Assign(msgspec.Struct, frozen=True, tag="ASSIGN"):
 
 
 class ArchiveAction(msgspec.Struct, frozen=True, tag="ARCHIVE"):
-    """Their processes end, uncollected."""
+    """Ends the workflows of the claims; they are not collected."""
 
 
 class ExportedList(StrEnum):
@@ -105,20 +105,20 @@ class ExportedList(StrEnum):
 
 
 class Export(msgspec.Struct, frozen=True, tag="EXPORT"):
-    """wanted: the list's filter, by its own names."""
+    """`wanted` is the list's filter by its own names."""
 
     list: ExportedList
     wanted: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
 
 class PreviewDraft(msgspec.Struct, frozen=True, tag="PREVIEW"):
-    """Which claims a draft of a workflow moves, and what it does in the days to come."""
+    """Computes which claims a draft moves, and its effect on the coming days."""
 
     workflow_id: UUID
     draft_id: UUID
 
 
-# What is done to each claim of a selection, and all that a job can do.
+# What a job does to each claim of a selection. `JobTask` is everything that a job can do.
 Action: TypeAlias = Pause | Resume | Assign | ArchiveAction
 JobTask: TypeAlias = Pause | Resume | Assign | ArchiveAction | Export | PreviewDraft
 
@@ -134,8 +134,8 @@ KINDS: Mapping[type[JobTask], JobKind] = {
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Rows by outcome. Of an export `done` is what it has written, of a preview what it has looked
-    at, and the rest is 0."""
+    """Rows by outcome. An export counts the rows it has written in `done`, a preview the claims it
+    has examined; the other numbers are 0."""
 
     total: int
     done: int = 0
@@ -149,19 +149,19 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class BackgroundJob:
-    """All instants are real time."""
+    """All instants are in real time."""
 
     job_id: UUID
     task: JobTask
     state: JobState
-    # Who started it, with what could be done then.
+    # The user who started it, with the rights at that time.
     starter: Actor
     progress: Progress
     created_at: datetime
     started_at: datetime | None
     ended_at: datetime | None
     failure: str | None
-    # When it is swept, with its file.
+    # When the job is deleted, with its file.
     kept_until: datetime | None
     retry_of: UUID | None
 
@@ -185,14 +185,14 @@ class JobRow:
 
 @dataclass(frozen=True, slots=True)
 class NotDone:
-    """Why a row is not done."""
+    """Why a row was not done."""
 
     outcome: RowOutcome
     reason: RowReason
     message: str | None = None
 
 
-# Claim id -> why it was not done; none: it was.
+# By claim id, why it was not done, or None if it was.
 Outcomes: TypeAlias = Mapping[int, NotDone | None]
 
 
@@ -205,7 +205,7 @@ def count_progress(total: int, outcomes: Sequence[NotDone | None]) -> Progress:
 
 
 def compute_retention(task: JobTask) -> timedelta:
-    """How long a job that has ended is seen; an export's file goes with it."""
+    """Return how long an ended job is kept. The file of an export is kept as long."""
     return _EXPORT_RETENTION if isinstance(task, Export) else _RETENTION
 
 
@@ -225,22 +225,22 @@ class JobClaim:
     status: Status
     currency: str
     workflow_id: UUID | None
-    # Kinds of the holds that stand.
+    # The kinds of the active holds.
     holds: Sequence[HoldKind]
-    # The merchant's own pauses that stand: until when, and why.
+    # The end and the reason of each active pause by the merchant.
     pauses: Sequence[tuple[datetime | None, str | None]]
 
 
 @dataclass(frozen=True, slots=True)
 class JobTarget:
-    """The workflow that claims are assigned to; the currency it takes."""
+    """The workflow of an assignment, and its currency."""
 
     workflow_id: UUID
     currency: str
 
 
 def decide_row(action: Action, facts: JobClaim | None, target: JobTarget | None) -> NotDone | None:
-    """None: it is done. target: of an assignment."""
+    """Return None if the row is to be done. `target` is set for an assignment."""
     reason = RowReason.ABSENT if facts is None else _DECIDE[type(action)](action, facts, target)
     return None if reason is None else NotDone(RowOutcome.SKIPPED, reason)
 

@@ -1,6 +1,4 @@
-"""Reads background jobs with their results, and hands out what an export has written; reading it is
-audited.
-"""
+"""List background jobs with their results, and read the file of an export, which is audited."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,8 +28,8 @@ from dunwell.platform.errors import NotFound
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """`reasons`: how many rows were not done, by outcome and reason. `file_bytes`: of an export
-    that is done."""
+    """`reasons` counts the rows that were not done, by outcome and reason. `file_bytes` is set for
+    a finished export."""
 
     job: BackgroundJob
     reasons: Mapping[tuple[RowOutcome, RowReason], int]
@@ -42,9 +40,9 @@ class JobView:
 class JobFilter:
     kind: JobKind | None = None
     state: JobState | None = None
-    # Whether they have not ended yet.
+    # True for jobs that have not ended.
     is_live: bool | None = None
-    # Whoever started them.
+    # The user who started the job.
     actor_id: str | None = None
 
 
@@ -83,7 +81,7 @@ async def get_job(work: Work, job_id: UUID) -> JobView:
 async def list_job_rows(
     work: Work, job_id: UUID, *, outcome: RowOutcome | None = None, after: int = 0, limit: int
 ) -> Sequence[JobRow]:
-    """In the order of the selection, behind the position `after`. Raises NotFound."""
+    """List the rows after the position `after`, in the order of the selection. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         if not await load_jobs(work.tx, work.merchant_id, [job_id]):
@@ -94,13 +92,13 @@ async def list_job_rows(
 async def list_jobs(
     work: Work, *, limit: int, cursor: str | None = None, wanted: JobFilter = EVERY_JOB
 ) -> ListPage[BackgroundJob]:
-    """Raises ValidationError for a bad cursor."""
+    """Raises ValidationError for an invalid cursor."""
     work.require(Right.READ_CLAIMS)
     return await list_page(work.scope(), JOBS, wanted, limit=limit, cursor=cursor)
 
 
 async def open_export(work: Work, storage: SealedFiles, job_id: UUID) -> AsyncIterator[bytes]:
-    """The file, part by part. Raises NotFound: there is none, or none any more."""
+    """Yield the file part by part. Raises NotFound if there is none or it was deleted."""
     work.require(Right.READ_CLAIMS)
     job = (await load_jobs(work.tx, work.merchant_id, [job_id])).get(job_id)
     if job is None or job.kind is not JobKind.EXPORT or job.state is not JobState.DONE:

@@ -43,7 +43,8 @@ class _Written:
 
 
 async def run_exports(resources: Resources, storage: SealedFiles, *, part_rows: int = _PART) -> int:
-    """One export, to its end; the number of rows written, at least 1, or 0 if none was due."""
+    """Run one export to its end. Return the number of rows written, at least 1, or 0 if none was
+    due."""
     run = partial(_write_parts, storage=storage, part_rows=part_rows)
     kind = RunnableKind([JobKind.EXPORT], run, given_up=_GIVEN_UP, right_lost=_RIGHT_LOST)
     return await run_due_job(resources, kind)
@@ -61,7 +62,7 @@ async def _write_parts(running: RunningJob, storage: SealedFiles, part_rows: int
 
 
 async def _begin_part(running: RunningJob, storage: SealedFiles) -> FilePart:
-    """The next part, recorded. Files of parts that another worker did not finish are removed."""
+    """Record the next part and delete files of parts that another worker did not finish."""
     leased = running.leased
     async with running.step() as (tx, _):
         parts = [*await list_files(tx, leased.merchant_id, leased.job_id)]
@@ -80,7 +81,7 @@ async def _begin_part(running: RunningJob, storage: SealedFiles) -> FilePart:
 
 
 async def _read_part(running: RunningJob, part: FilePart, part_rows: int) -> _Written:
-    """The rows behind `part.next_cursor`, where the part before ended."""
+    """Read the rows after `part.next_cursor`, where the previous part ended."""
     async with running.resources.database.connection() as connection:
         job = await running.load(connection)
         work = await running.open_work(connection, job)

@@ -40,7 +40,7 @@ from dunwell.platform.errors import InsufficientScope, Refusal, Unavailable
 from dunwell.platform.heartbeat import HEARTBEAT_SECONDS, keep_lease, start_lease
 from dunwell.platform.resources import Resources
 
-# By the key of clients' ids.
+# Uses the unique key on client ids.
 _FIND_SCOPES = """
 SELECT r.scopes
 FROM credentials c
@@ -50,7 +50,7 @@ WHERE r.merchant_id = $1 AND c.client_id = $2 AND c.revoked_at IS NULL
 
 
 async def ask_rights_again(tx: Connection, merchant_id: int, starter: Actor) -> Actor:
-    """The starter with what is left of the rights the job was started with."""
+    """Return the starter with those of the rights at the start that they still have."""
     if starter.kind is ActorKind.CREDENTIAL:
         scopes = await tx.fetchval(_FIND_SCOPES, merchant_id, starter.actor_id)
         left = frozenset() if scopes is None else rights_of_scopes(tuple(scopes))
@@ -63,7 +63,7 @@ async def ask_rights_again(tx: Connection, merchant_id: int, starter: Actor) -> 
 
 
 async def list_rights(tx: Connection, user_id: UUID, merchant_id: int) -> frozenset[Right]:
-    """None for whoever was ended, or does not reach the merchant."""
+    """Return None if the user was deactivated or has no access to the merchant."""
     user = await load_user(tx, user_id)
     if user is None or user.ended_at is not None:
         return frozenset()
@@ -71,12 +71,12 @@ async def list_rights(tx: Connection, user_id: UUID, merchant_id: int) -> frozen
     return frozenset(right for role in roles if role is not None for right in ROLE_RIGHTS[role])
 
 
-# A job that was leased more often than this without any progress fails.
+# A job that is leased more often than this without progress fails.
 _MAX_ATTEMPTS = 5
 
 
 class LeaseLostError(Exception):
-    """The job was cancelled, or another worker has it."""
+    """The job was cancelled, or another worker has leased it."""
 
 
 class RunningJob:
@@ -148,20 +148,20 @@ class RunnableKind:
 
     kinds: Sequence[JobKind]
     run: Callable[[RunningJob], Awaitable[None]]
-    # The job was leased too often without any progress.
+    # The failure of a job that was leased too often without progress.
     given_up: str | None = None
-    # The person who started it has lost the right to do this.
+    # The failure when the starter has lost the right.
     right_lost: str | None = None
-    # A use case refused it.
+    # The failure when a use case refused it.
     refused: str | None = None
-    # When it goes on after an error; None: when its lease runs out.
+    # The delay after an error. None: until the lease ends.
     pause_after_error: timedelta | None = None
     heartbeat_seconds: float = HEARTBEAT_SECONDS
 
 
 async def run_due_job(resources: Resources, kind: RunnableKind) -> int:
-    """Run the job of a kind that has waited longest; the number of rows that were done, at least 1,
-    or 0 if no job was due."""
+    """Run the due job of this kind that has waited longest. Return the number of rows done, at
+    least 1, or 0 if no job was due."""
     async with resources.database.transaction() as tx:
         leased = await lease_job(tx, resources.clock.now(), start_lease(resources), kind.kinds)
     if leased is None:
@@ -186,7 +186,7 @@ async def _run(running: RunningJob, kind: RunnableKind) -> None:
             await running.fail(failure)
             return
         if kind.pause_after_error is not None:
-            # If the database is away, the job goes on when its lease runs out.
+            # If the database is not available, the job continues when its lease ends.
             with suppress(Unavailable):
                 await running.release(kind.pause_after_error)
         raise
@@ -204,8 +204,8 @@ def _find_failure(kind: RunnableKind, error: Exception) -> str | None:
 
 
 async def _run_with_lease(running: RunningJob, kind: RunnableKind) -> None:
-    """A job whose lease is lost is stopped at the next beat, because its merchant may have begun
-    another one. Raises LeaseLostError."""
+    """Run the job and renew its lease. If the lease is lost, the job is stopped at the next
+    heartbeat, because its merchant may have started another one. Raises LeaseLostError."""
     task = asyncio.ensure_future(kind.run(running))
 
     async def renew(connection: Connection, until: datetime) -> None:
@@ -228,7 +228,7 @@ _SWEEP_SIZE = 10
 
 
 async def sweep_jobs(resources: Resources, storage: SealedFiles) -> int:
-    """How many; 0: none is old."""
+    """Return the number of deleted jobs."""
     async with resources.database.connection() as connection:
         old = await list_expired_jobs(connection, resources.clock.now(), _SWEEP_SIZE)
     for merchant_id, job_id in old:
@@ -239,7 +239,7 @@ async def sweep_jobs(resources: Resources, storage: SealedFiles) -> int:
 async def _sweep(
     resources: Resources, storage: SealedFiles, merchant_id: int, job_id: UUID
 ) -> None:
-    """The files first: as long as they are there, their rows say where."""
+    """Delete the files first, because the rows say where they are."""
     async with resources.database.connection() as connection:
         files = await list_files(connection, merchant_id, job_id)
     for each in files:

@@ -1,6 +1,5 @@
-"""Starts, retries and cancels background jobs: what is selected is fixed at the start, and a dry
-run says beforehand what would happen to each claim.
-"""
+"""Start, retry and cancel background jobs. The selection is fixed at the start, and a dry run shows
+beforehand what would happen to each claim."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,20 +43,20 @@ from dunwell.platform.text.lazy_text import LazyText
 
 
 class TooManyJobs(InvalidState):
-    """The merchant has as many jobs that wait or run as it may."""
+    """The merchant already has the highest number of jobs that wait or run."""
 
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """What a job would do now: `progress.done` rows, and why not the others, by reason."""
+    """What a job would do now: the number of rows done, and the reasons for the others."""
 
     progress: Progress
     skipped: dict[RowReason, int]
 
 
 async def preview_job(work: Work, action: Action, claim_ids: Sequence[int]) -> DryRun:
-    """Without any effect, in one look at all of them. Raises ValidationError, NotFound (no such
-    workflow)."""
+    """Decide all rows without changing anything. Raises ValidationError, and NotFound if there is
+    no such workflow."""
     work.require(Right.CHANGE_CLAIMS)
     selected = _check(work, action, claim_ids)
     target = await load_action_target(work, action)
@@ -71,7 +70,7 @@ async def preview_job(work: Work, action: Action, claim_ids: Sequence[int]) -> D
 
 
 async def start_job(work: Work, action: Action, claim_ids: Sequence[int]) -> BackgroundJob:
-    """Raises ValidationError (none or too many claims, an end that has come), NotFound and
+    """Raises ValidationError (no claims, too many, or an end in the past), NotFound and
     TooManyJobs."""
     work.require(Right.CHANGE_CLAIMS)
     selected = _check(work, action, claim_ids)
@@ -84,7 +83,7 @@ async def start_job(work: Work, action: Action, claim_ids: Sequence[int]) -> Bac
 
 
 async def start_export(work: Work, export: Export) -> BackgroundJob:
-    """Raises ValidationError (no such filter of the list), TooManyJobs."""
+    """Raises ValidationError (the list has no such filter) and TooManyJobs."""
     work.require(Right.READ_CLAIMS)
     check_may_read(work, export.list)
     check_export(export)
@@ -95,7 +94,7 @@ async def start_export(work: Work, export: Export) -> BackgroundJob:
 
 
 async def create_job(work: Work, task: PreviewDraft) -> BackgroundJob:
-    """One without rows. Raises TooManyJobs."""
+    """Create a job without rows. Raises TooManyJobs."""
     work.require(Right.CONFIGURE)
     job = _build_job(work, task)
     await _insert(work, job)
@@ -104,9 +103,8 @@ async def create_job(work: Work, task: PreviewDraft) -> BackgroundJob:
 
 
 async def retry_failed(work: Work, job_id: UUID) -> BackgroundJob:
-    """A new job of the rows that failed, in the name of whoever asks. Raises NotFound;
-    InvalidState: it has not ended, or no row has failed;
-    TooManyJobs."""
+    """Start a new job for the failed rows, on behalf of the present user. Raises NotFound,
+    InvalidState (it has not ended, or no row has failed) and TooManyJobs."""
     work.require(Right.CHANGE_CLAIMS)
     earlier = (await load_jobs(work.tx, work.merchant_id, [job_id])).get(job_id)
     if earlier is None:
@@ -132,7 +130,7 @@ async def retry_failed(work: Work, job_id: UUID) -> BackgroundJob:
 
 
 async def _insert(work: Work, job: BackgroundJob) -> None:
-    """Raises TooManyJobs, also to the second of two that begin the last at once."""
+    """Raises TooManyJobs, also for the second of two jobs that take the last place at once."""
     if not await insert_job(work.tx, work.merchant_id, job, most=MAX_LIVE):
         message = LazyText(
             "%(count)s background jobs are already queued or running. Wait until one is "
@@ -143,7 +141,7 @@ async def _insert(work: Work, job: BackgroundJob) -> None:
 
 
 def _check(work: Work, action: Action, claim_ids: Sequence[int]) -> list[int]:
-    """Each once, in their order."""
+    """Return the claim ids without repetitions, in their order."""
     selected = list(dict.fromkeys(claim_ids))
     faults = []
     if not selected:
@@ -184,8 +182,9 @@ async def _audit(work: Work, job: BackgroundJob) -> None:
 
 
 async def cancel_job(work: Work, job_id: UUID) -> BackgroundJob:
-    """An export is cancelled by whoever began it, and like other jobs by whoever may change claims.
-    Cancelling what is cancelled changes nothing. Raises NotFound; InvalidState: it has ended."""
+    """Cancel the job; a cancelled one stays as it is. An export can be cancelled by the user who
+    started it, other jobs by everyone who may change claims. Raises NotFound, and InvalidState if
+    it has ended."""
     work.require(Right.READ_CLAIMS)
     job = await _load(work, job_id)
     if not may_cancel(work.actor, job):

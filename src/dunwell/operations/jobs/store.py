@@ -1,4 +1,4 @@
-"""The SQL of background jobs, of their rows, and of the files that exports write."""
+"""The SQL of background jobs, their rows, and the files of exports."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,8 +31,8 @@ j.job_id, j.parameters, j.state, j.actor_kind, j.actor_id, j.actor_rights, j.act
 j.retry_of, j.total, j.done, j.skipped, j.failed, j.created_at, j.started_at, j.ended_at, j.failure,
 j.kept_until
 """
-# Takes the first place that is free, by jobs_live; of two that take it at once the second waits for
-# the first, and is not written. Of previews only one is written, by jobs_one_preview.
+# Takes the first free place, by jobs_live. The second of two inserts for the same place waits for
+# the first and is not written. jobs_one_preview allows one live preview.
 _INSERT = """
 INSERT INTO jobs (merchant_id, job_id, kind, parameters, actor_kind, actor_id, actor_rights,
                   actor_origin, retry_of, total, created_at, due_at, live_slot, preview_slot)
@@ -57,21 +57,21 @@ WHERE j.merchant_id = $1 AND j.job_id = ANY($2::uuid[])
 """,
     columns=_COLUMNS,
 )
-# Waits for the batch that runs.
+# Waits for the batch that is running.
 _CANCEL = """
 UPDATE jobs
 SET state = 'CANCELLED', ended_at = $3, due_at = NULL, lease_id = NULL, kept_until = $4
 WHERE merchant_id = $1 AND job_id = $2 AND state IN ('WAITING', 'RUNNING')
 RETURNING job_id
 """
-# Of all merchants, the one of these kinds that has waited longest. Rides on jobs_due.
+# The job of these kinds that has waited longest, over all merchants. Uses jobs_due.
 _LEASE = JOBS.lease(
     "kind = ANY($4::text[])",
     limit="$5",
     changes="state = 'RUNNING', started_at = coalesce(started_at, $1), attempts = attempts + 1",
     returning="leased.merchant_id, leased.job_id, leased.attempts",
 )
-# The job's lock comes before its claims': nobody locks a job behind a claim.
+# The job is locked before its claims. Nothing locks a job after a claim.
 _LOCK_LEASED = compose(
     """
 SELECT {columns}
@@ -82,7 +82,7 @@ FOR NO KEY UPDATE
     columns=_COLUMNS,
     is_held=JOBS.is_held("$3", "j."),
 )
-# It got on: what it had to be taken for counts anew.
+# The job made progress, so its number of attempts starts again.
 _SAVE_PROGRESS = """
 UPDATE jobs
 SET done = done + $3, skipped = skipped + $4, failed = failed + $5, due_at = $6, attempts = 0
@@ -97,8 +97,8 @@ _SET_TOTAL = """
 UPDATE jobs SET total = $3 WHERE merchant_id = $1 AND job_id = $2
 """
 _RELEASE = JOBS.release()
-# A statement of its own, because it also saves the progress of a job that counts while it runs. It
-# waits for a step that runs, so that False always means that the lease is lost.
+# A separate statement, because it also saves the progress of a job that counts while it runs. It
+# waits for a running step, so False always means that the lease is lost.
 _RENEW = compose(
     """
 UPDATE jobs
@@ -108,7 +108,7 @@ RETURNING true
 """,
     is_held=JOBS.is_held("$3"),
 )
-# Rides on jobs_kept.
+# Uses jobs_kept.
 _FIND_OLD = """
 SELECT merchant_id, job_id
 FROM jobs
@@ -124,8 +124,8 @@ WHERE merchant_id = $1 AND job_id = $2
 
 @dataclass(frozen=True, slots=True)
 class LeasedJob:
-    """A job under a lease of this worker. `tries` counts the leases since the job last made
-    progress, this one included."""
+    """A job leased by this worker. `tries` counts the leases since the job last made progress,
+    including this one."""
 
     merchant_id: int
     job_id: UUID
@@ -134,8 +134,8 @@ class LeasedJob:
 
 
 async def insert_job(tx: Connection, merchant_id: int, job: BackgroundJob, *, most: int) -> bool:
-    """It is due at once. False: the merchant has so many that wait or run."""
-    # Each time it is not written, another job has begun and is seen by the next.
+    """Insert a job that is due at once. Return False if the merchant has too many live jobs."""
+    # Whenever the insert writes nothing, another job took the place, and the next try sees it.
     for _ in range(most):
         if await _insert(tx, merchant_id, job, most):
             return True
@@ -156,7 +156,7 @@ async def _insert(tx: Connection, merchant_id: int, job: BackgroundJob, most: in
 async def load_jobs(
     tx: Connection, merchant_id: int, job_ids: Sequence[UUID]
 ) -> dict[UUID, BackgroundJob]:
-    """By id."""
+    """Return the jobs by id."""
     rows = await tx.fetch(_LOAD, merchant_id, list(job_ids))
     return {row["job_id"]: _read(row) for row in rows}
 
@@ -164,7 +164,7 @@ async def load_jobs(
 async def save_cancellation(
     tx: Connection, merchant_id: int, job_id: UUID, now: datetime, kept_until: datetime
 ) -> bool:
-    """False: it has ended already."""
+    """Return False if the job has ended already."""
     found = await tx.fetchval(_CANCEL, merchant_id, job_id, now, kept_until)
     return found is not None
 
@@ -179,7 +179,7 @@ async def lease_job(
 
 
 async def lock_leased(tx: Connection, leased: LeasedJob) -> BackgroundJob | None:
-    """None: it was cancelled, or somebody else has it."""
+    """Return None if the job was cancelled or another worker has leased it."""
     row = await tx.fetchrow(_LOCK_LEASED, leased.merchant_id, leased.job_id, leased.lease_id)
     return None if row is None else _read(row)
 
@@ -187,7 +187,7 @@ async def lock_leased(tx: Connection, leased: LeasedJob) -> BackgroundJob | None
 async def save_progress(
     tx: Connection, leased: LeasedJob, progress: Progress, lease_until: datetime
 ) -> None:
-    """So many rows more."""
+    """Add these numbers of rows."""
     await tx.execute(
         _SAVE_PROGRESS, leased.merchant_id, leased.job_id, progress.done, progress.skipped,
         progress.failed, lease_until,
@@ -207,14 +207,14 @@ async def save_total(tx: Connection, merchant_id: int, job_id: UUID, total: int)
 
 
 async def release_job(tx: Connection, leased: LeasedJob, due_at: datetime) -> None:
-    """Another worker may lease the job from `due_at` on."""
+    """Let another worker lease the job from `due_at` on."""
     await tx.execute(_RELEASE, leased.merchant_id, leased.job_id, leased.lease_id, due_at)
 
 
 async def renew_job(
     tx: Connection, leased: LeasedJob, until: datetime, *, done: int | None, total: int | None
 ) -> bool:
-    """False: the job was cancelled, or another worker has it."""
+    """Return False if the job was cancelled or another worker has leased it."""
     renewed: bool | None = await tx.fetchval(
         _RENEW, leased.merchant_id, leased.job_id, leased.lease_id, until, done, total
     )
@@ -224,13 +224,13 @@ async def renew_job(
 async def list_expired_jobs(
     tx: Connection, now: datetime, limit: int
 ) -> Sequence[tuple[int, UUID]]:
-    """Of all merchants: merchant and job."""
+    """Return merchant and job ids, over all merchants."""
     rows = await tx.fetch(_FIND_OLD, now, limit)
     return [(row["merchant_id"], row["job_id"]) for row in rows]
 
 
 async def delete_job(tx: Connection, merchant_id: int, job_id: UUID) -> None:
-    """With its rows."""
+    """Delete the job with its rows."""
     await tx.execute(_REMOVE, merchant_id, job_id)
 
 
@@ -268,7 +268,7 @@ FROM job_rows
 WHERE merchant_id = $1 AND job_id = $3 AND outcome = 'FAILED'
 RETURNING claim_id
 """
-# Rides on job_rows_waiting; the job is locked.
+# Uses job_rows_waiting; the job is locked.
 _LOAD_WAITING = """
 SELECT claim_id
 FROM job_rows
@@ -283,7 +283,7 @@ FROM unnest($3::bigint[], $4::text[], $5::text[], $6::text[])
     AS o (claim_id, outcome, reason, message)
 WHERE job_rows.merchant_id = $1 AND job_rows.job_id = $2 AND job_rows.claim_id = o.claim_id
 """
-# By primary key; of one outcome that was not done, by job_rows_by_outcome.
+# By primary key; rows with an outcome other than done by job_rows_by_outcome.
 _LIST = """
 SELECT position, claim_id, outcome, reason, message
 FROM job_rows
@@ -292,7 +292,7 @@ WHERE merchant_id = $1 AND job_id = $2 AND position > $3
 ORDER BY position
 LIMIT $5
 """
-# Rides on job_rows_by_outcome.
+# Uses job_rows_by_outcome.
 _COUNT = """
 SELECT outcome, reason, count(*) AS number
 FROM job_rows
@@ -300,8 +300,8 @@ WHERE merchant_id = $1 AND job_id = $2 AND outcome IN ('SKIPPED', 'FAILED')
 GROUP BY outcome, reason
 ORDER BY number DESC, reason
 """
-# Before all else, in the order of ids; a statement of its own, so that the next sees what was
-# committed while this one waited. By primary keys, as the next.
+# Locks the claims in the order of their ids before anything else. It is a separate statement, so
+# that the next one sees what was committed while this one waited. By primary keys.
 _LOCK_CLAIMS = """
 SELECT FROM claims
 WHERE merchant_id = $1 AND claim_id = ANY($2::bigint[])
@@ -325,14 +325,14 @@ WHERE c.merchant_id = $1 AND c.claim_id = ANY($2::bigint[])
 async def insert_rows(
     tx: Connection, merchant_id: int, job_id: UUID, claim_ids: Sequence[int]
 ) -> None:
-    """In their order, each once."""
+    """Insert the claims as rows, in their order."""
     await tx.execute(_SAVE, merchant_id, job_id, list(claim_ids))
 
 
 async def insert_failed_rows(
     tx: Connection, merchant_id: int, job_id: UUID, of_job: UUID
 ) -> Sequence[int]:
-    """The failed rows of another job as those of this one; their claims."""
+    """Copy the failed rows of another job, and return their claims."""
     rows = await tx.fetch(_SAVE_FAILED, merchant_id, job_id, of_job)
     return [row["claim_id"] for row in rows]
 
@@ -340,7 +340,7 @@ async def insert_failed_rows(
 async def list_waiting_rows(
     tx: Connection, merchant_id: int, job_id: UUID, limit: int
 ) -> Sequence[int]:
-    """The next claims whose turn it is."""
+    """Return the next claims to process."""
     rows = await tx.fetch(_LOAD_WAITING, merchant_id, job_id, limit)
     return [row["claim_id"] for row in rows]
 
@@ -369,7 +369,7 @@ async def list_rows(
 async def count_reasons(
     tx: Connection, merchant_id: int, job_id: UUID
 ) -> Mapping[tuple[RowOutcome, RowReason], int]:
-    """How many rows were not done, by outcome and reason, the most frequent first."""
+    """Count the rows that were not done by outcome and reason, most frequent first."""
     rows = await tx.fetch(_COUNT, merchant_id, job_id)
     return {(RowOutcome(row["outcome"]), RowReason(row["reason"])): row["number"] for row in rows}
 
@@ -381,7 +381,7 @@ async def lock_claims(tx: Connection, merchant_id: int, claim_ids: Sequence[int]
 async def list_job_claims(
     tx: Connection, merchant_id: int, claim_ids: Sequence[int], now: datetime
 ) -> Mapping[int, JobClaim]:
-    """By claim; those that there are."""
+    """Return the existing claims by id."""
     rows = await tx.fetch(_LOAD_FACTS, merchant_id, list(claim_ids), now)
     return {row["claim_id"]: _read_facts(row) for row in rows}
 
@@ -406,7 +406,7 @@ def _read_facts(row: Row) -> JobClaim:
     )
 
 
-# By primary key, as all of these.
+# By primary key, like the statements below.
 _LOAD_FILES = """
 SELECT part, file_key, size_bytes, next_cursor
 FROM job_files
@@ -432,14 +432,14 @@ WHERE merchant_id = $1 AND job_id = $2 AND part = $3
 class FilePart:
     part: int
     file_key: str
-    # None as long as it is being written.
+    # None while the part is being written.
     size_bytes: int | None = None
-    # Where the next part begins; of a written one none: it is the last.
+    # Where the next part starts. None for the last part.
     next_cursor: str | None = None
 
 
 async def list_files(tx: Connection, merchant_id: int, job_id: UUID) -> Sequence[FilePart]:
-    """In their order."""
+    """Return the parts in order."""
     return [FilePart(*row) for row in await tx.fetch(_LOAD_FILES, merchant_id, job_id)]
 
 

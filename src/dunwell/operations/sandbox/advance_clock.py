@@ -43,7 +43,7 @@ class AdvanceResult:
 
 
 def check_sandbox(merchant: Merchant) -> datetime:
-    """The clock of a sandbox merchant. Raises InvalidState for any other."""
+    """Return the time of the test clock. Raises InvalidState if the merchant is not a sandbox."""
     if merchant.sandbox_now is None:
         raise InvalidState("Only a sandbox merchant has a clock to read or move.", state="LIVE")
     return merchant.sandbox_now
@@ -56,8 +56,8 @@ async def advance_clock(
     actor: Actor,
     advance_to: datetime,
 ) -> AdvanceResult:
-    """Raises InvalidState (no sandbox), ValidationError (backwards) and Unavailable (what is due
-    did not finish in time; the clock then stands where it got to, and may be moved again)."""
+    """Raises InvalidState (not a sandbox), ValidationError (backwards) and Unavailable (the due
+    work did not finish in time; the clock stays where it is and can be advanced again)."""
     check_right(actor, Right.OPERATE)
     started_at = check_sandbox(merchant)
     if advance_to < started_at:
@@ -87,7 +87,7 @@ async def advance_clock(
 
 
 class _Runner:
-    """Runs one merchant's due work, instant by instant."""
+    """Runs the due work of one merchant, instant by instant."""
 
     def __init__(
         self, resources: Resources, adapters: Collection[ChannelAdapter], merchant_id: int
@@ -110,21 +110,20 @@ class _Runner:
         await self._move(end)
 
     async def _run_due(self, now: datetime) -> datetime | None:
-        """Everything due at the instant the clock stands at, messages included; when there is
-        something to do next."""
+        """Run everything that is due now, including messages. Return when something is due next."""
         before = None
         while True:
             agenda = await self._load_agenda()
             if not agenda.is_due(now):
                 return agenda.next_at
             done = await self._run_first(agenda, now)
-            if not done and agenda == before:  # somebody else has it in hand
+            if not done and agenda == before:  # a worker is processing it
                 await asyncio.sleep(_POLL_SECONDS)
             before = agenda
 
     async def _run_first(self, agenda: DueTimes, now: datetime) -> int:
-        """One set of what comes first: modalities and holds end, claims take their steps, messages
-        go out."""
+        """Run one batch of the first kind that is due: modalities and holds end, then claims take
+        steps, then messages are sent."""
         if agenda.modality_at is not None and agenda.modality_at <= now:
             return await sweep_modalities(self._resources, self._merchant_id)
         if agenda.hold_ends_at is not None and agenda.hold_ends_at <= now:
@@ -144,14 +143,14 @@ class _Runner:
 
 @dataclass(frozen=True, slots=True)
 class TestClockState:
-    """`next_at`: none when nothing falls due any more."""
+    """`next_at` is None if nothing is scheduled."""
 
     now: datetime
     next_at: datetime | None
 
 
 async def get_test_clock(work: Work) -> TestClockState:
-    """Raises InvalidState for a merchant that is no sandbox."""
+    """Raises InvalidState if the merchant is not a sandbox."""
     work.require(Right.OPERATE)
     now = check_sandbox(work.merchant)
     return TestClockState(now, (await load_due_times(work.tx, work.merchant_id)).next_at)

@@ -1,4 +1,4 @@
-"""The SQL of the sandbox clock: where it stands, what falls due next, what was done since."""
+"""The SQL of the test clock: its time, what is due next, and counts of what was done."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,13 +9,13 @@ from dunwell.platform.database.epochs import WRITTEN_BY
 from dunwell.platform.database.sql import compose
 from dunwell.platform.ids import uuid7
 
-# Only forwards, whoever else moves it at the same time.
+# The clock only moves forwards, also when two requests move it at once.
 _MOVE = """
 UPDATE merchants SET sandbox_now = $2 WHERE merchant_id = $1 AND sandbox_now < $2
 """
-# Rides on claims_due, communications_planned, holds_end, payment_modalities_check and
-# communications_handed_over. A contact that is handed over and not answered is under way, here or
-# in a worker.
+# Uses claims_due, communications_planned, holds_end, payment_modalities_check and
+# communications_handed_over. A contact that is handed over without an answer is in progress, here
+# or in a worker.
 _LOAD_AGENDA = """
 SELECT
     (SELECT min(due_at) FROM claims
@@ -32,8 +32,8 @@ SELECT
     EXISTS (SELECT FROM communications
             WHERE merchant_id = $1 AND state = 'HANDED_OVER') AS is_under_way
 """
-# What ran, here and in workers, tells of itself in the audit log. By its primary key, whose ids
-# begin with the merchant's time.
+# The audit log shows what ran here and in workers. By its primary key, whose ids start with the
+# merchant's time.
 _BEGIN_COUNT = compose(
     """
 SELECT ({written_by})::text AS transaction,
@@ -43,7 +43,7 @@ WHERE merchant_id = $1 AND audit_id >= $2 AND action = 'escalation.run'
 """,
     written_by=WRITTEN_BY,
 )
-# By the same key, and on events_list.
+# By the same key, and events_list.
 _COUNT = """
 SELECT coalesce(sum((details->>'steps')::integer), 0) - $3 AS steps,
        (SELECT count(*) FROM events
@@ -55,7 +55,7 @@ WHERE merchant_id = $1 AND audit_id >= $2 AND action = 'escalation.run'
 
 @dataclass(frozen=True, slots=True)
 class DueTimes:
-    """What falls due next, of each kind; it may be due already."""
+    """When something of each kind is due next. It may be due already."""
 
     claim_at: datetime | None
     contact_at: datetime | None
@@ -69,19 +69,19 @@ class DueTimes:
         return min((at for at in instants if at is not None), default=None)
 
     def is_due(self, now: datetime) -> bool:
-        """Whether there is anything to do, or to wait for, at that instant."""
+        """Return whether there is something to do or to wait for at that instant."""
         return self.is_under_way or (self.next_at is not None and self.next_at <= now)
 
 
 @dataclass(frozen=True, slots=True)
 class CountStart:
-    """A moment from which on what is done is counted."""
+    """The moment from which steps and events are counted."""
 
-    # No id of an audit row written since is less; what was written before and is not less either
-    # tells of so many steps.
+    # Audit rows written later have no smaller id. Earlier rows with an id that is not smaller
+    # contain this number of steps.
     audit_id: UUID
     steps: int
-    # The events that transactions after this one write are new.
+    # Events written by later transactions are new.
     transaction: str
 
 
@@ -100,14 +100,14 @@ async def load_due_times(tx: Connection, merchant_id: int) -> DueTimes:
 
 
 async def begin_count(tx: Connection, merchant_id: int, now: datetime) -> CountStart:
-    """now: the merchant's."""
+    """`now` is the merchant's time."""
     first_id = uuid7(now, bytes(10))
     row = await _fetch(tx, _BEGIN_COUNT, merchant_id, first_id)
     return CountStart(first_id, row["steps"], row["transaction"])
 
 
 async def count_since(tx: Connection, merchant_id: int, beginning: CountStart) -> CountedSteps:
-    """Steps decided and events raised."""
+    """Count the steps that were decided and the events that were raised."""
     row = await _fetch(
         tx, _COUNT, merchant_id, beginning.audit_id, beginning.steps, beginning.transaction
     )

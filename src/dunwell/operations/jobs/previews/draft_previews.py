@@ -36,19 +36,19 @@ from dunwell.platform.text.lazy_text import LazyText
 
 @dataclass(frozen=True, slots=True)
 class PreviewJobState:
-    """found: None: it has not ended."""
+    """`found` is None until the job has ended."""
 
     job: BackgroundJob
     found: DraftEffectsView | None
 
 
 class PreviewRunning(TooManyJobs):
-    """The merchant's preview of another draft waits or runs."""
+    """A preview of another draft of the merchant waits or runs."""
 
 
 async def start_preview(work: Work, workflow_id: UUID, draft_id: UUID) -> BackgroundJob:
-    """The draft's preview, which may have been started before. Raises InvalidState (the draft is
-    another one by now), TooManyJobs and PreviewRuns."""
+    """Return the preview of the draft, which may exist already. Raises InvalidState if the draft
+    has changed, TooManyJobs and PreviewRunning."""
     work.require(Right.CONFIGURE)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     if draft is None or draft.version_id != draft_id:
@@ -59,7 +59,7 @@ async def start_preview(work: Work, workflow_id: UUID, draft_id: UUID) -> Backgr
     try:
         job = await create_job(work, PreviewDraft(workflow_id, draft_id))
     except TooManyJobs:
-        # Another one that began at the same time is seen by now.
+        # A preview that was started at the same time is visible now.
         running = await _find_running(work, draft_id)
         if running is None:
             raise
@@ -69,7 +69,7 @@ async def start_preview(work: Work, workflow_id: UUID, draft_id: UUID) -> Backgr
 
 
 async def _find_running(work: Work, draft_id: UUID) -> BackgroundJob | None:
-    """Raises PreviewRuns."""
+    """Raises PreviewRunning."""
     live = await find_live_preview(work.tx, work.merchant_id)
     if live is None:
         return None
@@ -83,7 +83,7 @@ async def _find_running(work: Work, draft_id: UUID) -> BackgroundJob | None:
 
 
 async def find_draft_preview(work: Work, draft_id: UUID) -> PreviewJobState | None:
-    """The newest of a draft; None: nobody has asked for one."""
+    """Return the newest preview of the draft, if any."""
     work.require(Right.CONFIGURE)
     stored = await find_preview(work.tx, work.merchant_id, draft_id)
     if stored is None:
@@ -103,7 +103,7 @@ _CHANGED = "The draft was changed or published meanwhile. Look at it again."
 
 
 async def run_previews(resources: Resources) -> int:
-    """One preview, to its end; the number of claims, at least 1, or 0 if none was due."""
+    """Run one preview to its end. Return the number of claims (at least 1), or 0 if none was due."""
     kind = RunnableKind(
         [JobKind.PREVIEW],
         _run,

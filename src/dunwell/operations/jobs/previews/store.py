@@ -1,4 +1,4 @@
-"""The SQL of previews: which draft a job is about, how far it is, what it found."""
+"""The SQL of previews: the draft that a job is about, and the result."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _INSERT = """
 INSERT INTO workflow_previews (merchant_id, job_id, draft_id)
 VALUES ($1, $2, $3)
 """
-# By workflow_previews_of_draft.
+# Uses workflow_previews_of_draft.
 _FIND = """
 SELECT job_id, result
 FROM workflow_previews
@@ -25,7 +25,7 @@ UPDATE workflow_previews
 SET result = $3
 WHERE merchant_id = $1 AND job_id = $2
 """
-# By jobs_one_preview.
+# Uses jobs_one_preview.
 _FIND_LIVE = """
 SELECT p.job_id, p.draft_id
 FROM jobs j
@@ -36,7 +36,7 @@ WHERE j.merchant_id = $1 AND j.preview_slot IS NOT NULL AND j.due_at IS NOT NULL
 
 @dataclass(frozen=True, slots=True)
 class StoredPreview:
-    """result: None: it is not there yet."""
+    """`result` is None until it is computed."""
 
     job_id: UUID
     result: Mapping[str, Any] | None
@@ -47,7 +47,7 @@ async def insert_preview(tx: Connection, merchant_id: int, job_id: UUID, draft_i
 
 
 async def find_preview(tx: Connection, merchant_id: int, draft_id: UUID) -> StoredPreview | None:
-    """The newest of a draft."""
+    """Return the newest preview of the draft, if any."""
     row = await tx.fetchrow(_FIND, merchant_id, draft_id)
     return None if row is None else StoredPreview(row["job_id"], row["result"])
 
@@ -57,6 +57,6 @@ async def save_result(tx: Connection, leased: LeasedJob, result: Mapping[str, An
 
 
 async def find_live_preview(tx: Connection, merchant_id: int) -> tuple[UUID, UUID] | None:
-    """The job that waits or runs, and its draft; None: there is none."""
+    """Return the job that waits or runs and its draft, if any."""
     row = await tx.fetchrow(_FIND_LIVE, merchant_id)
     return None if row is None else (row["job_id"], row["draft_id"])
