@@ -103,7 +103,7 @@ _CHANGED = "The draft was changed or published meanwhile. Look at it again."
 
 
 async def run_previews(resources: Resources) -> int:
-    """Run one preview to its end. Return the number of claims (at least 1), or 0 if none was due."""
+    """Run one preview to its end. Return the number of claims (at least 1), or 0 if none is due."""
     kind = RunnableKind(
         [JobKind.PREVIEW],
         _run,
