@@ -1,7 +1,5 @@
-"""The portal as an application: its routes, what it answers to all else, what it needs.
-
-Every address answers every method with a page.
-"""
+"""The portal's routes and the response to all other requests. Every address answers every method
+with a page."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -77,14 +75,14 @@ if _PAGES.keys() != PATHS.keys():
         "Each page has an address in render/addresses.py and a handler in a slice's PAGES; one has"
         f" not: {_PAGES.keys() ^ PATHS.keys()}"
     )
-# Address -> method -> what it does.
+# The handlers by path and method.
 ROUTES: Mapping[str, Mapping[str, Run]] = {path: _PAGES[page] for page, path in PATHS.items()}
 
 
 def build_portal_routes(
     resources: Resources, debtors: DebtorSite, around: PortalServices | None = None
 ) -> Sequence[BaseRoute]:
-    """debtors: the debtor's pages, with all that they need."""
+    """Build the routes. debtors: the debtor pages, for the preview of a claim's page."""
     site = PortalSite(
         resources=resources,
         pages=PortalPages(

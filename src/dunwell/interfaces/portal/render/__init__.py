@@ -1,1 +1,1 @@
-"""How the portal's pages are made of what they show: templates, words, charts."""
+"""Rendering of the portal's pages: addresses, templates, labels and charts."""

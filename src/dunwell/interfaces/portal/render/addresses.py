@@ -1,7 +1,5 @@
-"""The addresses of the portal's pages by name, and the one function that builds them.
-
-What belongs to a merchant lies below /portal/m/<merchantId>, so that an address that is shared or
-kept always says whose it is. Pure.
+"""The addresses of the portal's pages by name, and the function that builds them. What belongs to a
+merchant is below /portal/m/<merchantId>, so that a shared address always names its merchant. Pure.
 """
 
 import re
@@ -16,7 +14,7 @@ _ENDPOINT = f"{_MERCHANT}/webhooks/{{endpoint_id}}"
 _WORKFLOW = f"{_MERCHANT}/workflows/{{workflow_id}}"
 _SETTINGS = f"{_MERCHANT}/settings"
 _PARAMETER = re.compile(r"\{(\w+)\}")
-# What pages, routes and redirects call a page -> its path.
+# The path of each page, by the name that routes, redirects and templates use.
 PATHS: Mapping[str, str] = {
     "portal": ROOT,
     "merchants": f"{ROOT}/merchants",
@@ -150,15 +148,15 @@ PATHS: Mapping[str, str] = {
     "workflow_file": f"{_WORKFLOW}/file",
     "workflow_version": f"{_WORKFLOW}/versions/{{version}}",
     "workflow_download": f"{_WORKFLOW}/versions/{{version}}/{{form}}",
-    # What is left of a claim's addresses.
+    # The other addresses of a claim.
     "claim_act": f"{_CLAIM}/{{act}}",
 }
 _PARAMETERS = {path: frozenset(_PARAMETER.findall(path)) for path in PATHS.values()}
 
 
 def build_address(page: str, /, **values: object) -> str:
-    """values: what stands in the path, and then the query, in this order; of the query None and ""
-    are left out, and what is a list stands there once for each."""
+    """Build an address. values: those in the path, and then the query in this order. None and ""
+    are omitted from the query, and a list is repeated once for each item."""
     path = PATHS[page]
     parameters = _PARAMETERS[path]
     filled = {name: quote(str(values[name]), safe="") for name in parameters}
@@ -171,8 +169,7 @@ def names_merchant(page: str) -> bool:
 
 
 def is_ours(address: str) -> bool:
-    """Whether somebody can be sent there after signing in: a page of the portal, and no other
-    host's."""
+    """Return whether a user may be redirected there after signing in: only pages of this portal."""
     is_below = address == ROOT or address.startswith((f"{ROOT}/", f"{ROOT}?"))
     is_plain = address.isascii() and address.isprintable()
     return is_below and is_plain and not {" ", "\\"} & set(address)

@@ -1,5 +1,5 @@
-"""The order of a list as its address says it: the name of a column, with a minus for the greatest
-first. Pure."""
+"""The sorting of a list as its address has it: a column's name, with a minus for descending order.
+Pure."""
 
 from collections.abc import Collection
 
@@ -7,7 +7,7 @@ import msgspec
 
 
 class Sorting(msgspec.Struct, frozen=True, gc=False):
-    """`usual`: the order of an address that says nothing, written like one that does."""
+    """usual: the sorting of an address without one."""
 
     column: str
     is_descending: bool
@@ -15,23 +15,23 @@ class Sorting(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def word(self) -> str:
-        """For the address; "": the usual order."""
+        """Return the sorting for the address, "" for the usual one."""
         given = f"{'-' if self.is_descending else ''}{self.column}"
         return "" if given == self.usual else given
 
     def turn(self, column: str) -> str:
-        """What the heading of a column leads to: its order, or the same the other way about."""
+        """Return the sorting that a column's heading links to. A second click reverses it."""
         goes_down = column == self.column and not self.is_descending
         return f"{'-' if goes_down else ''}{column}"
 
     def aria(self, column: str) -> str:
-        """The `aria-sort` of a column; "": it is not sorted by."""
+        """Return the column's `aria-sort`, "" if the list is not sorted by it."""
         if column != self.column:
             return ""
         return "descending" if self.is_descending else "ascending"
 
 
 def read_sorting(given: str, offered: Collection[str], usual: str) -> Sorting:
-    """The usual order for what is not offered."""
+    """Parse the sorting. Return the usual one if it is not offered."""
     word = given if given.removeprefix("-") in offered else usual
     return Sorting(word.removeprefix("-"), word.startswith("-"), usual)

@@ -1,1 +1,1 @@
-"""Requests, answers and what every page of the portal shares."""
+"""What all pages of the portal share: requests, responses, sessions and guards of routes."""

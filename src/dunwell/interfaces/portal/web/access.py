@@ -1,4 +1,4 @@
-"""What somebody who is signed in may do where: at a merchant, or at what belongs to none."""
+"""What a signed-in user may do: at a merchant, or at things that belong to no merchant."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from dunwell.accounts.users.user import SignedInUser
 
 @dataclass(frozen=True, slots=True)
 class MerchantAccess:
-    """One person's access to one merchant."""
+    """The access of one user to one merchant."""
 
     person: SignedInUser
     merchant: Merchant
@@ -28,5 +28,5 @@ class MerchantAccess:
 
     @property
     def is_outsider(self) -> bool:
-        """A merchant's own staff, whose looks at claims are kept in the audit log."""
+        """True for the merchant's own staff. The audit log records which claims they open."""
         return self.person.global_role is None

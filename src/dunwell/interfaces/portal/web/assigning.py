@@ -1,4 +1,4 @@
-"""What pages about work that is somebody's share: whose is asked for, who can be given it."""
+"""The assignee filter of lists, and the choice of assignees."""
 
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
@@ -17,7 +17,7 @@ _ASKED: tuple[WhoseAsked, ...] = ("mine", "nobodys")
 
 
 def read_whose(visit: PortalRequest, access: MerchantAccess) -> tuple[WhoseAsked, AssigneeFilter]:
-    """As it stands in the address, and what it means."""
+    """Return the assignee filter as the address has it, and what it means."""
     given = visit.ask("whose")
     asked: WhoseAsked = next((each for each in _ASKED if each == given), "")
     if asked == "mine":
@@ -26,8 +26,8 @@ def read_whose(visit: PortalRequest, access: MerchantAccess) -> tuple[WhoseAsked
 
 
 async def list_choices(work: Work, access: MerchantAccess) -> Sequence[Assignee]:
-    """Whom this person can give work to; nobody who may not answer can give it away. A merchant's
-    own staff is shown its own colleagues."""
+    """List the users whom this user can assign. Only users who may respond can assign others. A
+    merchant's own staff sees its own colleagues only."""
     work.require(Right.READ_CLAIMS)
     if not access.may(Right.ANSWER):
         return ()
@@ -35,7 +35,7 @@ async def list_choices(work: Work, access: MerchantAccess) -> Sequence[Assignee]
 
 
 def read_assignee(fields: FormFields, name: str) -> UUID | None:
-    """None: nobody."""
+    """Return the id of the chosen user, or None for unassigned."""
     try:
         return UUID(fields[name])
     except ValueError:

@@ -1,4 +1,4 @@
-"""Where somebody who has signed in goes: to their merchant, or to the list of those they reach."""
+"""The page after signing in: the user's merchant, or the list of merchants to choose from."""
 
 from starlette.responses import Response
 
@@ -14,7 +14,7 @@ _PAGE = 50
 
 @signed_in
 async def enter(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
-    """A merchant's staff has one merchant most of the time."""
+    """Redirect to the only merchant, or to the list. Merchant staff usually has one merchant."""
     if person.global_role is None and len(person.memberships) == 1:
         (merchant_id,) = person.memberships
         return site.redirect(visit, None, "start", merchant_id=merchant_id)

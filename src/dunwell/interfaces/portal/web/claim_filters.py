@@ -1,4 +1,4 @@
-"""The filters of the list of claims, as they stand in addresses and forms, and what they mean."""
+"""The filters of the list of claims, as addresses and forms have them, and what they select."""
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
@@ -20,7 +20,7 @@ _Word = TypeVar("_Word", bound=StrEnum)
 
 
 class Filters(msgspec.Struct, frozen=True, gc=False):
-    """As they stand in the address, whether they mean anything or not."""
+    """The filters as the address has them. They may be invalid."""
 
     q: str = ""
     status: str = ""
@@ -30,18 +30,18 @@ class Filters(msgspec.Struct, frozen=True, gc=False):
     most: str = ""
     due_from: str = ""
     due_to: str = ""
-    # How the list looks: the order, and the columns.
+    # The sorting and the columns.
     sort: str = ""
     columns: str = ""
 
     @property
     def query(self) -> dict[str, str]:
-        """Those that are given."""
+        """Return the parameters that are set."""
         return {name: text for name, text in msgspec.structs.asdict(self).items() if text}
 
     @property
     def narrowing(self) -> dict[str, str]:
-        """Those that leave claims out."""
+        """Return the parameters that select claims."""
         return {name: text for name, text in self.query.items() if name not in _LOOKS}
 
     @property
@@ -50,14 +50,14 @@ class Filters(msgspec.Struct, frozen=True, gc=False):
 
 
 def read_filters_from(find: Callable[[str], str]) -> Filters:
-    """find: what an address or a form says of a name."""
+    """Read the filters. find: returns the value of a parameter."""
     return Filters(**{name: find(name)[:_MOST_TEXT] for name in Filters.__struct_fields__})
 
 
 def read_filters(
     filters: Filters, merchant: Merchant, language: str
 ) -> tuple[ClaimFilter, list[tuple[str, str]]]:
-    """What they narrow the list to, and which of them mean nothing."""
+    """Return what the filters select, and the filters that are not valid."""
     faults = list[tuple[str, str]]()
     zone, currency = ZoneInfo(merchant.configuration.timezone), merchant.configuration.currency
 

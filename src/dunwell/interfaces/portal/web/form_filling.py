@@ -20,7 +20,7 @@ class _Piece:
     raw: str
     tag: str = ""
     attributes: _Attributes = field(default_factory=dict)
-    # The form that it is in; None: none.
+    # The form that contains the piece, or None.
     form: int | None = None
 
     @property
@@ -54,7 +54,7 @@ def fill_form(
 
 
 class _Reader(HTMLParser):
-    """Takes a page apart; the pieces put together are the page again."""
+    """Splits a page into pieces. The pieces joined are the page again."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=False)
@@ -107,7 +107,7 @@ class _Filler:
     ) -> None:
         self._values = values
         self._is_filled = is_filled
-        # Of fields that may occur several times, such as rows: how many were filled.
+        # For fields that may occur several times, such as rows: how many were filled.
         self._used: dict[str, int] = {}
         self._placed: set[tuple[str, str]] = set()
         self._select: tuple[str, str] | None = None
@@ -147,7 +147,7 @@ class _Filler:
         return _render({**piece.attributes, "value": value}, piece.tag)
 
     def _fill_box(self, piece: _Piece) -> str:
-        """A box that was not ticked is not among the values."""
+        """Fill a checkbox. A checkbox that was not ticked is not among the values."""
         attributes = {name: it for name, it in piece.attributes.items() if name != "checked"}
         value = piece.attributes.get("value") or "on"
         if value in self._values.get(piece.name, ()):
@@ -171,7 +171,7 @@ class _Filler:
 
 
 def _choose_form(pieces: Sequence[_Piece], path: str, names: frozenset[str]) -> int | None:
-    """The form that is sent there and has most of the fields."""
+    """Choose the form that is sent to this path and has most of the fields."""
     sent_there = {
         piece.form
         for piece in pieces

@@ -1,10 +1,9 @@
-"""Whose large form is read, and how many at once. Anybody may send a small one, as those who sign
-in do; a large one is read only with the cookie of a session.
+"""Limits for reading large forms. Anyone may send a small form, such as the one for signing in. A
+large form is read only with the cookie of a session.
 
-The session may have ended, so that what somebody typed for an hour is shown to them again; whoever
-sends one that never was is asked to sign in, and nothing is read. Whether the session lasts is
-looked up by the form's handler, when all of it has come: whatever ends a session ends it at once,
-however slowly a form is sent.
+The session may have ended; then the form is read so that its user can see it again. Without such a
+cookie, nothing is read and the user is asked to sign in. The handler checks that the session is
+still valid after the whole form has arrived, however slowly it was sent.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -16,7 +15,7 @@ from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 
 _Form = TypeVar("_Form")
-# What is read of anybody: a password, a code, what a passkey answers.
+# Enough for a password, a code, or the response of a passkey.
 _MOST_SMALL_BYTES = 8 * 1024
 
 
@@ -24,8 +23,8 @@ _MOST_SMALL_BYTES = 8 * 1024
 async def read_form(
     site: PortalSite, visit: PortalRequest, read: Callable[[], Awaitable[_Form]], unread: _Form
 ) -> AsyncIterator[_Form]:
-    """What `read` reads, held in memory until the block ends; `unread` for a large form of a
-    stranger. Raises what `read` raises, and RateLimited."""
+    """Return what `read` reads, held in memory until the block ends, or `unread` for a large form
+    without a session. Raises what `read` raises, and RateLimited."""
     if _is_small(visit):
         yield await read()
         return

@@ -1,5 +1,5 @@
-"""Looking at a claim from any page: its id in the address, or what somebody typed for it, and the
-note that somebody looked."""
+"""Open a claim from any page, by the id in the address or by a typed reference, and record who
+looked at claims."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -22,7 +22,7 @@ _MOST_DIGITS = 18
 
 
 def read_claim_id(visit: PortalRequest) -> int:
-    """Raises NotFound for what can be no claim's."""
+    """Parse the claim's id. Raises NotFound if it is not valid."""
     given = visit.path_params["claim_id"]
     if not (given.isascii() and given.isdigit() and len(given) <= 18):
         raise NotFound("There is no such claim.")
@@ -30,7 +30,7 @@ def read_claim_id(visit: PortalRequest) -> int:
 
 
 def read_id(visit: PortalRequest, name: str) -> UUID:
-    """Raises NotFound for what can be no id."""
+    """Parse an id of the address. Raises NotFound if it is not valid."""
     try:
         return UUID(visit.path_params[name])
     except ValueError:
@@ -38,7 +38,7 @@ def read_id(visit: PortalRequest, name: str) -> UUID:
 
 
 def read_known_id(fields: FormFields, name: str) -> UUID:
-    """What a form says of what its page had shown. Raises NotFound for what can be no id."""
+    """Parse an id that the form carries. Raises NotFound if it is not valid."""
     try:
         return UUID(fields[name])
     except ValueError:
@@ -48,8 +48,8 @@ def read_known_id(fields: FormFields, name: str) -> UUID:
 async def note_list(
     work: Work, access: MerchantAccess, filters: Mapping[str, str], count: int
 ) -> None:
-    """A merchant's own staff has looked at a list of claims: one row, with the filters and how many
-    were shown. What was searched for may be a person's, and is masked."""
+    """Record in the audit log that a merchant's own staff looked at a list of claims, with the
+    filters and the number of claims shown. A search text may be personal, so it is masked."""
     work.require(Right.READ_CLAIMS)
     if access.is_outsider:
         shown = {name: MASKED if name == "q" else text for name, text in filters.items()}
@@ -60,8 +60,8 @@ async def note_list(
 async def open_claim(
     work: Work, access: MerchantAccess, claim_id: int, *, file: str | None = None
 ) -> ClaimView:
-    """Kept in the audit log when a merchant's own staff looks. file: the id of which of its files.
-    Raises NotFound."""
+    """Load a claim, and record in the audit log that a merchant's own staff looked at it. file: the
+    id of the file they opened. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
     view = await get_claim(work, claim_id)
     if access.is_outsider:
@@ -71,8 +71,8 @@ async def open_claim(
 
 
 async def find_typed_claims(work: Work, typed: str) -> list[int]:
-    """The one of this reference or number, else up to two that the search finds, which knows a
-    claim some seconds after it was created."""
+    """Return the claim with this reference or number, otherwise up to two that the search finds.
+    The search knows a claim some seconds after it was created."""
     work.require(Right.READ_CLAIMS)
     if not typed:
         return []

@@ -1,6 +1,4 @@
-"""Pages of lists: a place that an address names is ours, or the first page is shown; and days as
-forms and addresses write them.
-"""
+"""Pages of lists, and days as forms and addresses write them."""
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, date, datetime, time, timedelta
@@ -15,7 +13,7 @@ _Found = TypeVar("_Found")
 
 
 async def find_page(find: Callable[[str | None], Awaitable[_Found]], after: str) -> _Found:
-    """The first page, where the address names none of ours."""
+    """Return the page of the cursor, or the first page if the cursor is not valid."""
     try:
         return await find(after or None)
     except ValidationError:
@@ -23,7 +21,8 @@ async def find_page(find: Callable[[str | None], Awaitable[_Found]], after: str)
 
 
 def read_day(text: str) -> date | None:
-    """None: it is no day, or one so far off that no clock of another zone may show it."""
+    """Parse a day. None if it is not a date, or so far away that another time zone could not show
+    it."""
     try:
         day = date.fromisoformat(text)
     except ValueError:
@@ -32,7 +31,7 @@ def read_day(text: str) -> date | None:
 
 
 def span_of_day(merchant: Merchant, on: date | None) -> tuple[datetime | None, datetime | None]:
-    """The beginning and the end of a day of the merchant's; of none both None."""
+    """Return a day's start and end in the merchant's time zone. Without a day, both are None."""
     if on is None:
         return None, None
     zone = ZoneInfo(merchant.configuration.timezone)

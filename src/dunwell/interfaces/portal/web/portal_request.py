@@ -1,4 +1,4 @@
-"""Requests for the portal: larger forms, and the language that was chosen before."""
+"""Requests to the portal. They allow larger forms, and know the language chosen before."""
 
 from typing import ClassVar
 
@@ -13,6 +13,6 @@ class PortalRequest(PageRequest):
 
     @property
     def kept_language(self) -> str:
-        """The language in the cookie, or ""."""
+        """Return the language in the cookie, or ""."""
         language: str = self.cookies.get(LANGUAGE_COOKIE, "")
         return language

@@ -1,9 +1,6 @@
-"""What can go wrong with a page, and what its reader is told: what happened, what to do.
-
-Refusals of use cases come here where no page shows them itself; anything else that is raised is a
-fault of ours, logged by the request's id and shown as nothing more. What somebody may not do or
-reach answers as what is not there.
-"""
+"""The error pages of the portal. Refusals of use cases that no page shows itself get a page here.
+Any other exception is an internal error: it is logged with the request's id, and the page shows
+only this id. What a user may not do or reach is shown as not found."""
 
 from typing import ClassVar
 
@@ -20,11 +17,11 @@ from dunwell.platform import errors
 class ProblemPage(Page, frozen=True):
     template: ClassVar[str] = "problem.html"
 
-    # See `Problem`.
+    # The kind of the problem, see `Problem`.
     kind: str
-    # The refusal's own text.
+    # The text of the refusal.
     message: str = ""
-    # Set only when the fault is ours.
+    # Set only for an internal error.
     request_id: str = ""
     # The page's address, if trying again may help.
     again: str = ""

@@ -1,11 +1,12 @@
-"""The cookie of a person's session: to this host and TLS alone, gone with the browser. Pure."""
+"""The cookie of a user's session. It is limited to this host and TLS, and deleted when the browser
+closes. Pure."""
 
 from collections.abc import Mapping
 
 
 def name_cookie(*, is_secure: bool) -> str:
-    """`__Host-` makes browsers keep it to this host, all its paths, and TLS; development, which
-    may be without, has a name of its own."""
+    """Return the cookie's name. With `__Host-`, browsers limit it to this host, all paths and TLS.
+    Development may run without TLS, so its cookie has another name."""
     return "__Host-dunwell-portal" if is_secure else "dunwell-portal"
 
 
@@ -14,7 +15,7 @@ def read_secret(cookies: Mapping[str, str], *, is_secure: bool) -> str | None:
 
 
 def render_cookie(secret: str, *, is_secure: bool) -> str:
-    """The Set-Cookie header; an empty secret removes the cookie."""
+    """Return the Set-Cookie header. An empty secret removes the cookie."""
     parts = [f"{name_cookie(is_secure=is_secure)}={secret}", "Path=/", "HttpOnly", "SameSite=Lax"]
     if is_secure:
         parts.append("Secure")

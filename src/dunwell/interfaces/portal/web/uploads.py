@@ -1,5 +1,4 @@
-"""Forms of the portal that may bring files: small ones, held in memory and looked into by whoever
-asked for them."""
+"""Forms that may carry small files, which are held in memory."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,14 +17,14 @@ from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import PayloadTooLarge
 from dunwell.platform.http.multipart import MEDIA_TYPE, FormLimits, FormPart
 
-# Of a text and of a file each.
+# The limit of each text and of each file.
 MOST_BYTES = 1024 * 1024
 _MOST_PARTS = 40
 _MOST_WHOLE = 2 * MOST_BYTES + 64 * 1024
 
 
 class _Held:
-    """A file's content on its way."""
+    """The content of a file while it is received."""
 
     def __init__(self) -> None:
         self._content = bytearray()
@@ -45,8 +44,8 @@ class _Held:
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """`files`: what was chosen, by the field's name. `too_large`: fields whose file was larger than
-    MOST_BYTES, which is not among them."""
+    """A received form. files: the content of each file by field name. too_large: the fields whose
+    file exceeded MOST_BYTES and was dropped."""
 
     fields: FormFields
     files: Mapping[str, bytes] = field(default_factory=dict)
@@ -57,7 +56,7 @@ Take: TypeAlias = Callable[[PortalSite, PortalRequest, MerchantAccess, Upload], 
 
 
 def takes_upload_at_merchant(take: Take) -> Run:
-    """As `takes_form_at_merchant`, of a form that may bring files."""
+    """Guard a handler like `takes_form_at_merchant`, for a form that may carry files."""
 
     @wraps(take)
     async def run(site: PortalSite, visit: PortalRequest) -> Response:
@@ -74,7 +73,7 @@ def takes_upload_at_merchant(take: Take) -> Run:
 
 
 async def _read(visit: PortalRequest) -> Upload:
-    """Raises ForeignForm, InvalidRequest, PayloadTooLarge."""
+    """Read the form. Raises ForeignForm, InvalidRequest and PayloadTooLarge."""
     if not visit.headers.get("content-type", "").lower().startswith(MEDIA_TYPE):
         return Upload(await visit.read_session_form())
     values, files, too_large = dict[str, list[str]](), dict[str, bytes](), set[str]()
@@ -86,7 +85,7 @@ async def _read(visit: PortalRequest) -> Upload:
         elif part.file is not None:
             content = part.file.read()
             part.file.close()
-            # A field for a file that none was chosen for brings an empty one.
+            # A file field without a chosen file sends an empty one.
             if content:
                 files[part.name] = content
     plain = {name: [each.replace("\0", "") for each in texts] for name, texts in values.items()}

@@ -1,4 +1,5 @@
-"""Pages that belong to no part of the portal: stale forms, identity checks, merchants, keys."""
+"""Pages that belong to no area of the portal: expired forms, identity checks, merchants, keyboard
+shortcuts."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -9,8 +10,8 @@ from dunwell.interfaces.web.templates import Page
 
 
 class StalePage(Page, frozen=True):
-    """A form of a session that is over, with all that was typed into it. is_kept: after signing in,
-    it is in the form again."""
+    """A form whose session has ended, with everything that was typed. is_kept: whether the form is
+    filled again after signing in."""
 
     template: ClassVar[str] = "stale.html"
 
@@ -21,21 +22,22 @@ class StalePage(Page, frozen=True):
 
 
 class ConfirmIdentityPage(Page, frozen=True):
-    """Asks who it is before something sensitive is done, and carries the form that wants it."""
+    """Asks users to confirm their identity before a sensitive action, and carries the form of the
+    action."""
 
     template: ClassVar[str] = "confirm_identity.html"
 
-    # As of `SensitiveAction`, and which of several buttons was pressed.
+    # The `SensitiveAction`, and which of several buttons was pressed.
     action: str
     do: str
-    # What the form holds: values to be read again, and all fields to be sent again.
+    # The values of the form to show, and all fields to send again.
     shown: Sequence[tuple[str, str]]
     carried: Sequence[tuple[str, str]]
     is_multipart: bool
     email: str
     has_password: bool
     has_passkey: bool
-    # The single sign-on to sign in with again; None: the user has none, or it is not set up.
+    # The single sign-on provider to sign in with again, None if the user has none.
     provider: str | None
     # WRONG, PASSKEY, TOO_OFTEN, NOT_YET or "".
     fault: str
@@ -55,7 +57,7 @@ class MerchantsPage(Page, frozen=True):
     query: str
     merchants: Sequence[MerchantChoice]
     has_more: bool
-    # The id that the next page begins behind.
+    # The id after which the next page begins.
     after: int
 
 
