@@ -1,6 +1,5 @@
-"""What `dunwell apply FILE` does: create or update one merchant from its file (CONTRACT 11), or
-apply the installation's (CONTRACT 15).
-"""
+"""The work of `dunwell apply FILE`: create or update one merchant from its file (CONTRACT 11), or
+apply the installation file (CONTRACT 15)."""
 
 import asyncio
 import sys
@@ -33,9 +32,9 @@ from dunwell.platform.resources import open_resources
 
 
 def apply(data_dir: str | None, file: Path, *, plan: bool, publish: bool, is_json: bool) -> None:
-    """Apply the file, or say what it would change, and tell what came of it."""
+    """Apply the file, or with `plan` compute what it would change, and print the result."""
     settings = read_settings("apply", data_dir=data_dir)
-    if sys.stderr.isatty():  # a person may be in another folder than the service
+    if sys.stderr.isatty():  # The user may be in another folder than the one that the service uses.
         click.echo(f"data folder: {settings.data_dir}", err=True)
     document = read_document(file)
     with reach_database(settings, "apply"):

@@ -1,4 +1,4 @@
-"""`dunwell archive`: keeps the archive of the embedded database, as a child of `dunwell up`."""
+"""`dunwell archive`: archive the embedded database, as a child process of `dunwell up`."""
 
 import asyncio
 import signal
@@ -19,7 +19,7 @@ from dunwell.platform.errors import InvalidState
 @click.option("--parent", type=int, hidden=True, help="An inherited pipe that ends with its owner.")
 @click.option("--operators-listener", type=int, hidden=True, help="Not used.")
 def command(data_dir: str | None, parent: int | None, operators_listener: int | None) -> None:  # noqa: ARG001 - what every child is given
-    """Copy files to DUNWELL_ARCHIVE_DIR and take base backups; `dunwell up` runs it."""
+    """Copy files to DUNWELL_ARCHIVE_DIR and take base backups. Started by `dunwell up`."""
     if parent is None:
         raise InvalidState("dunwell up runs this where DUNWELL_ARCHIVE_DIR is set.")
     end_with_parent(parent)

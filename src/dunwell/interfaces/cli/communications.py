@@ -1,4 +1,5 @@
-"""`dunwell communications`: contacts that may have left the house, and settling them."""
+"""`dunwell communications`: show communications, and resolve those whose delivery status is
+unknown."""
 
 from datetime import datetime
 from uuid import UUID
@@ -25,13 +26,13 @@ from dunwell.platform.resources import Resources
 _WORD = "communications"
 _ROWS_AT_ONCE = 500
 
-# A merchant's key, and one of its contacts.
+# The key of a merchant, and one of its communications.
 Found = tuple[str, ContactView]
 
 
 @click.group(_WORD, no_args_is_help=False)
 def command() -> None:
-    """Look at single contacts, and settle those that may or may not have been sent."""
+    """Show communications, and resolve those whose delivery status is unknown."""
 
 
 @command.command("unknown")
@@ -39,7 +40,8 @@ def command() -> None:
 @click.argument("merchant", required=False)
 @click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
 def unknown(data_dir: str | None, merchant: str | None, is_json: bool) -> None:
-    """List the contacts of MERCHANT (its key), or of all, that wait for a person's word."""
+    """List the communications of MERCHANT (its key), or of all merchants, whose delivery status is
+    unknown."""
 
     async def read(resources: Resources) -> list[Found]:
         async with resources.database.connection() as tx:
@@ -60,7 +62,7 @@ def unknown(data_dir: str | None, merchant: str | None, is_json: bool) -> None:
 @click.argument("reference", type=click.UUID)
 @click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
 def show(data_dir: str | None, merchant: str, reference: UUID, is_json: bool) -> None:
-    """Show the contact REFERENCE of MERCHANT (its key)."""
+    """Show the communication REFERENCE of MERCHANT (its key)."""
 
     async def read(work: Work, _: Resources) -> ContactView:
         return await get_contact(work.tx, work.merchant_id, reference)
@@ -79,9 +81,10 @@ def show(data_dir: str | None, merchant: str, reference: UUID, is_json: bool) ->
 @click.argument("reference", type=click.UUID)
 @click.argument("outcome", type=click.Choice(["sent", "not-sent"]))
 def resolve(data_dir: str | None, merchant: str, reference: UUID, outcome: str) -> None:
-    """Say of the contact REFERENCE of MERCHANT whether it was sent. This cannot be taken back.
+    """Record whether the communication REFERENCE of MERCHANT was sent. This cannot be undone.
 
-    Sent: its claim goes on. Not sent: it is sent again, unless its claim has ended meanwhile.
+    If it was sent, its claim continues. If it was not sent, it is sent again, unless its claim has
+    ended meanwhile.
     """
 
     async def change(work: Work, _: Resources) -> str:
@@ -137,7 +140,7 @@ def _render(found: list[Found]) -> str:
 
 
 def _as_json(key: str, view: ContactView) -> dict[str, object]:
-    """By the API's names, which people see too."""
+    """Use the API's names, also in the output for people."""
     values: dict[str, object] = {
         "merchant": key,
         "reference": view.communication_id,

@@ -1,4 +1,4 @@
-"""`dunwell credential`: what merchants' programs identify themselves with (CONTRACT 2)."""
+"""`dunwell credential`: the API credentials of merchants (CONTRACT 2)."""
 
 import secrets
 import sys
@@ -43,7 +43,7 @@ _scope_option = click.option(
 
 @click.group("credential", no_args_is_help=False)
 def command() -> None:
-    """Create, rotate and revoke API credentials, and say which merchants they reach."""
+    """Create, rotate and revoke API credentials, and set which merchants they can access."""
 
 
 @command.command("create")
@@ -72,7 +72,7 @@ def create(
 @click.argument("merchant")
 @click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
 def list_all(data_dir: str | None, merchant: str, *, is_json: bool) -> None:
-    """The credentials of MERCHANT (its key), and what each may do."""
+    """List the credentials of MERCHANT (its key) with their scopes."""
 
     async def read(work: Work, _: Resources) -> Sequence[Credential]:
         return await list_credentials(work)
@@ -104,7 +104,7 @@ def revoke(data_dir: str | None, client_id: str) -> None:
 @data_dir_option
 @click.argument("client_id")
 def rotate(data_dir: str | None, client_id: str) -> None:
-    """Give the credential CLIENT_ID a new secret; the old one works for 24 hours more."""
+    """Give the credential CLIENT_ID a new secret. The old one works for another 24 hours."""
 
     async def change(work: Work, _: Resources) -> NewCredential:
         randomness = secrets.token_bytes(SECRET_RANDOM_BYTES)
@@ -117,7 +117,7 @@ def rotate(data_dir: str | None, client_id: str) -> None:
 @data_dir_option
 @click.argument("client_id")
 def end_old(data_dir: str | None, client_id: str) -> None:
-    """End the secret that rotating CLIENT_ID left alive, before its 24 hours are over."""
+    """End the old secret of CLIENT_ID before the 24 hours after its rotation are over."""
 
     async def change(work: Work, _: Resources) -> None:
         await end_old_secret(work, client_id)
@@ -129,7 +129,7 @@ def end_old(data_dir: str | None, client_id: str) -> None:
 @command.command("revoke-token")
 @data_dir_option
 def revoke_one_token(data_dir: str | None) -> None:
-    """Revoke the access token read from standard input; its credential stays."""
+    """Revoke the access token that is read from standard input. Its credential keeps working."""
     token = sys.stdin.readline().strip()
 
     async def change(work: Work, _: Resources) -> str:
@@ -145,10 +145,10 @@ def revoke_one_token(data_dir: str | None) -> None:
 @click.argument("merchant")
 @_scope_option
 def allow(data_dir: str | None, client_id: str, merchant: str, scope: tuple[str, ...]) -> None:
-    """Let the credential CLIENT_ID reach MERCHANT (its key) too.
+    """Give the credential CLIENT_ID access to MERCHANT (its key).
 
-    With --scope, also of one that is reached already, or of its own: what it may do there from now
-    on, at once.
+    With --scope, set what the credential may do there. This also changes the scopes of existing
+    access, including access to its own merchant, and takes effect at once.
     """
     scopes = _read_scopes(scope)
 
@@ -165,7 +165,7 @@ def allow(data_dir: str | None, client_id: str, merchant: str, scope: tuple[str,
 @click.argument("client_id")
 @click.argument("merchant")
 def disallow(data_dir: str | None, client_id: str, merchant: str) -> None:
-    """Let the credential CLIENT_ID reach MERCHANT (its key) no more, at once."""
+    """Remove the access of the credential CLIENT_ID to MERCHANT (its key), at once."""
 
     async def change(work: Work, _: Resources) -> bool:
         return await disallow_credential(work, client_id)

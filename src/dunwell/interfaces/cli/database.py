@@ -1,5 +1,6 @@
-"""The database a short command works on: the one that is set, the running one, or one started;
-and `dunwell migrate`, which brings it to the newest schema.
+"""Provide the database for short commands, and `dunwell migrate`, which upgrades its schema.
+
+It is the configured database, or the embedded one, which is started if it is not running.
 """
 
 import time
@@ -22,7 +23,7 @@ _PATIENCE_SECONDS = 30.0
 @click.command("migrate")
 @data_dir_option
 def command(data_dir: str | None) -> None:
-    """Bring the database to the newest schema; safe to run at any time."""
+    """Upgrade the database to the newest schema. Safe to run at any time."""
     settings = read_settings("migrate", data_dir=data_dir)
     with reach_database(settings, "migrate") as url:
         migrate(url)
@@ -32,10 +33,11 @@ def command(data_dir: str | None) -> None:
 
 @contextmanager
 def reach_database(settings: Settings, command: str) -> Iterator[str]:
-    """The address of a database that answers.
+    """Return the address of a database that accepts connections.
 
-    The embedded database is used where `dunwell up` runs it; else it is started and migrated for
-    the time of the command. Another short command on the same folder is waited for.
+    The embedded database is used where `dunwell up` runs it; otherwise it is started and migrated
+    for the duration of the command. If another short command uses the same folder, this one waits
+    for it.
     """
     if settings.database_url is not None:
         yield settings.database_url
@@ -58,7 +60,7 @@ def reach_database(settings: Settings, command: str) -> Iterator[str]:
 
 
 def _try_own(settings: Settings, command: str) -> FolderLock | None:
-    """The folder's lock, or None when `dunwell up` has it."""
+    """Return the folder's lock, or None when `dunwell up` holds it."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while True:
         try:
@@ -72,7 +74,7 @@ def _try_own(settings: Settings, command: str) -> FolderLock | None:
 
 
 def _wait_until_current(embedded: EmbeddedPostgres) -> None:
-    """`up` may still be starting its database, or migrating it."""
+    """Wait until the database is migrated: `dunwell up` may still be starting it."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while time.monotonic() < deadline:
         try:

@@ -1,6 +1,5 @@
-"""`dunwell apply FILE` and `dunwell explain`: words that do much. What they do is read when it is
-done, so that their help reads little.
-"""
+"""`dunwell apply FILE` and `dunwell explain`. The modules that do the work are imported when the
+command runs, so that showing the help stays fast."""
 
 from pathlib import Path
 
@@ -17,9 +16,10 @@ from dunwell.interfaces.cli.words import load
 @click.option("--publish", is_flag=True, help="Publish changed workflows; else they become drafts.")
 @click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
 def apply(data_dir: str | None, file: Path, plan: bool, publish: bool, is_json: bool) -> None:
-    """Create or update a merchant, or the installation, from FILE and say what changed.
+    """Create or update a merchant, or the installation, from FILE and list the changes.
 
-    Secrets are shown once."""
+    Secrets are shown once.
+    """
     do_apply = load("dunwell.interfaces.cli.applying:apply")
     do_apply(data_dir, file, plan=plan, publish=publish, is_json=is_json)
 
@@ -30,7 +30,7 @@ def apply(data_dir: str | None, file: Path, plan: bool, publish: bool, is_json: 
 @click.argument("claim", type=int)
 @click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
 def explain(data_dir: str | None, merchant: str, claim: int, is_json: bool) -> None:
-    """Say why CLAIM (its id) of MERCHANT (its key) stands where it stands, and what comes next."""
+    """Explain the status of CLAIM (its id) of MERCHANT (its key) and what happens next."""
     load("dunwell.interfaces.cli.explaining:print_explanation")(
         data_dir, merchant, claim, is_json=is_json
     )

@@ -1,4 +1,4 @@
-"""`dunwell doctor`: looks at what an installation stands on, and says what to do about faults."""
+"""`dunwell doctor`: check everything that an installation depends on, and suggest remedies."""
 
 import asyncio
 import contextlib
@@ -53,8 +53,10 @@ _PROBE = b"written by dunwell doctor, and removed again"
 @click.command("doctor")
 @data_dir_option
 def command(data_dir: str | None) -> None:
-    """Check settings, database, keys, migrations, clock, storage, disk; exit 1 on a fault."""
-    settings = read_settings("doctor", data_dir=data_dir)  # raises with every fault in settings
+    """Check settings, database, keys, migrations, clock, storage and disk. Exit with 1 on a
+    fault."""
+    # This raises with every fault in the settings.
+    settings = read_settings("doctor", data_dir=data_dir)
     findings = [DoctorFinding("settings", f"usable, {settings.profile} profile")]
     findings += [check_tls(settings), check_figures(settings), *_check_database(settings)]
     findings += [_check_storage(settings), _check_disk(settings), check_folders(settings)]
@@ -79,7 +81,7 @@ def _check_database(settings: Settings) -> list[DoctorFinding]:
                 check_clocks(skew),
             ]
             if revision != newest:
-                # Everything else is about tables that are not there yet.
+                # All other checks read tables that do not exist yet.
                 return [*server, check_revision(revision, newest)]
             restored = asyncio.run(_ask_restored(url))
             archive = asyncio.run(check_archive(settings.archive_dir, url))
@@ -113,8 +115,8 @@ def _check_database(settings: Settings) -> list[DoctorFinding]:
 
 
 async def _ask_database(url: str) -> tuple[int, float, Sequence[KnownKeyVersion]]:
-    """The server's version number, by how many seconds its clock is ahead of this one, and what is
-    known of the secret key."""
+    """Return the server's version number, by how many seconds its clock is ahead of this host's,
+    and the known versions of the secret key."""
     connection = await _connect(url)
     try:
         before = datetime.now(UTC)
@@ -130,7 +132,7 @@ async def _ask_database(url: str) -> tuple[int, float, Sequence[KnownKeyVersion]
 
 
 def check_tls(settings: Settings) -> DoctorFinding:
-    """What the connection proves of the server that it leads to."""
+    """Report whether the connection proves which server it reaches."""
     mode, words = find_ssl_mode(settings.database_url), "encrypts, and proves no server:"
     match mode:
         case None:
@@ -168,7 +170,8 @@ async def _ask_restored(url: str) -> RestoreHold | None:
 
 
 def check_restored(restored: RestoreHold | None) -> DoctorFinding:
-    """After a restore the worker does nothing until a person says how much was lost."""
+    """Report a restore that waits for a user to say how much was lost. Until then the worker does
+    nothing."""
     if restored is None:
         return DoctorFinding("restore", "none waits to be resumed")
     words = f"as of {restored.taken_at:%Y-%m-%d %H:%M:%S} UTC is held: nothing is sent"
@@ -176,12 +179,14 @@ def check_restored(restored: RestoreHold | None) -> DoctorFinding:
 
 
 async def _connect(url: str) -> OpenConnection:
-    """As behind a pooler, whether the address names one or not: so that it can be told of."""
+    """Connect as one does through a pooler, even if the address names none, so that one can be
+    detected."""
     return await connect(url, OpenConnection, timeout=10, statement_cache_size=0)
 
 
 async def _look_for_pooler(url: str) -> DoctorFinding:
-    """Who connects is told a process's number; a pooler's is not the one that answers."""
+    """Detect a pooler: the process id that a client gets from a pooler differs from that of the
+    server."""
     connection = await _connect(url)
     try:
         number = await connection.fetchval("SELECT pg_backend_pid()")
@@ -207,7 +212,8 @@ def _describe_none(url: str) -> DoctorFinding:
 
 
 async def _describe_unnamed(url: str) -> DoctorFinding:
-    """One that refuses what the service asks for at a session's start lets nothing of it work."""
+    """If the pooler rejects a setting that the service sends when a session starts, nothing works
+    and this is a fault."""
     words = "one stands before the database, and the address does not say so"
     remedy = (
         "In transaction mode add pooler=transaction to DUNWELL_DATABASE_URL."
@@ -276,7 +282,7 @@ async def _probe_storage(settings: Settings) -> bool:
 
 
 def check_folders(settings: Settings) -> DoctorFinding:
-    """Others of this host must not read what is kept."""
+    """Check that other users of this host cannot read the data."""
     first, count = next(list_accessible(settings), None), sum(1 for _ in list_accessible(settings))
     if first is None:
         return DoctorFinding("folders", "closed to others")
@@ -288,7 +294,8 @@ def check_folders(settings: Settings) -> DoctorFinding:
 
 
 def describe_confinement(found: Confinement) -> DoctorFinding:
-    """No fault: where neither is there, limits of memory, time and open files stand alone."""
+    """Report the sandbox for parsing files. Its absence is not a fault: limits of memory, time and
+    open files still apply."""
     able = [f"Landlock {found.landlock}"] if found.landlock else []
     able += ["seccomp"] if found.has_seccomp else []
     words = (

@@ -1,4 +1,4 @@
-"""What `dunwell explain` says: why a claim stands where it stands."""
+"""The work of `dunwell explain`: explain the status of a claim."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -15,7 +15,7 @@ from dunwell.platform.resources import Resources
 
 
 def print_explanation(data_dir: str | None, merchant: str, claim: int, *, is_json: bool) -> None:
-    """Say it of the claim with this id of the merchant with this key."""
+    """Print the explanation of the claim with this id of the merchant with this key."""
 
     async def change(work: Work, resources: Resources) -> tuple[ClaimExplanation, str]:
         told = render_explanation(await explain_claim(work, resources.keys, claim))

@@ -1,6 +1,6 @@
-"""How what goes wrong with a command is told.
+"""Convert exceptions to error messages and exit codes.
 
-Expected failures are told in one line each: exit 2 for usage and settings, 1 for faults.
+Expected errors are printed as one line each. Usage and settings exit with 2, faults with 1.
 """
 
 from subprocess import SubprocessError
@@ -16,7 +16,8 @@ from dunwell.platform.errors import Refusal, ValidationError
 
 
 def describe_failure(error: Exception) -> tuple[list[str], int]:
-    """What to print and the exit code; no lines for what was not expected."""
+    """Return the lines to print and the exit code. There are no lines if the error was not
+    expected."""
     if isinstance(error, InvalidSettings):
         return error.faults, 2
     if isinstance(error, click.ClickException):

@@ -1,4 +1,4 @@
-"""`dunwell key`: versions of the installation's secret key (docs/operator/keys.md)."""
+"""`dunwell key`: the versions of the installation's secret key (docs/operator/keys.md)."""
 
 import asyncio
 import os
@@ -49,16 +49,17 @@ _Use = Callable[[Connection, KeyRing], Awaitable[_Answer]]
 
 @click.group(_WORD, no_args_is_help=False)
 def command() -> None:
-    """Draw a new version of the secret key, see what the old ones still hold, retire one."""
+    """Generate a new version of the secret key, show what depends on old versions, and retire
+    them."""
 
 
 @command.command("rotate")
 @data_dir_option
 def rotate(data_dir: str | None) -> None:
-    """Draw a new version of the secret key.
+    """Generate a new version of the secret key.
 
-    In development it is written into the data folder's secret.key. Where DUNWELL_SECRET_KEY is set,
-    it is printed, one line to put there; what to do with it is told beside, on standard error.
+    In development it is added to secret.key in the data folder. Where DUNWELL_SECRET_KEY is set,
+    the line to add there is printed, with instructions on standard error.
     """
     settings = read_settings(_WORD, data_dir=data_dir)
     version, key = _run(settings, _find_next), generate_key()
@@ -68,7 +69,8 @@ def rotate(data_dir: str | None) -> None:
         return
     path = settings.data_dir / FILE_NAME
     with ExitStack() as closing:
-        # A process that runs would not find what others make with a version it does not know.
+        # A running process cannot read what other processes seal with a version that it does not
+        # know.
         closing.callback(FolderLock.acquire(settings.data_dir, f"{_WORD}-rotate").release)
         save_versions(path, {version: key, **settings.secret_key})
     click.echo(f"Version {version} is in use from the next start on. It stands first in {path}.")
@@ -78,7 +80,7 @@ def rotate(data_dir: str | None) -> None:
 @data_dir_option
 @click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
 def status(data_dir: str | None, is_json: bool) -> None:
-    """Show the versions of the secret key, and how much is sealed or digested with each."""
+    """Show the versions of the secret key, and how many values are sealed or digested with each."""
     settings = read_settings(_WORD, data_dir=data_dir)
 
     async def use(tx: Connection, keys: KeyRing) -> list[KeyVersionState]:
@@ -97,7 +99,7 @@ def status(data_dir: str | None, is_json: bool) -> None:
 @click.option("--lost", "is_lost", is_flag=True, help="Nobody has it any more; give up its values.")
 @click.option("--yes", "is_sure", is_flag=True, help="Do not ask.")
 def retire(data_dir: str | None, version: int, *, is_lost: bool, is_sure: bool) -> None:
-    """Let VERSION be taken out of the settings, when nothing needs it any more."""
+    """Allow VERSION to be removed from the settings, if nothing depends on it any more."""
     settings = read_settings(_WORD, data_dir=data_dir)
     if is_lost:
         confirm(f"Give up all that version {version} was used for?", is_sure=is_sure)
@@ -119,7 +121,7 @@ async def _find_next(tx: Connection, keys: KeyRing) -> int:
 
 
 def _run(settings: Settings, use: _Use[_Answer]) -> _Answer:
-    """Also with keys that do not fit: these commands are there to put that right."""
+    """Run `use` even if the key does not fit the database, because these commands repair that."""
 
     async def run(url: str) -> _Answer:
         database = await Database.open(url, application=f"dunwell {_WORD}")

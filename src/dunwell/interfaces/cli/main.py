@@ -1,4 +1,4 @@
-"""The `dunwell` command: its words, each read when it is used."""
+"""The `dunwell` command. The module of each subcommand is imported when it is used."""
 
 import sys
 from collections.abc import Sequence

@@ -1,6 +1,5 @@
-"""What every word of the command line takes, how it becomes settings, and `dunwell config`, which
-shows them: secrets as set or not set only.
-"""
+"""The options that most commands have, the settings that result from them, and `dunwell config`,
+which shows the settings without secrets."""
 
 import os
 from collections.abc import Callable
@@ -30,8 +29,8 @@ def address_options(function: _Function) -> _Function:
 
 
 def read_settings(process: str, **flags: str | None) -> Settings:
-    """Settings from flags and environment, and logging set up as they say; from then on what is
-    written is its owner's alone."""
+    """Return the settings from options and environment, and configure logging. From then on, new
+    files are readable only by their owner."""
     set_private_umask()
     settings = load_settings(os.environ, **flags)
     configure_logging(settings.log_level, process)

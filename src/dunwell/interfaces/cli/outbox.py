@@ -1,4 +1,4 @@
-"""`dunwell outbox`: messages that were written into the outbox, which are sealed in production."""
+"""`dunwell outbox`: read messages in the outbox. In production they are sealed."""
 
 import sys
 from pathlib import Path
@@ -16,7 +16,7 @@ _SHOWN = (".eml", ".json")
 
 @click.group("outbox", no_args_is_help=False)
 def command() -> None:
-    """Read messages that were written into the outbox."""
+    """Read messages in the outbox."""
 
 
 @command.command("show")
@@ -28,9 +28,9 @@ def command() -> None:
     help="Write all its files there, opened.",
 )
 def show(data_dir: str | None, reference: UUID, into: Path | None) -> None:
-    """Print the message REFERENCE as it was written, and name the files that belong to it.
+    """Print the message REFERENCE as it was written, and list its other files.
 
-    It holds personal data and live links: whoever reads it may open the claim.
+    It contains personal data and working links: anyone who reads it can open the claim.
     """
     settings = read_settings("outbox", data_dir=data_dir)
     try:

@@ -1,6 +1,4 @@
-"""What the command line prints, tables for people and JSON for programs, how far a long read has
-come, and how it asks.
-"""
+"""Print tables for people and JSON for programs, show progress, and ask for confirmation."""
 
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -16,14 +14,14 @@ _CLEAR_LINE = "\r\x1b[K"
 
 
 def echo_json(value: Any) -> None:
-    """One indented document; a msgspec struct under its names on the wire."""
+    """Print one indented document. A msgspec struct is printed with its names on the wire."""
     click.echo(msgspec.json.format(msgspec.json.encode(value, enc_hook=str)))
 
 
 def render_table(
     heads: Sequence[str], rows: Sequence[Sequence[str]], *, right: Collection[str] = ()
 ) -> str:
-    """Columns under their heads; those named in `right` hold numbers."""
+    """Render a table with headings. Columns named in `right` are aligned right."""
     lines = [list(heads), *(list(row) for row in rows)]
     widths = [max(len(line[n]) for line in lines) for n in range(len(heads))]
     return "\n".join(
@@ -36,7 +34,8 @@ def render_table(
 
 
 def confirm(question: str, *, is_sure: bool) -> None:
-    """Go on only with a yes: `--yes`, or a person's. Raises click.Abort and click.UsageError."""
+    """Return if the user confirms or has passed `--yes`. Raises click.Abort and
+    click.UsageError."""
     if is_sure:
         return
     if not sys.stdin.isatty():
@@ -46,9 +45,8 @@ def confirm(question: str, *, is_sure: bool) -> None:
 
 @contextmanager
 def show_progress() -> Iterator[Callable[[int, int], None] | None]:
-    """How far it has come, on one line of standard error, which is gone in the end; None: no person
-    looks.
-    """
+    """Yield a function that shows progress on one line of standard error, which is erased at the
+    end, or None if standard error is not a terminal."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -31,7 +31,7 @@ sent that this database does not know:
 
 
 class _BackupGroup(click.Group):
-    """A group whose first word is a folder, unless it names a command."""
+    """A group whose first argument is a folder unless it names a subcommand."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         is_about_group = not args or args[0] in ctx.help_option_names
@@ -44,14 +44,16 @@ class _BackupGroup(click.Group):
 def backup() -> None:
     """Write database and files into a new FOLDER: dunwell backup FOLDER.
 
-    With verify, show that such a FOLDER can be restored."""
+    With verify, check that such a FOLDER can be restored.
+    """
 
 
 @backup.command("take", hidden=True)
 @data_dir_option
 @click.argument("folder", type=click.Path(path_type=Path))
 def take(data_dir: str | None, folder: Path) -> None:
-    """Write database and files into a new FOLDER, while everything runs. No key is in it."""
+    """Write database and files into a new FOLDER while the service runs. The secret key is not
+    included."""
     settings = read_settings("backup", data_dir=data_dir)
     with reach_database(settings, "backup") as url:
         manifest = back_up(settings, url, folder)
@@ -72,8 +74,8 @@ def take(data_dir: str | None, folder: Path) -> None:
 @data_dir_option
 @click.argument("folder", type=click.Path(path_type=Path))
 def verify(data_dir: str | None, folder: Path) -> None:
-    """Restore the backup in FOLDER into a scratch database, compare it with what the backup says it
-    holds, and print how many rows each table has. The installation's database is not touched."""
+    """Restore the backup in FOLDER into a temporary database, compare it with the manifest, and
+    print the number of rows of each table. The installation's database is not changed."""
     manifest = verify_backup(read_settings("backup", data_dir=data_dir), folder)
     for name, table in manifest.tables.items():
         if table.rows:
@@ -86,7 +88,7 @@ def verify(data_dir: str | None, folder: Path) -> None:
 
 
 def _count_files(manifest: BackupManifest) -> int:
-    """The installation's files, without those that hold the rows."""
+    """Return the number of the installation's files, without those that contain the rows."""
     return sum(not each.path.startswith(f"{DUMP}/") for each in manifest.files)
 
 
@@ -103,9 +105,9 @@ def restore(
     data_dir: str | None, folder: Path | None, taken_at: datetime | None,
     lost_until: datetime | None, until: datetime | None, *, is_resuming: bool,
 ) -> None:  # fmt: skip
-    """Restore the backup in FOLDER where nothing is yet, or with --until a moment of the archive
-    (DUNWELL_ARCHIVE_DIR, or FOLDER); the worker then does nothing until --resume --lost-until TIME,
-    which pauses claims that may have been contacted meanwhile."""
+    """Restore the backup in FOLDER into an empty installation, or with --until a point in time from
+    the archive (DUNWELL_ARCHIVE_DIR, or FOLDER). The worker then does nothing until --resume
+    --lost-until TIME, which pauses claims whose debtors may have been contacted since."""
     if until is not None and (taken_at, is_resuming, lost_until) == (None, False, None):
         _restore_until(data_dir, folder, until)
         return
@@ -150,7 +152,7 @@ def _restore_until(data_dir: str | None, folder: Path | None, until: datetime) -
 
 @contextmanager
 def _reach_empty(settings: Settings) -> Iterator[str]:
-    """The address of the database as it is: a new one of this host is not migrated."""
+    """Provide the database without migrating it."""
     if settings.database_url is not None:
         yield settings.database_url
         return

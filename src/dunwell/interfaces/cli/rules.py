@@ -1,4 +1,4 @@
-"""`dunwell rules`: look at, try, draft and publish what gives new claims their process."""
+"""`dunwell rules`: show, try, edit and publish a merchant's assignment rules."""
 
 from pathlib import Path
 from typing import Any, TextIO
@@ -77,7 +77,7 @@ def render_possibilities(rulebook: Rulebook, found: tuple[PossibleMatch, ...]) -
 def show_possibilities(
     rulebook: Rulebook, found: tuple[PossibleMatch, ...]
 ) -> dict[str, list[dict[str, Any]]]:
-    """Each as the API explains what the rules say of a claim."""
+    """Use the same form in which the API explains the rules' result for a claim."""
     shown = [
         {"percent": each.percent, "rules": build_explained_rules(rulebook, each.match)}
         for each in found
@@ -129,7 +129,7 @@ _JSON = click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
 
 @click.group("rules", no_args_is_help=False)
 def command() -> None:
-    """Look at, try, change and publish the assignment rules of a merchant."""
+    """Show, try, edit and publish the assignment rules of a merchant."""
 
 
 @command.command("show")
@@ -174,7 +174,7 @@ def draft(data_dir: str | None, is_json: bool, merchant: str, file: TextIO) -> N
 @click.option("--yes", "is_sure", is_flag=True, help="Do not ask.")
 @click.argument("merchant")
 def publish(data_dir: str | None, is_json: bool, is_sure: bool, merchant: str) -> None:
-    """Publish the draft of MERCHANT's rules: claims created from then on follow them."""
+    """Publish the draft of MERCHANT's rules. They apply to claims created from then on."""
     if not is_sure:
         review = run_change(data_dir, "rules", merchant_of_key(merchant), _review_draft)
         click.echo("\n".join(render_review(review)), err=True)
@@ -202,7 +202,7 @@ async def _review_draft(work: Work, _: Resources) -> RulesReview:
 @data_dir_option
 @click.argument("merchant")
 def discard(data_dir: str | None, merchant: str) -> None:
-    """Discard the draft of MERCHANT's rules; the published ones stay."""
+    """Discard the draft of MERCHANT's rules. The published rules stay in force."""
 
     async def change(work: Work, _: Resources) -> None:
         await discard_rules_draft(work)
@@ -227,7 +227,7 @@ def try_(
     data_dir: str | None, is_json: bool, claim_id: int | None, facts: TextIO | None,
     is_draft: bool, merchant: str,
 ) -> None:  # fmt: skip
-    """Tell what MERCHANT's rules give to a claim, and what becomes of each rule."""
+    """Show which workflow MERCHANT's rules assign to a claim, and the result of each rule."""
     claim = _read_claim(claim_id, facts)
 
     async def read(work: Work, _: Resources) -> tuple[Rulebook, tuple[PossibleMatch, ...]]:
@@ -260,7 +260,7 @@ def _read_claim(claim_id: int | None, facts: TextIO | None) -> int | Hypothetica
 
 
 def _read(file: TextIO) -> object:
-    """The value in a file. Raises InvalidRequest."""
+    """Return the value in a file. Raises InvalidRequest."""
     try:
         return parse_yaml(file.read())
     except (InvalidDocument, UnicodeDecodeError) as error:

@@ -1,4 +1,4 @@
-"""`dunwell scenario`: the processes of a merchant that is not switched to workflows."""
+"""`dunwell scenario`: the scenarios of a merchant that is not switched to workflows."""
 
 from typing import TextIO
 
@@ -26,7 +26,7 @@ _JSON = click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
 
 @click.group("scenario", no_args_is_help=False)
 def command() -> None:
-    """Look at the scenarios of a merchant, create and edit them; see also dunwell switch."""
+    """Show, create and edit the scenarios of a merchant. See also dunwell switch."""
 
 
 @command.command("list")
@@ -74,7 +74,7 @@ def _describe_use(scenario: ScenarioView) -> str:
 @click.argument("merchant")
 @click.argument("name")
 def show(data_dir: str | None, is_json: bool, merchant: str, name: str) -> None:
-    """Print the scenario NAME; `dunwell scenario save` takes it back."""
+    """Print the scenario NAME in the format that `dunwell scenario save` reads."""
 
     async def read(work: Work, _: Resources) -> ScenarioView:
         return await get_scenario(work, name)
@@ -104,10 +104,10 @@ def save(
     data_dir: str | None, merchant: str, name: str, file: TextIO, *, description: str | None,
     is_json: bool,
 ) -> None:  # fmt: skip
-    """Create the scenario NAME from FILE (YAML or JSON; - reads standard input), or edit it.
+    """Create or edit the scenario NAME from FILE (YAML or JSON; - reads standard input).
 
-    An edit takes effect at once: claims under way follow it with their next step. What that means
-    for those that stand at a changed place is told.
+    An edit takes effect at once: active claims follow it from their next step. The effect on claims
+    at a changed step is printed.
     """
     given = read_given(file)
 

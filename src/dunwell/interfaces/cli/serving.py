@@ -1,6 +1,5 @@
-"""What long-running commands share: listening sockets, the operators' listener, and the line that
-says the process is ready.
-"""
+"""The shared parts of long-running commands: listening sockets, the operators' listener, and the
+message that the process is ready."""
 
 import asyncio
 import contextlib
@@ -23,8 +22,7 @@ _BACKLOG = 2048
 
 
 def open_listener(host: str, port: int, setting: str = "--port") -> socket.socket:
-    """Listen on the address, or say in one line why not, and by what another is chosen. Raises
-    OSError."""
+    """Listen on the address. Raises OSError with a message that names the setting to change."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, socket.SOCK_STREAM)
@@ -39,8 +37,8 @@ def open_listener(host: str, port: int, setting: str = "--port") -> socket.socke
 
 
 def find_operators_listener(settings: Settings, inherited: int | None) -> socket.socket | None:
-    """The socket of the setting, or the one that `dunwell up` shares among its children; none
-    where neither is. Raises OSError."""
+    """Return the socket for operators: the inherited one of `dunwell up`, or one for the setting,
+    or None. Raises OSError."""
     if inherited is not None:
         return socket.socket(fileno=inherited)
     bind = settings.operator_bind
@@ -57,7 +55,7 @@ def render_address(host: str, port: int) -> str:
 
 
 def is_ready(host: str, port: int) -> bool:
-    """Whether /readyz answers 200 on the address that is listened on."""
+    """Return whether /readyz responds with 200 at the address."""
     reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
     connection = http.client.HTTPConnection(reached, port, timeout=1)
     try:
@@ -70,7 +68,7 @@ def is_ready(host: str, port: int) -> bool:
 
 
 class _Beside(uvicorn.Server):
-    """Leaves signals to what the process does beside."""
+    """A server that leaves the handling of signals to the rest of the process."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -81,7 +79,7 @@ class _Beside(uvicorn.Server):
 async def serve_operators(
     operators: Operators, listener: socket.socket | None
 ) -> AsyncIterator[None]:
-    """Until the block ends; nothing without a listener."""
+    """Serve until the block ends. Does nothing without a listener."""
     if listener is None:
         yield
         return
@@ -101,7 +99,7 @@ _POLL_SECONDS = 0.2
 async def announced(
     resources: Resources, line: str, is_up: Callable[[], bool] = lambda: True
 ) -> AsyncIterator[None]:
-    """Print `line` once, as soon as the database can be worked on and this process is up."""
+    """Print `line` once, as soon as the database is usable and `is_up` returns True."""
     telling = asyncio.create_task(_tell_once(resources, line, is_up))
     try:
         yield

@@ -1,4 +1,4 @@
-"""`dunwell suppression`: addresses of a merchant's debtors that are not contacted any more."""
+"""`dunwell suppression`: the suppression list of a merchant."""
 
 from typing import Any, get_args
 
@@ -24,7 +24,7 @@ _CHANNELS = click.Choice(get_args(Channel))
 
 @click.group(_WORD, no_args_is_help=False)
 def command() -> None:
-    """Keep addresses from being contacted, or let them be again."""
+    """Manage the suppression list: addresses that receive no messages."""
 
 
 @command.command("list")
@@ -32,7 +32,7 @@ def command() -> None:
 @click.argument("merchant")
 @click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
 def show(data_dir: str | None, merchant: str, is_json: bool) -> None:
-    """List what is suppressed for MERCHANT (its key); addresses are masked."""
+    """List the suppressed addresses of MERCHANT (its key). Addresses are masked."""
 
     async def read(work: Work, _: Resources) -> list[SuppressionEntry]:
         return await load_suppressions(work.tx, work.merchant_id)
@@ -61,10 +61,10 @@ def show(data_dir: str | None, merchant: str, is_json: bool) -> None:
 def add(
     data_dir: str | None, merchant: str, channel: Channel, address: str, reason: SuppressionReason
 ) -> None:
-    """Contact ADDRESS by CHANNEL no more, for MERCHANT (its key).
+    """Add ADDRESS in CHANNEL to the suppression list of MERCHANT (its key).
 
-    A letter's address is "street, postal code and city". What is planned for the address is sent
-    by the next channel of its step, if there is one.
+    The address of a letter is "street, postal code and city". Planned messages to the address are
+    sent by the next channel of their step, if there is one.
     """
 
     async def change(work: Work, resources: Resources) -> bool:
@@ -80,7 +80,7 @@ def add(
 @click.argument("channel", type=_CHANNELS)
 @click.argument("address")
 def lift(data_dir: str | None, merchant: str, channel: Channel, address: str) -> None:
-    """Let ADDRESS be contacted by CHANNEL again, for MERCHANT (its key)."""
+    """Remove ADDRESS in CHANNEL from the suppression list of MERCHANT (its key)."""
 
     async def change(work: Work, resources: Resources) -> None:
         await lift_suppression(work, resources.keys, channel, address)

@@ -1,4 +1,5 @@
-"""`dunwell switch MERCHANT`: from scenarios to workflows, for good (CONTRACT 7)."""
+"""`dunwell switch MERCHANT`: switch a merchant from scenarios to workflows permanently (CONTRACT
+7)."""
 
 import click
 
@@ -15,10 +16,10 @@ from dunwell.platform.resources import Resources
 @click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
 @click.argument("merchant")
 def command(data_dir: str | None, is_json: bool, merchant: str) -> None:
-    """Switch MERCHANT (its key) from scenarios to workflows. There is no way back.
+    """Switch MERCHANT (its key) from scenarios to workflows. This cannot be undone.
 
-    Each scenario becomes a workflow of the same name, v1.0; rules point to it, and claims in
-    process go on at the step they stand at. What became of each scenario is printed.
+    Each scenario becomes v1.0 of a workflow with the same name. Rules refer to the workflows, and
+    active claims continue at their current step. The resulting workflows are printed.
     """
 
     async def change(work: Work, _: Resources) -> SwitchReport:

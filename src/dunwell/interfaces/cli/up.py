@@ -1,8 +1,8 @@
-"""`dunwell up`: everything on one host, watched by this process.
+"""`dunwell up`: run everything on one host, supervised by this process.
 
-1. Own the data folder. 2. Listen. 3. Start the embedded database, unless another one is set.
-4. Migrate. 5. Start web processes and the worker. 6. Say `ready` once they answer. 7. Start again
-what dies. 8. On a signal stop the programs, and the database last.
+1. Lock the data folder. 2. Listen. 3. Start the embedded database, unless another one is
+configured. 4. Migrate. 5. Start the web processes and the worker. 6. Print `ready` once they
+respond. 7. Restart processes that end. 8. On a signal, stop the processes, the database last.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ from dunwell.platform.key_versions import register_keys_at
 
 _WATCH_SECONDS = 0.1
 _ARCHIVE = "archive"
-# More than a web process or a worker gives itself to end.
+# Longer than a web process or a worker takes to stop.
 _PROGRAM_PATIENCE_SECONDS = 25.0
 _DATABASE_PATIENCE_SECONDS = 30.0
 _AWAY = (OSError, asyncpg.CannotConnectNowError, asyncpg.PostgresConnectionError)
@@ -53,11 +53,11 @@ _AWAY = (OSError, asyncpg.CannotConnectNowError, asyncpg.PostgresConnectionError
 @address_options
 @click.option("--workers", type=click.IntRange(1, 64), default=1, help="Web processes. Default: 1")
 def command(data_dir: str | None, host: str | None, port: str | None, workers: int) -> None:
-    """Start everything: database, web and worker. Ctrl-C or SIGTERM ends it cleanly."""
+    """Start everything: database, web and worker. Stop with Ctrl-C or SIGTERM."""
     settings = read_settings("up", data_dir=data_dir, host=host, port=port)
     restrict_access(settings)
     stopping = _Stopping()
-    with ExitStack() as closing:  # the last one in is the first one closed
+    with ExitStack() as closing:  # Callbacks run in reverse order.
         lock = FolderLock.acquire(settings.data_dir, "up")
         closing.callback(lock.release)
         listener = closing.enter_context(open_listener(settings.host, settings.port))
@@ -70,7 +70,7 @@ def command(data_dir: str | None, host: str | None, port: str | None, workers: i
             return
         programs = _plan_programs(settings, lock, _Listeners(listener, operators), workers)
         stopping.programs = programs
-        # The archive's after all others: what those did last is to be in it.
+        # Stop the archive after the others, so that it includes their last changes.
         closing.callback(stop_programs, programs, _PROGRAM_PATIENCE_SECONDS)
         others = [each for each in programs if each.name != _ARCHIVE]
         closing.callback(stop_programs, others, _PROGRAM_PATIENCE_SECONDS)
@@ -79,7 +79,7 @@ def command(data_dir: str | None, host: str | None, port: str | None, workers: i
 
 
 class _Stopping:
-    """Whether a signal asked to stop. A second one does not wait for running work."""
+    """Whether a signal has requested a stop. A second signal kills the programs."""
 
     def __init__(self) -> None:
         self._asked = threading.Event()
@@ -105,13 +105,13 @@ def _plan_database(settings: Settings, stopping: _Stopping) -> Program:
     return Program(
         "database",
         lambda: embedded.start(is_wanted=lambda: not stopping.is_asked()),
-        stop_signal=signal.SIGINT,  # PostgreSQL's fast shutdown
+        stop_signal=signal.SIGINT,  # PostgreSQL's fast shutdown.
     )
 
 
 def _prepare_database(settings: Settings, database: list[Program], stopping: _Stopping) -> bool:
-    """Start what is to be started, and migrate. False: it was asked to stop meanwhile. Raises
-    SecretKeyMismatch."""
+    """Start the embedded database if there is one, and migrate. Return False if a stop was
+    requested meanwhile. Raises KeyRefused."""
     try:
         for program in database:
             program.start()
@@ -121,13 +121,14 @@ def _prepare_database(settings: Settings, database: list[Program], stopping: _St
             return False
         raise
     if is_migrated:
-        # Programs that are refused would be started again and again.
+        # Check the key here. Otherwise the programs would refuse it and be restarted again and
+        # again.
         asyncio.run(register_keys_at(get_database_url(settings), KeyRing(settings.secret_key)))
     return is_migrated
 
 
 def _migrate(url: str, stopping: _Stopping) -> bool:
-    """A database of another host may start later than this one: it is waited for."""
+    """Migrate. Wait for a database on another host, which may start later than this one."""
     deadline = time.monotonic() + _DATABASE_PATIENCE_SECONDS
     while not stopping.is_asked():
         try:
@@ -145,7 +146,7 @@ def _migrate(url: str, stopping: _Stopping) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Listeners:
-    """What all children share: `web` is for web processes, `operators` for the worker too."""
+    """The sockets that children inherit: web processes get both, the worker only `operators`."""
 
     web: socket.socket
     operators: socket.socket | None
@@ -185,7 +186,7 @@ def _plan_programs(
 
 
 def _share_figures(settings: Settings) -> dict[str, str]:
-    """Any child may be asked for the figures: it answers for all of them."""
+    """Let the children share their metrics, so that each can report the sums of all."""
     folder = settings.data_dir / "figures"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -193,7 +194,7 @@ def _share_figures(settings: Settings) -> dict[str, str]:
 
 
 def _child_environment(settings: Settings) -> dict[str, str]:
-    """This process's environment, with what its flags decided."""
+    """Return this process's environment with the values of its options."""
     decided = {
         "DUNWELL_DATA_DIR": str(settings.data_dir),
         "DUNWELL_HOST": settings.host,
@@ -217,9 +218,9 @@ def _watch(programs: Sequence[Program], settings: Settings, stopping: _Stopping)
 
 
 def _print_addresses(settings: Settings) -> None:
-    """Print what a newcomer opens first, and how to sign in.
+    """Print the addresses that a new user opens first, and how to sign in.
 
-    The outbox and the first admin's link exist in the development profile alone.
+    The outbox and the first admin's link exist only in the development profile.
     """
     click.echo(f"portal  {settings.public_url}/portal")
     click.echo(f"docs    {settings.public_url}/docs")
@@ -231,7 +232,8 @@ def _print_addresses(settings: Settings) -> None:
 def _describe_sign_in(settings: Settings) -> str:
     link = None
     if settings.is_development:
-        with suppress(Refusal):  # the database went away again: the next `dunwell up` prints it
+        # The database is unavailable again. The next `dunwell up` prints the link.
+        with suppress(Refusal):
             link = load("dunwell.interfaces.cli.people.user:find_first_link")(settings)
     if link is not None:
         return f"{link} (this link can be used once; you choose your password there)"

@@ -56,7 +56,7 @@ async def _serve(
     settings: Settings, listening: socket.socket, operators: socket.socket | None, *,
     is_alone: bool,
 ) -> None:  # fmt: skip
-    """is_alone: nobody else tells when it is ready, or listens on the same sockets."""
+    """`is_alone` is True if no parent process prints when it is ready or shares its sockets."""
     async with (
         open_resources(settings, "web") as resources,
         open_web(resources) as web,
@@ -73,9 +73,8 @@ async def _serve(
 
 
 def _end_on_signals(server: uvicorn.Server) -> None:
-    """For a signal that comes before the server minds signals itself, or that it hands on to us
-    once more when it has ended.
-    """
+    """Stop on signals that arrive before the server handles signals, or that it raises again after
+    it has stopped."""
 
     def end(*_: object) -> None:
         server.should_exit = True

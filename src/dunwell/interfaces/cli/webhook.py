@@ -27,7 +27,7 @@ _INSTANT = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%SZ"])
 
 @click.group("webhook", no_args_is_help=False)
 def command() -> None:
-    """Look at webhook endpoints, test them, give them new secrets, send events again."""
+    """Show and test webhook endpoints, rotate their secrets, and replay events."""
 
 
 @command.command("list")
@@ -35,7 +35,7 @@ def command() -> None:
 @click.argument("merchant")
 @click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
 def list_endpoints(data_dir: str | None, merchant: str, is_json: bool) -> None:
-    """List the endpoints of MERCHANT (its key), and which are failing or switched off."""
+    """List the endpoints of MERCHANT (its key), and which of them fail or are disabled."""
 
     async def read(work: Work, _: Resources) -> list[WebhookEndpoint]:
         return await load_endpoints(work.tx, work.merchant_id)
@@ -55,7 +55,7 @@ def list_endpoints(data_dir: str | None, merchant: str, is_json: bool) -> None:
 @click.argument("merchant")
 @click.argument("url")
 def rotate(data_dir: str | None, merchant: str, url: str) -> None:
-    """Give the endpoint URL of MERCHANT (its key) a new secret; both sign for 24 hours."""
+    """Give the endpoint URL of MERCHANT (its key) a new secret. Both secrets sign for 24 hours."""
 
     async def change(work: Work, resources: Resources) -> NewEndpointSecret:
         found = await get_endpoint_by_url(work.tx, work.merchant_id, url)
@@ -71,9 +71,9 @@ def rotate(data_dir: str | None, merchant: str, url: str) -> None:
 @click.argument("merchant")
 @click.argument("url")
 def test(data_dir: str | None, merchant: str, url: str) -> None:
-    """Send one signed test delivery to the endpoint URL of MERCHANT (its key).
+    """Send one signed test event to the endpoint URL of MERCHANT (its key).
 
-    Prints what it answers; exit 1 unless that is a 2xx.
+    Prints the response. Exits with 1 unless its status is 2xx.
     """
 
     async def try_once(resources: Resources) -> AttemptResult:
@@ -103,9 +103,10 @@ def test(data_dir: str | None, merchant: str, url: str) -> None:
               help="The number to begin with.")  # fmt: skip
 @click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
 def proof(data_dir: str | None, merchant: str, url: str, asked_from: int, *, is_json: bool) -> None:
-    """Say whether the endpoint URL of MERCHANT (its key) has acknowledged all that was sent.
+    """Show whether the endpoint URL of MERCHANT (its key) has acknowledged all events that were
+    sent.
 
-    Exit 1 if something is missing.
+    Exits with 1 if events are missing.
     """
 
     async def read(work: Work, _: Resources) -> DeliveryGapReport:
@@ -126,7 +127,7 @@ def proof(data_dir: str | None, merchant: str, url: str, asked_from: int, *, is_
 @click.argument("merchant")
 @click.argument("url")
 def switch_on(data_dir: str | None, merchant: str, url: str) -> None:
-    """Switch the endpoint URL of MERCHANT (its key) on again, without waiting for a probe."""
+    """Enable the endpoint URL of MERCHANT (its key) again, without waiting for a probe."""
 
     async def change(work: Work, _: Resources) -> None:
         found = await get_endpoint_by_url(work.tx, work.merchant_id, url)
@@ -153,7 +154,7 @@ def replay(
     types: tuple[str, ...],
     endpoint_id: UUID | None,
 ) -> None:
-    """Send events of MERCHANT (its key) again, behind live ones, with their ids and bodies."""
+    """Send events of MERCHANT (its key) again with their ids and bodies, after new deliveries."""
     wanted = ReplayFilter(
         since=since.replace(tzinfo=UTC),
         until=None if until is None else until.replace(tzinfo=UTC),
@@ -196,7 +197,7 @@ def _as_row(endpoint: WebhookEndpoint) -> tuple[str, ...]:
 
 
 def _as_json(endpoint: WebhookEndpoint) -> dict[str, object]:
-    """Without its secrets."""
+    """Convert the endpoint to JSON, without its secrets."""
     health = endpoint.health
     return {
         "id": endpoint.endpoint_id,

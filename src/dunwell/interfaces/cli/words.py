@@ -1,5 +1,6 @@
-"""Words of the command line that are read when they are used, so that none waits for the libraries
-of another. What is told of a word in its group's list is data, and reads no module.
+"""Command groups that import a subcommand's module only when it is used.
+
+The group's help is built from data, so that showing it imports no other module.
 """
 
 import importlib
@@ -12,14 +13,14 @@ import click
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """Where its command is, as `module:name`, and what it does in a few words."""
+    """A subcommand: its click command as `module:name`, and its line in the group's help."""
 
     place: str
     does: str
 
 
 class Words(click.Group):
-    """A group that is a table of words."""
+    """A click group that is defined by a table of subcommands."""
 
     def __init__(self, *, words: Mapping[str, Word], **settings: Any) -> None:
         super().__init__(**settings)
@@ -40,6 +41,6 @@ class Words(click.Group):
 
 
 def load(place: str) -> Any:
-    """What stands at `module:name`; the module is read if it was not."""
+    """Return the object `module:name`, importing the module if necessary."""
     module, _, name = place.partition(":")
     return getattr(importlib.import_module(module), name)

@@ -1,4 +1,4 @@
-"""Running one use case for one merchant from the command line, as the operator."""
+"""Run use cases for one merchant from the command line, with the operator as the actor."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -33,7 +33,7 @@ def merchant_of_key(key: str) -> Find:
 
 
 def run_reading(data_dir: str | None, word: str, read: Read[Answer]) -> Answer:
-    """What changes nothing, or minds its transactions itself."""
+    """Run a function that only reads, or that opens its own transactions."""
     settings = read_settings(word, data_dir=data_dir)
     with reach_database(settings, word):
         return asyncio.run(_read(settings, word, read))
@@ -45,7 +45,7 @@ async def _read(settings: Settings, word: str, read: Read[Answer]) -> Answer:
 
 
 def run_change(data_dir: str | None, word: str, find: Find, change: Change[Answer]) -> Answer:
-    """One use case in one transaction; `find` names the merchant."""
+    """Run one use case in one transaction. `find` returns the merchant's id."""
     settings = read_settings(word, data_dir=data_dir)
     with reach_database(settings, word):
         return asyncio.run(_change(settings, word, find, change))
@@ -62,14 +62,14 @@ async def _change(settings: Settings, word: str, find: Find, change: Change[Answ
 
 @asynccontextmanager
 async def open_changing_work(resources: Resources, find: Find) -> AsyncIterator[Work]:
-    """One transaction of several."""
+    """Open a transaction for one of several use cases of a command."""
     async with resources.database.transaction() as tx:
         yield await _open_work(resources, tx, await find(tx))
 
 
 @asynccontextmanager
 async def open_reading_work(resources: Resources, find: Find) -> AsyncIterator[Work]:
-    """For long reads: nothing can be written, and everything is seen as it is at one instant."""
+    """Open a read-only snapshot for long reads."""
     async with resources.database.connection() as connection, snapshot(connection):
         yield await _open_work(resources, connection, await find(connection))
 

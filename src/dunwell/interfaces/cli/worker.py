@@ -42,7 +42,7 @@ def command(data_dir: str | None, operators_listener: int | None, parent: int | 
 
 
 async def _work(settings: Settings, operators: socket.socket | None, *, is_alone: bool) -> None:
-    """is_alone: nobody else tells when it is ready."""
+    """`is_alone` is True if no parent process prints when it is ready."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)

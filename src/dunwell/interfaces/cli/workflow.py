@@ -1,4 +1,4 @@
-"""`dunwell workflow`: definitions, drafts, versions (CONTRACT 6)."""
+"""`dunwell workflow`: definitions, drafts and versions (CONTRACT 6)."""
 
 import click
 
@@ -34,4 +34,4 @@ _WORDS = {
 
 @click.group("workflow", cls=Words, words=_WORDS, no_args_is_help=False)
 def command() -> None:
-    """Look at, change and publish the workflows of a merchant."""
+    """Show, edit and publish the workflows of a merchant."""

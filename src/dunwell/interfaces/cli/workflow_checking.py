@@ -1,4 +1,5 @@
-"""`dunwell workflow check|schema`: a definition's faults, its JSON Schema; without a database."""
+"""`dunwell workflow check|schema`: list the faults of a definition, and print its JSON Schema.
+Neither needs a database."""
 
 from typing import Any, TextIO
 
@@ -25,9 +26,10 @@ from dunwell.platform.text.shape import convert_if_valid
 @click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
 @click.pass_context
 def check(ctx: click.Context, file: TextIO, is_json: bool) -> None:
-    """Say everything that would keep the definition in FILE from being published.
+    """List all faults that would prevent the definition in FILE from being published.
 
-    What depends on a merchant (its bank account, earlier versions) is told when it is saved there.
+    Checks that depend on a merchant (its bank account, earlier versions) run when it is saved
+    there.
     """
     given = read_given(file)
     faults = _find_all(given.document)
@@ -45,7 +47,7 @@ def check(ctx: click.Context, file: TextIO, is_json: bool) -> None:
 
 @click.command("schema")
 def schema() -> None:
-    """Print the JSON Schema of a definition, for editors and checks outside."""
+    """Print the JSON Schema of a definition, for editors and other tools."""
     echo_json(render_definition_schema())
 
 
@@ -58,8 +60,8 @@ def _find_all(document: object) -> list[Fault]:
 
 
 def _read_texts(document: object) -> Definition:
-    """Its texts as far as they can be read, whatever else does not fit: who mends a field hears of
-    the texts at the same time."""
+    """Return the definition's texts as far as they can be read, so that their faults are reported
+    together with faults in other fields."""
     given = _read_object(document)
     return Definition(
         settings=ProcessSettings(languages=["en"]),
@@ -80,7 +82,7 @@ def _read_texts(document: object) -> Definition:
 
 
 def _read_template(document: object) -> Template:
-    """With those of its channels that can be read."""
+    """Return the channels of the template that can be read."""
     channels = _read_object(document).items()
     fitting = {name: each for name, each in channels if convert_if_valid({name: each}, Template)}
     return convert_if_valid(fitting, Template) or Template()

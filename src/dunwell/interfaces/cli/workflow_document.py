@@ -1,4 +1,4 @@
-"""A definition in a file, as the words of `dunwell workflow` take it."""
+"""Read a definition from a file, and render its faults."""
 
 from collections.abc import Sequence
 from typing import TextIO
@@ -8,7 +8,7 @@ from dunwell.platform.errors import Fault, InvalidRequest
 
 
 def read_given(file: TextIO) -> DefinitionFile:
-    """Raises InvalidRequest: the file cannot be read."""
+    """Raises InvalidRequest if the file cannot be read."""
     try:
         text = file.read()
     except UnicodeDecodeError as error:

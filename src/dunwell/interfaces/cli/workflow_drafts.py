@@ -1,6 +1,5 @@
-"""`dunwell workflow draft, publish, discard` and what changes a workflow as a whole: deactivate,
-activate, rename, delete.
-"""
+"""`dunwell workflow draft|publish|discard`, and the commands that change a whole workflow:
+deactivate, activate, rename and delete."""
 
 from collections.abc import Awaitable, Callable
 from typing import TextIO, TypeVar
@@ -52,8 +51,8 @@ def draft(
 ) -> None:
     """Save FILE (YAML or JSON; - reads standard input) as the draft of workflow NAME.
 
-    Without FILE, make a new draft from the latest version and print it. A draft may have faults;
-    they are told, and keep it from being published.
+    Without FILE, create a draft from the latest version and print it. A draft may have faults. They
+    are listed, and it cannot be published until they are corrected.
     """
     if file is None:
         click.echo(render_view(_make_new(data_dir, merchant, name)), nl=False)
@@ -124,7 +123,8 @@ def publish(
     data_dir: str | None, merchant: str, name: str, comment: str | None, *, is_sure: bool,
     is_json: bool,
 ) -> None:  # fmt: skip
-    """Publish the draft of workflow NAME, after showing what changes and whom it reaches."""
+    """Publish the draft of workflow NAME, after showing what changes and which claims it
+    affects."""
     workflow_id, plan = _plan(data_dir, merchant, name)
     if not is_json:
         click.echo(f'"{name}"')
@@ -172,7 +172,7 @@ def _plan(data_dir: str | None, merchant: str, name: str) -> tuple[UUID, Publica
 @click.argument("name")
 @_YES
 def discard(data_dir: str | None, merchant: str, name: str, is_sure: bool) -> None:
-    """Discard the draft of workflow NAME; one that was never published goes with it."""
+    """Discard the draft of workflow NAME. A workflow that was never published is deleted."""
     confirm(f'Discard the draft of "{name}"?', is_sure=is_sure)
 
     async def change(work: Work, _: Resources) -> bool:
@@ -193,7 +193,7 @@ _Answer = TypeVar("_Answer")
 @click.argument("merchant")
 @click.argument("name")
 def deactivate(data_dir: str | None, merchant: str, name: str) -> None:
-    """Keep new claims from workflow NAME: rules skip it. Claims on it run on."""
+    """Deactivate workflow NAME: assignment rules skip it. Its active claims continue."""
 
     async def change(work: Work, workflow_id: UUID) -> tuple[bool, list[str]]:
         is_new = await deactivate_workflow(work, workflow_id)
@@ -211,7 +211,7 @@ def deactivate(data_dir: str | None, merchant: str, name: str) -> None:
 @click.argument("merchant")
 @click.argument("name")
 def activate(data_dir: str | None, merchant: str, name: str) -> None:
-    """Let claims be assigned to workflow NAME again."""
+    """Activate workflow NAME again, so that claims can be assigned to it."""
     is_new = _run(data_dir, merchant, name, activate_workflow)
     click.echo(f'"{name}" {"is active again" if is_new else "was active already"}')
 
@@ -222,7 +222,7 @@ def activate(data_dir: str | None, merchant: str, name: str) -> None:
 @click.argument("name")
 @click.argument("new_name")
 def rename(data_dir: str | None, merchant: str, name: str, new_name: str) -> None:
-    """Call workflow NAME by NEW_NAME; rules and claims follow it. Change the merchant file too."""
+    """Rename workflow NAME to NEW_NAME. Rules and claims follow. Change the merchant file too."""
 
     async def change(work: Work, workflow_id: UUID) -> None:
         await rename_workflow(work, workflow_id, new_name)
@@ -237,7 +237,8 @@ def rename(data_dir: str | None, merchant: str, name: str, new_name: str) -> Non
 @click.argument("name")
 @click.option("--yes", "is_sure", is_flag=True, help="Do not ask.")
 def delete(data_dir: str | None, merchant: str, name: str, is_sure: bool) -> None:
-    """Delete workflow NAME, if no claim, rule or scenario uses it; its versions stay in history."""
+    """Delete workflow NAME if no claim, rule or scenario uses it. Its versions stay in the
+    history."""
     confirm(f'Delete "{name}"?', is_sure=is_sure)
     _run(data_dir, merchant, name, delete_workflow)
     click.echo(f'"{name}" is deleted')
@@ -249,7 +250,7 @@ def _run(
     name: str,
     change: Callable[[Work, UUID], Awaitable[_Answer]],
 ) -> _Answer:
-    """One use case on the workflow of this name."""
+    """Run one use case on the workflow with this name."""
 
     async def find_and_change(work: Work, _: Resources) -> _Answer:
         check_uses_workflows(work.merchant)

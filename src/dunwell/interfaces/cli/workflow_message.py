@@ -1,4 +1,4 @@
-"""`dunwell workflow message`: one message of a workflow as a debtor would get it."""
+"""`dunwell workflow message`: show one message of a workflow as a debtor would receive it."""
 
 from pathlib import Path
 from typing import get_args
@@ -38,7 +38,7 @@ def command(  # noqa: PLR0913 - the words of a command line
     data_dir: str | None, merchant: str, name: str, template: str, channel: Channel,
     *, version: str | None, language: str | None, claim: int | None, out: Path | None,
 ) -> None:  # fmt: skip
-    """Show TEMPLATE of workflow NAME in CHANNEL as a debtor would get it; nothing is sent."""
+    """Show TEMPLATE of workflow NAME in CHANNEL as a debtor would receive it. Nothing is sent."""
     wanted = WantedMessage(template, channel, language, claim)
 
     async def read(resources: Resources) -> MessagePreview:

@@ -1,4 +1,4 @@
-"""`dunwell workflow preview`: what publishing a draft would do, before it is done."""
+"""`dunwell workflow preview`: show what publishing a draft would do."""
 
 import csv
 from collections.abc import Iterator, Sequence
@@ -216,7 +216,7 @@ def _indent(text: str) -> list[str]:
 
 
 def render_costs(costs: PreviewCosts, currency: str) -> Iterator[str]:
-    """Of the same days."""
+    """Render the costs of the previewed days."""
     yield "What these messages cost by the prices of their lines, without enclosures"
     rows = [
         (
@@ -272,9 +272,10 @@ def command(
     data_dir: str | None, merchant: str, name: str, days: int, list_to: Path | None, *,
     is_json: bool,
 ) -> None:  # fmt: skip
-    """Show what publishing the draft of workflow NAME would do to the claims that run on it.
+    """Show what publishing the draft of workflow NAME would do to its active claims.
 
-    Nothing is changed. It is assumed that each message is accepted at once and nobody pays.
+    Nothing is changed. The preview assumes that each message is accepted at once and no debtor
+    pays.
     """
 
     async def read(resources: Resources) -> tuple[DraftPreview, PreviewCosts | None]:

@@ -1,4 +1,4 @@
-"""`dunwell workflow list|show|diff`: what there is, one version, what differs between two."""
+"""`dunwell workflow list|show|diff`: list workflows, print a version, compare two versions."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -67,9 +67,9 @@ def _render_list(workflows: list[WorkflowView]) -> str:
 def show(
     data_dir: str | None, merchant: str, name: str, version: str | None, is_json: bool
 ) -> None:
-    """Print VERSION (v1.2, draft, latest) of workflow NAME; `dunwell workflow draft` takes it back.
+    """Print VERSION (v1.2, draft, latest) of workflow NAME in the format for `workflow draft`.
 
-    Without VERSION the latest published one, or the draft where nothing is published yet.
+    Without VERSION, print the latest published one, or the draft if none is published yet.
     """
 
     async def change(work: Work, _: Resources) -> DefinitionView:
@@ -83,7 +83,7 @@ def show(
 
 
 def render_view(view: DefinitionView) -> str:
-    """The definition as YAML; what else is known of it stands in comments above."""
+    """Render the definition as YAML, below comments with the workflow's other data."""
     state = "" if view.assignment_enabled else ", deactivated"
     heads = ("VERSION", "PUBLISHED", "IN PROCESS", "COMMENT")
     rows = [
@@ -116,7 +116,7 @@ def _render_at(instant: datetime | None) -> str:
 def diff(
     data_dir: str | None, merchant: str, name: str, before: str, after: str, *, is_json: bool
 ) -> None:
-    """Say what AFTER (the draft) changes about BEFORE (the latest) in workflow NAME."""
+    """Show the differences between BEFORE (the latest) and AFTER (the draft) in workflow NAME."""
 
     async def change(work: Work, _: Resources) -> VersionComparisonView:
         return await compare_versions(work, name, before, after)
@@ -138,7 +138,7 @@ def diff(
 def render_differences(
     differences: list[str], text_changes: Mapping[str, list[str]]
 ) -> Iterator[str]:
-    """One line for each difference; under a text's, what changed inside it."""
+    """Return one line for each difference, followed by the changes inside a changed text."""
     for line in differences:
         yield line
         place = line.removesuffix(" changed")

@@ -1,1 +1,2 @@
-"""Words about channels: what comes back, and trying a line."""
+"""The commands about channels: test a delivery provider, show delivery figures, and receive bounces
+and replies."""

@@ -1,6 +1,5 @@
-"""`dunwell channel`: tests a delivery provider by one message to yourself, prints a specimen
-letter, and shows how messages fare.
-"""
+"""`dunwell channel`: test a delivery provider with a message to yourself, print a specimen letter,
+and show delivery figures."""
 
 import asyncio
 from collections.abc import Iterator
@@ -51,7 +50,7 @@ _HEADS = ("line", "where to", "sent", "arrived", "failed", "share", "no report",
 
 
 class ProviderDeliveryView(msgspec.Struct, frozen=True, rename="camel"):
-    """What programs are answered."""
+    """The figures of one destination, as JSON output has them."""
 
     delivery: DestinationFigures
     reasons: list[FailureReason]
@@ -62,7 +61,8 @@ class ProviderDeliveryView(msgspec.Struct, frozen=True, rename="camel"):
 @data_dir_option
 @click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
 def deliveries(data_dir: str | None, *, is_json: bool) -> None:
-    """Say by line, receiving domain and country how the messages of the last seven days fared."""
+    """Show the delivery figures of the last seven days by delivery provider, receiving domain and
+    country."""
 
     async def read(resources: Resources) -> ProviderOverview:
         async with resources.database.transaction() as tx:
@@ -108,7 +108,8 @@ async def try_letter(
     resources: Resources, installation: CurrentInstallation, name: str,
     *, recipient: str, out: Path | None,
 ) -> Accepted:  # fmt: skip
-    """recipient: the lines of an address, with commas between. Raises Refusal."""
+    """Print a specimen letter. `recipient` is the lines of an address, separated by commas. Raises
+    Refusal."""
     line = installation.delivery_providers[name]
     assert isinstance(line, FolderProvider | SftpProvider), "a line for letters"
     address = [each.strip() for each in recipient.split(",") if each.strip()]
@@ -187,7 +188,7 @@ _TEXT = "This is a test of the line {name}. It is about no claim, and no answer 
 
 @click.group(_WORD, no_args_is_help=False)
 def command() -> None:
-    """Try the lines of the installation file, and see how messages fare by them."""
+    """Test delivery providers of the installation file, and show delivery figures."""
 
 
 command.add_command(deliveries)
@@ -206,8 +207,10 @@ command.add_command(deliveries)
     help="Of a letter: write its PDF to this file, and hand nothing over.",
 )  # fmt: skip
 def test(data_dir: str | None, line: str, recipient: str, *, sender: str, out: Path | None) -> None:
-    """Send one message by LINE to an address of yours. A letter is printed as a specimen, and
-    handed over with a manifest of its own that says so."""
+    """Send one test message through LINE to your own address.
+
+    A letter is printed as a specimen, and handed over with its own manifest, which marks it as one.
+    """
 
     async def run(resources: Resources) -> Outcome:
         return await _try(resources, line, recipient=recipient, sender=sender, out=out)
@@ -252,7 +255,7 @@ async def _send(
         raise Refusal(f"The line {name} cannot be used: {error}") from error
     now = resources.clock.now()
     message = Message(
-        # Of no merchant: what comes back of it is shown as unmatched.
+        # The message belongs to no merchant, so bounces and replies to it are listed as unmatched.
         communication_id=resources.ids.new(now),
         merchant_id=0,
         claim_id=0,

@@ -1,4 +1,5 @@
-"""`dunwell mail`: one process that takes what comes back to e-mails, by SMTP, LMTP and IMAP."""
+"""`dunwell mail`: one process that receives bounces and replies to e-mails by SMTP, LMTP and
+IMAP."""
 
 import asyncio
 import signal
@@ -28,8 +29,8 @@ Listeners = list[tuple[Protocol, str, int]]
 @click.option("--lmtp", metavar="HOST:PORT", help="Listen for a mail server of this machine.")
 @click.option("--smtp", metavar="HOST:PORT", help="Listen for other mail servers, in clear.")
 def command(data_dir: str | None, lmtp: str | None, smtp: str | None) -> None:
-    """Take reports and answers to e-mails that come back to the lines' return domains, and look
-    into the lines' mailboxes. Without --lmtp and --smtp: mailboxes alone."""
+    """Receive bounces and replies that are sent to the return domains of the delivery providers,
+    and read the providers' mailboxes. Without --lmtp and --smtp, only mailboxes are read."""
     listeners: Listeners = []
     for protocol, address in (("LMTP", lmtp), ("SMTP", smtp)):
         if address is not None:
@@ -55,7 +56,7 @@ async def _serve(settings: Settings, listeners: Listeners) -> None:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with AsyncExitStack() as closing:
         resources = await closing.enter_async_context(open_resources(settings, "mail"))
-        # What was restored elsewhere must not take what is another's.
+        # A restored copy must not take the mail of the installation that it was copied from.
         await wait_until_resumed(resources, stop)
         installation = await closing.enter_async_context(open_current_installation(resources))
         reader = MailReader()

@@ -1,1 +1,1 @@
-"""What `dunwell doctor` finds, part by part."""
+"""The checks of `dunwell doctor`, by subject."""

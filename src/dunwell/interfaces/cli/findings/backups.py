@@ -1,4 +1,4 @@
-"""Whether this host can back up the database, restore a backup into one like it, and verify one."""
+"""Check whether this host can back up the database, restore a backup, and verify one."""
 
 import shutil
 import tempfile
@@ -15,7 +15,7 @@ from dunwell.platform.database.pool import OpenConnection, connect
 from dunwell.platform.embedded.postgres import PostgresFailed, get_binaries_folder
 
 _PROGRAMS = ("initdb", "postgres")
-# A role that owns the tables may do all of it; one that was only granted a part may not.
+# A role that owns the tables can read all of them. One with single grants may not.
 _LOAD = """
 SELECT current_user, current_setting('server_version') AS server,
     has_schema_privilege('public', 'CREATE') AS may_create,
@@ -36,7 +36,7 @@ SELECT current_user, current_setting('server_version') AS server,
 
 
 class BackupGround(msgspec.Struct, frozen=True, gc=False):
-    """What a backup and its restore depend on, as the database says it. `size` is in bytes."""
+    """The facts about the database that backup and restore depend on. `size` is in bytes."""
 
     role: str
     server: str
@@ -64,7 +64,8 @@ async def check_backups(url: str, settings: Settings) -> list[DoctorFinding]:
 
 
 def describe_ground(ground: BackupGround) -> Iterator[DoctorFinding]:
-    """Neither depends on the version of the server, nor on PostgreSQL's programs on this host."""
+    """Backup and restore depend neither on the server's version nor on PostgreSQL's programs on
+    this host."""
     if ground.unreadable:
         words = f"cannot be taken: {ground.role} may not read {', '.join(ground.unreadable)}"
         yield DoctorFinding(
@@ -84,7 +85,7 @@ def describe_ground(ground: BackupGround) -> Iterator[DoctorFinding]:
 
 
 def describe_verifying(settings: Settings, size: int, room: Path, free: int) -> DoctorFinding:
-    """`dunwell backup verify` needs a server of its own, and room for what it restores."""
+    """`dunwell backup verify` starts its own server, and needs disk space for the restored data."""
     try:
         binaries = get_binaries_folder(settings.pg_bin)
     except PostgresFailed as error:

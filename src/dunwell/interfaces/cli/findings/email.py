@@ -1,6 +1,5 @@
-"""What `dunwell doctor` says of delivery providers for e-mail: whether the server accepts the
-login, and what SPF, DKIM and DMARC records say.
-"""
+"""Check delivery providers for e-mail: whether the server accepts the login, and what the SPF, DKIM
+and DMARC records say."""
 
 import asyncio
 import ssl
@@ -28,7 +27,10 @@ from dunwell.platform.errors import Unavailable
 
 @dataclass(frozen=True, slots=True)
 class DomainRecords:
-    """Texts of TXT records and hosts of MX records; none: nobody answered."""
+    """The texts of TXT records and hosts of MX records of a domain.
+
+    None means that no resolver answered.
+    """
 
     domain: str
     spf: Sequence[str] | None
@@ -37,7 +39,8 @@ class DomainRecords:
 
 
 def judge_records(subject: str, records: DomainRecords) -> list[DoctorFinding]:
-    """Of a line's return domain: other servers ask it for SPF, and send reports to its MX."""
+    """Check the return domain of a delivery provider: other servers look up its SPF, and send
+    bounces to its MX."""
     domain = records.domain
     if records.spf is None and records.mx is None:
         words = f"the records of {domain} were not looked at: no resolver answers"
@@ -50,7 +53,7 @@ def judge_records(subject: str, records: DomainRecords) -> list[DoctorFinding]:
 
 
 def judge_dkim(subject: str, name: str, texts: Sequence[str] | None) -> DoctorFinding:
-    """name: SELECTOR._domainkey.DOMAIN."""
+    """Check a DKIM key. `name` is SELECTOR._domainkey.DOMAIN."""
     if texts is None:
         return DoctorFinding(subject, f"{name} was not looked at: no resolver answers")
     tags = [read_tags(text) for text in texts]
@@ -63,7 +66,7 @@ def judge_dkim(subject: str, name: str, texts: Sequence[str] | None) -> DoctorFi
 
 
 def read_tags(text: str) -> Mapping[str, str]:
-    """Of "v=DMARC1; p=reject"."""
+    """Parse the tags of a record such as "v=DMARC1; p=reject"."""
     pairs = (part.partition("=") for part in text.split(";"))
     return {name.strip().lower(): value.strip() for name, _, value in pairs if name.strip()}
 
@@ -112,7 +115,8 @@ _NO_SUCH = (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer)
 
 
 async def check_email_lines(url: str, settings: Settings) -> list[DoctorFinding]:
-    """None of a database that is not migrated, or that answers no statement: others tell that."""
+    """Return nothing if the database is not migrated or does not respond. Other checks report
+    that."""
     database = await Database.open(url, application="dunwell doctor")
     try:
         async with database.connection() as connection:
@@ -145,7 +149,7 @@ async def check_email_line(
 async def _open_mailbox(
     name: str, mailbox: ReturnMailbox, secrets: Mapping[str, bytes]
 ) -> DoctorFinding:
-    """It is read, and nothing of it taken."""
+    """Check that the mailbox can be read. No message is removed from it."""
     subject, server = f"line {name}", mailbox.server
     try:
         password = read_secret(
@@ -199,7 +203,7 @@ def _describe_away(subject: str, line: SmtpProvider, error: Exception) -> Doctor
 def _describe_certificate(
     subject: str, line: SmtpProvider, error: ssl.SSLCertVerificationError
 ) -> DoctorFinding:
-    """By OpenSSL's own number of what is wrong."""
+    """Describe the fault by OpenSSL's error code."""
     server = line.server
     if error.verify_code == _EXPIRED:
         words = f"the certificate of {server} has expired"
@@ -216,7 +220,7 @@ def _describe_certificate(
 
 
 async def resolve_records(subject: str, line: SmtpProvider) -> list[DoctorFinding]:
-    """What other servers read of its domains."""
+    """Look up the records that other servers look up for the provider's domains."""
     findings: list[DoctorFinding] = []
     if line.return_domain is None:
         words = "has no returnDomain: nothing is heard of bounces"
@@ -239,7 +243,7 @@ async def resolve_records(subject: str, line: SmtpProvider) -> list[DoctorFindin
 
 
 async def _ask(name: str, kind: str) -> list[str] | None:
-    """None: no resolver answers."""
+    """Return None if no resolver answers."""
     try:
         answer = await dns.asyncresolver.resolve(name, kind, lifetime=_RESOLVER_SECONDS)
     except _NO_SUCH:

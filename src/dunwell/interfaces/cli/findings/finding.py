@@ -1,12 +1,12 @@
-"""What `dunwell doctor` found, and how it is marked. Pure."""
+"""One result of `dunwell doctor`, and its mark. Pure."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class DoctorFinding:
-    """What was looked at; `remedy` is none when all is well. A note is what somebody may have
-    decided, and should know."""
+    """The result of one check. `remedy` is None when there is nothing to do. A note is something
+    that may be intended, but that the operator should know."""
 
     subject: str
     words: str

@@ -1,5 +1,5 @@
-"""What `dunwell doctor` says of lines for SMS: whether their gateways are there and let us send.
-No message is sent."""
+"""Check delivery providers for SMS: whether their gateways respond and accept our credentials. No
+message is sent."""
 
 from collections.abc import Mapping
 
@@ -38,7 +38,8 @@ _TROUBLES: Mapping[Trouble, tuple[str, str]] = {
 
 
 async def check_gateways(url: str, settings: Settings) -> list[DoctorFinding]:
-    """None of a database that is not migrated, or that answers no statement: others tell that."""
+    """Return nothing if the database is not migrated or does not respond. Other checks report
+    that."""
     keys = KeyRing(settings.secret_key)
     database = await Database.open(url, application="dunwell doctor")
     try:
@@ -74,7 +75,7 @@ async def check_gateway(
 def _build(
     name: str, line: DeliveryProvider, secrets: Mapping[str, bytes], keys: KeyRing
 ) -> KannelChannel | TwilioChannel:
-    """Nothing is called back here, so no address is needed."""
+    """No address for callbacks is needed, because nothing is sent."""
     if isinstance(line, KannelProvider):
         return KannelChannel(name, line, secrets=secrets, keys=keys, public_url="")
     assert isinstance(line, TwilioProvider)

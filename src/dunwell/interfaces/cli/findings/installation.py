@@ -1,6 +1,4 @@
-"""What `dunwell doctor` says of alerts, proxies, single sign-on and the networks that webhooks may
-reach.
-"""
+"""Check alerts, proxies, single sign-on and the networks that webhooks may reach."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -39,7 +37,8 @@ _MOST_TOLD = 20
 
 
 async def check_alarms(url: str) -> list[DoctorFinding]:
-    """None of a database that is not migrated, or that answers no statement: others tell that."""
+    """Return nothing if the database is not migrated or does not respond. Other checks report
+    that."""
     database = await Database.open(url, application="dunwell doctor")
     try:
         async with database.connection() as connection:
@@ -77,7 +76,7 @@ def judge_telling(installation: Installation) -> DoctorFinding:
 
 
 def judge_standing(view: AlertOverview) -> Sequence[DoctorFinding]:
-    """Notes: what they are about is for whoever is told of it."""
+    """Active alerts are notes, because the recipients of alerts deal with them."""
     return [
         DoctorFinding(
             _ALERTS,
@@ -90,12 +89,12 @@ def judge_standing(view: AlertOverview) -> Sequence[DoctorFinding]:
 
 
 _PROXIES = "proxies"
-# One that was seen is mended or gone by then.
+# A proxy that was seen longer ago has been fixed or removed since.
 _SEEN_WITHIN = timedelta(days=1)
 
 
 async def check_proxies(url: str) -> DoctorFinding:
-    """What was seen forwarding is judged by the file in force now, not by the one of that time."""
+    """Compare the proxies that were seen with the installation file in force now."""
     database = await Database.open(url, application="dunwell doctor")
     try:
         async with database.connection() as connection:
@@ -122,7 +121,8 @@ _MOST_SKEW_SECONDS = 30
 
 
 async def check_sign_in(url: str, settings: Settings) -> list[DoctorFinding]:
-    """None of a database that is not migrated, or that answers no statement: others tell that."""
+    """Return nothing if the database is not migrated or does not respond. Other checks report
+    that."""
     database = await Database.open(url, application="dunwell doctor")
     try:
         async with database.connection() as connection:
@@ -155,7 +155,8 @@ async def check_provider(
 
 
 def judge_provider(subject: str, trouble: str | None, skew: float | None) -> DoctorFinding:
-    """skew: seconds that its clock is ahead of this host's; none: it does not say."""
+    """`skew` is the seconds by which the provider's clock is ahead of this host's, or None if it is
+    unknown."""
     if trouble is not None:
         return DoctorFinding(subject, f"no sign-in by it: {trouble}", _REMEDY)
     if skew is not None and abs(skew) > _MOST_SKEW_SECONDS:
@@ -165,7 +166,8 @@ def judge_provider(subject: str, trouble: str | None, skew: float | None) -> Doc
 
 
 def check_file(sign_in: SignInSettings, missing: list[str], able: int) -> list[DoctorFinding]:
-    """missing: keys that groups name and no merchant has. able: break-glass admins."""
+    """Check the sign-in settings. `missing` are merchant keys in groups that no merchant has;
+    `able` is the number of break-glass admins."""
     findings = []
     if sign_in.oidc and not sign_in.groups:
         remedy = 'Name groups under "signIn" in the installation file.'
@@ -186,7 +188,7 @@ _NETWORKS = "webhooks"
 
 
 async def check_webhook_networks(url: str) -> list[DoctorFinding]:
-    """None for a database that is not migrated, or that answers no statement: other findings say
+    """Return nothing if the database is not migrated or does not respond. Other checks report
     that."""
     database = await Database.open(url, application="dunwell doctor")
     try:
@@ -204,7 +206,8 @@ async def check_webhook_networks(url: str) -> list[DoctorFinding]:
 
 
 def judge_webhook_networks(keys: Sequence[str], unknown: Sequence[str]) -> DoctorFinding:
-    """keys: of the merchants that webhookNetworks names; unknown: those that do not exist."""
+    """`keys` are those of the merchants that webhookNetworks names; `unknown` are those that do not
+    exist."""
     if not keys:
         return DoctorFinding(_NETWORKS, "no merchant's webhooks have networks of their own")
     if not unknown:

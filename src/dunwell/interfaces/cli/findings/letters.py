@@ -1,6 +1,5 @@
-"""What `dunwell doctor` says of letters: which scripts can be printed, and whether the lines for
-letters can be reached, take our key, show the pinned host key and have room.
-"""
+"""Check letters: which scripts can be printed, and whether the providers for letters respond,
+accept our key, show the pinned host key and have disk space."""
 
 import asyncio
 from collections.abc import Mapping
@@ -33,8 +32,8 @@ _ALLOW_COPIES = (
 )
 _LEAST_FREE_BYTES = 1 << 28
 _PATIENCE_SECONDS = 30
-# A character of each that names in Europe are most often written in, beside Latin, Greek, Cyrillic
-# and Hebrew, which come along.
+# One character of each script in which names in Europe are often written. Fonts for Latin, Greek,
+# Cyrillic and Hebrew are included.
 _SCRIPTS = {
     "Arabic": "ش", "Armenian": "Ա", "Bengali": "ক", "Chinese": "漢", "Devanagari": "क",
     "Ethiopic": "አ", "Georgian": "ქ", "Gujarati": "ક", "Gurmukhi": "ਕ", "Japanese": "か",
@@ -60,7 +59,8 @@ def check_fonts(settings: Settings) -> DoctorFinding:
 
 
 async def check_letter_lines(url: str, settings: Settings) -> list[DoctorFinding]:
-    """None of a database that is not migrated, or that answers no statement: others tell that."""
+    """Return nothing if the database is not migrated or does not respond. Other checks report
+    that."""
     keys = KeyRing(settings.secret_key)
     database = await Database.open(url, application="dunwell doctor")
     try:
@@ -128,7 +128,7 @@ def _describe_away(
 def open_line(
     name: str, line: FolderProvider | SftpProvider, secrets: Mapping[str, bytes]
 ) -> LetterFolder:
-    """Nothing is connected to. Raises LineUnusable."""
+    """Open the provider's folder without connecting. Raises DeliveryProviderUnusable."""
     if isinstance(line, FolderProvider):
         return FolderDepot(Path(line.folder))
     return open_depot(name, line, secrets)
@@ -142,7 +142,7 @@ async def _write_and_read(depot: LetterFolder, name: str) -> bytes:
 
 
 async def _try(subject: str, folder: str, depot: LetterFolder) -> DoctorFinding:
-    """A file is written, read and removed: no print service takes one that no manifest names."""
+    """Write, read and remove a file. Print services ignore it, because no manifest names it."""
     content = await _write_and_read(depot, _PROBE)
     try:
         await _write_and_read(depot, f"{RELEASED}/{_PROBE}")

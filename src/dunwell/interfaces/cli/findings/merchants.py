@@ -1,6 +1,5 @@
-"""What `dunwell doctor` says of merchants: their legal identity, storage, and workflows that leave
-debtors too little time to pay.
-"""
+"""Check merchants: their legal identity, storage, and workflows that leave debtors too little time
+to pay."""
 
 from collections.abc import Sequence
 
@@ -25,13 +24,14 @@ from dunwell.platform.database.database import Database
 from dunwell.platform.errors import Unavailable
 
 _AT_ONCE = 500
-# Whoever has more to mend begins with these.
+# The output is limited. Once these are fixed, the next ones are shown.
 _MOST_TOLD = 20
 _APPLY = "See docs/operator/legal.md, and run: dunwell apply FILE"
 
 
 async def check_identities(url: str) -> list[DoctorFinding]:
-    """None of a database that is not migrated, or that answers no statement: others tell that."""
+    """Return nothing if the database is not migrated or does not respond. Other checks report
+    that."""
     database = await Database.open(url, application="dunwell doctor")
     try:
         async with database.connection() as connection:
@@ -63,10 +63,10 @@ def check_operator(operator: Operator | None) -> DoctorFinding:
 
 
 def check_merchant(merchant: Merchant, operator: Operator | None) -> DoctorFinding | None:
-    """Return None if the merchant lacks nothing.
+    """Return None if no legal details are missing.
 
     Without an operator the creditor's details are the whole legal notice, so a merchant without any
-    is named too.
+    is reported too.
     """
     find = list_legal_notice_gaps if operator is None else list_legal_gaps
     gaps = find(merchant.configuration)
@@ -81,12 +81,12 @@ def check_merchant(merchant: Merchant, operator: Operator | None) -> DoctorFindi
 
 
 _STORAGE = "uploads"
-# The fullest: an operator who reads more raises the limit for all.
+# Only the fullest ones: an operator who sees this many raises the limit for all.
 _MOST_NAMED = 20
 
 
 async def check_merchant_storage(url: str, settings: Settings) -> list[DoctorFinding]:
-    """None for a database that is not migrated, or that answers no statement: other findings say
+    """Return nothing if the database is not migrated or does not respond. Other checks report
     that."""
     least_bytes = settings.merchant_storage_bytes * NEAR_PERCENT // 100
     database = await Database.open(url, application="dunwell doctor")
@@ -101,7 +101,8 @@ async def check_merchant_storage(url: str, settings: Settings) -> list[DoctorFin
 
 
 def judge_merchant_storage(near: Sequence[tuple[str, int]], limit_mib: int) -> list[DoctorFinding]:
-    """near: the keys of merchants that are near the limit, and what their uploads take."""
+    """`near` has the key of each merchant that is near the limit, and the bytes that its uploads
+    use."""
     if not near:
         return [DoctorFinding(_STORAGE, f"no merchant is near its limit of {limit_mib:,} MiB")]
     remedy = "Raise DUNWELL_MERCHANT_STORAGE_MIB, or ask them to delete attachments."
@@ -115,13 +116,13 @@ def judge_merchant_storage(near: Sequence[tuple[str, int]], limit_mib: int) -> l
 
 
 _WORKFLOWS = "workflows"
-# Who has more of them reads these first; the rest appears once these are corrected.
+# The output is limited. Once these are fixed, the next ones are shown.
 
 _REMEDY = "Publish a version with a longer wait. Claims keep the major version that they run on."
 
 
 async def check_workflows(url: str) -> list[DoctorFinding]:
-    """None for a database that is not migrated, or that answers no statement: other findings say
+    """Return nothing if the database is not migrated or does not respond. Other checks report
     that."""
     database = await Database.open(url, application="dunwell doctor")
     try:

@@ -1,1 +1,2 @@
-"""Words that show what was done, and that it stands as it was written."""
+"""The commands that show the audit log, and verify that ledger and audit log have not been
+changed."""

@@ -1,4 +1,4 @@
-"""`dunwell audit`: who did what to a merchant, or to the installation, and what changed by it."""
+"""`dunwell audit`: show who changed what for a merchant or the installation."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -35,9 +35,9 @@ def command(
     data_dir: str | None, merchant: str | None, limit: int, cursor: str | None,
     *, is_json: bool, **wanted: Any,
 ) -> None:  # fmt: skip
-    """Show the audit log of MERCHANT (its key), the newest first; without one, the installation's.
+    """Show the audit log of MERCHANT (its key), newest first, or the installation's without one.
 
-    What was there before and after is shown by field; what is a person's is masked.
+    Each changed field is shown with its values before and after. Personal data is masked.
     """
     wanted_rows = _read_filter(**wanted)
 

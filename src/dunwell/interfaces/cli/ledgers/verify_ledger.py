@@ -1,4 +1,4 @@
-"""`dunwell verify-ledger`: whether ledger and audit log are as they were written."""
+"""`dunwell verify-ledger`: verify that ledger and audit log have not been changed."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ _DIGEST_BYTES = 32
 def _read_head(
     _ctx: click.Context, _parameter: click.Parameter, value: str | None
 ) -> SealHead | None:
-    """SEAL:DIGEST, as this command prints it. Raises BadParameter."""
+    """Parse SEAL:DIGEST, as this command prints it. Raises BadParameter."""
     if value is None:
         return None
     number, _, digest = value.partition(":")
@@ -55,10 +55,10 @@ def command(
     data_dir: str | None, merchant: str | None, expect: SealHead | None,
     *, is_installation: bool, is_json: bool,
 ) -> None:  # fmt: skip
-    """Verify the ledger of MERCHANT (its key), or all there are; exit 1 on anything found.
+    """Verify the ledger of MERCHANT (its key), or all ledgers. Exit with 1 on any fault.
 
-    Prints the head of each chain. Keep it where the database's keeper cannot write, and give it
-    to --expect later: a chain that was cut or made anew has lost it.
+    Prints the head of each chain. Keep it where the database administrator cannot write, and pass
+    it to --expect later: a chain that was cut or rebuilt does not contain it.
     """
     if is_installation and merchant is not None:
         raise click.UsageError("Give MERCHANT or --installation: they are two chains.")
@@ -72,7 +72,7 @@ def command(
         found = [await verify_ledger(resources, each, expect) for each in merchant_ids]
         if merchant is None:
             own = await verify_installation_seals(resources)
-            # Before anybody has signed in there is nothing to tell.
+            # Until a user has signed in, there is nothing to report.
             found += [own] if own.head or own.unsealed_rows or own.fault_count else []
         return found
 

@@ -1,1 +1,1 @@
-"""Words about people: who signs in to the portal."""
+"""The commands about users of the portal."""

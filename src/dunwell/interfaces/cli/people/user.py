@@ -1,4 +1,4 @@
-"""`dunwell user`: people who sign in to the portal."""
+"""`dunwell user`: manage the users of the portal."""
 
 import asyncio
 import secrets
@@ -39,7 +39,7 @@ _Do = Callable[[UserWork], Awaitable[_Answer]]
 
 @click.group("user", no_args_is_help=False)
 def command() -> None:
-    """Create people who sign in to the portal, let them in again, end them."""
+    """Create users of the portal, reset their sign-in, and deactivate them."""
 
 
 @command.command("create")
@@ -54,7 +54,8 @@ def create(  # noqa: PLR0913, PLR0917 - the words of a command line
     data_dir: str | None, email: str, name: str, role: str, merchants: tuple[str, ...],
     language: str, break_glass: bool,
 ) -> None:  # fmt: skip
-    """Create a user with this EMAIL and print the one-time address by which they join."""
+    """Create a user with this EMAIL and print the one-time link with which they create their
+    account."""
 
     async def do(work: UserWork) -> Invitation:
         roles = await _find_roles(work, _ROLES[role], merchants)
@@ -70,7 +71,7 @@ def create(  # noqa: PLR0913, PLR0917 - the words of a command line
 @data_dir_option
 @click.argument("email")
 def reset(data_dir: str | None, email: str) -> None:
-    """End the password, second factors and sessions of EMAIL; print a one-time address for new
+    """End the password, second factors and sessions of EMAIL, and print a one-time link to set new
     ones."""
 
     async def do(work: UserWork) -> Invitation:
@@ -102,7 +103,8 @@ def break_glass(data_dir: str | None, email: str, off: bool) -> None:
 @click.option("--subject", required=True, help='What it calls the user: "sub" in its tokens.')
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def link(data_dir: str | None, email: str, provider: str, subject: str, yes: bool) -> None:
-    """Let EMAIL come by single sign-on from now on; their password and sessions end at once."""
+    """Let EMAIL sign in only by single sign-on from now on. Their password and sessions end at
+    once."""
     confirm(f"Link {email} to {subject} of {provider}?", is_sure=yes)
 
     async def do(work: UserWork) -> None:
@@ -118,7 +120,7 @@ def link(data_dir: str | None, email: str, provider: str, subject: str, yes: boo
 @click.argument("email")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def end(data_dir: str | None, email: str, yes: bool) -> None:
-    """End the user with this EMAIL and all their sessions, at once."""
+    """Deactivate the user with this EMAIL and end all their sessions, at once."""
     confirm(f"End {email}?", is_sure=yes)
 
     async def do(work: UserWork) -> None:
@@ -146,7 +148,7 @@ def sign_out(data_dir: str | None, email: str) -> None:
 @command.command("list")
 @data_dir_option
 def list_all(data_dir: str | None) -> None:
-    """List all users, and what they are."""
+    """List all users and their roles."""
 
     async def do(work: UserWork) -> list[tuple[str, ...]]:
         keys = {each.merchant_id: each.key for each in await list_named_merchants(work.tx)}
@@ -157,7 +159,8 @@ def list_all(data_dir: str | None) -> None:
 
 
 def find_first_link(settings: Settings) -> str | None:
-    """The address by which the first admin joins; None: somebody has joined."""
+    """Return the link with which the first admin creates their account, or None if there is one
+    already."""
 
     async def do(work: UserWork) -> Invitation | None:
         return await invite_first_admin(work, secrets.token_bytes(RANDOM_BYTES))
