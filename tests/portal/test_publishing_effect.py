@@ -143,7 +143,7 @@ async def test_a_result_of_an_earlier_release_is_shown_and_computed_again(
     )
 
     page = (await clerk.get(f"{path}/publish")).text
-    assert "are not part of this result" in page
+    assert "This result does not include the messages" in page
     assert "The next 30 days" not in page
     await start(clerk, path)
     await run_previews(resources)
