@@ -1,1 +1,0 @@
-"""Lines: what messages leave by, named in the installation file and used by merchants by name."""
