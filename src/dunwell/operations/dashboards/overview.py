@@ -1,6 +1,5 @@
-"""A merchant at a glance: claims by status, what comes tomorrow, messages and money of late, and
-what waits for a person.
-"""
+"""A merchant at a glance: claims by status, a forecast for tomorrow, recent messages and payments,
+and what needs attention."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -52,7 +51,7 @@ class PaidDay(msgspec.Struct, frozen=True, array_like=True):
 
 
 class DueStep(msgspec.Struct, frozen=True, array_like=True):
-    """So many claims stand before this step; none: they are archived then."""
+    """The number of claims with this next step. Without a step, the claims are archived."""
 
     workflow_id: UUID
     major: int
@@ -61,8 +60,8 @@ class DueStep(msgspec.Struct, frozen=True, array_like=True):
 
 
 class TomorrowForecast(msgspec.Struct, frozen=True):
-    """What the claims that are due do, if nobody pays and all conditions hold. `claims`: how many;
-    `contacts`: by the first channel of each; `fees` in cents of the merchant's currency."""
+    """What the claims that are due tomorrow do, if nobody pays and all conditions hold. `contacts`
+    counts them by the first channel of each; `fees` are in cents of the merchant's currency."""
 
     claims: int
     contacts: dict[str, int]
@@ -75,15 +74,15 @@ class Overview(msgspec.Struct, frozen=True):
     states: dict[str, int]
     held: int
     tomorrow: TomorrowForecast
-    # Channel -> state -> how many were planned in the last seven days.
+    # Contacts planned in the last seven days, by channel and state.
     contacts: dict[str, dict[str, int]]
     paid: list[PaidDay]
-    # There are more payments than were counted.
+    # True if there are more payments than were counted.
     is_cut: bool
 
 
 class _Loaded(msgspec.Struct, frozen=True):
-    """As `overview.sql` has it."""
+    """The row of `overview.sql`."""
 
     states: dict[str, int]
     held: int
@@ -116,7 +115,7 @@ async def load_overview(work: Work) -> Overview:
 def forecast_day(
     due: Sequence[DueStep], steps: Mapping[tuple[UUID, int], Sequence[Step]]
 ) -> TomorrowForecast:
-    """The steps of a process follow one another at once, up to its next wait."""
+    """Forecast a day. The steps of a workflow follow each other immediately up to its next wait."""
     contacts, fees, fee_cents, archived = Counter[str](), 0, 0, 0
     for each in due:
         ran = _list_run(steps.get((each.workflow_id, each.major), ()), each.step_id)
@@ -150,30 +149,30 @@ _BOUNCES_FOR = timedelta(days=7)
 
 class AttentionKind(StrEnum):
     OPEN_DISPUTES = "OPEN_DISPUTES"
-    # Of these, those that should have been answered by now.
+    # Open disputes whose response is overdue.
     OVERDUE_DISPUTES = "OVERDUE_DISPUTES"
     REQUESTED_MODALITIES = "REQUESTED_MODALITIES"
-    # Of these, those that should have been answered by now.
+    # Pending requests whose response is overdue.
     OVERDUE_MODALITIES = "OVERDUE_MODALITIES"
     UNKNOWN_SENDS = "UNKNOWN_SENDS"
     FAILING_ENDPOINTS = "FAILING_ENDPOINTS"
-    # Communications that failed in the last seven days.
+    # Contacts that failed in the last seven days.
     BOUNCED_CONTACTS = "BOUNCED_CONTACTS"
-    # Answers of debtors to e-mails, which nobody has looked at.
+    # Unread replies of debtors to e-mails.
     UNSEEN_REPLIES = "UNSEEN_REPLIES"
-    # Money that debtors say is under way.
+    # Bank transfers reported by debtors.
     PENDING_PAYMENTS = "PENDING_PAYMENTS"
 
 
 @dataclass(frozen=True, slots=True)
 class AttentionItem:
     count: Count
-    # When the oldest of them arose, by its list's time; none: there is none.
+    # When the oldest item arose, by the time of its list. None if there is no item.
     oldest_at: datetime | None
 
 
 async def list_attention_items(work: Work) -> Mapping[AttentionKind, AttentionItem]:
-    """Of one instant."""
+    """All counts are taken at one instant."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         found = {
@@ -190,7 +189,7 @@ async def list_attention_items(work: Work) -> Mapping[AttentionKind, AttentionIt
 def _list_pending_requests(
     work: Work,
 ) -> Mapping[AttentionKind, tuple[ListedTable[Any, Any, Any], object]]:
-    """The list and the filter of each kind."""
+    """Return the list and the filter of each kind."""
     configuration = work.merchant.configuration
     zone, answer_days = configuration.timezone, configuration.modalities.answer_within_days
     requested_before = compute_overdue_before(work.now, answer_days, zone)
@@ -218,7 +217,7 @@ async def _list_with_right(
 
 
 async def _count_failed_messages(work: Work) -> AttentionItem:
-    """They failed at any time behind their planning, by which their list is ordered."""
+    """The list is ordered by the planned time, and a contact can fail at any time after that."""
     since = work.now - _BOUNCES_FOR
     number, oldest_at = await count_failed(work.tx, work.merchant_id, since, MAX_COUNTED + 1)
     return AttentionItem(Count(min(number, MAX_COUNTED), is_more=number > MAX_COUNTED), oldest_at)

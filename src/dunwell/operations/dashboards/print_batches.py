@@ -1,6 +1,5 @@
-"""Letter batches of the installation: what was released when, what its print service said of it,
-and which letters wait for a person's word. Over all merchants.
-"""
+"""Print batches over all merchants: what was released, what the print services reported, and which
+letters await a decision."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ from dunwell.platform.database.database import Connection
 from dunwell.platform.database.listed_table import CursorFormat
 from dunwell.platform.errors import NotFound
 
-# What is counted no further.
+# Counting stops here.
 MAX_WAITING = 1_001
 _MAX_FILES = 20
 _BATCH_CURSORS = CursorFormat("letter batches", owner=(), place=(UUID,))
@@ -39,7 +38,7 @@ _FIRST = (UUID(int=0), 0)
 
 @dataclass(frozen=True, slots=True)
 class BatchesView:
-    """lines: those of the installation that carry letters. No cursor when these are the last."""
+    """`lines` are the delivery providers for letters. On the last page there is no cursor."""
 
     lines: Sequence[str]
     waiting: Sequence[WaitingLetters]
@@ -50,7 +49,7 @@ class BatchesView:
 
 @dataclass(frozen=True, slots=True)
 class BatchView:
-    """statuses: how many letters by what was said last; None: nothing."""
+    """`statuses` counts the letters by the last reported status; None: not reported."""
 
     batch: BatchRow
     statuses: Mapping[str | None, int]
@@ -67,7 +66,7 @@ class DoubtfulLettersView:
 async def list_batches(
     tx: Connection, actor: Actor, *, limit: int, line: str | None = None, cursor: str | None = None
 ) -> BatchesView:
-    """The newest first. Raises ValidationError for a bad cursor."""
+    """List the batches, newest first. Raises ValidationError for an invalid cursor."""
     check_right(actor, Right.OPERATE)
     before = _NEWEST
     if cursor is not None:
@@ -93,7 +92,7 @@ async def get_batch(
     tx: Connection, actor: Actor, batch_id: UUID, *,
     limit: int, cursor: str | None = None, only_failed: bool = False,
 ) -> BatchView:  # fmt: skip
-    """Raises NotFound, and ValidationError for a bad cursor."""
+    """Raises NotFound, and ValidationError for an invalid cursor."""
     check_right(actor, Right.OPERATE)
     batch = await find_batch_row(tx, batch_id)
     if batch is None:
@@ -108,8 +107,8 @@ async def get_batch(
 async def list_doubtful_letters(
     tx: Connection, actor: Actor, line: str, *, limit: int, cursor: str | None = None
 ) -> DoubtfulLettersView:
-    """Of which a person is asked whether they were released. Raises ValidationError for a bad
-    cursor."""
+    """List the letters for which a person has to decide whether they were released. Raises
+    ValidationError for an invalid cursor."""
     check_right(actor, Right.OPERATE)
     found = await list_doubtful_letter_rows(tx, line, _parse_cursor(cursor), limit + 1)
     return DoubtfulLettersView(found[:limit], _render_cursor(found, limit))

@@ -1,6 +1,5 @@
-"""The SQL of print batches and of delivery providers as they are shown: of the installation, over
-all merchants. Instants are in real time.
-"""
+"""The SQL of print batches and of delivery providers as staff see them, over all merchants.
+Instants are in real time."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -19,8 +18,7 @@ from dunwell.operations.dashboards.figures import (
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose
 
-# By the primary key; of one line by letter_batches_of_line; what did not arrive by
-# letter_batch_items_failed.
+# By the primary key, letter_batches_of_line for one provider, and letter_batch_items_failed.
 _BATCHES = """
 SELECT b.batch_id, b.provider, b.state, b.letters, b.pages, b.created_at, b.released_at,
        b.found_at IS NOT NULL AS is_found,
@@ -34,14 +32,14 @@ LIMIT $2
 _FIND = compose(_BATCHES, wanted="b.batch_id < $1")
 _FIND_OF_LINE = compose(_BATCHES, wanted="b.provider = $3 AND b.batch_id < $1")
 _LOAD = compose(_BATCHES, wanted="b.batch_id = $1")
-# By letter_batch_items_of_batch; a batch has 10,000 at most.
+# Uses letter_batch_items_of_batch; a batch has at most 10,000 letters.
 _COUNT = """
 SELECT status, count(*)::integer AS letters
 FROM letter_batch_items
 WHERE batch_id = $1
 GROUP BY status
 """
-# A letter's contact or notice, with its claim.
+# The contact or notice of a letter, with its claim.
 _LETTERS = """
 SELECT i.merchant_id, i.communication_id, i.provider, i.reference, i.country, i.pages, i.status,
        i.status_at, i.handed_at, i.doubt, coalesce(m.claim_id, n.claim_id) AS claim_id,
@@ -57,7 +55,7 @@ WHERE {wanted}
 ORDER BY {order}
 LIMIT $3
 """
-# By letter_batch_items_of_batch, and letter_batch_items_failed.
+# Uses letter_batch_items_of_batch and letter_batch_items_failed.
 _FIND_LETTERS = compose(
     _LETTERS,
     wanted="i.batch_id = $4 AND (i.communication_id, i.merchant_id) > ($1, $2)",
@@ -69,7 +67,7 @@ _FIND_FAILED = compose(
     " AND (i.communication_id, i.merchant_id) > ($1, $2)",
     order="i.communication_id, i.merchant_id",
 )
-# By letter_batch_items_doubted.
+# Uses letter_batch_items_doubted.
 _FIND_ASKED = compose(
     _LETTERS,
     wanted=(
@@ -77,7 +75,7 @@ _FIND_ASKED = compose(
     ),
     order="i.merchant_id, i.communication_id",
 )
-# By letter_batch_items_waiting and letter_batch_items_doubted; counted no further than $2.
+# Uses letter_batch_items_waiting and letter_batch_items_doubted; counts at most $2 rows.
 _WAITING = """
 SELECT given.provider, waiting.letters, waiting.since, asked.letters AS asked
 FROM unnest($1::text[]) AS given (provider)
@@ -91,7 +89,7 @@ CROSS JOIN LATERAL (
     FROM (SELECT FROM letter_batch_items
           WHERE provider = given.provider AND doubt IS NOT NULL LIMIT $2) first) asked
 """
-# By letter_status_files_read.
+# Uses letter_status_files_read.
 _STATUS_FILES = """
 SELECT provider, name, read_at, outcome, reports, reason
 FROM letter_status_files
@@ -101,8 +99,8 @@ LIMIT $1
 
 
 class BatchRow(msgspec.Struct, frozen=True, gc=False):
-    """state: DECIDED, WRITTEN, RELEASED. is_found: it was taken over after a restore. failed: of
-    its letters those that did not arrive."""
+    """`state` is DECIDED, WRITTEN or RELEASED. `is_found`: taken over after a restore. `failed`:
+    letters that were not delivered."""
 
     batch_id: UUID
     line: str
@@ -116,8 +114,8 @@ class BatchRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class LetterRow(msgspec.Struct, frozen=True, gc=False):
-    """status: what the print service said last. doubt: UNTOLD or GONE, where a person is asked.
-    is_contact: of a process; else it is a notice."""
+    """`status` is what the print service reported last. `doubt` is UNTOLD or GONE if a person has
+    to decide. `is_contact`: part of a workflow; otherwise the letter is a notice."""
 
     merchant_id: int
     communication_id: UUID
@@ -136,7 +134,7 @@ class LetterRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class WaitingLetters(msgspec.Struct, frozen=True, gc=False):
-    """since: of the letter that has waited longest. asked: of which a person is asked."""
+    """`since`: when the oldest letter started to wait. `asked`: letters that await a decision."""
 
     line: str
     letters: int
@@ -145,7 +143,7 @@ class WaitingLetters(msgspec.Struct, frozen=True, gc=False):
 
 
 class StatusFileRow(msgspec.Struct, frozen=True, gc=False):
-    """outcome: READ or REFUSED, with the reason."""
+    """`outcome` is READ or REFUSED, with the reason."""
 
     line: str
     name: str
@@ -158,7 +156,7 @@ class StatusFileRow(msgspec.Struct, frozen=True, gc=False):
 async def list_batch_rows(
     tx: Connection, line: str | None, before: UUID, limit: int
 ) -> Sequence[BatchRow]:
-    """The newest first."""
+    """Newest first."""
     if line is None:
         rows = await tx.fetch(_FIND, before, limit)
     else:
@@ -172,7 +170,7 @@ async def find_batch_row(tx: Connection, batch_id: UUID) -> BatchRow | None:
 
 
 async def count_statuses(tx: Connection, batch_id: UUID) -> dict[str | None, int]:
-    """None: nothing was said of so many."""
+    """Count letters by the last reported status; None: not reported."""
     return {row["status"]: row["letters"] for row in await tx.fetch(_COUNT, batch_id)}
 
 
@@ -186,7 +184,7 @@ async def list_letter_rows(
 async def list_doubtful_letter_rows(
     tx: Connection, line: str, behind: tuple[UUID, int], limit: int
 ) -> Sequence[LetterRow]:
-    """Those that a person is asked about."""
+    """List letters that await a decision."""
     return [LetterRow(*row) for row in await tx.fetch(_FIND_ASKED, *behind, limit, line)]
 
 
@@ -198,11 +196,11 @@ async def list_waiting_letters(
 
 
 async def list_status_files(tx: Connection, limit: int) -> Sequence[StatusFileRow]:
-    """The latest first."""
+    """Latest first."""
     return [StatusFileRow(*row) for row in await tx.fetch(_STATUS_FILES, limit)]
 
 
-# By communications_planned for each merchant that sends by the line; counted no further than $3.
+# Uses communications_planned for each merchant of the provider; counts at most $3 rows.
 _BACKLOG = """
 SELECT used.provider, count(waiting.not_before)::integer AS waiting, min(waiting.not_before)
     AS since
@@ -222,8 +220,8 @@ LEFT JOIN LATERAL (
     LIMIT $3) waiting ON true
 GROUP BY used.provider
 """
-# By communications_of_line; no further back than $3 contacts of a line. What was taken back before
-# it was printed ($4) was never sent.
+# Uses communications_of_line and reads at most $3 contacts of a provider. A letter that was taken
+# back before it was printed ($4) was never sent.
 _LATEST = """
 unnest($1::text[]) AS given (provider)
 CROSS JOIN LATERAL (
@@ -296,7 +294,7 @@ LIMIT $5
 """,
     latest=_LATEST,
 )
-# By channel_reports_unmatched.
+# Uses channel_reports_unmatched.
 _UNMATCHED = """
 SELECT provider, provider_message_id, state, reason, received_at
 FROM delivery_reports
@@ -309,13 +307,13 @@ LIMIT $2
 async def list_backlogs(
     tx: Connection, lines: Sequence[str], now: datetime, most: int
 ) -> Mapping[str, ProviderBacklog]:
-    """Of lines that merchants send by."""
+    """Return backlogs of the delivery providers that merchants use."""
     rows = await tx.fetch(_BACKLOG, lines, now, most)
     return {row["provider"]: ProviderBacklog(row["waiting"], row["since"]) for row in rows}
 
 
 class ContactSelection(msgspec.Struct, frozen=True, gc=False):
-    """Which contacts are looked at: of these lines, settled since, so many of each at most."""
+    """The contacts to examine: of these providers, settled since then, at most `most` of each."""
 
     lines: Sequence[str]
     since: datetime
@@ -327,7 +325,7 @@ class ContactSelection(msgspec.Struct, frozen=True, gc=False):
 
 
 async def list_sent(tx: Connection, looked: ContactSelection) -> Mapping[str, ArrivalFigures]:
-    """Of lines that something left by."""
+    """Return figures of the delivery providers that sent something."""
     rows = await tx.fetch(_SENT, *looked.values)
     return {
         row["provider"]: ArrivalFigures(row["sent"], row["delivered"], row["failed"])
@@ -338,7 +336,7 @@ async def list_sent(tx: Connection, looked: ContactSelection) -> Mapping[str, Ar
 async def list_deliveries(
     tx: Connection, looked: ContactSelection, limit: int
 ) -> Sequence[DestinationFigures]:
-    """Where most failed first."""
+    """Most failures first."""
     rows = await tx.fetch(_DELIVERIES, *looked.values, limit)
     return [
         DestinationFigures(
@@ -353,10 +351,10 @@ async def list_deliveries(
 async def list_failures(
     tx: Connection, looked: ContactSelection, limit: int
 ) -> Sequence[FailureReason]:
-    """The most frequent first."""
+    """Most frequent first."""
     return [FailureReason(*row) for row in await tx.fetch(_FAILURES, *looked.values, limit)]
 
 
 async def list_unmatched(tx: Connection, since: datetime, most: int) -> Sequence[UnmatchedReport]:
-    """Those that name nothing of ours, the latest first."""
+    """List reports that match no message, latest first."""
     return [UnmatchedReport(*row) for row in await tx.fetch(_UNMATCHED, since, most)]

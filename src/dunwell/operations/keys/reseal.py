@@ -17,14 +17,14 @@ from dunwell.platform.config import Settings
 from dunwell.platform.resources import Resources
 
 RESEAL_SECONDS = 5.0
-# Between two passes.
+# The delay between two passes.
 _REST_SECONDS = 600.0
 
 log = structlog.get_logger(__name__)
 
 
 def list_sealed_values(settings: Settings) -> Sequence[SealedValues]:
-    """All kinds. A version that seals a value of no kind would be retired under it."""
+    """Return all kinds. Values of a missing kind would be lost with a retired version."""
     return [*SEALED_COLUMNS, SealedLetters(Storage.open(settings.files_url)), SealedUploads()]
 
 
@@ -38,14 +38,15 @@ class Resealer:
     ) -> None:
         self._resources = resources
         self._rest_seconds = rest_seconds
-        # How far each has come, and what it has sealed anew on its way; none: it is through.
+        # The position in each kind and the number of values resealed so far. None: the pass is
+        # complete.
         self._under_way: dict[SealedValues, tuple[RowKey, int]] = {}
         self._kinds = kinds
         self._next_pass_at = 0.0
 
     async def run_once(self) -> int:
-        """One part of each kind; 0 when all are through. With one version there is nothing to
-        seal anew."""
+        """Process one part of each kind. Return 0 when all are complete. With a single key version
+        there is nothing to reseal."""
         if len(self._resources.keys.versions) == 1:
             return 0
         if not self._under_way:

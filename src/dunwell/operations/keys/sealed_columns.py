@@ -28,8 +28,7 @@ PART_SIZE = 200
 
 @dataclass(frozen=True, slots=True)
 class ResealedPart:
-    """A part of the rows that was gone through. `last` is its last row, or None when no row was
-    left."""
+    """A part of the rows that was processed. `last` is its last row, or None if no row was left."""
 
     last: RowKey | None
     resealed: int = 0
@@ -40,11 +39,11 @@ class SealedValues(Protocol):
 
     @property
     def name(self) -> str:
-        """As operators are shown it; several kinds can share a name."""
+        """The name that operators see. Several kinds can share it."""
 
     @property
     def beginning(self) -> RowKey:
-        """A key before all others."""
+        """A key that is smaller than all others."""
 
     async def count(self, tx: Connection) -> Mapping[int, int]:
         """The number of values by version."""
@@ -158,7 +157,7 @@ class SealedColumn:
 
 
 def _webhook_column(column: str, purpose: str) -> SealedColumn:
-    """A removed endpoint's values are sealed anew, too."""
+    """Secrets of removed endpoints are resealed, too."""
     return SealedColumn(
         name="webhook secrets",
         table="webhook_endpoints",
@@ -200,7 +199,7 @@ SEALED_COLUMNS = (
         purpose=reply.SEAL_PURPOSE,
         bound_by=("merchant_id", "reply_id"),
         bind=reply.build_seal_context,
-        # Each may be several megabytes.
+        # Each value may have several megabytes.
         rows_at_once=20,
     ),
 )

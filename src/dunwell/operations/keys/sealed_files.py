@@ -25,7 +25,7 @@ WHERE (merchant_id, communication_id) > ($1, $2)
 ORDER BY merchant_id, communication_id
 LIMIT $3
 """
-# By primary key; answers which rows are still there, with the same letter.
+# By primary key. Returns the rows that still exist with the same letter.
 _SAVE = """
 UPDATE communication_contents t
 SET document_key_version = $4
@@ -41,7 +41,7 @@ FROM communication_contents
 WHERE document_key IS NOT NULL
 GROUP BY document_key_version
 """
-# By primary keys; uploads are few beside claims, and counted when a person asks.
+# By primary keys. Uploads are few, and are only counted on request.
 _COUNT_UPLOADS = """
 SELECT version, (SELECT count(*) FROM uploads)
 FROM key_versions
@@ -82,12 +82,13 @@ class SealedLetters:
             async with database.transaction() as tx:
                 left = await _save(tx, list(done.values()), keys.version)
             for key in done.keys() - left:
-                # Its claim was erased while the letter was written.
+                # The claim was erased while the letter was being written.
                 await self._storage.remove(key)
         return ResealedPart((rows[-1].merchant_id, rows[-1].communication_id), len(done))
 
     async def _write(self, keys: KeyRing, row: _Row) -> bool:
-        """False: it does not open; somebody has to look. Raises Unavailable."""
+        """Return False if the letter cannot be opened; an operator has to examine it. Raises
+        Unavailable."""
         assert row.document_key is not None
         try:
             await reencrypt_letter(self._storage, keys, row.document_key)
@@ -95,7 +96,7 @@ class SealedLetters:
             log.exception("cannot be opened", communication_id=str(row.communication_id))
             return False
         except ContentMissing:
-            # What is not there is sealed with nothing.
+            # There is no file to reseal.
             log.warning("letter lost", communication_id=str(row.communication_id))
         return True
 
@@ -112,8 +113,8 @@ async def _save(tx: Connection, rows: list[_Row], version: int) -> set[str]:
 
 
 class SealedUploads:
-    """Uploads are not sealed anew. Only the file shows which version sealed it, so each version
-    before the newest counts as needed by all of them."""
+    """Uploads are not resealed. Only the file shows its key version, so every version before the
+    newest counts as needed by all of them."""
 
     name = "uploads"
     beginning = ()

@@ -1,4 +1,4 @@
-"""How the versions of the secret key stand: what still names each, and when one can be retired."""
+"""The versions of the secret key: what still depends on each, and when one can be retired."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -15,8 +15,8 @@ from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.ids import Ids
 from dunwell.platform.key_versions import KnownKeyVersion, load_versions
 
-# Digests and what is derived again from a row's id cannot be made anew: who an address was is not
-# kept. Each is counted by a scan; nobody asks often.
+# Digests, and values derived from a row's id, cannot be computed again, because their source is not
+# stored. Each count is a scan, which is rarely requested.
 _COUNT_DIGESTS = {
     "suppressions": "SELECT key_version, count(*) FROM suppressions GROUP BY 1",
     "disputes": """
@@ -39,18 +39,17 @@ _LOCK = "SELECT version FROM key_versions ORDER BY version FOR UPDATE"
 _RETIRE = """
 UPDATE key_versions SET retired_at = now() WHERE version = $1 AND retired_at IS NULL
 """
-# Guards are kept for eight days (`contact.messages.guards`), and bear no version: they are raised
-# under all
-# there are, so a version that has been there for longer covers for the others.
+# Guards are kept for eight days (`contact.messages.guards`) and name no version. They are written
+# under every version, so one that has existed for longer replaces the others.
 _GUARDS_LAST = timedelta(days=9)
 
 
 class KeyVersionState(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     version: int
-    # IN_USE, KEPT, MISSING in this process's settings, or RETIRED.
+    # IN_USE, KEPT, MISSING (from this process's settings) or RETIRED.
     state: str
     recorded_at: datetime | None
-    # By what they are: so many values are sealed with it, so many digests are made with it.
+    # The number of sealed values, and of digests, by kind.
     sealed: Mapping[str, int]
     digests: Mapping[str, int]
 
@@ -58,7 +57,7 @@ class KeyVersionState(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 async def list_version_states(
     tx: Connection, keys: KeyRing, kinds: Sequence[SealedValues]
 ) -> list[KeyVersionState]:
-    """The newest first."""
+    """Newest first."""
     known = {each.version: each for each in await load_versions(tx)}
     sealed: dict[str, Counter[int]] = {kind.name: Counter() for kind in kinds}
     for kind in kinds:
@@ -80,14 +79,14 @@ async def list_version_states(
 
 
 async def find_next_version(tx: Connection, keys: KeyRing) -> int:
-    """A number that no version has had."""
+    """Return a number that no version has had."""
     known = [each.version for each in await load_versions(tx)]
     return max([*known, *keys.versions]) + 1
 
 
 @dataclass(frozen=True, slots=True)
 class RetirementTime:
-    """When something is done, and what it is recorded under."""
+    """The time and the ids of the audit row."""
 
     now: datetime
     ids: Ids
@@ -100,8 +99,8 @@ async def retire_version(
     version: int,
     moment: RetirementTime,
 ) -> None:
-    """From now on it may be taken out of the settings. Twice is as good as once. Raises NotFound,
-    InvalidState: something needs it."""
+    """Retire the version, so that it can be removed from the settings. A repetition changes
+    nothing. Raises NotFound, and InvalidState if something needs it."""
     await tx.execute(_LOCK)
     await _check_retirable(tx, keys, kinds, version)
     await _retire(tx, version, "key.retire", moment)
@@ -114,7 +113,8 @@ async def abandon_version(
     version: int,
     moment: RetirementTime,
 ) -> None:
-    """It is lost: go on without what needs it. Raises NotFound, InvalidState: it is there."""
+    """Give up a lost version, and everything that needs it. Raises NotFound, and InvalidState if
+    the version is in the settings."""
     await tx.execute(_LOCK)
     standing = {each.version: each for each in await list_version_states(tx, keys, kinds)}
     if version not in standing:

@@ -40,12 +40,13 @@ from dunwell.platform.database.database import Connection, snapshot
 from dunwell.platform.resources import Resources
 
 _BATCH_SIZE = 10_000
-# No merchant's: theirs begin with 1.
+# Ids of merchants start at 1, so this is none.
 _OWNER = 0
 
 
 async def seal_installation(resources: Resources) -> int:
-    """One batch; how many rows it took, 0 when there was nothing or somebody else is at it."""
+    """Seal one batch. Return its number of rows; 0 if there was nothing or another worker is
+    sealing."""
     keys = resources.keys
     async with resources.database.transaction() as tx:
         if not await lock_sealing(tx):
@@ -67,8 +68,8 @@ async def seal_installation(resources: Resources) -> int:
 async def verify_installation_seals(
     resources: Resources, expected: SealHead | None = None
 ) -> LedgerVerdict:
-    """`expected`: a head that was kept elsewhere. The verdict's key is empty: it is no merchant's.
-    Nothing is changed."""
+    """Verify the whole chain without changing anything. `expected` is a head that was kept
+    elsewhere. The verdict's key is empty, because the chain belongs to no merchant."""
     async with resources.database.connection() as connection, snapshot(connection):
         rows = {TABLE: load_sealed(connection)}
         seals = load_seals(connection)
@@ -85,14 +86,14 @@ async def verify_installation_seals(
     )
 
 
-# What one page may ask for: some seconds at most.
+# Most rows for one page; checking them takes some seconds.
 MOST_ROWS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class SpanVerdict:
-    """`outcome`: SOUND, FAULTY, or TOO_MUCH: more rows than a page may ask for, and nothing was
-    checked. `rows`: how many were checked, of contacts and of the audit log."""
+    """`outcome` is SOUND, FAULTY, or TOO_MUCH (too many rows for one page; nothing was checked).
+    `rows` counts the checked rows of contacts and of the audit log."""
 
     outcome: Literal["SOUND", "FAULTY", "TOO_MUCH"]
     first: int
@@ -103,7 +104,7 @@ class SpanVerdict:
 
 
 async def verify_span(work: Work, keys: KeyRing, first: int, last: int) -> SpanVerdict:
-    """From the seal `first` to the seal `last`, both included."""
+    """Verify the seals from `first` to `last`, both included."""
     work.require(Right.AUDIT)
     tx, merchant_id = work.tx, work.merchant_id
     async with snapshot(tx):
@@ -134,7 +135,7 @@ async def verify_span(work: Work, keys: KeyRing, first: int, last: int) -> SpanV
     )
 
 
-# By primary key, then on contact_ledger_once.
+# By primary key, and contact_ledger_once.
 _LOAD = """
 SELECT l.seal, s.sealed_at
 FROM communications m
@@ -148,14 +149,14 @@ WHERE m.merchant_id = $1 AND m.communication_id = $2
 
 @dataclass(frozen=True, slots=True)
 class ContactSeal:
-    """seal: none for the seconds until it is put on."""
+    """`seal` is None for the seconds until the row is sealed."""
 
     seal: int | None
     sealed_at: datetime | None
 
 
 async def find_contact_seal(work: Work, communication_id: UUID) -> ContactSeal | None:
-    """None: nothing of it stands in the ledger, as nothing was sent."""
+    """Return None if nothing was sent and the ledger has no entry."""
     work.require(Right.READ_CLAIMS)
     return await load_seal(work.tx, work.merchant_id, communication_id)
 

@@ -1,6 +1,5 @@
-"""The SQL of sealing the installation's audit log, as `contact.messages.ledger.store` has a
-merchant's.
-"""
+"""The SQL of sealing the installation's audit log. For merchants, see
+`contact.messages.ledger.store`."""
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
@@ -17,14 +16,14 @@ from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose
 
 TABLE = "installation_audit"
-# All columns but its seal's number, which stands first.
+# All columns except the number of the seal, which comes first.
 _FIELDS = """jsonb_build_array({seal}, audit_id, (extract(epoch FROM at) * 1000000)::bigint,
     actor_kind, actor_id, action, subject, before, after, origin)::text"""
-# One sealer at a time: a chain has one next link.
+# Only one worker seals at a time, because a chain has one next link.
 _TAKE_TURN = "SELECT pg_try_advisory_xact_lock(hashtextextended('installation seals', 28))"
 # By primary key.
 _LOAD_HEAD = "SELECT seal, digest, key_version FROM installation_seals ORDER BY seal DESC LIMIT 1"
-# Rides on installation_audit_unsealed.
+# Uses installation_audit_unsealed.
 _LOAD_UNSEALED = compose(
     """
 SELECT audit_id AS key, {fields} AS fields
@@ -50,7 +49,7 @@ SELECT seal, 0 AS contacts, audits, digest, key_version
 FROM installation_seals
 ORDER BY seal
 """
-# Rides on installation_audit_seal.
+# Uses installation_audit_seal.
 _LOAD_SEALED = compose(
     """
 SELECT seal, audit_id AS key, action || ' ' || subject AS name, digest, {fields} AS fields
@@ -65,7 +64,7 @@ _ROWS_AT_ONCE = 1000
 
 
 async def lock_sealing(tx: Connection) -> bool:
-    """Whether this transaction may seal; another one may be at it."""
+    """Return whether this transaction may seal; another one may be sealing."""
     is_mine: bool = await tx.fetchval(_TAKE_TURN)
     return is_mine
 
@@ -76,7 +75,7 @@ async def load_head(tx: Connection) -> SealHead | None:
 
 
 async def load_unsealed(tx: Connection, seal: int, limit: int) -> list[UnsealedRow]:
-    """By key, spelled out as rows of the given seal."""
+    """Return the rows in the order of their keys, in the form that is sealed by the given seal."""
     rows = await tx.fetch(_LOAD_UNSEALED, seal, limit)
     return [UnsealedRow(row["key"], row["fields"]) for row in rows]
 
@@ -84,7 +83,7 @@ async def load_unsealed(tx: Connection, seal: int, limit: int) -> list[UnsealedR
 async def save_seal(
     tx: Connection, head: SealHead, audits: Sequence[tuple[UUID, bytes]], sealed_at: datetime
 ) -> None:
-    """audits: keys with the rows' digests."""
+    """`audits` maps keys to the digests of their rows."""
     await tx.execute(
         _SAVE_SEAL, head.seal, [key for key, _ in audits], [digest for _, digest in audits],
         head.digest, sealed_at, head.key_version,
@@ -92,13 +91,13 @@ async def save_seal(
 
 
 async def load_seals(tx: Connection) -> AsyncIterator[LedgerSeal]:
-    """In order, a few at a time; within a transaction."""
+    """Yield the seals in order, in batches. Call it within a transaction."""
     async for row in tx.cursor(_LOAD_SEALS, prefetch=_ROWS_AT_ONCE):
         yield LedgerSeal(**row)
 
 
 async def load_sealed(tx: Connection) -> AsyncIterator[SealedRow]:
-    """By seal and key, a few at a time; within a transaction."""
+    """Yield the rows by seal and key, in batches. Call it within a transaction."""
     rows = tx.cursor(_LOAD_SEALED, prefetch=_ROWS_AT_ONCE, timeout=VERIFY_TIMEOUT_SECONDS)
     async for row in rows:
         yield SealedRow(**row)
