@@ -1,6 +1,4 @@
-"""A dispute's form as it was typed: its answers read, stored with its files, and loaded to be shown
-again.
-"""
+"""The form of a dispute: parsing its answers, and saving and loading its draft with the files."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -36,7 +34,7 @@ from dunwell.interfaces.web.amounts import read_amount
 from dunwell.platform.errors import Fault, Unavailable
 from dunwell.platform.text.texts import is_printable
 
-# What an answer becomes that cannot be read: no answer of any kind.
+# The answer that stands for an unreadable one; no kind of question accepts it.
 _UNREADABLE = "?"
 _DATE_PARTS = ("year", "month", "day")
 
@@ -49,7 +47,7 @@ class ParsedAnswers:
 
 
 def list_fields(reason: OfferedReason) -> list[str]:
-    """The names of the form's fields that a draft keeps."""
+    """Return the names of the fields that a draft keeps."""
     fields: list[str] = []
     for question in list_questions(reason):
         fields += _list_parts(question)
@@ -57,7 +55,7 @@ def list_fields(reason: OfferedReason) -> list[str]:
 
 
 def extract_fields(reason: OfferedReason, form: Mapping[str, str]) -> dict[str, str]:
-    """What was typed, without what cannot be shown."""
+    """Return the typed texts without characters that cannot be shown."""
     picked = {name: _tidy(form[name]) for name in list_fields(reason) if name in form}
     return {name: text for name, text in picked.items() if text.strip()}
 
@@ -65,7 +63,8 @@ def extract_fields(reason: OfferedReason, form: Mapping[str, str]) -> dict[str, 
 def parse_answers(
     reason: OfferedReason, fields: Mapping[str, str], currency: str, language: str, today: date
 ) -> ParsedAnswers:
-    """fields: as `extract_fields` gives them. language: the one they were typed in."""
+    """Parse the answers. fields: see `extract_fields`. language: the language that they were typed
+    in."""
     answers: dict[str, str] = {}
     for question in list_questions(reason):
         typed = [fields.get(name, "").strip() for name in _list_parts(question)]
@@ -100,7 +99,7 @@ def _read_day(typed: list[str]) -> str:
 
 
 def _tidy(text: str) -> str:
-    """Without the controls that no text of ours holds."""
+    """Remove control characters."""
     if is_printable(text):
         return text
     return "".join(letter for letter in text if is_printable(letter))
@@ -112,7 +111,7 @@ _LONGEST_REVISION = 9
 async def save_typed_form(
     site: DebtorSite, opened: OpenedClaim, typed: SubmittedForm, removed: str
 ) -> SavedDisputeDraft:
-    """removed: the upload of a file that is no longer wanted, as the form says it."""
+    """Save the form. removed: the upload of a file that the debtor has removed."""
     ticket_id = _read_ticket_id(removed)
     async with site.resources.database.transaction() as tx:
         work = site.work(tx, opened.merchant, opened.session.session_id)
@@ -130,7 +129,7 @@ async def save_typed_form(
 async def load_dispute_draft(
     site: DebtorSite, opened: OpenedClaim, reason: OfferedReason, state: QuestionsState
 ) -> FormDraft:
-    """What was typed of it, if anything was."""
+    """Load the draft for this reason, if there is one."""
     subject, is_new = _name_subject(reason), state.faults or state.refusals or state.is_news
     if subject not in opened.drafts and not is_new:
         return FormDraft(subject)
@@ -169,7 +168,7 @@ def _read_ticket_id(given: str) -> UUID | None:
 
 
 def _read_form_id(site: DebtorSite, given: str) -> UUID:
-    """What marks one state of the form; a fresh one for what is none."""
+    """Return the id of this rendering of the form, or a new one if the text is not an id."""
     try:
         return UUID(given)
     except ValueError:

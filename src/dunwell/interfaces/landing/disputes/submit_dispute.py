@@ -1,6 +1,4 @@
-"""Sends what was drafted on the page: a dispute with its files, once for each form, or more files
-for one that is open.
-"""
+"""Submit a drafted dispute with its files, once per form, or more files for an open dispute."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -52,9 +50,9 @@ from dunwell.interfaces.landing.session.store import (
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
 
-# Before the reason's name, of a draft.
+# The prefix of a draft's subject; the reason's name follows.
 SUBJECT = "dispute:"
-# What can be said without having seen what the claim is for (PAGES, personal data).
+# Reasons that need no knowledge of what the claim is about (PAGES, personal data).
 _AT_LINK: tuple[str, ...] = (
     WRONG_PERSON,
     DisputeType.NOT_MY_DEBT,
@@ -70,7 +68,8 @@ def can_dispute(facts: PageClaim) -> bool:
 
 
 def list_reasons_for_level(disputes: DisputeSettings, level: Level) -> list[OfferedReason]:
-    """Those offered at this level; at LINK whoever is not meant comes first."""
+    """Return the reasons offered at this level. At LINK, the reasons of people who are not meant
+    come first."""
     offered = list_offered_reasons(disputes)
     if level.reaches(Level.FACT):
         return offered
@@ -85,7 +84,7 @@ def needs_fact(reason: OfferedReason) -> bool:
 def list_unsent_reasons(
     subjects: Sequence[str], disputes: DisputeSettings, level: Level
 ) -> list[str]:
-    """By the drafts' subjects, the reasons of which something was typed that this level may see."""
+    """Return the reasons of unsent drafts that this level may see."""
     found = [find_reason(disputes, each.removeprefix(SUBJECT)) for each in subjects]
     reasons = [each for each in found if each is not None]
     return [each.name for each in reasons if not needs_fact(each) or level.reaches(Level.FACT)]
@@ -98,7 +97,7 @@ def find_reason(disputes: DisputeSettings, name: str) -> OfferedReason | None:
 def find_undisputed_cents(
     dispute: ClaimDispute | DisputeFacts, facts: PageClaim, configuration: Configuration
 ) -> int | None:
-    """The part that whoever says that the amount is wrong agrees with, if it can be paid alone."""
+    """Return the undisputed part of a wrong amount, if it can be paid separately."""
     agreed = dispute.answers.get("amount")
     if dispute.type is not DisputeType.AMOUNT_WRONG or agreed is None:
         return None
@@ -126,13 +125,13 @@ class SavedDisputeDraft:
 
     @property
     def ticket_ids(self) -> list[UUID]:
-        """Of all the files the draft has now."""
+        """The uploads of all files that the draft has now."""
         present = [each.ticket_id for each in self.before.files]
         return [*present, *(each.ticket_id for each in self.taken)]
 
 
 async def save_form_draft(work: Work, claim_id: int, typed: SubmittedForm) -> SavedDisputeDraft:
-    """Two forms of a subject at once take turns."""
+    """Save the form as a draft. Two forms of one subject are serialised."""
     work.require(Right.CHANGE_CLAIMS)
     key = build_claim_draft_key(work.merchant_id, claim_id, typed.subject)
     kept_until = work.real_now + DRAFT_LIFETIME
@@ -159,12 +158,12 @@ async def save_form_draft(work: Work, claim_id: int, typed: SubmittedForm) -> Sa
 async def find_reached_address(
     tx: Connection, keys: KeyRing, opened: OpenedClaim
 ) -> ReachedAddress | None:
-    """Where the opened message went, which may not be on file any more; of what is too old to say,
-    the address that is on file for its channel. None: there is no such address."""
+    """Find the address that the opened message went to. It may no longer be on file. If the message
+    is too old to know, return the channel's address on file, or None."""
     session, merchant_id = opened.session, opened.merchant.merchant_id
     addresses = list_addresses(opened.facts.on_file, CHANNELS)
     if session.channel is None and session.level.reaches(Level.CODE):
-        # Opened beside another claim, by what a sent code has proven of an address.
+        # Opened from another claim of the debtor, whose sent code has proven the address.
         digests = digest_addresses(keys, merchant_id, addresses)
         proven = (
             ReachedAddress(channel, addresses[channel])
@@ -172,7 +171,7 @@ async def find_reached_address(
             if not set(known).isdisjoint(session.proven_digests)
         )
         return next(proven, None)
-    # Only the code of a letter names no channel.
+    # Only a letter's code has no channel.
     channel = session.channel or "LETTER"
     address = addresses.get(channel)
     if channel != "LETTER" and session.communication_id is not None:
@@ -191,7 +190,7 @@ async def submit_dispute(
     """
     work.require(Right.CHANGE_CLAIMS)
     claim_id = opened.facts.claim_id
-    # Before the draft, as everybody who locks both does.
+    # Lock the claim before the draft, as everywhere.
     await lock_claim(work.tx, work.merchant_id, claim_id)
     kept = await save_form_draft(work, claim_id, typed)
     if kept.created_id is not None or kept.has_conflict:
@@ -206,15 +205,16 @@ async def submit_dispute(
 
 
 def get_draft_key(work: Work, dispute: ClaimDispute) -> DraftKey:
-    """Of its reason."""
+    """Return the key of the draft for the dispute's reason."""
     subject = SUBJECT + (dispute.reason or dispute.type)
     return build_claim_draft_key(work.merchant_id, dispute.claim_id, subject)
 
 
 async def send_draft_files(work: Work, dispute: ClaimDispute) -> None:
-    """All of them, but for those the dispute has already. Raises what `add_evidence` does."""
+    """Add all files of the draft that the dispute does not have yet. Raises what `add_evidence`
+    does."""
     work.require(Right.CHANGE_CLAIMS)
-    # Before the draft, as everybody who locks both does.
+    # Lock the claim before the draft, as everywhere.
     await lock_claim(work.tx, work.merchant_id, dispute.claim_id)
     key = get_draft_key(work, dispute)
     draft = await lock_draft(work.tx, key, work.real_now + DRAFT_LIFETIME)
@@ -226,7 +226,7 @@ async def send_draft_files(work: Work, dispute: ClaimDispute) -> None:
 
 
 async def delete_draft_files(work: Work, dispute: ClaimDispute) -> list[UUID]:
-    """None of them is wanted any more: the uploads that nothing leads to now."""
+    """Remove the draft's files, and return the uploads that nothing refers to now."""
     work.require(Right.CHANGE_CLAIMS)
     key = get_draft_key(work, dispute)
     draft = await lock_draft(work.tx, key, work.real_now + DRAFT_LIFETIME)

@@ -1,6 +1,4 @@
-"""Which plan or deferral a debtor requests, as addresses and forms say it, and who may request
-one.
-"""
+"""Payment plans and deferrals that debtors request: parsing the request, and who may make one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,31 +33,32 @@ from dunwell.interfaces.web.amounts import read_amount
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import InvalidState, ValidationError
 
-# What a choice of one's own is called, where an offer has its number of rates or its day.
+# The value of a custom choice. An offer has its number of instalments or its date instead.
 OWN = "own"
 _LONGEST_COUNT = 2
 Fields = Mapping[str, str]
 
 
 class RefusedRequest(StrEnum):
-    """Why what was chosen or typed cannot be asked for."""
+    """Why a choice cannot be requested."""
 
     NO_CHOICE = "NO_CHOICE"
     RATE_UNREADABLE = "RATE_UNREADABLE"
     RATE_TOO_SMALL = "RATE_TOO_SMALL"
-    # As much as is owed, or more.
+    # At least as much as is owed.
     RATE_TOO_GREAT = "RATE_TOO_GREAT"
     DAY_UNREADABLE = "DAY_UNREADABLE"
     DAY_OUT_OF_RANGE = "DAY_OUT_OF_RANGE"
-    # The last rate would be due too late.
+    # The last instalment would be due too late.
     ENDS_TOO_LATE = "ENDS_TOO_LATE"
-    # What an address or a form carried is not to be had any more.
+    # The submitted plan or deferral is no longer available.
     CHANGED = "CHANGED"
 
 
 @dataclass(frozen=True)
 class ModalityRequestFacts:
-    """What a request stands on. `today` is the merchant's, earlier modalities are the claim's."""
+    """The facts that a request depends on. `today` is the merchant's day; `earlier` holds the
+    claim's modalities."""
 
     modalities: ModalitySettings
     facts: ModalityFacts
@@ -68,7 +67,7 @@ class ModalityRequestFacts:
 
     @cached_property
     def plans(self) -> Sequence[PlanTerms]:
-        """Every plan that can be had, the fewest rates first, beginning on the usual day."""
+        """All available plans with the usual first date, the fewest instalments first."""
         return list_plans(self.modalities, self.facts, self.today)
 
 
@@ -85,7 +84,7 @@ def can_request(earlier: Sequence[Modality], now: datetime) -> bool:
 
 
 def is_available(terms: Terms, request_facts: ModalityRequestFacts) -> bool:
-    """Whether the bounds allow it."""
+    """Return whether the merchant's limits allow these terms."""
     return not find_terms_faults(
         terms, request_facts.modalities, request_facts.facts, request_facts.today
     )
@@ -94,7 +93,7 @@ def is_available(terms: Terms, request_facts: ModalityRequestFacts) -> bool:
 def parse_plan(
     fields: Fields, request_facts: ModalityRequestFacts, currency: str, language: str
 ) -> PlanTerms | list[RefusedRequest]:
-    """What the plan page's form says; of an address that carries a plan, that one."""
+    """Parse the form of the plan page, or an address that contains a plan."""
     if "count" in fields:
         carried = parse_plan_address(fields)
         return (
@@ -114,7 +113,7 @@ def parse_plan(
 
 
 def parse_plan_address(fields: Fields) -> PlanTerms | None:
-    """As it stands, whether it can be had or not."""
+    """Parse the terms without checking whether they are available."""
     count, first_on = fields.get("count", ""), parse_iso_day(fields.get("first", ""))
     is_number = count.isascii() and count.isdecimal() and len(count) <= _LONGEST_COUNT
     return PlanTerms(int(count), first_on) if is_number and first_on else None
@@ -123,7 +122,7 @@ def parse_plan_address(fields: Fields) -> PlanTerms | None:
 def parse_deferment(
     fields: Fields, request_facts: ModalityRequestFacts
 ) -> DeferralTerms | RefusedRequest:
-    """What the form says, or an address that carries a deferment."""
+    """Parse the form, or an address that contains a deferral."""
     given = fields.get("until", "")
     if not given:
         return RefusedRequest.NO_CHOICE
@@ -134,13 +133,13 @@ def parse_deferment(
 
 
 def parse_deferment_address(fields: Fields) -> DeferralTerms | None:
-    """As it stands, whether it can be had or not."""
+    """Parse the terms without checking whether they are available."""
     until = parse_iso_day(fields.get("until", ""))
     return None if until is None else DeferralTerms(until)
 
 
 def render_deferment(terms: DeferralTerms) -> str:
-    """As an address carries it."""
+    """Render the terms for an address."""
     return f"until={terms.until}"
 
 
@@ -150,7 +149,7 @@ def _choose_plan(
     first_on: date | None,
     typed_in: tuple[str, str],
 ) -> PlanTerms | RefusedRequest:
-    """typed_in: which currency, which language."""
+    """typed_in: the currency and the language."""
     offer = fields.get("offer", "")
     if offer == OWN:
         return _choose_by_rate(fields.get("rate", ""), request_facts, first_on, typed_in)
@@ -201,13 +200,13 @@ def _read_own_deferment(fields: Fields) -> DeferralTerms | None:
     return None if until is None else DeferralTerms(until)
 
 
-# Of a claim's modalities, more than a debtor can have asked for in the time that counts.
+# More modalities of one claim than a debtor can request within the period that counts.
 _EARLIER = 200
 _MOST_DIGITS = 12
 
 
 def can_pay_later(site: DebtorSite, opened: OpenedClaim) -> bool:
-    """Whether there is anything left to pay later."""
+    """Return whether there is an open amount that can be paid later."""
     state = decide_state(opened.facts, opened.merchant.now(site.resources.clock))
     return state in (PageState.OPEN, PageState.HELD, PageState.PENDING)
 
@@ -224,7 +223,7 @@ async def load_request_facts(site: DebtorSite, opened: OpenedClaim) -> ModalityR
 
 
 def get_query_fields(request: DebtorRequest) -> dict[str, str]:
-    """Of the address, each field's last value."""
+    """Return the last value of each query field."""
     return {name: values[-1] for name, values in request.query.items()}
 
 
@@ -234,7 +233,8 @@ def redirect_unless_requestable(
     opened: OpenedClaim,
     request_facts: ModalityRequestFacts,
 ) -> Response | None:
-    """For somebody who cannot ask: to what stands already, or where it is said why."""
+    """Redirect a debtor who cannot make a request: to the current modality, or to the page that
+    explains why."""
     if not can_pay_later(site, opened):
         return site.redirect(context, "claim")
     live = find_current_modality(request_facts.earlier)
@@ -247,8 +247,8 @@ def redirect_unless_requestable(
 async def submit_request(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, terms: Terms, form: FormFields
 ) -> Response | None:
-    """Of many clicks one asks, and all come to the same page. None: another sum is owed than the
-    form says was shown, or the terms are not to be had any more."""
+    """Submit the request. Repeated clicks create one request and lead to the same page. None: the
+    amount shown has changed, or the terms are no longer available."""
     context = site.build_claim_context(request, opened)
     try:
         modality = await _request(site, opened, terms, _read_shown(form))
@@ -257,7 +257,7 @@ async def submit_request(
     except InvalidState:
         live = find_current_modality(await _load_earlier(site, opened))
         if live is None:
-            # Paid, ended, or asked for too often: that page says which.
+            # The claim was paid or closed, or there were too many requests. That page says which.
             return site.redirect(context, "options")
         is_same = terms.schedule(live.amount_cents) == live.schedule
         note = {} if is_same else {"note": "instead"}
@@ -281,7 +281,7 @@ async def _request(
 
 
 def _read_shown(form: FormFields) -> int:
-    """What the form says was shown as owed; -1, which is never owed, for what is no sum."""
+    """Return the amount that the form says was shown, or -1 if it is not an amount."""
     text = form.get("shown", "")
     is_sum = text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
     return int(text) if is_sum else -1

@@ -1,6 +1,4 @@
-"""What a debtor can do who cannot pay everything now: pay in instalments, pay later, or ask for
-help.
-"""
+"""What debtors can do who cannot pay everything now: pay in instalments, later, or get help."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
@@ -53,7 +51,7 @@ from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import InvalidState
 
 _PLACE = "help"
-# Nobody is written to under these anyway.
+# Under these holds no messages are sent anyway.
 _STOPPING = (
     HoldKind.PAUSE, HoldKind.DISPUTE, HoldKind.MODALITY_REQUESTED, HoldKind.MODALITY_ACTIVE,
 )  # fmt: skip
@@ -61,7 +59,7 @@ _STOPPING = (
 
 @in_session
 async def show_options(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
-    """A link alone may see them: they tell of nothing but the amount."""
+    """A link alone may open this page: it shows nothing but the amount."""
     context = site.build_claim_context(request, opened)
     if not can_pay_later(site, opened):
         return site.redirect(context, "claim")
@@ -72,7 +70,7 @@ async def show_options(site: DebtorSite, request: DebtorRequest, opened: OpenedC
 
 @in_session
 async def show_help(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
-    """A link alone may see it; the break takes more."""
+    """A link alone may open this page; a pause needs a known fact."""
     if not can_pay_later(site, opened):
         return site.redirect(site.build_claim_context(request, opened), "claim")
     return _answer_help(site, request, opened)
@@ -83,7 +81,7 @@ async def show_help(site: DebtorSite, request: DebtorRequest, opened: OpenedClai
 async def pause_claim(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
-    """Of many clicks one pauses; a second pause within 30 days is refused (CONTRACT 4)."""
+    """Repeated clicks create one pause. A second pause within 30 days is refused (CONTRACT 4)."""
     context, until_on = site.build_claim_context(request, opened), _find_end(site, opened)
     if until_on is None:
         return site.redirect(context, "help")
@@ -117,7 +115,7 @@ def _answer_help(
 
 
 def _find_end(site: DebtorSite, opened: OpenedClaim) -> date | None:
-    """Until when a break would last; None: there is none to be had."""
+    """Return the last day of a possible pause, or None if none is available."""
     configuration = opened.merchant.configuration
     now = opened.merchant.now(site.resources.clock)
     is_stopped = any(hold.kind in _STOPPING for hold in list_active_holds(opened.facts, now))
@@ -163,7 +161,7 @@ async def check_plan(site: DebtorSite, request: DebtorRequest, opened: OpenedCla
 async def request_plan(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, form: FormFields
 ) -> Response:
-    """The server counts again; what the form says was shown is only compared."""
+    """The server computes the plan again and only compares it with what the form says was shown."""
     wanted = parse_plan_address(form)
     answer = (
         None
@@ -200,7 +198,7 @@ def _answer_plan_form(
     request_facts: ModalityRequestFacts,
     refused: Sequence[RefusedRequest] = (),
 ) -> Response:
-    """refused: why what was chosen is not to be had."""
+    """refused: why the choice is not available."""
     context = site.build_claim_context(request, opened)
     elsewhere = redirect_unless_requestable(site, context, opened, request_facts)
     if elsewhere is not None:
@@ -235,7 +233,7 @@ def _answer_plan_check(
 
 
 def _keep_typed(fields: Mapping[str, str]) -> dict[str, str]:
-    """To be shown again."""
+    """Keep what was typed, to show it again."""
     return {name: fields.get(name, "")[:_MAX_PLAN_TYPED] for name in _PLAN_TYPED}
 
 

@@ -1,4 +1,4 @@
-"""Handlers of pages about an opened claim: each gets it from a live session, or is not run."""
+"""Guards for handlers of pages about an opened claim: a handler runs only in a live session."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import wraps
@@ -17,7 +17,7 @@ from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import NotFound
 
 PageHandler: TypeAlias = Callable[[DebtorSite, DebtorRequest], Awaitable[Response]]
-# By name, the methods of pages and what they do.
+# The handlers of pages, by the page's name and the HTTP method.
 RoutedPages: TypeAlias = Mapping[str, Mapping[str, PageHandler]]
 ClaimPageHandler: TypeAlias = Callable[
     [DebtorSite, DebtorRequest, OpenedClaim], Awaitable[Response]
@@ -25,7 +25,7 @@ ClaimPageHandler: TypeAlias = Callable[
 ClaimFormHandler: TypeAlias = Callable[
     [DebtorSite, DebtorRequest, OpenedClaim, FormFields], Awaitable[Response]
 ]
-# A form, or nothing.
+# The form, or nothing.
 _Brought = ParamSpec("_Brought")
 _Handle: TypeAlias = Callable[
     Concatenate[DebtorSite, DebtorRequest, OpenedClaim, _Brought], Awaitable[Response]
@@ -47,16 +47,16 @@ RETURN_PAGES: Mapping[str, tuple[str, Level]] = {
 
 
 def in_session(show: ClaimPageHandler) -> PageHandler:
-    """Without a live session the page says why there is none."""
+    """Guard a page: without a live session, the reader is told why there is none."""
     return in_session_with(NOTHING)(show)
 
 
 def in_session_with(
     detail: Detail[Any], *, also_withheld: bool = False
 ) -> Callable[[ClaimPageHandler], PageHandler]:
-    """The same for a page that shows more than the claim, which is read with it. also_withheld: the
-    page is shown although the claim is withheld (`cases.disputes.withheld`); all others lead to the
-    claim's own page, which says so."""
+    """Guard a page that shows more than the claim; `detail` is loaded with it. With also_withheld,
+    the page is shown although the claim is withheld (`cases.disputes.withheld`); all other pages
+    redirect to the claim's own page, which explains it."""
 
     def guard(show: ClaimPageHandler) -> PageHandler:
         @wraps(show)
@@ -74,14 +74,14 @@ def in_session_with(
 
 
 def accepts_form(take: ClaimFormHandler) -> PageHandler:
-    """A form of the session's own; one of anybody else's is refused before anything is done."""
+    """Guard a form: one that belongs to another session is refused before anything is done."""
     return accepts_form_with(NOTHING)(take)
 
 
 def accepts_form_with(
     detail: Detail[Any], *, also_withheld: bool = False
 ) -> Callable[[ClaimFormHandler], PageHandler]:
-    """The same where more than the claim is read. also_withheld: as of `in_session_with`."""
+    """Guard a form that needs more than the claim. also_withheld: see `in_session_with`."""
 
     def guard(take: ClaimFormHandler) -> PageHandler:
         @wraps(take)
@@ -103,8 +103,8 @@ def accepts_form_with(
 
 
 def requires_level(level: Level, name: str) -> Callable[[ClaimPageHandler], ClaimPageHandler]:
-    """For pages that show more than a link alone may: below the level the reader is asked for what
-    raises it, and comes back to the page of this name (`RETURN_PAGES`)."""
+    """Guard a page that shows more than a link alone may show. Below the level, the reader is asked
+    for the missing proof and then returns to the page of this name (`RETURN_PAGES`)."""
     _check_place(name)
 
     def guard(show: ClaimPageHandler) -> ClaimPageHandler:
@@ -120,13 +120,13 @@ def requires_level(level: Level, name: str) -> Callable[[ClaimPageHandler], Clai
 
 
 def _check_place(name: str) -> None:
-    """Raises ImportError: whoever proved more would land on the claim's page instead."""
+    """Raises ImportError: otherwise the reader would end up on the claim's page."""
     if name not in RETURN_PAGES:
         raise ImportError(f"A page asks for more on the way to {name}, which PLACES does not name.")
 
 
 def form_requires_level(level: Level, name: str) -> Callable[[ClaimFormHandler], ClaimFormHandler]:
-    """The same for a form, of which nothing is done below the level."""
+    """Guard a form that needs this level. Below it, nothing is done."""
     _check_place(name)
 
     def guard(take: ClaimFormHandler) -> ClaimFormHandler:
@@ -144,7 +144,7 @@ def form_requires_level(level: Level, name: str) -> Callable[[ClaimFormHandler],
 
 
 def unless_closed(handle: _Handle[_Brought]) -> _Handle[_Brought]:
-    """For pages that a closed claim has no more: they lead to the claim, which says so."""
+    """Guard a page that a closed claim does not have: it redirects to the claim, which says so."""
 
     @wraps(handle)
     async def run(
@@ -159,8 +159,8 @@ def unless_closed(handle: _Handle[_Brought]) -> _Handle[_Brought]:
 
 
 def check_feature(opened: OpenedClaim, feature: PageFeature) -> None:
-    """That a merchant can leave out (CONTRACT 11), and a closed claim has no more. Raises
-    NotFound."""
+    """Raises NotFound: the merchant does not offer this feature (CONTRACT 11), or the claim is
+    closed."""
     offered = opened.merchant.configuration.landing_page.features
     if feature not in offered or is_closed(opened.facts):
         raise NotFound("This claim has no such page.")

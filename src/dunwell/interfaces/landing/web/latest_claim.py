@@ -1,4 +1,4 @@
-"""Addresses that name no claim lead on to the one that this browser has opened last."""
+"""Redirects from addresses that name no claim to the claim that this browser opened last."""
 
 from string import punctuation
 from urllib.parse import quote
@@ -16,7 +16,7 @@ from dunwell.interfaces.web.responses import answer_redirect
 
 
 def redirect_to_latest(show: PageHandler) -> PageHandler:
-    """show: the page, which says that nothing was opened where that is so."""
+    """Redirect to the same page of the latest claim. `show` handles the request if none exists."""
 
     async def run(site: DebtorSite, request: DebtorRequest) -> Response:
         handle = await find_latest_handle(site, request)
@@ -30,7 +30,7 @@ def redirect_to_latest(show: PageHandler) -> PageHandler:
 
 
 async def find_latest_handle(site: DebtorSite, request: DebtorRequest) -> str | None:
-    """The handle of the claim that this browser has opened last, a live one before others."""
+    """Find the handle of the claim that this browser opened last. Live sessions come first."""
     sessions = await load_browser_sessions(site, request)
     known = [handle for handle in sort_by_age(sessions) if sessions[handle] is not None]
     live = [handle for handle in known if _is_live(site, sessions[handle])]
@@ -40,7 +40,7 @@ async def find_latest_handle(site: DebtorSite, request: DebtorRequest) -> str | 
 async def load_browser_sessions(
     site: DebtorSite, request: DebtorRequest
 ) -> dict[str, Session | None]:
-    """By handle, the sessions that the visitor's cookies name; none: nothing is known any more."""
+    """Load the sessions of the request's cookies, by handle. None marks an unknown session."""
     if not request.session_hashes:
         return {}
     async with site.resources.database.connection() as connection:

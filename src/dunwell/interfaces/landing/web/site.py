@@ -1,4 +1,4 @@
-"""What all routes of the debtor's pages share: who is there, in which language and session."""
+"""The services and contexts that all routes of the debtor's pages share."""
 
 import math
 import secrets
@@ -51,14 +51,14 @@ class DebtorSite(WebSite):
 
     providers: PaymentProviders
     pages: DebtorPages
-    # The origins of providers' pages that are not ours, by the provider's name: a form's answer may
-    # redirect there (Content-Security-Policy, form-action).
+    # The origins of providers' own pages, by provider: a form may redirect there
+    # (Content-Security-Policy, form-action).
     hand_off_origins: Mapping[str, str]
-    # Of messages the debtor asks for.
+    # Writes the messages that debtors ask for.
     notices: NoticeWriter
     storage: SealedFiles
     inspector: Inspector
-    # Of receipts and confirmations.
+    # Prints receipts and confirmations.
     printer: LetterPrinter
 
     def work(self, tx: Connection, merchant: Merchant, session_id: object) -> Work:
@@ -78,14 +78,15 @@ class DebtorSite(WebSite):
         return self._build_context(request, merchant, claims_language, None)
 
     async def find_context(self, request: DebtorRequest) -> DebtorPageContext:
-        """Of a page that anybody may look at: in a session, with its creditor."""
+        """Return the context of a page that is also shown outside a session. In a session it names
+        the creditor."""
         opened = await self.find_opened(request)
         if opened is not None and self.is_live(opened):
             return self.build_claim_context(request, opened)
         return self.build_context(request)
 
     def build_claim_context(self, request: DebtorRequest, opened: OpenedClaim) -> DebtorPageContext:
-        """Of a page in a live session; made once of what a visit has opened."""
+        """Return the context of a page in a live session. It is built once per request."""
         if request.context is None or request.context[0] is not opened:
             request.context = (opened, self._make_claim_context(request, opened))
         return request.context[1]
@@ -104,15 +105,14 @@ class DebtorSite(WebSite):
         self, context: DebtorPageContext, page: Page, status: int = 200,
         *, form_origins: Sequence[str] = (), more: Mapping[str, str] | None = None,
     ) -> Response:  # fmt: skip
-        """form_origins: other origins that the answer to a form may redirect to. more: headers."""
+        """form_origins: other origins that the form may redirect to. more: additional headers."""
         policy = _POLICY.format(" ".join(["'self'", *form_origins]))
         return answer_page(self.pages.render(context, page), status, policy=policy, more=more)
 
     async def find_opened(
         self, request: DebtorRequest, detail: Detail[Any] = NOTHING
     ) -> OpenedClaim | None:
-        """What the visitor's cookie for this address names, whether its session lasts or not, with
-        what else the page shows."""
+        """Find the claim of the request's cookie, with `detail`. The session may have ended."""
         session_hash = request.session_hash
         if session_hash is None:
             return None
@@ -143,9 +143,9 @@ class DebtorSite(WebSite):
         self, request: DebtorRequest, opened: OpenedClaim | None,
         *, is_kept: bool = False, are_files: bool = False, form: Mapping[str, str] | None = None,
     ) -> Response:  # fmt: skip
-        """Why nothing is shown: timed out, ended by hand, or never opened in this browser. is_kept:
-        what was typed, or files, wait until the claim is opened anew. form: what was sent, whose
-        texts are shown again if it is surely one of our pages'."""
+        """Explain why nothing is shown: the session timed out, was ended, or never existed in this
+        browser. is_kept: texts or files are kept until the claim is opened again. form: the
+        submitted fields, whose texts are shown again if the form is surely ours."""
         if opened is None:
             context, reason = self.build_context(request), "ABSENT"
         elif opened.session.ended_at is not None:
@@ -166,7 +166,8 @@ class DebtorSite(WebSite):
     def is_own_form(
         self, request: DebtorRequest, opened: OpenedClaim | None, form: Mapping[str, str]
     ) -> bool:
-        """Whether the form came from our pages. Nobody else may put words into a page of ours."""
+        """Return whether the form came from our pages. Outsiders must not be able to put text into
+        them."""
         token = form.get("token", "")
         if opened and is_form_token(self.resources.keys, opened.session.session_hash, token):
             return True
@@ -181,22 +182,23 @@ class DebtorSite(WebSite):
         cookie: str | None = None,
         **values: object,
     ) -> Response:
-        """To a page of ours (`build_address`); `cookie`: the session's new value, "" to remove
-        it."""
+        """Redirect to one of our pages (`build_address`). `cookie`: the session's new value; ""
+        removes it."""
         answer = answer_redirect(context.address(page, **values))
         if cookie is not None:
             self.set_cookie(answer, context.handle, cookie)
         return answer
 
     def set_cookie(self, answer: Response, handle: str, value: str) -> None:
-        """Of the claim that lives under this handle; "" removes it."""
+        """Set the cookie of the claim with this handle; "" removes it."""
         cookie = render_cookie(handle, value, is_secure=self.is_secure)
         answer.headers.append("Set-Cookie", cookie)
 
     def redirect_to_verification(
         self, request: DebtorRequest, opened: OpenedClaim, name: str
     ) -> Response:
-        """To the page that raises a session's level, on the way to the page of this name."""
+        """Redirect to the page that raises the session's level, and from there to the page of this
+        name."""
         return self.redirect(self.build_claim_context(request, opened), "prove", **{"for": name})
 
     def _build_context(

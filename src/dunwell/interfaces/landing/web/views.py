@@ -1,4 +1,4 @@
-"""What pages show where a session is over or something went wrong."""
+"""What pages show if a session has ended or an error occurred."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -7,30 +7,30 @@ from dunwell.interfaces.web.templates import Page
 
 
 class EndedPage(Page, frozen=True):
-    """reason: ENDED, TIMED_OUT, or ABSENT where this browser has opened nothing."""
+    """reason: ENDED, TIMED_OUT, or ABSENT if this browser has not opened a claim."""
 
     template: ClassVar[str] = "ended.html"
 
     reason: str
-    # Whether what was typed is kept, and whether the page's own address says what was chosen.
+    # Whether typed texts are saved, and whether the page's address contains what was chosen.
     is_kept: bool = False
     is_carried: bool = False
-    # What was typed, for the reader who has just sent it.
+    # The submitted texts, shown to the reader who has just sent them.
     typed: Sequence[str] = ()
-    # What is kept is files alone.
+    # Only files are kept, no text.
     are_files: bool = False
 
 
 class DebtorProblemPage(Page, frozen=True):
     template: ClassVar[str] = "problem.html"
 
-    # As of `Problem`.
+    # See `Problem`.
     kind: str
-    # Until it can be tried again; 0: nothing is said of that.
+    # Minutes until it can be tried again, or 0.
     minutes: int
-    # The same, where it is a matter of seconds.
+    # The same in seconds.
     seconds: int
-    # Of a fault of ours.
+    # Set only for an internal error.
     request_id: str | None
-    # Of a form of another session: what was typed into it.
+    # The texts of a form that belonged to another session.
     typed: Sequence[str] = ()
