@@ -34,11 +34,12 @@ T = TypeVar("T")
 
 
 class ArchiveUnusable(InvalidState):
-    """The archive is not there, is another database's, or cannot give what is asked for."""
+    """The archive is missing, belongs to another database, or cannot provide what is requested."""
 
 
 class BaseBackup(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """A base backup: the log from `start_segment` on makes any moment from `ended_at` on of it."""
+    """A base backup. Any moment from `ended_at` on can be restored with the log from
+    `start_segment` on."""
 
     dunwell: str
     schema: str
@@ -50,8 +51,7 @@ class BaseBackup(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 class ArchiveReach(msgspec.Struct, frozen=True, gc=False):
-    """All that was acknowledged until then is in the archive, files too, with the log until
-    `segment`."""
+    """Everything acknowledged before `until` is archived: files, and the log up to `segment`."""
 
     until: datetime
     segment: str
@@ -65,13 +65,13 @@ class WalArchive:
         self.files = folder / "files"
 
     def find_owner(self) -> str | None:
-        """The system identifier of the database whose archive this is."""
+        """Return the system identifier of the database that this archive belongs to."""
         with contextlib.suppress(FileNotFoundError):
             return (self.folder / _MARKER).read_text().strip()
         return None
 
     def begin(self, postgres: EmbeddedPostgres, identifier: str) -> None:
-        """Make the folders, where they never were. Raises ArchiveUnusable and OSError."""
+        """Create the folders if they never existed. Raises ArchiveUnusable and OSError."""
         owner, note = self.find_owner(), postgres.folder / _NOTE
         if owner not in (None, identifier):
             raise _taken(self)
@@ -88,7 +88,7 @@ class WalArchive:
             note.write_text(str(self.folder))
 
     def list_bases(self) -> list[tuple[Path, BaseBackup]]:
-        """The whole ones, the oldest first."""
+        """Return the complete base backups, oldest first."""
         found = [
             (path.parent, msgspec.json.decode(path.read_bytes(), type=BaseBackup))
             for path in self.bases.glob(f"*/{MANIFEST}")
@@ -97,7 +97,7 @@ class WalArchive:
         return sorted(found, key=lambda each: each[1].ended_at)
 
     def list_segments(self) -> set[str]:
-        """Of the log, by their names; nothing else that the folder holds."""
+        """Return the names of the log segments in the folder."""
         names = (each.name.removesuffix(ENDING) for each in self.log.glob(f"[0-9]*{ENDING}"))
         return {name for name in names if len(name) == _SEGMENT_NAME}
 
@@ -105,7 +105,7 @@ class WalArchive:
         return (self.log / f"{segment}{ENDING}").exists()
 
     def draft_base(self, name: str) -> Path:
-        """A new folder; what others left unfinished is removed."""
+        """Return a new folder. Unfinished ones of other processes are removed."""
         for left in self.bases.glob(f"*{_DRAFT}"):
             shutil.rmtree(left, ignore_errors=True)
         draft = self.bases / f"{name}{_DRAFT}"
@@ -119,7 +119,7 @@ class WalArchive:
 
 
 class ArchiveStatus(msgspec.Struct, frozen=True, gc=False):
-    """How an archive stands: when the last base was begun, and until when all is in it."""
+    """When the last base backup started, and until when everything is archived."""
 
     bases: int
     based_at: datetime | None
@@ -147,12 +147,12 @@ def load_reach(base: Path) -> ArchiveReach | None:
 
 
 def find_position(segment: str) -> int:
-    """Where in the log, whatever its timeline."""
+    """Return the position in the log, independent of the timeline."""
     return int(segment[8:16], 16) * _SEGMENTS_A_LOG + int(segment[16:24], 16)
 
 
 def find_missing(present: Iterable[str], first: str, last: str) -> str | None:
-    """The first of these segments of one timeline that is not there."""
+    """Return the first missing segment of one timeline, if any."""
     there = frozenset(present)
     for position in range(find_position(first), find_position(last) + 1):
         log, segment = divmod(position, _SEGMENTS_A_LOG)
@@ -163,15 +163,15 @@ def find_missing(present: Iterable[str], first: str, last: str) -> str | None:
 
 
 def open_embedded(settings: Settings) -> EmbeddedPostgres:
-    """The data folder's server, which archives if it is to. Raises ArchiveUnusable where the
-    archive is another database's: its log would be mixed with this one's."""
+    """Open the server of the data folder, with archiving if it is configured. Raises
+    ArchiveUnusable if the archive belongs to another database, because the logs would be mixed."""
     embedded = get_embedded_postgres(settings)
     if settings.archive_dir is None:
         return embedded
     archive = WalArchive(settings.archive_dir)
     try:
         owner = archive.find_owner()
-    except OSError:  # the disk is away: the service goes on, `dunwell doctor` tells
+    except OSError:  # the disk is missing: the service continues, and `dunwell doctor` reports it
         owner = None
     if owner is not None and owner != read_identifier(embedded):
         raise _taken(archive)
@@ -196,7 +196,7 @@ def read_identifier(postgres: EmbeddedPostgres) -> str | None:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Either as it was before or all of it, whatever happens."""
+    """Write the file so that a crash leaves either the old or the new content."""
     draft = path.with_name(f".{path.name}{_DRAFT}")
     with draft.open("wb") as file:
         file.write(content)
@@ -221,7 +221,7 @@ def _taken(archive: WalArchive) -> ArchiveUnusable:
 
 
 BASE_EVERY = timedelta(days=7)
-# Any moment of this long can be gone back to.
+# How far back a moment can be restored.
 KEPT_FOR = timedelta(days=14)
 
 _Bases = Sequence[tuple[Path, BaseBackup]]
@@ -249,7 +249,8 @@ def _prune(archive: WalArchive, bases: _Bases, kept_since: datetime) -> None:
     if len(older) < 2:
         return
     for folder, _ in older[:-1]:
-        doomed = folder.with_name(f"{folder.name}.draft")  # from now on it is no base
+        # from now on it is no longer a base backup
+        doomed = folder.with_name(f"{folder.name}.draft")
         folder.rename(doomed)
         shutil.rmtree(doomed)
     kept = bases[len(older) - 1 :]
@@ -277,7 +278,7 @@ FROM pg_stat_archiver
 
 
 class ServerLog(msgspec.Struct, frozen=True, gc=False):
-    """How the embedded server stands with its log."""
+    """The state of the embedded server's log."""
 
     started_at: datetime
     now: datetime
@@ -294,7 +295,8 @@ async def load_server_log(url: str) -> ServerLog:
 
 
 async def check_archive(folder: Path | None, url: str) -> tuple[str, str | None] | None:
-    """Words on it, and what to do if something is wrong; none where nothing is archived."""
+    """Return a description of the archive and a remedy if something is wrong, or None if nothing is
+    archived."""
     if folder is None:
         return None
     try:
@@ -305,7 +307,7 @@ async def check_archive(folder: Path | None, url: str) -> tuple[str, str | None]
 
 
 def describe_archive(archive: ArchiveStatus, log: ServerLog) -> tuple[str, str | None]:
-    """What is lost with this host is what is not in the archive."""
+    """Describe what would be lost with this host: everything that is not in the archive."""
     words = "nothing is in it yet" if archive.until is None else f"reaches until {archive.until}"
     behind = log.now - max(archive.until or log.started_at, log.started_at)
     if log.is_failing or behind > _MOST_BEHIND:

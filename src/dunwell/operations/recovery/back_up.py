@@ -1,4 +1,4 @@
-"""Takes a backup, and restores one into an installation that holds nothing yet."""
+"""Take a backup, and restore one into an empty installation."""
 
 import shutil
 from importlib.metadata import version
@@ -28,12 +28,12 @@ from dunwell.platform.errors import InvalidState, Unavailable
 
 
 class BackupFailed(Unavailable):
-    """The folder of a backup could not be written; nothing of it is left."""
+    """The backup could not be written, and nothing of it is left."""
 
 
 def back_up(settings: Settings, url: str, target: Path) -> BackupManifest:
-    """Into a new folder, while everything runs. What was acknowledged before `taken_at` is in it.
-    Raises InvalidState and BackupFailed; then there is no such folder."""
+    """Write a backup into a new folder while everything runs. It contains everything acknowledged
+    before `taken_at`. Raises InvalidState and BackupFailed; then the folder does not exist."""
     if target.exists():
         raise InvalidState(f"{target} exists already. Name a folder that does not.")
     if target.resolve().is_relative_to(settings.data_dir):
@@ -70,21 +70,21 @@ def _fill(settings: Settings, url: str, draft: Path) -> BackupManifest:
 
 
 def check_restorable(settings: Settings, backup: Path) -> BackupManifest:
-    """That the backup is whole and this installation has its keys and no files. Raises
-    BackupUnusable and InvalidState."""
+    """Check that the backup is complete, and that this installation has its keys and no files.
+    Raises BackupUnusable and InvalidState."""
     manifest = load_manifest(backup)
     check_fits(settings, manifest)
     return manifest
 
 
 def fingerprint_keys(settings: Settings) -> dict[int, str]:
-    """By which the versions of the secret key are known, and nothing else."""
+    """Return fingerprints that identify the versions of the secret key and reveal nothing else."""
     keys = KeyRing(settings.secret_key)
     return {each: keys.fingerprint(each).hex() for each in keys.versions}
 
 
 def check_fits(settings: Settings, manifest: BackupManifest | BaseBackup) -> None:
-    """That this installation has the keys, knows the schema, and has no files. Raises
+    """Check that this installation has the keys, knows the schema, and has no files. Raises
     BackupUnusable and InvalidState."""
     check_readable(settings, manifest)
     in_the_way = list_existing_files(settings)
@@ -93,7 +93,7 @@ def check_fits(settings: Settings, manifest: BackupManifest | BaseBackup) -> Non
 
 
 def check_readable(settings: Settings, manifest: BackupManifest | BaseBackup) -> None:
-    """That this installation has the keys and knows the schema. Raises BackupUnusable."""
+    """Check that this installation has the keys and knows the schema. Raises BackupUnusable."""
     keys = KeyRing(settings.secret_key)
     for number, fingerprint in manifest.fingerprints.items():
         if number not in keys.versions:
@@ -113,8 +113,8 @@ def check_readable(settings: Settings, manifest: BackupManifest | BaseBackup) ->
 
 
 def restore(settings: Settings, url: str, backup: Path, manifest: BackupManifest) -> None:
-    """All of it or nothing; the installation is held afterwards. Raises InvalidState and
-    OSError."""
+    """Restore everything or nothing. The installation is on hold afterwards. Raises InvalidState
+    and OSError."""
     check_target(url)
     placed: list[Path] = []
     try:

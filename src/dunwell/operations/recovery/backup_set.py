@@ -25,11 +25,11 @@ _DATA, _FILES = "data", "files"
 
 
 class BackupUnusable(InvalidState):
-    """The folder is no whole backup, or not one for this installation."""
+    """The folder is not a complete backup, or not one of this installation."""
 
 
 class ManifestFormat(msgspec.Struct, frozen=True, gc=False):
-    """What the manifest of every format says."""
+    """The part of the manifest that every format has."""
 
     format: int
     dunwell: str
@@ -53,7 +53,7 @@ class BackupManifest(DatabaseDump, frozen=True, gc=False, rename="camel"):
 
 
 def list_kept_folders(settings: Settings) -> dict[str, Path]:
-    """The part of a backup each of them is, by its name."""
+    """Return the folders that a backup contains, by their names in it."""
     folders = {_DATA: settings.data_dir}
     uploads = find_uploads(settings)
     if uploads is not None and not uploads.is_relative_to(settings.data_dir):
@@ -62,7 +62,7 @@ def list_kept_folders(settings: Settings) -> dict[str, Path]:
 
 
 def find_uploads(settings: Settings) -> Path | None:
-    """The folder of uploads; none where an object store keeps them."""
+    """Return the folder of uploads, or None if an object store holds them."""
     parts = urlsplit(settings.files_url)
     return Path(unquote(parts.path)) if parts.scheme == "file" else None
 
@@ -76,12 +76,12 @@ def copy_kept_files(settings: Settings, draft: Path) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             try:
                 shutil.copy2(path, target)
-            except FileNotFoundError:  # removed meanwhile, with its row
+            except FileNotFoundError:  # deleted meanwhile, with its row
                 target.unlink(missing_ok=True)
 
 
 def list_existing_files(settings: Settings) -> Path | None:
-    """A kept file where a backup is to be restored, if there is one."""
+    """Return a file that already exists where a backup is to be restored, if any."""
     for folder in list_kept_folders(settings).values():
         for path in walk_kept_files(folder):
             return path
@@ -89,7 +89,7 @@ def list_existing_files(settings: Settings) -> Path | None:
 
 
 def restore_kept_files(settings: Settings, backup: Path) -> list[Path]:
-    """Puts the files where they belong; which they are, to be taken away if the rest fails."""
+    """Restore the files and return them, so that they can be removed if a later step fails."""
     placed = []
     for name, folder in list_kept_folders(settings).items():
         for path in walk_kept_files(backup / name):
@@ -110,7 +110,7 @@ def save_manifest(draft: Path, manifest: BackupManifest) -> None:
 
 
 def load_manifest(backup: Path) -> BackupManifest:
-    """Of a whole backup: every file is there and as it was. Raises BackupUnusable."""
+    """Load the manifest. Check that all files are present and unchanged. Raises BackupUnusable."""
     try:
         content = (backup / _MANIFEST).read_bytes()
         written = msgspec.json.decode(content, type=ManifestFormat)
@@ -140,7 +140,7 @@ def _describe(folder: Path, path: Path) -> StoredFile:
 
 
 def walk_kept_files(folder: Path) -> Iterator[Path]:
-    """Files, without those of the data folder that no backup holds."""
+    """Yield the files, except those of the data folder that are never backed up."""
     if not folder.is_dir():
         return
     for path in sorted(folder.iterdir()):

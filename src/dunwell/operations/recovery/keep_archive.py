@@ -51,7 +51,7 @@ SELECT system_identifier::text, current_setting('server_version'),
     left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)
 FROM pg_control_system()
 """
-# A transaction that commits, though it changes nothing.
+# A transaction that commits without changing anything.
 _COMMIT = "SELECT pg_current_xact_id()"
 _SEGMENT = "SELECT pg_walfile_name(pg_current_wal_insert_lsn())"
 _NOW = "SELECT clock_timestamp()"
@@ -79,14 +79,14 @@ class ArchivedServer(msgspec.Struct, frozen=True, gc=False):
 
 
 class BaseFailed(InvalidState):
-    """pg_basebackup failed; its words say why."""
+    """pg_basebackup failed; the message is its output."""
 
 
 async def keep_archive(
     settings: Settings, archive: WalArchive, postgres: EmbeddedPostgres, stop: asyncio.Event
 ) -> None:
-    """Until it is to stop; then marks once more. What fails is logged and tried again: nothing of
-    the service waits for the archive."""
+    """Archive until `stop` is set, then mark once more. Failures are logged and retried; no other
+    part of the service waits for the archive."""
     keeper = ArchiveKeeper(settings, archive, postgres)
     stopping = asyncio.create_task(stop.wait())
     while not stop.is_set():
@@ -114,7 +114,7 @@ class ArchiveKeeper:
                 finished.result()
             await self._mark()
         except Exception:
-            # Whatever it is, the next try may work.
+            # The next attempt may succeed, whatever the error was.
             log.exception("cannot be archived")
         await asyncio.to_thread(self._tell_figures)
 
@@ -162,7 +162,7 @@ class ArchiveKeeper:
                 continue
             target = self._archive.files / name
             if not target.exists():
-                with contextlib.suppress(FileNotFoundError):  # removed meanwhile, with its row
+                with contextlib.suppress(FileNotFoundError):  # deleted meanwhile, with its row
                     _copy(path, target, self._archive.folder / "file.draft")
             self._copied.add(name)
 
@@ -215,7 +215,7 @@ async def _run_base_backup(postgres: EmbeddedPostgres, draft: Path) -> None:
 
 
 def _read_start(draft: Path) -> str:
-    """The segment from which on the log is needed."""
+    """Return the first segment that the base backup needs."""
     manifest = msgspec.json.decode((draft / "backup_manifest").read_bytes())
     [log_range] = manifest["WAL-Ranges"]
     high, low = log_range["Start-LSN"].split("/")

@@ -35,8 +35,8 @@ from dunwell.platform.errors import InvalidState
 
 
 def restore_to_moment(settings: Settings, archive: WalArchive, until: datetime) -> None:
-    """All of it or nothing; the installation is held afterwards. Raises ArchiveUnusable,
-    BackupUnusable, InvalidState, FolderInUse, PostgresFailed and OSError."""
+    """Restore everything or nothing. The installation is on hold afterwards. Raises
+    ArchiveUnusable, BackupUnusable, InvalidState, FolderInUse, PostgresFailed and OSError."""
     lock = FolderLock.acquire(settings.data_dir, "restore")
     try:
         _rebuild(settings, archive, _find_base(settings, archive, until), until)
@@ -45,7 +45,7 @@ def restore_to_moment(settings: Settings, archive: WalArchive, until: datetime) 
 
 
 def _find_base(settings: Settings, archive: WalArchive, until: datetime) -> Path:
-    """The base to begin with."""
+    """Return the base backup to start from."""
     folder, base = _choose_base(archive, until)
     check_fits(settings, base)
     data = get_embedded_postgres(settings).folder / "data"

@@ -41,7 +41,7 @@ WHERE NOT m.sandbox AND c.status IN ('CREATED', 'IN_PROCESS')
             AND o.state IN ('PLANNED', 'ATTACHMENT_MISSING') AND o.not_before <= $1))
 ORDER BY c.merchant_id, c.claim_id
 """
-# That it was restored, as of a time.
+# Records that the database was restored as of a time.
 NOTE = "INSERT INTO restores (taken_at) VALUES ($1)"
 _RESUME = """
 UPDATE restores SET resumed_at = $1, lost_until = $2 WHERE resumed_at IS NULL
@@ -51,7 +51,7 @@ log = structlog.get_logger(__name__)
 
 
 class RestoreHold(msgspec.Struct, frozen=True, gc=False):
-    """A restore that nobody has looked at."""
+    """A restore that nobody has resumed yet."""
 
     restored_at: datetime
     taken_at: datetime
@@ -63,7 +63,8 @@ async def find_hold(connection: Connection) -> RestoreHold | None:
 
 
 async def hold_installation(resources: Resources, taken_at: datetime) -> None:
-    """What was restored by other means, as of that time. Stop the worker before."""
+    """Put an installation on hold that was restored by other means as of `taken_at`. The worker
+    must be stopped."""
     async with resources.database.connection() as connection:
         await connection.execute(NOTE, taken_at)
 
@@ -97,7 +98,7 @@ async def resume_installation(resources: Resources, lost_until: datetime) -> int
         held = await find_hold(connection)
         if held is None:
             raise InvalidState("Nothing is held: no restore waits to be resumed.")
-        # To the second, as people give it.
+        # To the second, because people enter it so.
         if not held.taken_at.replace(microsecond=0) <= lost_until <= resources.clock.now():
             raise InvalidState(
                 f"The backup was taken at {held.taken_at.isoformat()}; what was lost ended between "

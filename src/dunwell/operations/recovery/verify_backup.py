@@ -1,6 +1,4 @@
-"""Shows that a backup can be restored: restores it into a scratch server in a temporary folder and
-compares what is there with what the backup says.
-"""
+"""Verify a backup: restore it into a temporary server and compare the result with the manifest."""
 
 import os
 import shutil
@@ -59,7 +57,7 @@ _NO_ROOM_BYTES = 32 << 20
 
 
 class ScratchFull(Unavailable):
-    """The temporary folder has no room for what was to be restored."""
+    """The temporary folder has too little space."""
 
 
 @contextmanager
@@ -142,7 +140,7 @@ def verify_backup(settings: Settings, backup: Path) -> BackupManifest:
 def find_differences(
     stored: Mapping[str, StoredTable], restored: Mapping[str, StoredTable]
 ) -> Iterator[str]:
-    """Say of each table what differs."""
+    """Describe the differences of each table."""
     for name in sorted(stored.keys() | restored.keys()):
         there, here = stored.get(name), restored.get(name)
         if there is None or here is None:

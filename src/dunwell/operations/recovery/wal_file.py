@@ -15,12 +15,12 @@ ENDING = ".gz"
 
 
 def render_put_command(folder: Path) -> str:
-    """As a server's `archive_command`."""
+    """Return the value of the server's `archive_command`."""
     return _render("put", "%p", folder)
 
 
 def render_get_command(folder: Path) -> str:
-    """As a server's `restore_command`."""
+    """Return the value of the server's `restore_command`."""
     return _render("get", "%p", folder, "%f")
 
 
@@ -54,13 +54,13 @@ def put(folder: Path, source: Path) -> None:
 
 
 def get(folder: Path, target: Path, name: str) -> None:
-    """Raises OSError, FileNotFoundError among them; EOFError and zlib.error of a damaged one."""
+    """Raises OSError (also FileNotFoundError), and EOFError or zlib.error for a damaged file."""
     with gzip.open(folder / f"{name}{ENDING}") as packed, target.open("wb") as file:
         shutil.copyfileobj(packed, file)
 
 
 def sync_folder(folder: Path) -> None:
-    """What was renamed into it survives a loss of power."""
+    """Sync the folder, so that a rename survives a power failure."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
