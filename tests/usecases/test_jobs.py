@@ -228,7 +228,7 @@ async def test_a_right_that_was_taken_away_fails_the_rows_and_they_are_tried_aga
     claim_ids = await house.create("A-1", "A-2")
     place = UserRoles(None, {house.merchant.merchant_id: Role.MERCHANT_USER})
     services = build_sign_in_services(house.resources)
-    user_id = (await invite(services, a_new_user(place=place))).user_id
+    user_id = (await invite(services, a_new_user(roles=place))).user_id
     rights = ROLE_RIGHTS[Role.MERCHANT_USER]
     async with house.work(user_actor(str(user_id), rights, Origin(Interface.PORTAL))) as work:
         job = await start_job(work, Pause(), claim_ids)
