@@ -179,7 +179,7 @@ async def test_a_payment_is_taken_back_without_scripts_on_a_phone(tabs: Tabs, st
             .get_by_role("link")
             .first.click()
         )
-        await page.get_by_label("Warum").fill("Rücklastschrift")
+        await page.get_by_label("Grund").fill("Rücklastschrift")
         await page.get_by_role("button", name="Zahlung stornieren").click()
         await expect(page.get_by_role("status").first).to_contain_text("Jetzt offen: 102,40")
 
