@@ -1,4 +1,4 @@
-"""A merchant's client of the API; every answer it gets is checked against the OpenAPI document."""
+"""A merchant's API client, which checks every response against the OpenAPI document."""
 
 import copy
 import re
@@ -31,7 +31,7 @@ Answer = dict[str, Any]
 
 @dataclass
 class Client:
-    """One merchant's view of the API."""
+    """The API as one merchant sees it."""
 
     http: httpx.AsyncClient
     merchant_id: int
@@ -47,7 +47,8 @@ class Client:
         self, method: str, path: str, *, token: str | None = None, key: str | None = None,
         headers: dict[str, str] | None = None, **given: Any,
     ) -> httpx.Response:  # fmt: skip
-        """path: below /api; given: what httpx takes (json, content, data, files, params)."""
+        """Send a request. `path` is relative to /api; `given` holds arguments of httpx (json,
+        content, data, files, params)."""
         sent = dict(headers or {})
         shown = self.token if token is None else token
         if shown:
@@ -59,7 +60,7 @@ class Client:
         return answer
 
     async def get(self, path: str, **given: Any) -> httpx.Response:
-        """path: below this merchant's."""
+        """Send a GET request. `path` is relative to this merchant's address."""
         return await self.send("GET", f"/merchants/{self.merchant_id}{path}", **given)
 
     async def post(self, path: str, json: Any = None, **given: Any) -> httpx.Response:
@@ -68,8 +69,8 @@ class Client:
         return await self.send("POST", f"/merchants/{self.merchant_id}{path}", **given)
 
     async def create(self, *references: str, **changes: Any) -> list[int]:
-        """Ids of new claims with these references; of several each has a debtor of its own, unless
-        `changes` say who it is."""
+        """Create claims with these references and return their ids. Several claims get a debtor
+        each, unless `changes` say who the debtor is."""
         claims = [a_claim(reference, **changes) for reference in references or ["INV-1001"]]
         if len(claims) > 1 and "email" not in changes:
             claims = [
@@ -86,7 +87,7 @@ class Client:
 
 @dataclass
 class Api:
-    """The application, the fixed cast as its clients, and the houses behind them."""
+    """The application, the two usual merchants as its clients, and the merchants' processes."""
 
     app: Starlette
     resources: Resources
@@ -105,7 +106,8 @@ class Api:
 async def an_api(
     resources: Resources, clock: MovableClock, routes: Sequence[BaseRoute] = (), **given: Any
 ) -> AsyncIterator[Api]:
-    """Nordwind and Hansen with a published process each. given: what a_house takes."""
+    """Return the API for Nordwind and Hansen, with one published process each. `given` is passed to
+    a_house."""
     application = Application(resources, routes=routes) if routes else an_application(resources)
     channels = [ScriptedChannel()]
     application.channels[:] = channels
@@ -144,7 +146,7 @@ def form_of(credential: NewCredential) -> dict[str, str]:
 
 
 def check_answer(method: str, path: str, answer: httpx.Response) -> None:
-    """Fail unless the answer is one that the OpenAPI document promises for this request."""
+    """Fail unless the OpenAPI document allows this response to this request."""
     assert answer.headers["X-Request-Id"]
     operation = find_operation(method, path)
     if operation is not None and answer.status_code == 200 and _is_file(operation):
@@ -165,7 +167,8 @@ def check_answer(method: str, path: str, answer: httpx.Response) -> None:
 
 @cache
 def _document() -> Answer:
-    """The document with every object closed: an answer may hold nothing it does not name."""
+    """Return the document with all objects closed, so that a response may not contain undocumented
+    properties."""
     document: Answer = _close(copy.deepcopy(build_document()))
     return document
 

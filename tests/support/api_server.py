@@ -1,4 +1,4 @@
-"""The application on a real socket of this machine, for clients that bring their own HTTP."""
+"""The application on a real socket of this machine, for clients with their own HTTP library."""
 
 import asyncio
 import socket
@@ -13,14 +13,15 @@ from tests.support.bounded import answer_in_json
 
 @asynccontextmanager
 async def a_server(app: Starlette) -> AsyncIterator[str]:
-    """Serves until the block ends; yields the origin."""
+    """Serve the application until the block ends, and yield its origin."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen(128)
         host, port = listening.getsockname()
         server = build_server(app, ConnectionBounds(answer_in_json, lambda _host: True))
         serving = asyncio.create_task(server.serve(sockets=[listening]))
-        # The socket listens already: who connects before the server is up waits for it.
+        # The socket already listens, so a client that connects before the server is up waits for
+        # it.
         yield f"http://{host}:{port}"
         server.should_exit = True
         await serving

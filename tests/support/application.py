@@ -1,8 +1,8 @@
-"""The web application of a test process: built once, as its pages' templates alone take longer to
-compile than most tests take.
+"""The web application of a test process. It is built once, because compiling its templates takes
+longer than most tests.
 
-What a test chooses is put into it when the test begins. Merchants, credentials and claims have ids
-that no other test's had, so nothing that the application keeps of one test is asked for in another.
+Each test sets its own values when it begins. Merchants, credentials and claims have ids that no
+other test used, so no test meets a value that the application cached for another.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,24 +30,25 @@ ORIGIN = "http://127.0.0.1:8000"
 
 
 class Application:
-    """The merchants' API and the debtors' pages over the same resources."""
+    """The merchants' API and the debtor pages on the same resources."""
 
     def __init__(
         self, resources: Resources, hand_off_origins: Mapping[str, str] | None = None,
         routes: Sequence[BaseRoute] = (), **around: Any,
     ) -> None:  # fmt: skip
-        """One of a test's own. hand_off_origins: of providers' own pages, by provider. routes:
-        further ones. around: of the portal's `Surroundings`."""
+        """Build an application for one test only. `hand_off_origins` holds the origins of payment
+        providers' pages, by provider; `routes` holds further routes; `around` holds the portal's
+        `Surroundings`."""
         self.channels: list[ChannelAdapter] = []
         self.providers: dict[str, PaymentProvider] = {}
-        # A test that names one takes it back.
+        # A test that sets an operator resets it at its end.
         self.operator: Operator | None = None
         debtors = build_site(
             resources, self.providers, hand_off_origins, inspector=INSPECTOR, printer=PRINTER,
             find_operator=lambda: self.operator,
         )  # fmt: skip
         passwords = Passwords(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
-        # What the portal sends to who has signed in leaves by these.
+        # The delivery providers that send the portal's messages to signed-in users.
         self.lines: dict[str, ProviderAdapter] = {}
         surroundings = PortalServices(
             passwords, PAINTER, adapters=Adapters((), self.lines.get), channels=self.channels,
@@ -60,11 +61,11 @@ class Application:
 
 @lru_cache(maxsize=4)
 def an_application(resources: Resources) -> Application:
-    """The one over these resources."""
+    """Return the shared application on these resources."""
     return Application(resources)
 
 
 def connect(app: Starlette, address: str = "127.0.0.1") -> httpx.AsyncClient:
-    """A client from this address."""
+    """Return a client that connects from this address."""
     transport = httpx.ASGITransport(app, client=(address, 40000))
     return httpx.AsyncClient(transport=transport, base_url=ORIGIN)

@@ -1,7 +1,7 @@
-"""What one connection may cost a web process at worst: each attack is one connection that does the
-most expensive thing that it is allowed to do, until it is answered.
+"""The highest cost that one connection can cause in a web process. Each attack is one connection
+that repeats the most expensive request that it is allowed to make.
 
-Where a limit is added, its attack is one more function here and one more row of `ATTACKS`.
+Each new limit needs a function here and a row in `ATTACKS`.
 """
 
 import asyncio
@@ -18,29 +18,29 @@ from tests.support.claims import a_claim
 _CHUNK = 64 * 1024
 _BOUNDARY = b"b0undary"
 _MAX_JSON_BYTES = 10 * 1024 * 1024
-# What stands in a body for the number that makes its references its own.
+# A placeholder in a request body; it is replaced by the number that makes the references unique.
 _UNNUMBERED = b"--NUMBER"
 _references = itertools.count()
 
 
 @dataclass
 class Target:
-    """A web process behind a trusted proxy, and what an attacker may have there."""
+    """A web process behind a trusted proxy, and what an attacker knows of it."""
 
     port: int
     merchant_id: int
     token: str
-    # Of the session of a person who is signed in.
+    # The session cookie of a signed-in user.
     cookie: str
-    # A letter of a draft, as a page that shows it.
+    # The path of the page that shows the letter of a draft.
     preview_path: str
-    # Statuses of the answers, by how often they came.
+    # How often each response status occurred.
     statuses: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass
 class Connection:
-    """One connection of the proxy, on which one visitor speaks."""
+    """One connection of the proxy, used by one visitor."""
 
     target: Target
     visitor: str
@@ -57,7 +57,7 @@ class Connection:
         await self.send("\r\n".join([*lines, "", ""]).encode())
 
     async def drip(self) -> None:
-        """Fast enough that nobody calls it slow."""
+        """Send bytes just fast enough not to be rejected as slow."""
         while True:
             await asyncio.sleep(0.2)
             await self.send(b"a" * 256)
@@ -74,7 +74,7 @@ Attack: TypeAlias = Callable[[Connection], Awaitable[None]]
 
 
 async def send_upload_as_a_stranger(connection: Connection) -> None:
-    """A form with two files, from somebody who is not signed in."""
+    """Send a form with two files without signing in."""
     await _send_upload(connection, "")
 
 
@@ -108,12 +108,12 @@ async def send_form_as_a_stranger(connection: Connection) -> None:
 
 
 async def send_claims_slowly(connection: Connection) -> None:
-    """The largest body there is, which does not come to its end."""
+    """Send a body of the maximum size that never ends."""
     await _send_claims(connection, is_whole=False)
 
 
 async def send_claims(connection: Connection) -> None:
-    """The largest body there is, again and again."""
+    """Send bodies of the maximum size repeatedly."""
     while True:
         await _send_claims(connection, is_whole=True)
 
@@ -134,7 +134,7 @@ async def _send_claims(connection: Connection, *, is_whole: bool) -> None:
 
 
 def make_claims() -> bytes:
-    """As many bytes as a request may have, each of which has its use."""
+    """Return a body of the maximum size in which every byte is meaningful."""
     return _write_claims().replace(_UNNUMBERED, b"%08d" % next(_references))
 
 
@@ -149,7 +149,7 @@ def _write_claims() -> bytes:
 
 
 async def _send_slowly_at_the_end(connection: Connection, content: bytes) -> None:
-    """Until an answer comes, or the end of the connection."""
+    """Send the end of the content slowly, until the response arrives or the connection ends."""
 
     async def send() -> None:
         with suppress(OSError):
@@ -165,7 +165,7 @@ async def _send_slowly_at_the_end(connection: Connection, content: bytes) -> Non
 
 
 async def send_trailers(connection: Connection) -> None:
-    """A body that has ended, and headers behind it that do not end."""
+    """Send a complete body followed by trailers that do not end."""
     await connection.send_head(
         f"POST /api/merchants/{connection.target.merchant_id}/claims",
         f"Authorization: Bearer {connection.target.token}",
@@ -179,13 +179,13 @@ async def send_trailers(connection: Connection) -> None:
 
 
 async def send_ahead(connection: Connection) -> None:
-    """Requests one behind the other, whose responses nobody reads."""
+    """Send pipelined requests and do not read the responses."""
     while True:
         await connection.send_head("GET /api/openapi.json")
 
 
 async def ask_for_previews(connection: Connection) -> None:
-    """A page with a printed letter, of which the response is read each time."""
+    """Request a page with a rendered letter repeatedly and read each response."""
     while True:
         await connection.send_head(
             f"GET /portal/m/{connection.target.merchant_id}{connection.target.preview_path}",
@@ -195,8 +195,8 @@ async def ask_for_previews(connection: Connection) -> None:
         await connection.read_status()
 
 
-# Each with the answers that show its limit: to those who send slowly, that they send too much at
-# once, or on a busy machine that they are too slow.
+# The attacks, each with the statuses that show that its limit works. Slow senders get the status
+# for too many concurrent bodies, or on a busy machine the one for sending too slowly.
 ATTACKS: Mapping[str, tuple[Attack, set[int]]] = {
     "a stranger's upload": (send_upload_as_a_stranger, {403}),
     "a stranger's form": (send_form_as_a_stranger, {403}),
@@ -205,14 +205,14 @@ ATTACKS: Mapping[str, tuple[Attack, set[int]]] = {
     "claims, slowly": (send_claims_slowly, {429, 408}),
     "claims": (send_claims, {200}),
     "trailers": (send_trailers, {431}),
-    # Nobody reads what is answered.
+    # The responses are not read.
     "requests ahead": (send_ahead, set()),
 }
 
 
 async def keep_attacking(target: Target, number: int, attack: Attack) -> None:
-    """One connection, as a visitor of its own, until it is cancelled; opened anew when it is
-    closed."""
+    """Attack on one connection as one visitor until cancelled. Open a new connection when the
+    server closes it."""
     visitor = f"198.51.{100 + number // 250}.{number % 250}"
     while True:
         with suppress(OSError, asyncio.IncompleteReadError):

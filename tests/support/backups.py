@@ -1,4 +1,4 @@
-"""Backups that are changed by hand, with a manifest that fits the change."""
+"""Backups that a test changes, with a manifest that matches the change."""
 
 import gzip
 import json
@@ -9,13 +9,13 @@ CLAIMS = "database/claims.copy.gz"
 
 
 def read_claims(backup: Path) -> bytes:
-    """Return the rows of the claims as COPY wrote them."""
+    """Return the rows of the claims in COPY format."""
     return gzip.decompress((backup / CLAIMS).read_bytes())
 
 
 def forge_claims(backup: Path, content: bytes, *, rows: int) -> None:
-    """Replace the rows of the claims. The manifest describes the new file, but keeps the digest of
-    the rows that the database had."""
+    """Replace the rows of the claims. The manifest describes the new file but keeps the digest of
+    the rows in the database."""
     (backup / CLAIMS).write_bytes(gzip.compress(content))
     manifest = json.loads((backup / "manifest.json").read_text())
     manifest["tables"]["claims"]["rows"] = rows

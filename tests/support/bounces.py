@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - texts as servers write them
-"""Reports as mail servers of many kinds write them, in texts of our own."""
+"""Bounces in the formats of many mail servers, with texts written for these tests."""
 
 from email.message import EmailMessage
 
@@ -10,7 +10,7 @@ def a_report(
     *blocks: str, text: str = "Your message could not be delivered.", original: str = "",
     sender: str = "MAILER-DAEMON@mx.customer.example",
 ) -> bytes:  # fmt: skip
-    """A delivery status notification; each block is about one recipient."""
+    """Return a delivery status notification with one block for each recipient."""
     status = "\r\n\r\n".join(["Reporting-MTA: dns; mx.customer.example", *blocks])
     lines = [
         f"From: Mail Delivery System <{sender}>",
@@ -92,7 +92,7 @@ recipients. This is a permanent error. The following address(es) failed:
 
 ------ This is a copy of the message, including all the headers. ------
 """
-# Who sent it, what it said: what it means.
+# Name of the bounce -> (the message, its expected meaning).
 TABLE: dict[str, tuple[bytes, tuple[str, str, str]]] = {
     "postfix, unknown user": (
         a_report(a_block("failed", "5.1.1", "smtp; 550 5.1.1 <erika@customer.example>: Recipient address rejected: User unknown in virtual mailbox table")),

@@ -1,4 +1,4 @@
-"""An application behind the server that bounds requests, spoken to in bytes."""
+"""An application behind the server that limits requests, addressed with raw bytes."""
 
 import asyncio
 import json
@@ -26,14 +26,14 @@ async def bounded(
     limits: ServerLimits,
     is_proxy: Callable[[str], bool] = lambda _host: False,
 ) -> AsyncIterator[int]:
-    """The port it is served at until the block ends."""
+    """Serve the application until the block ends, and yield its port."""
     async with running(build_server(app, ConnectionBounds(answer, is_proxy, limits))) as port:
         yield port
 
 
 @asynccontextmanager
 async def running(server: uvicorn.Server) -> AsyncIterator[int]:
-    """The server's port until the block ends."""
+    """Run the server until the block ends, and yield its port."""
     config = server.config
     config.host, config.port = "127.0.0.1", 0
     config.load()
@@ -47,7 +47,8 @@ async def running(server: uvicorn.Server) -> AsyncIterator[int]:
 
 
 async def talk(port: int, *pieces: bytes) -> bytes:
-    """All that comes back until the server ends the connection."""
+    """Send the pieces and return everything that the server sends until it closes the
+    connection."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     for piece in pieces:
         writer.write(piece)
@@ -65,12 +66,12 @@ def read_response(answer: bytes) -> httpx.Response:
 
 @dataclass
 class BodyKeeper:
-    """An application that keeps the method and the body of each request, and answers "ok"."""
+    """An application that records the method and the body of each request and answers "ok"."""
 
     port: int = 0
     bodies: list[bytes] = field(default_factory=list)
     methods: list[str] = field(default_factory=list)
-    # Bodies are read once this is set.
+    # Bodies are read only once this event is set.
     reading: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:

@@ -1,4 +1,4 @@
-"""The debtor's pages over a database that fails."""
+"""The debtor pages on a database that fails."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,7 +15,7 @@ from tests.support.one_claim import OneClaim
 
 
 class BrokenDatabase:
-    """Raises the same whenever it is asked for a connection."""
+    """Raises the same error for every request for a connection."""
 
     def __init__(self, error: Exception) -> None:
         self._error = error
@@ -30,7 +30,7 @@ class BrokenDatabase:
 
 @asynccontextmanager
 async def pages_over(resources: Resources, error: Exception) -> AsyncIterator[httpx.AsyncClient]:
-    """error: what it fails with."""
+    """Return the pages on a database that always fails with `error`."""
     broken = replace(resources, database=cast("Any", BrokenDatabase(error)))
     app = Starlette(routes=build_landing_routes(broken, {}))
     transport = OneClaim(httpx.ASGITransport(app))

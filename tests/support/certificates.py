@@ -1,4 +1,4 @@
-"""A certificate of tests, which vouches for itself."""
+"""Self-signed TLS certificates for tests."""
 
 import ssl
 from datetime import UTC, datetime, timedelta
@@ -14,8 +14,8 @@ from cryptography.x509.oid import NameOID
 def write_certificate(
     folder: Path, host: str, *, lasts: timedelta = timedelta(days=1)
 ) -> ssl.SSLContext:
-    """As certificate.pem and key.pem; the context of a server that has it. lasts: from a moment
-    ago on; less than none: it has expired."""
+    """Write certificate.pem and key.pem, and return the TLS context of a server that uses them. The
+    certificate is valid from a moment ago for `lasts`; if that is negative, it has expired."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
     now = datetime.now(UTC)

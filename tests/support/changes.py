@@ -1,6 +1,5 @@
-"""What can happen to a claim while a message about it is on its way out: by the operation of the
-API that does it, or by the name of what else does.
-"""
+"""Events that can change a claim while a message about it is being sent. Each is named after the
+operation of the API that causes it, or after its cause otherwise."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -18,16 +17,16 @@ from tests.support.house import House
 from tests.support.modalities import Arrangement
 
 Do = Callable[[House, int], Awaitable[Any]]
-# What becomes of a message that had not left the house: it says what is true now, it waits, or
-# nobody gets it.
+# What happens to a message that is not sent yet: it is sent with current values, it waits, or it is
+# never sent.
 Then = Literal["GOES", "WAITS", "NEVER"]
 NEW_ADDRESS = "new@example.org"
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """`says`: what the message bears if it goes; the claim owed 102.40 EUR in two items, and 10.00
-    less where `before` has paid a part."""
+    """A change and its effect. `says` is the text that the message must contain if it is sent. The
+    claim has 102.40 EUR open in two items, and 10.00 EUR less if `before` has paid a part."""
 
     do: Do
     then: Then
@@ -144,7 +143,7 @@ CHANGES: dict[str, Change] = {
     "withdrawClaim": Change(_withdraw, "NEVER"),
     "archiveClaim": Change(_archive, "NEVER"),
     "openDispute": Change(dispute, "WAITS"),
-    # The debtor is told of the answer, and has some days before anything else is sent.
+    # The debtor is informed of the answer and has some days before the next message.
     "resolveDispute": Change(_object_in_vain, "WAITS"),
     "resolveDispute and end": Change(_object_with_success, "NEVER"),
     "asking for a plan": Change(_ask, "WAITS"),
@@ -153,7 +152,8 @@ CHANGES: dict[str, Change] = {
     "assignToWorkflow": Change(_assign, "GOES", "Anderer Ablauf"),
     "an address that is contacted no more": Change(_suppress, "NEVER"),
 }
-# Operations on a claim that change nothing a message says, or do it by another one's way.
+# Operations on a claim that do not change the content of a message, or do so in the same way as
+# another operation.
 _FILES = "a repeated message takes along the files it was handed over with"
 UNCHANGED = {
     "attachFile": _FILES,

@@ -43,7 +43,8 @@ async def a_house_with_channels(
     fallbacks: Sequence[Channel] = (),
     **given: Any,
 ) -> House:
-    """given: attachments of the step, template, and what a_house takes."""
+    """Return such a merchant. `given` holds the attachments of the step, the template, and
+    arguments of a_house."""
     attachments, template = given.pop("attachments", "NONE"), given.pop("template", TEMPLATE)
     step = {
         **DOCUMENT["steps"][0], "channel": channel, "fallbacks": list(fallbacks),
@@ -59,7 +60,7 @@ async def a_house_with_channels(
 
 
 async def upload(house: House, name: str, content: bytes) -> UUID:
-    """The ticket of a file the merchant handed in."""
+    """Upload a file for the merchant and return its ticket."""
     resources, merchant_id = house.resources, house.merchant.merchant_id
     storage = SealedFiles.open(resources)
     ticket_id = resources.ids.new(resources.clock.now())

@@ -1,7 +1,7 @@
-"""The child processes that read files and print papers, kept from test to test: a start takes most
-of the time that they work.
+"""The child processes that parse files and render letters. They are kept between tests, because
+their start takes most of the time that they are needed.
 
-Tests of the children themselves have some of their own.
+Tests of the children themselves start their own.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from dunwell.platform.children.document_reader import DocumentReader
 
 class _LastingPrinter(LetterPrinter):
     async def close(self) -> None:
-        """A dispatcher's end is not its end."""
+        """Keep the child process when a dispatcher closes."""
 
 
 INSPECTOR = Inspector()
@@ -28,12 +28,12 @@ PRINTER = _LastingPrinter(1)
 
 
 def find_children(module: str) -> list[psutil.Process]:
-    """Those of this process that run a module."""
+    """Return the child processes of this process that run a module."""
     return [child for child in psutil.Process().children() if _runs(child, module)]
 
 
 def _runs(child: psutil.Process, module: str) -> bool:
-    # It may end at this moment, and one that has ended has no command line.
+    # A process may end at this moment, and then it has no command line.
     try:
         return module in " ".join(child.cmdline())
     except psutil.NoSuchProcess:
@@ -41,7 +41,8 @@ def _runs(child: psutil.Process, module: str) -> bool:
 
 
 async def end_all(module: str) -> None:
-    """Also those that other tests left; theirs start again when they are needed."""
+    """End all children that run the module, including those of other tests. They start again when
+    they are needed."""
     for child in find_children(module):
         child.kill()
     while find_children(module):  # noqa: ASYNC110 - a process tells no event
@@ -49,7 +50,7 @@ async def end_all(module: str) -> None:
 
 
 async def end_children() -> None:
-    """At the end of all tests."""
+    """End all children after the last test."""
     await INSPECTOR.close()
     await PAINTER.close()
     await DOCUMENTS.close()

@@ -1,4 +1,4 @@
-"""Claims as a merchant submits them."""
+"""Claims in the form in which a merchant submits them."""
 
 import copy
 from typing import Any
@@ -26,7 +26,7 @@ DOCUMENT: dict[str, Any] = {
 
 
 def a_claim(reference: str = "INV-1001", **changes: Any) -> dict[str, Any]:
-    """The usual claim as JSON data; a change to None leaves the field out."""
+    """Return the usual claim as JSON data. A change to None removes the field."""
     claim = {**copy.deepcopy(DOCUMENT), "referenceNumber": reference, **changes}
     return {name: value for name, value in claim.items() if value is not None}
 

@@ -1,4 +1,4 @@
-"""PostgreSQL clusters of a test's own, and a merchant who lists what happens on them."""
+"""PostgreSQL clusters for one test, and a merchant that reads the event log on them."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ from tests.support.webhooks import Outbox, an_outbox
 OLDER, NEWER = (
     get_binaries_folder(None).parents[1] / name / "bin" for name in ("pginstall", "pginstall18")
 )
-# As if the server had served for longer.
+# Makes the server look as if it had been in use for longer.
 _MAKE_OLDER = """
 DO $$ BEGIN
     FOR number IN 1..4000 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP;
@@ -39,7 +39,7 @@ END $$
 
 @dataclass
 class Cluster:
-    """A server on a folder of its own."""
+    """A server with its own data folder."""
 
     postgres: EmbeddedPostgres
     server: "subprocess.Popen[bytes] | None" = None
@@ -74,14 +74,14 @@ class Cluster:
         self.postgres.stop_abandoned()
 
     async def configure(self, **settings: str) -> None:
-        """For good; the server starts anew."""
+        """Change settings permanently and restart the server."""
         for name, value in settings.items():
             await self.run_sql(f"ALTER SYSTEM SET {name} = '{value}'")
         await self.stop()
         await self.start()
 
     async def run_sql(self, statement: str) -> object:
-        """The first value it answers, in a transaction of its own."""
+        """Run a statement in its own transaction and return the first value."""
         connection = await asyncpg.connect(self.url)
         try:
             return await connection.fetchval(statement)
@@ -94,20 +94,20 @@ class Cluster:
         await connection.close()
 
     async def wait_for(self, statement: str) -> None:
-        """Until it answers true."""
+        """Wait until the statement returns true."""
         async with asyncio.timeout(30):
             while not await self.run_sql(statement):
                 pass
 
     async def run_tool(self, name: str, *arguments: str) -> bytes:
-        """A program of PostgreSQL's on this cluster; its output."""
+        """Run a PostgreSQL program on this cluster and return its output."""
         command = [str(self.postgres.binaries / name), f"--dbname={self.url}", *arguments]
         done = await asyncio.to_thread(subprocess.run, command, capture_output=True, check=False)
         assert done.returncode == 0, done.stderr.decode()
         return done.stdout
 
     async def copy_to(self, folder: Path, *arguments: str) -> "Cluster":
-        """A base backup of this cluster as another one, which is not started."""
+        """Copy this cluster by a base backup, without starting the copy."""
         copy = Cluster.on(folder, self.postgres.binaries)
         copy.postgres.folder.mkdir()
         await self.run_tool(
@@ -125,7 +125,7 @@ def let_server_reach(folder: Path) -> None:
 
 
 def give_to_server(folder: Path) -> None:
-    """What this process wrote, to the user that runs servers."""
+    """Make the server's user the owner of what this process wrote."""
     if os.geteuid() == 0:
         user = find_server_user()
         for path in (folder, *folder.rglob("*")):
@@ -133,7 +133,7 @@ def give_to_server(folder: Path) -> None:
 
 
 class Servers:
-    """Clusters under one folder, ended with the test."""
+    """Clusters below one folder, stopped when the test ends."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -152,7 +152,7 @@ class Servers:
 
 
 async def a_served_cluster(servers: Servers, binaries: Path) -> Cluster:
-    """Migrated, and old enough to be ahead of a new one."""
+    """Return a migrated cluster whose numbers are ahead of those of a new cluster."""
     cluster = await servers.start_new(binaries)
     await cluster.configure(wal_level="logical", fsync="off", archive_mode="on",
                             archive_command="/bin/true")  # fmt: skip
@@ -172,17 +172,17 @@ async def dump_into(origin: Cluster, target: Cluster, *arguments: str) -> None:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a merchant has been shown: events oldest first, claims newest first."""
+    """What a merchant has read: events with the oldest first, claims with the newest first."""
 
     events: list[str]
     claims: list[int]
-    # A place in the list of events with one event behind it.
+    # A cursor in the list of events that has one event after it.
     cursor: str | None
 
 
 @dataclass
 class Shop:
-    """A merchant of one cluster."""
+    """A merchant on one cluster."""
 
     outbox: Outbox
 
@@ -191,7 +191,7 @@ class Shop:
             pass
 
     async def work(self, events: int = 3, claims: int = 2) -> list[str]:
-        """Events and claims as the service writes them; the events' bodies."""
+        """Write events and claims as the service does, and return the event bodies."""
         raised = [(await self.outbox.raise_events())[0] for _ in range(events)]
         for _ in range(claims):
             reference = str(self.outbox.resources.ids.new(self.outbox.now))
@@ -219,7 +219,7 @@ class Shop:
 
 @asynccontextmanager
 async def a_shop(outbox: Outbox, url: str) -> AsyncIterator[Shop]:
-    """The same merchant, served from the cluster at that address from now on."""
+    """Return the same merchant on the cluster at that URL."""
     database = await Database.open(url, size=3)
     outbox.resources = replace(outbox.resources, database=database)
     try:
@@ -236,7 +236,7 @@ async def an_outbox_on(cluster: Cluster, resources: Resources) -> Outbox:
 
 
 async def serve(outbox: Outbox, cluster: Cluster) -> Seen:
-    """What the merchant is shown after some work there."""
+    """Write some events and claims on the cluster and return what the merchant reads."""
     async with a_shop(outbox, cluster.url) as served:
         await served.work()
         return await served.look()
@@ -252,7 +252,7 @@ async def load_rows(cluster: Cluster, table: str) -> set[str]:
 
 
 async def keep_working(served: Shop, told: dict[str, datetime]) -> None:
-    """told: what was acknowledged, and when."""
+    """Write events until cancelled. `told` records what was acknowledged, and when."""
     while True:
         for body in await served.work(events=1, claims=1):
             told[json.loads(body)["eventId"]] = datetime.now(UTC)

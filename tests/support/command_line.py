@@ -1,4 +1,4 @@
-"""The `dunwell` command as an operator runs it: in this process, or in a Python of its own."""
+"""The `dunwell` command as an operator runs it, in this process or in a new Python process."""
 
 import os
 import subprocess
@@ -29,16 +29,14 @@ class CommandLine:
         }
 
     def run(self, *words: str, stdin: str = "", **environment: str) -> Done:
-        """Run the command in this process, in a thread, because it starts an event loop.
-
-        environment: DUNWELL_ variables; stdin: what the command can read.
-        """
+        """Run the command in this process, in a thread because it starts an event loop.
+        `environment` holds DUNWELL_ variables; `stdin` is the input of the command."""
         variables = complete_environment({**self._environment, **environment})
         with _replaced_environment(variables), ThreadPoolExecutor(1) as thread:
             return thread.submit(_run, words, stdin).result(_PATIENCE_SECONDS)
 
     def run_anew(self, *words: str) -> Done:
-        """Run the command in a Python that has imported nothing yet."""
+        """Run the command in a Python process that has imported nothing yet."""
         return subprocess.run(
             [sys.executable, "-m", "dunwell", *words],
             env=complete_environment(self._environment), stdin=subprocess.DEVNULL,

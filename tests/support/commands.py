@@ -1,4 +1,4 @@
-"""Reads the modules of all commands, so that copies of the process that did need not."""
+"""Imports the modules of all commands, so that forked processes need not import them."""
 
 import pkgutil
 from importlib import import_module

@@ -1,8 +1,8 @@
-"""Stands between a process and its database, and tells when the process is at its commit.
+"""A proxy between a process and its database that reports when the process commits.
 
-Crash points by name: before the commit is sent on, or after it is done and before the process is
-told so. The commit is that of a transaction under an Idempotency-Key, or of one that writes into
-another table: a process has others of its own when it starts.
+There are two crash points: before the commit is forwarded, and after it is done but before the
+process learns of it. The commit is that of a transaction with an Idempotency-Key, or of one that
+writes to another given table, because a process makes other commits when it starts.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 
 _SOCKET = ".s.PGSQL.5432"
-# PostgreSQL's protocol: a simple query, and its end.
+# A simple query and its end in the PostgreSQL protocol.
 _COMMIT = b"Q\x00\x00\x00\x0cCOMMIT;\x00"
 _COMMITTED = b"C\x00\x00\x00\x0bCOMMIT\x00"
 _OF_KEYS = b"INTO idempotency_keys"
@@ -29,12 +29,12 @@ class Point(Enum):
 
 @dataclass
 class CommitGate:
-    """`url`: the database as seen through it. At the point `crash` is called, and nothing passes
-    any more."""
+    """`url` is the address of the database through the proxy. At the crash point it calls `crash`
+    and forwards nothing more."""
 
     url: str
     point: Point
-    # What a statement of that transaction has in it.
+    # A part of a statement that identifies the transaction.
     sign_of_it: bytes = _OF_KEYS
     crash: Callable[[], None] = lambda: None
     is_shut: bool = field(default=False, init=False)
@@ -43,7 +43,7 @@ class CommitGate:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, line: "_Line",
         sign: bytes | None,
     ) -> None:  # fmt: skip
-        """Until the end of either side; or until `sign` is seen."""
+        """Forward bytes until either side closes the connection, or until `sign` is seen."""
         while data := await reader.read(65536):
             line.has_key = line.has_key or self.sign_of_it in data
             if sign is not None and sign in data and line.has_key:
@@ -58,7 +58,7 @@ class CommitGate:
 
 @dataclass
 class _Line:
-    """One connection; whether a key, or what else it is about, was stored on it."""
+    """One connection, and whether the transaction in question was seen on it."""
 
     has_key: bool = False
 
@@ -67,7 +67,8 @@ class _Line:
 async def a_commit_gate(
     postgres: EmbeddedPostgres, folder: Path, point: Point, sign_of_it: bytes = _OF_KEYS
 ) -> AsyncIterator[CommitGate]:
-    """folder: where its socket is made; near the root, a socket's address being short."""
+    """Run the proxy. Its socket is created in `folder`, which must be near the root because the
+    address of a socket is limited in length."""
     address = urlsplit(postgres.url)
     upstream = f"{parse_qs(address.query)['host'][0]}/{_SOCKET}"
     gate = CommitGate(

@@ -1,7 +1,6 @@
-"""A child that is confined as the parser of files or as the printer of letters is, and then tries
-what its second argument names: `python -m tests.support.confined parser|printer NAME`. It prints
-what came of it.
-"""
+"""A child process that is confined like the file parser or the letter renderer and then attempts
+the action named by its second argument: `python -m tests.support.confined parser|printer NAME`. It
+prints the outcome."""
 
 import os
 import resource
@@ -36,7 +35,7 @@ def _limit_parent() -> object:
 
 
 def _raise_limit(kind: int) -> object:
-    """Raise the soft limit to the hard one, or the hard one, whichever is possible."""
+    """Raise the soft limit to the hard limit, or the hard limit itself, whichever is possible."""
     soft, hard = resource.getrlimit(kind)
     raised = hard if soft != hard else soft + 1
     resource.setrlimit(kind, (raised, max(hard, raised)))
@@ -81,7 +80,7 @@ def main() -> None:
         job = PrintJob("PRINT", encode_sheet(a_letter().sheet))
     confine_process(memory_bytes, 5)
     if kind == "printer":
-        # It works, with the threads it has, and is confined nevertheless.
+        # It works with its threads and is confined all the same.
         assert b"%PDF-" in printer.answer(msgspec.msgpack.encode(job))
     try:
         outcome = f"did it: {TRIES[name]()!r:.60}"

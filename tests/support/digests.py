@@ -1,10 +1,10 @@
-"""What stands in all tables, to tell that nothing of it was changed."""
+"""Digests of all tables, used to check that a test changed nothing."""
 
 from collections.abc import Mapping
 
 from dunwell.platform.database.database import Database
 
-# By the table's name; none for one without rows.
+# Table name -> digest of its rows; None for an empty table.
 Digests = Mapping[str, str | None]
 _TABLES = """
 SELECT relname FROM pg_class
@@ -24,5 +24,5 @@ async def digest_tables(database: Database) -> Digests:
 
 
 def find_changed(before: Digests, after: Digests) -> list[str]:
-    """The tables whose rows are not the same."""
+    """Return the tables whose rows differ."""
     return [name for name in after if after[name] != before.get(name)]

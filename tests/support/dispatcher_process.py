@@ -1,4 +1,4 @@
-"""A webhook dispatcher in a process of its own, to be killed: run with the usual settings."""
+"""A webhook dispatcher in its own process, which a test kills. It runs with the usual settings."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Disputes of a house's claims, opened and answered."""
+"""Functions that open and resolve disputes of a merchant's claims."""
 
 from typing import Any
 from uuid import UUID
@@ -41,7 +41,7 @@ async def dispute(
 async def resolve(
     house: House, opened: ClaimDispute, outcome: ResolutionOutcome, **given: Any
 ) -> ClaimDispute:
-    """given: end_claim, message."""
+    """Resolve the dispute. `given` holds end_claim and message."""
     async with house.work(ERP) as work:
         resolution = DisputeResolution(outcome, **given)
         return await resolve_dispute(work, opened.claim_id, opened.dispute_id, resolution)
@@ -50,7 +50,7 @@ async def resolve(
 async def answer(
     house: House, opened: ClaimDispute, outcome: ResolutionOutcome, **given: Any
 ) -> ClaimDispute:
-    """Resolve it, and tell the debtor."""
+    """Resolve the dispute and inform the debtor."""
     resolved = await resolve(house, opened, outcome, **given)
     await tell(house)
     return resolved
@@ -64,7 +64,7 @@ async def withdraw(house: House, opened: ClaimDispute) -> ClaimDispute:
 async def give_evidence(
     house: House, opened: ClaimDispute, name: str = "offer.pdf", content: bytes | None = None
 ) -> UUID:
-    """A debtor's file with a dispute; the file's id."""
+    """Attach a debtor's file to the dispute and return its id."""
     resources, merchant_id = house.resources, house.merchant.merchant_id
     ticket_id = resources.ids.new(house.clock.now())
     upload = NewUpload(name, name, content or a_pdf())

@@ -1,4 +1,4 @@
-"""A document of a claim, as its merchant attaches it; what stands on a page, as text."""
+"""Documents of a claim as its merchant attaches them, and the text of a page."""
 
 import re
 from uuid import UUID
@@ -15,7 +15,7 @@ from tests.support.uploads import prepare_upload
 async def attach(
     house: House, claim_id: int, name: str = "Rechnung", content: bytes | None = None
 ) -> UUID:
-    """The attachment's id."""
+    """Attach the document and return its id."""
     resources, merchant_id = house.resources, house.merchant.merchant_id
     now = house.clock.now()
     ticket_id, attachment_id = resources.ids.new(now), resources.ids.new(now)
@@ -29,5 +29,5 @@ async def attach(
 
 
 def read_text(page: str) -> str:
-    """Without marks, each blank one space."""
+    """Return the text of the page without tags and with single spaces."""
     return " ".join(re.sub(r"<[^>]*>", " ", page).replace("\u00a0", " ").split())

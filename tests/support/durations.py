@@ -1,7 +1,7 @@
-"""Finds every duration that the code names.
+"""Finds every duration in the source code.
 
 A duration is a `timedelta` of fixed numbers, a number named after a unit of time, or an interval in
-SQL. It is known by its file and the constant, or the function, that it stands in, with its class.
+SQL. It is identified by its file and by the constant or function (with its class) that contains it.
 """
 
 import ast
@@ -20,8 +20,9 @@ _INTERVAL = re.compile(r"interval '[1-9]")
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """What is so until `lasts` is over, and what from then on. `look`: what is so after a time.
-    `just`: the smallest time that makes a difference, such as a day."""
+    """What holds until `lasts` has passed, and what holds from then on. `look` returns what holds
+    after a given time. `just` is the smallest difference in time that matters, for example one day.
+    """
 
     lasts: timedelta
     look: Callable[[timedelta], object]
@@ -35,7 +36,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A duration: the file it stands in, and the expressions there that say it."""
+    """A duration: the file that contains it, and the expressions that define it."""
 
     file: str
     expressions: Sequence[ast.expr]
@@ -54,7 +55,8 @@ def list_durations(source: Path = SOURCE) -> Mapping[str, Found]:
 
 
 def _find_in(tree: ast.AST, owner: str = "") -> Iterator[tuple[str, list[ast.expr]]]:
-    """owner: the class or classes that it stands in, with a dot behind."""
+    """Find the durations in a tree. `owner` is the class or classes that contain it, followed by a
+    dot."""
     for each in ast.iter_child_nodes(tree):
         if isinstance(each, ast.ClassDef):
             yield from _find_in(each, f"{owner}{each.name}.")
@@ -86,7 +88,7 @@ def _list_said(statement: ast.Assign | ast.AnnAssign) -> Iterator[ast.expr]:
 
 
 def _is_fixed(call: ast.Call) -> bool:
-    """A timedelta of numbers, other than none at all."""
+    """Return whether the call is a timedelta of fixed numbers other than zero."""
     given = [*call.args, *(each.value for each in call.keywords)]
     numbers = [each.value for each in given if isinstance(each, ast.Constant)]
     is_timedelta = isinstance(call.func, ast.Name) and call.func.id == "timedelta"

@@ -1,4 +1,4 @@
-"""Which tests try a duration on both sides."""
+"""Finds the tests that check a duration on both sides of its limit."""
 
 import ast
 from functools import cache
@@ -6,7 +6,7 @@ from functools import cache
 from tests.support.durations import ROOT, name_of
 from tests.support.durations_known import ELSEWHERE
 
-# A table of cases that are named after the duration they try -> the test that tries them.
+# A table whose cases are named after the durations that they check -> the test that uses it.
 _TABLES = {
     "EDGES": "test_each_change_happens_at_its_time_and_not_before",
     "LENGTHS": "test_each_documented_duration_matches_the_code",
@@ -15,7 +15,7 @@ _FILES = ("tests/domain/test_durations.py", "tests/usecases/test_durations.py")
 
 
 def find_tests(name: str) -> list[str]:
-    """The tests that try a duration, as pytest names them."""
+    """Return the tests that check a duration, named as pytest names them."""
     own = [
         f"{file}::{test}[{name}]"
         for file in _FILES

@@ -1,4 +1,4 @@
-"""What tries each duration on both sides, where `tests/*/test_durations.py` do not."""
+"""Tests that check a duration on both sides of its limit outside `tests/*/test_durations.py`."""
 
 from collections.abc import Mapping, Sequence
 

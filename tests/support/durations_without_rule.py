@@ -1,4 +1,4 @@
-"""Durations that are no rule of anybody's, each with the reason."""
+"""Durations that belong to no rule of the product, each with the reason."""
 
 from collections.abc import Mapping
 

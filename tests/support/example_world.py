@@ -1,7 +1,8 @@
-"""What the reference's examples tell of: claims a week and a half old, each with a fee, a file and
-a message. Every operation gets a claim of its own, so that none sees what another did.
+"""The data that the examples in the API reference use: claims that are ten days old, each with a
+fee, a file and a message. Every operation gets its own claim, so that no operation sees the effects
+of another.
 
-Examples name things by ids of their own; `Scene.real` has what they are called here.
+The examples use fixed ids; `Scene.real` maps them to the ids in the test.
 """
 
 from collections.abc import Awaitable, Callable
@@ -50,7 +51,7 @@ VALUES ($1, $3, $2, 'BANK_TRANSFER', 10490, 'EUR', 'x',
         'PENDING', '2026-03-12T18:20:00Z', '2026-03-12')
 RETURNING request_id
 """
-# All these claims are of one debtor, who may be written to about each.
+# All these claims have the same debtor, who may be contacted about each of them.
 CONFIGURATION = msgspec.structs.replace(
     OFFERING, guards=Guards(max_contacts_per_day=1000, max_contacts_per_week=1000)
 )
@@ -66,10 +67,10 @@ _FIRST_ITEM_ID = 9001
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One operation's claim."""
+    """The claim of one operation."""
 
     api: Api
-    # By the value an example gives.
+    # Value in an example -> value in the test.
     real: dict[Any, Any] = field(default_factory=dict)
 
     @property
@@ -82,13 +83,13 @@ class Scene:
         return found
 
     def list_ids(self) -> dict[str, Any]:
-        """The value of each path parameter, by name."""
+        """Return the value of each path parameter, by name."""
         shared = [each for each in vars(parameters).values() if hasattr(each, "place")]
         found = {each.name: self.real[each.example] for each in shared if each.example in self.real}
         return {**found, "merchant_id": self.client.merchant_id}
 
     async def send(self, operation: Operation) -> httpx.Response:
-        """The operation's example, as it stands in the reference."""
+        """Send the operation's example as the reference shows it."""
         path = operation.path
         for name, value in self.list_ids().items():
             path = path.replace(f"{{{name}}}", str(value))
@@ -102,7 +103,7 @@ class Scene:
         return await self.client.send(operation.method, path, token=token, params=query, **given)
 
     def translate(self, value: Any) -> Any:
-        """An example's value with what its things are called here."""
+        """Return an example's value with the ids of the test in it."""
         if isinstance(value, dict):
             return {name: self.translate(each) for name, each in value.items()}
         if isinstance(value, list):
@@ -123,11 +124,11 @@ class Scene:
 @dataclass
 class World:
     scene: Scene
-    # Claims nobody has yet: id and reference, newest last.
+    # Unused claims: id and reference, with the newest last.
     unused: list[tuple[int, str]] = field(default_factory=list)
 
     async def set_scene(self, operation_id: str) -> Scene:
-        """A scene with two claims of its own and what this operation's example needs."""
+        """Return a scene with two new claims and the data that this operation's example needs."""
         (claim_id, reference), (other_id, _) = self.unused.pop(0), self.unused.pop(0)
         own = {
             REFERENCE_NUMBER: reference,
@@ -142,7 +143,7 @@ class World:
 
 
 async def a_world(api: Api, *, claims: int = 2) -> World:
-    """api: of a sandbox merchant with this module's configuration."""
+    """Return the data. `api` belongs to a sandbox merchant with this module's configuration."""
     credential = form_of(api.nordwind.credential)
     assert OBTAIN_TOKEN.body is not None
     shown = OBTAIN_TOKEN.body.example
@@ -158,7 +159,7 @@ async def a_world(api: Api, *, claims: int = 2) -> World:
 
 
 async def _publish(scene: Scene) -> None:
-    """The process, and a rule that the claims do not meet."""
+    """Publish the process, and a rule that the claims do not match."""
     house = scene.api.house
     version = await house.publish(_PROCESS, "Standard dunning")
     large = a_rule("Large claims", scene.api.version.workflow_id, outstanding={"min": "100000"})
@@ -168,7 +169,7 @@ async def _publish(scene: Scene) -> None:
 
 
 async def _add_claims(scene: Scene, count: int) -> list[tuple[int, str]]:
-    """Copies of the example's claim; the clock is moved to _NOW."""
+    """Add copies of the example's claim and move the clock to _NOW."""
     assert CREATE_CLAIMS.body is not None
     references = [f"INV-{number:04}" for number in range(count)]
     claims = [
@@ -233,7 +234,8 @@ async def _pause(scene: Scene) -> None:
 
 async def _add_endpoint(scene: Scene) -> None:
     house = scene.api.house
-    # The first at the examples' own address; a merchant has one endpoint at each.
+    # The first endpoint gets the address from the example; a merchant can have only one endpoint at
+    # each address.
     has_some = await house.rows("SELECT FROM webhook_endpoints WHERE merchant_id = $1")
     url = "http://127.0.0.1:8099/webhooks" + (f"/{scene.claim_id}" if has_some else "")
     wanted = NewEndpoint(url, ("*",), None)
@@ -264,7 +266,7 @@ async def _suppress(scene: Scene) -> None:
         await suppress(work, house.resources.keys, "EMAIL", "erika.old@example.org", "BOUNCE")
 
 
-# What an operation's example needs besides the claim.
+# Prepares what an operation's example needs besides the claim.
 _BEFORE: dict[str, Callable[[Scene], Awaitable[object]]] = {
     "resumeClaim": _pause,
     "reversePayment": _record_payment,

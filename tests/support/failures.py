@@ -1,4 +1,4 @@
-"""One request for each type of error, to see what it is answered."""
+"""One request for each type of error, to check its response."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -115,7 +115,8 @@ async def _ask_without_table(api: Api) -> httpx.Response:
 async def _without(
     api: Api, table: str, ask: Callable[[], Awaitable[httpx.Response]]
 ) -> httpx.Response:
-    """A crash: what bears the table's name meanwhile cannot be read or written."""
+    """Cause a failure: while the block runs, the table cannot be read or written because it has
+    another name."""
     async with api.resources.database.connection() as connection:
         await connection.execute(
             f"ALTER TABLE {table} RENAME TO elsewhere; "
@@ -142,7 +143,7 @@ async def _ask_for_token_without_table(api: Api) -> httpx.Response:
 
 
 async def _say(api: Api, words: bytes) -> httpx.Response:
-    """To the server itself, before any operation is reached."""
+    """Send bytes to the server itself, which rejects them before any operation is called."""
     resources = api.house.resources
     limits = ServerLimits(head_seconds=0.2, examine_seconds=0.1)
     async with bounded(api.app, build_outside_answer(resources), limits) as port:
@@ -182,7 +183,7 @@ PROVOCATIONS: dict[str, Callable[[Api], Awaitable[httpx.Response]]] = {
 
 
 def read_error(answer: httpx.Response) -> dict[str, Any]:
-    """The error of the envelope, or of the one claim that was refused."""
+    """Return the error of the response, or of the one rejected claim in it."""
     body = answer.json()
     error: dict[str, Any] = body["error"] or body["result"][0]["error"]
     return error

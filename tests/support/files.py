@@ -1,4 +1,4 @@
-"""Small files of each type, made as strangers would make them."""
+"""Small files of each type, like those that debtors and merchants upload."""
 
 import io
 import random
@@ -18,7 +18,7 @@ def a_pdf(pages: int = 1) -> bytes:
 
 
 def a_written_pdf(pages: int = 3, says: str = "Sendungsnachweis") -> bytes:
-    """With words and a frame on each page, as a shop prints them."""
+    """Return a PDF with text and a frame on each page, like a shop's document."""
     out = io.BytesIO()
     font = pikepdf.Dictionary(
         Type=pikepdf.Name.Font, Subtype=pikepdf.Name.Type1, BaseFont=pikepdf.Name.Helvetica
@@ -45,14 +45,14 @@ def a_protected_pdf() -> bytes:
 
 
 def an_image(kind: str, width: int = 8, height: int = 8) -> bytes:
-    """kind: JPEG, PNG or WEBP."""
+    """Return an image. `kind` is JPEG, PNG or WEBP."""
     out = io.BytesIO()
     Image.new("RGB", (width, height), (200, 30, 30)).save(out, kind)
     return out.getvalue()
 
 
 def a_noisy_jpeg(width: int = 4000, height: int = 3000, seed: int = 1) -> bytes:
-    """A picture like a photograph, which takes time to read and to write."""
+    """Return an image like a photograph, which takes time to decode and encode."""
     noise, out = random.Random(seed), io.BytesIO()
     small = Image.frombytes("RGB", (200, 150), noise.randbytes(200 * 150 * 3))
     small.resize((width, height), Image.Resampling.BICUBIC).save(out, "JPEG", quality=90)
@@ -60,7 +60,7 @@ def a_noisy_jpeg(width: int = 4000, height: int = 3000, seed: int = 1) -> bytes:
 
 
 def a_png_bomb(width: int, height: int) -> bytes:
-    """A small file that says it is a large image of one colour."""
+    """Return a small file that declares a large image of one colour."""
     row = b"\x00" * (width // 8 + 2)
     packer = zlib.compressobj(9)
     rows = b"".join(packer.compress(row) for _ in range(height)) + packer.flush()

@@ -1,4 +1,4 @@
-"""A merchant whose uploads take most of the storage, or all of it, without so many bytes."""
+"""A merchant that has used most or all of its storage, without that many bytes on the disk."""
 
 from dunwell.platform.resources import Resources
 
@@ -10,7 +10,7 @@ ON CONFLICT (merchant_id) DO UPDATE SET used_bytes = excluded.used_bytes
 
 
 async def leave_free(resources: Resources, merchant_id: int, free_bytes: int) -> int:
-    """What is counted as used from now on."""
+    """Set the counted use so that only `free_bytes` remain free."""
     used_bytes = resources.settings.merchant_storage_bytes - free_bytes
     async with resources.database.transaction() as tx:
         await tx.execute(_SAVE, merchant_id, used_bytes)

@@ -1,4 +1,5 @@
-"""A claim with one of everything its pages show, and visitors at every level of them."""
+"""A claim with one of everything that its pages show, and visitors at every authentication
+level."""
 
 import re
 from collections.abc import AsyncIterator, Callable
@@ -35,10 +36,10 @@ from tests.support.modalities import Arrangement
 from tests.support.transfers import ACCOUNT, taking
 from tests.support.ways import BOTH_CHANNELS, NUMBER, ON_FILE, read_sent_code
 
-# What a text of this name is.
+# Returns the text with a given name.
 Texts = Callable[[str], str]
 Ids = dict[str, Any]
-# What the addresses of some pages carry.
+# The query strings of some pages.
 QUERIES = {
     "/claim/pay/method": "?cents=1000",
     "/claim/pay/transfer": "?cents=1000",
@@ -48,7 +49,7 @@ QUERIES = {
     "/claim/plan/check": "?count=3&first=2026-03-16",
     "/claim/later/check": "?until=2026-03-31",
 }
-# Of another claim of the same debtor.
+# Contact details in another claim of the same debtor.
 OTHERS_ON_FILE = {"email": "erika@example.org", "mobileNumber": NUMBER}
 _VERIFY = "/claim/verify/preferences"
 _NAME_ALL = """
@@ -65,23 +66,23 @@ def plain_texts(name: str) -> str:
 
 @dataclass
 class Furnished:
-    """`ids`: what an address of the claim's pages is filled with, by the parameter's name; further
-    disputes beside them."""
+    """`ids` holds the values of the path parameters of the claim's pages, by name, and the ids of
+    further disputes."""
 
     doorstep: Doorstep
     claim_id: int
     ids: Ids = field(default_factory=dict)
 
     def fill(self, address: str) -> str:
-        """One of the interface's addresses, with the claim's own ids in it."""
+        """Return an address of the interface with the claim's ids."""
         return re.sub(r"\{(\w+)\}", lambda found: str(self.ids[found[1]]), address)
 
     def look_at(self, address: str) -> str:
-        """The same as a page's link to it would be."""
+        """Return the same address as a link on a page would have it."""
         return self.fill(address) + QUERIES.get(address, "")
 
     async def enter(self, level: Level, address: str = "192.0.2.1") -> Browser:
-        """A visitor who has proven just so much."""
+        """Return a visitor with exactly this authentication level."""
         browser = self.doorstep.visitor(address)
         if level is Level.LINK:
             await browser.open(await self.doorstep.give_link(claim_id=self.claim_id))
@@ -95,7 +96,7 @@ class Furnished:
         return browser
 
     async def type_draft(self, visitor: Browser, texts: Texts = plain_texts) -> None:
-        """What is typed and not sent, with a file."""
+        """Fill in a dispute with a file without submitting it."""
         path = "/claim/dispute/NOT_MY_DEBT"
         await visitor.get(path)
         file = (f"{texts('draft-file')}.png", an_image("PNG"))
@@ -104,7 +105,7 @@ class Furnished:
         assert page.status_code == 200
 
     async def refuse_plan(self, texts: Texts = plain_texts) -> None:
-        """The agreed plan is taken back, another one refused: it is the claim's from now on."""
+        """Cancel the agreed plan and reject another one, which is then the claim's latest."""
         arrangement = Arrangement(self.doorstep.till.house, self.claim_id)
         await arrangement.withdraw(self.ids["modality_id"])
         asked = await arrangement.ask()
@@ -113,7 +114,7 @@ class Furnished:
 
 
 def offering_all(texts: Texts = plain_texts) -> Configuration:
-    """A merchant that offers whatever can be offered."""
+    """Return a merchant's configuration with every optional feature."""
     account = msgspec.structs.replace(ACCOUNT, holder=texts("holder"))
     return msgspec.structs.replace(
         taking(PartialPaymentSettings("500", items=True), account=account),
@@ -134,7 +135,8 @@ def offering_all(texts: Texts = plain_texts) -> Configuration:
 async def a_furnished_claim(
     resources: Resources, clock: MovableClock, texts: Texts = plain_texts
 ) -> AsyncIterator[Furnished]:
-    """Two items, a document, disputes of both sides, a payment with a receipt, an agreed plan."""
+    """Return a claim with two items, a document, disputes in both final states, a payment with a
+    receipt, and an agreed plan."""
     items = [
         {"reference": texts("item"), "type": "PRIMARY", "value": "6000", "dueDate": "2026-02-01"},
         {"reference": texts("fee"), "type": "DUNNING_FEE", "value": "4240"},
@@ -152,7 +154,7 @@ async def a_furnished_claim(
 
 
 async def furnish(furnished: Furnished, texts: Texts = plain_texts) -> None:
-    """Everything but items, which a claim is made with."""
+    """Add everything except the items, which exist since the claim was created."""
     doorstep, claim_id = furnished.doorstep, furnished.claim_id
     house = doorstep.till.house
     if texts is not plain_texts:
@@ -180,7 +182,7 @@ async def furnish(furnished: Furnished, texts: Texts = plain_texts) -> None:
 
 
 async def _pay(doorstep: Doorstep, claim_id: int) -> UUID:
-    """A part, on the page."""
+    """Pay a part of the claim on the page."""
     till = replace(doorstep.till, claim_id=claim_id)
     started = await till.start(1000, kind=PaymentChoiceKind.PART)
     till.pays(1000, number=f"psp-{claim_id}")

@@ -1,6 +1,7 @@
-"""Channels of several dispatchers that share one post office, which remembers all it was given.
+"""Channels of several dispatchers that share one record of all messages.
 
-A dispatcher's gate can be shut: its messages have then left, and their answers are still out.
+A dispatcher's gate can be closed: then its messages have been sent, but their results are not known
+yet.
 """
 
 import asyncio
@@ -14,13 +15,13 @@ from dunwell.contact.sending.channel import Accepted, Message, Outcome, Permanen
 
 @dataclass
 class Post:
-    """What arrived, and what should not have."""
+    """The messages that were sent, and those that should not have been."""
 
-    # The next answers by channel; then everything is accepted.
+    # The next results by channel. After these, every message is accepted.
     answers: dict[Channel, list[Outcome | Exception]] = field(default_factory=dict)
     sent: list[Message] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
-    # Messages that were given to a channel and not surely refused by it.
+    # Messages that a channel received and did not certainly reject.
     left: set[UUID] = field(default_factory=set)
     calls: Counter[UUID] = field(default_factory=Counter)
     # Set by each message.
@@ -36,7 +37,8 @@ class Post:
         self.arrived.set()
 
     def answer(self, message: Message) -> Outcome:
-        """Raises what it is told to: the message has left, and nobody says so."""
+        """Return the next result. A result that is an exception is raised: the message was sent,
+        and its sender does not learn of it."""
         waiting = self.answers.get(message.channel)
         answer = waiting.pop(0) if waiting else Accepted()
         if isinstance(answer, Temporary | Permanent):
@@ -48,12 +50,12 @@ class Post:
 
 @dataclass
 class GatedChannel:
-    """E-mails may be sent again under their id; SMS may not."""
+    """A channel that can repeat e-mails by their id, but not SMS."""
 
     post: Post
     channel: Channel
     gate: asyncio.Event
-    # Claims that were paid before the dispatcher began its round.
+    # Claims that were paid before the dispatcher began its current pass.
     closed: set[int] = field(default_factory=set)
     name: str = "outbox"
 

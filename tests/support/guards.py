@@ -1,4 +1,4 @@
-"""Merchants with guards of their own, and what the database knows of who was contacted when."""
+"""Merchants with their own contact limits, and the database's record of contacts per debtor."""
 
 from datetime import date
 from typing import Any
@@ -22,7 +22,8 @@ def guarded(guards: Guards, base: Configuration = CONFIGURATION) -> Configuratio
 async def a_guarded_house(
     resources: Resources, clock: MovableClock, guards: Guards | None = None, **given: Any
 ) -> House:
-    """Its process is one contact. given: of the step, and what a_house takes."""
+    """Return a merchant whose process has a single contact. `given` holds properties of the step
+    and arguments of a_house."""
     names = ("channel", "fallbacks", "send")
     changes = {name: given.pop(name) for name in names if name in given}
     step = {**DOCUMENT["steps"][0], **changes}
@@ -35,13 +36,14 @@ async def a_guarded_house(
 
 
 async def contact_days(house: House) -> list[list[date]]:
-    """Of every identity that is known, in no order."""
+    """Return the contact days of every known identity, in no order."""
     rows = await house.rows("SELECT contacted_on FROM contact_guards WHERE merchant_id = $1")
     return sorted(row["contacted_on"] for row in rows)
 
 
 async def held_contacts(house: House) -> list[tuple[str, Any]]:
-    """What holds each planned contact, and until when; in the order they were planned."""
+    """Return the reason why each planned contact is held and the end of the hold, in the order of
+    planning."""
     rows = await house.rows(
         "SELECT held_by, not_before FROM communications"
         " WHERE merchant_id = $1 AND state = 'PLANNED' ORDER BY not_before, planned_at, claim_id"

@@ -1,4 +1,4 @@
-"""What the guides for merchants' developers show, read from their pages: requests and samples."""
+"""The requests and samples in the guides for developers, parsed from the guides' pages."""
 
 import re
 import shlex
@@ -18,20 +18,21 @@ GUIDES = sorted(path.stem for path in FOLDER.glob("*.md"))
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A request as a page gives it to curl, its variables still by name."""
+    """A request that a guide sends with curl, with its variables not yet filled in."""
 
     method: str
-    # Below the service's address.
+    # The path below the service's address.
     path: str
     headers: dict[str, str]
     body: str | None
-    # The names of a form's parts.
+    # The names of the form's parts.
     parts: tuple[str, ...]
-    # What the lines of the page before it set.
+    # The variables that earlier lines of the guide set.
     variables: dict[str, str]
 
     async def send(self, client: Client, **names: object) -> httpx.Response:
-        """As `client`, whose token stands in for the page's. names: what the page leaves open."""
+        """Send the request as `client`, whose token replaces the one in the guide. `names` holds
+        values that the guide leaves open."""
         known = {"MERCHANT": client.merchant_id, **names, **self.variables}
         headers = {name: value for name, value in self.headers.items() if name != "Authorization"}
         body = None if self.body is None else fill(self.body, known)
@@ -39,18 +40,19 @@ class Command:
 
 
 def fill(text: str, known: Mapping[str, object]) -> str:
-    """The text with its variables' values, as the shell would; KeyError for one without."""
+    """Return the text with its variables replaced, as the shell would do. Raises KeyError for an
+    unknown variable."""
     return Template(text).substitute(known)
 
 
 def read_blocks(guide: str, language: str) -> list[str]:
-    """The page's blocks of code in a language, in order."""
+    """Return the guide's code blocks in a language, in order."""
     text = (FOLDER / f"{guide}.md").read_text()
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 
 def read_commands(guide: str) -> list[Command]:
-    """Every request of the page, in order; what asks for the token is none of them."""
+    """Return every request of the guide in order, except the one for the token."""
     return [each for block in read_blocks(guide, "sh") for each in _read_block(block)]
 
 

@@ -1,4 +1,4 @@
-"""Files as attackers make them, by what they are: some are made harmless, the others refused."""
+"""Malicious files by kind. Some are made harmless, the others are rejected."""
 
 import io
 import zipfile
@@ -51,7 +51,7 @@ def _a_png_that_claims(width: int, height: int) -> bytes:
     return bytes(image)
 
 
-# The names under which they are sent, and the files.
+# The file names and contents of files that are made harmless.
 HARMLESS: dict[str, tuple[str, bytes]] = {
     **{name: ("invoice.pdf", content) for name, content in hostile_pdfs.ACTING.items()},
     "PNG with a page in its words": ("a.png", _a_png_that_says()),

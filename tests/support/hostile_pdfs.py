@@ -1,4 +1,5 @@
-"""PDFs as attackers make them: they act, hide other files, unpack to too much, or are broken."""
+"""Malicious PDFs: they run actions, contain hidden files, decompress to huge sizes, or are
+broken."""
 
 import io
 import zlib
@@ -10,7 +11,7 @@ from pikepdf import Array, Dictionary, Name, String
 
 from tests.support.files import a_pdf
 
-# Stands in everything that must not reach a debtor.
+# A marker for content that must never reach a debtor.
 EVIL = b"EvilPayload"
 _SCRIPT = f"app.alert('{EVIL.decode()}')"
 
@@ -40,12 +41,12 @@ def _annotate(pdf: pikepdf.Pdf, **entries: Any) -> None:
 
 
 def _act(action: Dictionary) -> Callable[[pikepdf.Pdf], None]:
-    """Done by whoever clicks on a link."""
+    """Add an action that runs when a reader clicks a link."""
     return lambda pdf: _annotate(pdf, Subtype=Name.Link, A=action)
 
 
 def _set(name: str, make: Callable[[pikepdf.Pdf], Any]) -> Callable[[pikepdf.Pdf], None]:
-    """An entry of the catalogue."""
+    """Set an entry of the document catalogue."""
 
     def change(pdf: pikepdf.Pdf) -> None:
         pdf.Root[Name(name)] = make(pdf)
@@ -116,16 +117,17 @@ _CHANGES: dict[str, Callable[[pikepdf.Pdf], None]] = {
 
 
 def _pack_nothing(megabytes: int) -> bytes:
-    """As zlib would. One million bytes are packed like those before: they are packed once."""
+    """Compress zeros as zlib would. All blocks of one million bytes are the same, so only one is
+    compressed."""
     nothing, packer = bytes(1_000_000), zlib.compressobj()
     first, again = (packer.compress(nothing) + packer.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
-    # Adler-32 of nothing but zeros.
+    # The Adler-32 checksum of zeros.
     checksum = (megabytes * len(nothing) % 65_521 << 16 | 1).to_bytes(4)
     return first + again * (megabytes - 1) + packer.flush()[:-4] + checksum
 
 
 def _a_bomb(rounds: int) -> bytes:
-    """600 MB of nothing, packed so many times."""
+    """Return 600 MB of zeros, compressed this many times."""
     filters, content = Array([Name.FlateDecode] * rounds), _pack_nothing(600)
     for _ in range(rounds - 1):
         content = zlib.compress(content)
@@ -147,7 +149,7 @@ def _a_page_tree_that_bites_its_tail() -> bytes:
     )
 
 
-# Made harmless.
+# Files that are made harmless.
 ACTING = {name: a_pdf_with(change) for name, change in _CHANGES.items()} | {
     "script in an object stream": a_pdf_with(
         _CHANGES["script when opened"], object_stream_mode=pikepdf.ObjectStreamMode.generate
@@ -160,7 +162,7 @@ ACTING = {name: a_pdf_with(change) for name, change in _CHANGES.items()} | {
         b"\nendobj", b"\nendobj\n%<script>" + EVIL + b"</script>", 1
     ),
 }
-# Refused.
+# Files that are rejected.
 BROKEN: dict[str, Callable[[], bytes]] = {
     "bomb": lambda: _a_bomb(1),
     "bomb in a bomb": lambda: _a_bomb(2),
@@ -177,7 +179,7 @@ BROKEN: dict[str, Callable[[], bytes]] = {
 
 
 def _a_page_that_draws_itself_a_billion_times(pdf: pikepdf.Pdf) -> None:
-    """Each of nine forms draws the next ten times; the last one fills the page."""
+    """Each of nine forms draws the next form ten times; the last one fills the page."""
     form = pdf.make_stream(b"0 0 595 842 re f", _form_entries())
     for _ in range(9):
         entries = _form_entries()
@@ -201,13 +203,13 @@ def _give_size(box: Array) -> Callable[[pikepdf.Pdf], None]:
     return change
 
 
-# What is no fault of the file's form, and yet cannot be drawn, or costs more than a page may.
+# Files that are well-formed but cannot be rendered, or cost more than a page may.
 UNDRAWABLE: dict[str, Callable[[], bytes]] = {
     "draws itself a billion times": lambda: a_pdf_with(_a_page_that_draws_itself_a_billion_times),
     "10,000 pages": lambda: a_pdf(10_000),
     **{name: make for name, make in BROKEN.items() if name != "picture of 8,100 million pixels"},
 }
-# Drawn, within the bounds.
+# Files that are rendered within the limits.
 ODD: dict[str, Callable[[], bytes]] = {
     "a page of 400 kilometres": lambda: a_pdf_with(_give_size(Array([0, 0, 14_400, 14_400]))),
     "a page as a hair": lambda: a_pdf_with(_give_size(Array([0, 0, 1, 14_400]))),

@@ -1,4 +1,4 @@
-"""One merchant's running process on the real database, driven by hand."""
+"""A merchant's process on a real database, whose workers a test runs step by step."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -44,7 +44,8 @@ ERP = credential_actor("erp", ALL_RIGHTS)
 
 @dataclass
 class ScriptedChannel:
-    """A channel that answers what it is told, in turn, then accepts; keeps what it was given."""
+    """A channel that returns the results in its script and then accepts every message; it records
+    the messages."""
 
     answers: list[Outcome | Exception] = field(default_factory=list)
     channel: Channel = "EMAIL"
@@ -62,14 +63,15 @@ class ScriptedChannel:
 
 @dataclass
 class ScriptedLine(ScriptedChannel):
-    """The same as a line; what it is asked afterwards it says, where it can be."""
+    """The same channel as a delivery provider. It also returns scripted answers to later status
+    requests."""
 
     name: str = "post"
     is_repeatable: bool = False
     pace: ProviderPace = field(default_factory=ProviderPace)
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """There is nothing to close."""
 
 
 @dataclass
@@ -88,7 +90,7 @@ class House:
     clock: MovableClock
     merchant: Merchant
     channels: list[ScriptedChannel]
-    # Of an installation file, by name.
+    # The delivery providers of an installation file, by name.
     lines: dict[str, ScriptedLine] = field(default_factory=dict)
 
     @asynccontextmanager
@@ -99,7 +101,8 @@ class House:
             yield Work.open(self.resources, tx, merchant, actor)
 
     async def publish(self, definition: Definition, name: str = "Standard") -> Version:
-        """The current version, now the default; of a merchant on scenarios, a scenario's."""
+        """Publish the definition and return the current version, which becomes the default. For a
+        merchant with scenarios, publish a scenario."""
         async with self.work() as work:
             version = await _publish(work, name, definition)
             await publish_rules(work, RuleSet(default=version.workflow_id))
@@ -110,7 +113,8 @@ class House:
             return await switch_to_workflows(work)
 
     async def create(self, *references: str, **changes: Any) -> list[int]:
-        """Of several claims each has a debtor of its own, unless `changes` say who it is."""
+        """Create claims with these references and return their ids. Several claims get a debtor
+        each, unless `changes` say who the debtor is."""
         if len(references) > 1 and "email" not in changes:
             people = [{"email": f"{each.lower()}@example.org"} for each in references]
         else:
@@ -124,7 +128,7 @@ class House:
         return [result.claim_id for result in results if result.claim_id is not None]
 
     async def run(self) -> None:
-        """Do all that is due now, as worker loops would."""
+        """Do everything that is due now, as the worker's loops would."""
         engine, dispatcher = (
             Engine(self.resources),
             MessageDispatcher(
@@ -140,7 +144,7 @@ class House:
         await dispatcher.close()
 
     async def run_until(self, instant: datetime) -> None:
-        """Hour by hour to the instant, doing what falls due."""
+        """Advance hour by hour to the instant and do what falls due."""
         await self.run()
         while self.clock.now() < instant:
             self.clock.move_to(min(instant, self.clock.now() + timedelta(hours=1)))
@@ -156,7 +160,7 @@ class House:
             return await record_payment(work, claim_id, payment)
 
     async def events(self, claim_id: int) -> list[dict[str, Any]]:
-        """The claim's event bodies by sequence."""
+        """Return the bodies of the claim's events in order."""
         rows = await self.rows(
             "SELECT body FROM events WHERE merchant_id = $1 AND claim_id = $2 ORDER BY sequence",
             claim_id,
@@ -164,7 +168,7 @@ class House:
         return [msgspec.json.decode(row["body"]) for row in rows]
 
     async def rows(self, statement: str, *values: object) -> Sequence[Any]:
-        """Rows of a statement whose $1 is the merchant."""
+        """Return the rows of a query whose parameter $1 is the merchant."""
         async with self.resources.database.connection() as connection:
             return list(await connection.fetch(statement, self.merchant.merchant_id, *values))
 
@@ -182,7 +186,8 @@ async def _publish(work: Work, name: str, definition: Definition) -> Version:
 async def a_house(
     resources: Resources, clock: MovableClock, definition: Definition | None = None, **given: Any
 ) -> House:
-    """given: channels, and what a_merchant takes."""
+    """Return a merchant with its process. `given` holds the channels and arguments of
+    a_merchant."""
     channels = given.pop("channels", None) or [ScriptedChannel()]
     lines = given.pop("lines", {})
     async with resources.database.transaction() as tx:

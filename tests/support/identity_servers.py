@@ -1,6 +1,5 @@
-"""Two servers that people sign in with, which are nobody's test double: oauth2-mock-server and
-oidc-provider, started by Node on ports of loopback.
-"""
+"""Two identity providers that others wrote, oauth2-mock-server and oidc-provider. Node runs them on
+ports of the loopback interface."""
 
 import asyncio
 import json
@@ -21,7 +20,7 @@ CLIENT_ID = "dunwell"
 
 @dataclass
 class Identity:
-    """A server that runs; it is told what to say by lines of JSON."""
+    """A running server, which a test controls with lines of JSON."""
 
     issuer: str
     process: asyncio.subprocess.Process
@@ -43,14 +42,16 @@ class Identity:
 
 @asynccontextmanager
 async def run_mock() -> AsyncIterator[Identity]:
-    """Says yes to everybody, and in its tokens what it is told."""
+    """Run the mock, which signs in every user and issues tokens with the content that the test
+    sets."""
     async with _run("identity_mock.mjs", "oauth2-mock-server/dist/index.mjs") as identity:
         yield identity
 
 
 @asynccontextmanager
 async def run_provider(origin: str) -> AsyncIterator[Identity]:
-    """With pages of its own. origin: Dunwell's, where it sends people back to."""
+    """Run a provider with its own sign-in pages. `origin` is the address of Dunwell, to which it
+    returns users."""
     more = (origin, CLIENT_ID, CLIENT_SECRET)
     async with _run("identity_provider.mjs", "oidc-provider/lib/index.js", *more) as identity:
         yield identity

@@ -1,4 +1,5 @@
-"""Every address that a web process answers, by all its interfaces, values in place of names."""
+"""All addresses that a web process serves on its interfaces, with sample values for their
+parameters."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,7 +15,7 @@ _VALUES = {"uuid": "01900000-0000-7000-8000-000000000001"}
 
 
 def list_addresses(app: Starlette) -> Mapping[str, frozenset[str]]:
-    """The methods that each takes."""
+    """Return the addresses, each with the methods that it accepts."""
     return {fill(path): methods for path, methods in _walk(app.routes, "")}
 
 
@@ -28,5 +29,5 @@ def _walk(routes: Iterable[BaseRoute], prefix: str) -> Iterator[tuple[str, froze
             yield from _walk(route.routes, prefix + route.path)
         elif isinstance(route, Route):
             yield prefix + route.path, frozenset(route.methods or ())
-        else:  # the debtors' pages, which find their own below their roots
+        else:  # The debtor pages route the addresses below their roots themselves.
             yield from ((path, frozenset(runs)) for path, runs in ROUTES.items())

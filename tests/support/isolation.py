@@ -1,6 +1,6 @@
-"""Three merchants that have one of everything: one who asks, its twin, and another.
+"""Three merchants with one of everything: one that sends requests, its twin, and another merchant.
 
-What a position holds is said here, for every position of every route: a new one has to be added.
+This module states what every position of every route contains. A new position has to be added here.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ from tests.support.modalities import OFFERING, Arrangement
 
 Things = dict[str, Any]
 
-# What belongs to one merchant, by where it is named.
+# Values that belong to one merchant, by the name of their position.
 IDS = {
     ("path", "merchant_id"): "merchant_id",
     ("path", "claim_id"): "claim_id",
@@ -63,15 +63,15 @@ IDS = {
     ("body", "/*/customerNumber"): "customer_number",
     ("body", "/customerNumber"): "customer_number",
 }
-# Names a merchant gives: another's are as free as any.
+# Names that a merchant chooses; two merchants may choose the same.
 FREE = {"transaction_id", "reference_number", "customer_number", "key"}
-# What names nothing: facts, choices, instants, texts.
+# Positions that contain no name: facts, choices, instants, texts.
 _PLAIN_FIELDS = """
 addressLine2 advanceTo amount caseNumber city country currency debtorName dueDate endClaim fileName
 friendlyName itemDate message outcome paidAt postalCode providerName reason reference since
 sourceType street type types until value
 """
-# How a debtor is reached and addressed; whose the numbers are is tried by themselves.
+# The debtor's contact details. Their numbers are checked separately.
 _DEBTOR_FIELDS = {each.wire_name for each in FIELDS} - {"customerNumber", "referenceNumber"}
 PLAIN = {
     "query": frozenset(
@@ -139,14 +139,14 @@ ORDER BY table_name
 
 @dataclass
 class Side:
-    """A merchant, its client, and one of everything that is its own."""
+    """A merchant, its client, and the ids of everything that it owns."""
 
     house: House
     client: Client
     things: Things = field(default_factory=dict)
 
     async def send(self, operation: Operation, given: Things, body: Any) -> httpx.Response:
-        """given: the path's ids; `query` and `key` when there are any."""
+        """Send a request. `given` holds the ids of the path, and `query` and `key` if needed."""
         path = operation.path.format(**given)
         files = {"files": body} if operation.operation_id == "uploadFile" else {}
         sent = files or ({} if body is None else {"json": body})
@@ -163,7 +163,8 @@ class World:
     theirs: Side
 
     async def digest(self, side: Side) -> Things:
-        """Of every table the rows that are this merchant's, requests counted apart."""
+        """Return the rows of every table that belong to this merchant; request counts are listed
+        separately."""
         resources, merchant_id = side.house.resources, side.client.merchant_id
         async with resources.database.connection() as connection:
             tables = [row["table_name"] for row in await connection.fetch(_TABLES)]
@@ -182,7 +183,7 @@ class World:
 async def a_world(
     closing: AsyncExitStack, resources: Resources, clock: MovableClock, *, is_switched: bool
 ) -> World:
-    """Sandbox merchants with scenarios, which became workflows if they are switched."""
+    """Return sandbox merchants with scenarios, which are switched to workflows if asked for."""
     application, channels = an_application(resources), [ScriptedChannel()]
     application.channels[:] = channels
     http = await closing.enter_async_context(connect(application.app))
@@ -204,7 +205,7 @@ async def a_world(
 
 
 async def _create(side: Side, key: str) -> None:
-    """Two claims, the first with two files, and the names that are the merchant's own."""
+    """Create two claims, the first with two files, and the names that the merchant chooses."""
     client, things = side.client, side.things
     things |= {
         "merchant_id": client.merchant_id, "key": f"{key}-k", "reference_number": f"{key}-1",
@@ -219,13 +220,13 @@ async def _create(side: Side, key: str) -> None:
 
 
 async def _furnish(side: Side) -> None:
-    """Two of all that is listed, so that each list has a cursor."""
+    """Create two of everything that is listed, so that each list has a cursor."""
     client, things, claim = side.client, side.things, f"/claims/{side.things['claim_id']}"
     payment = {"amount": 1, "currency": "EUR", "transactionId": things["transaction_id"]}
     paid = await client.post(f"{claim}/payments", payment)
     things["payment_id"] = paid.json()["result"]["id"]
     await client.post(f"{claim}/payments", {**payment, "transactionId": f"{payment} again"})
-    # Nothing of the payment is for the fee, which may be deleted therefore.
+    # No part of the payment is booked on the fee, so the fee can be deleted.
     fee = await client.post(f"{claim}/fees", {"type": "DUNNING_FEE", "value": "250"})
     things["item_id"] = fee.json()["result"]["item"]["id"]
     things["primary_item_id"] = (await client.get(claim)).json()["result"]["items"][0]["id"]
@@ -249,7 +250,7 @@ async def _furnish(side: Side) -> None:
 
 
 async def _furnish_lists(side: Side) -> None:
-    """Of what is listed over all claims alone."""
+    """Create the objects that are listed only across all claims."""
     keys = side.house.resources.keys
     requests = await side.house.rows(_REQUESTS, side.things["claim_id"])
     side.things["payment_request_id"] = str(requests[0]["request_id"])
@@ -278,7 +279,7 @@ def _lists() -> Iterator[Operation]:
 
 
 def good_body(operation: Operation, things: Things) -> Any:
-    """A body that is accepted, naming the merchant's own things."""
+    """Return a valid body that contains the merchant's ids."""
     ticket = {"sourceType": "TICKET", "source": things["ticket"]}
     fresh = things["fresh"]
     bodies: dict[str, Any] = {

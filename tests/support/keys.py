@@ -1,4 +1,5 @@
-"""An installation's processes while its secret key is rotated, each with its own versions."""
+"""Processes of an installation with different versions of the secret key, as during a key
+rotation."""
 
 import dataclasses
 from collections import Counter
@@ -15,30 +16,31 @@ SECOND, THIRD = b"the second version of this key..", b"the third version of this
 
 
 def with_versions(resources: Resources, *versions: int) -> Resources:
-    """Of a process that has these; the first is in use."""
+    """Return the resources of a process with these versions of the key. It encrypts with the
+    first."""
     keys = {1: resources.settings.secret_key[1], 2: SECOND, 3: THIRD}
     ring = KeyRing({version: keys[version] for version in versions})
     return dataclasses.replace(resources, keys=ring)
 
 
 def house_with_versions(house: House, *versions: int) -> House:
-    """The same house, served by such a process."""
+    """Return the same merchant, served by such a process."""
     return dataclasses.replace(house, resources=with_versions(house.resources, *versions))
 
 
 async def admit(resources: Resources) -> None:
-    """What the first connection of a process does. Raises SecretKeyMismatch."""
+    """Do what the first connection of a process does. Raises SecretKeyMismatch."""
     assert resources.settings.database_url is not None
     await register_keys_at(resources.settings.database_url, resources.keys)
 
 
 def list_columns(table: str) -> list[SealedColumn]:
-    """The sealed columns of a table."""
+    """Return the sealed columns of a table."""
     return [each for each in SEALED_COLUMNS if each.table == table]
 
 
 async def count_sealed(connection: Connection, table: str) -> dict[int, int]:
-    """The values of a table's sealed columns, by the version of the secret key."""
+    """Count the values in a table's sealed columns by the version of the secret key."""
     counted: Counter[int] = Counter()
     for column in list_columns(table):
         counted.update(await column.count(connection))
@@ -46,7 +48,7 @@ async def count_sealed(connection: Connection, table: str) -> dict[int, int]:
 
 
 async def reseal_table(resources: Resources, table: str) -> None:
-    """One pass of a worker that has just started."""
+    """Run one pass of a newly started worker."""
     resealer = Resealer(resources, list_columns(table))
     while await resealer.run_once():
         pass

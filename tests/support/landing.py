@@ -1,4 +1,5 @@
-"""A debtor's browser without the browser: follows links, fills forms, keeps the cookie."""
+"""A debtor's browser simulated with an HTTP client: it follows links, fills forms and keeps
+cookies."""
 
 import itertools
 import re
@@ -26,7 +27,7 @@ from tests.support.application import an_application
 from tests.support.one_claim import COOKIE, connect_one
 from tests.support.payments import Till, a_till
 
-# What a browser says of a form that one of our own pages sends.
+# The headers that a browser sends with a form of one of our pages.
 OWN_FORM = {"Sec-Fetch-Site": "same-origin", "Origin": "null"}
 _step_ids = itertools.count(9000)
 _ACCESSES = """
@@ -57,7 +58,7 @@ VALUES ($1, $2, $3, $4, $5, $6)
 
 @dataclass
 class Browser:
-    """One visitor: an address, a cookie jar, the page at hand."""
+    """One visitor with an IP address, a cookie jar and a current page."""
 
     http: httpx.AsyncClient
     page: httpx.Response | None = None
@@ -68,15 +69,15 @@ class Browser:
         return self.page
 
     async def post(self, path: str, **fields: str) -> httpx.Response:
-        """A form of our own; nothing is added to the fields."""
+        """Post a form from our own page with exactly these fields."""
         self.page = await self.http.post(path, data=fields, headers=OWN_FORM)
         return self.page
 
     async def send(
         self, path: str, files: Sequence[tuple[str, bytes]] = (), /, **fields: str
     ) -> httpx.Response:
-        """The form for `path` on the page at hand, as one that brings files; its hidden fields
-        first. Follows the answer within our own pages."""
+        """Submit the form for `path` on the current page as multipart, with its hidden fields
+        first. Follow redirects within our pages."""
         assert self.page is not None
         parts = [
             (name, (None, text.encode()))
@@ -90,8 +91,8 @@ class Browser:
         return answer
 
     async def submit(self, path: str, **fields: str) -> httpx.Response:
-        """Send the form for `path` on the page at hand, hidden fields and all; follow the answer
-        within our own pages."""
+        """Submit the form for `path` on the current page with its hidden fields. Follow redirects
+        within our pages."""
         assert self.page is not None
         hidden = read_hidden(self.page.text, path)
         answer = await self.post(path, **(hidden | fields))
@@ -100,7 +101,7 @@ class Browser:
         return answer
 
     async def open(self, link: str) -> httpx.Response:
-        """The way a person goes: look at the link, press the button."""
+        """Open the link as a person does: load the page and press its button."""
         await self.get(link)
         answer = await self.post(link)
         assert answer.status_code == 303, answer.text
@@ -119,7 +120,7 @@ class Browser:
 
 @dataclass
 class Doorstep:
-    """A till, its debtor's pages, and visitors."""
+    """A payment setup, its debtor pages, and visitors."""
 
     till: Till
     app: Starlette
@@ -130,17 +131,18 @@ class Doorstep:
         return self.till.claim_id
 
     def visitor(self, address: str = "198.51.100.7") -> Browser:
-        """Another browser, for one claim."""
+        """Return another browser, for one claim."""
         return Browser(connect_one(self.app, address))
 
     def copy_browser(self) -> Browser:
-        """The browser at this moment: its cookie, and what it does not hear of later."""
+        """Return a copy of the browser with its current cookie. Later changes do not reach the
+        copy."""
         copy = self.visitor("192.0.2.1")
         copy.http.cookies = httpx.Cookies(self.browser.http.cookies)
         return copy
 
     async def give_link(self, channel: Channel = "EMAIL", claim_id: int | None = None) -> str:
-        """The address in a message of this channel."""
+        """Return the link in a message of this channel."""
         resources, till = self.till.resources, self.till
         communication_id = resources.ids.new(till.now)
         claim_id = claim_id or till.claim_id
@@ -152,7 +154,7 @@ class Doorstep:
         return f"/q/{token}"
 
     async def give_code(self, claim_id: int | None = None) -> str:
-        """The code on a letter, as it is printed."""
+        """Return the code on a letter as it is printed."""
         keys, now = self.till.resources.keys, self.till.now
         communication_id = self.till.resources.ids.new(now)
         code = derive_code(keys, communication_id)
@@ -162,7 +164,7 @@ class Doorstep:
         return render_code(code)
 
     async def give_check(self) -> str:
-        """The code near the end of an e-mail, as it is printed."""
+        """Return the code near the end of an e-mail as it is printed."""
         keys, now = self.till.resources.keys, self.till.now
         message_id = self.till.resources.ids.new(now)
         code = derive_check_code(keys, message_id)
@@ -175,7 +177,7 @@ class Doorstep:
         return await self.browser.open(await self.give_link(channel))
 
     async def accesses(self) -> list[dict[str, Any]]:
-        """The claim.details of every DETAILS_ACCESSED."""
+        """Return the claim.details of every DETAILS_ACCESSED event."""
         rows = await self.till.house.rows(_ACCESSES)
         return [row["body"]["claim"]["details"] for row in rows]
 
@@ -184,7 +186,8 @@ class Doorstep:
 async def a_doorstep(
     resources: Resources, clock: MovableClock, **given: Any
 ) -> AsyncIterator[Doorstep]:
-    """given: what a_till takes; application, one of the test's own."""
+    """Return a doorstep. `given` holds arguments of a_till and, as `application`, an application
+    for this test only."""
     application = given.pop("application", None) or an_application(resources)
     till = await a_till(resources, clock, **given)
     application.providers.update(till.providers)
@@ -194,7 +197,7 @@ async def a_doorstep(
 
 
 def read_hidden(page: str, path: str) -> dict[str, str]:
-    """The hidden fields of the first form with this action."""
+    """Return the hidden fields of the first form with this action."""
     found = re.search(rf'<form[^>]*action="{re.escape(path)}".*?</form>', page, re.DOTALL)
     assert found is not None, f"no form for {path}"
     fields = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', found[0])

@@ -1,4 +1,4 @@
-"""A debtor at the pages of plans and deferments, and what the database says of them."""
+"""A debtor on the pages for payment plans and deferments, and the resulting rows."""
 
 import re
 from typing import Any
@@ -30,13 +30,13 @@ LATER_CHECK = "/claim/later/check?until=2026-03-31"
 
 
 async def enter(doorstep: Doorstep) -> None:
-    """With a letter's code, which shows plans too."""
+    """Sign in with a letter's code, which allows the debtor to see plans."""
     page = await doorstep.browser.type_code(await doorstep.give_code())
     assert page.status_code == 200
 
 
 async def ask(doorstep: Doorstep, check: str = PLAN_CHECK, **fields: str) -> httpx.Response:
-    """Look at a check page, press its button, come to where it leads."""
+    """Load a confirmation page, press its button and follow the redirect."""
     await doorstep.browser.get(check)
     return await doorstep.browser.submit(check.partition("?")[0], **fields)
 
@@ -46,12 +46,12 @@ async def modalities(doorstep: Doorstep) -> list[Any]:
 
 
 async def told_states(doorstep: Doorstep) -> list[str]:
-    """What the claim's events told of modalities."""
+    """Return the states of modalities in the claim's events."""
     return [row["state"] for row in await doorstep.till.house.rows(_STATES)]
 
 
 async def reject(doorstep: Doorstep, reason: str | None = None) -> None:
-    """What is asked for, as the merchant does it."""
+    """Reject the open request as the merchant does."""
     house = doorstep.till.house
     [asked] = await modalities(doorstep)
     async with house.work() as work:
@@ -66,7 +66,7 @@ async def approve(doorstep: Doorstep) -> None:
 
 
 def read_text(page: str) -> str:
-    """What a reader sees of a page's main part."""
+    """Return the visible text of the main part of a page."""
     main = page.partition("<main")[2].partition("</main>")[0]
     text = re.sub(r"<[^>]*>", " ", main.partition(">")[2])
     plain = text.replace("\N{NO-BREAK SPACE}", " ").replace("\N{MULTIPLICATION SIGN}", "x")

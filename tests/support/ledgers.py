@@ -1,4 +1,5 @@
-"""The ledger of a house: what it tells, what verifying it finds, and hands that tamper with it."""
+"""The ledger of a merchant: its entries, the findings of its verification, and functions that
+tamper with it."""
 
 from typing import Any
 
@@ -10,7 +11,7 @@ _TOLD = """
 SELECT outcome, step_id, place, channel, attempts FROM contact_ledger WHERE merchant_id = $1
 ORDER BY at, entry_id
 """
-# All but the keys and what sealing writes.
+# All columns except the keys and those that sealing writes.
 COLUMNS = """
 communication_id, claim_id, run, step_id, place, channel, outcome, attempts, at, recipient_digest,
 content_digest
@@ -18,7 +19,7 @@ content_digest
 
 
 async def told(house: House) -> list[tuple[Any, ...]]:
-    """(outcome, step, place, channel, tries) of each row."""
+    """Return (outcome, step, place, channel, attempts) of each row."""
     return [tuple(row) for row in await house.rows(_TOLD)]
 
 
@@ -36,12 +37,12 @@ async def seal_and_verify(house: House) -> LedgerVerdict:
 
 
 async def faults(house: House) -> list[str]:
-    """The kinds of what is found, in order."""
+    """Return the kinds of the findings in order."""
     return [str(finding.fault) for finding in (await verify(house)).findings]
 
 
 async def tamper(house: House, statement: str, *values: object) -> None:
-    """As somebody with the database's password would; $1 is the merchant."""
+    """Change rows as somebody with the database password could. $1 is the merchant."""
     async with house.resources.database.transaction() as tx:
         done = await tx.execute(statement, house.merchant.merchant_id, *values)
     assert done.endswith(" 0") is False, "the statement touched nothing"

@@ -1,4 +1,5 @@
-"""A merchant that sends letters by a line, and what its print service gets and says."""
+"""A merchant with a delivery provider for letters, and the files that its print service receives
+and writes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ WHERE i.merchant_id = $1 ORDER BY m.claim_id, m.planned_at
 
 @dataclass
 class LetterHouse:
-    """depot: where the letters stand."""
+    """`depot` is the folder that holds the letters."""
 
     house: House
     adapter: PrintServiceChannel
@@ -53,7 +54,7 @@ class LetterHouse:
         return await BatchReleaser(self.house.resources, lambda: self.lines).run_once()
 
     async def read_statuses(self) -> int:
-        """And what they mean for their letters."""
+        """Read the status files and apply them to their letters."""
         read = await StatusFileReader(self.house.resources, lambda: self.lines).run_once()
         await self.join()
         return read
@@ -75,7 +76,7 @@ class LetterHouse:
         return [name.removesuffix(".pdf") for name in self.letters()]
 
     def say(self, name: str, content: str | bytes) -> None:
-        """What the print service puts into its status folder."""
+        """Write a status file as the print service does."""
         folder = self.depot / "status"
         folder.mkdir(exist_ok=True)
         (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -94,7 +95,8 @@ async def a_letter_house(
     resources: Resources, clock: MovableClock, adapter: PrintServiceChannel, depot: Path,
     **given: Any,
 ) -> LetterHouse:  # fmt: skip
-    """A letter at once, by e-mail where it fails. given: what a_merchant takes."""
+    """Return a merchant that sends a letter at once, and an e-mail if the letter fails. `given` is
+    passed to a_merchant."""
     setups: Any = {name: ChannelSetup(adapter="outbox") for name in CHANNELS}
     setups["LETTER"] = ChannelSetup(provider=LINE)
     configuration = msgspec.structs.replace(CONFIGURATION, channels=setups)

@@ -1,8 +1,8 @@
-"""A worker that prints letters, hands them over by SFTP, releases batches and reads statuses, to be
-killed while it works.
+"""A worker that renders letters, uploads them by SFTP, releases batches and reads status files. A
+test kills it at work.
 
-Arguments: the seconds its clock is ahead, so that a dead one's leases have run out; the file of the
-line's private key; the line as JSON.
+Arguments: the number of seconds that its clock is ahead, so that leases of a killed worker have
+expired; the file with the private key of the delivery provider; the delivery provider as JSON.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""A letter as the press prints it, and what outside programs read in it."""
+"""A rendered letter, and what other programs read from it."""
 
 import re
 from dataclasses import dataclass
@@ -31,7 +31,8 @@ _WORD = re.compile(
 
 
 def a_letter(body: str | None = None, language: str = "de", **changes: Any) -> RenderedLetter:
-    """changes: address, enclosures, color, logo, layout; the rest goes to some_facts."""
+    """Return a letter. `changes` may hold address, enclosures, color, logo and layout; the others
+    are passed to some_facts."""
     names = ("address", "enclosures", "color", "logo", "layout")
     given = {name: changes.pop(name) for name in names if name in changes}
     post = LetterPost(**{"address": ADDRESS, "entrance": "pay.example/q"} | given)
@@ -44,7 +45,7 @@ def a_letter(body: str | None = None, language: str = "de", **changes: Any) -> R
 
 @dataclass(frozen=True)
 class Word:
-    """A word and its box, in millimetres from the sheet's upper left corner."""
+    """A word and its box in millimetres from the upper left corner of the sheet."""
 
     text: str
     left: float
@@ -53,7 +54,7 @@ class Word:
     bottom: float
 
     def is_within(self, left: float, top: float, width: float, height: float) -> bool:
-        """Whether any of it is."""
+        """Return whether any part of the word is within the box."""
         beside = self.right <= left or self.left >= left + width
         return not beside and not (self.bottom <= top or self.top >= top + height)
 
@@ -73,11 +74,11 @@ class PrintedLetter:
         return run_tool("pdftotext", "-layout", str(self.path), "-")
 
     def codes(self) -> list[str]:
-        """What the QR codes hold, as a camera would read them."""
+        """Return the contents of the QR codes, decoded as a camera would."""
         prefix = self.path.with_suffix("")
         run_tool("pdftoppm", "-r", "200", "-png", str(self.path), str(prefix))
         images = sorted(str(image) for image in self.path.parent.glob(f"{prefix.name}-*.png"))
         found = run_tool("zbarimg", "--quiet", "--raw", "-Sdisable", "-Sqrcode.enable", *images)
-        # Payment codes have line breaks, and begin with BCD.
+        # Payment codes contain line breaks and begin with BCD.
         codes = re.split(r"\n(?=BCD\n|https?://)", found.strip("\n"))
         return sorted(codes)

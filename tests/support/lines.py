@@ -1,4 +1,4 @@
-"""A merchant that sends by lines of an installation file."""
+"""A merchant that uses delivery providers of an installation file."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from tests.support.merchants import CONFIGURATION
 async def a_house_with_a_line(
     resources: Resources, clock: MovableClock, line: ScriptedLine
 ) -> House:
-    """E-mail by the line, then SMS by the outbox."""
+    """Return a merchant that sends e-mails by the provider and SMS by the outbox."""
     setups: Any = {
         "EMAIL": ChannelSetup(provider=line.name, sender="claims@nordwind.example"),
         "SMS": ChannelSetup(adapter="outbox", sender="Nordwind"),
@@ -36,7 +36,7 @@ async def a_house_with_a_line(
 
 
 async def plan_texts(resources: Resources, clock: MovableClock, count: int) -> House:
-    """Text messages of one set, planned, by an adapter that is given all of them at once."""
+    """Plan SMS of one batch, for an adapter that receives them all at once."""
     house = await a_house_with_a_line(
         resources, clock, ScriptedLine(pace=ProviderPace(at_once=count))
     )
@@ -47,7 +47,8 @@ async def plan_texts(resources: Resources, clock: MovableClock, count: int) -> H
 
 
 async def report(house: House, sent_by: ScriptedLine, **changes: Any) -> bool:
-    """What came back of the first message that left by the line; whether it is new."""
+    """Record a delivery report of the first message that the provider sent. Return whether it is
+    new."""
     contact_id = sent_by.sent[0].communication_id
     usual: dict[str, Any] = {
         "line": sent_by.name, "provider_message_id": "1", "state": "FAILED",

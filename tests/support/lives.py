@@ -1,4 +1,4 @@
-"""Houses whose processes are written in a few words, for whole lives of claims."""
+"""Merchants with compactly written processes, for tests of complete claim lifecycles."""
 
 from typing import Any
 
@@ -37,7 +37,8 @@ def tell(message: str, **changes: Any) -> dict[str, Any]:
 
 
 def a_process(*steps: dict[str, Any], **settings: Any) -> Definition:
-    """Its steps are numbered from 1 unless they say otherwise; a setting of None is left out."""
+    """Return a process. Its steps are numbered from 1 unless they have a number; a setting of None
+    is left out."""
     numbered = [{"id": n, "name": f"Step {n}", **step} for n, step in enumerate(steps, start=1)]
     all_settings = {**DOCUMENT["settings"], **settings}
     kept = {name: value for name, value in all_settings.items() if value is not None}
@@ -51,7 +52,8 @@ async def a_life(
     start: str = "2026-03-02 10:00",
     guards: Guards | None = None,
 ) -> House:
-    """A merchant with three channels, on a Monday morning in Berlin unless told otherwise."""
+    """Return a merchant with three channels, starting on a Monday morning in Berlin unless another
+    time is given."""
     clock.move_to(berlin(start))
     return await a_house(
         resources, clock, definition,

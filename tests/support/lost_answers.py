@@ -1,5 +1,5 @@
-"""Stands between a process and its database, and loses what became of chosen statements: they are
-done, the connection ends, and nobody is told."""
+"""A proxy between a process and its database that loses the results of chosen statements: the
+statement is executed, and the connection closes before the result arrives."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -11,14 +11,14 @@ from urllib.parse import parse_qs, quote, urlsplit
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 
 _SOCKET = ".s.PGSQL.5432"
-# PostgreSQL's protocol: done, and in no transaction any more.
+# The message "ready, not in a transaction" in the PostgreSQL protocol.
 _READY = b"Z\x00\x00\x00\x05I"
 
 
 @dataclass
 class Losses:
-    """`url`: the database as seen through it. `sign`: in the values of statements whose outcome is
-    lost, so many times."""
+    """`url` is the address of the database through the proxy. The results of the next few
+    statements whose values contain `sign` are lost."""
 
     url: str
     sign: bytes = b""
@@ -59,7 +59,8 @@ class Losses:
 
 @asynccontextmanager
 async def losing(postgres: EmbeddedPostgres, folder: Path) -> AsyncIterator[Losses]:
-    """folder: where its socket is made; near the root, a socket's address being short."""
+    """Run the proxy. Its socket is created in `folder`, which must be near the root because the
+    address of a socket is limited in length."""
     address = urlsplit(postgres.url)
     upstream = f"{parse_qs(address.query)['host'][0]}/{_SOCKET}"
     losses = Losses(address._replace(query=f"host={quote(str(folder))}").geturl())

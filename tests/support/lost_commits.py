@@ -1,4 +1,4 @@
-"""Stands between a worker and its database, and loses the answer to chosen COMMITs. The client
+"""A proxy between a worker and its database that loses the answer to chosen COMMITs. The client
 never learns whether its transaction was committed."""
 
 import asyncio
@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 
 _SOCKET = ".s.PGSQL.5432"
-# PostgreSQL's protocol: a simple query, and its end.
+# A simple query and its end in the PostgreSQL protocol.
 _COMMIT = b"Q\x00\x00\x00\x0cCOMMIT;\x00"
 _COMMITTED = b"C\x00\x00\x00\x0bCOMMIT\x00"
 _LATE_SECONDS = 0.7
@@ -26,8 +26,9 @@ class Loss(Enum):
 
 @dataclass
 class CommitLosses:
-    """`url`: the database as seen through it. `choose`: what happens to the next COMMIT of a
-    transaction with the sign in one of its statements; None: it passes."""
+    """`url` is the address of the database through the proxy. `choose` decides what happens to the
+    next COMMIT of a transaction that contains the sign in one of its statements; with None it is
+    forwarded."""
 
     url: str
     sign: bytes
@@ -74,7 +75,8 @@ class CommitLosses:
 async def losing_commits(
     postgres: EmbeddedPostgres, folder: Path, sign: bytes, choose: Callable[[], Loss | None]
 ) -> AsyncIterator[CommitLosses]:
-    """folder: where its socket is made; near the root, a socket's address being short."""
+    """Run the proxy. Its socket is created in `folder`, which must be near the root because the
+    address of a socket is limited in length."""
     address = urlsplit(postgres.url)
     upstream = f"{parse_qs(address.query)['host'][0]}/{_SOCKET}"
     url = address._replace(query=f"host={quote(str(folder))}").geturl()

@@ -1,5 +1,5 @@
-"""A backup of a test's database, and going back to it: its rows go back, the print service's folder
-does not."""
+"""A backup of a test's database and its restore. Rows return to their earlier state; the print
+service's folder does not."""
 
 import asyncio
 import subprocess
@@ -12,9 +12,9 @@ from dunwell.platform.embedded.postgres import get_binaries_folder
 from dunwell.platform.resources import Resources
 from tests.support.house import House
 
-# What is the server's own, and what was restored before.
+# Tables of the server itself, and the record of earlier restores.
 _KEPT = ("schema_migrations", "epochs", "restores")
-# New files for all tables would take longer.
+# Deletes rows, because TRUNCATE creates new files for all tables and takes longer.
 _EMPTY = """
 SELECT string_agg(format('DELETE FROM %I', relname), '; ') FROM pg_class
 WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname <> ALL ($1::text[])
@@ -26,7 +26,7 @@ SELECT DISTINCT claim_id FROM holds WHERE merchant_id = $1 AND reason = $2 AND l
 
 @dataclass(frozen=True)
 class Backup:
-    """rows: as `psql` takes them."""
+    """`rows` is a script for `psql`."""
 
     taken_at: datetime
     rows: bytes
@@ -42,7 +42,7 @@ async def back_up(resources: Resources) -> Backup:
 
 
 async def restore(resources: Resources, backup: Backup) -> None:
-    """And all that was lost is said to have ended just now."""
+    """Restore the backup and record that the lost time ended just now."""
     async with resources.database.transaction() as tx:
         await tx.execute("SET LOCAL session_replication_role = replica")
         await tx.execute(await tx.fetchval(_EMPTY, list(_KEPT)))
@@ -55,7 +55,7 @@ async def restore(resources: Resources, backup: Backup) -> None:
 
 
 async def let_go_on(house: House) -> None:
-    """Every claim that was paused by it."""
+    """Resume every claim that the restore paused."""
     for row in await house.rows(_PAUSED, REASON):
         async with house.work() as work:
             await resume_claim(work, row["claim_id"])

@@ -1,11 +1,11 @@
-"""E-mails as readers see them, for tests."""
+"""E-mails as their recipients see them."""
 
 from email import message_from_bytes
 from email.policy import default
 
 
 def read_email(content: bytes) -> str:
-    """Headers, plain text and names of files, one a line."""
+    """Return headers, plain text and names of attachments, one per line."""
     message = message_from_bytes(content, policy=default)
     body = message.get_body(("plain",))
     assert body is not None

@@ -1,4 +1,4 @@
-"""The fixed cast: Nordwind sells shoes, Hansen sells tea; neither may see the other."""
+"""The usual merchants: Nordwind sells shoes, Hansen sells tea. Neither may see the other's data."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -54,7 +54,8 @@ RETURNING merchant_id
 async def a_merchant(
     tx: Connection, key: str = "nordwind", *, now: datetime, **given: Any
 ) -> Merchant:
-    """Store a merchant. given: configuration, sandbox (False), switched_to_workflows (True)."""
+    """Store a merchant. `given` may hold configuration, sandbox (False) and switched_to_workflows
+    (True)."""
     configuration = given.get("configuration", CONFIGURATION)
     sandbox, switched = given.get("sandbox", False), given.get("switched_to_workflows", True)
     sandbox_now = now if sandbox else None

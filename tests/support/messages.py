@@ -1,4 +1,4 @@
-"""A claim's facts and a message ready to leave, for tests of texts and channels."""
+"""A claim's facts and a complete message, for tests of texts and channels."""
 
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -41,7 +41,7 @@ CREDITOR = CreditorFacts(
 
 
 def some_facts(**changes: Any) -> MessageFacts:
-    """The usual facts; claim, debtor, creditor, landing, today can be replaced."""
+    """Return the usual facts. The arguments replace claim, debtor, creditor, landing and today."""
     usual: dict[str, Any] = {
         "claim": CLAIM,
         "debtor": DebtorName(first_name="Ada", last_name="Lovelace"),

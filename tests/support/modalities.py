@@ -1,4 +1,5 @@
-"""A merchant that offers plans and deferments, and one claim of 102.40 EUR whose debtor asks."""
+"""A merchant that offers payment plans and deferments, and one claim of 102.40 EUR whose debtor
+requests one."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -75,7 +76,7 @@ class Arrangement:
             await reverse_payment(work, self.claim_id, recorded.payment.payment_id)
 
     async def sweep_at(self, instant: datetime) -> int:
-        """Move the clock there and look once."""
+        """Move the clock to the instant and run one pass."""
         self.house.clock.move_to(instant)
         return await sweep_modalities(self.house.resources)
 
@@ -89,7 +90,7 @@ class Arrangement:
         return [hold.kind.value for hold in (await self.house.read(self.claim_id)).holds]
 
     async def states(self) -> list[str]:
-        """What the claim's events told of modalities."""
+        """Return the states of modalities in the claim's events."""
         return [
             event["claim"]["paymentModality"]["state"]
             for event in await self.house.events(self.claim_id)
@@ -100,7 +101,8 @@ class Arrangement:
 async def an_arrangement(
     resources: Resources, clock: MovableClock, *, debtor: dict[str, Any] | None = None, **given: Any
 ) -> Arrangement:
-    """given: what a_house takes; debtor: fields of the claim."""
+    """Return the merchant and its claim. `given` is passed to a_house; `debtor` holds fields of the
+    claim."""
     given.setdefault("configuration", OFFERING)
     house = await a_house(resources, clock, a_definition(), **given)
     [claim_id] = await house.create(**(debtor or {}))

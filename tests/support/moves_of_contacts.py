@@ -1,6 +1,5 @@
-"""What moves claims and their contacts: each statement of the engine, the dispatcher and of
-settling, with every reason for which a thing stays where it is.
-"""
+"""The statements of the engine, the dispatcher and the recording of results that move claims and
+their contacts, each with every reason why a row must not move."""
 
 from datetime import timedelta
 

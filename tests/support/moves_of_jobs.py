@@ -1,4 +1,4 @@
-"""What moves jobs, with every reason for which one stays where it is."""
+"""The statements that move jobs, each with every reason why a job must not move."""
 
 from dunwell.operations.jobs import store as jobs_store
 from tests.support.rows import NOW

@@ -1,4 +1,4 @@
-"""What moves messages that channels reported of."""
+"""The statements that move messages with delivery reports."""
 
 from dunwell.contact.escalation.reports import store as reports_store
 from tests.support.rows import NOW

@@ -1,6 +1,5 @@
-"""What moves by itself beside contacts: messages debtors asked for, deliveries, payments, plans,
-and what is removed when it is old. With every reason for which a thing stays where it is.
-"""
+"""The statements of background work other than contacts: requested messages, deliveries, payments,
+plans, and the deletion of old rows. Each has every reason why a row must not move."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -65,7 +64,7 @@ _LATER_CLOCK = {"its clock stands before": _ITS_CLOCK}
 
 
 def _old(statement: str, table: str, key: str, instant: str, *, takes_limit: bool = True) -> Moving:
-    """What is removed once it is older than an instant: at the instant itself it is not."""
+    """A statement that deletes rows older than an instant. Rows of exactly that instant stay."""
     return Moving(
         statement, (NOW, 10) if takes_limit else (NOW,), {table: {instant: LONG_AGO}}, table, key,
         {"not old enough": f"UPDATE {table} SET {instant} = '{NOW.isoformat()}'"}, whose="ALL",
@@ -318,7 +317,7 @@ _READS = "reads what somebody asked for, and moves nothing"
 _FAILING = "over all merchants: tried by tests.usecases.test_failing_endpoints"
 _BACKLOG = "counts over all merchants: tried by tests.usecases.test_backlog_figures"
 _SEARCH = "what it takes names its merchant: tried by tests.usecases.test_fill_search"
-# Statements that look at the time or at what is locked and are tried elsewhere, and where.
+# Statements that depend on the time or on locks and are tested elsewhere, with the test.
 _WHY_NOT_TWO = {
     searching_store._LOAD: _SEARCH,
     searching_store._DELETE_QUEUED: _SEARCH,

@@ -1,4 +1,4 @@
-"""A server of names on a socket of this machine, and a resolver that asks it alone."""
+"""A DNS server on a local socket, and a resolver that queries only this server."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -39,7 +39,7 @@ class _Names(asyncio.DatagramProtocol):
 
 @asynccontextmanager
 async def a_name_server(records: Records | None) -> AsyncIterator[None]:
-    """records: texts by name and kind; none: it fails whatever it is asked."""
+    """`records` holds texts by name and kind. With None the server fails every query."""
     loop = asyncio.get_running_loop()
     transport, _ = await loop.create_datagram_endpoint(
         lambda: _Names(records), local_addr=("127.0.0.1", 0)
@@ -47,7 +47,7 @@ async def a_name_server(records: Records | None) -> AsyncIterator[None]:
     resolver = dns.asyncresolver.Resolver(configure=False)
     resolver.nameservers = ["127.0.0.1"]
     resolver.port = transport.get_extra_info("sockname")[1]
-    # The library's own way to say which resolver is the usual one.
+    # The library keeps its default resolver in this attribute.
     module: Any = dns.asyncresolver
     kept, module.default_resolver = module.default_resolver, resolver
     try:

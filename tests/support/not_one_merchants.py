@@ -1,6 +1,5 @@
-"""Statements that are of no one merchant, each with the reason; and those that two merchants with
-the same rows cannot try, with what does.
-"""
+"""Statements that concern more than one merchant, each with the reason; and statements that a test
+of two merchants with the same rows cannot check, with the test that does."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,6 +1,5 @@
-"""A sender of notices in a process of its own, whose outbox can be told to kill it: run with the
-usual settings.
-"""
+"""A sender of notices in its own process, with an outbox that kills the process on request. It runs
+with the usual settings."""
 
 import asyncio
 

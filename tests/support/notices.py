@@ -1,4 +1,4 @@
-"""A debtor who asks for messages, and a merchant whose channels carry them."""
+"""A debtor who requests messages, and a merchant whose channels deliver them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -40,7 +40,7 @@ _NOTICES = "SELECT * FROM debtor_notices WHERE merchant_id = $1 ORDER BY notice_
 
 @dataclass
 class Asker:
-    """A claim's debtor at the merchant's pages."""
+    """A claim's debtor on the merchant's pages."""
 
     house: House
     claim_id: int
@@ -49,7 +49,7 @@ class Asker:
     async def ask(
         self, facts: Facts | None = None, channel: NoticeChannel = "EMAIL", **given: Any
     ) -> UUID | NoticeLimitReached | RecipientUnreachable:
-        """A code, unless told otherwise. given: recipient, language."""
+        """Request a message, by default a code. `given` holds recipient and language."""
         recipient = given.get("recipient", ADDRESSES[channel])
         addressee = Addressee(self.claim_id, channel, recipient, given.get("language", "de"))
         notice = self.writer.write(self.house.merchant, addressee, facts or CodeFacts())
@@ -58,13 +58,13 @@ class Asker:
             return await send_notice(work, resources.keys, notice)
 
     async def planned(self, facts: Facts | None = None, **given: Any) -> UUID:
-        """The id of what was asked for."""
+        """Request a message and return its id."""
         notice_id = await self.ask(facts, **given)
         assert isinstance(notice_id, UUID), notice_id
         return notice_id
 
     async def states(self) -> list[tuple[str, str | None]]:
-        """Each notice's state and failure, the oldest first."""
+        """Return each notice's state and failure, with the oldest first."""
         return [(row["state"], row["failure"]) for row in await self.rows()]
 
     async def rows(self) -> list[Any]:
@@ -80,7 +80,7 @@ class Asker:
 
 
 async def an_asker(resources: Resources, clock: MovableClock, **given: Any) -> Asker:
-    """given: what a_house takes."""
+    """Return such a debtor. `given` is passed to a_house."""
     house = await a_house(resources, clock, **{"configuration": WITH_SMS} | given)
     [claim_id] = await house.create()
     writer = NoticeWriter(load_languages(DEBTOR_CATALOGUES), resources.settings.public_url)

@@ -1,4 +1,4 @@
-"""A debtor who objects on the page, and what the merchant then has."""
+"""A debtor who opens a dispute on the page, and what the merchant receives."""
 
 from pathlib import Path
 from typing import Any
@@ -28,12 +28,12 @@ ORDER BY sequence
 
 
 async def enter(doorstep: Doorstep) -> None:
-    """With a letter's code, which shows all."""
+    """Sign in with a letter's code, which gives full access."""
     await doorstep.browser.type_code(await doorstep.give_code())
 
 
 async def look(doorstep: Doorstep, reason: str = "AMOUNT_WRONG") -> str:
-    """The questions of a reason, and where their form goes to."""
+    """Load the questions for a reason and return the address of their form."""
     path = f"/claim/dispute/{reason}?lang=en"
     page = await doorstep.browser.get(path)
     assert page.status_code == 200, page.text
@@ -45,18 +45,18 @@ async def disputes(doorstep: Doorstep) -> list[dict[str, Any]]:
 
 
 async def files(doorstep: Doorstep) -> list[tuple[str, str]]:
-    """Of all disputes: name and type."""
+    """Return name and type of the files of all disputes."""
     rows = await doorstep.till.house.rows(_FILES)
     return [(row["file_name"], row["content_type"]) for row in rows]
 
 
 async def told(doorstep: Doorstep) -> list[dict[str, Any]]:
-    """The reasons in DISPUTED events."""
+    """Return the reasons in DISPUTED events."""
     return [row["reason"] for row in await doorstep.till.house.rows(_EVENTS)]
 
 
 def kept_contents(doorstep: Doorstep) -> list[Path]:
-    """The files in the merchant's part of the file storage."""
+    """Return the merchant's files in the file storage."""
     settings, merchant_id = doorstep.till.resources.settings, doorstep.till.merchant_id
     folder = Path(urlsplit(settings.files_url).path) / str(merchant_id)
     return sorted(path for path in folder.rglob("*") if path.is_file())

@@ -1,6 +1,5 @@
-"""A browser in which one claim is open, so that tests need not say which: addresses and the cookie
-stand without the claim's handle. How several live side by side is test_landing_side_by_side's.
-"""
+"""A browser with one open claim, for tests that need not distinguish claims: paths and cookie are
+written without the claim's handle. test_landing_side_by_side covers several open claims."""
 
 import gzip
 import re
@@ -16,9 +15,9 @@ from dunwell.interfaces.landing.web.in_session import PageHandler
 from tests.support.application import ORIGIN
 
 COOKIE = "dunwell"
-# Any does that looks like one.
+# Any value in the format of a handle.
 ONE = "a234567bcd"
-# As the pages' own, without the handle.
+# The routes of the pages without the handle.
 ROUTES: Mapping[str, Mapping[str, PageHandler]] = {
     strip_handle(path): runs
     for path, runs in application.ROUTES.items()
@@ -41,7 +40,7 @@ def hide_handle(text: str) -> str:
 
 
 class OneClaim(httpx.AsyncBaseTransport):
-    """Speaks to `inner` of the one claim."""
+    """Sends requests to `inner` with the handle of the one claim added."""
 
     def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
         self._inner = inner

@@ -1,6 +1,5 @@
-"""What breaks the clients that generators make of an OpenAPI document: each fault that was found in
-ours by generating, compiling and running them (`make clients`).
-"""
+"""Properties of an OpenAPI document that break generated clients. Each was found in our document by
+generating, compiling and running clients (`make clients`)."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,7 +8,7 @@ Schema = dict[str, Any]
 
 _METHODS = ("get", "put", "post", "patch", "delete")
 _NULL = {"type": "null"}
-# Names that the Python modules of openapi-generator import beside a component's own.
+# Names that the Python modules of openapi-generator import in addition to a component's own name.
 _TAKEN_NAMES = {"Annotated", "Any", "BaseModel", "ClassVar", "ConfigDict", "Dict", "Field"} | {
     "List", "Literal", "Optional", "Self", "Set", "StrictBool", "StrictBytes", "StrictFloat",
     "StrictInt", "StrictStr", "Union", "ValidationError",
@@ -17,7 +16,7 @@ _TAKEN_NAMES = {"Annotated", "Any", "BaseModel", "ClassVar", "ConfigDict", "Dict
 
 
 def find_generator_faults(document: Schema) -> list[str]:
-    """Each fault with its place, in words."""
+    """Return a description of each fault with its place."""
     return [
         *_find_shared_tags(document),
         *_find_status_ranges(document),
@@ -71,7 +70,8 @@ def _find_body_faults(document: Schema) -> Iterator[str]:
 
 
 def _find_missing_links(document: Schema) -> Iterator[str]:
-    """What is created at /things and read at /things/{id} has a link from one to the other."""
+    """Find created objects without a link: creating at /things must link to reading at
+    /things/{id}."""
     paths = document["paths"]
     for path, operation in _list_operations(paths):
         if operation is not paths[path].get("post"):
@@ -116,7 +116,7 @@ def _find_union_faults(where: str, branches: list[Schema]) -> Iterator[str]:
 
 
 def _list_schemas(part: Any, where: str) -> Iterator[tuple[str, Schema]]:
-    """Every schema, and what lies between them; examples and links are no schemas."""
+    """List every schema with its path. Examples and links contain no schemas."""
     if isinstance(part, list):
         for place, each in enumerate(part):
             yield from _list_schemas(each, f"{where}/{place}")

@@ -1,4 +1,4 @@
-"""Who runs an installation: Kontor collects for others, Nordwind runs its own service."""
+"""Operators of an installation: Kontor collects for others, Nordwind runs Dunwell for itself."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ AGENCY_DOCUMENT: dict[str, Any] = {
 }
 AGENCY = msgspec.convert(AGENCY_DOCUMENT, Operator)
 OWN = msgspec.structs.replace(AGENCY, role="OWN", registration=None)
-# Nordwind's pages are Nordwind's.
+# Nordwind's pages carry Nordwind's own name.
 ITSELF = msgspec.structs.replace(
     OWN, legal=msgspec.structs.replace(OWN.legal, name="Nordwind Schuhe GmbH")
 )

@@ -1,6 +1,6 @@
-"""A passkey made of software: keys on P-256, answers as a browser sends them (WebAuthn level 3).
+"""A passkey in software with P-256 keys, which answers as a browser does (WebAuthn level 3).
 
-What it says can be bent, as a stranger would: another origin, another name, no verified user.
+Its answers can be forged as an attacker would: another origin, another name, no user verification.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ class SoftwarePasskey:
     origin: str
     rp_id: str
     verifies_user: bool = True
-    # 0: it does not count.
+    # Zero means that the passkey does not count.
     count: int = 0
     counts: bool = True
     credential_id: bytes = field(default_factory=lambda: secrets.token_bytes(32))
@@ -39,7 +39,7 @@ class SoftwarePasskey:
     )
 
     def create(self, options: str) -> bytes:
-        """What a browser sends of navigator.credentials.create()."""
+        """Return what a browser sends after navigator.credentials.create()."""
         given = json.loads(options)
         public = self.key.public_key().public_numbers()
         cose = {1: 2, 3: -7, -1: 1, -2: public.x.to_bytes(32), -3: public.y.to_bytes(32)}
@@ -52,7 +52,7 @@ class SoftwarePasskey:
         })  # fmt: skip
 
     def get(self, options: str) -> bytes:
-        """What a browser sends of navigator.credentials.get()."""
+        """Return what a browser sends after navigator.credentials.get()."""
         given = json.loads(options)
         if self.counts:
             self.count += 1

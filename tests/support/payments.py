@@ -1,4 +1,4 @@
-"""A provider that does as it is told, and merchants whose debtors can pay by it."""
+"""A scripted payment provider, and merchants whose debtors can pay with it."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -44,20 +44,20 @@ _EVENTS = "SELECT type FROM events WHERE merchant_id = $1 ORDER BY claim_id, seq
 
 
 class Died(BaseException):
-    """The process is gone at this point."""
+    """Stands for the end of the process at this point."""
 
 
 @dataclass
 class ScriptedProvider:
-    """Answers what it is told about every checkout, Open at first; keeps what it was asked."""
+    """Returns scripted states of checkouts, by default Open, and records the requests."""
 
     answer: CheckoutState = field(default_factory=CheckoutOpen)
-    # Of single checkouts.
+    # The states of single checkouts.
     answers: dict[str, CheckoutState] = field(default_factory=dict)
     name: str = "sandbox"
     moves_money: bool = False
     is_away: bool = False
-    # What happens inside a call, before it answers.
+    # Called during a request, before the response.
     during_start: Callable[[], Awaitable[None]] | None = None
     during_fetch: Callable[[], Awaitable[None]] | None = None
     started: list[CheckoutRequest] = field(default_factory=list)
@@ -86,7 +86,7 @@ class ScriptedProvider:
 
 @dataclass
 class Till:
-    """A house, its provider, and one claim of 102.40 EUR that nobody has paid yet."""
+    """A merchant, its payment provider, and one unpaid claim of 102.40 EUR."""
 
     house: House
     provider: ScriptedProvider
@@ -117,7 +117,7 @@ class Till:
         return await sweep_requests(self.resources, self.providers)
 
     def pays(self, cents: int = 10240, currency: str = "EUR", number: str = "psp-1") -> None:
-        """From now on the provider says that so much was paid."""
+        """From now on the provider reports this payment."""
         self.provider.answer = CheckoutSucceeded(number, cents, currency, self.now)
 
     @property
@@ -149,8 +149,8 @@ class Till:
 
 
 async def a_till(resources: Resources, clock: MovableClock, **given: Any) -> Till:
-    """given: what a_house takes; provider; debtor, fields of the claim; definition,
-    None for a claim without a process."""
+    """Return a till. `given` holds arguments of a_house, `provider`, `debtor` (fields of the
+    claim), and `definition` (None for a claim without a process)."""
     provider = given.pop("provider", None) or ScriptedProvider()
     given.setdefault("configuration", PAYING)
     definition = given.pop("definition", a_definition())

@@ -1,4 +1,4 @@
-"""People for tests: cheap passwords, somebody who has joined, a browser that signs in."""
+"""Users for tests: cheap password hashes, a user who has joined, and a browser that signs in."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -37,14 +37,14 @@ PASSWORD = "gravel lantern oboe 71"
 HOME = Visitor("203.0.113.7", "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Firefox/140.0")
 AWAY = Visitor("198.51.100.9", "Mozilla/5.0 (Windows NT 10.0) Chrome/140.0 Safari/537.36")
 OPERATOR = operator_actor("test")
-# Of the browser that opens links.
+# The opening token of the browser that opens links.
 OPENER = "o" * 43
 _drawn = iter(range(1, 2**31))
 
 
 @dataclass
 class CountingHasher:
-    """argon2id at the least cost, and how often it was asked."""
+    """argon2id with the lowest cost, and a count of its calls."""
 
     hashed: int = 0
     verified: int = 0
@@ -78,7 +78,7 @@ class CountingHasher:
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody who has joined."""
+    """A user who has joined."""
 
     user_id: UUID
     email: str
@@ -90,7 +90,7 @@ class Person:
 
 
 def randomness(length: int = SECRET_BYTES) -> bytes:
-    """Never the same."""
+    """Return a different value each time."""
     return hashlib.shake_256(next(_drawn).to_bytes(8)).digest(length)
 
 
@@ -113,7 +113,7 @@ async def invite(services: SignInServices, new: NewUser) -> Invitation:
 async def join(
     services: SignInServices, new: NewUser, *, password: str = PASSWORD, visitor: Visitor = HOME
 ) -> Person:
-    """Invited, and joined with a password and an app."""
+    """Invite a user who then joins with a password and an authenticator app."""
     link = (await invite(services, new)).secret
     invited = await find_invitation(services, link, OPENER)
     assert invited is not None
@@ -127,7 +127,7 @@ async def join(
 async def enter(
     services: SignInServices, person: Person, *, password: str = PASSWORD, visitor: Visitor = HOME
 ) -> str:
-    """The secret of an entry that waits for the second factor."""
+    """Return the secret of a sign-in that waits for the second factor."""
     entry = await check_password(services, person.email, password, visitor, randomness())
     assert isinstance(entry, PendingSignIn), entry
     return entry.secret
@@ -140,7 +140,7 @@ def given(entry: str, code: str, visitor: Visitor = HOME) -> SubmittedCode:
 async def sign_in(
     services: SignInServices, person: Person, *, password: str = PASSWORD, visitor: Visitor = HOME
 ) -> OpenedSession:
-    """With the next code of the app: the clock goes on by one."""
+    """Sign in with the next code of the app; the clock advances by one period."""
     clock = services.resources.clock
     assert isinstance(clock, MovableClock)
     clock.advance(timedelta(seconds=30))
@@ -152,7 +152,7 @@ async def sign_in(
 
 
 async def read_codes(services: SignInServices, person: Person) -> list[str]:
-    """Those that were made in the session that joined."""
+    """Return the recovery codes that were created in the session in which the user joined."""
     async with services.work(OPERATOR) as work:
         found = await list_shown_codes(work, person.user_id, person.session.secret)
         return list(found)

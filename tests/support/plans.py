@@ -1,4 +1,4 @@
-"""What the database does for a statement: its plan, and how many rows it reads."""
+"""The plan of a query and the number of rows that it reads."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -10,8 +10,8 @@ Plan = dict[str, Any]
 
 
 class Explaining:
-    """A connection that keeps the plans of what it is asked, run once and taken back, before it
-    asks it in earnest."""
+    """A connection that records the plan of each statement: it runs the statement once with EXPLAIN
+    in a transaction that it rolls back, and then runs it normally."""
 
     def __init__(self, tx: Connection) -> None:
         self._tx = tx
@@ -54,13 +54,13 @@ class Explaining:
 
     @property
     def rows_read(self) -> int:
-        """By all scans together, those that a filter then threw away among them."""
+        """The number of rows that all scans read, including those that a filter then removed."""
         return sum(_count_rows(node) for node in self.nodes if "Scan" in node["Node Type"])
 
 
 async def fill(database: Database, statement: str, *values: Any, tables: str) -> None:
-    """Very many rows, without looking up what each refers to, which takes most of the time; then
-    the planner knows these tables."""
+    """Insert very many rows without checking foreign keys, which would take most of the time, and
+    analyze these tables."""
     async with database.transaction() as tx:
         await tx.execute("SET LOCAL session_replication_role = replica")
         await tx.execute(statement, *values)
@@ -69,7 +69,7 @@ async def fill(database: Database, statement: str, *values: Any, tables: str) ->
 
 @asynccontextmanager
 async def undone(database: Database) -> AsyncIterator[Connection]:
-    """A transaction that is taken back in the end."""
+    """Open a transaction that is rolled back at the end."""
     async with database.connection() as connection:
         transaction = connection.transaction()
         await transaction.start()

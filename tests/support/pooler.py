@@ -1,5 +1,5 @@
-"""pgBouncer in transaction mode before a server of the tests': one connection of its own for many
-of ours, so that hardly two transactions in a row reach the same one."""
+"""pgBouncer in transaction mode in front of a test server. It shares few server connections among
+many clients, so that successive transactions rarely use the same one."""
 
 import asyncio
 import socket
@@ -28,8 +28,8 @@ _SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Pooler:
-    """url: of the server's database, through it; unnamed: the same, but that it says nothing of the
-    pooler."""
+    """`url` is the address of the server's database through the pooler; `unnamed` is the same
+    without the statement that there is a pooler."""
 
     unnamed: str
 
@@ -58,8 +58,8 @@ def a_pooler(
     server: EmbeddedPostgres, folder: Path, size: int = 8, *, user: str = "postgres",
     settings: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Pooler]:  # fmt: skip
-    """size: how many connections to the server it shares out. user: whose they are. settings: of
-    pgBouncer, beside the usual ones or in their place."""
+    """Run a pooler. `size` is the number of its server connections, `user` their role. `settings`
+    are added to the usual settings of pgBouncer or replace them."""
     program = find_tool("pgbouncer")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -73,7 +73,7 @@ def a_pooler(
     with (folder / "pgbouncer.log").open("wb") as log:
         process = subprocess.Popen(
             [program, str(file)], stdout=log, stderr=log, stdin=subprocess.DEVNULL,
-            # It takes no lock that another thread may hold.
+            # The function takes no lock that another thread may hold.
             preexec_fn=become_user(find_server_user(), [folder], ends_with_parent=True),  # noqa: PLW1509
         )  # fmt: skip
     try:

@@ -1,4 +1,5 @@
-"""Somebody who has signed in to the portal, without the browser: follows links, fills forms."""
+"""A user who is signed in to the portal, simulated with an HTTP client that follows links and fills
+forms."""
 
 import re
 from dataclasses import dataclass
@@ -21,18 +22,18 @@ _numbers = iter(range(1, 2**31))
 
 @dataclass
 class Clerk:
-    """A person's browser, at a merchant."""
+    """A user's browser at a merchant."""
 
     http: httpx.AsyncClient
     merchant_id: int
     page: httpx.Response | None = None
 
     def at(self, path: str) -> str:
-        """The whole address of a path below the merchant's."""
+        """Return the full address of a path below the merchant's."""
         return f"/portal/m/{self.merchant_id}{path}"
 
     async def get(self, path: str, **given: Any) -> httpx.Response:
-        """path: below the merchant's, or a whole one of the portal."""
+        """Send a GET request. `path` is below the merchant's, or a full path of the portal."""
         address = path if path.startswith("/portal") else self.at(path)
         self.page = await self.http.get(address, **given)
         return self.page
@@ -44,14 +45,14 @@ class Clerk:
         return self.page
 
     async def submit(self, path: str, /, **fields: Any) -> httpx.Response:
-        """Open the form at this path, fill it, send it, and follow the answer."""
+        """Open the form at this path, fill it in, submit it and follow the redirect."""
         shown = await self.get(path)
         assert shown.status_code == 200, shown.text
         answer = await self.post(path, {**read_fields(shown.text), **fields})
         return await self.follow(answer)
 
     async def send(self, path: str, /, **fields: Any) -> httpx.Response:
-        """The form of the page at hand, without opening it anew."""
+        """Submit the form of the current page without reloading it."""
         assert self.page is not None
         return await self.post(path, {**read_fields(self.page.text), **fields})
 
@@ -68,7 +69,7 @@ async def sign_in(
     roles: UserRoles | None = None,
     **more: object,
 ) -> Clerk:
-    """roles: none: an operator over all merchants."""
+    """Sign in. Without roles the user is an operator for all merchants."""
     number = next(_numbers)
     services = build_sign_in_services(resources)
     new = a_new_user(
@@ -82,7 +83,8 @@ async def sign_in(
 
 
 def read_fields(page: str) -> dict[str, str]:
-    """What the page's last form holds: hidden fields, inputs, texts, what is chosen."""
+    """Return the fields of the page's last form: hidden fields, inputs, texts and selected
+    options."""
     forms = [
         each for each in re.findall(r"<form.*?</form>", page, re.DOTALL) if 'method="post"' in each
     ]

@@ -1,6 +1,5 @@
-"""The portal's door without a browser: an application of its own at an address of the test's, and
-whoever stands before it with cookies and the page at hand.
-"""
+"""The portal's sign-in pages, simulated with an HTTP client: an application at the test's origin,
+and visitors with cookies and a current page."""
 
 import html
 import re
@@ -43,7 +42,8 @@ class Door:
 
 @lru_cache(maxsize=4)
 def a_door(resources: Resources, origin: str = ORIGIN) -> Door:
-    """One for each of these resources: its templates take long to compile."""
+    """Return the application for these resources. It is kept, because compiling its templates takes
+    long."""
     settings = replace(resources.settings, public_url=origin)
     there = replace(resources, settings=settings)
     passwords = Passwords(CountingHasher())
@@ -70,12 +70,12 @@ class AtDoor:
     async def post(
         self, path: str, headers: Mapping[str, str] = OWN, /, **fields: str
     ) -> httpx.Response:
-        """Nothing is added to the fields."""
+        """Post exactly these fields."""
         self.page = await self.http.post(path, data=fields, headers=dict(headers))
         return self.page
 
     async def send(self, shown_at: str, path: str = "", /, **fields: str) -> httpx.Response:
-        """The form of the page at this address, its hidden fields with it."""
+        """Submit the form of the page at this address with its hidden fields."""
         shown = await self.get(shown_at)
         assert shown.status_code == 200, shown.text
         return await self.post(path or shown_at, **{**read_hidden(shown.text), **fields})
@@ -84,7 +84,7 @@ class AtDoor:
         return await self.send("/portal/sign-in", email=person.email, password=password)
 
     async def sign_in(self, person: Person) -> httpx.Response:
-        """With the app's next code."""
+        """Sign in with the next code of the app."""
         await self.give_password(person)
         return await self.give_code(person)
 
@@ -101,5 +101,5 @@ class AtDoor:
 
 
 def read_hidden(page: str) -> dict[str, str]:
-    """The hidden fields of all the page's forms, those of a form further up first."""
+    """Return the hidden fields of all forms on the page, with those of earlier forms first."""
     return {name: html.unescape(value) for name, value in _FIELD.findall(page)}

@@ -1,4 +1,5 @@
-"""A merchant's endpoint with a log in which everything stands that a page must tell apart."""
+"""A merchant's webhook endpoint with a log that contains every case that a page must
+distinguish."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -15,7 +16,8 @@ NO_ONE = "http://127.0.0.1:1/hooks"
 
 @dataclass(frozen=True)
 class Hooked:
-    """ids: of the events, the oldest first: acknowledged, given up, tried again, not tried."""
+    """`ids` are those of the events, oldest first: acknowledged, given up, retried, not
+    attempted."""
 
     new: NewEndpointSecret
     ids: list[UUID]
@@ -39,7 +41,8 @@ async def an_endpoint(house: House, url: str = NO_ONE) -> NewEndpointSecret:
 async def a_hooked_claim(
     house: House, claim_id: int, said: str = "said", url: str = NO_ONE
 ) -> Hooked:
-    """said: the beginning of what the endpoint answers when it refuses."""
+    """Return such an endpoint. `said` is the beginning of the endpoint's response when it
+    refuses."""
     new = await an_endpoint(house, url)
     now, merchant_id = house.clock.now(), house.merchant.merchant_id
     events = [

@@ -1,4 +1,4 @@
-"""Forms of the settings as a browser sends them: each ticked box, each text as it stands."""
+"""Forms of the settings as a browser sends them, with every ticked box and every text."""
 
 from html.parser import HTMLParser
 from typing import Any
@@ -59,7 +59,7 @@ class _Reader(HTMLParser):
 
 
 def read_form(page: str, having: str = "token") -> Sent:
-    """The page's first form that has this field, sign-out apart."""
+    """Return the page's first form that has this field, ignoring the sign-out form."""
     reader = _Reader()
     reader.feed(page)
     for form in reader.forms:
@@ -69,16 +69,16 @@ def read_form(page: str, having: str = "token") -> Sent:
 
 
 async def send(clerk: Clerk, path: str, fields: Sent) -> httpx.Response:
-    """As it is typed, with what is None left out."""
+    """Submit the fields without those that are None."""
     given = {name: value for name, value in fields.items() if value is not None}
     return await clerk.post(path, given)
 
 
 async def give(clerk: Clerk, path: str, fields: Sent, **files: bytes) -> httpx.Response:
-    """A form with files."""
+    """Submit a form with files."""
     address = path if path.startswith("/portal") else clerk.at(path)
     named = {name: (f"{name}.bin", content) for name, content in files.items()}
-    # Of files alone a client sends no multipart form without one.
+    # httpx sends a multipart form only if it contains a file.
     clerk.page = await clerk.http.post(
         address, data=fields, files=named or {"none": ("", b"")}, headers=OWN_FORM
     )
@@ -86,7 +86,8 @@ async def give(clerk: Clerk, path: str, fields: Sent, **files: bytes) -> httpx.R
 
 
 async def save(clerk: Clerk, section: str, **typed: Any) -> httpx.Response:
-    """Opens a section, types, sends, says yes to what would change; the answer of the last step."""
+    """Open a section, fill in its form, submit it and confirm the changes. Return the last
+    response."""
     path = f"/settings/{section}"
     form = read_form((await clerk.get(path)).text, "revision")
     answer = await send(clerk, path, {**form, **{_name(each): typed[each] for each in typed}})
@@ -96,5 +97,5 @@ async def save(clerk: Clerk, section: str, **typed: Any) -> httpx.Response:
 
 
 def _name(typed: str) -> str:
-    """`legal__name` is "legal.name"."""
+    """Return the name of a field: `legal__name` becomes "legal.name"."""
     return typed.replace("__", ".")

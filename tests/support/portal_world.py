@@ -1,5 +1,5 @@
-"""A merchant with what a day's work looks like: claims in every state, objections, a plan that was
-asked for, money, notes, texts with signs that must not be taken for markup."""
+"""A merchant with the data of a working day: claims in every state, disputes, a requested plan,
+payments, notes, and texts that contain markup characters."""
 
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -20,7 +20,7 @@ from tests.support.disputes import dispute, give_evidence
 from tests.support.files import a_written_pdf, an_image
 from tests.support.house import House
 
-# Shown as it is, wherever it is shown.
+# Must be shown literally on every page.
 MARKUP = '<b>bold</b> & "quoted" <script>alert(1)</script>'
 _PEOPLE = (
     ("Erika", "Mustermann"), ("Jürgen", "Weißhaupt-Österreicher"), ("Anna", "Schmidt"),
@@ -33,7 +33,7 @@ _PEOPLE = (
 class PortalWorld:
     house: House
     claim_ids: list[int]
-    # Of the first claim, with evidence.
+    # The dispute of the first claim, with evidence.
     disputed: ClaimDispute
     file_id: UUID
     plan_id: UUID
@@ -76,7 +76,7 @@ async def a_portal_world(house: House) -> PortalWorld:
 
 
 async def _answer(house: House, claim_id: int) -> None:
-    """An e-mail comes back to the newest message."""
+    """Record an e-mail from the debtor in reply to the newest message."""
     [row] = await house.rows(
         "SELECT communication_id FROM communications WHERE merchant_id = $1 AND claim_id = $2",
         claim_id,
@@ -96,7 +96,7 @@ async def _answer(house: House, claim_id: int) -> None:
 
 
 async def _ask_for_plan(house: House, claim_id: int) -> UUID:
-    """A plan of three rates that waits for the merchant."""
+    """Request a plan of three instalments that waits for the merchant's decision."""
     plan_id = house.resources.ids.new(house.clock.now())
     first_on = house.clock.now().date() + timedelta(days=14)
     await house.rows(

@@ -1,4 +1,5 @@
-"""Where a request can hold an id: read off the OpenAPI document, so that none is forgotten."""
+"""The positions of a request that can contain an id, read from the OpenAPI document so that none is
+missed."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,8 +13,8 @@ Schema = dict[str, Any]
 
 @dataclass(frozen=True)
 class Position:
-    """`place`: path, query, header or body. `name`: a parameter's, or where the value stands in the
-    body, with * for each element of a list: "/claimIds/*"."""
+    """`place` is path, query, header or body. `name` is the parameter, or the place in the body
+    with * for each element of a list: "/claimIds/*"."""
 
     place: str
     name: str
@@ -21,7 +22,7 @@ class Position:
 
 @cache
 def positions_of(operation_id: str) -> tuple[Position, ...]:
-    """Every position that holds one value, in the order of the document."""
+    """Return every position that contains a single value, in the order of the document."""
     operation = _operations()[operation_id]
     found = [Position(each["in"], each["name"]) for each in operation.get("parameters", ())]
     for content in operation.get("requestBody", {}).get("content", {}).values():
@@ -56,7 +57,7 @@ def _values(schema: Schema, name: str = "") -> Iterator[str]:
 
 
 def put_at(body: Any, name: str, value: object) -> Any:
-    """The body with this value at the position; what is missing on the way is made."""
+    """Return the body with this value at the position. Missing parts on the path are created."""
     head, _, rest = name.removeprefix("/").partition("/")
     below = f"/{rest}" if rest else ""
     if not name:

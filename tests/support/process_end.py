@@ -1,4 +1,4 @@
-"""Plays a world to its end: lifts, settles and sends all there is, until nothing falls due."""
+"""Runs a world to its end: ends holds, records results and sends messages until nothing is due."""
 
 from datetime import datetime
 
@@ -8,7 +8,7 @@ from tests.support.process_world import World
 
 
 async def play_out(world: World) -> None:
-    """Lift, settle and send all there is, instant by instant, until nothing falls due."""
+    """End holds, record results and send messages at each due instant until nothing is due."""
     for claim_id in world.claim_ids:
         await world.lift(claim_id)
     for _ in range(300):
@@ -26,7 +26,8 @@ async def play_out(world: World) -> None:
 
 
 async def _find_next(world: World) -> datetime | None:
-    """A lease's end counts too: what a dispatcher left is taken up then."""
+    """Return the next instant at which something is due. Ends of leases count too, because messages
+    of a stopped dispatcher are then taken over."""
     async with world.house.resources.database.connection() as connection:
         due = (await load_due_times(connection, world.merchant_id)).next_at
     rows = await world.house.rows(
@@ -37,7 +38,7 @@ async def _find_next(world: World) -> datetime | None:
 
 
 async def list_active(world: World) -> list[int]:
-    """Claims whose process has not ended; those without one never began."""
+    """Return the claims whose process has started and has not ended."""
     rows = await world.house.rows(
         "SELECT claim_id FROM claims WHERE merchant_id = $1 AND status = ANY($2) AND run > 0",
         [Status.CREATED, Status.IN_PROCESS],

@@ -1,6 +1,7 @@
-"""What must hold of a merchant's claims after every operation, whoever did what and when.
+"""Invariants of a merchant's claims after every operation, whatever happened before.
 
-Read from the database and compared with what the channels were given and the definitions say.
+They are read from the database and compared with what the channels received and with the
+definitions.
 """
 
 from collections import Counter, defaultdict
@@ -49,7 +50,8 @@ Run = tuple[int, int]
 @dataclass
 class Truths:
     world: World
-    # The process of each run, and its events' steps in their order, as they were first seen.
+    # The process of each run, and the steps of its events in the order in which they were first
+    # seen.
     runs: dict[Run, tuple[UUID, int]] = field(default_factory=dict)
     told: dict[Run, list[tuple[str, int]]] = field(default_factory=lambda: defaultdict(list))
     history: dict[tuple[int, int, int], Any] = field(default_factory=dict)
@@ -79,7 +81,7 @@ class Truths:
         self._forget_old_versions()
 
     def _steps(self, run: Run) -> Sequence[Step]:
-        """Of any version of the run's major: they have the same ids and kinds."""
+        """Return the steps of any version of the run's major; all have the same ids and kinds."""
         workflow_id, major = self.runs[run]
         return next(
             version.definition.steps
@@ -88,9 +90,9 @@ class Truths:
         )
 
     def _check_versions(self, history: Iterable[Any], contacts: Iterable[Any]) -> None:
-        """Every step that ran did so under the newest minor of its major; a contact under the
-        one that was the newest when it left. A step whose contact left and came back is skipped
-        under either."""
+        """Check that every step ran in the newest minor version of its major, and that every
+        contact used the version that was newest when it was sent. A step whose message was sent and
+        failed later is not checked."""
         sent_under = defaultdict(set)
         for row in contacts:
             if row["handed_over_at"] is not None:
@@ -117,8 +119,8 @@ class Truths:
         self.seen_messages = len(sent)
 
     def _check_places(self, claims: dict[int, Any], history: Iterable[Any]) -> None:
-        """No step is skipped: what ran is a beginning of the steps, and the claim stands behind
-        it, or at a WAIT that begins anew."""
+        """Check that no step is skipped: the executed steps are the first ones, and the claim's
+        position is after them or at a WAIT that starts again."""
         ran: dict[Run, set[int]] = defaultdict(set)
         for row in history:
             ran[row["claim_id"], row["run"]].add(row["step_id"])
@@ -143,7 +145,8 @@ class Truths:
         history: Sequence[Any],
         ledger: Sequence[Any],
     ) -> None:
-        """No gap in the sequences, one event for each thing that happened, in the steps' order."""
+        """Check that sequences have no gap, that each occurrence has one event, and that events are
+        in the order of the steps."""
         by_claim: dict[int, list[Any]] = defaultdict(list)
         for row in events:
             by_claim[row["claim_id"]].append(row)
@@ -188,7 +191,7 @@ class Truths:
         return +expected
 
     def _check_received(self, contacts: Iterable[Any], ledger: Iterable[Any]) -> None:
-        """What is said to be made was given to a channel."""
+        """Check that every contact recorded as made was given to a channel."""
         received = self.world.post.calls
         for row in contacts:
             if row["state"] == "ACCEPTED":
@@ -203,7 +206,8 @@ class Truths:
 
 
 def _check_order(run: Run, told: list[tuple[str, int]]) -> None:
-    """A second contact of one step is the fallback of one that failed late; all else ascends."""
+    """Check that steps ascend. The only exception is a second contact of a step: the fallback of
+    one that failed later."""
     firsts = list(dict.fromkeys(told))
     repeated = [kind for (kind, _), times in Counter(told).items() if times > 1]
     assert set(repeated) <= {"ESCALATED"}, f"{run} repeats {repeated}"
@@ -212,7 +216,8 @@ def _check_order(run: Run, told: list[tuple[str, int]]) -> None:
 
 
 def _check_open(claims: dict[int, Any], contacts: Iterable[Any]) -> None:
-    """A claim in process is due or waits for exactly one contact; one that ended waits for none."""
+    """Check that an active claim is due or waits for exactly one contact, and that an ended claim
+    waits for none."""
     standing: Counter[Run] = Counter()
     for row in contacts:
         if row["state"] in _OPEN:
@@ -229,7 +234,8 @@ def _check_open(claims: dict[int, Any], contacts: Iterable[Any]) -> None:
 
 
 def _check_once(ledger: Iterable[Any]) -> None:
-    """No contact is accepted twice; and of a step one, unless the one before failed late."""
+    """Check that no contact is accepted twice, and that a step has one accepted contact unless an
+    earlier one failed later."""
     accepted: Counter[tuple[Any, ...]] = Counter()
     net: Counter[tuple[Any, ...]] = Counter()
     for row in ledger:
@@ -244,7 +250,7 @@ def _check_once(ledger: Iterable[Any]) -> None:
 
 
 def _check_guards(contacts: Iterable[Any]) -> None:
-    """One contact a day and three in seven days for each address and number."""
+    """Check that each address and number has at most one contact a day and three in seven days."""
     days: dict[str, list[date]] = defaultdict(list)
     for row in contacts:
         if row["state"] in _MADE:

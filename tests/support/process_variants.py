@@ -1,6 +1,7 @@
-"""Definitions of one workflow: variants differ by a minor change, shapes by a major one.
+"""Definitions of one workflow. Variants differ by a minor change, shapes by a major change.
 
-Every text bears the definition's tag, so that a message tells which version it was rendered from.
+Every text contains the definition's tag, so that a message shows from which version it was
+rendered.
 """
 
 import copy
@@ -16,7 +17,8 @@ _SETTINGS = {**DOCUMENT["settings"], "latePolicy": {"skipIfOlderThanDays": 30}}
 
 
 def a_variant(shape: int, variant: int, tag: str) -> Definition:
-    """Definitions of one shape have the same course; each tag is a change."""
+    """Return a definition. Definitions of the same shape have the same steps; each tag is a change
+    of text."""
     return a_definition(
         settings=_SETTINGS,
         steps=[*_beginning(shape, variant), *_ending(shape, variant)],
@@ -25,7 +27,7 @@ def a_variant(shape: int, variant: int, tag: str) -> Definition:
 
 
 def read_tag(text: str) -> str:
-    """The tag of the definition a message was rendered from."""
+    """Return the tag of the definition from which a message was rendered."""
     return text.rsplit("[", 1)[1].split("]", maxsplit=1)[0]
 
 

@@ -1,6 +1,6 @@
-"""One merchant with two engines and two dispatchers on one database, worked in any order, and what
-a test must remember of it: who paid, which version was the newest, what was seen of each run.
-"""
+"""One merchant with two engines and two dispatchers on one database, run in any order, and what a
+test has to remember: which claims were paid, which version was newest, and the observed steps of
+each run."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -40,7 +40,7 @@ PEOPLE: tuple[dict[str, Any], ...] = (
 
 @dataclass
 class Desk:
-    """A dispatcher with channels of its own, and the round it is in the middle of."""
+    """A dispatcher with its own channels, and its current pass."""
 
     dispatcher: MessageDispatcher
     channels: list[GatedChannel]
@@ -56,7 +56,7 @@ class World:
     desks: list[Desk]
     claim_ids: list[int] = field(default_factory=list)
     paid: dict[int, UUID] = field(default_factory=dict)
-    # By tag; the newest of each workflow and major at any moment of the operation.
+    # Versions by tag, and the newest version of each workflow and major after each operation.
     versions: dict[str, Version] = field(default_factory=dict)
     shapes: dict[str, int] = field(default_factory=dict)
     current: dict[tuple[UUID, int], set[UUID]] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class World:
         return self.house.merchant.merchant_id
 
     async def begin(self, shape: int) -> None:
-        """Both workflows published, claims going to the first."""
+        """Publish both workflows; claims are assigned to the first."""
         for name in NAMES:
             await self.publish(name, shape, 0)
         async with self.house.work() as work:
@@ -78,7 +78,8 @@ class World:
         self.claim_ids += await self.house.create(f"INV-{self.count}", **PEOPLE[person])
 
     async def publish(self, name: str, shape: int, variant: int) -> None:
-        """Minor if the shape is the one before, else major."""
+        """Publish a minor version if the shape is that of the previous version, otherwise a major
+        version."""
         self.count += 1
         tag = f"t{self.count}"
         async with self.house.work() as work:
@@ -123,7 +124,7 @@ class World:
             await assign_to_workflow(work, self.workflow_id(name), [claim_id])
 
     async def pay(self, claim_id: int) -> None:
-        """All that is open, or, if it was paid, the payment back."""
+        """Pay everything that is open, or reverse the payment if the claim is paid."""
         self.count += 1
         async with self.house.work() as work:
             if claim_id in self.paid:
@@ -147,7 +148,7 @@ class World:
             await lift_hold(work, claim_id, HoldKind.DISPUTE)
 
     async def fail_late(self, index: int) -> None:
-        """A bounce of something that was accepted."""
+        """Report a bounce of an accepted message."""
         for key in (await self.list_contacts("ACCEPTED"))[index:][:1]:
             await self._bounce(key)
 
@@ -175,7 +176,7 @@ class World:
         return [row["communication_id"] for row in rows]
 
     async def begin_dispatch(self, which: int) -> None:
-        """Its messages leave; no answer comes yet."""
+        """Start a pass: its messages are sent, but no result arrives yet."""
         desk = self.desks[which]
         if desk.task is not None:
             return
@@ -205,7 +206,7 @@ class World:
         return await self.engines[which].run_set(self.merchant_id)
 
     async def run_all(self, *others: Coroutine[Any, Any, None]) -> None:
-        """Both engines, the free dispatchers and whatever else, at once."""
+        """Run both engines, the idle dispatchers and the other coroutines at the same time."""
         rounds: list[Any] = [self.run_engine(0), self.run_engine(1), *others]
         for desk in self.desks:
             if desk.task is None:

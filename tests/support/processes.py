@@ -1,7 +1,7 @@
-"""Parts of the service in processes of their own, to be killed.
+"""Parts of the service in their own processes, which a test kills.
 
-Each begins as a copy of one that has read the modules already: to read them anew takes longer than
-most of them live.
+Each process is forked from one that has already imported the modules, because importing takes
+longer than most of the processes live.
 """
 
 import multiprocessing
@@ -22,7 +22,7 @@ _PROCESSES.set_forkserver_preload(["tests.support.commands"])
 def start(
     run: Callable[..., None], *arguments: Any, environment: Mapping[str, str]
 ) -> ForkServerProcess:
-    """environment: DUNWELL_ variables."""
+    """Start the process. `environment` holds DUNWELL_ variables."""
     given = (run, arguments, complete_environment(environment))
     process = _PROCESSES.Process(target=_run, args=given)
     process.start()
@@ -30,7 +30,7 @@ def start(
 
 
 def complete_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """These DUNWELL_ variables and no other, beside all the rest that there is."""
+    """Return the environment with these DUNWELL_ variables and no others."""
     rest = {name: value for name, value in os.environ.items() if "DUNWELL" not in name}
     return {**rest, **environment}
 
@@ -45,7 +45,7 @@ def _run(
 
 @contextmanager
 def a_process(settings: Settings, module: str, *arguments: str) -> Iterator[ForkServerProcess]:
-    """A module run with the same settings; killed at the end at the latest."""
+    """Run a module with the same settings. It is killed at the end of the block at the latest."""
     environment = {
         "DUNWELL_DATA_DIR": str(settings.data_dir),
         "DUNWELL_DATABASE_URL": str(settings.database_url),

@@ -1,4 +1,4 @@
-"""Webhook receivers that behave, and ones that do not."""
+"""Webhook receivers that behave well or badly."""
 
 import asyncio
 import ssl
@@ -24,7 +24,7 @@ Answering = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 @dataclass
 class Receiver:
-    """Keeps what it is sent, and answers as it was told to."""
+    """Records the requests and returns scripted responses."""
 
     answering: Answering
     url: str = ""
@@ -51,7 +51,7 @@ class Receiver:
 async def a_receiver(
     answering: Answering, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None
 ) -> AsyncIterator[Receiver]:
-    """A receiver on a free port of a loopback address."""
+    """Run a receiver on a free port of a loopback address."""
     receiver = Receiver(answering)
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", receiver.take)
@@ -68,7 +68,7 @@ async def a_receiver(
 
 
 def answers(status: int, text: str = "", **headers: str) -> Answering:
-    """Answer every request alike; header names are given with underscores."""
+    """Answer every request alike. Header names are given with underscores."""
 
     async def answer(_request: web.Request) -> web.StreamResponse:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -78,7 +78,7 @@ def answers(status: int, text: str = "", **headers: str) -> Answering:
 
 
 def answers_in_turn(*statuses: int) -> Answering:
-    """One status after the other, the last one for ever."""
+    """Answer with one status after the other, and repeat the last."""
     left = list(statuses)
 
     async def answer(_request: web.Request) -> web.StreamResponse:
@@ -103,7 +103,7 @@ def redirects_to(url: str) -> Answering:
 
 
 async def drips(request: web.Request) -> web.StreamResponse:
-    """A byte now and then, without an end."""
+    """Send a byte from time to time without end."""
     response = web.StreamResponse()
     await response.prepare(request)
     while True:
@@ -112,7 +112,7 @@ async def drips(request: web.Request) -> web.StreamResponse:
 
 
 def answers_at_length(size: int, sent: list[int]) -> Answering:
-    """`size` bytes; `sent` counts those that were taken off our hands."""
+    """Answer with `size` bytes; `sent` counts those that the client read."""
 
     async def answer(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()
@@ -126,7 +126,7 @@ def answers_at_length(size: int, sent: list[int]) -> Answering:
 
 
 async def wait_until(holds: Callable[[], bool]) -> None:
-    """Come back as soon as something that others bring about holds; fail after 30 seconds."""
+    """Return as soon as a condition holds that other tasks bring about. Fail after 30 seconds."""
     async with asyncio.timeout(30):
         while not holds():  # noqa: ASYNC110 - what is waited for happens in other programs too
             await asyncio.sleep(0.01)

@@ -1,6 +1,5 @@
-"""A worker that seals anew with the second version of the key, until it is killed: run with the
-usual settings. It says when it has done a part.
-"""
+"""A worker that encrypts values again with the second version of the key until it is killed. It
+runs with the usual settings and reports when it has done a part."""
 
 import asyncio
 

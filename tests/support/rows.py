@@ -1,6 +1,5 @@
-"""Rows of any table, stored by what a test says of them: what it leaves open is filled with
-something that is the row's own. No foreign keys are checked, so that a row needs no parents.
-"""
+"""Inserts rows into any table. Columns that a test does not set get values unique to the row.
+Foreign keys are not checked, so a row needs no parents."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -16,7 +15,7 @@ NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 _ALONE = "SET session_replication_role = replica"
 _AS_EVER = "SET session_replication_role = DEFAULT"
-# Of every table the columns that need a value, with their types.
+# The columns of every table that need a value, with their types.
 _NEEDED = """
 SELECT t.relname AS name, a.attname AS column, format_type(a.atttypid, NULL) AS type
 FROM pg_class t
@@ -25,7 +24,7 @@ WHERE t.relkind = 'r' AND t.relnamespace = 'public'::regnamespace
   AND a.attnotnull AND NOT a.atthasdef AND a.attidentity = ''
 """
 _needed: dict[str, dict[str, str]] = {}
-# What checks ask for.
+# Values that check constraints require.
 _USUAL: dict[str, Values] = {
     "claims": {"currency": "EUR"},
     "items": {"type": "PRIMARY"},
@@ -51,7 +50,7 @@ _USUAL: dict[str, Values] = {
 
 
 async def insert_row(tx: Connection, table: str, number: int, /, **values: Any) -> None:
-    """A row of the table; what it needs and nobody gave is made of `number`."""
+    """Insert a row. Required columns that were not given get values made from `number`."""
     if not _needed:
         for row in await tx.fetch(_NEEDED):
             _needed.setdefault(row["name"], {})[row["column"]] = row["type"]
@@ -68,7 +67,7 @@ async def insert_row(tx: Connection, table: str, number: int, /, **values: Any) 
 
 
 def make_value(kind: str, number: int) -> Any:
-    """One of that type of PostgreSQL's, as JSON has it."""
+    """Return a value of a PostgreSQL type in its JSON form."""
     made: dict[str, Any] = {
         "uuid": UUID(int=number), "text": f"x{number}", "bytea": as_bytes(number),
         "timestamp with time zone": NOW, "date": NOW.date(), "boolean": False, "jsonb": {},

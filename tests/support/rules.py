@@ -1,4 +1,5 @@
-"""Assignment rules for tests, and Hypothesis strategies of a world small enough to collide."""
+"""Assignment rules for tests, and Hypothesis strategies with so few values that rules often
+collide."""
 
 from datetime import date, timedelta
 from typing import Any
@@ -17,7 +18,7 @@ A, B, C = (UUID(int=number) for number in (1, 2, 3))
 
 
 def a_condition(**tests: Any) -> Condition:
-    """Keys on the wire."""
+    """The arguments are the property names of the API."""
     return msgspec.convert(tests, Condition)
 
 
@@ -53,7 +54,7 @@ def _one_or_some(values: list[str]) -> st.SearchStrategy[Any]:
     return one | st.lists(one, min_size=1, max_size=2, unique=True)
 
 
-# Property -> its tests, as JSON data.
+# Property -> its tests as JSON data.
 _TESTS: dict[str, st.SearchStrategy[Any]] = {
     "outstanding": _bounds(_CENTS),
     "total": _bounds(_CENTS),

@@ -1,5 +1,5 @@
-"""A merchant whose rules show all that a page of rules must tell apart, in names that must not be
-taken for markup."""
+"""A merchant whose rules include every case that a page of rules must distinguish, with names that
+contain markup characters."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from tests.support.definitions import a_definition
 from tests.support.house import ERP, House
 
 MARKUP = '<b>bold</b> & "quoted" <script>alert(1)</script>'
-# Somebody who has a draft, and is not signed in.
+# A colleague who has a draft and is not signed in.
 COLLEAGUE = user_actor(str(UUID(int=7)), ALL_RIGHTS, Origin(Interface.PORTAL))
 LARGE: Mapping[str, Any] = {
     "name": "Large", "when": {"outstanding": {"min": "50000"}}, "target": "Letters first",
@@ -58,7 +58,7 @@ EVERYTHING: Mapping[str, Any] = {
 
 
 async def a_rules_house(house: House, *rules: Mapping[str, Any], default: str = "Friendly") -> None:
-    """Two workflows and these rules, published; no draft."""
+    """Publish two workflows and these rules, without a draft."""
     for name in ("Letters first", "Friendly", f"Texts {MARKUP}"):
         await house.publish(a_definition(), name)
     await draft(house, *(rules or RULES), default=default)
@@ -69,7 +69,7 @@ async def a_rules_house(house: House, *rules: Mapping[str, Any], default: str = 
 async def draft(
     house: House, *rules: Mapping[str, Any], default: str | None = "Friendly", by: Actor = ERP
 ) -> None:
-    """In place of any that is there."""
+    """Save a draft in place of any existing one."""
     async with house.work(by) as work:
         document = parse_rules({"rules": [dict(rule) for rule in rules], "default": default})
         await save_rules_draft(work, document)

@@ -1,4 +1,5 @@
-"""Hands on the far side of the sandbox provider: deciding checkouts, making its notices."""
+"""The provider's side of the sandbox payment provider: decides checkouts and creates its
+notifications."""
 
 from dunwell.adapters.payments.sandbox.checkout import (
     TRANSITIONS,
@@ -16,7 +17,7 @@ from dunwell.platform.resources import Resources
 async def decide(
     resources: Resources, reference: str, word: str, notices: Notices = Notices.NEVER
 ) -> None:
-    """LetterPrinter one of the page's buttons: pay, fail, cancel, pending."""
+    """Press one of the page's buttons: pay, fail, cancel, pending."""
     checkout = await find_checkout(resources, reference)
     assert checkout is not None
     state = TRANSITIONS[checkout.state, CheckoutDecision(word)]
@@ -29,6 +30,6 @@ async def decide(
 def a_notice(
     resources: Resources, reference: str, notice_id: str = "notice-1"
 ) -> tuple[dict[str, str], bytes]:
-    """Headers and body of a notice signed now."""
+    """Return headers and body of a notification signed now."""
     body = render_notice(reference)
     return sign_notice(resources.keys, notice_id, body, resources.clock.now()), body

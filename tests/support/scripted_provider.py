@@ -1,6 +1,5 @@
-"""A provider of single sign-on that says what a test has it say, right or wrong: on a port of
-loopback, with keys of its own, by OpenID Connect's code flow.
-"""
+"""An OpenID Connect provider (code flow) with valid or invalid answers that a test sets. It runs on
+a port of the loopback interface with its own keys."""
 
 import asyncio
 import base64
@@ -21,7 +20,7 @@ from dunwell.platform.clock import Clock
 CLIENT_ID, CLIENT_SECRET = "dunwell at work", "a secret: with/every+kind of sign"
 LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
 Claims = dict[str, Any]
-# Makes of the right claims and their key what the token is to be.
+# Makes a token from the correct claims and their key.
 Signing = Callable[[Claims, ECKey], str]
 
 
@@ -36,7 +35,7 @@ def a_key(kid: str) -> ECKey:
 
 @dataclass
 class Granted:
-    """A code that was given to somebody, and what for."""
+    """An issued code and the request that it belongs to."""
 
     nonce: str
     challenge: str
@@ -49,22 +48,23 @@ class ScriptedProvider:
     clock: Clock
     issuer: str = ""
     keys: list[ECKey] = field(default_factory=lambda: [a_key("first")])
-    # Of whoever signs in next, over the usual ones; None leaves one out.
+    # Claims of the next user; they override the usual ones, and None removes one.
     claims: Claims = field(default_factory=dict)
-    # What it tells beside the token; none: it has no such address.
+    # The answer of the userinfo endpoint; None if there is no such endpoint.
     userinfo: Claims | None = None
     signing: Signing = sign
-    # Over what it says of itself.
+    # Overrides parts of the provider's metadata.
     metadata: Claims = field(default_factory=dict)
-    # By path: what is answered instead.
+    # Path -> the response in place of the usual one.
     answers: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     asked: Counter[str] = field(default_factory=Counter)
     granted: dict[str, Granted] = field(default_factory=dict)
-    # Held back until it is set.
+    # Requests wait until this event is set.
     may_answer: asyncio.Event = field(default_factory=asyncio.Event)
 
     def consent(self, address: str) -> dict[str, str]:
-        """As somebody who was sent there and says yes: what their browser brings back."""
+        """Consent as a user who was redirected to the provider. Return what the user's browser
+        brings back."""
         asked = {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
         assert asked["response_type"] == "code"
         assert asked["client_id"] == CLIENT_ID
@@ -150,7 +150,7 @@ class ScriptedProvider:
 
 @asynccontextmanager
 async def a_scripted_provider(clock: Clock) -> AsyncIterator[ScriptedProvider]:
-    """On a free loopback port."""
+    """Run the provider on a free port of the loopback interface."""
     provider = ScriptedProvider(clock)
     provider.may_answer.set()
     app = web.Application()

@@ -1,4 +1,4 @@
-"""The whole web application on a real socket of this machine, where its own addresses lead to."""
+"""The whole web application on a real socket of this machine, at the addresses in its own links."""
 
 import asyncio
 import socket
@@ -16,8 +16,8 @@ from dunwell.platform.resources import Resources
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """`resources` as the application has them: their settings name its origin. port: where it
-    listens, on 127.0.0.1."""
+    """`resources` are those of the application; their settings contain its origin. `port` is its
+    port on 127.0.0.1."""
 
     resources: Resources
     app: Starlette
@@ -33,8 +33,8 @@ class Served:
 async def serve(
     resources: Resources, host: str = "127.0.0.1", *, public_url: str | None = None
 ) -> AsyncIterator[Served]:
-    """Until the block ends. host: what its origin calls this machine. public_url: the origin of a
-    proxy in front of it."""
+    """Serve until the block ends. `host` is this machine in the application's origin. `public_url`
+    is the origin of a proxy in front of it."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen(128)

@@ -1,4 +1,4 @@
-"""A PostgreSQL of a test's own, that can be stopped, frozen, filled and copied."""
+"""A PostgreSQL server for one test, which can be stopped, frozen, filled and copied."""
 
 import contextlib
 import os
@@ -15,7 +15,8 @@ from dunwell.platform.embedded.postgres_user import become_user, find_server_use
 
 
 class OwnServer:
-    """Started by `start`; ended with its block, thawed first."""
+    """The server is started by `start` and stopped at the end of the block; a frozen server is
+    resumed first."""
 
     def __init__(self, folder: Path) -> None:
         self.postgres = EmbeddedPostgres(folder, get_binaries_folder(None))
@@ -34,14 +35,14 @@ class OwnServer:
             self._process.wait(timeout=20)
 
     def freeze(self) -> None:
-        """It and all its processes: connections stay open and nothing answers."""
+        """Freeze the server and all its processes: connections stay open, and nothing answers."""
         self._signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
         self._signal(signal.SIGCONT)
 
     def copy_as_standby(self, folder: Path) -> "OwnServer":
-        """Another one that follows this one and takes no writes."""
+        """Start a read-only standby that follows this server."""
         standby = OwnServer(folder)
         folder.mkdir()
         _give_to_server(folder)
@@ -74,7 +75,7 @@ class OwnServer:
 
 @contextlib.contextmanager
 def an_own_server(folder: Path) -> Iterator[OwnServer]:
-    """Its folder is made reachable for the server's user."""
+    """Make the folder accessible for the server's user."""
     for parent in (folder, *folder.parents):
         if parent.exists() and parent.owner() == "root" and not parent.stat().st_mode & 0o001:
             parent.chmod(0o755)

@@ -1,4 +1,4 @@
-"""The receivers that the webhook guide shows, run as they stand there but for port and secret."""
+"""Runs the receivers in the webhook guide as the guide prints them, except for port and secret."""
 
 import asyncio
 import contextlib
@@ -20,10 +20,9 @@ from tests.support.webhooks import an_outbox
 async def check_shown_receiver(
     resources: Resources, language: str, program: Path, command: Sequence[str], port: int
 ) -> None:
-    """It prints two events that are each delivered twice, once each; what is unsigned gets 401.
-
-    language: of the page's block of code, written to `program`, which `command` runs.
-    """
+    """Check that the program prints each of two events once although both are delivered twice, and
+    that it answers unsigned requests with 401. `language` selects the code block, which is written
+    to `program` and run by `command`."""
     outbox = await an_outbox(replace(resources, clock=SystemClock()))
     url = f"http://127.0.0.1:{port}/"
     secret = (await outbox.add_endpoint(url)).secret
@@ -52,7 +51,7 @@ def _write_program(program: Path, language: str, port: int, secret: str) -> None
 
 @asynccontextmanager
 async def _run(command: Sequence[str], port: int) -> AsyncIterator[asyncio.subprocess.Process]:
-    """The program, once it listens."""
+    """Run the program and yield it once it listens."""
     process = await asyncio.create_subprocess_exec(
         *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
     )

@@ -1,6 +1,5 @@
-"""Single sign-on for tests: an installation file that names a scripted provider, and somebody who
-comes by it.
-"""
+"""Single sign-on for tests: an installation file that names a scripted provider, and a user who
+signs in with it."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -58,7 +57,7 @@ async def apply_sign_in(resources: Resources, sign_in: SignInSettings) -> None:
 
 @dataclass
 class House:
-    """Dunwell beside one provider."""
+    """Dunwell with one identity provider."""
 
     services: SignInServices
     scripted: ScriptedProvider
@@ -76,12 +75,12 @@ class House:
         return clock
 
     async def change(self, **changed: Any) -> None:
-        """The installation file's signIn."""
+        """Change signIn in the installation file."""
         self.sign_in = msgspec.structs.replace(self.sign_in, **changed)
         await apply_sign_in(self.resources, self.sign_in)
 
     async def change_provider(self, **changed: Any) -> None:
-        """And the adapter with it, as a running process does."""
+        """Change the provider in the file and in the adapter, as a running process does."""
         provider = msgspec.structs.replace(self.adapter.provider, **changed)
         await self.change(oidc=(provider,))
         await self.adapter.close()
@@ -102,7 +101,7 @@ class House:
     async def arrive(
         self, visitor: Visitor = HOME, **claims: Any
     ) -> SignOnCompleted | SignOnRefused | SignOnFailure | ConfirmationEnded:
-        """Sent there, signed in there with these claims, and back."""
+        """Redirect a user to the provider, sign in there with these claims, and return."""
         self.scripted.claims = claims
         sent = await self.go_there(visitor=visitor)
         return await self.come_back(bring(sent, self.scripted.consent(sent.address), visitor))
@@ -118,7 +117,7 @@ class House:
             return count
 
     async def list_acts(self, action: str = "%") -> list[tuple[Any, ...]]:
-        """Of the installation's audit log."""
+        """Return entries of the installation's audit log."""
         statement = (
             "SELECT action, before, after FROM installation_audit"
             " WHERE action LIKE $1 AND action <> 'installation.apply' ORDER BY audit_id"
@@ -145,7 +144,7 @@ def change_returned(returned: ProviderReturn, **changed: Any) -> ProviderReturn:
 
 @asynccontextmanager
 async def a_house(services: SignInServices, **more: Any) -> AsyncIterator[House]:
-    """more: of its signIn."""
+    """Return such an installation. `more` holds further settings of signIn."""
     async with a_scripted_provider(services.resources.clock) as scripted:
         provider = a_provider(scripted.issuer)
         sign_in = SignInSettings(oidc=(provider,), **{"groups": (ADMINS, AUDITORS), **more})

@@ -1,6 +1,5 @@
-"""A mail server of tests, by aiosmtpd: what it takes is remembered, and what it does with a message
-is told by the recipient's local part.
-"""
+"""A mail server for tests, built on aiosmtpd. It records the messages that it accepts; the local
+part of the recipient decides what it does with a message."""
 
 import asyncio
 import ssl
@@ -31,14 +30,14 @@ class Taken:
 
 @dataclass
 class Sink:
-    """An aiosmtpd handler."""
+    """A handler for aiosmtpd."""
 
     taken: list[Taken] = field(default_factory=list)
     attempts: Counter[str] = field(default_factory=Counter)
     connections: int = 0
     logins: list[str] = field(default_factory=list)
     port: int = 0
-    # Breaks the connection off when the next message begins.
+    # Whether to close the connection when the next message begins.
     drops_next: bool = False
 
     async def handle_MAIL(  # noqa: N802 - aiosmtpd's
@@ -98,8 +97,8 @@ class Sink:
 async def a_sink(
     *, context: ssl.SSLContext | None = None, is_tls: bool = False, port: int = 0, **given: Any
 ) -> AsyncIterator[Sink]:
-    """context: of its certificate; is_tls: from the first byte, else by STARTTLS. port: none: a
-    free one. given: what aiosmtpd's SMTP takes."""
+    """Run a mail server. `context` holds the TLS context; `is_tls` selects TLS from the first byte
+    instead of STARTTLS. `port` defaults to a free port. `given` is passed to aiosmtpd's SMTP."""
     sink = Sink()
 
     connections: list[SMTP] = []
@@ -123,6 +122,6 @@ async def a_sink(
         for each in connections:
             if isinstance(each.transport, asyncio.WriteTransport):
                 each.transport.abort()
-        # What was broken off is noticed in the loop's next rounds.
+        # The loop needs a few rounds to notice a closed connection.
         for _ in range(3):
             await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""A disk of a test's own that is soon full."""
+"""A small disk that a test can fill."""
 
 import os
 import subprocess
@@ -12,14 +12,14 @@ _CHUNK = 64 * 1024
 
 
 class SmallDisk:
-    """A folder that holds only so much."""
+    """A folder with limited space."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._filler = folder / "filler"
 
     def fill(self) -> None:
-        """To the last block."""
+        """Fill the disk to its last block."""
         with self._filler.open("ab", buffering=0) as filler:
             for size in (_CHUNK, 512, 1):
                 with suppress(OSError):
@@ -32,14 +32,14 @@ class SmallDisk:
         self._filler.unlink()
 
     def list_files(self) -> list[Path]:
-        """But for what fills it."""
+        """Return the files, except the one that fills the disk."""
         found = (each for each in self.folder.rglob("*") if each.is_file())
         return [each for each in found if each != self._filler]
 
 
 @contextmanager
 def a_small_disk(folder: Path, megabytes: int) -> Iterator[SmallDisk]:
-    """Needs the right to mount."""
+    """Mount a small disk. The test needs the right to mount."""
     folder.mkdir(parents=True, exist_ok=True)
     options = f"size={megabytes}m,mode=0755"
     command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]

@@ -1,4 +1,4 @@
-"""Lines that send by SMTP, for tests."""
+"""SMTP delivery providers for tests."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""An engine and a dispatcher that sends by SMTP, in a process of its own, to be killed.
+"""An engine and a dispatcher that sends by SMTP in their own process, which a test kills.
 
-Arguments: the seconds its clock is ahead, the mail server's port, and how many messages may be
-unanswered at a time.
+Arguments: the number of seconds that its clock is ahead, the port of the mail server, and the
+highest number of unanswered messages.
 """
 
 import asyncio

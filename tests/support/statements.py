@@ -1,4 +1,4 @@
-"""The statements that an application sends to its database, as its connections tell of them."""
+"""Records the statements that an application sends to its database."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -14,7 +14,7 @@ from tests.support.api import Api, an_api
 
 
 class Statements:
-    """What was sent since the last look."""
+    """The statements that were sent since the last call of `take`."""
 
     def __init__(self) -> None:
         self._sent: list[str] = []
@@ -23,7 +23,7 @@ class Statements:
         self._sent.append(record.query)
 
     async def take(self) -> Sequence[str]:
-        """They are told a turn of the loop after they were sent."""
+        """Statements are reported one iteration of the event loop after they were sent."""
         await asyncio.sleep(0)
         taken, self._sent = self._sent, []
         return taken
@@ -33,7 +33,7 @@ class Statements:
 async def a_counted_database(
     resources: Resources, clock: MovableClock, connections: int = 1
 ) -> AsyncIterator[tuple[Resources, Statements]]:
-    """The same resources over connections of its own, all of them listened to."""
+    """Return the same resources with their own recorded connections."""
     settings = resources.settings
     assert settings.database_url is not None
     own = await Database.open(settings.database_url, size=connections)
@@ -52,7 +52,7 @@ async def a_counted_database(
 async def a_counted_api(
     resources: Resources, clock: MovableClock, connections: int = 1, **given: Any
 ) -> AsyncIterator[tuple[Api, Statements]]:
-    """The application over a counted database. given: what an_api takes."""
+    """Return the application on a recorded database. `given` is passed to an_api."""
     async with (
         a_counted_database(resources, clock, connections) as (over, statements),
         an_api(over, clock, **given) as api,

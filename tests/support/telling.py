@@ -1,4 +1,4 @@
-"""What debtors are told, as a worker's loops would tell it."""
+"""Sends notices to debtors as the worker's loops do."""
 
 from dunwell.contact.notices.sender import NoticeSender
 from dunwell.interfaces.landing.notifications.send_occasions import send_due_occasions
@@ -13,7 +13,7 @@ def a_writer(house: House) -> NoticeWriter:
 
 
 async def tell(house: House) -> None:
-    """Write what is to be told, and send it, until nothing is left to do now."""
+    """Create the notices that are due and send them until nothing is left to do now."""
     sender = NoticeSender(
         house.resources, house.channels, find_line=house.lines.get, printer=PRINTER
     )

@@ -1,4 +1,4 @@
-"""A teller of what debtors are to know in a process of its own: run with the usual settings."""
+"""A process that notifies debtors, which a test kills. It runs with the usual settings."""
 
 import asyncio
 

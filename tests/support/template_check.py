@@ -1,9 +1,8 @@
-"""Which attributes templates read, checked against the types of what they are given.
+"""Checks the attributes that templates read against the types of the values that they receive.
 
-A template is followed as Jinja would render it, with types in the place of values: every branch of
-every condition, each loop once, each macro for the types of the arguments that it is called with.
-An attribute is reported if none of the types that a value may have declares it. A value whose type
-is not known is not checked.
+A template is evaluated as Jinja would render it, with types in place of values: every branch of
+every condition, each loop once, each macro for the types of its arguments. An attribute is reported
+if none of the possible types of a value declares it. A value of unknown type is not checked.
 """
 
 import functools
@@ -57,7 +56,7 @@ class _Scope:
         return self.outer.find(name) if self.outer else None
 
     def add(self, name: str, kinds: Kinds) -> None:
-        """Beside what it may be already: a branch may have set it."""
+        """Add possible types to a name; a branch may have set it before."""
         self.names[name] = self.names.get(name, frozenset()) | kinds
 
 
@@ -66,15 +65,16 @@ class TemplateCheck:
     """The templates of one environment."""
 
     environment: Environment
-    # "template:line: what is wrong".
+    # Faults in the form "template:line: description".
     faults: set[str] = field(default_factory=set)
-    # Where an attribute is read, and whether of something whose type is known.
+    # Each attribute that is read: template, line and name -> whether the type of its owner is
+    # known.
     reads: dict[tuple[str, int, str], bool] = field(default_factory=dict)
     _seen: set[Any] = field(default_factory=set)
     _modules: dict[tuple[str, _Scope | None], _Scope] = field(default_factory=dict)
 
     def check(self, template: str, given: Mapping[str, Kinds]) -> None:
-        """given: what the template may read by name."""
+        """Check a template. `given` holds the values that it may read by name."""
         globals_ = {name: _describe(value) for name, value in self.environment.globals.items()}
         names = _Scope({**globals_, **given})
         _Walk(self, template, names, {}).render()
@@ -83,8 +83,8 @@ class TemplateCheck:
         return _parse(self.environment, template)
 
     def import_names(self, template: str, context: "_Scope | None") -> _Scope:
-        """Return what a template defines for others that import from it. context: what it reads
-        beside its own names; None for an import without context."""
+        """Return the names that a template defines for templates that import it. `context` holds
+        the other names that it may read; None for an import without context."""
         if (template, context) not in self._modules:
             globals_ = {name: _describe(value) for name, value in self.environment.globals.items()}
             scope = _Scope({} if context else globals_, context)
@@ -113,7 +113,7 @@ def _describe(value: Any) -> Kinds:
 
 
 def _find_attribute(node: nodes.Filter) -> str | None:
-    """Return the attribute of the items that a filter reads, where it is written out."""
+    """Return the attribute of the items that a filter reads if the template names it."""
     named: dict[str, nodes.Node] = {str(each.key): each.value for each in node.kwargs}
     found: nodes.Node | None = named.get("attribute")
     if node.name in ("selectattr", "rejectattr", "groupby") and node.args:
@@ -122,7 +122,7 @@ def _find_attribute(node: nodes.Filter) -> str | None:
 
 
 class _Expressions:
-    """What the expressions of a template may be."""
+    """Computes the possible types of a template's expressions."""
 
     def __init__(
         self, check: TemplateCheck, template: str, names: _Scope, blocks: dict[str, list[Any]]
@@ -130,7 +130,7 @@ class _Expressions:
         self.check = check
         self.template = template
         self.names = names
-        # By a block's name, what is shown in its place: the outermost template's first.
+        # Block name -> its contents; those of the outermost template come first.
         self.blocks = blocks
 
     def report(self, node: nodes.Node, text: str) -> None:
@@ -212,7 +212,7 @@ class _Expressions:
     def call_macro(
         self, macro: _Macro, given: Sequence[Kinds], named: Mapping[str, Kinds], is_open: bool
     ) -> None:
-        """Follow the macro's body, once for these types."""
+        """Evaluate the macro's body once for these types."""
         if not self.check.is_new(
             (macro.node, macro.names, tuple(given), tuple(named.items()), is_open)
         ):
@@ -286,7 +286,7 @@ class _Expressions:
         return frozenset({DictOf(tuple(entries))})
 
     def _find_test(self, node: nodes.Test, names: _Scope) -> Kinds:
-        # A name that is asked for with `is defined` need not be there.
+        # A name that is tested with `is defined` may be missing.
         if node.name not in ("defined", "undefined") or not isinstance(node.node, nodes.Name):
             self.find_kinds(node.node, names)
         for each in node.args:
@@ -295,7 +295,7 @@ class _Expressions:
 
 
 class _Walk(_Expressions):
-    """The statements of a template, with those of the templates that it extends."""
+    """Evaluates the statements of a template and of the templates that it extends."""
 
     def render(self) -> None:
         body = self.check.parse(self.template)
@@ -304,7 +304,8 @@ class _Walk(_Expressions):
         parents = [each for each in body.body if isinstance(each, nodes.Extends)]
         rest = [each for each in body.body if not isinstance(each, nodes.Extends)]
         if parents:
-            # Outside of blocks, only what sets names counts in a template that extends another.
+            # In a template that extends another, code outside of blocks counts only if it sets
+            # names.
             rest = [each for each in rest if not isinstance(each, nodes.Output | nodes.Block)]
         self.visit_all(rest, self.names)
         for parent in parents:
@@ -312,7 +313,7 @@ class _Walk(_Expressions):
                 _Walk(self.check, template, self.names, self.blocks).render()
 
     def list_templates(self, node: nodes.Expr) -> list[str]:
-        """Return the names that an include may have, where they are written out."""
+        """Return the names that an include may have if the template states them."""
         if isinstance(node, nodes.CondExpr):
             return [
                 name

@@ -1,7 +1,7 @@
-"""What the values in a template may be, as far as annotations say so.
+"""The possible types of values in a template, as far as annotations state them.
 
-A value's kinds are the classes, or generic types, of which it may be one. A value of which nothing
-is known has the kind `Unknown`, and every attribute.
+The kinds of a value are its possible classes or generic types. A value about which nothing is known
+has the kind `Unknown` and every attribute.
 """
 
 import ast
@@ -17,33 +17,33 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-# None is left out of what a value may be: a template asks before it reads.
+# None is not listed among the types of a value, because a template tests for it before it reads.
 Kinds = frozenset[Any]
 _CONTAINERS = (collections.abc.Iterable, collections.abc.Mapping)
 _WRAPPERS = (typing.Annotated, typing.Final, typing.ClassVar)
 
 
 class Unknown:
-    """Anything."""
+    """A value of any type."""
 
 
 @dataclass(frozen=True)
 class ManyOf:
-    """A list or tuple that a template wrote."""
+    """A list or tuple written in a template."""
 
     kinds: Kinds
 
 
 @dataclass(frozen=True)
 class DictOf:
-    """A dictionary whose keys are known."""
+    """A dictionary with known keys."""
 
     entries: tuple[tuple[str, Kinds], ...]
 
 
 @dataclass(frozen=True)
 class Function:
-    """Something to call, by the function that declares what it returns."""
+    """A callable, described by the function that declares its return type."""
 
     called: Callable[..., Any]
 
@@ -56,7 +56,7 @@ def join(parts: Iterable[Kinds]) -> Kinds:
 
 
 def list_kinds(hint: Any) -> Kinds:
-    """Return what a value of this annotation may be."""
+    """Return the possible types of a value with this annotation."""
     origin = typing.get_origin(hint)
     if origin in (typing.Union, types.UnionType):
         return join(list_kinds(each) for each in typing.get_args(hint))
@@ -68,21 +68,22 @@ def list_kinds(hint: Any) -> Kinds:
         return list_kinds(hint.__supertype__)
     if hint is None or hint is type(None):
         return frozenset()
-    # Any is a class from Python 3.11 on.
+    # Any is a class since Python 3.11.
     is_type = isinstance(hint, type) or origin is not None
     return frozenset({hint}) if is_type and hint not in (Any, object) else UNKNOWN
 
 
 def list_returned(called: Any) -> Kinds:
-    """Return what a function may return."""
+    """Return the possible types of a function's result."""
     try:
         return list_kinds(typing.get_type_hints(called, include_extras=True).get("return", Any))
-    except (NameError, TypeError):  # of a library, imported for its type checker alone
+    # The annotation names a type that is imported only for type checking.
+    except (NameError, TypeError):
         return UNKNOWN
 
 
 def list_items(kinds: Kinds) -> Kinds:
-    """Return what is met when a value of these kinds is iterated over."""
+    """Return the types of the items of a value of these kinds."""
     return join(_list_items_of_kind(kind) for kind in kinds)
 
 
@@ -100,7 +101,7 @@ def _list_items_of_kind(kind: Any) -> Kinds:
 
 
 def list_at(kinds: Kinds, place: int) -> Kinds:
-    """Return what `value[place]` may be."""
+    """Return the possible types of `value[place]`."""
     found: list[Kinds] = []
     for kind in kinds:
         origin, arguments = _read_generic(kind)
@@ -112,7 +113,7 @@ def list_at(kinds: Kinds, place: int) -> Kinds:
 
 
 def list_values(kinds: Kinds) -> Kinds:
-    """Return what `value[key]` may be for any key."""
+    """Return the possible types of `value[key]` for any key."""
     return join(_list_values(kind) for kind in kinds)
 
 
@@ -126,16 +127,14 @@ def _list_values(kind: Any) -> Kinds:
 
 
 def _read_generic(kind: Any) -> tuple[type, tuple[Any, ...]]:
-    """Return the class of a generic type, and its arguments."""
+    """Return the class of a generic type and its arguments."""
     origin = typing.get_origin(kind) or kind
     return (origin, typing.get_args(kind)) if isinstance(origin, type) else (object, ())
 
 
 def find_attribute(kind: Any, name: str) -> Kinds | None:
-    """Return what the attribute of one kind may be, or None if there is no such attribute.
-
-    Jinja takes `value.name` for `value["name"]` where there is no attribute.
-    """
+    """Return the possible types of an attribute, or None if there is no such attribute. Jinja reads
+    `value.name` as `value["name"]` if there is no attribute."""
     if kind is Unknown or isinstance(kind, Function):
         return UNKNOWN
     if name.isdecimal():
@@ -153,7 +152,7 @@ def _find_in_classes(kind: Any, name: str) -> Kinds | None:
     found = _find_in_class(owner, name, parameters)
     if found is None and issubclass(owner, collections.abc.Mapping):
         return _list_values(kind)
-    # A template that asked which class it has may read what only that one declares.
+    # A template that tests the class of a value may read attributes that only this class declares.
     for each in () if found is not None else _list_subclasses(owner):
         found = _find_in_class(each, name, {}) if found is None else found
     return found
@@ -193,13 +192,13 @@ def _describe_member(owner: type, member: Any) -> Kinds:
 def _read_hints(owner: type) -> dict[str, Any]:
     try:
         return typing.get_type_hints(owner, include_extras=True)
-    except NameError:  # of a library, imported for its type checker alone
+    except NameError:  # The annotation names a type that is imported only for type checking.
         return {}
 
 
 @functools.cache
 def _list_assigned(owner: type) -> dict[str, Kinds]:
-    """Return the attributes that the `__init__` of a class of ours sets."""
+    """Return the attributes that `__init__` sets in one of our classes."""
     written = vars(owner).get("__init__")
     is_ours = owner.__module__.startswith("dunwell.") and not dataclasses.is_dataclass(owner)
     if not is_ours or not isinstance(written, types.FunctionType):

@@ -1,4 +1,5 @@
-"""A process with texts in three channels, some missing and some faulty, and lines with prices."""
+"""A process with texts in three channels, some of them missing or invalid, and delivery providers
+with prices."""
 
 from datetime import datetime
 from typing import Any
@@ -17,7 +18,7 @@ from tests.support.definitions import a_definition
 from tests.support.house import House, ScriptedLine, a_house
 from tests.support.merchants import CONFIGURATION
 
-# Whole in German; in English the letter is missing, and the SMS does not say who writes.
+# German is complete; in English the letter is missing, and the SMS does not name its sender.
 TEXTS: dict[str, Any] = {
     "reminder": {
         "EMAIL": {
@@ -80,7 +81,7 @@ def a_texts_definition(**changes: Any) -> Definition:
 
 
 async def a_texts_house(house: House, definition: Definition | None = None) -> str:
-    """The path of its workflow, which has a draft alone, below the merchant's."""
+    """Create the workflow, which has only a draft, and return its path below the merchant's."""
     async with house.work() as work:
         saved = await save_draft(work, "Mahnungen", definition or a_texts_definition())
     return f"/workflows/{saved.workflow_id}"
@@ -91,7 +92,7 @@ def sending_by_lines(configuration: Configuration = CONFIGURATION) -> Configurat
 
 
 async def apply_lines(tx: Connection, now: datetime) -> None:
-    """With a price each."""
+    """Apply delivery providers, each with a price."""
     installation = msgspec.convert({"deliveryProviders": _LINES}, Installation)
     revision = InstallationRevision(1, installation)
     assert await save_installation(tx, revision, applied_at=now, applied_by="test")
@@ -100,7 +101,8 @@ async def apply_lines(tx: Connection, now: datetime) -> None:
 async def a_house_with_prices(
     resources: Resources, clock: MovableClock, line: ScriptedLine | None = None, **given: Any
 ) -> House:
-    """All three channels by lines. line: the one for e-mails."""
+    """Return a merchant that uses delivery providers on all three channels. `line` is the one for
+    e-mails."""
     async with resources.database.transaction() as tx:
         await apply_lines(tx, clock.now())
     lines = {"post": line or ScriptedLine()}

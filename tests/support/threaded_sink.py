@@ -1,4 +1,4 @@
-"""A sink in a thread of its own, for tests that wait without letting others run."""
+"""A mail server in its own thread, for tests that block the event loop."""
 
 import asyncio
 import threading

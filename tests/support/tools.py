@@ -1,4 +1,5 @@
-"""What tests need of the host beside Python: poppler, zbar, qpdf, pgBouncer, a disk to mount."""
+"""Programs that tests need on the host besides Python: poppler, zbar, qpdf, pgBouncer, a mountable
+disk."""
 
 import os
 import shutil
@@ -8,7 +9,7 @@ from typing import NoReturn
 
 import pytest
 
-# By Debian's package, one of its files.
+# Debian package -> one of its files.
 _NOTO = {
     "fonts-noto-core": Path("/usr/share/fonts/truetype/noto/NotoSans-Regular.ttf"),
     "fonts-noto-cjk": Path("/usr/share/fonts/opentype/noto/NotoSerifCJK-Regular.ttc"),
@@ -16,7 +17,7 @@ _NOTO = {
 
 
 def run_tool(name: str, *arguments: str) -> str:
-    """What it prints."""
+    """Run the program and return its output."""
     program = find_tool(name)
     done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -24,8 +25,8 @@ def run_tool(name: str, *arguments: str) -> str:
 
 
 def find_tool(name: str) -> str:
-    """Where the program is."""
-    # Servers' programs lie where not everybody's shell looks.
+    """Return the path of the program."""
+    # Programs of servers are in a folder that is not in every user's PATH.
     program = shutil.which(name) or shutil.which(name, path="/usr/sbin")
     if program is None:
         go_without(f"{name} is not installed; see .ci/run")
@@ -33,7 +34,7 @@ def find_tool(name: str) -> str:
 
 
 def find_noto_fonts() -> tuple[Path, ...]:
-    """The folders of the fonts that print names in every script."""
+    """Return the folders of the fonts that cover every script."""
     for package, file in _NOTO.items():
         if not file.exists():
             go_without(f"{package} is not installed; see .ci/run")
@@ -41,7 +42,7 @@ def find_noto_fonts() -> tuple[Path, ...]:
 
 
 def go_without(reason: str) -> NoReturn:
-    """What a newcomer's machine lacks skips the test; on CI it fails."""
+    """Skip the test if this host lacks a program; on CI, fail."""
     if os.environ.get("CI") == "true":
         pytest.fail(reason)
     pytest.skip(reason)

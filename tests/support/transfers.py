@@ -1,4 +1,4 @@
-"""Merchants that take bank transfers and parts, and claims with several items."""
+"""Merchants that accept bank transfers and partial payments, and claims with several items."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from dunwell.accounts.merchants.configuration import (
 )
 from tests.support.payments import PAYING
 
-# EPC069-12's rules want a BIC outside the EEA only; with one, every line of the page is there.
+# EPC069-12 requires a BIC only outside the EEA. With a BIC, the page shows every line.
 ACCOUNT = BankAccount("DE02120300000000202051", "Nordwind Schuhe GmbH", "BYLADEM1001")
 THREE_ITEMS: dict[str, Any] = {
     "items": [
@@ -25,6 +25,6 @@ THREE_ITEMS: dict[str, Any] = {
 def taking(
     partial: PartialPaymentSettings | None = None, *, account: BankAccount | None = ACCOUNT
 ) -> Configuration:
-    """Nordwind with the sandbox provider and a bank account."""
+    """Return Nordwind with the sandbox payment provider and a bank account."""
     payment = msgspec.structs.replace(PAYING.payment, bank_account=account, partial=partial)
     return msgspec.structs.replace(PAYING, payment=payment)

@@ -1,5 +1,5 @@
-"""A provider that speaks Twilio's dialect, on a real socket: it takes messages, checks who sends
-them, and can be told to fail. Its reports and what people write are signed as Twilio's are."""
+"""A provider with Twilio's API on a real socket. It accepts messages, checks the sender's
+credentials, and fails on request. Its delivery reports and replies are signed like Twilio's."""
 
 import asyncio
 import hmac
@@ -19,9 +19,9 @@ ACCOUNT, TOKEN = "AC00000000000000000000000000000001", b"auth-token"
 class FakeTwilio:
     address: str = ""
     messages: list[dict[str, str]] = field(default_factory=list)
-    # Status, code; in turn, then messages are taken.
+    # Status and error code of the next responses. After these, messages are accepted.
     refusals: list[tuple[int, int]] = field(default_factory=list)
-    # After it has taken a message, the connection ends.
+    # Whether to close the connection after accepting a message.
     hangs_up: bool = False
 
     async def take(self, request: web.Request) -> web.StreamResponse:
@@ -49,7 +49,7 @@ class FakeTwilio:
     async def call(
         self, address: str, form: Mapping[str, str], *, token: bytes = TOKEN, behind: str = ""
     ) -> httpx.Response:
-        """behind: what stands behind the address that was signed."""
+        """Send a signed request. `behind` is what follows the signed address."""
         pairs = "".join(name + form[name] for name in sorted(form))
         signature = b64encode(hmac.digest(token, (address + pairs).encode(), "sha1")).decode()
         headers = {

@@ -1,8 +1,8 @@
-"""A statement that moves things, on two of them: one that must move and one that must not.
+"""Runs a statement that moves rows on two things: one that must move and one that must not.
 
-Each merchant of two has the things 1 and 2, with the same ids: what forgets the merchant moves
-too many. `back` says for every reason how thing 2 of the first merchant is changed so that it
-stays where it is (not due, held, leased, ended), and nothing else of it.
+Each of two merchants has the things 1 and 2 with the same ids, so a statement that ignores the
+merchant moves too many. `back` holds for every reason the single change to thing 2 of the first
+merchant that keeps it where it is (not due, held, leased, ended).
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,16 +21,16 @@ UUIDS = [UUID(int=each) for each in IDS]
 LEASE, OTHER_LEASE = UUID(int=77), UUID(int=78)
 LATER = NOW + timedelta(microseconds=1)
 LONG_AGO, UNTIL = NOW - timedelta(days=1), NOW + timedelta(seconds=15)
-# What a test gives as the instant just after NOW, in SQL.
+# The SQL literal of the instant just after NOW.
 JUST_LATER = f"'{LATER.isoformat()}'"
 
-# What another table's rows know the thing by.
+# The columns by which other tables refer to the thing.
 _LINKS = {"deliveries": "endpoint_id", "webhook_endpoints": "endpoint_id", "events": "event_id"}
 
 Rows = Mapping[str, Values]
 
-# What moves: the things of the one merchant or its second alone, things of all merchants, all that
-# have something, or the first merchant alone.
+# What moves: the things of one merchant or only its second, the things of all merchants, all
+# merchants that have something, or only the first merchant.
 Whose = Literal["ONE", "SECOND", "ALL", "MERCHANTS", "FIRST"]
 
 
@@ -43,10 +43,10 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Moving:
-    """`rows`: what every thing consists of, by table; a list
-    has a value for each of the two. `table`: whose rows move, known by their `key`; a statement
-    that changes nothing says by its column `answers` what it found. `since`: reasons that arise
-    after the values were read."""
+    """`rows` holds the rows of each thing by table; a list has one value for each of the two
+    things. `table` is the table whose rows move, identified by `key`; a statement that changes
+    nothing reports in its column `answers` what it found. `since` holds reasons that arise after
+    the values were read."""
 
     statement: str
     values: Sequence[Any]
@@ -57,9 +57,9 @@ class Moving:
     since: Mapping[str, str] = field(default_factory=dict)
     answers: str | None = None
     whose: Whose = "ONE"
-    # What is true of a row that moved, where others are changed too.
+    # A condition that holds for moved rows only, if other rows change too.
     becomes: str = "true"
-    # The table of whose rows those that somebody else has locked are left to them.
+    # The table whose locked rows the statement skips.
     passes_by: str | None = None
     case: str = ""
 
@@ -73,7 +73,7 @@ class Moving:
         return list_names_of(self.statement)
 
     def expect(self, *, second_moves: bool) -> list[tuple[int, int]]:
-        """The merchant and the number of each thing that moves."""
+        """Return the merchant and the number of each thing that must move."""
         held_back = {"MERCHANTS": (FIRST, 0), "FIRST": (FIRST, 0)}.get(self.whose, (FIRST, 2))
         all_move = {
             "ONE": [(FIRST, 1), (FIRST, 2)],
@@ -98,7 +98,8 @@ async def furnish(tx: Connection, moving: Moving) -> None:
 
 
 async def _insert(tx: Connection, table: str, merchant_id: int, number: int, given: Values) -> None:
-    """Globally unique texts and digests are the merchant's own; all other ids are the same."""
+    """Texts and digests that are globally unique belong to the merchant; all other ids are the
+    same."""
     own = {"merchant_id": merchant_id} | dict(given)
     if table in ("claims", "items"):
         own |= {"claim_id": number} if table == "claims" else {"item_id": number}
@@ -109,7 +110,7 @@ async def _insert(tx: Connection, table: str, merchant_id: int, number: int, giv
 
 
 async def hold_back(tx: Connection, moving: Moving, change: str) -> None:
-    """Change the second thing of the first merchant, or all that this merchant has."""
+    """Change the second thing of the first merchant, or everything that this merchant has."""
     if not change.startswith("UPDATE ") or " WHERE " in change:
         await tx.execute(change)
         return
@@ -119,7 +120,7 @@ async def hold_back(tx: Connection, moving: Moving, change: str) -> None:
 
 
 async def lock_second(tx: Connection, moving: Moving) -> None:
-    """As somebody else who is at it."""
+    """Lock the second thing as another transaction would."""
     table = moving.passes_by
     assert table is not None
     rows = await tx.fetch(f"SELECT FROM {table}{_locate(moving, table)} FOR UPDATE")
@@ -127,7 +128,8 @@ async def lock_second(tx: Connection, moving: Moving) -> None:
 
 
 def _locate(moving: Moving, table: str) -> str:
-    """The row of a table that belongs to the second thing, or all the first merchant has of it."""
+    """Return the condition for the table's rows of the second thing, or all rows of the first
+    merchant."""
     condition = f" WHERE merchant_id = {FIRST}"
     if moving.whose in ("MERCHANTS", "FIRST") or table == "merchants":
         return condition
@@ -146,7 +148,8 @@ async def read_values(tx: Connection, moving: Moving) -> list[Any]:
 async def run(
     tx: Connection, moving: Moving, values: Sequence[Any], text: str | None = None
 ) -> list[tuple[int, int]]:
-    """Which things moved: those it answers, or those whose row is another one afterwards."""
+    """Run the statement. Return which things moved: those in its result, or those whose row
+    changed."""
     before = await _read_rows(tx, moving)
     answer = await tx.fetch(text or moving.statement, *values)
     if moving.answers is None:

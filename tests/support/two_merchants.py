@@ -1,6 +1,6 @@
-"""Two merchants with the same rows in every table, under the same ids, and what a statement is
-given so that it finds them: read off the statement and what PostgreSQL says of its parameters.
-"""
+"""Two merchants with the same rows and ids in every table, and parameters with which a statement
+finds these rows. The parameters are derived from the statement's text and from the types that
+PostgreSQL reports."""
 
 import re
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ from tests.support.rows import NOW, as_bytes, insert_row
 OWN, OTHER = 1, 2
 # The first row of each table.
 FirstRows = Mapping[str, Mapping[str, Any]]
-# As text, by table.
+# The rows of each table as text.
 Rows = Mapping[str, str]
 _TABLES = """
 SELECT t.relname AS name, array_agg(a.attname::text) AS columns,
@@ -36,7 +36,7 @@ SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname) 
 FROM pg_constraint
 WHERE contype = 'c' AND connamespace = 'public'::regnamespace
 """
-# What is unique over all merchants bears the merchant's number.
+# Values that are unique across merchants contain the merchant's number.
 _OVERALL = {
     "merchants": ("key",), "credentials": ("client_id",), "access_tokens": ("token_hash",),
     "debtor_links": ("token_hash",), "letter_codes": ("code_digest",),
@@ -44,7 +44,7 @@ _OVERALL = {
     "delivery_reports": ("report_id", "provider_message_id"), "letter_batches": ("batch_id",),
     "inbound_sms": ("inbound_id", "provider_message_id"), "letter_status_files": ("name",),
 }  # fmt: skip
-# What the database draws: ids of items and of whatever has none of its own.
+# Values that the database generates: random and sequential ids.
 _DRAWN = re.compile(r"(?!0{8})[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[1-9]\d{2,}\b")
 _SEQUENCES = [
     f"pg_get_serial_sequence('{table}', '{column}')"
@@ -53,7 +53,7 @@ _SEQUENCES = [
         ("scenarios", "scenario_id"),
     )
 ]  # fmt: skip
-# Of a merchant there is one.
+# Tables with one row per merchant.
 _ONE_ROW = ("merchants", "assignment_rule_drafts", "storage_use")
 _SAMPLES: Mapping[str, Any] = {
     "int2": 1, "int4": 1, "int8": 1, "uuid": UUID(int=1), "text": "x1", "varchar": "x1",
@@ -63,8 +63,8 @@ _SAMPLES: Mapping[str, Any] = {
 
 
 async def furnish_merchant(tx: Connection, merchant_id: int, **everywhere: Any) -> None:
-    """Two rows in each table. everywhere: values of columns, wherever there is such a column;
-    of a pair each row has its own."""
+    """Insert two rows into each table. `everywhere` holds values for all columns of a name; a pair
+    has one value for each row."""
     for sequence in _SEQUENCES:
         await tx.execute(f"SELECT setval({sequence}, greatest(nextval({sequence}), 1000))")
     for row in await tx.fetch(_TABLES):
@@ -89,7 +89,7 @@ async def furnish_merchant(tx: Connection, merchant_id: int, **everywhere: Any) 
 
 @asynccontextmanager
 async def rolled_back(database: Database) -> AsyncIterator[Connection]:
-    """A transaction that leaves the database, its constraints too, as it was."""
+    """A transaction that leaves the database and its constraints unchanged."""
     async with database.connection() as connection:
         trial = connection.transaction()
         await trial.start()
@@ -100,19 +100,20 @@ async def rolled_back(database: Database) -> AsyncIterator[Connection]:
 
 
 async def drop_checks(tx: Connection) -> None:
-    """So that rows may stand in any state. Of a transaction that is rolled back."""
+    """Drop check constraints so that rows can have any state. The transaction must be rolled
+    back."""
     await tx.execute(";".join(row["statement"] for row in await tx.fetch(_CHECKS)))
 
 
 def find_merchant_parameters(text: str) -> set[int]:
-    """The parameters that are a merchant's id."""
+    """Return the numbers of the parameters that are a merchant's id."""
     found = re.findall(r"\b(?:merchant_id|owner_id) = (?:ANY\()?\$(\d+)", text)
     found += re.findall(r"\$(\d+)::integer AS merchant_id\b", text)
     return {int(each) for each in found} | set(_find_inserted(text))
 
 
 def _find_inserted(text: str) -> list[int]:
-    """`INSERT INTO t (merchant_id, ...) VALUES or SELECT $1, ...`"""
+    """Find the parameter in `INSERT INTO t (merchant_id, ...) VALUES or SELECT $1, ...`."""
     columns = r"INSERT INTO \w+(?: AS \w+)?\s*\(\s*merchant_id\b[^)]*\)"
     return [
         int(each) for each in re.findall(rf"{columns}\s*(?:VALUES\s*\(|SELECT)\s*\$(\d+)", text)
@@ -120,7 +121,7 @@ def _find_inserted(text: str) -> list[int]:
 
 
 async def find_kinds(tx: Connection, text: str) -> list[str] | None:
-    """The types of its parameters. None: it is a part of another statement, and none by itself."""
+    """Return the types of the parameters, or None if the text is only part of a statement."""
     trial = tx.transaction()
     await trial.start()
     try:
@@ -133,7 +134,8 @@ async def find_kinds(tx: Connection, text: str) -> list[str] | None:
 
 
 def make_values(text: str, kinds: Sequence[str], number: int, own: FirstRows) -> list[Any]:
-    """For each parameter what the own merchant's rows of that number hold; there need be none."""
+    """Return for each parameter the value in the merchant's own row of that number. Such a row need
+    not exist."""
     merchants = find_merchant_parameters(text)
     rows = {
         column: value
@@ -147,7 +149,7 @@ def make_values(text: str, kinds: Sequence[str], number: int, own: FirstRows) ->
 
 
 def _like(rows: Mapping[str, Any], number: int) -> dict[str, Any]:
-    """Samples by type, behind what the first rows hold by column."""
+    """Return samples by type after the values of the first rows by column."""
     samples = {
         **_SAMPLES, "int2": number, "int4": number, "int8": number, "uuid": UUID(int=number),
         "text": f"x{number}", "bytea": bytes([0, number]),
@@ -175,7 +177,7 @@ def _make(number: int, kind: str, text: str, merchants: set[int], rows: Mapping[
 
 @cache
 def _find_use(text: str, number: int) -> tuple[str, str]:
-    """The column a parameter is compared with, and how."""
+    """Return the column with which a parameter is compared, and the comparison."""
     compared = rf"(\w+)\)? *(=|<>|>=|<=|<|>) *(?:ANY *\()?\(?\${number}\b"
     found = re.search(compared, text)
     if found is None:
@@ -186,7 +188,7 @@ def _find_use(text: str, number: int) -> tuple[str, str]:
 
 
 async def load_own(tx: Connection) -> FirstRows:
-    """By table."""
+    """Return the first rows by table."""
     names = await list_tables(tx)
     first = [f"SELECT * FROM {name} WHERE merchant_id = {OWN} ORDER BY 2 LIMIT 1" for name in names]
     return {name: dict(await tx.fetchrow(each)) for name, each in zip(names, first, strict=True)}
@@ -197,13 +199,13 @@ async def list_tables(tx: Connection) -> Sequence[str]:
 
 
 def find_named(names: Iterable[str], text: str) -> list[str]:
-    """The tables that a statement names."""
+    """Return the tables that a statement names."""
     words = set(re.findall(r"\w+", text))
     return [name for name in names if name in words]
 
 
 async def read_rows(tx: Connection, names: Sequence[str]) -> Mapping[int, Rows]:
-    """Of each merchant and each of the tables."""
+    """Return the rows of each merchant in each of the tables."""
     if not names:
         return {OWN: {}, OTHER: {}}
     rows = await tx.fetch(
@@ -219,7 +221,7 @@ async def read_rows(tx: Connection, names: Sequence[str]) -> Mapping[int, Rows]:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What a statement answered, and what both merchants have after it."""
+    """The result of a statement, and the rows of both merchants after it."""
 
     answer: Sequence[str]
     own: Rows
@@ -227,7 +229,7 @@ class Tried:
     does_anything: bool
 
     def is_same(self, other: "Tried") -> bool:
-        """But for numbers drawn from a sequence."""
+        """Compare without numbers drawn from a sequence."""
         return _plain("|".join(self.answer)) == _plain("|".join(other.answer)) and {
             name: _plain(rows) for name, rows in self.own.items()
         } == {name: _plain(rows) for name, rows in other.own.items()}
@@ -240,8 +242,9 @@ def _plain(rows: str) -> Sequence[str]:
 async def try_statement(
     tx: Connection, text: str, values: Sequence[Any], names: Sequence[str], standing: Rows
 ) -> Tried | None:
-    """Nothing of it is kept. None: it is refused. names: of the tables that are looked at;
-    standing: the own merchant's rows before."""
+    """Run the statement in a transaction that is rolled back. Return None if the database rejects
+    it. `names` are the tables to compare; `standing` holds the rows of the own merchant before the
+    statement."""
     trial = tx.transaction()
     await trial.start()
     try:

@@ -1,4 +1,4 @@
-"""A file on its way, as tests of what comes after it need it."""
+"""An upload in progress, for tests of the steps that follow."""
 
 from uuid import UUID
 
@@ -11,7 +11,7 @@ from dunwell.core.files.uploads import check_upload
 async def prepare_upload(
     storage: SealedFiles, inspector: Inspector, merchant_id: int, ticket_id: UUID, upload: NewUpload
 ) -> PreparedUpload:
-    """Checked and kept; without a row yet."""
+    """Check and store the file without inserting its row."""
     checked = await check_upload(inspector, merchant_id, ticket_id, upload)
     await storage.save(checked.prepared.storage_key, checked.content)
     return checked.prepared

@@ -1,6 +1,5 @@
-"""Every use case of the product, found in its source: a public asynchronous function that takes a
-`Work`, or an `Actor` where it opens its transactions itself.
-"""
+"""Finds every use case in the source: a public asynchronous function that takes a `Work`, or an
+`Actor` if it opens its transactions itself."""
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,7 +42,7 @@ _GIVEN = {"Work", "Actor"}
 @dataclass(frozen=True)
 class UseCase:
     module: str
-    # With its class before it, of a method.
+    # The name of the function; for a method, with its class before it.
     function: str
     right: str | None
 
@@ -54,7 +53,7 @@ class UseCase:
 
 @cache
 def find_use_cases() -> Sequence[UseCase]:
-    """Cached, because it parses the whole source, which takes a second."""
+    """Cached, because parsing the whole source takes a second."""
     return tuple(
         UseCase(module, function, _find_right(each))
         for module, tree in find_modules()
@@ -69,8 +68,8 @@ def find_modules() -> Iterator[tuple[str, ast.Module]]:
 
 
 def reach_in_module(tree: ast.Module, name: str) -> Sequence[ast.AST]:
-    """The function of that name ("do" or "Class.do") and all others of its module that it uses,
-    through however many of them."""
+    """Return the function of that name ("do" or "Class.do") and all functions of its module that it
+    uses, directly or indirectly."""
     defined = dict(list_definitions(tree))
     reached: dict[str, ast.AST] = {}
     waiting = [name]
@@ -85,7 +84,7 @@ def reach_in_module(tree: ast.Module, name: str) -> Sequence[ast.AST]:
 
 
 def list_names(tree: ast.AST) -> set[str]:
-    """Every name and attribute in it."""
+    """Return every name and attribute in the tree."""
     names = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name)}
     return names | {each.attr for each in ast.walk(tree) if isinstance(each, ast.Attribute)}
 
@@ -118,7 +117,7 @@ def _is_use_case(function: ast.AsyncFunctionDef) -> bool:
 
 
 def _find_right(function: ast.AsyncFunctionDef) -> str | None:
-    """What it asks for in its first line behind the docstring."""
+    """Return the permission that the function checks in its first statement."""
     body = function.body[1:] if ast.get_docstring(function) else function.body
     first = ast.unparse(body[0]) if body else ""
     for call in ("work.require(Right.", "check_right(actor, Right."):
@@ -135,7 +134,8 @@ def name_function(function: Callable[..., object]) -> str:
 def name_reasons(
     reasons: Mapping[str, Sequence[Callable[..., object]]],
 ) -> Mapping[str, str]:
-    """Return why each function is an exception, by its name. reasons: functions by reason."""
+    """Return why each function is an exception, by its name. `reasons` holds functions by
+    reason."""
     return {name_function(each): reason for reason, found in reasons.items() for each in found}
 
 
@@ -196,7 +196,7 @@ ASK_NOTHING = name_reasons({
 
 
 async def call_with_nothing(use_case: UseCase, work: Work) -> None:
-    """With the work or its actor, and None for all else."""
+    """Call the use case with the work or its actor, and None for all other parameters."""
     function = attrgetter(use_case.function)(import_module(f"dunwell.{use_case.module}"))
     given = {"work": work, "actor": work.actor}
     positional, named = [], {}

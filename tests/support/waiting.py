@@ -1,5 +1,5 @@
-"""Waits for what PostgreSQL tells, where a time to wait would be too long, or too short on a busy
-machine."""
+"""Waits for events that PostgreSQL reports, where a fixed waiting time would be too long, or too
+short on a busy machine."""
 
 import asyncio
 from typing import Any
@@ -14,7 +14,8 @@ _PATIENCE_SECONDS = 60
 
 
 async def until_held_back(database: Database, task: "asyncio.Task[Any]") -> None:
-    """Until the task waits for what another transaction holds. Fails if it ends instead."""
+    """Wait until the task is blocked by a lock of another transaction. Fail if the task ends
+    instead."""
     async with asyncio.timeout(_PATIENCE_SECONDS), database.connection() as connection:
         while await connection.fetchval(_HELD_BACK) == 0:
             assert not task.done(), "nothing held it back"

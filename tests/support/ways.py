@@ -1,4 +1,5 @@
-"""Ways into a claim that ask for something: merchants' policies, what is on file, what was sent."""
+"""Ways to open a claim that require proof: merchants' policies, contact details on file, sent
+messages."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -47,8 +48,8 @@ ORDER BY created_at, notice_id
 async def a_guarded_doorstep(
     resources: Resources, clock: MovableClock, *proofs: VerificationMethod, **debtor: Any
 ) -> AsyncIterator[Doorstep]:
-    """Links of all channels ask for `proofs`. debtor: changes to what is on file; the merchant's
-    key."""
+    """Return a merchant where the links of all channels require `proofs`. `debtor` changes the
+    contact details on file; its item `key` names the merchant."""
     page = LandingPage(verification=dict.fromkeys(("EMAIL", "SMS", "LETTER"), proofs))
     configuration = msgspec.structs.replace(
         PAYING, channels=BOTH_CHANNELS, landing_page=page if proofs else LandingPage()
@@ -61,7 +62,7 @@ async def a_guarded_doorstep(
 
 
 async def send_links(doorstep: Doorstep) -> int:
-    """What the worker does with the links that were asked for; how many it looked at."""
+    """Send the requested links as the worker does. Return how many requests it processed."""
     resources = doorstep.till.resources
     writer = NoticeWriter(load_languages(DEBTOR_CATALOGUES), resources.settings.public_url)
     return await send_requested_links(resources, writer)
@@ -72,22 +73,22 @@ async def list_notices(doorstep: Doorstep) -> list[Any]:
 
 
 async def list_occasions(doorstep: Doorstep) -> list[Any]:
-    """What the debtor is to be told."""
+    """Return the occasions of the debtor's pending notifications."""
     return list(await doorstep.till.house.rows(_OCCASIONS))
 
 
 async def read_sent_code(doorstep: Doorstep) -> str:
-    """The newest."""
+    """Return the newest code."""
     return derive_notice_code(doorstep.till.resources.keys, await _newest(doorstep))
 
 
 async def read_sent_link(doorstep: Doorstep) -> str:
-    """The newest's path."""
+    """Return the path of the newest link."""
     return f"/q/{derive_notice_token(doorstep.till.resources.keys, await _newest(doorstep))}"
 
 
 async def levels(doorstep: Doorstep) -> list[str]:
-    """Of all sessions there are."""
+    """Return the levels of all sessions."""
     rows = await doorstep.till.house.rows(
         "SELECT DISTINCT opened_at, session_id, level FROM debtor_sessions WHERE merchant_id = $1"
         " ORDER BY opened_at, session_id"

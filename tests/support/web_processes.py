@@ -1,4 +1,4 @@
-"""Web processes of the product on one database, each on a socket of its own, to be killed."""
+"""Web processes on one database, each on its own socket, which a test kills."""
 
 import socket
 from collections.abc import Iterator, Sequence
@@ -14,13 +14,13 @@ from dunwell.interfaces.cli.main import main
 from tests.support.api import form_of
 from tests.support.processes import start
 
-# A process on a busy machine takes its time to start.
+# A process needs some time to start on a busy machine.
 _PATIENCE_SECONDS = 60
 
 
 @dataclass(frozen=True)
 class Web:
-    """One `dunwell web`."""
+    """One `dunwell web` process."""
 
     process: ForkServerProcess
     origin: str
@@ -29,7 +29,7 @@ class Web:
     def call(
         self, method: str, path: str, token: str = "", key: str | None = None, **given: object
     ) -> httpx.Response:
-        """path: below /api. given: what httpx takes."""
+        """Send a request. `path` is below /api; `given` is passed to httpx."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         if key is not None:
             headers["Idempotency-Key"] = key
@@ -49,8 +49,8 @@ class Web:
 
 @contextmanager
 def a_web(data_dir: Path, database_url: str) -> Iterator[Web]:
-    """A web process; killed at the end at the latest. Its socket listens at once: who connects
-    before it is up waits for it."""
+    """Run a web process; it is killed at the end at the latest. Its socket listens at once, so a
+    client that connects before the process is up waits for it."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen(128)
@@ -74,7 +74,7 @@ def _serve(listening: socket.socket) -> None:
 
 @contextmanager
 def two_webs(data_dir: Path, database_url: str) -> Iterator[Sequence[Web]]:
-    """Two web processes, both up."""
+    """Run two web processes and yield once both are up."""
     with a_web(data_dir, database_url) as one, a_web(data_dir, database_url) as two:
         for web in (one, two):
             assert httpx.get(f"{web.origin}/readyz", timeout=_PATIENCE_SECONDS).status_code == 200

@@ -1,4 +1,4 @@
-"""Endpoints, events and deliveries for tests, without the process that raises them."""
+"""Endpoints, events and deliveries for tests, without the process that creates events."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,7 +25,7 @@ RETURNING claim_id
 
 @dataclass
 class Outbox:
-    """A merchant whose events are raised by hand."""
+    """A merchant whose events a test creates directly."""
 
     resources: Resources
     merchant: Merchant
@@ -72,7 +72,7 @@ class Outbox:
             return list(await connection.fetch(sql, self.merchant.merchant_id, *values))
 
     async def deliveries(self) -> list[tuple[UUID, str, int]]:
-        """Event, state and tries, in the order of events."""
+        """Return event, state and attempts in the order of events."""
         rows = await self.rows(
             "SELECT event_id, state, attempts FROM deliveries WHERE merchant_id = $1"
             " ORDER BY event_id, endpoint_id"

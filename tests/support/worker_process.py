@@ -1,7 +1,8 @@
-"""An engine and a dispatcher in a process of their own, to be killed while they work.
+"""An engine and a dispatcher in their own process, which a test kills at work.
 
-Arguments: the seconds its clock is ahead (so that a dead one's leases have run out), and the file a
-channel that may not be repeated writes to; without it the outbox channel is used.
+Arguments: the number of seconds that its clock is ahead, so that leases of a killed worker have
+expired; and the file to which a channel that cannot repeat messages writes. Without it the outbox
+channel is used.
 """
 
 import asyncio
@@ -33,7 +34,7 @@ class AheadClock:
 
 @dataclass(frozen=True)
 class LetterBox:
-    """A channel that cannot tell a message it has from one it has not: one line for each call."""
+    """A channel that cannot detect a repeated message. It writes one line for each call."""
 
     path: Path
     name: str = "outbox"

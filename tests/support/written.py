@@ -1,4 +1,4 @@
-"""The SQL statements that stand in the code: none is forgotten by a test over all of them."""
+"""Finds the SQL statements in the source code, so that a test of all statements misses none."""
 
 import importlib
 import pkgutil
@@ -13,7 +13,8 @@ _STATEMENT = re.compile(r"\s*(--.*\n\s*)*(SELECT|WITH|INSERT|UPDATE|DELETE)\b")
 
 @cache
 def list_statements() -> Mapping[str, str]:
-    """By module and name: "core.claims.store._LOAD". One in a table ends with its key."""
+    """Return the statements by module and name, for example "core.claims.store._LOAD". A statement
+    in a dictionary ends with its key."""
     return dict(_find_statements())
 
 
@@ -26,7 +27,7 @@ def _list_names() -> Mapping[str, Sequence[str]]:
 
 
 def list_names_of(statement: str) -> Sequence[str]:
-    """Return the names of a statement; of one that was written more than once, several."""
+    """Return the names of a statement; it has several if it is written more than once."""
     return _list_names()[statement]
 
 
