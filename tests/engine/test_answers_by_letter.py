@@ -50,7 +50,7 @@ def _sent(house: House) -> list[str]:
         ("en", "Nordwind\N{RIGHT SINGLE QUOTATION MARK}s response to your dispute"),
     ],
 )
-async def test_it_is_one_page_with_the_address_the_reason_and_the_way_to_the_page(
+async def test_the_letter_is_one_page_with_address_reason_payment_code_and_link(
     resources: Resources, clock: MovableClock, tmp_path: Path, language: str, says: str
 ) -> None:
     house, opened = await _a_disputed(resources, clock, language=language)
@@ -78,7 +78,7 @@ async def test_it_is_one_page_with_the_address_the_reason_and_the_way_to_the_pag
         assert (known.claim_id, known.level) == (opened.claim_id, Level.FACT)
 
 
-async def test_the_quiet_days_begin_when_the_letter_is_taken(
+async def test_the_quiet_days_begin_when_the_print_service_accepts_the_letter(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, opened = await _a_disputed(resources, clock)
@@ -93,7 +93,7 @@ async def test_the_quiet_days_begin_when_the_letter_is_taken(
     assert (first.communication_id, first.document) == (second.communication_id, second.document)
 
 
-async def test_it_comes_after_email_and_sms_and_only_then(
+async def test_the_answer_is_a_letter_only_after_email_and_sms_were_refused(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, opened = await _a_disputed(
@@ -108,14 +108,16 @@ async def test_it_comes_after_email_and_sms_and_only_then(
     assert _sent(house) == ["EMAIL", "SMS", "LETTER"]
 
 
-async def test_nothing_else_is_worth_a_letter(resources: Resources, clock: MovableClock) -> None:
+async def test_the_confirmation_of_a_dispute_is_never_sent_by_letter(
+    resources: Resources, clock: MovableClock
+) -> None:
     house, _ = await _a_disputed(resources, clock)
     await tell(house)
     assert _sent(house) == []
 
 
 @pytest.mark.parametrize("why", ["suppressed", "no city"])
-async def test_where_no_letter_may_go_the_days_count_from_the_answer(
+async def test_the_quiet_days_count_from_the_answer_when_no_letter_can_be_sent(
     resources: Resources, clock: MovableClock, why: str
 ) -> None:
     fields = {"address": ADDRESS | {"city": None}} if why == "no city" else {}

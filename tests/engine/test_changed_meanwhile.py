@@ -83,7 +83,7 @@ async def take_up_again(house: House) -> ScriptedChannel:
 
 
 @pytest.mark.parametrize("name", CHANGES)
-async def test_a_message_that_may_have_left_is_not_repeated_about_a_claim_that_changed(
+async def test_a_message_in_doubt_is_not_repeated_after_its_claim_changed(
     resources: Resources, clock: MovableClock, name: str
 ) -> None:
     change = CHANGES[name]
@@ -101,7 +101,7 @@ async def test_a_message_that_may_have_left_is_not_repeated_about_a_claim_that_c
 
 
 @pytest.mark.parametrize("name", CHANGES)
-async def test_a_message_that_had_not_left_says_what_is_true_when_it_goes(
+async def test_a_message_that_was_not_handed_over_shows_the_changed_claim(
     resources: Resources, clock: MovableClock, name: str
 ) -> None:
     change = CHANGES[name]
@@ -119,7 +119,7 @@ async def test_a_message_that_had_not_left_says_what_is_true_when_it_goes(
         assert (message.recipient == NEW_ADDRESS) == (name == "changeClaim")
 
 
-def test_each_operation_that_changes_a_claim_is_tried_in_between() -> None:
+def test_each_operation_that_changes_a_claim_is_tested_while_a_message_is_in_doubt() -> None:
     on_claims = {
         each.operation.operation_id
         for each in ENDPOINTS

@@ -52,7 +52,7 @@ async def _check(house: House, code: str, amount: str = "102,40") -> bool:
 
 
 @pytest.mark.parametrize(("channel", "place"), [("EMAIL", 0), ("SMS", 1)])
-async def test_a_contact_is_confirmed_by_its_code_and_what_is_kept_bears_none(
+async def test_a_contact_is_confirmed_by_its_code_and_the_stored_text_masks_it(
     resources: Resources, clock: MovableClock, channel: Channel, place: int
 ) -> None:
     house = await a_house_with_channels(resources, clock, channel)
@@ -73,7 +73,9 @@ async def test_a_contact_is_confirmed_by_its_code_and_what_is_kept_bears_none(
     assert rows == [(claim_id, digest, resources.keys.version)]
 
 
-async def test_a_letter_has_the_long_code_alone(resources: Resources, clock: MovableClock) -> None:
+async def test_a_letter_has_no_short_verification_code(
+    resources: Resources, clock: MovableClock
+) -> None:
     house = await a_house_with_channels(resources, clock, "LETTER")
     await house.create(**REACHABLE)
     await house.run()
@@ -97,14 +99,14 @@ async def test_a_code_that_two_messages_share_confirms_both(
     assert found == [True, True, False]
 
 
-async def test_a_notice_is_confirmed_too(resources: Resources, clock: MovableClock) -> None:
+async def test_a_notice_is_confirmed_by_its_code(resources: Resources, clock: MovableClock) -> None:
     asker = await an_asker(resources, clock)
     await _send(asker, LinkFacts())
     [message] = asker.house.channels[0].sent
     assert await _check(asker.house, _find_code(message.body_text))
 
 
-async def test_six_digits_come_without_a_second_code(
+async def test_a_sign_in_code_message_has_no_verification_code(
     resources: Resources, clock: MovableClock
 ) -> None:
     asker = await an_asker(resources, clock)
@@ -114,7 +116,7 @@ async def test_six_digits_come_without_a_second_code(
     assert await asker.house.rows(_CODES) == []
 
 
-async def test_contacts_say_who_runs_the_installation(
+async def test_contacts_name_the_collection_agency_that_runs_the_installation(
     resources: Resources, clock: MovableClock
 ) -> None:
     await apply_installation(resources, Installation(operator=AGENCY))

@@ -63,7 +63,7 @@ async def _run_engine(resources: Resources, clock: Clock) -> None:
     await running
 
 
-async def test_a_worker_charges_none_of_96_fees_a_week_early(house: House) -> None:
+async def test_a_worker_with_a_wrong_clock_charges_no_fee_early(house: House) -> None:
     wrong = await _watched(house.resources, _AHEAD)
     await _run_engine(wrong, wrong.clock)
     assert len(await house.rows(_FEES)) == 0
@@ -80,7 +80,7 @@ async def test_a_process_is_not_ready_and_names_both_clocks(resources: Resources
     await Readiness(right.database, right.clock).check()
 
 
-async def test_the_alarm_names_host_and_clocks_and_is_over_when_they_agree(
+async def test_the_clock_alert_names_the_host_and_ends_when_the_clocks_agree(
     resources: Resources,
 ) -> None:
     wrong = await _watched(resources, _AHEAD)
@@ -102,7 +102,9 @@ async def test_the_alarm_names_host_and_clocks_and_is_over_when_they_agree(
         assert (await load_alert_overview(tx, COMMAND_LINE, datetime.now(UTC))).standing == []
 
 
-async def test_a_look_in_the_future_keeps_nobody_from_looking(resources: Resources) -> None:
+async def test_an_alert_check_recorded_in_the_future_does_not_block_the_next(
+    resources: Resources,
+) -> None:
     """It was noted by the database's clock while that was wrong."""
     right = await _watched(resources, timedelta(0))
     async with resources.database.transaction() as tx:

@@ -135,7 +135,7 @@ async def test_each_step_is_confirmed_in_the_claims_language(
 
 @pytest.mark.parametrize("language", ["en", "de"])
 @pytest.mark.parametrize("step", STEPS)
-async def test_who_wants_no_email_gets_it_by_sms(
+async def test_a_confirmation_is_sent_by_sms_when_email_is_suppressed(
     resources: Resources, clock: MovableClock, step: str, language: str
 ) -> None:
     till = await _a_told(resources, clock, language=language)
@@ -148,7 +148,9 @@ async def test_who_wants_no_email_gets_it_by_sms(
     assert STEPS[step].by_sms[language] in text
 
 
-async def test_who_wants_no_message_at_all_gets_none(till: Till, resources: Resources) -> None:
+async def test_no_confirmation_is_sent_when_every_channel_is_suppressed(
+    till: Till, resources: Resources
+) -> None:
     async with till.house.work() as work:
         await suppress(work, resources.keys, "EMAIL", "erika@example.org", "DEBTOR")
         await suppress(work, resources.keys, "SMS", MOBILE["mobileNumber"], "DEBTOR")
@@ -164,7 +166,7 @@ async def test_a_receipt_is_sent_once_however_often_a_payment_is_recorded(till: 
     assert len(_sent(till)) == 1
 
 
-async def test_what_a_provider_reports_is_receipted_once(till: Till) -> None:
+async def test_a_payment_reported_several_times_gets_one_receipt(till: Till) -> None:
     started = await till.start()
     till.pays()
     await asyncio.gather(*(till.settle(started.request_id) for _ in range(3)))
@@ -181,7 +183,7 @@ async def test_the_last_payment_says_that_nothing_is_left(till: Till) -> None:
     assert "Noch zu zahlen: 0,00 €" in _sent(till)[0][1]
 
 
-async def test_of_a_closed_claim_nothing_is_said_of_what_is_left(till: Till) -> None:
+async def test_the_receipt_of_a_closed_claim_names_no_remaining_amount(till: Till) -> None:
     await till.end_claim("ARCHIVED")
     await _pay(till)
     await tell(till.house)
@@ -199,7 +201,7 @@ async def test_a_refused_email_goes_by_sms_and_no_further(till: Till) -> None:
     assert [channel for channel, _ in _sent(till)] == ["EMAIL", "SMS"]
 
 
-async def test_one_reported_as_not_arrived_goes_by_sms_once(till: Till) -> None:
+async def test_a_confirmation_that_bounced_is_sent_by_sms_once(till: Till) -> None:
     await _pay(till)
     await tell(till.house)
     [email] = till.house.channels[0].sent
@@ -210,7 +212,7 @@ async def test_one_reported_as_not_arrived_goes_by_sms_once(till: Till) -> None:
     assert [channel for channel, _ in _sent(till)] == ["EMAIL", "SMS"]
 
 
-async def test_many_workers_tell_it_once_while_its_channel_is_slow(
+async def test_many_workers_send_one_confirmation_while_its_channel_is_slow(
     till: Till, clock: MovableClock, resources: Resources
 ) -> None:
     """None of them takes what is under way as told: what is refused in the end goes by SMS."""
@@ -224,7 +226,7 @@ async def test_many_workers_tell_it_once_while_its_channel_is_slow(
     assert [channel for channel, _ in _sent(till)] == ["EMAIL", "EMAIL", "SMS"]
 
 
-async def test_what_is_undone_is_not_told(till: Till) -> None:
+async def test_a_rolled_back_notification_is_not_sent(till: Till) -> None:
     async with till.resources.database.connection() as connection:
         trial = connection.transaction()
         await trial.start()
@@ -235,7 +237,7 @@ async def test_what_is_undone_is_not_told(till: Till) -> None:
     assert _sent(till) == []
 
 
-async def test_what_is_told_later_waits(till: Till, clock: MovableClock) -> None:
+async def test_a_notification_with_a_later_time_waits(till: Till, clock: MovableClock) -> None:
     async with till.house.work(ERP) as work:
         facts, at = PauseFacts("INV-1001", TODAY), clock.now() + timedelta(days=1)
         assert await notify_debtor(work, till.claim_id, "1", facts, not_before=at)
@@ -247,7 +249,9 @@ async def test_what_is_told_later_waits(till: Till, clock: MovableClock) -> None
     assert len(_sent(till)) == 1
 
 
-async def test_many_at_once_are_told_one_after_the_other(till: Till, clock: MovableClock) -> None:
+async def test_confirmations_beyond_the_hourly_limit_are_sent_an_hour_later(
+    till: Till, clock: MovableClock
+) -> None:
     """Nobody's mailbox is flooded, and none of them is lost."""
     for number in range(MAX_PER_HOUR + 1):
         await till.house.pay(till.claim_id, 100, f"tx-{number}")
@@ -258,7 +262,7 @@ async def test_many_at_once_are_told_one_after_the_other(till: Till, clock: Mova
     assert len(_sent(till)) == MAX_PER_HOUR + 1
 
 
-async def test_a_week_later_what_was_said_is_gone_and_not_said_again(
+async def test_notice_contents_are_deleted_after_a_week_and_not_sent_again(
     till: Till, clock: MovableClock, resources: Resources
 ) -> None:
     await _pay(till)

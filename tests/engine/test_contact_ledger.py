@@ -43,7 +43,9 @@ async def test_an_accepted_contact_has_one_row_with_the_digests_of_its_message(
     assert (await seal_and_verify(house)).findings == ()
 
 
-async def test_temporary_answers_leave_no_row(resources: Resources, clock: MovableClock) -> None:
+async def test_temporary_refusals_leave_no_ledger_row(
+    resources: Resources, clock: MovableClock
+) -> None:
     house = await answered(resources, clock, Temporary(60), Temporary(60))
     assert await outcomes(house) == []
     assert (await seal_and_verify(house)).findings == ()
@@ -55,7 +57,7 @@ async def test_temporary_answers_leave_no_row(resources: Resources, clock: Movab
     assert (await seal_and_verify(house)).findings == ()
 
 
-async def test_a_refusal_and_the_fallback_are_two_rows(
+async def test_a_refusal_and_its_fallback_are_two_ledger_rows(
     resources: Resources, clock: MovableClock
 ) -> None:
     channels = [
@@ -70,7 +72,7 @@ async def test_a_refusal_and_the_fallback_are_two_rows(
     assert (await seal_and_verify(house)).findings == ()
 
 
-async def test_what_was_refused_before_it_was_handed_over_leaves_no_row(
+async def test_a_contact_that_failed_before_it_was_handed_over_has_no_ledger_row(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house_with_channels(resources, clock, "EMAIL", attachments="REQUIRED")
@@ -84,7 +86,7 @@ async def test_what_was_refused_before_it_was_handed_over_leaves_no_row(
     assert (await seal_and_verify(house)).findings == ()
 
 
-async def test_a_failure_reported_late_is_told_once(
+async def test_a_failure_reported_twice_has_one_ledger_row(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await answered(resources, clock)
@@ -97,7 +99,7 @@ async def test_a_failure_reported_late_is_told_once(
 
 
 @pytest.mark.parametrize("is_broken_off", [True, False])
-async def test_a_contact_that_may_have_left_is_told_as_unknown(
+async def test_a_contact_in_doubt_is_recorded_once_as_unknown(
     resources: Resources, clock: MovableClock, is_broken_off: bool
 ) -> None:
     house = await answered(resources, clock, TimeoutError(), is_repeatable=False)

@@ -40,7 +40,7 @@ def sent_to(house: House, claim_id: int) -> int:
 
 
 @pytest.mark.parametrize("debtor", OTHERS.values(), ids=list(OTHERS))
-async def test_no_claim_of_the_person_is_written_about_until_a_clerk_decides(
+async def test_a_reported_death_stops_contacts_about_all_claims_until_a_clerk_decides(
     resources: Resources, clock: MovableClock, debtor: dict[str, str]
 ) -> None:
     house, claim_id = await a_house(resources, clock)
@@ -58,7 +58,7 @@ async def test_no_claim_of_the_person_is_written_about_until_a_clerk_decides(
     assert sent_to(house, later) == 1
 
 
-async def test_an_accepted_death_stops_contact_for_good_and_one_taken_back_does_not(
+async def test_an_accepted_death_report_stops_contact_and_a_withdrawn_one_does_not(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, claim_id = await a_house(resources, clock)
@@ -74,7 +74,7 @@ async def test_an_accepted_death_stops_contact_for_good_and_one_taken_back_does_
     assert sent_to(house, other) == 1
 
 
-async def test_nothing_else_is_sent_either_and_other_merchants_write_on(
+async def test_a_contact_stop_holds_notices_and_does_not_affect_other_merchants(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, claim_id = await a_house(resources, clock)
@@ -98,7 +98,7 @@ async def test_nothing_else_is_sent_either_and_other_merchants_write_on(
     assert stopped == {(key, claim_id), (key, second)}
 
 
-async def test_a_notice_planned_before_is_not_sent_after(
+async def test_a_notice_planned_before_the_contact_stop_is_not_sent(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, claim_id = await a_house(resources, clock)
@@ -109,7 +109,7 @@ async def test_a_notice_planned_before_is_not_sent_after(
     assert house.channels[0].sent == []
 
 
-async def test_a_stopped_contact_goes_out_a_day_after_it_was_stopped(
+async def test_a_stopped_contact_is_checked_again_and_sent_after_a_day(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, claim_id = await a_house(resources, clock)

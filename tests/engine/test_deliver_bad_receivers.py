@@ -48,7 +48,7 @@ async def sender() -> AsyncIterator[WebhookSender]:
         yield WebhookSender(client, opened, open_none, allow_loopback=True)
 
 
-async def test_the_healthy_receiver_has_all_while_the_bad_ones_are_still_at_it(
+async def test_bad_receivers_do_not_delay_a_healthy_one(
     resources: Resources, sender: WebhookSender
 ) -> None:
     outbox = await an_outbox(resources)

@@ -37,7 +37,7 @@ async def deliver(outbox: Outbox) -> int:
         return await WebhookDispatcher(outbox.resources, sender).run_once()
 
 
-async def test_each_event_is_heard_once(
+async def test_a_replayed_event_is_processed_once(
     resources: Resources, receiver: Receiver, heard: list[Event], refused: list[str]
 ) -> None:
     outbox = await an_outbox(replace(resources, clock=SystemClock()))

@@ -44,7 +44,7 @@ async def test_one_hanging_endpoint_of_ten_delays_no_other(
     assert all(each.most_in_flight <= 10 for each in good)
 
 
-async def test_many_hanging_endpoints_leave_places_for_the_healthy(
+async def test_many_hanging_endpoints_leave_slots_for_a_healthy_one(
     resources: Resources, sender: WebhookSender
 ) -> None:
     outbox = await an_outbox(resources)
@@ -86,7 +86,7 @@ async def test_two_dispatchers_deliver_nothing_twice(
     assert min(shares) > 0
 
 
-async def test_what_was_leased_and_not_begun_is_given_back_when_stopped(
+async def test_deliveries_that_were_leased_and_not_started_are_released_on_stop(
     resources: Resources, sender: WebhookSender
 ) -> None:
     outbox = await an_outbox(resources)
@@ -116,7 +116,7 @@ async def test_what_was_leased_and_not_begun_is_given_back_when_stopped(
     assert len(rows) == 48
 
 
-async def test_a_lease_that_ran_out_records_nothing(
+async def test_an_attempt_whose_lease_expired_records_nothing(
     resources: Resources, clock: MovableClock, sender: WebhookSender
 ) -> None:
     outbox = await an_outbox(resources)

@@ -50,7 +50,7 @@ async def client() -> AsyncIterator[HttpClient]:
 
 
 @pytest.mark.parametrize("url", INWARD)
-async def test_no_spelling_of_an_inner_address_is_connected_to(
+async def test_no_spelling_of_an_internal_address_is_connected_to(
     guarded: HttpClient, url: str
 ) -> None:
     seen = []
@@ -63,13 +63,13 @@ async def test_no_spelling_of_an_inner_address_is_connected_to(
     assert seen == []
 
 
-async def test_a_name_that_stands_for_an_inner_address_is_said_to_be_not_allowed(
+async def test_a_host_name_of_an_internal_address_is_not_allowed(
     guarded: HttpClient,
 ) -> None:
     assert await guarded.post("http://localhost:1/", b"{}") == NoResponse("address not allowed")
 
 
-async def test_a_redirect_is_an_answer_and_is_not_followed(client: HttpClient) -> None:
+async def test_a_redirect_is_not_followed(client: HttpClient) -> None:
     async with a_receiver(answers(200)) as inner, a_receiver(redirects_to(inner.url)) as outer:
         answer = await client.post(outer.url, b"{}")
         assert isinstance(answer, HttpResponse)
@@ -85,7 +85,7 @@ async def test_the_time_limit_bounds_the_whole_exchange(
         assert await client.post(receiver.url, b"{}") == NoResponse("timed out")
 
 
-async def test_of_a_huge_answer_only_the_first_bytes_are_read(client: HttpClient) -> None:
+async def test_only_the_first_4096_bytes_of_a_huge_response_are_read(client: HttpClient) -> None:
     sent: list[int] = []
     async with a_receiver(answers_at_length(300_000_000, sent)) as receiver:
         answer = await client.post(receiver.url, b"{}")
@@ -113,20 +113,20 @@ async def test_a_proxy_in_the_environment_is_not_used(
     assert proxy.received == []
 
 
-async def test_a_connection_closed_at_once_is_tried_once_more(client: HttpClient) -> None:
+async def test_a_connection_closed_without_a_response_is_retried_once(client: HttpClient) -> None:
     async with a_receiver(disconnects) as receiver:
         answer = await client.post(receiver.url, b"{}")
     assert isinstance(answer, NoResponse)
     assert len(receiver.received) == 2
 
 
-async def test_nobody_listening_is_no_connection(client: HttpClient) -> None:
+async def test_a_closed_port_is_reported_as_no_connection(client: HttpClient) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     assert await client.post(f"http://127.0.0.1:{port}/", b"{}") == NoResponse("no connection")
 
 
-async def test_what_is_no_http_is_said_to_be_none(client: HttpClient) -> None:
+async def test_a_response_that_is_not_http_is_reported_as_such(client: HttpClient) -> None:
     async def babble(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"SSH-2.0-OpenSSH_9.2\r\n\r\n")
         writer.close()

@@ -28,7 +28,7 @@ async def outbox(resources: Resources) -> Outbox:
     return await an_outbox(resources)
 
 
-async def test_a_failing_delivery_is_tried_at_the_published_instants_then_given_up(
+async def test_a_failing_delivery_follows_the_published_retry_schedule_and_is_given_up(
     outbox: Outbox, dispatcher: WebhookDispatcher, clock: MovableClock
 ) -> None:
     async with a_receiver(answers(500, "out of order")) as receiver:
@@ -55,7 +55,7 @@ async def test_a_failing_delivery_is_tried_at_the_published_instants_then_given_
     assert gaps == list(DELAYS)
 
 
-async def test_it_stops_as_soon_as_it_is_delivered(
+async def test_a_delivered_event_is_not_sent_again(
     outbox: Outbox, dispatcher: WebhookDispatcher, clock: MovableClock
 ) -> None:
     async with a_receiver(answers_in_turn(500, 302, 200)) as receiver:
@@ -69,7 +69,7 @@ async def test_it_stops_as_soon_as_it_is_delivered(
     assert (await outbox.endpoint(new.endpoint_id))["first_failure_at"] is None
 
 
-async def test_a_retry_after_is_waited_for(
+async def test_the_next_attempt_waits_for_retry_after(
     outbox: Outbox, dispatcher: WebhookDispatcher, clock: MovableClock
 ) -> None:
     async with a_receiver(answers(503, Retry_After="90")) as receiver:
@@ -81,7 +81,7 @@ async def test_a_retry_after_is_waited_for(
     assert timedelta(seconds=90) <= wait < timedelta(seconds=91)
 
 
-async def test_an_endpoint_that_is_gone_is_switched_off_probed_and_switched_on(
+async def test_an_endpoint_that_answers_410_is_disabled_probed_and_enabled_again(
     outbox: Outbox, dispatcher: WebhookDispatcher, clock: MovableClock
 ) -> None:
     async with a_receiver(answers_in_turn(410, 410, 410, 204)) as receiver:
@@ -108,7 +108,7 @@ async def test_an_endpoint_that_is_gone_is_switched_off_probed_and_switched_on(
     ]  # fmt: skip
 
 
-async def test_five_days_of_failures_switch_an_endpoint_off(
+async def test_an_endpoint_is_disabled_after_five_days_of_failures(
     outbox: Outbox, dispatcher: WebhookDispatcher, clock: MovableClock
 ) -> None:
     async with a_receiver(answers(500)) as receiver:
@@ -122,7 +122,7 @@ async def test_five_days_of_failures_switch_an_endpoint_off(
     assert (await outbox.endpoint(new.endpoint_id))["disabled_reason"] == "FAILING"
 
 
-async def test_the_answers_log_is_short_and_printable(
+async def test_the_logged_response_is_shortened_and_printable(
     outbox: Outbox, dispatcher: WebhookDispatcher
 ) -> None:
     async with a_receiver(answers(500, "no\x00\n" + "ä" * 3000)) as receiver:
@@ -133,7 +133,7 @@ async def test_the_answers_log_is_short_and_printable(
     assert row["response"] == "no  " + "ä" * 496
 
 
-async def test_an_endpoint_whose_secret_cannot_be_opened_harms_no_other(
+async def test_an_endpoint_whose_secret_cannot_be_decrypted_does_not_affect_others(
     outbox: Outbox, dispatcher: WebhookDispatcher
 ) -> None:
     async with a_receiver(answers(204)) as receiver:

@@ -38,7 +38,7 @@ def is_accepted(secret: str, received: Received, body: bytes | None = None) -> b
     return True
 
 
-async def test_the_body_arrives_to_the_letter_with_its_headers(
+async def test_the_body_arrives_unchanged_with_its_headers(
     today: Resources, sender: WebhookSender
 ) -> None:
     outbox = await an_outbox(today)
@@ -56,7 +56,7 @@ async def test_the_body_arrives_to_the_letter_with_its_headers(
     assert await outbox.deliveries() == [(event.event_id, "DELIVERED", 1)]
 
 
-async def test_the_library_accepts_it_and_refuses_a_changed_one(
+async def test_the_standard_library_verifies_a_delivery_and_refuses_a_changed_one(
     today: Resources, sender: WebhookSender
 ) -> None:
     outbox = await an_outbox(today)
@@ -85,7 +85,7 @@ async def test_an_old_delivery_is_refused_by_its_timestamp(
     assert not is_accepted(secret, received)
 
 
-async def test_while_a_secret_is_rotated_both_verify(
+async def test_both_secrets_verify_while_a_secret_is_rotated(
     today: Resources, sender: WebhookSender
 ) -> None:
     outbox = await an_outbox(today)
@@ -119,7 +119,7 @@ async def test_after_a_day_only_the_new_secret_signs(
     assert counts == [2, 1]
 
 
-async def test_types_not_asked_for_are_not_delivered(
+async def test_only_subscribed_event_types_are_delivered(
     today: Resources, sender: WebhookSender
 ) -> None:
     outbox = await an_outbox(today)
@@ -132,7 +132,9 @@ async def test_types_not_asked_for_are_not_delivered(
     assert other.received == []
 
 
-async def test_running_delivers_until_stopped(today: Resources, sender: WebhookSender) -> None:
+async def test_the_dispatcher_delivers_until_it_is_stopped(
+    today: Resources, sender: WebhookSender
+) -> None:
     outbox = await an_outbox(today)
     stop = asyncio.Event()
     async with a_receiver(answers(204)) as receiver:

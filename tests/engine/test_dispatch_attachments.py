@@ -43,7 +43,7 @@ async def _attach(house: House, claim_id: int, ticket: UUID) -> None:
 
 
 @pytest.mark.parametrize(("policy", "count"), [("NONE", 0), ("OPTIONAL", 2), ("REQUIRED", 2)])
-async def test_an_email_takes_along_what_its_step_says(
+async def test_an_email_has_the_attachments_that_its_step_defines(
     resources: Resources, clock: MovableClock, policy: str, count: int
 ) -> None:
     house = await a_house_with_channels(resources, clock, "EMAIL", attachments=policy)
@@ -67,7 +67,7 @@ async def test_a_letter_lists_its_enclosures_with_their_pages(
     assert [file.name for file in message.attachments] == ["Rechnung.pdf", "Foto.png"]
 
 
-async def test_an_sms_carries_none(resources: Resources, clock: MovableClock) -> None:
+async def test_an_sms_has_no_attachments(resources: Resources, clock: MovableClock) -> None:
     house = await a_house_with_channels(resources, clock, "SMS", attachments="REQUIRED")
     await _create(house, Rechnung=a_pdf())
     await house.run()
@@ -76,7 +76,7 @@ async def test_an_sms_carries_none(resources: Resources, clock: MovableClock) ->
 
 
 @pytest.mark.parametrize("channel", ["EMAIL", "LETTER"])
-async def test_optional_ones_that_are_not_there_stop_nothing(
+async def test_missing_optional_attachments_do_not_hold_the_contact(
     resources: Resources, clock: MovableClock, channel: Channel
 ) -> None:
     house = await a_house_with_channels(resources, clock, channel, attachments="OPTIONAL")
@@ -85,7 +85,7 @@ async def test_optional_ones_that_are_not_there_stop_nothing(
     assert await sent_by(house) == {channel: 1}
 
 
-async def test_a_required_one_that_is_missing_holds_the_contact_and_begins_no_fallback(
+async def test_a_missing_required_attachment_holds_the_contact_without_a_fallback(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house_with_channels(
@@ -98,7 +98,7 @@ async def test_a_required_one_that_is_missing_holds_the_contact_and_begins_no_fa
     assert await house.events(claim_id) == []
 
 
-async def test_after_seven_days_the_step_has_failed_and_the_process_goes_on(
+async def test_a_step_without_its_required_attachment_fails_after_seven_days(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house_with_channels(
@@ -113,7 +113,9 @@ async def test_after_seven_days_the_step_has_failed_and_the_process_goes_on(
     assert (await house.read(claim_id)).next_step_at == clock.now() + _WEEK
 
 
-async def test_one_attached_in_time_is_sent(resources: Resources, clock: MovableClock) -> None:
+async def test_a_required_attachment_that_arrives_within_seven_days_is_sent(
+    resources: Resources, clock: MovableClock
+) -> None:
     house = await a_house_with_channels(resources, clock, "EMAIL", attachments="REQUIRED")
     claim_id = await _create(house)
     await house.run()
@@ -125,7 +127,7 @@ async def test_one_attached_in_time_is_sent(resources: Resources, clock: Movable
     assert await _contacts(house) == [("EMAIL", "ACCEPTED", None)]
 
 
-async def test_a_paid_claim_waits_for_no_attachment(
+async def test_a_contact_waiting_for_an_attachment_is_cancelled_when_the_claim_is_paid(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house_with_channels(resources, clock, "EMAIL", attachments="REQUIRED")
@@ -137,7 +139,7 @@ async def test_a_paid_claim_waits_for_no_attachment(
     assert await sent_by(house) == {}
 
 
-async def test_a_broken_off_message_is_repeated_with_the_same_files(
+async def test_an_interrupted_message_is_repeated_with_the_same_files(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house_with_channels(resources, clock, "EMAIL", attachments="OPTIONAL")

@@ -36,7 +36,7 @@ async def _contacts(house: House) -> list[tuple[str, str, str | None]]:
     return [tuple(row) for row in await house.rows(_CONTACTS)]
 
 
-async def test_an_sms_bears_the_link_and_what_is_kept_does_not(
+async def test_an_sms_contains_the_link_and_the_stored_text_masks_it(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house_with_channels(resources, clock, "SMS")
@@ -57,7 +57,7 @@ async def test_an_sms_bears_the_link_and_what_is_kept_does_not(
     assert [row["token_hash"] for row in await house.rows(_LINKS)] == [hash_token(token)]
 
 
-async def test_only_a_letter_has_a_code(resources: Resources, clock: MovableClock) -> None:
+async def test_only_a_letter_has_an_access_code(resources: Resources, clock: MovableClock) -> None:
     house = await a_house_with_channels(resources, clock, "SMS")
     await house.create(**REACHABLE)
     await house.run()
@@ -83,7 +83,7 @@ async def test_a_letter_is_printed_for_its_address(
     assert digests == [digest_code(resources.keys, code)]
 
 
-async def test_nothing_kept_of_a_letter_bears_its_link_or_code(
+async def test_the_stored_text_and_file_of_a_letter_hide_its_link_and_code(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house_with_channels(resources, clock, "LETTER")
@@ -98,7 +98,7 @@ async def test_nothing_kept_of_a_letter_bears_its_link_or_code(
     assert b"%PDF" not in stored
 
 
-async def test_refusals_lead_through_all_channels(
+async def test_each_refusal_leads_to_the_next_fallback_channel(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house_with_channels(resources, clock, "EMAIL", ["SMS", "LETTER"])
@@ -156,7 +156,7 @@ async def test_a_message_too_large_for_one_claim_fails_and_others_are_sent(
     assert rows[0]["failure"].startswith(f"The message is longer than {most} characters")
 
 
-async def test_a_letter_that_was_broken_off_is_repeated_with_the_same_bytes(
+async def test_an_interrupted_letter_is_repeated_with_the_same_bytes(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house_with_channels(resources, clock, "LETTER")
@@ -169,7 +169,7 @@ async def test_a_letter_that_was_broken_off_is_repeated_with_the_same_bytes(
     assert first == second
 
 
-async def test_a_letter_whose_file_is_away_is_tried_again_and_never_lost(
+async def test_a_letter_whose_file_cannot_be_read_is_retried(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house_with_channels(resources, clock, "LETTER")
@@ -189,7 +189,7 @@ async def test_a_letter_whose_file_is_away_is_tried_again_and_never_lost(
 
 
 @pytest.mark.parametrize("count", [40])
-async def test_letters_of_two_dispatchers_are_printed_once(
+async def test_two_dispatchers_print_each_letter_once(
     resources: Resources, clock: MovableClock, count: int
 ) -> None:
     house = await a_house_with_channels(resources, clock, "LETTER")

@@ -78,7 +78,7 @@ async def test_the_claim_is_held_without_end_until_a_channel_has_the_answer(
     assert await _until(house, opened.claim_id) == [clock.now() + 7 * DAY]
 
 
-async def test_the_merchant_says_how_many_days_are_quiet(
+async def test_the_merchant_configures_the_number_of_quiet_days(
     resources: Resources, clock: MovableClock
 ) -> None:
     quiet = msgspec.structs.replace(
@@ -107,7 +107,9 @@ async def test_no_fee_and_no_contact_while_a_channel_is_away_for_weeks(
 
 
 @pytest.mark.parametrize("why", ["refused", "suppressed", "no address"])
-async def test_else_it_goes_by_sms(resources: Resources, clock: MovableClock, why: str) -> None:
+async def test_the_answer_goes_by_sms_when_email_does_not_work(
+    resources: Resources, clock: MovableClock, why: str
+) -> None:
     fields = MOBILE | ({"email": None} if why == "no address" else {})
     house, opened = await _a_disputed(resources, clock, fields=fields)
     if why == "refused":
@@ -121,7 +123,7 @@ async def test_else_it_goes_by_sms(resources: Resources, clock: MovableClock, wh
     assert await _until(house, opened.claim_id) == [clock.now() + 7 * DAY]
 
 
-async def test_whoever_cannot_be_reached_has_the_days_from_the_answer_on(
+async def test_the_quiet_days_count_from_the_answer_when_nobody_can_be_reached(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, opened = await _a_disputed(resources, clock, fields={"email": None})
@@ -133,7 +135,7 @@ async def test_whoever_cannot_be_reached_has_the_days_from_the_answer_on(
     assert await _until(house, opened.claim_id) == [resolved.resolved_at + 7 * DAY]
 
 
-async def test_so_has_whoever_perhaps_was_not_reached(
+async def test_the_quiet_days_count_from_the_answer_when_the_notice_is_in_doubt(
     resources: Resources, clock: MovableClock
 ) -> None:
     channel = ScriptedChannel(is_repeatable=False)
@@ -147,7 +149,7 @@ async def test_so_has_whoever_perhaps_was_not_reached(
     assert await _until(house, opened.claim_id) == [resolved.resolved_at + 7 * DAY]
 
 
-async def test_many_workers_tell_it_once(resources: Resources, clock: MovableClock) -> None:
+async def test_many_workers_send_it_once(resources: Resources, clock: MovableClock) -> None:
     house, opened = await _a_disputed(resources, clock)
     await resolve(house, opened, REJECTED)
     await asyncio.gather(*(send_due_occasions(resources, a_writer(house)) for _ in range(4)))
@@ -155,7 +157,7 @@ async def test_many_workers_tell_it_once(resources: Resources, clock: MovableClo
     assert len(_sent(house)) == 1
 
 
-async def test_who_was_right_is_told_and_left_alone(
+async def test_an_accepted_dispute_is_confirmed_and_the_claim_withdrawn(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, opened = await _a_disputed(resources, clock)
@@ -167,7 +169,7 @@ async def test_who_was_right_is_told_and_left_alone(
     assert (claim.status, claim.holds) == (Status.WITHDRAWN, [])
 
 
-async def test_who_takes_an_objection_back_needs_no_answer(
+async def test_a_withdrawn_dispute_gets_no_answer(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, opened = await _a_disputed(resources, clock)
@@ -189,7 +191,7 @@ async def test_in_a_sandbox_the_days_count_from_the_answer(
     assert (await _until(house, opened.claim_id), len(_sent(house))) == (ends, 1)
 
 
-async def test_an_objection_beside_it_holds_the_claim_longer(
+async def test_a_second_open_dispute_keeps_the_claim_on_hold(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, opened = await _a_disputed(resources, clock)
@@ -202,7 +204,7 @@ async def test_an_objection_beside_it_holds_the_claim_longer(
     }  # fmt: skip
 
 
-async def test_an_answer_that_did_not_arrive_is_told_by_the_next_way(
+async def test_an_answer_that_bounced_is_sent_by_the_next_channel(
     resources: Resources, clock: MovableClock
 ) -> None:
     """Reported when it counted as told: the quiet days begin anew with the way that worked."""

@@ -34,7 +34,7 @@ async def reject(house: House, opened: ClaimDispute) -> ClaimDispute:
 @pytest.mark.parametrize(
     ("one", "other"), [(accept, reject), (reject, withdraw), (withdraw, accept), (accept, accept)]
 )
-async def test_of_two_who_end_a_dispute_at_once_one_does(
+async def test_concurrent_endings_of_a_dispute_end_it_once(
     resources: Resources, clock: MovableClock, one: Ending, other: Ending
 ) -> None:
     house = await a_house(resources, clock, a_definition())
@@ -56,7 +56,7 @@ async def test_of_two_who_end_a_dispute_at_once_one_does(
         assert (claim.status, len(claim.holds)) == (expected, is_held)
 
 
-async def test_who_comes_second_waits_and_finds_it_ended(
+async def test_a_second_ending_waits_and_is_refused(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, a_definition())
@@ -86,7 +86,7 @@ async def test_a_payment_waits_for_the_dispute_that_is_being_opened(
         await dispute(house, claim_id)
 
 
-async def test_disputed_while_the_channel_is_away_nothing_is_tried_again(
+async def test_a_contact_is_not_retried_after_its_claim_was_disputed(
     resources: Resources, clock: MovableClock
 ) -> None:
     channel = InterruptedChannel([Temporary(60)])
@@ -107,7 +107,7 @@ async def test_disputed_while_the_channel_is_away_nothing_is_tried_again(
     assert [each["type"] for each in await house.events(claim_id)] == ["DISPUTED"]
 
 
-async def test_accepted_while_a_message_is_at_the_channel_what_was_sent_is_told_and_nothing_follows(
+async def test_a_message_at_the_channel_when_a_dispute_is_accepted_is_the_last(
     resources: Resources, clock: MovableClock
 ) -> None:
     channel = InterruptedChannel()

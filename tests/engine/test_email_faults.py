@@ -59,7 +59,7 @@ async def contacts(house: House) -> list[tuple[str, str]]:
         ("die-after", [("EMAIL", "UNKNOWN")], 1),
     ],
 )
-async def test_only_what_may_have_left_is_unknown(
+async def test_only_an_email_that_may_have_left_becomes_unknown(
     resources: Resources, clock: MovableClock, word: str, found: list[tuple[str, str]], taken: int
 ) -> None:
     """And only who is not there is not written to any more."""
@@ -70,7 +70,7 @@ async def test_only_what_may_have_left_is_unknown(
         assert suppressed == (["BOUNCE"] if word == "nobody" else [])
 
 
-async def test_what_is_greylisted_goes_out_when_asked_again(
+async def test_a_greylisted_email_is_sent_at_the_next_attempt(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_house(resources, clock, "grey") as (house, sink):
@@ -80,7 +80,7 @@ async def test_what_is_greylisted_goes_out_when_asked_again(
         assert len(sink.taken) == 1
 
 
-async def test_a_report_settles_what_nobody_knew_and_never_sends_it_again(
+async def test_a_bounce_settles_an_email_in_doubt_without_sending_it_again(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_house(resources, clock, "die-after") as (house, sink):
@@ -97,7 +97,7 @@ async def test_a_report_settles_what_nobody_knew_and_never_sends_it_again(
         assert len(sink.taken) == 1
 
 
-async def test_what_anybody_can_write_is_believed_of_an_address_the_second_time(
+async def test_an_unauthenticated_bounce_suppresses_the_address_only_the_second_time(
     resources: Resources, clock: MovableClock
 ) -> None:
     line = ScriptedLine()

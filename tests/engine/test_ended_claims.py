@@ -86,7 +86,7 @@ async def test_a_claim_paused_a_moment_ago_gets_no_message(house: House) -> None
     assert [row["state"] for row in await house.rows(_CONTACTS)] == ["PLANNED"]
 
 
-async def test_a_message_goes_to_the_address_of_the_last_moment(house: House) -> None:
+async def test_a_message_goes_to_the_address_as_of_the_moment_of_sending(house: House) -> None:
     [claim_id] = await house.create()
     await Engine(house.resources).run_once()
     await dispatch_into(house, change_address, claim_id)
@@ -115,7 +115,7 @@ async def test_a_message_that_has_left_when_the_claim_is_withdrawn_is_the_last(
 
 
 @pytest.mark.parametrize("deed", [withdraw_claim, archive_claim])
-async def test_ends_and_messages_at_once_leave_each_contact_sent_or_cancelled(
+async def test_concurrent_endings_and_messages_leave_each_contact_sent_or_cancelled(
     house: House, deed: Deed
 ) -> None:
     claim_ids = await house.create(*(f"INV-{n}" for n in range(30)))
@@ -130,7 +130,7 @@ async def test_ends_and_messages_at_once_leave_each_contact_sent_or_cancelled(
     assert await house.rows(due) == []
 
 
-async def test_of_a_payment_and_an_end_at_once_both_stand_or_the_end_is_refused(
+async def test_a_concurrent_payment_and_withdrawal_both_succeed_or_the_withdrawal_is_refused(
     house: House,
 ) -> None:
     claim_ids = await house.create(*(f"INV-{n}" for n in range(20)))
@@ -143,7 +143,7 @@ async def test_of_a_payment_and_an_end_at_once_both_stand_or_the_end_is_refused(
         assert claim.balance.outstanding_cents == 0
 
 
-async def test_a_payment_and_a_pause_at_once_collect_the_claim(
+async def test_a_concurrent_payment_and_pause_collect_the_claim(
     house: House, clock: MovableClock
 ) -> None:
     claim_ids = await house.create(*(f"INV-{n}" for n in range(20)))
@@ -159,7 +159,7 @@ async def test_a_payment_and_a_pause_at_once_collect_the_claim(
     assert house.channels[0].sent == []
 
 
-async def test_pauses_at_once_leave_one(house: House) -> None:
+async def test_concurrent_pauses_leave_one_pause(house: House) -> None:
     [claim_id] = await house.create()
     await asyncio.gather(*(do(house, pause_claim, claim_id) for _ in range(6)))
     assert len((await house.read(claim_id)).holds) == 1

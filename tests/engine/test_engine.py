@@ -67,7 +67,7 @@ async def test_a_paid_claim_gets_no_message_though_its_contact_was_planned(
     assert await house.events(claim_id) == []
 
 
-async def test_two_engines_and_two_dispatchers_at_once_do_each_thing_once(
+async def test_two_engines_and_two_dispatchers_run_each_step_once(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, a_definition())
@@ -84,7 +84,7 @@ async def test_two_engines_and_two_dispatchers_at_once_do_each_thing_once(
     assert sorted(row["claim_id"] for row in events) == sorted(claim_ids)
 
 
-async def test_a_channel_that_is_away_is_tried_again_with_a_pause(
+async def test_a_temporary_refusal_is_retried_after_a_delay(
     resources: Resources, clock: MovableClock
 ) -> None:
     channel = ScriptedChannel([Temporary(60), Temporary(0)])
@@ -103,7 +103,7 @@ async def test_a_channel_that_is_away_is_tried_again_with_a_pause(
     assert len({message.communication_id for message in channel.sent}) == 1
 
 
-async def test_a_refusal_for_good_is_recorded_and_the_process_goes_on(
+async def test_a_permanent_refusal_is_recorded_and_the_process_continues(
     resources: Resources, clock: MovableClock
 ) -> None:
     channel = ScriptedChannel([Permanent("mailbox gone")])
@@ -120,7 +120,7 @@ async def test_a_refusal_for_good_is_recorded_and_the_process_goes_on(
     assert [event["type"] for event in await house.events(claim_id)] == ["CHECKPOINT_REACHED"]
 
 
-async def test_no_answer_from_a_channel_that_may_not_be_repeated_stays_unknown(
+async def test_a_call_without_an_answer_on_a_non_repeatable_channel_stays_unknown(
     resources: Resources, clock: MovableClock
 ) -> None:
     channel = ScriptedChannel([ConnectionResetError()], is_repeatable=False)
@@ -133,7 +133,7 @@ async def test_no_answer_from_a_channel_that_may_not_be_repeated_stays_unknown(
     assert (await house.read(claim_id)).next_step_at is None
 
 
-async def test_no_answer_from_a_repeatable_channel_is_called_again_with_the_same_message(
+async def test_a_call_without_an_answer_on_a_repeatable_channel_is_repeated_unchanged(
     resources: Resources, clock: MovableClock
 ) -> None:
     channel = ScriptedChannel([ConnectionResetError()])
@@ -147,7 +147,7 @@ async def test_no_answer_from_a_repeatable_channel_is_called_again_with_the_same
     assert [event["type"] for event in await house.events(claim_id)] == ["ESCALATED"]
 
 
-async def test_one_undecidable_claim_does_not_stop_the_others(
+async def test_a_claim_with_an_unknown_step_does_not_stop_the_others(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, a_definition())

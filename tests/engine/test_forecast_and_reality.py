@@ -62,7 +62,7 @@ SELECT 1000, status, updated_at FROM claims WHERE merchant_id = $1 AND status = 
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
-async def test_what_is_foreseen_is_what_happens(
+async def test_the_forecast_of_a_claim_matches_what_the_engine_does(
     name: str, resources: Resources, clock: MovableClock
 ) -> None:
     settings, kinds = DEFINITIONS[name]

@@ -58,7 +58,7 @@ async def states(house: House) -> list[str]:
 
 
 @pytest.mark.parametrize("is_known", [False, True])
-async def test_two_claims_of_a_person_at_once_are_one_contact(
+async def test_parallel_dispatchers_contact_a_person_once(
     resources: Resources, clock: MovableClock, *, is_known: bool
 ) -> None:
     house = await a_guarded_house(resources, clock)
@@ -74,7 +74,7 @@ async def test_two_claims_of_a_person_at_once_are_one_contact(
     assert all(days.count(clock.now().date()) == 1 for days in await contact_days(house))
 
 
-async def test_a_guard_that_somebody_else_began_meanwhile_is_waited_for_and_minded(
+async def test_a_dispatcher_waits_for_a_guard_row_that_another_is_inserting(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_guarded_house(resources, clock)
@@ -96,7 +96,7 @@ async def test_a_guard_that_somebody_else_began_meanwhile_is_waited_for_and_mind
     assert await contact_days(house) == [[clock.now().date()]]
 
 
-async def test_a_guard_under_lock_is_read_as_its_holder_leaves_it(
+async def test_a_locked_guard_is_read_after_its_holder_commits(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_guarded_house(resources, clock, Guards(max_contacts_per_day=2))
@@ -119,7 +119,7 @@ async def test_a_guard_under_lock_is_read_as_its_holder_leaves_it(
 
 
 @pytest.mark.parametrize("is_known", [False, True])
-async def test_guards_are_taken_in_the_order_of_their_digests(
+async def test_guards_are_locked_in_the_order_of_their_digests(
     resources: Resources, clock: MovableClock, *, is_known: bool
 ) -> None:
     house = await a_guarded_house(resources, clock, Guards(5, 5))
@@ -146,7 +146,7 @@ async def test_guards_are_taken_in_the_order_of_their_digests(
     assert await waiting == 15
 
 
-async def test_at_local_midnight_one_contact_belongs_to_each_day(
+async def test_contacts_around_local_midnight_count_on_their_own_day(
     resources: Resources, clock: MovableClock
 ) -> None:
     clock.move_to(MIDNIGHT - timedelta(minutes=1))
@@ -165,7 +165,7 @@ async def test_at_local_midnight_one_contact_belongs_to_each_day(
 
 
 @pytest.mark.parametrize("per_day", [1, 3])
-async def test_persons_who_overlap_and_dispatchers_in_parallel_lock_nobody_out(
+async def test_parallel_dispatchers_with_overlapping_persons_do_not_deadlock(
     resources: Resources, clock: MovableClock, per_day: int
 ) -> None:
     house = await a_guarded_house(resources, clock, Guards(per_day, 5))

@@ -26,7 +26,7 @@ def sent(house: House, channel: int = 0) -> int:
     return len(house.channels[channel].sent)
 
 
-async def test_a_person_is_contacted_once_a_day_over_all_claims_and_the_rest_runs_later_once(
+async def test_a_person_is_contacted_once_a_day_across_claims_and_the_rest_follows_later(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_guarded_house(resources, clock)
@@ -43,7 +43,7 @@ async def test_a_person_is_contacted_once_a_day_over_all_claims_and_the_rest_run
     assert await contact_days(house) == [[START.date() + n * DAY for n in (0, 1, 2, 7)]]
 
 
-async def test_who_was_planned_first_goes_first_whatever_came_between(
+async def test_held_contacts_are_sent_in_the_order_of_planning(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_guarded_house(resources, clock)
@@ -58,7 +58,7 @@ async def test_who_was_planned_first_goes_first_whatever_came_between(
     assert [message.claim_id for message in house.channels[0].sent] == [*first, *second, *third]
 
 
-async def test_a_number_or_a_customer_number_makes_one_person_of_two_addresses(
+async def test_a_shared_mobile_or_customer_number_identifies_one_person(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_guarded_house(resources, clock)
@@ -76,7 +76,7 @@ async def test_a_number_or_a_customer_number_makes_one_person_of_two_addresses(
     }  # fmt: skip
 
 
-async def test_a_debtor_with_a_postal_address_alone_is_known_by_the_claim(
+async def test_a_debtor_with_only_a_postal_address_is_counted_per_claim(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_guarded_house(resources, clock, channel="LETTER", channels=three_channels())
@@ -109,7 +109,7 @@ async def test_two_merchants_do_not_count_each_others_contacts(
 
 
 @pytest.mark.parametrize("answer", [Temporary(60), Permanent("no such number")])
-async def test_what_was_not_sent_gives_its_day_back(
+async def test_a_contact_that_was_not_sent_does_not_count_for_the_day(
     resources: Resources, clock: MovableClock, answer: Temporary | Permanent
 ) -> None:
     channels = three_channels()
@@ -124,7 +124,9 @@ async def test_what_was_not_sent_gives_its_day_back(
     assert await contact_days(house) == [[START.date()]] * 2
 
 
-async def test_giving_back_twice_gives_back_once(resources: Resources, clock: MovableClock) -> None:
+async def test_releasing_a_contact_day_twice_releases_it_once(
+    resources: Resources, clock: MovableClock
+) -> None:
     house = await a_guarded_house(resources, clock, Guards(max_contacts_per_day=2))
     await house.create("A", "B", email=ERIKA)
     await house.run()
@@ -136,7 +138,7 @@ async def test_giving_back_twice_gives_back_once(resources: Resources, clock: Mo
     assert await contact_days(house) == [[START.date()]]
 
 
-async def test_quiet_hours_hold_back_what_is_sent_at_once(
+async def test_quiet_hours_hold_back_immediate_contacts(
     resources: Resources, clock: MovableClock
 ) -> None:
     clock.move_to(datetime(2026, 3, 2, 21, 0, tzinfo=UTC))
@@ -183,7 +185,7 @@ async def test_a_held_contact_of_a_claim_that_is_paid_is_never_sent(
     ]  # fmt: skip
 
 
-async def test_lowered_limits_rule_from_then_on(resources: Resources, clock: MovableClock) -> None:
+async def test_lowered_limits_apply_from_then_on(resources: Resources, clock: MovableClock) -> None:
     house = await a_guarded_house(resources, clock, Guards(3, 3))
     await house.create("A", "B", "C", email=ERIKA)
     await house.run()
@@ -197,7 +199,7 @@ async def test_lowered_limits_rule_from_then_on(resources: Resources, clock: Mov
     assert [held for held, _ in await held_contacts(house)] == ["GUARD_WEEK"]
 
 
-async def test_a_message_that_waited_says_what_is_owed_when_it_goes_out(
+async def test_a_held_message_shows_the_amount_at_the_time_of_sending(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_guarded_house(resources, clock)

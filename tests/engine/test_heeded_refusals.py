@@ -25,7 +25,7 @@ async def test_a_notice_that_is_refused_suppresses_its_address(
     assert rows == [("EMAIL", "BOUNCE", "e***@example.org")]
 
 
-async def test_an_address_that_no_list_can_name_holds_up_no_other(
+async def test_an_address_that_cannot_be_suppressed_does_not_hold_up_others(
     resources: Resources, clock: MovableClock
 ) -> None:
     line = ScriptedLine([_NOBODY, _NOBODY])

@@ -78,14 +78,14 @@ async def a_listener() -> AsyncIterator[tuple[int, list[asyncio.StreamWriter]]]:
         yield listener.getsockname()[1], seen
 
 
-def test_the_tables_are_as_long_as_promised() -> None:
+def test_the_tables_have_the_documented_number_of_cases() -> None:
     assert len(SPELLED) + len(ANSWERED) >= 60
     assert len(set(SPELLED)) == len(SPELLED)
     assert len(set(ANSWERED)) == len(ANSWERED)
 
 
 @pytest.mark.parametrize("host", SPELLED)
-async def test_no_spelling_of_a_host_is_reached(host: str) -> None:
+async def test_no_spelling_of_an_internal_host_is_reached(host: str) -> None:
     async with a_listener() as (port, seen), a_client() as client:
         answer = await client.post(f"http://{host}:{port}/hooks", b"{}")
         await asyncio.sleep(0)
@@ -94,7 +94,7 @@ async def test_no_spelling_of_a_host_is_reached(host: str) -> None:
 
 
 @pytest.mark.parametrize("address", ANSWERED)
-async def test_no_name_that_stands_for_an_inner_address_is_reached(
+async def test_no_host_name_of_an_internal_address_is_reached(
     address: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with a_listener() as (port, seen), a_client(Names([address])) as client:
@@ -105,7 +105,7 @@ async def test_no_name_that_stands_for_an_inner_address_is_reached(
     assert "ADDRESS_REFUSED" in capsys.readouterr().out
 
 
-async def test_a_name_with_an_inner_address_among_others_reaches_none() -> None:
+async def test_a_host_name_with_one_internal_address_is_not_reached() -> None:
     names = Names(["127.0.0.1", "::1", "10.0.0.1"])
     async with a_listener() as (port, seen), a_client(names) as client:
         answer = await client.post(f"http://hooks.shop.example:{port}/", b"{}")
@@ -114,7 +114,7 @@ async def test_a_name_with_an_inner_address_among_others_reaches_none() -> None:
     assert seen == []
 
 
-async def test_a_name_that_turned_inwards_since_it_was_looked_up_is_not_reached() -> None:
+async def test_dns_rebinding_to_an_internal_address_reaches_nothing() -> None:
     """Rebinding: public when it was first asked, inner at every later time."""
     names = Names([OUTSIDE], ["127.0.0.1"])
     [looked_up] = await names.resolve("hooks.shop.example")
@@ -127,7 +127,7 @@ async def test_a_name_that_turned_inwards_since_it_was_looked_up_is_not_reached(
     assert seen == []
 
 
-async def test_a_redirect_inwards_is_not_followed() -> None:
+async def test_a_redirect_to_an_internal_address_is_not_followed() -> None:
     async with a_listener() as (port, seen):
         inward = [f"http://{host}:{port}/" for host in ("127.0.0.1", "localhost", "[::1]", "127.1")]
         for url in inward:
@@ -142,7 +142,7 @@ async def test_a_redirect_inwards_is_not_followed() -> None:
     assert seen == []
 
 
-async def test_the_listener_would_have_seen_who_came() -> None:
+async def test_the_listener_sees_a_connection_when_loopback_is_allowed() -> None:
     """What the other tests rely on: with loopback open, the same name is connected to."""
     names = Names(["127.0.0.1"])
     async with (

@@ -50,7 +50,7 @@ _LINKS = "SELECT token_hash FROM debtor_links WHERE merchant_id = $1"
     ("first", "second"), [*permutations([BEFORE, KNOWN]), *permutations([KNOWN, IN_USE]),
                           (BEFORE, IN_USE), (IN_USE, BEFORE)],
 )  # fmt: skip
-async def test_a_day_has_one_contact_whichever_version_each_process_uses(
+async def test_a_person_is_contacted_once_a_day_whichever_key_version_is_used(
     resources: Resources, clock: MovableClock, first: tuple[int, ...], second: tuple[int, ...]
 ) -> None:
     house = await a_guarded_house(resources, clock)
@@ -62,7 +62,7 @@ async def test_a_day_has_one_contact_whichever_version_each_process_uses(
     assert [held for held, _ in await held_contacts(house)] == ["GUARD_DAY"]
 
 
-async def test_two_processes_that_use_other_versions_at_once_make_one_contact(
+async def test_two_processes_with_different_key_versions_make_one_contact(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_guarded_house(resources, clock)
@@ -89,7 +89,7 @@ async def is_suppressed(work: Work, house: House) -> bool:
 @pytest.mark.parametrize(
     ("first", "second"), [(BEFORE, KNOWN), (BEFORE, IN_USE), (KNOWN, IN_USE), (IN_USE, KNOWN)]
 )
-async def test_who_is_not_to_be_contacted_stays_so(
+async def test_a_suppression_applies_under_every_key_version(
     resources: Resources, clock: MovableClock, first: tuple[int, ...], second: tuple[int, ...]
 ) -> None:
     house = await a_guarded_house(resources, clock)
@@ -119,7 +119,7 @@ async def test_a_suppression_between_planning_and_sending_holds(
     assert house.channels[0].sent == []
 
 
-async def test_a_message_taken_up_after_the_rotation_bears_the_link_it_was_marked_with(
+async def test_a_message_repeated_after_the_rotation_keeps_its_link(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house_with_channels(resources, clock, "EMAIL")
@@ -149,7 +149,7 @@ async def contact(house: House, reference: str, *versions: int) -> None:
     await seal_ledger(served.resources)
 
 
-async def test_the_ledger_is_sound_over_versions_however_they_came_into_use(
+async def test_the_ledger_verifies_across_key_versions(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house_with_channels(resources, clock, "EMAIL")
@@ -167,7 +167,7 @@ async def faults(house: House, *versions: int) -> set[str]:
     return {str(finding.fault) for finding in verdict.findings}
 
 
-async def test_seals_of_a_version_that_is_not_there_are_told(
+async def test_seals_of_a_missing_key_version_are_reported(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house_with_channels(resources, clock, "EMAIL")
@@ -178,7 +178,7 @@ async def test_seals_of_a_version_that_is_not_there_are_told(
     assert await faults(house, 1) == {"SEAL_ALTERED", "CONTENT_ALTERED"}
 
 
-async def test_who_has_an_old_version_alone_cannot_go_on_with_a_chain(
+async def test_an_old_key_version_cannot_forge_the_last_seal(
     resources: Resources, clock: MovableClock
 ) -> None:
     """With the leaked key and the database: a last seal made anew under the old version."""
@@ -224,7 +224,7 @@ async def a_house_with_a_letter(resources: Resources, clock: MovableClock, **giv
     return house
 
 
-async def test_letters_open_before_during_and_after_they_are_sealed_anew(
+async def test_letters_can_be_opened_before_during_and_after_reencryption(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house_with_a_letter(resources, clock)
@@ -251,7 +251,7 @@ class DyingStorage(Storage):
         raise KeyboardInterrupt
 
 
-async def test_a_letter_written_by_a_worker_that_died_opens_and_is_gone_on_with(
+async def test_a_letter_reencrypted_by_a_worker_that_died_opens_and_is_completed(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house_with_a_letter(resources, clock)

@@ -99,7 +99,7 @@ async def test_a_bounce_after_later_steps_restarts_the_wait_it_falls_into(
     assert row["count"] == 2
 
 
-async def test_a_bounce_of_a_paid_claim_contacts_nobody(
+async def test_a_bounce_of_a_paid_claim_starts_no_fallback(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house_with_fallback(resources, clock)
@@ -110,7 +110,7 @@ async def test_a_bounce_of_a_paid_claim_contacts_nobody(
     assert house.channels[1].sent == []
 
 
-async def test_a_bounce_takes_a_place_whose_contact_was_cancelled(
+async def test_a_bounce_starts_a_fallback_that_was_cancelled_before(
     resources: Resources, clock: MovableClock
 ) -> None:
     """The SMS was planned while there was no e-mail address, and cancelled by a payment."""

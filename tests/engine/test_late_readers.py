@@ -52,7 +52,7 @@ async def let_go(house: House, reader: Work) -> Any:
     return workflow_id
 
 
-async def test_a_claim_of_rules_that_point_to_a_deleted_workflow_stays_unassigned(
+async def test_a_claim_stays_unassigned_when_the_rules_point_to_a_deleted_workflow(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, a_definition())
@@ -80,7 +80,7 @@ async def test_a_claim_created_while_its_workflow_is_deleted_waits_and_stays_una
 
 
 @pytest.mark.parametrize("end_draft", [publish_rules_draft, discard_rules_draft])
-async def test_a_draft_of_rules_saved_while_another_is_ended_is_the_next_draft(
+async def test_a_rules_draft_saved_while_another_is_discarded_becomes_the_draft(
     resources: Resources, clock: MovableClock, end_draft: Any
 ) -> None:
     house = await a_house(resources, clock, a_definition())
@@ -94,7 +94,7 @@ async def test_a_draft_of_rules_saved_while_another_is_ended_is_the_next_draft(
     assert await draft_names(house) == ["Two"]
 
 
-async def test_a_draft_of_rules_that_is_just_saved_is_not_deleted_by_publishing_the_one_before(
+async def test_publishing_a_rules_draft_does_not_delete_a_newer_draft(
     resources: Resources, clock: MovableClock
 ) -> None:
     """Publishing holds the setup from before it reads the draft to after it deletes it."""
@@ -110,7 +110,7 @@ async def test_a_draft_of_rules_that_is_just_saved_is_not_deleted_by_publishing_
     assert await draft_names(house) == []
 
 
-async def test_a_claim_created_by_what_was_known_before_an_edit_is_explained_by_what_is_first(
+async def test_a_claim_created_during_a_scenario_edit_is_explained_by_the_new_first_step(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, a_definition(), switched_to_workflows=False)

@@ -66,7 +66,7 @@ async def plan_one(resources: Resources, clock: MovableClock, channel: Channel) 
 
 
 @pytest.mark.parametrize("channel", ["EMAIL", "SMS"])
-async def test_a_contact_whose_channel_takes_long_stays_with_its_worker(
+async def test_a_worker_keeps_the_lease_of_a_contact_whose_channel_is_slow(
     resources: Resources, clock: MovableClock, channel: Channel
 ) -> None:
     house = await plan_one(resources, clock, channel)
@@ -87,7 +87,7 @@ async def test_a_contact_whose_channel_takes_long_stays_with_its_worker(
     assert post.calls.total() == 1
 
 
-async def test_what_a_killed_worker_held_goes_on_within_twenty_seconds(
+async def test_the_contacts_of_a_killed_worker_are_taken_over_after_twenty_seconds(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await plan_one(resources, clock, "EMAIL")
@@ -117,7 +117,7 @@ class SlowPrinter(LetterPrinter):
         return sheet
 
 
-async def test_a_letter_that_takes_long_to_print_stays_with_its_worker(
+async def test_a_worker_keeps_the_lease_of_a_letter_that_is_slow_to_render(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await plan_one(resources, clock, "LETTER")
@@ -149,7 +149,7 @@ async def test_a_letter_that_takes_long_to_print_stays_with_its_worker(
     assert tuple(row) == ("HANDED_OVER", clock.now() + LEASE)
 
 
-async def test_a_notice_whose_channel_takes_long_stays_with_its_worker(
+async def test_a_worker_keeps_the_lease_of_a_notice_whose_channel_is_slow(
     resources: Resources, clock: MovableClock
 ) -> None:
     asker = await an_asker(resources, clock)
@@ -170,7 +170,7 @@ async def test_a_notice_whose_channel_takes_long_stays_with_its_worker(
     assert post.calls.total() == 1
 
 
-async def test_a_notice_tells_whether_its_lease_was_renewed(
+async def test_renewing_the_lease_of_a_notice_reports_whether_it_was_held(
     resources: Resources, clock: MovableClock
 ) -> None:
     asker = await an_asker(resources, clock)
@@ -182,7 +182,7 @@ async def test_a_notice_tells_whether_its_lease_was_renewed(
     assert held == [True, False]
 
 
-async def test_a_contact_to_be_called_again_waits_for_its_pause_and_not_for_a_lease(
+async def test_a_contact_to_be_retried_waits_for_its_delay_and_not_for_a_lease(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await plan_one(resources, clock, "EMAIL")

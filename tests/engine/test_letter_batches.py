@@ -93,14 +93,14 @@ async def test_a_manifest_proves_each_letter(post: LetterHouse) -> None:
     }
 
 
-async def test_many_letters_wait_for_no_hour(post: LetterHouse) -> None:
+async def test_a_full_batch_is_released_before_the_hour(post: LetterHouse) -> None:
     await post.create("A-1", "A-2", "A-3", "A-4")
     assert await post.release() == 3
     assert await post.release() == 0
     assert [each["head"]["letters"] for each in post.manifests()] == [3]
 
 
-async def test_two_workers_put_a_letter_into_one_manifest(post: LetterHouse) -> None:
+async def test_two_workers_list_each_letter_in_one_manifest(post: LetterHouse) -> None:
     await post.create(*(f"A-{n}" for n in range(9)))
     await asyncio.gather(*(post.release() for _ in range(4)))
     while await post.release():
@@ -109,7 +109,7 @@ async def test_two_workers_put_a_letter_into_one_manifest(post: LetterHouse) -> 
     assert sorted(named) == sorted(post.references())
 
 
-async def test_who_has_paid_is_taken_back(post: LetterHouse) -> None:
+async def test_the_letter_of_a_paid_claim_is_withdrawn_before_release(post: LetterHouse) -> None:
     """Its letter is gone, its contact is shown as not sent, and nobody is written to instead."""
     paid, _ = await post.create("A-1", "A-2")
     view = await post.house.read(paid)
@@ -127,7 +127,7 @@ async def test_who_has_paid_is_taken_back(post: LetterHouse) -> None:
     assert [each for each in post.house.channels if each.sent] == []
 
 
-async def test_who_pays_behind_the_manifest_is_printed(post: LetterHouse) -> None:
+async def test_the_letter_of_a_claim_paid_after_the_manifest_is_printed(post: LetterHouse) -> None:
     (claim,) = await post.create("A-1")
     later(post)
     await post.release()
@@ -138,7 +138,7 @@ async def test_who_pays_behind_the_manifest_is_printed(post: LetterHouse) -> Non
     assert len(post.letters()) == 1
 
 
-async def test_what_a_dead_worker_had_only_decided_is_decided_anew(post: LetterHouse) -> None:
+async def test_a_batch_planned_by_a_dead_worker_is_planned_again(post: LetterHouse) -> None:
     """Who has paid since is taken back."""
     paid, _ = await post.create("A-1", "A-2")
     later(post)
@@ -154,7 +154,7 @@ async def test_what_a_dead_worker_had_only_decided_is_decided_anew(post: LetterH
     assert [tuple(row) for row in await post.house.rows(_BATCHES)] == [("RELEASED", 1, 1)]
 
 
-async def test_what_a_dead_worker_had_written_is_finished_with_its_bytes(
+async def test_a_manifest_written_by_a_dead_worker_is_completed_unchanged(
     post: LetterHouse,
 ) -> None:
     await post.create("A-1")
@@ -169,7 +169,7 @@ async def test_what_a_dead_worker_had_written_is_finished_with_its_bytes(
     assert [tuple(row) for row in await post.house.rows(_BATCHES)] == [("RELEASED", 1, 1)]
 
 
-async def test_a_manifest_that_was_taken_away_is_not_written_again(post: LetterHouse) -> None:
+async def test_a_manifest_that_was_picked_up_is_not_written_again(post: LetterHouse) -> None:
     """The service took it by its final name; the worker died before it could record that."""
     await post.create("A-1")
     later(post)
@@ -182,7 +182,7 @@ async def test_a_manifest_that_was_taken_away_is_not_written_again(post: LetterH
     assert [tuple(row) for row in await post.house.rows(_BATCHES)] == [("RELEASED", 1, 1)]
 
 
-async def test_while_the_folder_is_away_letters_wait(post: LetterHouse) -> None:
+async def test_letters_wait_while_the_folder_is_unavailable(post: LetterHouse) -> None:
     await post.create("A-1")
     later(post)
     with that_is_away(post.depot):
@@ -191,7 +191,9 @@ async def test_while_the_folder_is_away_letters_wait(post: LetterHouse) -> None:
     assert await post.release() == 1
 
 
-async def test_what_was_never_finished_is_cleared_away(post: LetterHouse) -> None:
+async def test_letters_that_were_never_completely_uploaded_are_deleted_after_two_days(
+    post: LetterHouse,
+) -> None:
     await post.create("A-1")
     await run(post, "UPDATE letter_batch_items SET state = 'UPLOADING'")
     later(post, timedelta(days=2))
@@ -210,7 +212,7 @@ class UnfinishedDepot(FolderDepot):
         raise ConnectionError(name)
 
 
-async def test_a_batch_is_a_living_worker_s_for_three_minutes(post: LetterHouse) -> None:
+async def test_the_lease_of_a_batch_lasts_three_minutes(post: LetterHouse) -> None:
     await post.create("A-1")
     later(post)
     line = replace(post.adapter.letter_line, depot=UnfinishedDepot(post.depot))
@@ -223,7 +225,7 @@ async def test_a_batch_is_a_living_worker_s_for_three_minutes(post: LetterHouse)
     assert len(post.manifests()) == 1
 
 
-async def test_a_folder_that_is_away_has_released_nothing(post: LetterHouse) -> None:
+async def test_an_unavailable_folder_has_released_nothing(post: LetterHouse) -> None:
     await post.create("A-1")
     later(post)
     await post.release()
@@ -240,7 +242,9 @@ async def test_a_folder_that_is_away_has_released_nothing(post: LetterHouse) -> 
     assert len(post.manifests()) == 1
 
 
-async def test_a_line_stays_until_its_letters_are_released(post: LetterHouse) -> None:
+async def test_a_provider_cannot_be_removed_until_its_letters_are_released(
+    post: LetterHouse,
+) -> None:
     resources = post.house.resources
     line = FolderProvider(channel="LETTER", folder=str(post.depot))
     both = Installation(delivery_providers={"post": line, "old": line})

@@ -48,7 +48,9 @@ async def run(post: LetterHouse, statement: str) -> None:
 
 
 @pytest.mark.parametrize("state", ["UPLOADING", "WAITING", "TAKING_BACK"])
-async def test_a_line_stays_where_its_letters_lie(post: LetterHouse, state: str) -> None:
+async def test_a_provider_cannot_change_its_folder_until_its_letters_are_released(
+    post: LetterHouse, state: str
+) -> None:
     """And moves when they were released."""
     resources = post.house.resources
     await apply_installation(
@@ -68,7 +70,9 @@ async def test_a_line_stays_where_its_letters_lie(post: LetterHouse, state: str)
     await apply_installation(resources, moved)
 
 
-async def test_a_line_stays_where_a_manifest_has_no_name_yet(post: LetterHouse) -> None:
+async def test_a_provider_cannot_change_its_folder_until_its_manifest_is_complete(
+    post: LetterHouse,
+) -> None:
     resources = post.house.resources
     await apply_installation(
         resources, Installation(delivery_providers={"post": a_line(post.depot)})
@@ -88,7 +92,7 @@ async def test_a_line_stays_where_a_manifest_has_no_name_yet(post: LetterHouse) 
     )
 
 
-async def test_what_of_a_line_says_not_where_it_stands_changes_meanwhile(
+async def test_other_settings_of_a_provider_can_change_while_letters_wait(
     post: LetterHouse,
 ) -> None:
     resources = post.house.resources
@@ -100,7 +104,7 @@ async def test_what_of_a_line_says_not_where_it_stands_changes_meanwhile(
     await apply_installation(resources, Installation(delivery_providers={"post": other}))
 
 
-async def test_nothing_is_handed_over_where_a_line_stood_before(post: LetterHouse) -> None:
+async def test_no_letter_is_handed_over_to_the_former_folder(post: LetterHouse) -> None:
     """By a worker that has not read the new installation file yet."""
     new = Installation(delivery_providers={"post": a_line(post.depot.with_name("new"))})
     await apply_installation(post.house.resources, new)
@@ -114,7 +118,9 @@ async def test_nothing_is_handed_over_where_a_line_stood_before(post: LetterHous
     assert await post.items() == [("WAITING", "ACCEPTED", None, None, False)]
 
 
-async def test_who_moves_a_line_waits_for_a_letter_that_is_begun(post: LetterHouse) -> None:
+async def test_changing_the_folder_waits_for_a_letter_that_is_being_handed_over(
+    post: LetterHouse,
+) -> None:
     """Neither sees what the other has not committed; so they do not pass each other."""
     resources = post.house.resources
     await apply_installation(

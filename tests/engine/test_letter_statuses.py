@@ -44,7 +44,7 @@ async def reports(post: LetterHouse) -> list[tuple[object, ...]]:
     return [tuple(row) for row in await post.house.rows(_REPORTS)]
 
 
-async def test_a_letter_s_way_is_noted(post: LetterHouse) -> None:
+async def test_the_statuses_of_a_letter_are_recorded(post: LetterHouse) -> None:
     (reference,) = post.references()
     said = [(reference, "accepted", _NINE), (reference, "printed", _TEN)]
     post.say("1.csv", write_status(*said))
@@ -59,7 +59,9 @@ async def test_a_letter_s_way_is_noted(post: LetterHouse) -> None:
     assert post.files("status") == []
 
 
-async def test_what_comes_back_is_an_address_that_reaches_nobody(post: LetterHouse) -> None:
+async def test_a_returned_letter_suppresses_its_address_and_starts_the_fallback(
+    post: LetterHouse,
+) -> None:
     """And the next channel is tried, once, however often it is said."""
     (reference,) = post.references()
     for name in ("1.csv", "2.csv", "3.csv"):
@@ -72,7 +74,7 @@ async def test_what_comes_back_is_an_address_that_reaches_nobody(post: LetterHou
     assert await reports(post) == [("RETURNED", "ADDRESS", "FAILED")]
 
 
-async def test_the_order_they_come_in_does_not_matter(post: LetterHouse) -> None:
+async def test_the_order_of_status_reports_does_not_matter(post: LetterHouse) -> None:
     (reference,) = post.references()
     said = [(reference, "posted", _NOON), (reference, "printed", _TEN)]
     post.say("1.csv", write_status(*said))
@@ -81,7 +83,7 @@ async def test_the_order_they_come_in_does_not_matter(post: LetterHouse) -> None
     assert await post.items() == [("WAITING", "ACCEPTED", None, "POSTED", True)]
 
 
-async def test_what_names_nothing_of_ours_is_kept_and_changes_nothing(post: LetterHouse) -> None:
+async def test_reports_about_unknown_letters_are_kept_without_effect(post: LetterHouse) -> None:
     (reference,) = post.references()
     forged = reference[:-1] + ("a" if reference[-1] != "a" else "b")
     post.say("1.csv", write_status((forged, "returned", _NOON), ("X-1", "posted", _NOON)))
@@ -110,7 +112,7 @@ async def test_what_names_nothing_of_ours_is_kept_and_changes_nothing(post: Lett
         ("1.csv", "{0},posted,2026-03-04T12:00:00Z\n" * 20_001, "it has more than 20000 lines"),
     ],
 )
-async def test_a_broken_file_is_told_and_nothing_of_it_is_stored(
+async def test_a_broken_status_file_is_refused_as_a_whole(
     post: LetterHouse, name: str, content: str, reason: str
 ) -> None:
     (reference,) = post.references()
@@ -131,14 +133,16 @@ async def test_a_broken_file_is_told_and_nothing_of_it_is_stored(
         ("1.csv", b"\xff\xfe\x00"), ("1.csv", b""), ("1.csv", b"a;b\n"), ("1.json", b""),
     ],
 )  # fmt: skip
-async def test_what_is_no_status_file_is_told(post: LetterHouse, name: str, content: bytes) -> None:
+async def test_a_file_that_is_no_status_file_is_refused(
+    post: LetterHouse, name: str, content: bytes
+) -> None:
     post.say(name, content)
     await post.read_statuses()
     ((_, outcome, count, _),) = [tuple(row) for row in await post.house.rows(_FILES)]
     assert (outcome, count) == ("REFUSED", 0)
 
 
-async def test_a_file_that_is_still_written_is_left_alone(post: LetterHouse) -> None:
+async def test_a_file_that_is_still_being_written_is_ignored(post: LetterHouse) -> None:
     (reference,) = post.references()
     post.say("1.csv.part", write_status((reference, "posted", _NOON)))
     assert await post.read_statuses() == 0
@@ -146,7 +150,9 @@ async def test_a_file_that_is_still_written_is_left_alone(post: LetterHouse) -> 
 
 
 @pytest.mark.parametrize("name", ["0" * 247 + ".csv", "0\udcff.csv"])
-async def test_a_strange_name_holds_up_no_other_file(post: LetterHouse, name: str) -> None:
+async def test_a_file_with_an_invalid_name_does_not_hold_up_others(
+    post: LetterHouse, name: str
+) -> None:
     (reference,) = post.references()
     post.say(name, write_status((reference, "printed", _TEN)))
     post.say("1.csv", write_status((reference, "posted", _NOON)))
@@ -156,7 +162,7 @@ async def test_a_strange_name_holds_up_no_other_file(post: LetterHouse, name: st
     assert len(post.files("status/done")) == 2
 
 
-async def test_what_cannot_be_moved_holds_up_no_other_file(post: LetterHouse) -> None:
+async def test_a_file_that_cannot_be_moved_does_not_hold_up_others(post: LetterHouse) -> None:
     """Such as where the service lets us read its folder alone."""
     (reference,) = post.references()
     post.say("1.csv", write_status((reference, "printed", _TEN)))
@@ -167,7 +173,7 @@ async def test_what_cannot_be_moved_holds_up_no_other_file(post: LetterHouse) ->
     assert await post.items() == [("WAITING", "ACCEPTED", None, "POSTED", True)]
 
 
-async def test_old_files_are_forgotten(post: LetterHouse) -> None:
+async def test_records_of_old_status_files_are_deleted(post: LetterHouse) -> None:
     post.say("1.csv", write_status())
     await post.read_statuses()
     clock, reader = post.house.clock, StatusFileReader(post.house.resources, lambda: post.lines)
@@ -178,7 +184,7 @@ async def test_old_files_are_forgotten(post: LetterHouse) -> None:
     assert await post.house.rows(_FILES) == []
 
 
-async def test_a_large_file_is_saved_in_sets(post: LetterHouse) -> None:
+async def test_a_large_file_is_saved_in_batches(post: LetterHouse) -> None:
     """And of what it says of one letter the latest stays, wherever it stands."""
     (reference,) = post.references()
     others = [(f"X-{number}", "printed", _TEN) for number in range(MAX_STATUS_LINES - 4)]
@@ -209,7 +215,7 @@ class SeenDepot(FolderDepot):
         return await super().read(name)
 
 
-async def test_one_worker_reads_a_line_s_files_at_a_time(post: LetterHouse) -> None:
+async def test_one_worker_at_a_time_reads_the_files_of_a_provider(post: LetterHouse) -> None:
     (reference,) = post.references()
     post.say("1.csv", write_status((reference, "posted", _NOON)))
     depot = SeenDepot(post)
@@ -221,7 +227,9 @@ async def test_one_worker_reads_a_line_s_files_at_a_time(post: LetterHouse) -> N
     assert await post.house.rows(_READERS) == []
 
 
-async def test_a_dead_reader_s_line_is_another_s_when_its_lease_is_over(post: LetterHouse) -> None:
+async def test_the_files_of_a_dead_reader_are_read_after_its_lease_expires(
+    post: LetterHouse,
+) -> None:
     clock = post.house.clock
     post.say("1.csv", write_status())
     async with post.house.resources.database.transaction() as tx:

@@ -96,7 +96,7 @@ async def release_all(post: LetterHouse) -> list[dict[str, Any]]:
     return post.manifests()
 
 
-async def test_what_was_released_meanwhile_is_not_released_again(post: LetterHouse) -> None:
+async def test_letters_released_after_the_backup_are_not_released_again(post: LetterHouse) -> None:
     """The service has taken all of it away."""
     await post.create("A-1", "A-2")
     backup = await back_up(post.house.resources)
@@ -110,7 +110,9 @@ async def test_what_was_released_meanwhile_is_not_released_again(post: LetterHou
     assert await rows(post, _BATCHES) == [("RELEASED", 1, False), ("RELEASED", 2, True)]
 
 
-async def test_what_was_not_released_goes_on(post: LetterHouse) -> None:
+async def test_letters_that_were_not_released_are_released_after_the_restore(
+    post: LetterHouse,
+) -> None:
     await post.create("A-1")
     await lose(post, await back_up(post.house.resources))
     (manifest,) = await release_all(post)
@@ -118,7 +120,9 @@ async def test_what_was_not_released_goes_on(post: LetterHouse) -> None:
     assert await rows(post) == [_BATCHED, ("BATCHED", None, True)]
 
 
-async def test_nothing_in_doubt_goes_while_the_folder_is_away(post: LetterHouse) -> None:
+async def test_letters_in_doubt_are_not_released_while_the_folder_is_unavailable(
+    post: LetterHouse,
+) -> None:
     await post.create("A-1")
     await lose(post, await back_up(post.house.resources))
     away = post.depot.rename(post.depot.with_name("away"))
@@ -130,7 +134,7 @@ async def test_nothing_in_doubt_goes_while_the_folder_is_away(post: LetterHouse)
     assert len(await release_all(post)) == 1
 
 
-async def test_what_nobody_has_looked_for_is_in_no_batch(post: LetterHouse) -> None:
+async def test_a_letter_that_was_not_looked_up_yet_joins_no_batch(post: LetterHouse) -> None:
     """Such as one that another worker hands over between the search and the choice."""
     await post.create("A-1")
     await lose(post, await back_up(post.house.resources))
@@ -140,7 +144,7 @@ async def test_what_nobody_has_looked_for_is_in_no_batch(post: LetterHouse) -> N
     assert await rows(post) == [_BATCHED, ("BATCHED", None, True)]
 
 
-async def test_without_all_copies_a_person_is_asked(post: LetterHouse) -> None:
+async def test_a_person_is_asked_when_manifest_copies_are_missing(post: LetterHouse) -> None:
     """Somebody has cleared the folder of copies."""
     await post.create("A-1")
     backup = await back_up(post.house.resources)
@@ -150,7 +154,7 @@ async def test_without_all_copies_a_person_is_asked(post: LetterHouse) -> None:
     assert await rows(post) == [_BATCHED, ("WAITING", "UNCONFIRMED", False)]
 
 
-async def test_a_broken_copy_tells_nothing(post: LetterHouse) -> None:
+async def test_a_broken_manifest_copy_proves_nothing(post: LetterHouse) -> None:
     await post.create("A-1", "A-2", "A-3")
     backup = await back_up(post.house.resources)
     await post.release()
@@ -162,7 +166,7 @@ async def test_a_broken_copy_tells_nothing(post: LetterHouse) -> None:
     assert await rows(post) == [_BATCHED, *[("WAITING", "UNCONFIRMED", False)] * 3]
 
 
-async def test_what_is_not_there_any_more_is_asked_about(post: LetterHouse) -> None:
+async def test_a_person_is_asked_about_a_letter_whose_file_is_missing(post: LetterHouse) -> None:
     """Such as who paid meanwhile, and was taken back."""
     await post.create("A-1")
     backup = await back_up(post.house.resources)
@@ -172,7 +176,9 @@ async def test_what_is_not_there_any_more_is_asked_about(post: LetterHouse) -> N
     assert await rows(post) == [_BATCHED, ("WAITING", "MISSING", False)]
 
 
-async def test_a_batch_that_was_only_decided_then_was_released_since(post: LetterHouse) -> None:
+async def test_a_batch_only_planned_in_the_backup_counts_as_released_by_its_copy(
+    post: LetterHouse,
+) -> None:
     await post.create("A-1")
     later(post)
     await post.release()
@@ -185,7 +191,7 @@ async def test_a_batch_that_was_only_decided_then_was_released_since(post: Lette
     assert await rows(post, _BATCHES) == [("RELEASED", 1, False)] * 2
 
 
-async def test_what_was_lost_before_its_manifest_had_its_name_is_printed(
+async def test_letters_whose_manifest_was_not_completed_before_the_loss_are_printed(
     post: LetterHouse,
 ) -> None:
     """The lost installation died between the copy and the name."""
@@ -200,7 +206,7 @@ async def test_what_was_lost_before_its_manifest_had_its_name_is_printed(
     assert await rows(post, _BATCHES) == [("RELEASED", 1, False), ("RELEASED", 3, True)]
 
 
-async def test_a_contact_that_was_planned_then_is_printed_once(post: LetterHouse) -> None:
+async def test_a_contact_planned_in_the_backup_is_printed_once(post: LetterHouse) -> None:
     """It was sent and released meanwhile; somebody lets its claim go on without looking."""
     (claim,) = await post.house.create("A-1", address=ADDRESS)
     await Engine(post.house.resources).run_once()
@@ -219,7 +225,7 @@ async def test_a_contact_that_was_planned_then_is_printed_once(post: LetterHouse
     assert await rows(post) == [_BATCHED] * 2
 
 
-async def test_a_later_loss_is_looked_into_anew(post: LetterHouse) -> None:
+async def test_a_second_restore_is_checked_again(post: LetterHouse) -> None:
     await post.create("A-1")
     await lose(post, await back_up(post.house.resources))
     await post.release()
@@ -231,7 +237,7 @@ async def test_a_later_loss_is_looked_into_anew(post: LetterHouse) -> None:
     assert await rows(post) == [_BATCHED, ("BATCHED", None, True)]
 
 
-async def test_what_the_service_has_spoken_of_was_released(post: LetterHouse) -> None:
+async def test_a_status_report_proves_that_a_letter_was_released(post: LetterHouse) -> None:
     """Also if a person was asked before."""
     await post.create("A-1", "A-2")
     first = post.references()[0]
@@ -247,7 +253,7 @@ async def test_what_the_service_has_spoken_of_was_released(post: LetterHouse) ->
     )
 
 
-async def test_a_person_says_that_they_were_released(post: LetterHouse) -> None:
+async def test_a_person_can_declare_letters_released(post: LetterHouse) -> None:
     await post.create("A-1")
     backup = await back_up(post.house.resources)
     take_away(post, "released/*")
@@ -259,7 +265,7 @@ async def test_a_person_says_that_they_were_released(post: LetterHouse) -> None:
     assert await rows(post) == [_BATCHED, ("RELEASED", None, False)]
 
 
-async def test_a_person_says_that_they_were_not(post: LetterHouse) -> None:
+async def test_a_person_can_declare_letters_not_released(post: LetterHouse) -> None:
     """Those that are there go on; of the others the next channel is tried."""
     await post.create("A-1", "A-2")
     backup = await back_up(post.house.resources)
@@ -275,13 +281,13 @@ async def test_a_person_says_that_they_were_not(post: LetterHouse) -> None:
     assert [item[2] for item in await post.items() if item[0] == "TAKEN_BACK"] == [GONE]
 
 
-async def test_only_who_operates_all_merchants_says_so(post: LetterHouse) -> None:
+async def test_only_an_operator_of_all_merchants_may_declare_it(post: LetterHouse) -> None:
     await post.create("A-1")
     with pytest.raises(InsufficientScope):
         await settle(post, Actor(ActorKind.USER, "x"), was_released=True)
 
 
-async def test_old_copies_are_removed_but_the_newest(post: LetterHouse) -> None:
+async def test_old_manifest_copies_are_removed_except_the_newest(post: LetterHouse) -> None:
     """Of those that are old enough, by which a restored database sees that nobody else does."""
     await post.create("A-1")
     later(post)

@@ -29,7 +29,7 @@ class CountingLine(ScriptedLine):
         return await super().send(message)
 
 
-async def test_no_more_may_have_left_unseen_than_the_line_says(
+async def test_concurrent_calls_stay_within_the_limit_of_the_provider(
     resources: Resources, clock: MovableClock
 ) -> None:
     line = CountingLine(pace=ProviderPace(at_once=3))
@@ -39,7 +39,7 @@ async def test_no_more_may_have_left_unseen_than_the_line_says(
     assert (len(line.sent), line.most) == (10, 3)
 
 
-async def test_a_line_takes_no_more_in_a_second_than_it_says(
+async def test_calls_per_second_stay_within_the_limit_of_the_provider(
     resources: Resources, clock: MovableClock
 ) -> None:
     line = ScriptedLine(pace=ProviderPace(per_second=4.0))
@@ -57,7 +57,9 @@ async def test_a_line_takes_no_more_in_a_second_than_it_says(
     assert sent == [4, 8, 10, 10]
 
 
-async def test_two_workers_share_a_lines_room(resources: Resources, clock: MovableClock) -> None:
+async def test_two_workers_share_the_rate_limit_of_a_provider(
+    resources: Resources, clock: MovableClock
+) -> None:
     now = clock.now()
     rooms = []
     for _ in range(3):
@@ -70,7 +72,9 @@ async def test_two_workers_share_a_lines_room(resources: Resources, clock: Movab
         assert await lock_send_rate(tx, "post", 10.0, now + timedelta(hours=1)) == 10
 
 
-async def test_a_line_that_is_gone_is_waited_for(resources: Resources, clock: MovableClock) -> None:
+async def test_a_contact_waits_for_a_provider_that_was_removed(
+    resources: Resources, clock: MovableClock
+) -> None:
     line = ScriptedLine()
     house = await a_house_with_a_line(resources, clock, line)
     house.lines.clear()

@@ -42,7 +42,7 @@ async def _change(house: House, claim_id: int, **patch: Any) -> None:
         await change_contact_data(work, claim_id, patch)
 
 
-async def test_an_address_taken_away_leads_to_the_next_channel(
+async def test_a_removed_address_leads_to_the_next_channel(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, claim_id = await _plan(resources, clock, "SMS")
@@ -56,7 +56,7 @@ async def test_an_address_taken_away_leads_to_the_next_channel(
 
 
 @pytest.mark.parametrize("patch", [{"address": None}, {"address": {**ADDRESS, "street": None}}])
-async def test_a_letter_without_an_address_lets_the_process_go_on(
+async def test_the_process_continues_after_a_letter_without_an_address(
     resources: Resources, clock: MovableClock, patch: dict[str, Any]
 ) -> None:
     house = await a_house_with_channels(resources, clock, "LETTER")
@@ -69,7 +69,7 @@ async def test_a_letter_without_an_address_lets_the_process_go_on(
     assert [row["next_step_id"] for row in await house.rows(_NEXT)] == [3]
 
 
-async def test_a_minor_that_drops_a_channels_text_leads_to_the_next_channel(
+async def test_a_minor_version_without_a_channels_template_leads_to_the_next_channel(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, _ = await _plan(resources, clock, "SMS")
@@ -86,7 +86,7 @@ async def test_a_minor_that_drops_a_channels_text_leads_to_the_next_channel(
     ]
 
 
-async def test_a_channel_the_merchant_gave_up_leads_to_the_next_one(
+async def test_a_channel_that_the_merchant_disabled_leads_to_the_next_one(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, _ = await _plan(resources, clock, "SMS")
@@ -99,7 +99,7 @@ async def test_a_channel_the_merchant_gave_up_leads_to_the_next_one(
     assert await sent_by(house) == {"SMS": 1}
 
 
-async def test_what_was_broken_off_is_not_repeated_to_an_address_suppressed_since(
+async def test_an_interrupted_message_is_not_repeated_to_a_suppressed_address(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house_with_channels(resources, clock, "EMAIL", ["SMS"])

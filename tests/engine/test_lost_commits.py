@@ -59,7 +59,7 @@ def once(loss: Loss) -> Callable[[], Loss | None]:
 
 
 @pytest.mark.parametrize("loss", Loss)
-async def test_contacts_whose_hand_over_is_not_answered_are_taken_back(
+async def test_contacts_whose_hand_over_commit_is_unanswered_are_planned_again(
     resources: Resources, postgres: EmbeddedPostgres, clock: MovableClock, loss: Loss
 ) -> None:
     line = ScriptedLine()
@@ -83,7 +83,7 @@ async def test_contacts_whose_hand_over_is_not_answered_are_taken_back(
 
 
 @pytest.mark.parametrize("loss", Loss)
-async def test_a_notice_whose_hand_over_is_not_answered_is_taken_back(
+async def test_a_notice_whose_hand_over_commit_is_unanswered_is_planned_again(
     resources: Resources, postgres: EmbeddedPostgres, clock: MovableClock, loss: Loss
 ) -> None:
     asker = await an_asker(resources, clock)
@@ -147,7 +147,7 @@ async def test_a_worker_that_was_stopped_calls_nothing_under_an_old_lease(
     await dispatcher.close()
 
 
-async def test_commits_lost_at_random_repeat_nothing_and_skip_nothing(
+async def test_commits_lost_at_random_neither_repeat_nor_skip_a_message(
     resources: Resources, postgres: EmbeddedPostgres, clock: MovableClock
 ) -> None:
     chance = random.Random(30)

@@ -41,7 +41,7 @@ async def house(resources: Resources, clock: MovableClock) -> House:
     return await a_house(resources, clock, _make_process(), configuration=branded)
 
 
-async def test_a_fee_of_a_step_is_told_by_its_kind(house: House) -> None:
+async def test_a_message_names_a_fee_by_its_type_and_not_by_its_step(house: House) -> None:
     await house.create()
     await house.run()
     house.clock.advance(timedelta(days=7))
@@ -51,7 +51,7 @@ async def test_a_fee_of_a_step_is_told_by_its_kind(house: House) -> None:
     assert _NAME not in message.body_text + (message.body_html or "")
 
 
-async def test_a_mail_brings_the_logo_that_it_shows(house: House) -> None:
+async def test_an_email_embeds_the_logo_that_it_shows(house: House) -> None:
     await house.create()
     await house.run()
     [message] = house.channels[0].sent

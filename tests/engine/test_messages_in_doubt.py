@@ -42,7 +42,7 @@ async def break_off(house: House, count: int) -> MessageDispatcher:
     return MessageDispatcher(house.resources, [ScriptedChannel(channel="SMS", is_repeatable=False)])
 
 
-async def test_a_locked_message_in_doubt_holds_up_nothing_of_its_channel(
+async def test_a_locked_message_in_doubt_does_not_hold_up_its_channel(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await plan_texts(resources, clock, 2)
@@ -60,7 +60,7 @@ async def test_a_locked_message_in_doubt_holds_up_nothing_of_its_channel(
     assert await count_states(house) == {"UNKNOWN": 2, "ACCEPTED": 1}
 
 
-async def test_messages_in_doubt_are_marked_in_sets_and_each_once(
+async def test_messages_in_doubt_are_marked_in_batches_and_each_once(
     resources: Resources, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     house = await plan_texts(resources, clock, 5)

@@ -34,7 +34,7 @@ async def race(*attempts: Awaitable[Any]) -> list[Any]:
     return outcomes
 
 
-async def test_approved_twice_at_once_is_approved_once(arrangement: Arrangement) -> None:
+async def test_concurrent_approvals_approve_once(arrangement: Arrangement) -> None:
     asked = await arrangement.ask()
     answers = await race(*(arrangement.approve(asked.modality_id) for _ in range(5)))
     assert {answer.state for answer in answers} == {ModalityState.APPROVED}
@@ -42,7 +42,9 @@ async def test_approved_twice_at_once_is_approved_once(arrangement: Arrangement)
     assert await arrangement.holds() == ["MODALITY_ACTIVE"]
 
 
-async def test_approved_and_rejected_at_once_is_one_of_them(arrangement: Arrangement) -> None:
+async def test_a_concurrent_approval_and_rejection_have_one_winner(
+    arrangement: Arrangement,
+) -> None:
     asked = await arrangement.ask()
     outcomes = await race(
         arrangement.approve(asked.modality_id), arrangement.reject(asked.modality_id)
@@ -54,7 +56,7 @@ async def test_approved_and_rejected_at_once_is_one_of_them(arrangement: Arrange
     assert await arrangement.holds() == held
 
 
-async def test_withdrawn_while_it_is_approved_has_ended_either_way(
+async def test_a_plan_withdrawn_while_it_is_approved_has_ended(
     arrangement: Arrangement,
 ) -> None:
     asked = await arrangement.ask()
@@ -69,14 +71,14 @@ async def test_withdrawn_while_it_is_approved_has_ended_either_way(
     assert await arrangement.holds() == []
 
 
-async def test_asked_for_twice_at_once_is_one_request(arrangement: Arrangement) -> None:
+async def test_concurrent_requests_create_one_request(arrangement: Arrangement) -> None:
     outcomes = await race(*(arrangement.ask() for _ in range(5)))
     assert sum(isinstance(each, InvalidState) for each in outcomes) == 4
     assert await arrangement.states() == ["REQUESTED"]
     assert len(await arrangement.house.rows(_SHARED)) == 3
 
 
-async def test_a_payment_that_is_being_booked_is_waited_for_by_the_sweep(
+async def test_the_sweep_waits_for_a_payment_that_is_being_booked(
     arrangement: Arrangement, clock: MovableClock
 ) -> None:
     plan = await arrangement.agree()
@@ -91,7 +93,7 @@ async def test_a_payment_that_is_being_booked_is_waited_for_by_the_sweep(
     assert await arrangement.holds() == ["MODALITY_ACTIVE"]
 
 
-async def test_sweeps_and_payments_at_once_lose_nothing(
+async def test_concurrent_sweeps_and_payments_lose_nothing(
     arrangement: Arrangement, clock: MovableClock
 ) -> None:
     plan = await arrangement.agree()

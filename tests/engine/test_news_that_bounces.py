@@ -70,7 +70,7 @@ async def _an_answered(house: House, claim_id: int) -> Any:
     return opened
 
 
-async def test_the_claim_stands_still_until_the_answer_was_told_and_its_days_have_passed(
+async def test_a_bounced_answer_holds_the_claim_until_it_was_sent_and_its_days_passed(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, claim_id = await _a_house(resources, clock)
@@ -97,7 +97,7 @@ async def test_the_claim_stands_still_until_the_answer_was_told_and_its_days_hav
     assert await _holds(house, claim_id) == []
 
 
-async def test_where_no_way_is_left_the_process_goes_on(
+async def test_the_process_continues_when_no_channel_is_left(
     resources: Resources, clock: MovableClock
 ) -> None:
     """Its days count from the answer itself, and are over."""
@@ -111,7 +111,7 @@ async def test_where_no_way_is_left_the_process_goes_on(
     assert stored.response_sent_at is None
 
 
-async def test_a_claim_that_has_ended_meanwhile_is_left_as_it_is(
+async def test_a_bounced_answer_does_not_hold_a_claim_that_has_ended(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, claim_id = await _a_house(resources, clock)
@@ -124,7 +124,7 @@ async def test_a_claim_that_has_ended_meanwhile_is_left_as_it_is(
     assert "beantwortet" in house.channels[1].sent[-1].body_text
 
 
-async def test_what_an_answer_said_is_kept_for_a_month_to_be_told_once_more(
+async def test_the_content_of_an_answer_is_kept_for_30_days(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, claim_id = await _a_house(resources, clock)
@@ -143,7 +143,7 @@ async def test_what_an_answer_said_is_kept_for_a_month_to_be_told_once_more(
 
 
 @pytest.mark.parametrize("has_new_plan", [False, True])
-async def test_the_end_of_a_plan_is_told_anew_before_anything_else(
+async def test_a_bounced_end_of_a_plan_is_sent_again_before_any_contact(
     resources: Resources, clock: MovableClock, has_new_plan: bool
 ) -> None:
     house, claim_id = await _a_house(resources, clock)

@@ -33,7 +33,7 @@ async def _bounce(asker: Asker) -> UUID:
     return notice_id
 
 
-async def test_a_notice_that_comes_back_is_failed_with_its_reason_once(
+async def test_a_bounced_notice_is_failed_once_with_its_reason(
     resources: Resources, clock: MovableClock
 ) -> None:
     asker, before = await an_asker(resources, clock), _counted("FAILED_LATER")
@@ -54,7 +54,7 @@ async def test_a_notice_that_comes_back_is_failed_with_its_reason_once(
     assert [row["subject"] for row in audited] == [f"claim:{asker.claim_id}"]
 
 
-async def test_a_report_waits_until_the_channels_own_answer_is_recorded(
+async def test_a_failure_report_waits_until_the_answer_of_the_channel_is_recorded(
     resources: Resources, clock: MovableClock
 ) -> None:
     asker, now = await an_asker(resources, clock), clock.now()
@@ -68,7 +68,7 @@ async def test_a_report_waits_until_the_channels_own_answer_is_recorded(
     assert await asker.states() == [("FAILED", _TOLD)]
 
 
-async def test_one_of_which_nobody_knew_whether_it_left_is_known_then(
+async def test_a_failure_report_settles_a_notice_in_doubt(
     resources: Resources, clock: MovableClock
 ) -> None:
     asker = await an_asker(resources, clock)
@@ -82,7 +82,7 @@ async def test_one_of_which_nobody_knew_whether_it_left_is_known_then(
     assert await asker.states() == [("FAILED", "550 no such user")]
 
 
-async def test_one_whose_content_is_gone_is_marked_all_the_same(
+async def test_a_bounced_notice_is_failed_after_its_content_was_deleted(
     resources: Resources, clock: MovableClock
 ) -> None:
     asker = await an_asker(resources, clock)
@@ -95,7 +95,7 @@ async def test_one_whose_content_is_gone_is_marked_all_the_same(
     assert await asker.states() == [("FAILED", _TOLD)]
 
 
-async def test_what_is_not_there_or_not_sent_yet_or_another_merchants_is_refused(
+async def test_a_failure_report_of_an_unsent_unknown_or_foreign_notice_is_refused(
     resources: Resources, clock: MovableClock
 ) -> None:
     asker = await an_asker(resources, clock)
@@ -114,7 +114,7 @@ async def test_what_is_not_there_or_not_sent_yet_or_another_merchants_is_refused
     assert await asker.states() == [("PLANNED", None)]
 
 
-async def test_refused_and_doubtful_ones_are_counted_by_kind_and_channel(
+async def test_refused_notices_and_notices_in_doubt_are_counted_by_kind_and_channel(
     resources: Resources, clock: MovableClock
 ) -> None:
     asker = await an_asker(resources, clock)

@@ -63,7 +63,7 @@ async def print_answer(
 
 
 @pytest.mark.parametrize(("layout", "top"), [("din-5008-b", 67), ("din-5008-a", 49)])
-async def test_it_has_the_layout_of_its_line(
+async def test_a_notice_letter_has_the_layout_of_its_provider(
     resources: Resources, clock: MovableClock, tmp_path: Path, layout: str, top: float
 ) -> None:
     """Form A's window is 18 mm higher than form B's."""
@@ -72,7 +72,7 @@ async def test_it_has_the_layout_of_its_line(
     assert street.top == pytest.approx(top, abs=1)
 
 
-async def test_a_name_that_cannot_be_printed_fails_it_and_names_nobody(
+async def test_a_notice_letter_fails_when_the_name_cannot_be_printed(
     resources: Resources, clock: MovableClock
 ) -> None:
     """There is no other way left; nothing is printed with boxes in place of a name."""

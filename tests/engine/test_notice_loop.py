@@ -12,7 +12,7 @@ from dunwell.platform.resources import Resources
 from tests.support.notices import Asker, an_asker
 
 
-async def test_a_workers_loops_send_a_code_within_seconds(
+async def test_a_worker_sends_a_code_within_seconds(
     resources: Resources, clock: MovableClock
 ) -> None:
     asker = await _an_asker_of_today(resources, clock)
@@ -23,9 +23,7 @@ async def test_a_workers_loops_send_a_code_within_seconds(
     assert await asker.states() == [("ACCEPTED", None)]
 
 
-async def test_they_look_at_an_asked_link_and_send_it(
-    resources: Resources, clock: MovableClock
-) -> None:
+async def test_a_worker_sends_a_requested_link(resources: Resources, clock: MovableClock) -> None:
     asker = await _an_asker_of_today(resources, clock)
     over = asker.house.resources
     asked = LinkRequest("INV-1001", "erika@example.org", over.clock.now())

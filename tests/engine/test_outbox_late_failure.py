@@ -51,7 +51,7 @@ async def test_each_failure_reported_later_begins_the_next_channel(
     assert _endings(resources.settings.data_dir) == [".eml", ".json", ".json", ".pdf"]
 
 
-async def test_a_mark_waits_for_the_acceptance_and_outlives_no_contact(
+async def test_a_failure_mark_waits_for_the_acceptance_and_is_deleted_with_its_contact(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await _a_house(resources, clock)

@@ -57,7 +57,7 @@ def _count() -> float:
         ("en", "was promised a response by 16 March 2026"),
     ],
 )
-async def test_the_merchant_is_told_once_at_its_contact_address(
+async def test_the_merchant_is_notified_once_at_its_contact_address(
     resources: Resources, clock: MovableClock, language: str, says: str
 ) -> None:
     spoken = msgspec.structs.replace(CONFIGURATION, language=language)
@@ -77,7 +77,7 @@ async def test_the_merchant_is_told_once_at_its_contact_address(
     assert _count() == before + 1
 
 
-async def test_the_claim_stands_still_until_it_is_answered(
+async def test_the_claim_stays_on_hold_until_the_dispute_is_answered(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, opened = await _a_disputed(resources, clock)
@@ -89,7 +89,7 @@ async def test_the_claim_stands_still_until_it_is_answered(
     assert await _overdue(house) == []
 
 
-async def test_what_was_answered_or_taken_back_is_not_overdue(
+async def test_an_answered_or_withdrawn_dispute_is_not_overdue(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, opened = await _a_disputed(resources, clock)
@@ -101,7 +101,7 @@ async def test_what_was_answered_or_taken_back_is_not_overdue(
     assert await house.rows(_TOLD) == []
 
 
-async def test_a_merchant_without_email_is_not_asked_again_and_again(
+async def test_a_merchant_without_email_is_not_looked_up_repeatedly(
     resources: Resources, clock: MovableClock
 ) -> None:
     by_sms = {"SMS": ChannelSetup(adapter="outbox", sender="Nordwind")}

@@ -60,7 +60,7 @@ async def test_a_claim_paid_a_second_ago_gets_no_message(till: Till, clock: Mova
     assert await till.events() == ["PAYMENT_IN_PROGRESS", "PAYMENT_COMPLETED"]
 
 
-async def test_payments_and_messages_at_once_leave_each_contact_sent_or_cancelled(
+async def test_concurrent_payments_and_messages_leave_each_contact_sent_or_cancelled(
     till: Till,
 ) -> None:
     claim_ids = await till.house.create(*(f"INV-3{n}" for n in range(40)))
@@ -106,7 +106,9 @@ async def test_a_message_that_has_left_when_the_debtor_pays_is_the_last(
     assert await till.events() == ["PAYMENT_IN_PROGRESS", "PAYMENT_COMPLETED", "ESCALATED"]
 
 
-async def test_nobody_is_dunned_while_money_is_under_way(till: Till, clock: MovableClock) -> None:
+async def test_no_contact_is_sent_while_a_payment_is_pending(
+    till: Till, clock: MovableClock
+) -> None:
     started = await till.start()
     till.provider.answer = CheckoutPending()
     await till.settle(started.request_id)
@@ -118,7 +120,7 @@ async def test_nobody_is_dunned_while_money_is_under_way(till: Till, clock: Mova
     assert len(till.house.channels[0].sent) == 1
 
 
-async def test_a_hold_for_money_that_never_comes_falls_after_five_days(
+async def test_the_hold_of_a_payment_that_never_completes_ends_after_five_days(
     till: Till, clock: MovableClock
 ) -> None:
     started = await till.start()
@@ -131,7 +133,7 @@ async def test_a_hold_for_money_that_never_comes_falls_after_five_days(
     assert len(till.house.channels[0].sent) == 1
 
 
-async def test_after_a_reversal_a_cancelled_contact_is_made_under_its_own_id(
+async def test_a_cancelled_contact_is_sent_under_its_id_after_a_reversal(
     till: Till, clock: MovableClock
 ) -> None:
     await Engine(till.resources).run_once()
@@ -202,7 +204,7 @@ async def test_a_reversal_while_a_contact_is_unanswered_waits_for_the_answer(
     assert len({message.communication_id for message in channel.sent}) == 1
 
 
-async def test_a_reversal_goes_on_though_a_fallback_was_cancelled_halfway(
+async def test_the_process_continues_after_a_reversal_although_a_fallback_was_cancelled(
     resources: Resources, clock: MovableClock
 ) -> None:
     till = await _a_till_with_fallback(resources, clock)
@@ -219,7 +221,7 @@ async def test_a_reversal_goes_on_though_a_fallback_was_cancelled_halfway(
     assert (await till.house.read(till.claim_id)).next_step_at is not None
 
 
-async def test_a_reversal_goes_on_though_the_channel_refused_while_it_was_paid(
+async def test_the_process_continues_after_a_reversal_although_the_channel_refused(
     resources: Resources, clock: MovableClock
 ) -> None:
     till = await _a_till_with_fallback(resources, clock)

@@ -52,7 +52,7 @@ async def test_a_message_names_the_last_day_whose_transfer_is_recorded_in_time(
     assert ("Bitte zahlen" in message.body_html) is ("zahlen" in said or "bis" in said)
 
 
-async def test_nothing_is_done_before_a_transfer_of_that_day_is_recorded(
+async def test_no_step_runs_before_a_transfer_of_that_day_is_recorded(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, _define(EMAIL, wait(14), FEE, EMAIL, wait(30)))
@@ -66,7 +66,7 @@ async def test_nothing_is_done_before_a_transfer_of_that_day_is_recorded(
     assert "Bitte zahlen Sie bis 9. April 2026." in second.body_text
 
 
-async def test_each_claim_has_its_own_day_and_many_take_as_many_statements_as_few(
+async def test_pay_by_dates_are_per_claim_and_need_a_constant_number_of_statements(
     resources: Resources, clock: MovableClock
 ) -> None:
     steps = (EMAIL, wait(14), {**FEE, "when": LARGE}, wait(7), EMAIL)
@@ -87,7 +87,7 @@ async def test_each_claim_has_its_own_day_and_many_take_as_many_statements_as_fe
     assert counts[1] == counts[2]
 
 
-async def test_texts_that_name_no_day_ask_for_none(
+async def test_templates_without_a_pay_by_date_compute_none(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_counted_database(resources, clock) as (over, statements):

@@ -105,7 +105,7 @@ def list_transfer(letter: Any) -> list[str]:
         ),
     ],
 )  # fmt: skip
-async def test_an_agreed_plan_is_told_by_letter(
+async def test_an_agreed_plan_is_confirmed_by_letter(
     resources: Resources, clock: MovableClock, tmp_path: Path, language: str, says: tuple[str, ...],
     pays: list[str],
 ) -> None:  # fmt: skip
@@ -123,7 +123,7 @@ async def test_an_agreed_plan_is_told_by_letter(
     assert "remind" not in text
 
 
-async def test_a_request_alone_is_not_worth_a_letter(
+async def test_a_request_is_not_confirmed_by_letter(
     resources: Resources, clock: MovableClock
 ) -> None:
     arrangement = await at_home(resources, clock)
@@ -132,7 +132,7 @@ async def test_a_request_alone_is_not_worth_a_letter(
     assert letters(arrangement) == []
 
 
-async def test_a_missed_instalment_and_a_broken_plan_are_told_by_letter(
+async def test_a_missed_instalment_and_a_broken_plan_are_notified_by_letter(
     resources: Resources, clock: MovableClock, tmp_path: Path
 ) -> None:
     arrangement = await at_home(resources, clock)
@@ -172,7 +172,7 @@ async def test_a_missed_instalment_and_a_broken_plan_are_told_by_letter(
         (PLAN, False, "Dem können wir nicht zustimmen."),
     ],
 )
-async def test_every_other_answer_to_a_request_is_told_by_letter(
+async def test_every_other_answer_to_a_request_is_sent_by_letter(
     resources: Resources, clock: MovableClock, tmp_path: Path, terms: Any, is_approved: bool,
     says: str,
 ) -> None:  # fmt: skip
@@ -206,7 +206,7 @@ async def test_a_merchant_without_a_bank_account_points_to_the_page(
     assert codes == []
 
 
-async def test_nothing_is_to_be_paid_for_a_claim_that_a_dispute_has_closed(
+async def test_the_letter_asks_for_no_payment_when_a_dispute_has_closed_the_claim(
     resources: Resources, clock: MovableClock, tmp_path: Path
 ) -> None:
     arrangement = await at_home(resources, clock)
@@ -218,7 +218,7 @@ async def test_nothing_is_to_be_paid_for_a_claim_that_a_dispute_has_closed(
     assert codes == []
 
 
-async def test_each_is_sent_once_however_often_it_is_looked_at(
+async def test_each_letter_about_a_plan_is_sent_once(
     resources: Resources, clock: MovableClock
 ) -> None:
     arrangement = await at_home(resources, clock)
@@ -232,7 +232,7 @@ async def test_each_is_sent_once_however_often_it_is_looked_at(
     assert len(ids) == len(set(ids)) == 2
 
 
-async def test_a_print_service_that_is_away_for_two_days_gets_the_same_letter_later(
+async def test_the_same_letter_is_sent_after_a_two_day_outage_of_the_print_service(
     resources: Resources, clock: MovableClock
 ) -> None:
     arrangement = await at_home(resources, clock)
@@ -245,7 +245,7 @@ async def test_a_print_service_that_is_away_for_two_days_gets_the_same_letter_la
     assert (first.communication_id, first.document) == (second.communication_id, second.document)
 
 
-async def test_a_letter_comes_only_where_email_and_sms_do_not_work(
+async def test_a_letter_is_sent_only_when_email_and_sms_do_not_work(
     resources: Resources, clock: MovableClock
 ) -> None:
     arrangement = await at_home(resources, clock, email="erika@example.org")

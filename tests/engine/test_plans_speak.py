@@ -86,7 +86,9 @@ async def fees(arrangement: Arrangement) -> int:
     return int(row["fees"])
 
 
-async def test_a_rate_is_told_three_days_before_at_nine(arrangement: Arrangement) -> None:
+async def test_an_instalment_is_announced_three_days_before_at_nine(
+    arrangement: Arrangement,
+) -> None:
     await go(arrangement, REMINDED - HOUR)
     assert await subjects(arrangement) == []
     await go(arrangement, REMINDED + DAY)
@@ -96,7 +98,9 @@ async def test_a_rate_is_told_three_days_before_at_nine(arrangement: Arrangement
     assert notice["kind"] == "REMINDER"
 
 
-async def test_a_missed_one_is_told_with_until_when_it_is_mended(arrangement: Arrangement) -> None:
+async def test_a_missed_instalment_is_notified_with_the_end_of_its_grace_period(
+    arrangement: Arrangement,
+) -> None:
     await arrangement.house.pay(arrangement.claim_id, 1000)
     await go(arrangement, MISSED)
     *_, notice = await arrangement.house.rows(_NOTICES)
@@ -107,7 +111,9 @@ async def test_a_missed_one_is_told_with_until_when_it_is_mended(arrangement: Ar
     assert len(await subjects(arrangement)) == 2
 
 
-async def test_a_broken_plan_is_told_a_day_before_anything_else(arrangement: Arrangement) -> None:
+async def test_a_broken_plan_is_notified_a_day_before_any_step_runs(
+    arrangement: Arrangement,
+) -> None:
     await go(arrangement, BROKEN - HOUR)
     assert await fees(arrangement) == 0
     assert (await arrangement.house.read(arrangement.claim_id)).next_step_at is None
@@ -119,7 +125,9 @@ async def test_a_broken_plan_is_told_a_day_before_anything_else(arrangement: Arr
     assert await fees(arrangement) == 1
 
 
-async def test_while_the_news_is_under_way_nothing_happens(arrangement: Arrangement) -> None:
+async def test_the_claim_is_held_until_the_end_of_the_plan_was_sent(
+    arrangement: Arrangement,
+) -> None:
     house = arrangement.house
     house.clock.move_to(BROKEN)
     for _ in range(3):
@@ -137,7 +145,7 @@ async def test_while_the_news_is_under_way_nothing_happens(arrangement: Arrangem
     assert [row["until"] for row in await house.rows(_HOLDS)] == [told_at + DAY]
 
 
-async def test_who_cannot_be_reached_has_the_day_all_the_same(
+async def test_an_unreachable_debtor_has_the_day_after_the_end_of_the_plan(
     resources: Resources, clock: MovableClock
 ) -> None:
     arrangement = await an_arrangement(resources, clock)
@@ -150,7 +158,7 @@ async def test_who_cannot_be_reached_has_the_day_all_the_same(
     assert await fees(arrangement) == 1
 
 
-async def test_who_is_reached_by_nothing_else_is_told_of_a_plan_by_letter(
+async def test_a_plan_is_notified_by_letter_when_nothing_else_works(
     resources: Resources, clock: MovableClock
 ) -> None:
     by_mail = ScriptedChannel([Permanent("no mailbox")] * 9)
@@ -171,7 +179,7 @@ async def test_who_is_reached_by_nothing_else_is_told_of_a_plan_by_letter(
     assert [row["until"] for row in await arrangement.house.rows(_HOLDS)] == [BROKEN + DAY]
 
 
-async def test_a_plan_that_is_kept_is_told_so_once(arrangement: Arrangement) -> None:
+async def test_the_completion_of_a_plan_is_notified_once(arrangement: Arrangement) -> None:
     await go(arrangement, REMINDED)
     await arrangement.house.pay(arrangement.claim_id, 10240)
     await go(arrangement, REMINDED + 60 * HOUR)
@@ -208,7 +216,7 @@ async def _dispute(arrangement: Arrangement) -> None:
 
 @pytest.mark.parametrize("meanwhile", [_pay, _withdraw_plan, _withdraw_claim, _dispute])
 @pytest.mark.parametrize("instant", [REMINDED, MISSED])
-async def test_nothing_is_told_that_is_not_true_any_more(
+async def test_an_outdated_instalment_notice_is_not_sent(
     instant: datetime, meanwhile: Any, arrangement: Arrangement
 ) -> None:
     """Between the transaction that writes it and the one that sends it."""
@@ -224,7 +232,7 @@ async def test_nothing_is_told_that_is_not_true_any_more(
     assert row["ended_at"] is not None
 
 
-async def test_a_rate_paid_at_the_same_moment_is_not_asked_for(arrangement: Arrangement) -> None:
+async def test_an_instalment_that_is_being_paid_is_not_requested(arrangement: Arrangement) -> None:
     house = arrangement.house
     house.clock.move_to(REMINDED)
     await asyncio.gather(
@@ -235,7 +243,7 @@ async def test_a_rate_paid_at_the_same_moment_is_not_asked_for(arrangement: Arra
     assert await subjects(arrangement) == []
 
 
-async def test_many_workers_tell_each_once(arrangement: Arrangement) -> None:
+async def test_many_workers_send_each_notice_once(arrangement: Arrangement) -> None:
     house = arrangement.house
     house.clock.move_to(REMINDED)
     await asyncio.gather(*(sweep_modalities(house.resources) for _ in range(3)))
@@ -245,7 +253,9 @@ async def test_many_workers_tell_each_once(arrangement: Arrangement) -> None:
     assert await subjects(arrangement) == ["Ihre nächste Rate an Nordwind"]
 
 
-async def test_what_a_clock_jumps_over_is_not_made_up_for(arrangement: Arrangement) -> None:
+async def test_notices_that_a_clock_jump_skipped_are_not_sent_later(
+    arrangement: Arrangement,
+) -> None:
     arrangement.house.clock.move_to(MISSED + DAY)
     await arrangement.house.run()
     assert await occasions(arrangement) == ["rate_missed"]
@@ -254,7 +264,7 @@ async def test_what_a_clock_jumps_over_is_not_made_up_for(arrangement: Arrangeme
     assert await occasions(arrangement) == ["rate_missed", "plan_broken"]
 
 
-async def test_a_sandbox_clock_meets_each_notice_and_the_day_after_the_end(
+async def test_a_sandbox_clock_stops_at_each_notice_and_at_the_day_after_the_end(
     resources: Resources, clock: MovableClock
 ) -> None:
     arrangement = await an_arrangement(resources, clock, sandbox=True)
@@ -275,7 +285,7 @@ async def test_a_sandbox_clock_meets_each_notice_and_the_day_after_the_end(
     assert await fees(arrangement) == 1
 
 
-async def test_many_plans_take_as_many_statements_as_few(
+async def test_the_number_of_statements_does_not_grow_with_the_plans(
     resources: Resources, clock: MovableClock
 ) -> None:
     counts = []
@@ -294,7 +304,7 @@ async def test_many_plans_take_as_many_statements_as_few(
     assert counts[1] == counts[2]
 
 
-async def test_what_is_another_merchants_rests_and_is_told_apart(
+async def test_plans_of_two_merchants_do_not_affect_each_other(
     resources: Resources, clock: MovableClock
 ) -> None:
     ours, theirs = [await an_arrangement(resources, clock, key=key) for key in ("ours", "theirs")]
@@ -310,7 +320,7 @@ async def test_what_is_another_merchants_rests_and_is_told_apart(
     assert [row["until"] for row in await theirs.house.rows(_HOLDS)] == [None]
 
 
-async def test_each_bears_a_link_that_opens_the_claim(arrangement: Arrangement) -> None:
+async def test_each_notice_has_a_link_that_opens_the_claim(arrangement: Arrangement) -> None:
     house = arrangement.house
     await go(arrangement, MISSED)
     await house.pay(arrangement.claim_id, 10240)

@@ -77,7 +77,7 @@ async def foresee(house: House, workflow_id: Any) -> PreviewOutlook:
     return seen.effects.outlook
 
 
-async def test_what_the_preview_shows_is_what_happens(
+async def test_the_preview_of_a_draft_matches_what_happens_after_publishing(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_running_house(resources, clock)

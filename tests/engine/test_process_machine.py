@@ -247,7 +247,7 @@ def ground(postgres: EmbeddedPostgres, settings: Settings) -> Iterator[Ground]:
     loop.close()
 
 
-def test_whatever_happens_nothing_is_skipped_repeated_or_sent_twice(ground: Ground) -> None:
+def test_no_step_is_skipped_or_repeated_in_any_order_of_actions(ground: Ground) -> None:
     effort = hypothesis_settings(
         max_examples=EXAMPLES * len(ROUNDS),
         stateful_step_count=STEPS,

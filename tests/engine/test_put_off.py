@@ -39,7 +39,7 @@ async def a_house_that_sends_to(sink: Sink, resources: Resources, clock: Movable
     return await a_house_with_a_line(resources, clock, channel)
 
 
-async def test_a_message_that_is_put_off_is_sent_seconds_later(
+async def test_a_deferred_message_is_sent_seconds_later(
     resources: Resources, clock: MovableClock, sink: Sink
 ) -> None:
     house = await a_house_that_sends_to(sink, resources, clock)
@@ -59,7 +59,7 @@ async def test_a_message_that_is_put_off_is_sent_seconds_later(
     assert (row["state"], row["failure"]) == ("ACCEPTED", None)
 
 
-async def test_a_message_that_is_not_sent_after_all_shows_why(
+async def test_a_deferred_message_that_is_never_sent_shows_the_reason(
     resources: Resources, clock: MovableClock, sink: Sink
 ) -> None:
     house = await a_house_that_sends_to(sink, resources, clock)
@@ -82,7 +82,7 @@ async def test_a_message_that_is_not_sent_after_all_shows_why(
     }
 
 
-async def test_an_outage_of_a_moment_delays_messages_by_seconds(
+async def test_a_short_outage_delays_messages_by_seconds(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_sink() as away:
@@ -103,7 +103,7 @@ async def test_an_outage_of_a_moment_delays_messages_by_seconds(
     ("language", "label"),
     [("en", "Last attempt postponed"), ("de", "Letzter Versuch verschoben")],
 )
-async def test_the_portal_shows_why_a_message_was_put_off(
+async def test_the_portal_shows_why_a_message_was_deferred(
     resources: Resources, clock: MovableClock, sink: Sink, language: str, label: str
 ) -> None:
     house = await a_house_that_sends_to(sink, resources, clock)

@@ -70,7 +70,7 @@ async def test_a_hold_lifted_while_a_contact_is_planned_makes_nothing_due(
     assert [row["state"] for row in await house.rows(_STATES)] == ["ACCEPTED"]
 
 
-async def test_a_hold_of_a_claim_without_a_process_and_of_a_paid_one_can_end(
+async def test_holds_of_an_unassigned_and_of_a_paid_claim_can_end(
     resources: Resources, clock: MovableClock
 ) -> None:
     unassigned = await a_house(resources, clock)
@@ -86,7 +86,7 @@ async def test_a_hold_of_a_claim_without_a_process_and_of_a_paid_one_can_end(
     assert await due_at(unassigned) + await due_at(paid) == [None, None]
 
 
-async def test_a_dispute_opened_while_another_hold_expires_still_holds(
+async def test_a_dispute_opened_while_another_hold_expires_keeps_the_claim_on_hold(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, a_definition())
@@ -103,7 +103,7 @@ async def test_a_dispute_opened_while_another_hold_expires_still_holds(
     assert [each.kind for each in (await house.read(claim_id)).holds] == [HoldKind.DISPUTE]
 
 
-async def test_one_merchants_broken_set_stops_no_other_merchant_and_no_other_claim(
+async def test_a_claim_that_cannot_be_stored_stops_no_other_claim_or_merchant(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, a_definition(steps=DOCUMENT["steps"][2:]))
@@ -137,7 +137,7 @@ async def test_one_merchants_broken_set_stops_no_other_merchant_and_no_other_cla
     assert [row["state"] for row in await other.rows(_STATES)] == ["PLANNED"]
 
 
-async def test_paid_while_the_channel_is_away_contacts_nobody_and_lets_the_clock_move(
+async def test_a_claim_paid_during_a_channel_outage_is_not_contacted_again(
     resources: Resources, clock: MovableClock
 ) -> None:
     channel = InterruptedChannel([Temporary(60)])
@@ -153,7 +153,7 @@ async def test_paid_while_the_channel_is_away_contacts_nobody_and_lets_the_clock
         assert work.now == clock.now() + 30 * DAY
 
 
-async def test_assigned_anew_while_the_channel_is_away_sends_the_new_runs_contact_alone(
+async def test_a_claim_reassigned_during_a_channel_outage_gets_only_the_new_contact(
     resources: Resources, clock: MovableClock
 ) -> None:
     channel = InterruptedChannel([Temporary(60)])
@@ -173,7 +173,7 @@ async def test_assigned_anew_while_the_channel_is_away_sends_the_new_runs_contac
     assert [event["type"] for event in await house.events(claim_id)] == ["ESCALATED"]
 
 
-async def test_the_same_references_in_opposite_orders_do_not_lock_each_other_out(
+async def test_creating_the_same_references_in_opposite_orders_does_not_deadlock(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, a_definition())

@@ -37,7 +37,7 @@ async def replay(outbox: Outbox, wanted: ReplayFilter | None = None) -> int:
         return await replay_events(outbox.work(tx), given)
 
 
-async def test_what_was_delivered_comes_again_with_its_id_and_bytes(
+async def test_a_replayed_event_has_its_original_id_and_body(
     outbox: Outbox, dispatcher: WebhookDispatcher
 ) -> None:
     async with a_receiver(answers(204)) as receiver:
@@ -53,7 +53,7 @@ async def test_what_was_delivered_comes_again_with_its_id_and_bytes(
     assert await outbox.deliveries() == [(event.event_id, "DELIVERED", 2)]
 
 
-async def test_what_was_given_up_is_tried_by_the_whole_schedule_again(
+async def test_a_replayed_event_that_was_given_up_gets_the_whole_retry_schedule(
     outbox: Outbox, dispatcher: WebhookDispatcher, clock: MovableClock
 ) -> None:
     async with a_receiver(answers(500)) as receiver:
@@ -95,7 +95,7 @@ async def test_live_deliveries_go_first(
     assert sorted(receiver.event_ids[20:]) == sorted(str(event.event_id) for event in old)
 
 
-async def test_a_delivery_that_waits_for_its_next_try_is_brought_forward_once(
+async def test_replaying_a_delivery_that_waits_for_a_retry_brings_it_forward_once(
     outbox: Outbox, dispatcher: WebhookDispatcher
 ) -> None:
     async with a_receiver(answers_in_turn(500, 204)) as receiver:
@@ -109,7 +109,9 @@ async def test_a_delivery_that_waits_for_its_next_try_is_brought_forward_once(
     assert len(receiver.received) == 2
 
 
-async def test_range_types_and_endpoint_choose(outbox: Outbox, clock: MovableClock) -> None:
+async def test_replay_filters_by_range_types_and_endpoint(
+    outbox: Outbox, clock: MovableClock
+) -> None:
     every = await outbox.add_endpoint("http://127.0.0.1:1/a")
     await outbox.add_endpoint("http://127.0.0.1:1/b", ("ARCHIVED",))
     start = outbox.now
@@ -125,7 +127,7 @@ async def test_range_types_and_endpoint_choose(outbox: Outbox, clock: MovableClo
     assert await replay(outbox, ReplayFilter(start, endpoint_id=every.endpoint_id)) == 2
 
 
-async def test_an_endpoint_added_later_is_sent_what_it_missed(
+async def test_replay_sends_earlier_events_to_an_endpoint_added_later(
     outbox: Outbox, dispatcher: WebhookDispatcher
 ) -> None:
     events = await outbox.raise_events(3)
@@ -136,7 +138,7 @@ async def test_an_endpoint_added_later_is_sent_what_it_missed(
     assert sorted(receiver.event_ids) == sorted(str(event.event_id) for event in events)
 
 
-async def test_erased_claims_and_other_merchants_are_left_alone(
+async def test_replay_skips_erased_claims_and_other_merchants(
     outbox: Outbox, resources: Resources
 ) -> None:
     other = await an_outbox(resources, "hansen")
@@ -152,7 +154,9 @@ async def test_erased_claims_and_other_merchants_are_left_alone(
     assert {state for _, state, _ in await other.deliveries()} == {"GIVEN_UP"}
 
 
-async def test_a_faulty_range_sends_nothing(outbox: Outbox, resources: Resources) -> None:
+async def test_replay_with_an_invalid_range_sends_nothing(
+    outbox: Outbox, resources: Resources
+) -> None:
     other = await an_outbox(resources, "hansen")
     theirs = await other.add_endpoint("http://127.0.0.1:1/a")
     await outbox.raise_events()
@@ -165,7 +169,7 @@ async def test_a_faulty_range_sends_nothing(outbox: Outbox, resources: Resources
     assert await outbox.deliveries() == []
 
 
-async def test_too_many_at_once_are_refused_and_none_is_sent(outbox: Outbox) -> None:
+async def test_replay_of_too_many_events_is_refused_as_a_whole(outbox: Outbox) -> None:
     await outbox.rows(
         "INSERT INTO events (merchant_id, event_id, claim_id, sequence, type, occurred_at, body)"
         " SELECT $1, gen_random_uuid(), claim_id, n, 'ARCHIVED', now(), '{}'"

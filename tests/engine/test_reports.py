@@ -60,12 +60,16 @@ async def outcomes(house: House) -> list[str]:
     return [row["outcome"] for row in await house.rows(_OUTCOMES)]
 
 
-async def test_a_line_and_its_answer_are_kept(resources: Resources, clock: MovableClock) -> None:
+async def test_the_provider_and_its_answer_are_stored(
+    resources: Resources, clock: MovableClock
+) -> None:
     house, _ = await a_sent_contact(resources, clock)
     assert await contacts(house) == [("EMAIL", "ACCEPTED", None, "post", "250 queued as 4X", False)]
 
 
-async def test_a_delivery_is_noted_once(resources: Resources, clock: MovableClock) -> None:
+async def test_a_delivery_report_is_recorded_once(
+    resources: Resources, clock: MovableClock
+) -> None:
     house, line = await a_sent_contact(resources, clock)
     assert await report(house, line, state="DELIVERED", reason="")
     assert not await report(house, line, state="DELIVERED", reason="")
@@ -76,7 +80,7 @@ async def test_a_delivery_is_noted_once(resources: Resources, clock: MovableCloc
     assert await process_reports(resources) == 0
 
 
-async def test_a_bounce_starts_the_next_channel_once(
+async def test_a_bounce_reported_twice_starts_the_next_channel_once(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, line = await a_sent_contact(resources, clock)
@@ -94,7 +98,7 @@ async def test_a_bounce_starts_the_next_channel_once(
     ("cause", "suppressed"),
     [("ADDRESS", [("EMAIL", "BOUNCE")]), ("ABOUT_US", []), ("OTHER", [])],
 )
-async def test_only_an_address_that_reaches_nobody_is_suppressed(
+async def test_only_a_bounce_caused_by_the_address_suppresses_it(
     resources: Resources, clock: MovableClock, cause: str, suppressed: list[tuple[str, str]]
 ) -> None:
     house, line = await a_sent_contact(resources, clock)
@@ -104,7 +108,7 @@ async def test_only_an_address_that_reaches_nobody_is_suppressed(
 
 
 @pytest.mark.parametrize("order", list(permutations(["DELIVERED", "FAILED", "DELAYED"])))
-async def test_what_arrived_has_arrived_in_any_order_of_one_look(
+async def test_a_delivered_report_wins_over_failures_of_the_same_batch(
     resources: Resources, clock: MovableClock, order: tuple[str, ...]
 ) -> None:
     """Between two looks a failure that is heard of first stands: a fallback has begun."""
@@ -115,7 +119,7 @@ async def test_what_arrived_has_arrived_in_any_order_of_one_look(
     assert [row[1] for row in await contacts(house)] == ["ACCEPTED"]
 
 
-async def test_what_was_returned_after_it_arrived_failed(
+async def test_a_return_after_a_delivery_fails_the_contact(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, line = await a_sent_contact(resources, clock)
@@ -129,7 +133,7 @@ async def test_what_was_returned_after_it_arrived_failed(
     assert [row[1] for row in await contacts(house)] == ["FAILED", "ACCEPTED"]
 
 
-async def test_a_report_of_nothing_of_ours_is_kept_and_changes_nothing(
+async def test_a_report_about_an_unknown_message_is_kept_without_effect(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, line = await a_sent_contact(resources, clock)
@@ -143,7 +147,7 @@ async def test_a_report_of_nothing_of_ours_is_kept_and_changes_nothing(
     assert await contacts(house) == before
 
 
-async def test_another_lines_word_of_a_message_changes_nothing(
+async def test_a_report_by_another_provider_has_no_effect(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, line = await a_sent_contact(resources, clock)
@@ -173,7 +177,9 @@ async def test_a_report_waits_until_the_answer_is_recorded(
     assert await outcomes(house) == ["FAILED"]
 
 
-async def test_it_waits_a_day_and_no_longer(resources: Resources, clock: MovableClock) -> None:
+async def test_a_report_waits_at_most_a_day_for_the_answer(
+    resources: Resources, clock: MovableClock
+) -> None:
     house, line = await a_sent_contact(resources, clock)
     await house.rows(
         "UPDATE communications SET state = 'HANDED_OVER' WHERE merchant_id = $1 RETURNING state"
@@ -192,7 +198,7 @@ async def test_it_waits_a_day_and_no_longer(resources: Resources, clock: Movable
     ("state", "expected"),
     [("DELIVERED", ["ACCEPTED"]), ("FAILED", ["FAILED", "ACCEPTED"])],
 )
-async def test_what_is_spoken_of_was_sent(
+async def test_a_delivery_report_settles_a_message_in_doubt(
     resources: Resources, clock: MovableClock, state: str, expected: list[str]
 ) -> None:
     """Nobody knew whether it had left; the report says so."""
@@ -206,7 +212,7 @@ async def test_what_is_spoken_of_was_sent(
 
 
 @pytest.mark.parametrize(("was_sent", "sends"), [(True, 1), (False, 2)])
-async def test_a_channel_that_can_be_asked_settles_what_nobody_knew(
+async def test_a_provider_that_can_be_queried_settles_a_message_in_doubt(
     resources: Resources, clock: MovableClock, was_sent: bool, sends: int
 ) -> None:
     line = AskableLine(answers=[OSError("no answer")])
@@ -221,7 +227,7 @@ async def test_a_channel_that_can_be_asked_settles_what_nobody_knew(
     assert len(line.sent) == sends
 
 
-async def test_who_called_it_is_given_two_minutes_to_hear(
+async def test_a_message_in_doubt_is_queried_after_two_minutes(
     resources: Resources, clock: MovableClock
 ) -> None:
     line = AskableLine(answers=[OSError("no answer")])
@@ -234,7 +240,7 @@ async def test_who_called_it_is_given_two_minutes_to_hear(
     assert await query_unknown_outcomes(resources, adapters) == 1
 
 
-async def test_what_somebody_else_is_at_is_left_to_them(
+async def test_a_report_that_another_worker_has_locked_is_skipped(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, line = await a_sent_contact(resources, clock)
@@ -250,7 +256,7 @@ async def test_what_somebody_else_is_at_is_left_to_them(
     assert await outcomes(house) == ["FAILED"]
 
 
-async def test_a_report_that_cannot_be_joined_holds_up_no_other(
+async def test_a_report_that_cannot_be_processed_does_not_hold_up_others(
     resources: Resources, clock: MovableClock
 ) -> None:
     """Its address can be none: it is tried for a day, then a person looks at it."""
@@ -270,7 +276,7 @@ async def test_a_report_that_cannot_be_joined_holds_up_no_other(
     assert await process_reports(resources) == 0
 
 
-async def test_a_channel_is_asked_of_its_own_sends(
+async def test_a_provider_is_queried_only_about_its_own_messages(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, line = await a_sent_contact(resources, clock, AskableLine(answers=[OSError("x")]))
@@ -282,7 +288,7 @@ async def test_a_channel_is_asked_of_its_own_sends(
     assert (of_email, of_letters) == ([line.sent[0].communication_id], [])
 
 
-async def test_old_reports_go(resources: Resources, clock: MovableClock) -> None:
+async def test_old_reports_are_deleted(resources: Resources, clock: MovableClock) -> None:
     house, line = await a_sent_contact(resources, clock)
     await report(house, line, state="DELIVERED")
     await join(house)

@@ -108,7 +108,7 @@ async def instants_of(house: House) -> list[datetime]:
     return [row["at"] for row in rows if row["at"] is not None]
 
 
-async def test_one_move_tells_what_the_same_instants_tell_one_by_one(
+async def test_one_clock_move_has_the_same_result_as_real_time(
     resources: Resources, clock: MovableClock
 ) -> None:
     live = await a_merchant(resources, clock, "hansen", CLAIMS, sandbox=False)
@@ -140,7 +140,7 @@ async def test_events_are_listed_in_the_order_of_their_dates(
     assert len(dates) == 300
 
 
-async def test_steps_and_events_are_counted_whoever_runs_them(
+async def test_steps_and_events_of_workers_count_towards_the_clock_move(
     resources: Resources, clock: MovableClock
 ) -> None:
     """Workers take part in the move: what they do is a part of it."""
@@ -158,7 +158,7 @@ async def test_steps_and_events_are_counted_whoever_runs_them(
 
 
 @pytest.mark.parametrize("days", [0, 1])
-async def test_a_move_with_nothing_to_do_counts_nothing(
+async def test_a_clock_move_without_due_steps_counts_nothing(
     resources: Resources, clock: MovableClock, days: int
 ) -> None:
     house = await a_house(resources, clock, a_definition(), sandbox=True)

@@ -61,7 +61,7 @@ async def told(house: House, claim_id: int) -> list[str]:
     return [event["type"] for event in await house.events(claim_id)]
 
 
-async def test_a_change_of_an_action_takes_effect_with_the_next_step(
+async def test_a_changed_fee_applies_when_its_step_runs(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await on_a_scenario(resources, clock)
@@ -75,7 +75,7 @@ async def test_a_change_of_an_action_takes_effect_with_the_next_step(
     assert events[1]["claim"]["fee"]["value"] == "777"
 
 
-async def test_a_claim_whose_step_is_taken_out_goes_on_at_the_next_when_that_was_due(
+async def test_a_claim_at_a_removed_step_continues_with_the_next_step_at_the_same_time(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await on_a_scenario(resources, clock)
@@ -93,7 +93,7 @@ async def test_a_claim_whose_step_is_taken_out_goes_on_at_the_next_when_that_was
     assert (3, "SKIPPED", "TAKEN_OUT") in await history(house, claim_id)
 
 
-async def test_a_claim_that_had_done_all_steps_goes_on_at_what_is_appended(
+async def test_a_claim_that_had_run_all_steps_continues_with_appended_steps(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await on_a_scenario(resources, clock)
@@ -107,7 +107,7 @@ async def test_a_claim_that_had_done_all_steps_goes_on_at_what_is_appended(
     ]  # fmt: skip
 
 
-async def test_a_claim_that_has_not_begun_begins_at_what_is_first_then(
+async def test_a_claim_that_has_not_started_begins_with_the_new_first_step(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await on_a_scenario(resources, clock)
@@ -118,7 +118,7 @@ async def test_a_claim_that_has_not_begun_begins_at_what_is_first_then(
     assert await told(house, claim_id) == ["CHECKPOINT_REACHED"]
 
 
-async def test_a_claim_created_by_what_was_known_before_the_edit_begins_at_what_is_first(
+async def test_a_claim_created_during_the_edit_begins_with_the_new_first_step(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await on_a_scenario(resources, clock)
@@ -137,7 +137,7 @@ async def test_a_claim_created_by_what_was_known_before_the_edit_begins_at_what_
     assert await told(house, claim_id) == ["CHECKPOINT_REACHED"]
 
 
-async def test_a_planned_contact_of_a_step_taken_out_is_cancelled_and_its_claim_goes_on(
+async def test_the_planned_contact_of_a_removed_step_is_cancelled(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await on_a_scenario(resources, clock)
@@ -161,7 +161,7 @@ async def test_a_planned_contact_of_a_step_taken_out_is_cancelled_and_its_claim_
     ],
     ids=["accepted", "refused", "later"],
 )
-async def test_a_contact_at_its_channel_is_settled_though_its_step_was_taken_out(
+async def test_a_contact_at_its_channel_is_settled_although_its_step_was_removed(
     resources: Resources, clock: MovableClock, answers: list[Outcome | Exception], events: list[str]
 ) -> None:
     channel = InterruptedChannel(answers)
@@ -176,7 +176,7 @@ async def test_a_contact_at_its_channel_is_settled_though_its_step_was_taken_out
     assert outcomes == {1: "DONE" if events else "FAILED", 2: "DONE"}
 
 
-async def test_a_late_failure_of_a_step_that_was_taken_out_is_recorded_alone(
+async def test_a_late_failure_of_a_removed_step_does_not_move_the_claim(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await on_a_scenario(resources, clock)
@@ -191,7 +191,7 @@ async def test_a_late_failure_of_a_step_that_was_taken_out_is_recorded_alone(
     assert [tuple(row) for row in await house.rows(_STATES)] == [(1, "FAILED")]
 
 
-async def test_an_order_that_would_run_a_step_again_changes_nothing(
+async def test_an_order_that_would_repeat_a_step_is_refused(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await on_a_scenario(resources, clock)
@@ -207,7 +207,7 @@ async def test_an_order_that_would_run_a_step_again_changes_nothing(
     assert await told(house, claim_id) == ["ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED"]
 
 
-async def test_a_collected_claim_goes_on_behind_the_edit_when_its_payment_is_reversed(
+async def test_a_collected_claim_continues_with_the_edited_steps_after_a_reversal(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await on_a_scenario(resources, clock)
@@ -239,7 +239,7 @@ async def test_an_edit_waits_for_the_engine_that_moves_a_claim_to_the_step_it_ta
     assert (await standing(house, claim_id))[0] == 4
 
 
-async def test_an_answer_is_settled_by_the_steps_there_are_then(
+async def test_an_answer_of_a_channel_is_settled_by_the_current_steps(
     resources: Resources, clock: MovableClock
 ) -> None:
     """The dispatcher reads where its claim goes on while an edit takes just that step out."""

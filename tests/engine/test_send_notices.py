@@ -60,7 +60,7 @@ def _mails(resources: Resources) -> list[EmailMessage]:
     return [message_from_bytes(each, policy=policy.default) for each in _find(resources, "eml")]
 
 
-async def test_a_code_is_in_the_mail_and_not_in_the_database(
+async def test_a_code_is_in_the_email_and_not_in_the_database(
     resources: Resources, clock: MovableClock
 ) -> None:
     asker = await an_asker(resources, clock)
@@ -80,7 +80,9 @@ async def test_a_code_is_in_the_mail_and_not_in_the_database(
     assert code not in str(dict(row))
 
 
-async def test_an_sms_bears_its_link_in_one_part(resources: Resources, clock: MovableClock) -> None:
+async def test_an_sms_notice_with_its_link_fits_in_one_part(
+    resources: Resources, clock: MovableClock
+) -> None:
     asker = await an_asker(resources, clock)
     notice_id = await asker.planned(LinkFacts(), channel="SMS")
     await asker.run(OutboxSms(resources.settings.data_dir))
@@ -95,7 +97,7 @@ async def test_an_sms_bears_its_link_in_one_part(resources: Resources, clock: Mo
     assert (record["alphabet"], record["parts"]) == ("GSM-7", 1)
 
 
-async def test_the_outbox_page_shows_it_as_any_message(
+async def test_the_outbox_page_shows_a_notice_like_any_message(
     resources: Resources, clock: MovableClock
 ) -> None:
     asker = await an_asker(resources, clock)
@@ -112,7 +114,7 @@ async def test_the_outbox_page_shows_it_as_any_message(
     assert derive_notice_code(resources.keys, notice_id) in shown
 
 
-async def test_a_notice_goes_out_at_night_on_a_holiday_and_tells_no_merchant(
+async def test_a_notice_is_sent_at_night_on_a_holiday_without_event_ledger_or_guard(
     resources: Resources, clock: MovableClock
 ) -> None:
     clock.move_to(datetime(2026, 4, 5, 1, 30, tzinfo=UTC))
@@ -125,7 +127,7 @@ async def test_a_notice_goes_out_at_night_on_a_holiday_and_tells_no_merchant(
     assert await asker.house.rows("SELECT FROM contact_guards WHERE merchant_id = $1") == []
 
 
-async def test_a_busy_channel_is_tried_again_as_long_as_the_code_is_good(
+async def test_a_notice_is_retried_until_its_code_expires(
     resources: Resources, clock: MovableClock
 ) -> None:
     asker = await an_asker(resources, clock)
@@ -139,7 +141,9 @@ async def test_a_busy_channel_is_tried_again_as_long_as_the_code_is_good(
     assert len({message.communication_id for message in channel.sent}) == 1
 
 
-async def test_a_refusal_for_good_is_the_end(resources: Resources, clock: MovableClock) -> None:
+async def test_a_permanently_refused_notice_is_not_retried(
+    resources: Resources, clock: MovableClock
+) -> None:
     asker = await an_asker(resources, clock)
     channel = ScriptedChannel([Permanent("no such mailbox")])
     await asker.planned()
@@ -150,9 +154,7 @@ async def test_a_refusal_for_good_is_the_end(resources: Resources, clock: Movabl
     assert len(channel.sent) == 1
 
 
-async def test_what_nobody_took_up_in_time_is_not_sent(
-    resources: Resources, clock: MovableClock
-) -> None:
+async def test_an_expired_notice_is_not_sent(resources: Resources, clock: MovableClock) -> None:
     asker = await an_asker(resources, clock)
     await asker.planned()
     clock.advance(timedelta(minutes=10))
@@ -162,7 +164,7 @@ async def test_what_nobody_took_up_in_time_is_not_sent(
     assert channel.sent == []
 
 
-async def test_an_address_suppressed_meanwhile_gets_its_code_and_no_confirmation(
+async def test_a_suppressed_address_gets_its_code_and_no_confirmation(
     resources: Resources, clock: MovableClock
 ) -> None:
     asker = await an_asker(resources, clock)
@@ -176,7 +178,7 @@ async def test_an_address_suppressed_meanwhile_gets_its_code_and_no_confirmation
     assert len(channel.sent) == 1
 
 
-async def test_suppressions_of_all_merchants_are_asked_about_at_once(
+async def test_suppressions_of_all_merchants_are_loaded_with_one_statement(
     resources: Resources, clock: MovableClock
 ) -> None:
     askers = [await an_asker(resources, clock, key=key) for key in ("one", "other")]
@@ -213,7 +215,7 @@ async def test_without_an_answer_only_a_repeatable_channel_is_called_again(
     assert post.faults == []
 
 
-async def test_what_a_dead_worker_had_under_way_is_taken_up_after_its_lease(
+async def test_notices_of_a_dead_worker_are_taken_over_after_its_lease(
     resources: Resources, clock: MovableClock
 ) -> None:
     asker = await an_asker(resources, clock)
@@ -234,7 +236,7 @@ async def test_what_a_dead_worker_had_under_way_is_taken_up_after_its_lease(
     assert post.faults == []
 
 
-async def test_a_worker_that_died_before_its_call_leaves_nothing_behind_but_a_wait(
+async def test_a_notice_of_a_worker_that_died_before_its_call_is_sent_later(
     resources: Resources, clock: MovableClock
 ) -> None:
     asker = await an_asker(resources, clock)
@@ -266,7 +268,7 @@ async def test_two_workers_send_each_notice_once(resources: Resources, clock: Mo
     assert await asker.states() == [("ACCEPTED", None)] * 30
 
 
-async def test_a_channel_that_hangs_holds_up_no_other_and_no_other_merchant(
+async def test_a_channel_that_hangs_does_not_hold_up_other_channels_or_merchants(
     resources: Resources, clock: MovableClock
 ) -> None:
     slow = await an_asker(resources, clock, key="slow")

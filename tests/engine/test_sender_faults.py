@@ -67,7 +67,7 @@ def has_failed_to_settle(logs: Sequence[Any]) -> bool:
     return "outcome not recorded" in {each["event"] for each in logs}
 
 
-async def test_an_unrecordable_refusal_without_a_call_leaves_the_calls_of_its_set_alone(
+async def test_an_unrecordable_refusal_without_a_call_does_not_affect_other_calls(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house_with_channels(resources, clock, "EMAIL")
@@ -92,7 +92,7 @@ async def test_an_unrecordable_refusal_without_a_call_leaves_the_calls_of_its_se
     assert set(post.calls.values()) == {1}
 
 
-async def test_an_unrecordable_answer_takes_no_other_answer_of_its_moment_with_it(
+async def test_an_unrecordable_answer_does_not_affect_simultaneous_answers(
     resources: Resources, clock: MovableClock
 ) -> None:
     line = ScriptedLine([Accepted(), Permanent("no such user"), Accepted()])
@@ -137,7 +137,7 @@ async def cancel_when_called(dispatcher: MessageDispatcher, sent: list[Any], cou
         await asyncio.wait([closing])
 
 
-async def test_an_unrecordable_answer_takes_no_other_with_it_when_its_set_is_broken_off(
+async def test_an_unrecordable_answer_does_not_affect_others_when_sending_is_interrupted(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await plan_texts(resources, clock, 3)
@@ -163,7 +163,7 @@ class _StubbornChannel(ScriptedChannel):
     may_end: asyncio.Event
 
 
-async def test_an_adapter_that_ignores_its_cancellation_does_not_keep_its_worker(
+async def test_an_adapter_that_ignores_its_cancellation_does_not_block_its_worker(
     resources: Resources, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dunwell.contact.sending.sender._CANCEL_SECONDS", 0.2)
@@ -192,7 +192,7 @@ class _CancelledChannel(ScriptedChannel):
         raise asyncio.CancelledError
 
 
-async def test_an_adapter_that_cancels_its_own_call_is_taken_for_unanswered(
+async def test_an_adapter_that_cancels_its_own_call_counts_as_unanswered(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await plan_texts(resources, clock, 3)

@@ -58,7 +58,7 @@ async def own(resources: Resources, server: OwnServer) -> AsyncIterator[Resource
     await database.close()
 
 
-async def test_what_was_answered_is_recorded_when_the_database_is_back(
+async def test_an_answer_received_during_a_database_outage_is_recorded_afterwards(
     own: Resources, server: OwnServer, clock: MovableClock
 ) -> None:
     house = await a_house(own, clock, a_definition())

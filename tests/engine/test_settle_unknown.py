@@ -60,7 +60,7 @@ async def event_types(house: House) -> list[str]:
     return [event["type"] for event in await house.events(claim["claim_id"])]
 
 
-async def test_the_claim_stands_until_somebody_settles_it(
+async def test_a_claim_with_a_contact_in_doubt_waits_until_it_is_settled(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house_in_doubt(resources, clock)
@@ -71,7 +71,7 @@ async def test_the_claim_stands_until_somebody_settles_it(
     assert len(house.channels[0].sent) == 1
 
 
-async def test_settled_as_sent_it_counts_from_now_and_the_claim_goes_on(
+async def test_a_contact_settled_as_sent_continues_the_claim_from_now(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house_in_doubt(resources, clock)
@@ -85,7 +85,7 @@ async def test_settled_as_sent_it_counts_from_now_and_the_claim_goes_on(
     assert (await seal_and_verify(house)).findings == ()
 
 
-async def test_settled_as_not_sent_it_is_sent_again_under_its_reference(
+async def test_a_contact_settled_as_not_sent_is_sent_again_under_its_reference(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house_in_doubt(resources, clock)
@@ -98,7 +98,7 @@ async def test_settled_as_not_sent_it_is_sent_again_under_its_reference(
     assert (await seal_and_verify(house)).findings == ()
 
 
-async def test_settled_as_not_sent_gives_the_persons_day_back(
+async def test_a_contact_settled_as_not_sent_does_not_count_for_the_day(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house_in_doubt(resources, clock)
@@ -108,7 +108,7 @@ async def test_settled_as_not_sent_gives_the_persons_day_back(
 
 
 @pytest.mark.parametrize(("was_sent", "state"), [(True, "ACCEPTED"), (False, "CANCELLED")])
-async def test_paid_meanwhile_the_claim_stays_ended(
+async def test_settling_a_contact_does_not_reopen_a_paid_claim(
     resources: Resources, clock: MovableClock, was_sent: bool, state: str
 ) -> None:
     house = await a_house_in_doubt(resources, clock)
@@ -123,7 +123,7 @@ async def test_paid_meanwhile_the_claim_stays_ended(
     assert (await seal_and_verify(house)).findings == ()
 
 
-async def test_paid_and_reversed_meanwhile_it_still_stands_and_then_goes_on(
+async def test_a_paid_and_reversed_claim_waits_for_the_settlement(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house_in_doubt(resources, clock)
@@ -139,7 +139,7 @@ async def test_paid_and_reversed_meanwhile_it_still_stands_and_then_goes_on(
 
 
 @pytest.mark.parametrize(("was_sent", "state"), [(True, "ACCEPTED"), (False, "CANCELLED")])
-async def test_assigned_anew_meanwhile_the_new_run_stays_where_it_is(
+async def test_settling_a_contact_does_not_move_a_claim_assigned_to_another_workflow(
     resources: Resources, clock: MovableClock, was_sent: bool, state: str
 ) -> None:
     house = await a_house_in_doubt(resources, clock)
@@ -165,7 +165,7 @@ async def assign_to_another_reminder(house: House) -> int:
     return claim_id
 
 
-async def test_of_two_who_settle_at_once_the_second_is_told_the_state(
+async def test_the_second_of_two_concurrent_settlements_is_refused_with_the_state(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house_in_doubt(resources, clock)
@@ -179,7 +179,7 @@ async def test_of_two_who_settle_at_once_the_second_is_told_the_state(
     assert (await seal_and_verify(house)).findings == ()
 
 
-async def test_what_is_not_unknown_is_not_settled(
+async def test_only_an_unknown_contact_can_be_settled(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, a_definition())
@@ -192,7 +192,7 @@ async def test_what_is_not_unknown_is_not_settled(
     assert await outcomes(house) == ["ACCEPTED"]
 
 
-async def test_another_merchants_communication_is_not_found(
+async def test_a_communication_of_another_merchant_is_not_found(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house_in_doubt(resources, clock)

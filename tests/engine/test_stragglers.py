@@ -53,7 +53,7 @@ async def list_by(house: House, state: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("at_once", [8, 50])
-async def test_the_others_are_recorded_as_sent_within_two_seconds(
+async def test_answered_messages_are_recorded_within_two_seconds(
     resources: Resources, clock: MovableClock, at_once: int
 ) -> None:
     async with a_sink() as sink:
@@ -130,7 +130,7 @@ async def test_only_messages_without_an_answer_are_unknown_after_a_kill(
     assert {row["email"] for row in await list_by(house, "ACCEPTED")} <= set(taken)
 
 
-async def test_a_worker_that_is_cancelled_settles_what_it_knows(
+async def test_a_cancelled_worker_records_the_answers_that_it_has(
     resources: Resources, clock: MovableClock
 ) -> None:
     """Of 60 messages 50 are at the channel, which has answered none of them."""

@@ -56,7 +56,7 @@ async def work_until(done: asyncio.Event, works: Engine | MessageDispatcher) -> 
 
 
 @pytest.mark.parametrize("switched_in", [0, 1])
-async def test_two_engines_and_two_dispatchers_go_on_through_the_switch(
+async def test_two_engines_and_two_dispatchers_continue_during_the_switch(
     resources: Resources, clock: MovableClock, switched_in: int
 ) -> None:
     house = await on_a_scenario(resources, clock)
@@ -81,7 +81,7 @@ async def test_two_engines_and_two_dispatchers_go_on_through_the_switch(
     assert len(house.channels[0].sent) == CLAIMS
 
 
-async def test_the_switch_does_not_wait_for_an_engine_nor_an_engine_for_the_switch(
+async def test_the_switch_and_an_engine_do_not_wait_for_each_other(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await on_a_scenario(resources, clock)
@@ -113,7 +113,7 @@ async def test_a_contact_at_its_channel_during_the_switch_is_settled_once(
     ]  # fmt: skip
 
 
-async def test_places_and_planned_contacts_stay_as_they_are(
+async def test_positions_and_planned_contacts_stay_unchanged(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await on_a_scenario(resources, clock)
@@ -127,7 +127,7 @@ async def test_places_and_planned_contacts_stay_as_they_are(
     assert (await house.rows(_PLACES), await house.rows(contacts)) == before
 
 
-async def test_an_assignment_that_began_before_the_switch_leads_to_the_copy(
+async def test_an_assignment_that_began_before_the_switch_uses_the_copied_workflow(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await on_a_scenario(resources, clock)
@@ -149,7 +149,7 @@ async def test_an_assignment_that_began_before_the_switch_leads_to_the_copy(
     assert len(house.channels[0].sent) == 1
 
 
-async def test_of_two_switches_at_once_the_second_is_told(
+async def test_the_second_of_two_concurrent_switches_is_refused(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await on_a_scenario(resources, clock)
@@ -161,7 +161,7 @@ async def test_of_two_switches_at_once_the_second_is_told(
     assert len(audited) == 1
 
 
-async def test_an_edit_that_waits_for_the_switch_comes_too_late(
+async def test_an_edit_that_waited_for_the_switch_is_refused(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await on_a_scenario(resources, clock)

@@ -46,7 +46,7 @@ async def teller(resources: Resources, clock: MovableClock) -> Teller:
     return await _a_teller(resources, clock)
 
 
-async def test_a_request_is_confirmed_at_once_as_one(teller: Teller) -> None:
+async def test_a_request_is_confirmed_at_once_as_a_request(teller: Teller) -> None:
     await teller.arrangement.ask()
 
     assert [await teller.tell() for _ in range(2)] == [1, 0]
@@ -54,7 +54,7 @@ async def test_a_request_is_confirmed_at_once_as_one(teller: Teller) -> None:
     assert notice["subject"] == "Ihre Anfrage an Nordwind zur Ratenzahlung"
 
 
-async def test_what_the_merchant_approves_later_is_confirmed_once(teller: Teller) -> None:
+async def test_an_approval_by_the_merchant_is_confirmed_once(teller: Teller) -> None:
     modality = await teller.arrangement.ask()
     await teller.tell()
     for _ in range(2):
@@ -69,7 +69,7 @@ async def test_what_the_merchant_approves_later_is_confirmed_once(teller: Teller
     assert "16. April 2026" in notice["body_text"]
 
 
-async def test_many_workers_tell_it_once(teller: Teller) -> None:
+async def test_many_workers_send_one_confirmation(teller: Teller) -> None:
     await teller.arrangement.ask()
 
     await asyncio.gather(*(teller.tell() for _ in range(4)))
@@ -77,7 +77,7 @@ async def test_many_workers_tell_it_once(teller: Teller) -> None:
     assert len(await teller.told()) == 1
 
 
-async def test_what_the_bounds_allow_at_once_is_confirmed(
+async def test_an_automatic_approval_is_confirmed(
     resources: Resources, clock: MovableClock
 ) -> None:
     teller = await _a_teller(resources, clock, configuration=AT_ONCE)
@@ -89,7 +89,7 @@ async def test_what_the_bounds_allow_at_once_is_confirmed(
     assert "31. März 2026" in notice["body_text"]
 
 
-async def test_a_refusal_is_told_with_its_reason(teller: Teller) -> None:
+async def test_a_rejection_is_sent_with_its_reason(teller: Teller) -> None:
     modality = await teller.arrangement.ask()
     await teller.arrangement.reject(modality.modality_id, "Zu lang. <b>Drei</b> [x](http://a)")
 
@@ -100,7 +100,9 @@ async def test_a_refusal_is_told_with_its_reason(teller: Teller) -> None:
     assert "&lt;b&gt;Drei&lt;/b&gt; [x](http://a)" in notice["body_html"]
 
 
-async def test_a_claims_language_is_the_messages(resources: Resources, clock: MovableClock) -> None:
+async def test_the_message_is_in_the_language_of_the_claim(
+    resources: Resources, clock: MovableClock
+) -> None:
     teller = await _a_teller(resources, clock, debtor={"language": "en"})
     await teller.arrangement.agree()
 
@@ -112,7 +114,7 @@ async def test_a_claims_language_is_the_messages(resources: Resources, clock: Mo
     }
 
 
-async def test_without_an_address_nothing_is_sent_and_nothing_waits(
+async def test_without_an_address_nothing_is_sent_or_waits(
     resources: Resources, clock: MovableClock
 ) -> None:
     teller = await _a_teller(resources, clock, debtor={"email": None})
@@ -122,7 +124,9 @@ async def test_without_an_address_nothing_is_sent_and_nothing_waits(
     assert await teller.told() == []
 
 
-async def test_what_cannot_be_told_does_not_come_again(teller: Teller, clock: MovableClock) -> None:
+async def test_a_notification_that_cannot_be_rendered_is_not_retried(
+    teller: Teller, clock: MovableClock
+) -> None:
     """A merchant's legal name is part of every message."""
     await teller.arrangement.ask()
     await teller.arrangement.house.rows(

@@ -7,7 +7,7 @@ from dunwell.platform.resources import Resources
 from tests.support.shown_receiver import check_shown_receiver
 
 
-async def test_the_shown_python_receiver_takes_each_event_once_and_refuses_the_rest(
+async def test_the_documented_python_receiver_processes_each_event_once_and_refuses_forgeries(
     resources: Resources, tmp_path: Path, unused_tcp_port: int
 ) -> None:
     program = tmp_path / "receiver.py"

@@ -72,7 +72,7 @@ async def log(
         )  # fmt: skip
 
 
-async def test_the_proof_counts_what_was_ever_acknowledged(outbox: Outbox) -> None:
+async def test_the_proof_counts_every_event_that_was_ever_acknowledged(outbox: Outbox) -> None:
     endpoint_id = (await outbox.add_endpoint(NO_ONE)).endpoint_id
     events = await outbox.raise_events(7)
     ids = [each.event_id for each in events]
@@ -93,7 +93,9 @@ async def test_the_proof_counts_what_was_ever_acknowledged(outbox: Outbox) -> No
     assert (later.first, later.last, later.acknowledged, later.open) == (4, 6, 1, 2)
 
 
-async def test_what_an_endpoint_does_not_ask_for_is_no_gap(outbox: Outbox) -> None:
+async def test_event_types_that_an_endpoint_does_not_subscribe_to_are_no_gap(
+    outbox: Outbox,
+) -> None:
     wanted = (await outbox.add_endpoint(NO_ONE, ("ARCHIVED",))).endpoint_id
     await outbox.raise_events(3)
     assert (await prove(outbox, wanted)).behind == 0
@@ -105,7 +107,9 @@ async def test_what_an_endpoint_does_not_ask_for_is_no_gap(outbox: Outbox) -> No
     assert (await prove(outbox, every)).behind == 2
 
 
-async def test_another_merchants_endpoint_is_absent(resources: Resources, outbox: Outbox) -> None:
+async def test_an_endpoint_of_another_merchant_is_not_found(
+    resources: Resources, outbox: Outbox
+) -> None:
     other = await an_outbox(resources, "other")
     theirs = (await other.add_endpoint(NO_ONE)).endpoint_id
     [event] = await other.raise_events()
@@ -126,7 +130,7 @@ async def test_another_merchants_endpoint_is_absent(resources: Resources, outbox
     assert (await other.deliveries())[0][1] == "PENDING"
 
 
-async def test_two_merchants_of_one_endpoint_id_have_each_their_own(
+async def test_endpoints_of_two_merchants_with_the_same_id_are_separate(
     resources: Resources, outbox: Outbox
 ) -> None:
     endpoint_id = (await outbox.add_endpoint(NO_ONE)).endpoint_id
@@ -151,7 +155,7 @@ async def test_two_merchants_of_one_endpoint_id_have_each_their_own(
     assert {state for _, state, _ in await other.deliveries()} == {"GIVEN_UP"}
 
 
-async def test_the_log_is_filtered_and_goes_on_page_by_page(outbox: Outbox) -> None:
+async def test_the_delivery_log_has_filters_and_pages(outbox: Outbox) -> None:
     endpoint_id = (await outbox.add_endpoint(NO_ONE)).endpoint_id
     ids = [each.event_id for each in await outbox.raise_events(5)]
     await settle(outbox, ids[1], "GIVEN_UP", 500)
@@ -172,7 +176,7 @@ async def test_the_log_is_filtered_and_goes_on_page_by_page(outbox: Outbox) -> N
         await log(outbox, endpoint_id, cursor="bad")
 
 
-async def test_a_delivery_is_read_with_all_its_tries_and_its_bytes(outbox: Outbox) -> None:
+async def test_a_delivery_is_shown_with_all_attempts_and_its_body(outbox: Outbox) -> None:
     endpoint_id = (await outbox.add_endpoint(NO_ONE)).endpoint_id
     [event] = await outbox.raise_events()
     await settle(outbox, event.event_id, "DELIVERED", 500, 204)
@@ -186,7 +190,9 @@ async def test_a_delivery_is_read_with_all_its_tries_and_its_bytes(outbox: Outbo
     ]  # fmt: skip
 
 
-async def test_one_is_sent_again_and_of_two_who_ask_one_is_told(outbox: Outbox) -> None:
+async def test_a_delivery_is_replayed_once_and_an_outdated_request_is_refused(
+    outbox: Outbox,
+) -> None:
     endpoint_id = (await outbox.add_endpoint(NO_ONE)).endpoint_id
     [event] = await outbox.raise_events()
     await settle(outbox, event.event_id, "GIVEN_UP", 500)
@@ -208,7 +214,7 @@ async def test_one_is_sent_again_and_of_two_who_ask_one_is_told(outbox: Outbox) 
     assert audited["before"] == {"state": "GIVEN_UP", "attempts": 1}
 
 
-async def test_what_is_under_lease_is_not_sent_beside_itself(outbox: Outbox) -> None:
+async def test_a_leased_delivery_cannot_be_replayed(outbox: Outbox) -> None:
     endpoint_id = (await outbox.add_endpoint(NO_ONE)).endpoint_id
     [event] = await outbox.raise_events()
     await outbox.rows(
@@ -221,7 +227,7 @@ async def test_what_is_under_lease_is_not_sent_beside_itself(outbox: Outbox) -> 
             await replay_delivery(outbox.work(tx), endpoint_id, event.event_id, "PENDING-0")
 
 
-async def test_all_given_up_since_a_time_are_due_again_and_no_others(
+async def test_all_deliveries_given_up_since_a_time_are_replayed(
     outbox: Outbox, clock: MovableClock
 ) -> None:
     endpoint_id = (await outbox.add_endpoint(NO_ONE)).endpoint_id
@@ -243,7 +249,9 @@ async def test_all_given_up_since_a_time_are_due_again_and_no_others(
     }  # fmt: skip
 
 
-async def test_an_endpoint_is_switched_on_once_and_sent_to_at_once(outbox: Outbox) -> None:
+async def test_an_endpoint_is_enabled_once_and_its_deliveries_are_due_at_once(
+    outbox: Outbox,
+) -> None:
     async with a_receiver(answers(204)) as receiver:
         endpoint_id = (await outbox.add_endpoint(receiver.url)).endpoint_id
         await outbox.rows(
@@ -265,7 +273,7 @@ async def test_an_endpoint_is_switched_on_once_and_sent_to_at_once(outbox: Outbo
     assert audited["before"]["reason"] == "FAILING"
 
 
-async def test_a_test_event_goes_to_its_endpoint_alone_signed_and_recognisable(
+async def test_a_signed_test_event_goes_only_to_its_endpoint(
     resources: Resources,
 ) -> None:
     outbox = await an_outbox(replace(resources, clock=SystemClock()))
@@ -286,7 +294,7 @@ async def test_a_test_event_goes_to_its_endpoint_alone_signed_and_recognisable(
     assert audited["details"] == {"eventId": received.event_id}
 
 
-async def test_of_two_who_rotate_a_secret_the_second_is_told(outbox: Outbox) -> None:
+async def test_the_second_of_two_secret_rotations_is_refused(outbox: Outbox) -> None:
     new = await outbox.add_endpoint(NO_ONE)
     keys = outbox.resources.keys
     async with outbox.resources.database.transaction() as tx:

@@ -62,7 +62,7 @@ def inside(answering: Any = None, **given: Any) -> AbstractAsyncContextManager[R
     return a_receiver(answering or answers(204), INSIDE, **given)
 
 
-async def test_only_the_merchant_that_is_named_reaches_the_network(
+async def test_only_the_named_merchant_reaches_the_network(
     resources: Resources, outbox: Outbox
 ) -> None:
     await open_networks(resources, an_entry())
@@ -82,7 +82,7 @@ async def test_only_the_merchant_that_is_named_reaches_the_network(
     ]  # fmt: skip
 
 
-async def test_what_is_taken_back_counts_from_the_next_try_on(
+async def test_a_revoked_network_is_not_reached_from_the_next_attempt_on(
     resources: Resources, outbox: Outbox
 ) -> None:
     answered = 0
@@ -105,7 +105,7 @@ async def test_what_is_taken_back_counts_from_the_next_try_on(
     assert sorted(map(str, errors)) == ["None"] * 20 + ["https is required"] * 40
 
 
-async def test_a_connection_that_is_open_is_not_used_for_a_network_that_is_not(
+async def test_an_open_connection_is_not_used_after_its_network_was_revoked(
     resources: Resources, outbox: Outbox
 ) -> None:
     """By name and in TLS, so that the address alone decides."""
@@ -137,7 +137,7 @@ async def test_https_is_required_unless_the_entry_says_otherwise(
     assert await tries_of(outbox) == [(None, "https is required")]
 
 
-async def test_with_a_network_open_every_hostile_name_still_reaches_nothing(
+async def test_hostile_host_names_reach_nothing_although_a_network_is_allowed(
     resources: Resources, outbox: Outbox
 ) -> None:
     await open_networks(resources, an_entry())
@@ -155,7 +155,7 @@ async def test_with_a_network_open_every_hostile_name_still_reaches_nothing(
     assert await tries_of(outbox) == [(None, "address not allowed")] * len(ANSWERED)
 
 
-async def test_with_a_network_open_no_spelling_of_another_host_is_reached(
+async def test_spellings_of_other_hosts_reach_nothing_although_a_network_is_allowed(
     resources: Resources, outbox: Outbox
 ) -> None:
     """Past the form's own checks, as if a database had been changed by hand."""
@@ -199,7 +199,7 @@ async def test_a_redirect_out_of_the_network_is_not_followed(
         (True, False, (None, "certificate not accepted")),
     ],
 )
-async def test_a_private_authority_counts_in_the_networks_alone(
+async def test_a_private_certificate_authority_is_trusted_only_in_the_networks(
     resources: Resources, outbox: Outbox, tmp_path: Path, *, is_named: bool, is_open: bool,
     expected: tuple[int | None, str | None],
 ) -> None:  # fmt: skip
@@ -220,7 +220,7 @@ async def test_a_private_authority_counts_in_the_networks_alone(
     assert await tries_of(outbox) == [expected]
 
 
-async def test_a_test_event_is_bound_by_the_same_networks(
+async def test_a_test_event_respects_the_same_networks(
     resources: Resources, outbox: Outbox
 ) -> None:
     async with inside() as receiver, open_webhook_sender(allow_loopback=False) as sender:

@@ -32,11 +32,11 @@ class Rounds:
 @pytest.mark.parametrize(
     ("failures", "seconds"), [(1, 0.2), (2, 0.4), (3, 0.8), (5, 3.2), (6, 5.0), (10_000, 5.0)]
 )
-def test_the_pause_after_failures_grows_to_five_seconds(failures: int, seconds: float) -> None:
+def test_the_delay_after_failures_grows_to_five_seconds(failures: int, seconds: float) -> None:
     assert decide_pause(failures) == pytest.approx(seconds)
 
 
-async def test_a_loop_goes_on_at_once_while_there_is_work() -> None:
+async def test_a_loop_continues_at_once_while_there_is_work() -> None:
     stop = asyncio.Event()
     rounds = Rounds(stop, 500, 500, 3)
     async with asyncio.timeout(5):
@@ -44,7 +44,7 @@ async def test_a_loop_goes_on_at_once_while_there_is_work() -> None:
     assert rounds.done == 3
 
 
-async def test_a_failed_round_does_not_end_a_loop_nor_the_others() -> None:
+async def test_a_failed_round_ends_neither_its_loop_nor_the_others() -> None:
     stop, other_stop = asyncio.Event(), asyncio.Event()
     failing = Rounds(stop, RuntimeError("boom"), 1, 0)
     other = Rounds(other_stop, *[1] * 50)
@@ -71,7 +71,7 @@ async def test_the_time_of_the_last_successful_round_is_shown() -> None:
     assert before <= (read_last("idle") or 0) <= time.time()
 
 
-async def test_a_round_under_way_is_finished_before_the_end() -> None:
+async def test_a_running_round_is_finished_before_the_worker_stops() -> None:
     stop, finished = asyncio.Event(), []
 
     async def work() -> int:
@@ -87,7 +87,7 @@ async def test_a_round_under_way_is_finished_before_the_end() -> None:
     assert finished == ["round", "rest"]
 
 
-async def test_a_round_that_does_not_end_is_cancelled_when_patience_is_over() -> None:
+async def test_a_round_that_does_not_end_is_cancelled_after_the_grace_period() -> None:
     stop, seen = asyncio.Event(), []
 
     async def hang() -> int:
@@ -103,7 +103,7 @@ async def test_a_round_that_does_not_end_is_cancelled_when_patience_is_over() ->
     assert seen == ["cancelled"]
 
 
-async def test_loops_that_cannot_reach_the_database_ask_for_one_line_a_minute() -> None:
+async def test_loops_that_cannot_reach_the_database_log_one_line_a_minute() -> None:
     stop = asyncio.Event()
     rounds = Rounds(stop, DatabaseAway("away"), RuntimeError("boom"), 0)
     with structlog.testing.capture_logs() as logged:

@@ -85,7 +85,9 @@ async def versions(house: House) -> list[tuple[int, int]]:
     return [(row["major"], row["minor"]) for row in rows]
 
 
-async def test_two_who_publish_make_one_version(resources: Resources, clock: MovableClock) -> None:
+async def test_two_concurrent_publications_make_one_version(
+    resources: Resources, clock: MovableClock
+) -> None:
     house = await a_house(resources, clock)
     workflow_id = await a_workflow(house)
     one, other = await race(house, *[lambda work: publish_draft(work, workflow_id)] * 2)
@@ -95,7 +97,7 @@ async def test_two_who_publish_make_one_version(resources: Resources, clock: Mov
     assert await versions(house) == [(1, 0), (1, 1)]
 
 
-async def test_a_draft_saved_while_another_is_published_is_the_next_draft(
+async def test_a_draft_saved_while_another_is_published_becomes_the_next_draft(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock)
@@ -113,7 +115,7 @@ async def test_a_draft_saved_while_another_is_published_is_the_next_draft(
     assert published.definition == MINOR
 
 
-async def test_what_was_looked_at_is_published_or_nothing(
+async def test_publishing_is_refused_when_the_draft_has_changed(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock)
@@ -147,7 +149,7 @@ async def test_two_editors_of_one_version_do_not_overwrite_each_other(
     assert str(mine.version_id) in theirs.message
 
 
-async def test_a_merchant_file_and_a_person_who_publish_do_not_lock_each_other_out(
+async def test_publishing_by_merchant_file_and_by_a_person_does_not_deadlock(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock)
@@ -160,7 +162,7 @@ async def test_a_merchant_file_and_a_person_who_publish_do_not_lock_each_other_o
     assert isinstance(await waiting, InvalidState)
 
 
-async def test_claims_assigned_while_a_workflow_is_deleted_stay_where_they_are(
+async def test_claims_assigned_to_a_workflow_that_is_being_deleted_keep_theirs(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, FIRST)
@@ -177,7 +179,7 @@ async def test_claims_assigned_while_a_workflow_is_deleted_stay_where_they_are(
     assert await names(house) == [("Standard", True), ("Other", False)]
 
 
-async def test_a_workflow_that_is_just_assigned_is_not_deleted(
+async def test_a_workflow_that_is_being_assigned_is_not_deleted(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, FIRST)
@@ -194,7 +196,7 @@ async def test_a_workflow_that_is_just_assigned_is_not_deleted(
     assert await names(house) == [("Standard", True), ("Other", True)]
 
 
-async def test_a_claim_that_is_just_created_keeps_its_workflow_from_deletion(
+async def test_a_workflow_is_not_deleted_while_a_claim_is_created_for_it(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock)
@@ -233,7 +235,7 @@ async def test_rules_published_while_their_target_is_deleted_are_refused(
         create_draft, lambda work, workflow_id: rename_workflow(work, workflow_id, "Another"),
     ],
 )  # fmt: skip
-async def test_nothing_is_done_to_a_workflow_that_is_just_deleted(
+async def test_a_workflow_that_is_being_deleted_cannot_be_changed(
     resources: Resources, clock: MovableClock, operation: Callable[[Work, UUID], Awaitable[Any]]
 ) -> None:
     house = await a_house(resources, clock)
@@ -261,7 +263,9 @@ async def test_a_draft_saved_while_its_workflow_is_deleted_makes_a_new_one(
     assert sorted(await names(house)) == [("Other", False), ("Other", True)]
 
 
-async def test_two_workflows_do_not_get_one_name(resources: Resources, clock: MovableClock) -> None:
+async def test_two_workflows_do_not_get_the_same_name(
+    resources: Resources, clock: MovableClock
+) -> None:
     house = await a_house(resources, clock, FIRST)
     workflow_id = await a_workflow(house)
     _, refused = await race(

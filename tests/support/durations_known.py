@@ -41,7 +41,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "contact/escalation/contacts/final_check.py _RECHECK_AFTER": (
         (
             "tests/engine/test_contact_stops.py"
-            "::test_a_stopped_contact_goes_out_a_day_after_it_was_stopped"
+            "::test_a_stopped_contact_is_checked_again_and_sent_after_a_day"
         ),
     ),
     "adapters/payments/sandbox/checkout.py LATE": (
@@ -120,16 +120,16 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/domain/test_alarms.py::test_what_comes_and_goes_is_one_alarm",
     ),
     "contact/escalation/reports/delivery_reports.py _MIN_AGE": (
-        "tests/engine/test_reports.py::test_who_called_it_is_given_two_minutes_to_hear",
+        "tests/engine/test_reports.py::test_a_message_in_doubt_is_queried_after_two_minutes",
     ),
     "contact/escalation/reports/delivery_reports.py KEPT_FOR": (
-        "tests/engine/test_reports.py::test_old_reports_go",
+        "tests/engine/test_reports.py::test_old_reports_are_deleted",
     ),
     "contact/escalation/reports/delivery_reports.py _AGAIN_AFTER": (
         "tests/engine/test_reports.py::test_a_report_waits_until_the_answer_is_recorded",
     ),
     "contact/escalation/reports/delivery_reports.py _GIVE_UP_AFTER": (
-        f"{_REPORTS}::test_it_waits_a_day_and_no_longer",
+        f"{_REPORTS}::test_a_report_waits_at_most_a_day_for_the_answer",
     ),
     "operations/dashboards/delivery_providers.py LONGEST_LIMIT_PERIOD": (
         "tests/portal/test_lines.py::test_what_left_and_what_came_back_is_shown",
@@ -138,16 +138,16 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/usecases/test_take_incoming_sms.py::test_old_ones_are_taken_out",
     ),
     "contact/sending/batches/read_statuses.py _KEPT_FOR": (
-        "tests/engine/test_letter_statuses.py::test_old_files_are_forgotten",
+        "tests/engine/test_letter_statuses.py::test_records_of_old_status_files_are_deleted",
     ),
     "contact/sending/batches/release_batches.py _COPIES_KEPT_FOR": (
-        "tests/engine/test_letters_after_restore.py::test_old_copies_are_removed_but_the_newest",
+        "tests/engine/test_letters_after_restore.py::test_old_manifest_copies_are_removed_except_the_newest",
     ),
     "contact/sending/batches/release_batches.py _LEASE": (
-        "tests/engine/test_letter_batches.py::test_a_batch_is_a_living_worker_s_for_three_minutes",
+        "tests/engine/test_letter_batches.py::test_the_lease_of_a_batch_lasts_three_minutes",
     ),
     "contact/sending/batches/release_batches.py _LEFT_AFTER": (
-        "tests/engine/test_letter_batches.py::test_what_was_never_finished_is_cleared_away",
+        "tests/engine/test_letter_batches.py::test_letters_that_were_never_completely_uploaded_are_deleted_after_two_days",
     ),
     "adapters/channels/smtp/channel.py NOT_LET_IN_SECONDS": (
         "tests/adapters/test_smtp_adapter.py::test_it_encrypts_and_signs_in",
@@ -159,7 +159,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/usecases/test_replies.py::test_three_business_days_pass_over_the_weekend",
     ),
     "contact/sending/adapters.py _NO_PROVIDER_RETRY_SECONDS": (
-        "tests/engine/test_line_pace.py::test_a_line_that_is_gone_is_waited_for",
+        "tests/engine/test_line_pace.py::test_a_contact_waits_for_a_provider_that_was_removed",
     ),
     "contact/escalation/forecast/forecast.py MIN_NOTICE": (
         (
@@ -168,16 +168,16 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         ),
     ),
     "contact/escalation/store.py _POSTPONE": (
-        "tests/engine/test_engine.py::test_one_undecidable_claim_does_not_stop_the_others",
+        "tests/engine/test_engine.py::test_a_claim_with_an_unknown_step_does_not_stop_the_others",
     ),
     "contact/escalation/contacts/prepare_contacts.py ATTACHMENT_WAIT": (
         (
             "tests/engine/test_dispatch_attachments.py"
-            "::test_a_required_one_that_is_missing_holds_the_contact_and_begins_no_fallback"
+            "::test_a_missing_required_attachment_holds_the_contact_without_a_fallback"
         ),
         (
             "tests/engine/test_dispatch_attachments.py"
-            "::test_after_seven_days_the_step_has_failed_and_the_process_goes_on"
+            "::test_a_step_without_its_required_attachment_fails_after_seven_days"
         ),
     ),
     "contact/escalation/contacts/outcomes/settlement.py _FIRST_DELAY": (
@@ -311,8 +311,8 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         ),
     ),
     "cases/modalities/sweep_modalities.py QUIET_AFTER_BREAK": (
-        "tests/engine/test_plans_speak.py::test_a_broken_plan_is_told_a_day_before_anything_else",
-        "tests/engine/test_plans_speak.py::test_while_the_news_is_under_way_nothing_happens",
+        "tests/engine/test_plans_speak.py::test_a_broken_plan_is_notified_a_day_before_any_step_runs",
+        "tests/engine/test_plans_speak.py::test_the_claim_is_held_until_the_end_of_the_plan_was_sent",
     ),
     "contact/notices/notice.py REPEATED_WITHIN": (
         "tests/usecases/test_send_notice.py::test_it_is_a_second_click_for_ten_seconds",
@@ -363,7 +363,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "contact/notices/notice_outcomes.py ANSWERS_KEPT_FOR": (
         (
             "tests/engine/test_news_that_bounces.py"
-            "::test_what_an_answer_said_is_kept_for_a_month_to_be_told_once_more"
+            "::test_the_content_of_an_answer_is_kept_for_30_days"
         ),
     ),
     "accounts/users/manage_users.py INVITATION_LASTS": (
