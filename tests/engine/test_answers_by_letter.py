@@ -1,4 +1,4 @@
-"""Who has neither e-mail nor SMS that works is told by letter how an objection was answered."""
+"""The answer to a dispute is sent by letter when neither e-mail nor SMS works."""
 
 from datetime import timedelta
 from pathlib import Path

@@ -1,5 +1,7 @@
-"""A worker dies with messages in hand, and before they are taken up again something happens to one
-of their claims: what had left is not repeated as it was, what had not says what is true by then.
+"""A claim changes while messages of a worker that died are in doubt.
+
+A message that may have left is not repeated; one that had not left is rendered again from the
+changed claim.
 """
 
 import asyncio
@@ -34,14 +36,14 @@ OTHER = a_definition(
     }}}
 )  # fmt: skip
 _STATE = "SELECT state FROM communications WHERE merchant_id = $1 AND claim_id = $2 ORDER BY run"
-# After a lease that nobody keeps.
+# A time after which every lease has expired.
 WHEN_TAKEN_UP = timedelta(seconds=20)
 
 
 async def two_claims_with_a_message(
     resources: Resources, clock: MovableClock, change: Change
 ) -> tuple[House, int, int]:
-    """Planned; the first is the one that is changed, nothing happens to the second."""
+    """Plan a message for each of two claims; only the first claim is changed by the test."""
     house = await a_house(resources, clock, a_definition(), configuration=OFFERING)
     async with house.work() as work:
         await publish_draft(work, (await save_draft(work, "Other", OTHER)).workflow_id)
@@ -53,7 +55,7 @@ async def two_claims_with_a_message(
 
 
 async def die_with_messages_out(house: House) -> Post:
-    """All are with the channel, which has not answered."""
+    """Return when all messages are at the channel, which has not answered yet."""
     post = Post()
     channel = GatedChannel(post, "EMAIL", asyncio.Event())
     worker = MessageDispatcher(house.resources, [channel])

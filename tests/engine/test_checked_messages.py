@@ -1,4 +1,4 @@
-"""Each e-mail and text that was sent can be checked by the short code in it, and by no other."""
+"""Recipients can verify each e-mail and SMS by the short code in it, and by no other code."""
 
 import re
 

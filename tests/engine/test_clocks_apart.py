@@ -1,5 +1,7 @@
-"""With its clock eight days ahead of the database's, a process judges nothing by it; only what
-tells operators goes on, by the database's time."""
+"""A process whose clock is eight days ahead of the database's makes no decisions by that clock.
+
+Only alerts to operators continue; they use the time of the database.
+"""
 
 import asyncio
 from dataclasses import replace
@@ -31,7 +33,7 @@ _FEES = "SELECT FROM items WHERE merchant_id = $1 AND type = 'DUNNING_FEE'"
 
 @pytest.fixture
 async def house(resources: Resources) -> House:
-    """With 96 claims whose fee is due in a week."""
+    """Return a house with 96 claims, each with a fee due in a week."""
     clock = MovableClock(datetime.now(UTC))
     house = await a_house(replace(resources, clock=clock), clock, _PROCESS)
     await house.create(*(f"INV-{number}" for number in range(96)))
@@ -40,7 +42,7 @@ async def house(resources: Resources) -> House:
 
 
 def _find_no_line(_name: str) -> None:
-    """The installation has none."""
+    """Find no delivery provider: this installation has none."""
 
 
 async def _watched(resources: Resources, ahead: timedelta) -> Resources:
@@ -67,7 +69,7 @@ async def test_a_worker_with_a_wrong_clock_charges_no_fee_early(house: House) ->
     wrong = await _watched(house.resources, _AHEAD)
     await _run_engine(wrong, wrong.clock)
     assert len(await house.rows(_FEES)) == 0
-    # The control: by the same time, not compared, it charges all of them.
+    # For comparison: with the same time but without the clock check, all fees are charged.
     await _run_engine(house.resources, MovableClock(datetime.now(UTC) + _AHEAD))
     assert len(await house.rows(_FEES)) == 96
 
@@ -105,7 +107,7 @@ async def test_the_clock_alert_names_the_host_and_ends_when_the_clocks_agree(
 async def test_an_alert_check_recorded_in_the_future_does_not_block_the_next(
     resources: Resources,
 ) -> None:
-    """It was noted by the database's clock while that was wrong."""
+    """The check was recorded while the clock of the database was wrong."""
     right = await _watched(resources, timedelta(0))
     async with resources.database.transaction() as tx:
         await tx.execute(

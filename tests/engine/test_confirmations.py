@@ -1,4 +1,5 @@
-"""What a debtor does, and each payment, is confirmed at once, once, by the first way that works."""
+"""Each action of a debtor and each payment is confirmed once, at once, by the first channel that
+works."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -61,7 +62,7 @@ async def _ask_for_time(till: Till) -> None:
 
 @dataclass(frozen=True)
 class Step:
-    """What is done, and a part of what is said of it in English and in German."""
+    """An action, and parts of its confirmation in English and German."""
 
     do: Callable[[Till], Awaitable[None]]
     says: dict[str, str]
@@ -215,7 +216,7 @@ async def test_a_confirmation_that_bounced_is_sent_by_sms_once(till: Till) -> No
 async def test_many_workers_send_one_confirmation_while_its_channel_is_slow(
     till: Till, clock: MovableClock, resources: Resources
 ) -> None:
-    """None of them takes what is under way as told: what is refused in the end goes by SMS."""
+    """A confirmation in progress does not count as sent: after a final refusal it goes by SMS."""
     till.house.channels[0].answers = [Temporary(60), Permanent("no such mailbox")]
     await _pay(till)
     await asyncio.gather(*(send_due_occasions(resources, a_writer(till.house)) for _ in range(4)))
@@ -252,7 +253,7 @@ async def test_a_notification_with_a_later_time_waits(till: Till, clock: Movable
 async def test_confirmations_beyond_the_hourly_limit_are_sent_an_hour_later(
     till: Till, clock: MovableClock
 ) -> None:
-    """Nobody's mailbox is flooded, and none of them is lost."""
+    """The limit protects the mailbox, and no confirmation is lost."""
     for number in range(MAX_PER_HOUR + 1):
         await till.house.pay(till.claim_id, 100, f"tx-{number}")
     await tell(till.house)

@@ -1,4 +1,4 @@
-"""What becomes of each hand-over stands in the ledger, once; what ends none leaves no row."""
+"""Each final outcome of a hand-over has one row in the contact ledger; temporary ones have none."""
 
 from datetime import timedelta
 from typing import Any
@@ -26,7 +26,7 @@ WHERE merchant_id = $1
 async def answered(
     resources: Resources, clock: MovableClock, *answers: Outcome | Exception, **given: Any
 ) -> House:
-    """One claim, whose channel gave these answers."""
+    """Return a house with one claim whose channel gave these answers."""
     channel = ScriptedChannel(list(answers), **given)
     house = await a_house(resources, clock, a_definition(), channels=[channel])
     await house.create()
@@ -104,7 +104,7 @@ async def test_a_contact_in_doubt_is_recorded_once_as_unknown(
 ) -> None:
     house = await answered(resources, clock, TimeoutError(), is_repeatable=False)
     if is_broken_off:
-        # As if the process had died before it could record the missing answer.
+        # Simulate a process that died before it could record the missing answer.
         async with house.work(SYSTEM) as work:
             await work.tx.execute("DELETE FROM contact_ledger")
             await work.tx.execute(

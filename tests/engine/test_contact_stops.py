@@ -1,5 +1,5 @@
-"""Once somebody has said that a person has died, nobody contacts the person about any claim of the
-merchant until a clerk has decided."""
+"""After a death is reported, the person is not contacted about any claim of the merchant until a
+clerk decides."""
 
 from datetime import date, timedelta
 
@@ -27,7 +27,7 @@ OTHERS = {
 
 
 async def a_house(resources: Resources, clock: MovableClock) -> tuple[House, int]:
-    """With a claim whose debtor is said to have died before anything was sent."""
+    """Return a house with a claim whose debtor is reported dead before anything was sent."""
     house = await a_guarded_house(resources, clock)
     [claim_id] = await house.create(
         "A", email=ERIKA, customerNumber="K-7", mobileNumber="+4915112345678"

@@ -1,4 +1,4 @@
-"""Receivers that hang, drip, redirect, answer at length or break TLS harm no other."""
+"""Receivers that hang, drip, redirect, send huge responses or break TLS do not affect others."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -30,7 +30,7 @@ BAD: dict[str, tuple[Answering, Callable[[str], str]]] = {
     "redirects": (redirects_to("http://127.0.0.1:1/"), str),
     "answers at length": (answers_at_length(50_000_000, []), str),
     "disconnects": (disconnects, str),
-    # It answers in plain text where TLS is expected.
+    # The receiver answers in plain text where TLS is expected.
     "breaks TLS": (answers(204), lambda url: url.replace("http:", "https:")),
 }
 
@@ -61,7 +61,7 @@ async def test_bad_receivers_do_not_delay_a_healthy_one(
         good = await outbox.add_endpoint(healthy.url)
         await outbox.raise_events(COUNT)
         running = asyncio.create_task(WebhookDispatcher(resources, sender).run(stop))
-        async with asyncio.timeout(3):  # sooner than a single hanging try has timed out
+        async with asyncio.timeout(3):  # Shorter than the timeout of a single hanging attempt.
             await wait_until(lambda: len(healthy.received) == COUNT)
         stop.set()
         await running

@@ -1,4 +1,4 @@
-"""The example receiver takes what Dunwell sends, once each, and refuses what others send."""
+"""The example receiver accepts each event of Dunwell once and refuses forged requests."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

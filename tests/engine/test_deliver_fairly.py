@@ -1,4 +1,4 @@
-"""One bad endpoint harms no other, and two dispatchers share the work."""
+"""A bad endpoint does not affect others, and two dispatchers share the work."""
 
 import asyncio
 from collections import Counter
@@ -37,7 +37,7 @@ async def test_one_hanging_endpoint_of_ten_delays_no_other(
         dispatcher = WebhookDispatcher(resources, sender, DispatchLimits(in_flight=40))
         running = asyncio.create_task(dispatcher.run(stop))
         await wait_until(lambda: sum(len(each.received) for each in good) == 900)
-        assert 1 <= bad.in_flight <= 10  # still hanging when all the others are done
+        assert 1 <= bad.in_flight <= 10  # Still hanging when all others are done.
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
     assert [len(set(each.event_ids)) for each in good] == [100] * 9

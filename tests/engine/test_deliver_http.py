@@ -1,4 +1,4 @@
-"""The client meets receivers that mean no good."""
+"""The HTTP client of webhooks against malicious or broken receivers."""
 
 import asyncio
 import socket
@@ -17,7 +17,7 @@ from tests.support.receiver import (
     redirects_to,
 )
 
-# Ways of writing 127.0.0.1, ::1 and names for them; {port} is a listener's.
+# Spellings of 127.0.0.1 and ::1, and host names for them; {port} is the port of a listener.
 INWARD = [
     "http://127.0.0.1:{port}/", "http://127.1:{port}/", "http://127.0.1:{port}/",
     "http://2130706433:{port}/", "http://0x7f000001:{port}/", "http://0x7f.0.0.1:{port}/",
@@ -38,7 +38,7 @@ INWARD = [
 
 @pytest.fixture
 async def guarded() -> AsyncIterator[HttpClient]:
-    """As in production: loopback is inside."""
+    """Open a client as in production, where loopback counts as internal."""
     async with open_http_client(allow_loopback=False, user_agent="t", timeout_seconds=2) as client:
         yield client
 

@@ -1,4 +1,4 @@
-"""Tries follow the published schedule by the clock, then stop; endpoints go off and on."""
+"""Attempts follow the published retry schedule; endpoints are disabled and enabled again."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -18,7 +18,7 @@ SECOND = timedelta(seconds=1)
 
 @pytest.fixture
 async def dispatcher(resources: Resources) -> AsyncIterator[WebhookDispatcher]:
-    """Draws the middle of every spread."""
+    """Return a dispatcher whose random delays are always the middle of their range."""
     async with open_webhook_sender(allow_loopback=True) as sender:
         yield WebhookDispatcher(resources, sender, fraction=lambda: 0.5)
 
@@ -95,10 +95,10 @@ async def test_an_endpoint_that_answers_410_is_disabled_probed_and_enabled_again
         await outbox.raise_events(3)
         assert await dispatcher.run_once() == 0
         clock.advance(timedelta(hours=1, seconds=1))
-        assert await dispatcher.run_once() == 1  # the first probe: 410
+        assert await dispatcher.run_once() == 1  # The first probe is answered with 410.
         assert await dispatcher.run_once() == 0
         clock.advance(timedelta(hours=2))
-        assert await dispatcher.run_once() == 1  # the second: 204
+        assert await dispatcher.run_once() == 1  # The second probe is answered with 204.
         assert await dispatcher.run_once() == 3
     assert (await outbox.endpoint(new.endpoint_id))["disabled_at"] is None
     assert {state for _, state, _ in await outbox.deliveries()} == {"DELIVERED"}

@@ -1,4 +1,4 @@
-"""What arrives: the stored bytes, signed so that stock libraries verify them."""
+"""Deliveries contain the stored bytes, signed so that standard libraries verify them."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ async def sender() -> AsyncIterator[WebhookSender]:
 
 @pytest.fixture
 def today(resources: Resources) -> Resources:
-    """In real time, which receivers compare the timestamp with."""
+    """Use real time, with which receivers compare the timestamp."""
     return replace(resources, clock=SystemClock())
 
 
@@ -75,7 +75,7 @@ async def test_the_standard_library_verifies_a_delivery_and_refuses_a_changed_on
 async def test_an_old_delivery_is_refused_by_its_timestamp(
     resources: Resources, sender: WebhookSender
 ) -> None:
-    outbox = await an_outbox(resources)  # its clock stands in March 2026
+    outbox = await an_outbox(resources)  # Its clock shows March 2026.
     async with a_receiver(answers(204)) as receiver:
         secret = (await outbox.add_endpoint(receiver.url)).secret
         await outbox.raise_events()

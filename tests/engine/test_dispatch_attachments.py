@@ -1,4 +1,4 @@
-"""What goes along with a message: NONE, OPTIONAL, REQUIRED (CONTRACT 6)."""
+"""Attachments of messages under the policies NONE, OPTIONAL and REQUIRED (CONTRACT 6)."""
 
 from datetime import timedelta
 from typing import Any

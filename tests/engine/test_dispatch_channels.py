@@ -1,4 +1,4 @@
-"""All three channels, on the real database: what each is given, and what is kept of it."""
+"""What each of the three channels is given, and what is stored of it, on the real database."""
 
 from datetime import timedelta
 
@@ -131,8 +131,8 @@ async def test_an_sms_of_too_many_parts_is_refused_without_a_call(
 async def test_a_message_too_large_for_one_claim_fails_and_others_are_sent(
     resources: Resources, clock: MovableClock, channel: Channel
 ) -> None:
-    """A long name makes it too large. Nothing of it is sent, the operator can read why, the next
-    channel is taken, and the worker sends the other one."""
+    """A long name makes the message too large. It is not sent, the operator can read why, the
+    fallback channel is used, and the worker sends the other message."""
     body = dict.fromkeys(("de", "en"), "{{debtor.name}}" * 1_300)
     large = {**TEMPLATE, channel: {"subject": {"de": "S", "en": "S"}, "body": body}}
     house = await a_house_with_channels(resources, clock, channel, ["SMS"], template=large)

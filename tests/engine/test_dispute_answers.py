@@ -1,4 +1,4 @@
-"""The debtor is told how an objection was answered, and has some quiet days after it."""
+"""The debtor is notified of the answer to a dispute, and the claim rests for some days after it."""
 
 import asyncio
 from datetime import datetime, timedelta
@@ -27,7 +27,8 @@ MOBILE = {"mobileNumber": "+4915112345678"}
 
 
 async def _a_disputed(resources: Resources, clock: MovableClock, **given: Any) -> tuple[House, Any]:
-    """given: what a_house takes, and the claim's fields."""
+    """Return a house and an open dispute; `given` holds arguments of `a_house` and the claim's
+    fields."""
     fields = given.pop("fields", {})
     channels = [ScriptedChannel(), ScriptedChannel(channel="SMS")]
     house = await a_house(
@@ -38,7 +39,7 @@ async def _a_disputed(resources: Resources, clock: MovableClock, **given: Any) -
     )
     [claim_id] = await house.create(**fields)
     opened = await dispute(house, claim_id)
-    # That it has arrived is told before.
+    # The confirmation that the dispute was received is sent first.
     await tell(house)
     for channel in house.channels:
         channel.sent.clear()
@@ -92,7 +93,8 @@ async def test_the_merchant_configures_the_number_of_quiet_days(
 async def test_no_fee_and_no_contact_while_a_channel_is_away_for_weeks(
     resources: Resources, clock: MovableClock
 ) -> None:
-    """The notice is given up after a day, and there is no other way: the answer itself counts."""
+    """The notice expires after a day and there is no other channel, so the days count from the
+    answer."""
     house, opened = await _a_disputed(resources, clock)
     house.channels[0].answers = [Temporary(3600)] * 1000
     resolved = await resolve(house, opened, REJECTED)
@@ -207,7 +209,8 @@ async def test_a_second_open_dispute_keeps_the_claim_on_hold(
 async def test_an_answer_that_bounced_is_sent_by_the_next_channel(
     resources: Resources, clock: MovableClock
 ) -> None:
-    """Reported when it counted as told: the quiet days begin anew with the way that worked."""
+    """The bounce arrives after the answer counted as sent: the quiet days start again with the
+    channel that worked."""
     house, opened = await _a_disputed(resources, clock, fields=MOBILE)
     await answer(house, opened, REJECTED)
     [email] = house.channels[0].sent

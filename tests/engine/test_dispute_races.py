@@ -1,4 +1,4 @@
-"""Disputes that two people end at once, and that come while something else is under way."""
+"""Disputes that two people end at once, or that are opened while something else is in progress."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -51,7 +51,7 @@ async def test_concurrent_endings_of_a_dispute_end_it_once(
         is_accepted = stored.state is DisputeState.ACCEPTED
         expected = Status.WITHDRAWN if is_accepted else Status.CREATED
         claim = await house.read(claim_id)
-        # A rejected one rests until the debtor is told.
+        # A claim whose dispute was rejected stays on hold until the debtor is notified.
         is_held = stored.state is DisputeState.REJECTED
         assert (claim.status, len(claim.holds)) == (expected, is_held)
 

@@ -1,4 +1,4 @@
-"""What a mail server does to an e-mail, and what becomes of the claim and its contact."""
+"""Faults of a mail server, and their effect on the contact and its claim."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -32,7 +32,7 @@ _SUPPRESSED = "SELECT reason FROM suppressions WHERE merchant_id = $1"
 async def a_house(
     resources: Resources, clock: MovableClock, word: str
 ) -> AsyncIterator[tuple[House, Sink]]:
-    """With one claim, whose e-mail was tried once."""
+    """Open a house with one claim whose e-mail was attempted once."""
     async with a_sink() as sink:
         line = a_line(sink.port)
         channel: Any = SmtpChannel("post", line, {}, resources.keys, send_seconds=0.5)
@@ -62,7 +62,7 @@ async def contacts(house: House) -> list[tuple[str, str]]:
 async def test_only_an_email_that_may_have_left_becomes_unknown(
     resources: Resources, clock: MovableClock, word: str, found: list[tuple[str, str]], taken: int
 ) -> None:
-    """And only who is not there is not written to any more."""
+    """Also, only an address that does not exist is suppressed."""
     async with a_house(resources, clock, word) as (house, sink):
         assert await contacts(house) == found
         assert len(sink.taken) == taken
@@ -84,7 +84,7 @@ async def test_a_bounce_settles_an_email_in_doubt_without_sending_it_again(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_house(resources, clock, "die-after") as (house, sink):
-        # As our own mail server writes it.
+        # The report as our own mail server writes it.
         content = b"Received: by mail.example.com (Postfix)\r\n"
         content += a_report(a_block("failed", "5.1.1"))
         brought = Envelope("post", "", sink.taken[0].sender, content, is_by_our_server=True)

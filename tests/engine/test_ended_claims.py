@@ -1,4 +1,4 @@
-"""A merchant ends, pauses or changes a claim while its process is at work on it."""
+"""A merchant ends, pauses or changes a claim while its process is running."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -38,7 +38,7 @@ async def change_address(work: Work, claim_id: int) -> None:
 
 
 async def do(house: House, deed: Deed, claim_id: int) -> bool:
-    """Whether it was done, or refused by the claim's state."""
+    """Return whether the action was done, or refused because of the claim's state."""
     async with house.work() as work:
         try:
             await deed(work, claim_id)
@@ -56,8 +56,7 @@ async def dispatch(house: House) -> None:
 
 
 async def dispatch_into(house: House, deed: Deed, claim_id: int) -> None:
-    """The deed is done and committed while a dispatcher, which has leased and rendered, waits for
-    the claim at the gate."""
+    """Commit the action while a dispatcher that has leased and rendered waits to lock the claim."""
     async with house.work() as work:
         await lock_claim(work.tx, work.merchant_id, claim_id)
         sending = asyncio.create_task(dispatch(house))

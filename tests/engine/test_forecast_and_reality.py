@@ -1,4 +1,4 @@
-"""What is foreseen for a claim is what the engine does, when every contact is accepted."""
+"""The forecast of a claim matches what the engine does when every contact is accepted."""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -15,7 +15,7 @@ from dunwell.platform.resources import Resources
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import ERP, House, a_house
 
-# A Monday, 10:00 in Berlin; Easter is on April 5th.
+# A Monday, 10:00 in Berlin; Easter is on 5 April.
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 SPAN = timedelta(days=90)
 SETTINGS = DOCUMENT["settings"]
@@ -53,7 +53,7 @@ DEFINITIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
     ),
 }  # fmt: skip
 
-# The archiving stands behind every step.
+# Archiving is ordered after every step.
 _HISTORY = """
 SELECT step_id, outcome, at FROM step_history WHERE merchant_id = $1 AND step_id > 0
 UNION ALL

@@ -1,4 +1,4 @@
-"""Two dispatchers at one person at the same moment: each waits for the other, and none for ever."""
+"""Two dispatchers that contact the same person at once wait for each other and never deadlock."""
 
 import asyncio
 import itertools
@@ -38,7 +38,7 @@ async def plan(house: House) -> None:
 
 
 async def dispatch(house: House, *, limit: int = 1, clock: MovableClock | None = None) -> int:
-    """One set of a dispatcher with a clock of its own, up to the calls; how many went out."""
+    """Dispatch one batch with its own clock and return how many messages were handed over."""
     resources = replace(house.resources, clock=clock or house.resources.clock)
     merchant_id, now = house.merchant.merchant_id, resources.clock.now()
     async with resources.database.connection() as connection:
@@ -86,7 +86,7 @@ async def test_a_dispatcher_waits_for_a_guard_row_that_another_is_inserting(
     await plan(house)
     other = await connect(str(resources.settings.database_url), OpenConnection)
     async with other.transaction():
-        # Begun and not committed: nobody sees it, and nobody can begin it again.
+        # Inserted and not committed: nobody can see the row or insert it again.
         await other.execute("INSERT INTO contact_guards VALUES ($1, $2, $3, $4, $5)", *row.values())
         waiting = asyncio.create_task(dispatch(house))
         await until_held_back(resources.database, waiting)
@@ -139,7 +139,8 @@ async def test_guards_are_locked_in_the_order_of_their_digests(
         await other.execute(_RAISE, merchant_id, digests[0])
         waiting = asyncio.create_task(dispatch(house, limit=15))
         await until_held_back(resources.database, waiting)
-        # Whoever waits for the first holds none of those behind it: this waits for nobody.
+        # A dispatcher that waits for the first guard does not hold later ones, so this does not
+        # block.
         await other.execute("SET LOCAL lock_timeout = 200")
         await other.execute(_RAISE, merchant_id, digests[-1])
     await other.close()
@@ -154,7 +155,7 @@ async def test_contacts_around_local_midnight_count_on_their_own_day(
     await house.create("A", "B", "C", email=ERIKA)
     await plan(house)
     before, after = MovableClock(MIDNIGHT - timedelta(seconds=1)), MovableClock(MIDNIGHT)
-    # Whoever comes first, the second has the day that is left.
+    # Whichever comes first, the second uses the other day.
     out = await asyncio.gather(dispatch(house, clock=after), dispatch(house, clock=before))
     assert list(out) == [1, 1]
     assert await dispatch(house, clock=after) == 0
@@ -174,12 +175,12 @@ async def test_parallel_dispatchers_with_overlapping_persons_do_not_deadlock(
     for number, (name, customer) in enumerate(Random(7).sample(pairs, len(pairs))):
         await house.create(f"INV-{number}", email=name, customerNumber=customer)
     await plan(house)
-    # Each set has some of the others' persons. A deadlock would be raised here.
+    # The batches share persons with each other. A deadlock would raise here.
     out = [
         sum(await asyncio.gather(*(dispatch(house, limit=9) for _ in range(4)))) for _ in range(3)
     ]
     assert all(len(days) <= per_day for days in await contact_days(house))
-    # Every customer number is contacted as often as it may be.
+    # Every customer number is contacted as often as the limit allows.
     assert sum(out) == len(customers) * per_day == (await states(house)).count("HANDED_OVER")
 
 

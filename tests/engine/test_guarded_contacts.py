@@ -1,4 +1,4 @@
-"""Guards, quiet hours and contact hours, on the way from the plan to the channel."""
+"""Contact limits, quiet hours and contact hours between planning and sending."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -34,7 +34,7 @@ async def test_a_person_is_contacted_once_a_day_across_claims_and_the_rest_follo
     await house.run()
     assert sent(house) == 1
     assert await held_contacts(house) == [("GUARD_DAY", OPENING)] * 3
-    # Monday, Tuesday, Wednesday; the fourth of the week only on the next Monday.
+    # Sent on Monday, Tuesday and Wednesday; the fourth contact only on the next Monday.
     await house.run_until(START + 3 * DAY)
     assert sent(house) == 3
     assert await held_contacts(house) == [("GUARD_WEEK", OPENING + 6 * DAY)]
@@ -70,7 +70,7 @@ async def test_a_shared_mobile_or_customer_number_identifies_one_person(
     await house.create("D", email="ERIKA@Example.org")
     await house.create("E", email="other@example.org")
     await house.run()
-    # B shares a customer number with A, and as it waits it takes no room from C.
+    # B shares a customer number with A and is held, so it does not count against C.
     assert {message.recipient for message in house.channels[0].sent} == {
         ERIKA, "third@example.org", "other@example.org",
     }  # fmt: skip

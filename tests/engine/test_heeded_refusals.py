@@ -1,4 +1,4 @@
-"""An address that its channel refuses at once as nobody's is suppressed, whatever went there."""
+"""An address that its channel refuses as unknown is suppressed, whatever the message was."""
 
 from dunwell.contact.sending.channel import Permanent
 from dunwell.platform.clock import MovableClock

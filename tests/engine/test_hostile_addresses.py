@@ -1,6 +1,6 @@
-"""No webhook reaches inside: hostile hosts, names that stand for them, names that change.
+"""Webhooks never reach internal addresses, whatever the URL or the name server says.
 
-Listeners stand on the machine's own addresses; whatever is posted, they must see nothing.
+Listeners on the machine's own addresses check that nothing connects to them.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from dunwell.platform.http.client import HttpClient, HttpResponse, NoResponse, open_http_client
 from tests.support.receiver import a_receiver, answers, redirects_to
 
-# Written into the URL itself; {port} is the listener's.
+# Hosts as written into the URL; {port} is the port of the listener.
 SPELLED = [
     "127.0.0.1", "127.1", "127.0.1", "127.255.255.254", "2130706433", "0x7f000001", "0x7f.0.0.1",
     "0x7f.1", "0177.0.0.1", "017700000001", "0177.0.0.0x1", "127.000.000.001", "127.0.0.1.", "0",
@@ -23,7 +23,7 @@ SPELLED = [
     "[64:ff9b:1::127.0.0.1]", "[2002:7f00:1::]", "[2002:7f00:1::1]", "[::1%25lo]", "[fe80::1]",
     "①②⑦.⓪.⓪.①", "127。0。0。1",
 ]  # fmt: skip
-# What a name server answers for a name that looks like anybody's.
+# Internal addresses that a name server returns for an ordinary host name.
 ANSWERED = [
     "127.0.0.1", "127.8.8.8", "0.0.0.0", "10.0.0.1", "10.255.255.254", "172.16.0.1",
     "172.31.255.254", "192.168.1.1", "169.254.169.254", "169.254.170.2", "100.64.0.1",
@@ -37,7 +37,7 @@ OUTSIDE = "203.0.114.7"
 
 
 class Names(AbstractResolver):
-    """A name server that answers every name as it was told to, in turn, the last one for ever."""
+    """A name server that returns the given answers in turn, and then always the last one."""
 
     def __init__(self, *answers: Sequence[str]) -> None:
         self._answers = list(answers)
@@ -57,12 +57,12 @@ class Names(AbstractResolver):
         ]  # fmt: skip
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no resource is open."""
 
 
 @asynccontextmanager
 async def a_client(names: AbstractResolver | None = None) -> AsyncIterator[HttpClient]:
-    """As in production: loopback is inside."""
+    """Open a client as in production, where loopback counts as internal."""
     async with open_http_client(
         allow_loopback=False, user_agent="t", timeout_seconds=2, resolver=names
     ) as client:
@@ -71,7 +71,7 @@ async def a_client(names: AbstractResolver | None = None) -> AsyncIterator[HttpC
 
 @asynccontextmanager
 async def a_listener() -> AsyncIterator[tuple[int, list[asyncio.StreamWriter]]]:
-    """On all the machine's addresses, of both families; its port, and who came."""
+    """Listen on all addresses of the machine, IPv4 and IPv6; yield the port and the connections."""
     seen: list[asyncio.StreamWriter] = []
     listener = socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True)
     async with await asyncio.start_server(lambda _r, w: seen.append(w), sock=listener):
@@ -115,7 +115,7 @@ async def test_a_host_name_with_one_internal_address_is_not_reached() -> None:
 
 
 async def test_dns_rebinding_to_an_internal_address_reaches_nothing() -> None:
-    """Rebinding: public when it was first asked, inner at every later time."""
+    """The name resolves to a public address at first and to an internal one later."""
     names = Names([OUTSIDE], ["127.0.0.1"])
     [looked_up] = await names.resolve("hooks.shop.example")
     async with a_listener() as (port, seen), a_client(names) as client:
@@ -143,7 +143,7 @@ async def test_a_redirect_to_an_internal_address_is_not_followed() -> None:
 
 
 async def test_the_listener_sees_a_connection_when_loopback_is_allowed() -> None:
-    """What the other tests rely on: with loopback open, the same name is connected to."""
+    """The control for the other tests: with loopback allowed, the same name is connected to."""
     names = Names(["127.0.0.1"])
     async with (
         a_receiver(answers(204)) as receiver,

@@ -1,5 +1,7 @@
-"""The secret key is rotated while claims are under way: nobody is contacted too often, nobody who
-must not be, every link opens, and the ledger verifies over both versions.
+"""The secret key is rotated while claims are being processed.
+
+Contact limits and suppressions hold, every link opens, and the ledger verifies across both
+versions.
 """
 
 import asyncio
@@ -36,7 +38,7 @@ from tests.support.keys import house_with_versions, with_versions
 from tests.support.ledgers import seal_and_verify, tamper
 
 ERIKA = "erika@example.org"
-# Before a rotation; its new version known everywhere; in use here and there; in use everywhere.
+# Before a rotation; with the new version known to every process; with the new version in use.
 BEFORE, KNOWN, IN_USE = (1,), (1, 2), (2, 1)
 _LETTER = """
 SELECT document_key, document_key_version FROM communication_contents WHERE merchant_id = $1
@@ -181,7 +183,8 @@ async def test_seals_of_a_missing_key_version_are_reported(
 async def test_an_old_key_version_cannot_forge_the_last_seal(
     resources: Resources, clock: MovableClock
 ) -> None:
-    """With the leaked key and the database: a last seal made anew under the old version."""
+    """The attacker has the leaked key and the database, and writes the last seal again with the old
+    version."""
     house = await a_house_with_channels(resources, clock, "EMAIL")
     await contact(house, "INV-1", *IN_USE)
     await contact(house, "INV-2", *IN_USE)
@@ -204,7 +207,7 @@ async def reseal(resources: Resources, *, rounds: int = 100) -> None:
 
 
 async def open_letter(resources: Resources, key: str) -> tuple[int, bytes]:
-    """The version that seals it, and the PDF."""
+    """Return the key version that encrypts the letter, and the PDF."""
     files = LetterFiles.open(resources)
     try:
         return parse_key_version(await files.storage.load(key)), await files.load_letter(key)
@@ -238,13 +241,13 @@ async def test_letters_can_be_opened_before_during_and_after_reencryption(
     assert await letter_of(house) == (key, 2)
     for each in (known, rotated):
         assert await open_letter(each, key) == (2, before[1])
-    # Who still uses the old version does not undo it.
+    # A process that still uses the old version does not undo the re-encryption.
     await reseal(known)
     assert await letter_of(house) == (key, 2)
 
 
 class DyingStorage(Storage):
-    """The process ends when the letter is written and its row does not say so yet."""
+    """A process that dies after it wrote the letter and before it updated the row."""
 
     async def save(self, key: str, content: bytes) -> None:
         await super().save(key, content)
@@ -268,7 +271,7 @@ async def test_a_letter_reencrypted_by_a_worker_that_died_opens_and_is_completed
 
 
 class ErasingStorage(Storage):
-    """While the letter is written its claim is erased."""
+    """A storage during whose write the claim of the letter is erased."""
 
     house: House
 

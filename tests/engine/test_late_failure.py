@@ -1,4 +1,4 @@
-"""Failures that channels report late: the next channel is tried, and the WAIT begins anew."""
+"""Failures that channels report late start the fallback, and the WAIT step starts again."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -30,7 +30,7 @@ def two_channels() -> list[ScriptedChannel]:
 
 
 async def a_house_with_fallback(resources: Resources, clock: MovableClock) -> House:
-    """E-mail, then SMS."""
+    """Return a house whose step uses e-mail with SMS as fallback."""
     setups: Any = {name: ChannelSetup(adapter="outbox") for name in ("EMAIL", "SMS")}
     configuration = msgspec.structs.replace(CONFIGURATION, channels=setups)
     template = {**DOCUMENT["templates"]["reminder"], "SMS": {"body": {"de": "x", "en": "x"}}}
@@ -113,7 +113,7 @@ async def test_a_bounce_of_a_paid_claim_starts_no_fallback(
 async def test_a_bounce_starts_a_fallback_that_was_cancelled_before(
     resources: Resources, clock: MovableClock
 ) -> None:
-    """The SMS was planned while there was no e-mail address, and cancelled by a payment."""
+    """The SMS was planned while there was no e-mail address, and was cancelled by a payment."""
     house = await a_house_with_channels(resources, clock, "EMAIL", ["SMS"])
     [claim_id] = await house.create(email=None, mobileNumber="+4915112345678")
     await Engine(resources).run_once()

@@ -1,4 +1,4 @@
-"""Whoever has read rules, drafts or scenarios and comes to write when they have changed."""
+"""Transactions that have read rules, drafts or scenarios and write after these have changed."""
 
 import asyncio
 from typing import Any
@@ -45,7 +45,8 @@ async def draft_names(house: House) -> list[str]:
 
 
 async def let_go(house: House, reader: Work) -> Any:
-    """The reader's rules are kept; then no rule points to the workflow any more; answers its id."""
+    """Load the rules for the reader, then remove the workflow from every rule; return the
+    workflow's id."""
     workflow_id = (await load_rulebook(reader.tx, reader.merchant)).rules.default
     async with house.work() as work:
         await publish_rules(work, RuleSet())
@@ -97,7 +98,7 @@ async def test_a_rules_draft_saved_while_another_is_discarded_becomes_the_draft(
 async def test_publishing_a_rules_draft_does_not_delete_a_newer_draft(
     resources: Resources, clock: MovableClock
 ) -> None:
-    """Publishing holds the setup from before it reads the draft to after it deletes it."""
+    """Publishing locks the setup from before it reads the draft until after it deletes it."""
     house = await a_house(resources, clock, a_definition())
     async with house.work() as work:
         await save_rules_draft(work, a_draft("One"))

@@ -1,4 +1,4 @@
-"""Leases of seconds: a worker that lives keeps what it has in hand, one that died has lost it."""
+"""Leases last seconds: a living worker keeps its work, and a dead worker loses it."""
 
 import asyncio
 from collections import Counter
@@ -26,7 +26,7 @@ from tests.support.lines import plan_texts
 from tests.support.notices import an_asker
 
 BEAT = 0.02
-# Two of them are more than a lease, one is less.
+# Longer than half a lease and shorter than a whole one.
 MOST_OF_A_LEASE = timedelta(seconds=10)
 _CONTACTS = "SELECT state, lease_until AS until FROM communications WHERE merchant_id = $1"
 _HANDED_OVER = """
@@ -36,7 +36,7 @@ _LOCK = "SELECT FROM communications WHERE communication_id = $1 FOR UPDATE"
 _TAKE_OVER = """
 UPDATE communications SET lease_id = $3 WHERE merchant_id = $1 AND communication_id = $2
 """
-# The slots of one set for calls of its channel.
+# The number of concurrent calls of a channel in one batch.
 _CALLED_AT_ONCE = 50
 _NOTICES = "SELECT state, due_at AS until FROM debtor_notices WHERE merchant_id = $1"
 
@@ -48,7 +48,7 @@ async def wait_until_called(post: Post) -> None:
 
 
 async def wait_until_renewed(house: House, select: str) -> None:
-    """Until all there is is leased as if just begun."""
+    """Wait until all leases are as long as if they had just been taken."""
     async with asyncio.timeout(20):
         while {row["until"] for row in await house.rows(select)} != {house.clock.now() + LEASE}:
             pass
@@ -105,7 +105,7 @@ async def test_the_contacts_of_a_killed_worker_are_taken_over_after_twenty_secon
 
 
 class SlowPrinter(LetterPrinter):
-    """It has begun when `begun` is set, and ends when told to."""
+    """A printer that sets `begun` when it starts and waits until it is released."""
 
     def __init__(self) -> None:
         super().__init__(1)
@@ -203,7 +203,8 @@ async def list_uncalled(house: House, post: Post) -> list[UUID]:
 async def test_only_a_message_whose_own_lease_was_renewed_is_called(
     resources: Resources, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of five that wait for a slot another transaction holds one, and another worker has one."""
+    """Five contacts wait for a slot: another transaction has locked one, and another worker has
+    leased one."""
     sure_seconds = 2.0
     monkeypatch.setattr("dunwell.platform.heartbeat._TRUSTED_SECONDS", sure_seconds)
     house = await plan_texts(resources, clock, _CALLED_AT_ONCE + 5)
@@ -228,7 +229,7 @@ async def test_only_a_message_whose_own_lease_was_renewed_is_called(
     await dispatcher.close()
     assert post.calls.total() == _CALLED_AT_ONCE + len(renewed)
     assert not {locked, taken} & post.calls.keys()
-    # The locked one was taken back; the other is its new holder's.
+    # The locked contact was released; the other belongs to its new holder.
     assert Counter(await states(house, _CONTACTS)) == {
         "ACCEPTED": 53,
         "PLANNED": 1,

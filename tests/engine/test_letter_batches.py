@@ -1,4 +1,4 @@
-"""Letters are printed when a manifest names them: once, each in one, and none that is paid."""
+"""Each letter is listed in one manifest and printed once, unless its claim was paid before."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -41,13 +41,13 @@ def later(post: LetterHouse, by: timedelta = _HOUR) -> None:
 
 
 def remove_manifests(post: LetterHouse) -> None:
-    """As the service does that has read them."""
+    """Remove the manifests as the print service does when it has read them."""
     for path in post.depot.glob("batch-*"):
         path.unlink()
 
 
 def forget_release(post: LetterHouse) -> None:
-    """As it was before anything of a batch was outside."""
+    """Restore the state before any file of a batch was written."""
     remove_manifests(post)
     for path in post.depot.glob("released/*"):
         path.unlink()
@@ -110,7 +110,7 @@ async def test_two_workers_list_each_letter_in_one_manifest(post: LetterHouse) -
 
 
 async def test_the_letter_of_a_paid_claim_is_withdrawn_before_release(post: LetterHouse) -> None:
-    """Its letter is gone, its contact is shown as not sent, and nobody is written to instead."""
+    """The letter's file is deleted, its contact failed, and no fallback is started."""
     paid, _ = await post.create("A-1", "A-2")
     view = await post.house.read(paid)
     await post.house.pay(paid, view.balance.outstanding_cents)
@@ -139,7 +139,7 @@ async def test_the_letter_of_a_claim_paid_after_the_manifest_is_printed(post: Le
 
 
 async def test_a_batch_planned_by_a_dead_worker_is_planned_again(post: LetterHouse) -> None:
-    """Who has paid since is taken back."""
+    """A claim that was paid in the meantime is withdrawn."""
     paid, _ = await post.create("A-1", "A-2")
     later(post)
     await post.release()
@@ -170,7 +170,7 @@ async def test_a_manifest_written_by_a_dead_worker_is_completed_unchanged(
 
 
 async def test_a_manifest_that_was_picked_up_is_not_written_again(post: LetterHouse) -> None:
-    """The service took it by its final name; the worker died before it could record that."""
+    """The service picked it up under its final name; the worker died before recording that."""
     await post.create("A-1")
     later(post)
     await post.release()
@@ -206,7 +206,7 @@ async def test_letters_that_were_never_completely_uploaded_are_deleted_after_two
 
 
 class UnfinishedDepot(FolderDepot):
-    """Its server goes away before a manifest gets its name."""
+    """A folder whose server fails before a manifest gets its final name."""
 
     async def finish_part(self, name: str) -> None:
         raise ConnectionError(name)

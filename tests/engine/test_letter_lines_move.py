@@ -1,5 +1,7 @@
-"""A line for letters stays where its letters lie: nothing is stranded, and no manifest is written
-into a folder that has none of its letters."""
+"""A provider cannot change its folder while letters lie there.
+
+So no letter is stranded, and no manifest is written to a folder without its letters.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -51,7 +53,7 @@ async def run(post: LetterHouse, statement: str) -> None:
 async def test_a_provider_cannot_change_its_folder_until_its_letters_are_released(
     post: LetterHouse, state: str
 ) -> None:
-    """And moves when they were released."""
+    """After they were released, it can."""
     resources = post.house.resources
     await apply_installation(
         resources, Installation(delivery_providers={"post": a_line(post.depot)})
@@ -105,7 +107,7 @@ async def test_other_settings_of_a_provider_can_change_while_letters_wait(
 
 
 async def test_no_letter_is_handed_over_to_the_former_folder(post: LetterHouse) -> None:
-    """By a worker that has not read the new installation file yet."""
+    """The worker has not read the new installation file yet."""
     new = Installation(delivery_providers={"post": a_line(post.depot.with_name("new"))})
     await apply_installation(post.house.resources, new)
     await post.create("A-1")
@@ -121,7 +123,7 @@ async def test_no_letter_is_handed_over_to_the_former_folder(post: LetterHouse) 
 async def test_changing_the_folder_waits_for_a_letter_that_is_being_handed_over(
     post: LetterHouse,
 ) -> None:
-    """Neither sees what the other has not committed; so they do not pass each other."""
+    """Neither transaction sees uncommitted rows of the other, so one must wait."""
     resources = post.house.resources
     await apply_installation(
         resources, Installation(delivery_providers={"post": a_line(post.depot)})

@@ -1,4 +1,4 @@
-"""What a print service reports of letters: late, twice, in any order, broken, of nothing known."""
+"""Status reports of a print service: late, repeated, unordered, broken or about unknown letters."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -62,7 +62,7 @@ async def test_the_statuses_of_a_letter_are_recorded(post: LetterHouse) -> None:
 async def test_a_returned_letter_suppresses_its_address_and_starts_the_fallback(
     post: LetterHouse,
 ) -> None:
-    """And the next channel is tried, once, however often it is said."""
+    """The fallback is started once, however often the return is reported."""
     (reference,) = post.references()
     for name in ("1.csv", "2.csv", "3.csv"):
         post.say(name, write_status((reference, "returned", _NOON)))
@@ -163,12 +163,12 @@ async def test_a_file_with_an_invalid_name_does_not_hold_up_others(
 
 
 async def test_a_file_that_cannot_be_moved_does_not_hold_up_others(post: LetterHouse) -> None:
-    """Such as where the service lets us read its folder alone."""
+    """For example because the service allows us only to read its folder."""
     (reference,) = post.references()
     post.say("1.csv", write_status((reference, "printed", _TEN)))
     post.say("2.csv", write_status((reference, "posted", _NOON)))
     post.say("done", "a file where a folder is to be")
-    # What stood in the way: of the others none is done with, and no round follows at once.
+    # The obstacle: no file can be marked as done, and no further round follows at once.
     assert await post.read_statuses() == 1
     assert await post.items() == [("WAITING", "ACCEPTED", None, "POSTED", True)]
 
@@ -185,7 +185,7 @@ async def test_records_of_old_status_files_are_deleted(post: LetterHouse) -> Non
 
 
 async def test_a_large_file_is_saved_in_batches(post: LetterHouse) -> None:
-    """And of what it says of one letter the latest stays, wherever it stands."""
+    """Also, the latest status of a letter wins, wherever it is in the file."""
     (reference,) = post.references()
     others = [(f"X-{number}", "printed", _TEN) for number in range(MAX_STATUS_LINES - 4)]
     later = [(reference, "accepted", _NOON), (reference, "posted", _NOON)]
@@ -203,7 +203,7 @@ async def test_a_large_file_is_saved_in_batches(post: LetterHouse) -> None:
 
 
 class SeenDepot(FolderDepot):
-    """A second worker looks while the first is at a file; what it did is kept."""
+    """A folder in which a second worker looks while the first reads a file."""
 
     def __init__(self, post: LetterHouse) -> None:
         super().__init__(post.depot)

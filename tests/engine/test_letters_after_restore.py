@@ -1,5 +1,8 @@
-"""After a restore no letter is printed twice: what was released in the lost time is found by the
-copies of its manifest, and where they cannot tell, a person is asked."""
+"""After a restore no letter is printed twice.
+
+Letters released in the lost time are found by the copies of their manifests; where these prove
+nothing, a person is asked.
+"""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -42,7 +45,7 @@ _BATCHED = ("BATCHED", None, False)
 async def post(
     resources: Resources, clock: MovableClock, tmp_path: Path
 ) -> AsyncIterator[LetterHouse]:
-    """One batch was released before."""
+    """Return a house in which one batch was released before."""
     post = await a_house_with_a_folder(
         resources, clock, tmp_path / "letters", BatchSettings(every_minutes=60, most=3)
     )
@@ -50,7 +53,7 @@ async def post(
     later(post)
     await post.release()
     take_away(post)
-    # One letter in a day, whoever it is about.
+    # One letter a day, whatever the claim.
     later(post, days=1)
     yield post
     await post.adapter.close()
@@ -61,7 +64,7 @@ def later(post: LetterHouse, **by: float) -> None:
 
 
 def take_away(post: LetterHouse, pattern: str = "*.*") -> list[str]:
-    """As the service does with what a manifest names; what it took."""
+    """Pick up what a manifest names, as the print service does, and return the names."""
     taken = [path for path in sorted(post.depot.glob(pattern)) if path.is_file()]
     for path in taken:
         path.unlink()
@@ -89,7 +92,7 @@ async def settle(post: LetterHouse, actor: Actor = COMMAND_LINE, *, was_released
 
 
 async def release_all(post: LetterHouse) -> list[dict[str, Any]]:
-    """What is released from here on."""
+    """Return the manifests that are released from now on."""
     for _ in range(4):
         await post.release()
         later(post)
@@ -97,7 +100,7 @@ async def release_all(post: LetterHouse) -> list[dict[str, Any]]:
 
 
 async def test_letters_released_after_the_backup_are_not_released_again(post: LetterHouse) -> None:
-    """The service has taken all of it away."""
+    """The service has picked up everything."""
     await post.create("A-1", "A-2")
     backup = await back_up(post.house.resources)
     later(post)
@@ -135,7 +138,7 @@ async def test_letters_in_doubt_are_not_released_while_the_folder_is_unavailable
 
 
 async def test_a_letter_that_was_not_looked_up_yet_joins_no_batch(post: LetterHouse) -> None:
-    """Such as one that another worker hands over between the search and the choice."""
+    """For example a letter that another worker hands over between the search and the choice."""
     await post.create("A-1")
     await lose(post, await back_up(post.house.resources))
     async with post.house.resources.database.transaction() as tx:
@@ -145,7 +148,7 @@ async def test_a_letter_that_was_not_looked_up_yet_joins_no_batch(post: LetterHo
 
 
 async def test_a_person_is_asked_when_manifest_copies_are_missing(post: LetterHouse) -> None:
-    """Somebody has cleared the folder of copies."""
+    """The folder of manifest copies was emptied."""
     await post.create("A-1")
     backup = await back_up(post.house.resources)
     take_away(post, "released/*")
@@ -167,7 +170,7 @@ async def test_a_broken_manifest_copy_proves_nothing(post: LetterHouse) -> None:
 
 
 async def test_a_person_is_asked_about_a_letter_whose_file_is_missing(post: LetterHouse) -> None:
-    """Such as who paid meanwhile, and was taken back."""
+    """For example because its claim was paid and the letter withdrawn."""
     await post.create("A-1")
     backup = await back_up(post.house.resources)
     take_away(post)
@@ -194,7 +197,7 @@ async def test_a_batch_only_planned_in_the_backup_counts_as_released_by_its_copy
 async def test_letters_whose_manifest_was_not_completed_before_the_loss_are_printed(
     post: LetterHouse,
 ) -> None:
-    """The lost installation died between the copy and the name."""
+    """The lost installation stopped between writing the copy and naming the manifest."""
     await post.create("A-1", "A-2", "A-3")
     backup = await back_up(post.house.resources)
     await post.release()
@@ -207,7 +210,7 @@ async def test_letters_whose_manifest_was_not_completed_before_the_loss_are_prin
 
 
 async def test_a_contact_planned_in_the_backup_is_printed_once(post: LetterHouse) -> None:
-    """It was sent and released meanwhile; somebody lets its claim go on without looking."""
+    """It was sent and released in the lost time; a clerk resumes its claim without checking."""
     (claim,) = await post.house.create("A-1", address=ADDRESS)
     await Engine(post.house.resources).run_once()
     backup = await back_up(post.house.resources)
@@ -238,7 +241,7 @@ async def test_a_second_restore_is_checked_again(post: LetterHouse) -> None:
 
 
 async def test_a_status_report_proves_that_a_letter_was_released(post: LetterHouse) -> None:
-    """Also if a person was asked before."""
+    """Even if a person was asked before."""
     await post.create("A-1", "A-2")
     first = post.references()[0]
     backup = await back_up(post.house.resources)
@@ -266,7 +269,7 @@ async def test_a_person_can_declare_letters_released(post: LetterHouse) -> None:
 
 
 async def test_a_person_can_declare_letters_not_released(post: LetterHouse) -> None:
-    """Those that are there go on; of the others the next channel is tried."""
+    """Letters whose files exist are released; the others start their fallback."""
     await post.create("A-1", "A-2")
     backup = await back_up(post.house.resources)
     take_away(post, "released/*")
@@ -288,7 +291,8 @@ async def test_only_an_operator_of_all_merchants_may_declare_it(post: LetterHous
 
 
 async def test_old_manifest_copies_are_removed_except_the_newest(post: LetterHouse) -> None:
-    """Of those that are old enough, by which a restored database sees that nobody else does."""
+    """Only copies that are old enough, so that a restored database recognises that it is the only
+    one."""
     await post.create("A-1")
     later(post)
     created_at = post.house.clock.now()
@@ -304,7 +308,7 @@ async def test_old_manifest_copies_are_removed_except_the_newest(post: LetterHou
 
 
 async def back_to(post: LetterHouse, state: str | None) -> None:
-    """The newest batch, as it was before; none: its letters wait."""
+    """Set the newest batch to this state, or with None remove it so that its letters wait."""
     async with post.house.resources.database.transaction() as tx:
         newest = await tx.fetchval("SELECT batch_id FROM letter_batches ORDER BY 1 DESC LIMIT 1")
         if state is None:

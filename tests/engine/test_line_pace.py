@@ -1,4 +1,4 @@
-"""How quick a line is taken: no more unanswered, and no more in a second, than it says."""
+"""Rate limits of a delivery provider: concurrent calls, and calls per second."""
 
 from datetime import timedelta
 
@@ -18,7 +18,7 @@ SELECT count(*) AS n FROM communications WHERE merchant_id = $1 AND state = 'HAN
 
 
 class CountingLine(ScriptedLine):
-    """Knows how many were handed over when it was called."""
+    """A provider that records how many contacts were handed over at each call."""
 
     house: House
     most: int = 0

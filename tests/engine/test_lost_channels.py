@@ -1,5 +1,5 @@
-"""A planned contact whose channel is lost before it goes out: the next channel, or nobody, is
-contacted, and the process goes on."""
+"""A planned contact loses its channel before it is sent: the fallback is used, or none, and the
+process continues."""
 
 from datetime import timedelta
 from typing import Any
@@ -30,7 +30,7 @@ async def _contacts(house: House) -> list[tuple[str, str, str | None]]:
 
 
 async def _plan(resources: Resources, clock: MovableClock, *fallbacks: Any) -> tuple[House, int]:
-    """By e-mail, and not sent yet."""
+    """Plan a contact by e-mail without sending it."""
     house = await a_house_with_channels(resources, clock, "EMAIL", fallbacks)
     [claim_id] = await house.create(**REACHABLE)
     await Engine(resources).run_once()
@@ -65,7 +65,7 @@ async def test_the_process_continues_after_a_letter_without_an_address(
     await _change(house, claim_id, **patch)
     await house.run()
     assert await sent_by(house) == {}
-    # Behind the wait that follows.
+    # The step after the following wait.
     assert [row["next_step_id"] for row in await house.rows(_NEXT)] == [3]
 
 

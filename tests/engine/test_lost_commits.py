@@ -1,5 +1,8 @@
-"""The answer to a COMMIT is lost: a worker that knows that it has called no channel takes the mark
-back, whether or not it was committed; nothing is sent twice, and nothing is skipped."""
+"""The answer to a COMMIT is lost.
+
+A worker that knows that it called no channel releases the contact, whether or not the commit
+succeeded; nothing is sent twice or skipped.
+"""
 
 import random
 import tempfile
@@ -43,7 +46,7 @@ async def through_losses(
     resources: Resources, postgres: EmbeddedPostgres, sign: bytes,
     choose: Callable[[], Loss | None],
 ) -> AsyncIterator[tuple[Resources, CommitLosses]]:  # fmt: skip
-    """A worker's own connection to the database."""
+    """Give a worker its own connection to the database, on which commits are lost."""
     with tempfile.TemporaryDirectory(prefix="dw") as folder:
         async with losing_commits(postgres, Path(folder), sign, choose) as losses:
             database = await Database.open(losses.url, size=4)
@@ -76,7 +79,7 @@ async def test_contacts_whose_hand_over_commit_is_unanswered_are_planned_again(
     rows = await house.rows(_CONTACTS)
     assert [tuple(row) for row in rows] == [("PLANNED", 0, False, None, None)] * 3
     assert [row for row in await house.rows(_DAYS) if row["contacted_on"]] == []
-    # Without waiting for a lease.
+    # No lease has to expire first.
     await house.run()
     assert len(line.sent) == len({each.communication_id for each in line.sent}) == 3
     assert [row["outcome"] for row in await house.rows(_LEDGER)] == ["ACCEPTED"] * 3
@@ -161,7 +164,7 @@ async def test_commits_lost_at_random_neither_repeat_nor_skip_a_message(
         loss: Loss | None = chance.choice([*Loss, None, None, None])
         return loss
 
-    # In each transaction of the connection after its first hand-over: leases, settlements, marks.
+    # Commits are lost in each transaction after the first hand-over: leases, settlements, marks.
     async with through_losses(resources, postgres, _OF_HAND_OVER, choose) as (own, losses):
         await send_all(own, house)
     assert len(losses.lost) >= 5
@@ -179,6 +182,6 @@ async def send_all(own: Resources, house: House) -> None:
         try:
             await dispatcher.run_once()
         except Unavailable:
-            # What a lost lease transaction holds is free when it runs out.
+            # Rows of a lost lease transaction become free when the lease expires.
             house.clock.advance(LEASE)
     await dispatcher.close()

@@ -1,4 +1,4 @@
-"""What a message shows of the merchant: its logo, and none of the names it gave its steps."""
+"""Messages show the merchant's logo, and never the internal names of its steps."""
 
 from datetime import timedelta
 
@@ -21,7 +21,7 @@ _TEXTS = dict.fromkeys(
 
 
 def _make_process() -> Definition:
-    """A message, a fee, and a message that tells of it."""
+    """Define a message, a fee, and a message that mentions the fee."""
     template = {"EMAIL": {"subject": dict.fromkeys(("de", "en"), "Hallo"), "body": _TEXTS}}
     mail = {"name": "Mail", "kind": "COMMUNICATION", "channel": "EMAIL", "template": "t"}
     steps = [

@@ -1,4 +1,4 @@
-"""Messages that may have left and have no answer are marked UNKNOWN without holding up anything."""
+"""Messages that may have left without an answer are marked UNKNOWN without blocking others."""
 
 import asyncio
 from collections import Counter
@@ -28,8 +28,7 @@ async def count_states(house: House) -> Counter[str]:
 
 
 async def break_off(house: House, count: int) -> MessageDispatcher:
-    """All text messages have been given to their channel, and their worker has died since; here is
-    another one."""
+    """Hand all SMS messages to their channel, let their worker die, and return another worker."""
     post = Post()
     worker = MessageDispatcher(house.resources, [GatedChannel(post, "SMS", asyncio.Event())])
     sending = asyncio.create_task(worker.run_merchant(house.merchant.merchant_id))

@@ -1,4 +1,4 @@
-"""Modalities while somebody else does something to them: one thing wins, and all else agrees."""
+"""Concurrent operations on a payment plan or deferment: one wins, and all records agree."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -26,7 +26,7 @@ async def arrangement(resources: Resources, clock: MovableClock) -> Arrangement:
 
 
 async def race(*attempts: Awaitable[Any]) -> list[Any]:
-    """What each came to; refusals as values, anything else raised."""
+    """Return the result of each attempt, with refusals as values; raise anything else."""
     outcomes = await asyncio.gather(*attempts, return_exceptions=True)
     for outcome in outcomes:
         if isinstance(outcome, BaseException) and not isinstance(outcome, InvalidState):
@@ -106,9 +106,9 @@ async def test_concurrent_sweeps_and_payments_lose_nothing(
     )
     await sweep_modalities(resources)
     ended = (await arrangement.look(plan.modality_id)).ended_reason
-    # Whichever came first: broken before the money, or fulfilled by it.
+    # The plan was broken before the payment, or fulfilled by it.
     assert ended in (ModalityEndReason.BROKEN, ModalityEndReason.FULFILLED)
     claim = await arrangement.house.read(arrangement.claim_id)
     assert claim.status is Status.COLLECTED
-    # After a break the claim rests until its debtor was told.
+    # After a broken plan the claim is on hold until its debtor is notified.
     assert bool(claim.holds) is (ended is ModalityEndReason.BROKEN)

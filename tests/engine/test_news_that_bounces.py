@@ -1,5 +1,7 @@
-"""An answer, or the end of a plan, that did not arrive, as is reported after its quiet days: the
-claim stands still again until it was told by the next way and those days have passed."""
+"""The answer to a dispute, or the end of a plan, bounces after its quiet days.
+
+The claim is on hold again until the message was sent by the next channel and the days have passed.
+"""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -25,7 +27,7 @@ from tests.support.telling import a_writer, tell
 
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 MOBILE = "+4915112345678"
-# Sent at once with the confirmation, in either order.
+# Sent together with the confirmation, in either order.
 ANSWER = "auf Ihren Einwand"
 END_OF_PLAN = "Ihre Ratenzahlung mit Nordwind ist beendet"
 WITH_SMS = msgspec.structs.replace(
@@ -35,7 +37,8 @@ _FEES = "SELECT count(*) AS fees FROM items WHERE merchant_id = $1 AND type = 'D
 
 
 async def _a_house(resources: Resources, clock: MovableClock) -> tuple[House, int]:
-    """Its claim's first message was sent; the fee of its second step is due in a week."""
+    """Return a house whose claim got its first message; the fee of the second step is due in a
+    week."""
     channels = [ScriptedChannel(), ScriptedChannel(channel="SMS")]
     house = await a_house(
         resources, clock, a_definition(), configuration=WITH_SMS, channels=channels
@@ -55,14 +58,14 @@ async def _fees(house: House) -> int:
 
 
 async def _bounce(house: House, subject: str) -> None:
-    """The last e-mail of this subject."""
+    """Report the last e-mail with this subject as bounced."""
     *_, email = [each for each in house.channels[0].sent if subject in (each.subject or "")]
     async with house.work() as work:
         await report_notice_failure(work, email.communication_id, "550 no such user")
 
 
 async def _an_answered(house: House, claim_id: int) -> Any:
-    """Whose quiet days are over since an hour, while the process waits for its fee."""
+    """Answer a dispute and pass its quiet days by an hour, while the process waits for its fee."""
     opened = await dispute(house, claim_id)
     await answer(house, opened, REJECTED)
     await house.run_until(house.clock.now() + 7 * DAY + HOUR)
@@ -100,7 +103,7 @@ async def test_a_bounced_answer_holds_the_claim_until_it_was_sent_and_its_days_p
 async def test_the_process_continues_when_no_channel_is_left(
     resources: Resources, clock: MovableClock
 ) -> None:
-    """Its days count from the answer itself, and are over."""
+    """The days count from the answer itself and are over."""
     house, claim_id = await _a_house(resources, clock)
     await _an_answered(house, claim_id)
     await _bounce(house, ANSWER)

@@ -1,4 +1,4 @@
-"""A notice that its channel refuses, or that comes back later, is marked, told and counted."""
+"""A notice that is refused or bounces is marked as failed, reported and counted."""
 
 from datetime import timedelta
 from uuid import UUID

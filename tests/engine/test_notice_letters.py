@@ -1,5 +1,7 @@
-"""An answer by letter goes the way that letters go: by the merchant's line in its layout, in one
-manifest, whatever is owed; and not at all where its names cannot be printed."""
+"""An answer by letter uses the merchant's provider, its layout and one manifest.
+
+It fails when the debtor's name cannot be printed.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,7 +33,7 @@ SELECT state, failure FROM debtor_notices WHERE merchant_id = $1 AND channel = '
 async def a_disputed(
     resources: Resources, clock: MovableClock, lines: Mapping[str, Any], **fields: Any
 ) -> tuple[House, Any]:
-    """By the line post, where there is one."""
+    """Return a house with a dispute; letters go by the provider "post" where there is one."""
     setup = ChannelSetup(provider="post") if lines else ChannelSetup(adapter="outbox")
     by_post = msgspec.structs.replace(WITH_SMS, channels=WITH_SMS.channels | {"LETTER": setup})
     channels = [ScriptedChannel(channel=each) for each in ("EMAIL", "SMS", "LETTER")]
@@ -66,7 +68,7 @@ async def print_answer(
 async def test_a_notice_letter_has_the_layout_of_its_provider(
     resources: Resources, clock: MovableClock, tmp_path: Path, layout: str, top: float
 ) -> None:
-    """Form A's window is 18 mm higher than form B's."""
+    """The address window of form A is 18 mm higher than that of form B."""
     printed = await print_answer(resources, clock, tmp_path, layout)
     (street,) = [word for word in printed.words() if word.text == "Heidestraße"]
     assert street.top == pytest.approx(top, abs=1)
@@ -75,7 +77,7 @@ async def test_a_notice_letter_has_the_layout_of_its_provider(
 async def test_a_notice_letter_fails_when_the_name_cannot_be_printed(
     resources: Resources, clock: MovableClock
 ) -> None:
-    """There is no other way left; nothing is printed with boxes in place of a name."""
+    """No other channel is left, and no letter is printed with boxes instead of a name."""
     house, opened = await a_disputed(resources, clock, {}, debtorName="小明", debtorLastName="王")
     await answer(house, opened, REJECTED, message="Nein.")
     assert [each.sent for each in house.channels] == [[], [], []]

@@ -1,4 +1,4 @@
-"""A worker as it is wired sends what a debtor asks for while they wait."""
+"""A worker with its real loops sends what a debtor requests while they wait."""
 
 import asyncio
 from dataclasses import replace
@@ -41,14 +41,14 @@ async def _an_asker_of_today(resources: Resources, clock: MovableClock) -> Asker
 
 
 async def _run_until_sent(asker: Asker) -> None:
-    """As a worker does."""
+    """Run the loops as a worker does."""
     stop = asyncio.Event()
     async with open_loops(asker.house.resources, stop) as loops:
         running = asyncio.create_task(run_loops(loops, stop))
         try:
             async with asyncio.timeout(10):
                 while await asker.states() in ([], [("PLANNED", None)]):
-                    pass  # each look gives way to the loops
+                    pass  # Each query yields to the loops.
         finally:
             stop.set()
             await running

@@ -1,4 +1,5 @@
-"""An outbox recipient that fails later: accepted, reported, and the fallback is begun."""
+"""An outbox recipient that fails later: the message is accepted, the failure reported, and the
+fallback started."""
 
 from pathlib import Path
 

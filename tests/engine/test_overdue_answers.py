@@ -1,4 +1,4 @@
-"""A merchant that does not answer an objection in time is told once; the claim stands still."""
+"""A merchant that answers a dispute too late is notified once, and the claim stays on hold."""
 
 import asyncio
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Payments and the process beside each other, with the real engine and dispatcher."""
+"""Payments and the process at the same time, with the real engine and dispatcher."""
 
 import asyncio
 from datetime import timedelta
@@ -126,7 +126,7 @@ async def test_the_hold_of_a_payment_that_never_completes_ends_after_five_days(
     started = await till.start()
     till.provider.answer = CheckoutPending()
     await till.settle(started.request_id)
-    # From Monday to Saturday; the next contact hours are on the Monday after.
+    # From Monday to Saturday; the next contact hours are on the following Monday.
     await till.house.run_until(clock.now() + 6 * DAY)
     assert till.house.channels[0].sent == []
     await till.house.run_until(clock.now() + DAY)
@@ -241,7 +241,7 @@ async def test_the_process_continues_after_a_reversal_although_the_channel_refus
 
 
 async def _a_till_with_fallback(resources: Resources, clock: MovableClock) -> Till:
-    """E-mail refuses for good; the SMS that follows is not taken at first."""
+    """Return a till whose e-mail is refused permanently and whose SMS is refused at first."""
     step = {**DOCUMENT["steps"][0], "fallbacks": ["SMS"]}
     reminder = DOCUMENT["templates"]["reminder"]
     texts = {"body": {"de": "Bitte zahlen: {{ landing.url }}", "en": "Pay: {{ landing.url }}"}}

@@ -1,4 +1,4 @@
-"""Messages that name a pay-by date: it follows from the claim's own forecast, in sets."""
+"""Messages that name a pay-by date, which follows from the claim's own forecast."""
 
 from datetime import timedelta
 from typing import Any
@@ -62,7 +62,7 @@ async def test_no_step_runs_before_a_transfer_of_that_day_is_recorded(
     assert (await house.read(claim_id)).balance.total_cents == 10240
     await house.run_until(clock.now() + DAY)
     _, second = house.channels[0].sent
-    # The last contact's date is that before the archiving, on Wednesday, 15 April.
+    # The date of the last contact precedes the archiving on Wednesday, 15 April.
     assert "Bitte zahlen Sie bis 9. April 2026." in second.body_text
 
 

@@ -1,5 +1,8 @@
-"""Who has only a postal address is told by letter what becomes of a plan or a deferral: with a
-greeting, the amount, the account and the reference, in the debtor's language, and once."""
+"""Debtors with only a postal address are notified by letter about a plan or a deferment.
+
+The letter has a greeting, the amount, the account and the reference, in the debtor's language, and
+is sent once.
+"""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -28,7 +31,8 @@ BY_POST = msgspec.structs.replace(
     OFFERING, channels=OFFERING.channels | {"LETTER": ChannelSetup(adapter="outbox")}
 )
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-# Nine in the morning in Berlin, on the day after the first rate and when its grace is over.
+# Nine in the morning in Berlin, on the day after the first instalment and at the end of its grace
+# period.
 MISSED = datetime(2026, 3, 17, 8, tzinfo=UTC)
 BROKEN = datetime(2026, 3, 24, 8, tzinfo=UTC)
 _GUARDS = "SELECT count(*) AS number FROM contact_guards WHERE merchant_id = $1"
@@ -38,7 +42,7 @@ IBAN = "DE02 1203 0000 0000 2020 51"
 async def at_home(
     resources: Resources, clock: MovableClock, configuration: Any = BY_POST, **debtor: Any
 ) -> Arrangement:
-    """Whose debtor has no e-mail address and no mobile number."""
+    """Return an arrangement whose debtor has no e-mail address and no mobile number."""
     channels = [ScriptedChannel(channel=each) for each in ("EMAIL", "SMS", "LETTER")]
     return await an_arrangement(
         resources, clock, configuration=configuration, channels=channels,
@@ -53,7 +57,7 @@ def letters(arrangement: Arrangement) -> list[Any]:
 
 
 async def go(arrangement: Arrangement, until: datetime) -> None:
-    """Hour by hour, with all that falls due beside the process."""
+    """Advance hour by hour and run everything that falls due."""
     house = arrangement.house
     while house.clock.now() < until:
         await arrangement.sweep_at(min(until, house.clock.now() + HOUR))
@@ -61,7 +65,7 @@ async def go(arrangement: Arrangement, until: datetime) -> None:
 
 
 def read(letter: Any, folder: Path) -> tuple[str, list[str]]:
-    """The printed words in one line, and the payment codes on it."""
+    """Return the printed words in one line, and the payment codes of the letter."""
     assert letter.document is not None
     path = folder / f"{letter.communication_id}.pdf"
     path.write_bytes(letter.document.content)
@@ -73,7 +77,7 @@ def read(letter: Any, folder: Path) -> tuple[str, list[str]]:
 
 
 def list_transfer(letter: Any) -> list[str]:
-    """The lines that say how to pay by transfer, as the letter's text keeps them."""
+    """Return the lines of the letter's text that describe the transfer."""
     return list(letter.body_text.strip().splitlines()[-4:])
 
 
@@ -118,7 +122,7 @@ async def test_an_agreed_plan_is_confirmed_by_letter(
         assert part in text, text
     assert "EUR34.14" in payment.splitlines()
     assert list_transfer(letter) == pays
-    # Nobody reminds a debtor whom only letters reach.
+    # A debtor reached only by letter gets no reminders.
     assert "erinnern" not in text
     assert "remind" not in text
 
@@ -160,7 +164,7 @@ async def test_a_missed_instalment_and_a_broken_plan_are_notified_by_letter(
         assert part in text, text
     assert "EUR92.40" in payment.splitlines()
     assert list_transfer(broken)[-2:] == ["Betrag: 92,40\u00a0€", "Verwendungszweck: INV-1001"]
-    # The day of rest may be over when a letter arrives.
+    # The quiet day may be over when a letter arrives.
     assert "Einen Tag lang" not in text
 
 
@@ -276,7 +280,7 @@ async def test_a_suppressed_postal_address_gets_no_letter(
 async def test_letters_about_a_plan_observe_quiet_hours_and_count_in_no_guard(
     resources: Resources, clock: MovableClock
 ) -> None:
-    """Nine o'clock is quiet here; the letter leaves at ten, as an e-mail would."""
+    """Nine o'clock is within quiet hours here; the letter is sent at ten, as an e-mail would be."""
     guards = msgspec.structs.replace(BY_POST.guards, quiet_hours=QuietHours("20:00", "10:00"))
     configuration = msgspec.structs.replace(BY_POST, guards=guards)
     arrangement = await at_home(resources, clock, configuration)

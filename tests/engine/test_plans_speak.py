@@ -1,4 +1,4 @@
-"""A plan's debtor is told of its rates and of its end, once each, and before anything else."""
+"""The debtor of a plan is notified once of each instalment and of the end, before other steps."""
 
 import asyncio
 import re
@@ -33,8 +33,8 @@ WITH_LETTERS = msgspec.structs.replace(
     OFFERING, channels=OFFERING.channels | {"LETTER": ChannelSetup(adapter="outbox")}
 )
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
-# Nine in the morning in Berlin: three days before the first rate, the day after it, and the day on
-# which its grace is over. Summer time begins on the 29th of March.
+# Nine in the morning in Berlin: three days before the first instalment, the day after it, and the
+# day on which its grace period ends. Summer time begins on 29 March.
 REMINDED = datetime(2026, 3, 13, 8, tzinfo=UTC)
 MISSED = datetime(2026, 3, 17, 8, tzinfo=UTC)
 BROKEN = datetime(2026, 3, 24, 8, tzinfo=UTC)
@@ -52,7 +52,7 @@ _HOLDS = "SELECT until FROM holds WHERE merchant_id = $1 AND lifted_at IS NULL"
 
 @pytest.fixture
 async def arrangement(resources: Resources, clock: MovableClock) -> Arrangement:
-    """Its claim's first message was sent; its plan is agreed, and that was told."""
+    """Return an arrangement whose first message was sent and whose agreed plan was confirmed."""
     arrangement = await an_arrangement(resources, clock)
     await arrangement.house.run()
     await arrangement.agree(PLAN)
@@ -61,7 +61,7 @@ async def arrangement(resources: Resources, clock: MovableClock) -> Arrangement:
 
 
 async def go(arrangement: Arrangement, until: datetime) -> None:
-    """Hour by hour, with all that falls due."""
+    """Advance hour by hour and run everything that falls due."""
     house = arrangement.house
     while house.clock.now() < until:
         house.clock.move_to(min(until, house.clock.now() + HOUR))
@@ -71,7 +71,7 @@ async def go(arrangement: Arrangement, until: datetime) -> None:
 
 
 async def subjects(arrangement: Arrangement) -> list[str]:
-    """Of what is told beside the request, the agreement and receipts."""
+    """List the subjects other than the request, the agreement and receipts."""
     others = ("Ihre Anfrage", "Quittung")
     rows = await arrangement.house.rows(_NOTICES)
     return [row["subject"] for row in rows if not row["subject"].startswith(others)][1:]
@@ -219,7 +219,7 @@ async def _dispute(arrangement: Arrangement) -> None:
 async def test_an_outdated_instalment_notice_is_not_sent(
     instant: datetime, meanwhile: Any, arrangement: Arrangement
 ) -> None:
-    """Between the transaction that writes it and the one that sends it."""
+    """The change happens between recording and sending the notice."""
     house = arrangement.house
     house.clock.move_to(instant)
     await sweep_modalities(house.resources)

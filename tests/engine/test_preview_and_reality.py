@@ -1,4 +1,4 @@
-"""The days ahead as a preview shows them are what happens once the draft is published."""
+"""The preview of a draft matches what happens after the draft is published."""
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -47,7 +47,8 @@ _ARCHIVED = "SELECT FROM claims WHERE merchant_id = $1 AND status = 'ARCHIVED'"
 
 
 async def a_running_house(resources: Resources, clock: MovableClock) -> House:
-    """Persons with one, two and four claims, some contacted already, and quiet evenings."""
+    """Return a house of persons with one, two and four claims, some contacted before, with quiet
+    evenings."""
     clock.move_to(START)
     guards = Guards(quiet_hours=QuietHours("19:00", "08:30"))
     configuration = msgspec.structs.replace(CONFIGURATION, guards=guards)

@@ -1,6 +1,7 @@
-"""Two engines and two dispatchers of one merchant on one database, worked in any order between
-everything people and programs do meanwhile: nothing is skipped, repeated or
-sent twice (promise 12).
+"""Two engines and two dispatchers of one merchant on one database, in any order of actions.
+
+Between their rounds people and programs act; no step is skipped or repeated, and nothing is sent
+twice (promise 12).
 """
 
 import asyncio
@@ -48,18 +49,20 @@ from tests.support.process_world import NAMES, PEOPLE, Desk, World
 
 T = TypeVar("T")
 EXAMPLES, STEPS = 18, 40
-# A Friday afternoon before Easter: contact hours end soon, business days and the clock change come.
+# A Friday afternoon before Easter: contact hours end soon; business days and the clock change
+# follow.
 _START = datetime(2026, 3, 27, 15, 30, tzinfo=UTC)
 _SETUPS: Any = {name: ChannelSetup(adapter="outbox") for name in ("EMAIL", "SMS")}
 _CONFIGURATION = msgspec.structs.replace(CONFIGURATION, channels=_SETUPS)
-# A minute, past a lease, hours, a night, days; a standstill longer than the late policy.
+# In minutes: a minute, past a lease, hours, a night, days, and an outage longer than the late
+# policy.
 _PAUSES = (1, 3, 60, 16 * 60, 24 * 60, 3 * 24 * 60, 8 * 24 * 60, 40 * 24 * 60)
 _ANSWERS = (Accepted(), Temporary(60), Permanent("gone"), ConnectionResetError())
 
 
 @dataclass
 class Ground:
-    """A loop and connections of its own: a state machine is not asynchronous."""
+    """Own event loop and connections, because a state machine is not asynchronous."""
 
     loop: asyncio.AbstractEventLoop
     database: Database
@@ -70,7 +73,7 @@ class Ground:
         return self.loop.run_until_complete(work)
 
     async def prepare(self) -> None:
-        """Ids that no other test uses: caches are keyed by them."""
+        """Use ids of no other test, because they are cache keys."""
         async with self.database.connection() as connection:
             await count_on(connection)
 
@@ -215,7 +218,7 @@ class ProcessMachine(RuleBasedStateMachine):
 
     @rule(index=_SOME, minutes=st.sampled_from(_PAUSES))
     def pass_time(self, index: int, minutes: int) -> None:
-        """What happens most: time goes by, and all is worked off."""
+        """The most frequent action: time passes and all due work is done."""
         for _ in range(2):
             self.do(self.world.run_all())
         self.world.advance(minutes)
@@ -241,7 +244,7 @@ def ground(postgres: EmbeddedPostgres, settings: Settings) -> Iterator[Ground]:
     database = loop.run_until_complete(Database.open(postgres.url, size=8))
     made = Ground(loop, database, settings)
     loop.run_until_complete(made.prepare())
-    with capture_logs():  # channels that fail are logged at length
+    with capture_logs():  # Failing channels log a lot.
         yield made
     loop.run_until_complete(database.close())
     loop.close()
@@ -252,7 +255,7 @@ def test_no_step_is_skipped_or_repeated_in_any_order_of_actions(ground: Ground) 
         max_examples=EXAMPLES * len(ROUNDS),
         stateful_step_count=STEPS,
         suppress_health_check=list(HealthCheck),
-        # Which task comes first is not drawn: an example that is kept may not come out the same.
+        # The order of tasks is not drawn, so that a stored example might not be reproducible.
         database=None,
     )
     ProcessMachine.ground = ground

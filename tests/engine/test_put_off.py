@@ -1,4 +1,4 @@
-"""A mail server that puts a message off: it is tried again in seconds, and the reason is shown."""
+"""A mail server defers a message: it is retried after seconds, and the reason is shown."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -23,7 +23,7 @@ from tests.support.smtp_lines import a_line
 _CONTACTS = """
 SELECT claim_id, communication_id, state, failure FROM communications WHERE merchant_id = $1
 """
-# The first pause, with all of its spread.
+# The first delay at the upper end of its range.
 _FIRST_PAUSE = timedelta(seconds=6.25)
 _GREY = "ada+grey@example.org"
 

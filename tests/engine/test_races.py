@@ -1,4 +1,4 @@
-"""What happens to a claim while something else is under way with it."""
+"""Operations on a claim while another operation on it is in progress."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -29,7 +29,7 @@ _STATES = "SELECT state FROM communications WHERE merchant_id = $1 ORDER BY plan
 
 @dataclass
 class InterruptedChannel(ScriptedChannel):
-    """Something happens while the first message is at the channel."""
+    """A channel during whose first call something happens."""
 
     meanwhile: Callable[[], Awaitable[Any]] | None = None
 
@@ -109,7 +109,7 @@ async def test_a_claim_that_cannot_be_stored_stops_no_other_claim_or_merchant(
     house = await a_house(resources, clock, a_definition(steps=DOCUMENT["steps"][2:]))
     bad, good = await house.create("A", "B")
     async with house.work() as work:
-        # A fee of this step that is there already: the set cannot be stored.
+        # The fee of this step exists already, so that the batch cannot be stored.
         await work.tx.execute(
             "INSERT INTO items (merchant_id, claim_id, position, type, value_cents, run, step_id)"
             " VALUES ($1, $2, 1, 'DUNNING_FEE', 250, 1, 3)",

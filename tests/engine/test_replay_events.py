@@ -1,4 +1,4 @@
-"""Replay: events of the past are delivered again, with their ids, behind live ones."""
+"""Replay delivers past events again with their ids, after live ones."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -20,7 +20,7 @@ HOUR = timedelta(hours=1)
 
 @pytest.fixture
 async def dispatcher(resources: Resources) -> AsyncIterator[WebhookDispatcher]:
-    """Draws the middle of every spread."""
+    """Return a dispatcher whose random delays are always the middle of their range."""
     async with open_webhook_sender(allow_loopback=True) as sender:
         yield WebhookDispatcher(resources, sender, fraction=lambda: 0.5)
 
@@ -31,7 +31,7 @@ async def outbox(resources: Resources) -> Outbox:
 
 
 async def replay(outbox: Outbox, wanted: ReplayFilter | None = None) -> int:
-    """What is wanted, or all."""
+    """Replay the selected events, or all."""
     async with outbox.resources.database.transaction() as tx:
         given = wanted or ReplayFilter(outbox.now - timedelta(days=30))
         return await replay_events(outbox.work(tx), given)
@@ -175,8 +175,8 @@ async def test_replay_of_too_many_events_is_refused_as_a_whole(outbox: Outbox) -
         " SELECT $1, gen_random_uuid(), claim_id, n, 'ARCHIVED', now(), '{}'"
         " FROM claims, generate_series(1, 50001) n WHERE merchant_id = $1"
     )
-    # As the server does by itself soon: checks of the foreign key, planned while the table was
-    # small, would go on reading every event of the merchant for each delivery.
+    # Discard cached plans, as the server soon does by itself: foreign key checks that were planned
+    # while the table was small would read every event of the merchant for each delivery.
     async with outbox.resources.database.connection() as connection:
         await connection.execute("ANALYZE events")
     await outbox.add_endpoint("http://127.0.0.1:1/a")

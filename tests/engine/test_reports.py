@@ -1,4 +1,5 @@
-"""What channels report after they took a message: late, twice, in any order, of nothing of ours."""
+"""Reports of channels after they accepted a message: late, repeated, in any order, about unknown
+messages."""
 
 import asyncio
 from datetime import timedelta
@@ -111,7 +112,8 @@ async def test_only_a_bounce_caused_by_the_address_suppresses_it(
 async def test_a_delivered_report_wins_over_failures_of_the_same_batch(
     resources: Resources, clock: MovableClock, order: tuple[str, ...]
 ) -> None:
-    """Between two looks a failure that is heard of first stands: a fallback has begun."""
+    """Between two batches, a failure that was processed first stays, because a fallback has
+    started."""
     house, line = await a_sent_contact(resources, clock)
     for number, state in enumerate(order):
         await report(house, line, provider_message_id=str(number), state=state)
@@ -201,7 +203,7 @@ async def test_a_report_waits_at_most_a_day_for_the_answer(
 async def test_a_delivery_report_settles_a_message_in_doubt(
     resources: Resources, clock: MovableClock, state: str, expected: list[str]
 ) -> None:
-    """Nobody knew whether it had left; the report says so."""
+    """The message was in doubt; the report proves that it was sent."""
     line = ScriptedLine(answers=[OSError("no answer")])
     house, line = await a_sent_contact(resources, clock, line)
     assert [row[1] for row in await contacts(house)] == ["UNKNOWN"]
@@ -259,7 +261,7 @@ async def test_a_report_that_another_worker_has_locked_is_skipped(
 async def test_a_report_that_cannot_be_processed_does_not_hold_up_others(
     resources: Resources, clock: MovableClock
 ) -> None:
-    """Its address can be none: it is tried for a day, then a person looks at it."""
+    """Its address is invalid: the report is retried for a day and then left to a person."""
     house, line = await a_sent_contact(resources, clock)
     await house.create("R-2", email="other@example.org", mobileNumber="+4915112345679")
     await house.run()

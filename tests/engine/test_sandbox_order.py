@@ -1,5 +1,6 @@
-"""A sandbox clock moved in one go does what real time would: the same things to the same claims, at
-the same instants and in the same order (CONTRACT 12).
+"""Moving a sandbox clock does what real time would do.
+
+The same things happen to the same claims, at the same instants and in the same order (CONTRACT 12).
 """
 
 from collections import defaultdict
@@ -29,7 +30,7 @@ _STEPS = [*DOCUMENT["steps"][:3], {**DOCUMENT["steps"][0], "id": 7}, *DOCUMENT["
 _DEFINITION = a_definition(
     settings={**DOCUMENT["settings"], "processingStart": "DUE_DATE"}, steps=_STEPS
 )
-# Claims do not come in at one moment: between them some minutes and a second or two.
+# Claims arrive some minutes and a second or two apart.
 _SPREAD = f"""
 UPDATE claims
 SET due_at = due_at + (claim_id - $2) % {INSTANTS} * interval '97 minutes 1 second'
@@ -58,8 +59,8 @@ ORDER BY reference_number, step_id
 async def a_merchant(
     resources: Resources, clock: MovableClock, key: str, count: int, *, sandbox: bool
 ) -> House:
-    """Claims that start on ten dates at many instants, some held for a while; some people owe
-    for two."""
+    """Create a merchant with claims that start on ten dates at many instants; some are on hold, and
+    some people owe for two."""
     house = await a_house(
         resources, clock, _DEFINITION, key=key, sandbox=sandbox, channels=[ScriptedChannel()]
     )
@@ -88,7 +89,7 @@ async def advance(house: House, days: int) -> AdvanceResult:
 
 
 async def tell(house: House) -> dict[str, list[tuple[Any, ...]]]:
-    """All that became of the claims, by their reference numbers."""
+    """Return everything that happened to the claims, by reference number."""
     told: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
     order = "reference_number, sequence"
     for statement in (_EVENTS.format(order=order), _HISTORY, _CONTACTS):
@@ -98,7 +99,7 @@ async def tell(house: House) -> dict[str, list[tuple[Any, ...]]]:
 
 
 async def instants_of(house: House) -> list[datetime]:
-    """Every instant at which anything was done."""
+    """Return every instant at which something happened."""
     rows = await house.rows(
         "SELECT at FROM step_history WHERE merchant_id = $1"
         " UNION SELECT unnest(ARRAY[planned_at, handed_over_at, settled_at]) FROM communications"
@@ -143,7 +144,7 @@ async def test_events_are_listed_in_the_order_of_their_dates(
 async def test_steps_and_events_of_workers_count_towards_the_clock_move(
     resources: Resources, clock: MovableClock
 ) -> None:
-    """Workers take part in the move: what they do is a part of it."""
+    """Workers run during the move, and their work counts as a part of it."""
     house = await a_house(resources, clock, a_definition(), sandbox=True)
     await house.create("A", "B")
     first = await advance(house, 0)

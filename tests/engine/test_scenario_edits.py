@@ -1,4 +1,4 @@
-"""A scenario edited in place while claims are under way on it: each step that is left runs once."""
+"""A scenario is edited while claims run on it: each remaining step runs once."""
 
 import asyncio
 from datetime import timedelta
@@ -128,7 +128,7 @@ async def test_a_claim_created_during_the_edit_begins_with_the_new_first_step(
     await edit(house, CALL, WEEK, FEE, CHECKPOINT, LAST_WAIT)
     [version] = rulebook.versions.values()
     [claim_id] = await house.create()
-    # As a request stores it that read the rules before.
+    # Stored as by a request that read the rules before.
     await house.rows(
         "UPDATE claims SET next_step_id = $3 WHERE merchant_id = $1 AND claim_id = $2",
         claim_id, version.definition.steps[0].id,
@@ -228,7 +228,7 @@ async def test_an_edit_waits_for_the_engine_that_moves_a_claim_to_the_step_it_ta
     house = await on_a_scenario(resources, clock)
     [claim_id] = await house.create()
     async with house.work() as work:
-        # What an engine holds while it decides by the definition of before.
+        # The lock that an engine holds while it decides by the old definition.
         await work.tx.execute("SELECT FROM claims FOR NO KEY UPDATE")
         editing = asyncio.create_task(edit(house, REMINDER, WEEK, CHECKPOINT, LAST_WAIT))
         await until_held_back(resources.database, editing)
@@ -242,7 +242,7 @@ async def test_an_edit_waits_for_the_engine_that_moves_a_claim_to_the_step_it_ta
 async def test_an_answer_of_a_channel_is_settled_by_the_current_steps(
     resources: Resources, clock: MovableClock
 ) -> None:
-    """The dispatcher reads where its claim goes on while an edit takes just that step out."""
+    """The dispatcher reads where its claim continues while an edit removes that step."""
     channel = InterruptedChannel()
     house = await on_a_scenario(resources, clock, channels=[channel])
     [claim_id] = await house.create()

@@ -1,4 +1,4 @@
-"""Notices on their way out: at once, once, and whatever a channel or a worker does meanwhile."""
+"""Notices are sent at once and once, whatever a channel or a worker does."""
 
 import asyncio
 import re
@@ -31,7 +31,7 @@ LEASE = timedelta(seconds=20)
 
 
 class Desk:
-    """A worker with gated channels. It can die: its calls do not come back."""
+    """A worker with gated channels that can die: its calls then never return."""
 
     def __init__(self, asker: Asker, post: Post, *, is_open: bool = True) -> None:
         self.gate = asyncio.Event()
@@ -51,7 +51,7 @@ async def _run_until_called(sender: NoticeSender, post: Post, calls: int) -> Non
 
 
 def _find(resources: Resources, ending: str) -> list[bytes]:
-    """The outbox's files."""
+    """Return the outbox files with this ending."""
     folder = Path(resources.settings.data_dir)
     return [path.read_bytes() for path in sorted(folder.rglob(f"*.{ending}"))]
 
@@ -229,7 +229,7 @@ async def test_notices_of_a_dead_worker_are_taken_over_after_its_lease(
     await living.run()
     assert await asker.states() == [("ACCEPTED", None), ("UNKNOWN", None)]
     assert post.calls == {email_id: 2, sms_id: 1}
-    # The dead one's answers come after all: they change nothing.
+    # Late answers to the dead worker change nothing.
     dead.gate.set()
     await dead.sender.close()
     assert await asker.states() == [("ACCEPTED", None), ("UNKNOWN", None)]

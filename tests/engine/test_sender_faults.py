@@ -1,5 +1,7 @@
-"""What goes wrong with one message takes no other with it: an answer that cannot be recorded, and
-an adapter that ignores its cancellation."""
+"""A fault of one message does not affect others.
+
+Tested are an answer that cannot be recorded and an adapter that ignores its cancellation.
+"""
 
 import asyncio
 from collections import Counter
@@ -38,13 +40,13 @@ DROP TRIGGER unrecordable ON communications;
 DROP FUNCTION tests.refuse_to_record();
 """
 _STATES = "SELECT state FROM communications WHERE merchant_id = $1"
-# The slots of one set for calls of its channel.
+# The number of concurrent calls of a channel in one batch.
 _CALLED_AT_ONCE = 50
 
 
 @asynccontextmanager
 async def failures_unrecordable(database: Database) -> AsyncIterator[None]:
-    """Within it the database refuses to record that a contact has failed."""
+    """Make the database refuse to record failed contacts within the block."""
     async with database.connection() as connection:
         await connection.execute(_UNRECORDABLE)
     try:
@@ -106,13 +108,13 @@ async def test_an_unrecordable_answer_does_not_affect_simultaneous_answers(
     clock.advance(LEASE + timedelta(seconds=1))
     await dispatcher.run_merchant(house.merchant.merchant_id)
     await dispatcher.close()
-    # Its answer is lost with its worker's memory, and nothing is sent again in doubt.
+    # The answer is lost with its worker, and nothing in doubt is sent again.
     assert await count_states(house) == {"ACCEPTED": 2, "UNKNOWN": 1}
     assert set(Counter(each.communication_id for each in line.sent).values()) == {1}
 
 
 class _LateChannel(ScriptedChannel):
-    """It has sent everything, and answers only when it is cancelled."""
+    """A channel that has sent everything and answers only when it is cancelled."""
 
     async def send(self, message: Message) -> Outcome:
         self.sent.append(message)
@@ -125,7 +127,7 @@ class _LateChannel(ScriptedChannel):
 
 
 async def cancel_when_called(dispatcher: MessageDispatcher, sent: list[Any], count: int) -> None:
-    """Close it while that many messages are at their channel, and run out of patience."""
+    """Close the dispatcher while `count` messages are at their channel, and cancel the closing."""
     await dispatcher.run_once()
     async with asyncio.timeout(20):
         while len(sent) < count:  # noqa: ASYNC110 - the channel tells
@@ -149,7 +151,7 @@ async def test_an_unrecordable_answer_does_not_affect_others_when_sending_is_int
 
 
 class _StubbornChannel(ScriptedChannel):
-    """Ignores every cancellation until it may end."""
+    """A channel that ignores every cancellation until it may end."""
 
     async def send(self, message: Message) -> Outcome:
         self.sent.append(message)
@@ -173,7 +175,8 @@ async def test_an_adapter_that_ignores_its_cancellation_does_not_block_its_worke
     dispatcher = MessageDispatcher(resources, house.channels, find_line=house.lines.get)
     try:
         await cancel_when_called(dispatcher, stubborn.sent, _CALLED_AT_ONCE)
-        # What may have left stays marked; what was surely not called is free at once.
+        # Messages that may have left stay marked; messages that were certainly not sent are free at
+        # once.
         assert await count_states(house) == {"HANDED_OVER": _CALLED_AT_ONCE, "PLANNED": 5}
     finally:
         stubborn.may_end.set()
@@ -185,7 +188,7 @@ async def test_an_adapter_that_ignores_its_cancellation_does_not_block_its_worke
 
 
 class _CancelledChannel(ScriptedChannel):
-    """Its library cancels the call by itself, as some do when a connection breaks."""
+    """A channel whose library cancels the call, as some do when a connection breaks."""
 
     async def send(self, message: Message) -> Outcome:
         self.sent.append(message)

@@ -1,4 +1,4 @@
-"""The database is away while channels answer: what they answered is kept until it is back."""
+"""The database is unavailable while channels answer: the answers are kept until it is back."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -22,13 +22,13 @@ from tests.support.merchant_ids import count_on
 from tests.support.servers import OwnServer, an_own_server
 
 _STATES = "SELECT state FROM communications WHERE merchant_id = $1"
-# So often it is tried in vain.
+# The number of failed attempts to record the answer.
 _TRIES = 5
 
 
 @dataclass
 class OutageChannel:
-    """Takes each message; the database stops before it can say so."""
+    """A channel that accepts each message while the database stops."""
 
     server: OwnServer
     calls: int = 0

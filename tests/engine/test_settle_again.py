@@ -1,4 +1,4 @@
-"""An answer of a channel is not thrown away because something was in the way of recording it."""
+"""The answer of a channel is not discarded when recording it fails at first."""
 
 import asyncio
 
@@ -21,7 +21,7 @@ EDITED = a_definition(steps=DOCUMENT["steps"][:4])
 async def a_house_on_two_scenarios(
     resources: Resources, clock: MovableClock, channel: InterruptedChannel
 ) -> House:
-    """A claim on each, with a contact planned."""
+    """Return a house with a claim and a planned contact on each of two scenarios."""
     house = await a_house(
         resources, clock, a_definition(), switched_to_workflows=False, channels=[channel]
     )
@@ -36,7 +36,7 @@ async def a_house_on_two_scenarios(
 async def test_a_deadlock_with_an_edit_of_two_scenarios_leaves_no_contact_in_doubt(
     resources: Resources, clock: MovableClock
 ) -> None:
-    """A file edits them in its own order, answers are settled in the order of ids."""
+    """A file edits the scenarios in its own order; answers are settled in the order of ids."""
     channel = InterruptedChannel(is_repeatable=False)
     house = await a_house_on_two_scenarios(resources, clock, channel)
     begun = asyncio.Event()
@@ -44,7 +44,7 @@ async def test_a_deadlock_with_an_edit_of_two_scenarios_leaves_no_contact_in_dou
 
     async def edit_both() -> None:
         async with house.work(COMMAND_LINE) as work:
-            # Of the two the dispatcher is the one that gives way.
+            # Make the dispatcher the victim of the deadlock.
             await work.tx.execute("SET LOCAL deadlock_timeout = '30s'")
             await save_scenario(work, "Second", EDITED)
             begun.set()

@@ -1,4 +1,5 @@
-"""A person settles what may have left the house; the claim stands until then, and goes on once."""
+"""A person settles a contact in doubt; until then the claim waits, and afterwards it continues
+once."""
 
 import asyncio
 from datetime import datetime, timedelta
@@ -29,7 +30,7 @@ _GUARDED = "SELECT sum(cardinality(contacted_on)) FROM contact_guards WHERE merc
 
 
 async def a_house_in_doubt(resources: Resources, clock: MovableClock, **given: Any) -> House:
-    """One claim, whose first contact may have left the house."""
+    """Return a house with one claim whose first contact may have left."""
     channel = ScriptedChannel([TimeoutError()], is_repeatable=False)
     house = await a_house(resources, clock, a_definition(), channels=[channel], **given)
     await house.create()
@@ -144,7 +145,7 @@ async def test_settling_a_contact_does_not_move_a_claim_assigned_to_another_work
 ) -> None:
     house = await a_house_in_doubt(resources, clock)
     claim_id = await assign_to_another_reminder(house)
-    # The new run stands still for its own contact, which the person's day keeps back.
+    # The new run waits for its own contact, which the daily limit holds back.
     before = await place(house)
     assert before == ("IN_PROCESS", 1, None)
     assert await settle(house, was_sent=was_sent) == state

@@ -1,5 +1,7 @@
-"""Recipients who do not answer hold up no other message: not of their set, not of their merchant's
-other channels. When a worker dies, only messages without an answer become UNKNOWN."""
+"""Recipients that do not answer delay no other message of their batch or of other channels.
+
+When a worker dies, only messages without an answer become UNKNOWN.
+"""
 
 import asyncio
 import os
@@ -38,7 +40,7 @@ STALLED = ["stall-after"] * 4 + ["stall-before"] * 2
 
 
 async def twenty_of_which_six_stall(house: House) -> None:
-    """The stalled ones first."""
+    """Create twenty claims, six of whose recipients stall, the stalled ones first."""
     for number in range(20):
         word = f"+{STALLED[number]}" if number < len(STALLED) else ""
         await house.create(f"INV-{number}", email=f"p{number}{word}@example.org")
@@ -74,7 +76,7 @@ async def test_answered_messages_are_recorded_within_two_seconds(
     print(f"{at_once} at once: the others are recorded with a p95 of {p95:.2f} s")
     assert p95 <= _PROMISED_SECONDS
     states = {row["email"]: row["state"] for row in await house.rows(_STATES) if row["email"]}
-    # Before the content nothing has left; after it nobody knows.
+    # Before the content was sent nothing has left; after it the outcome is unknown.
     for email, state in states.items():
         expected = "UNKNOWN" if "stall-after" in email else "PLANNED"
         assert state == (expected if is_stalled(email) else "ACCEPTED")
@@ -82,7 +84,7 @@ async def test_answered_messages_are_recorded_within_two_seconds(
 
 
 async def measure(house: House, dispatcher: MessageDispatcher, count: int) -> Sequence[float]:
-    """When each of the first `count` messages was recorded as sent, in seconds."""
+    """Return after how many seconds each of the first `count` messages was recorded as sent."""
     seconds: list[float] = []
     started = monotonic()
     async with asyncio.timeout(20):
@@ -133,7 +135,7 @@ async def test_only_messages_without_an_answer_are_unknown_after_a_kill(
 async def test_a_cancelled_worker_records_the_answers_that_it_has(
     resources: Resources, clock: MovableClock
 ) -> None:
-    """Of 60 messages 50 are at the channel, which has answered none of them."""
+    """50 of 60 messages are at the channel, which has answered none of them."""
     line = ScriptedLine(pace=ProviderPace(at_once=60))
     house = await a_house_with_a_line(resources, clock, line)
     house.channels[0] = hanging = _HangingChannel(channel="SMS", is_repeatable=False)

@@ -1,4 +1,5 @@
-"""The switch while engines, dispatchers and assignments are at work: nothing skipped or doubled."""
+"""The switch to workflows while engines, dispatchers and assignments run: nothing is skipped or
+doubled."""
 
 import asyncio
 from collections import Counter
@@ -39,7 +40,7 @@ async def on_a_scenario(resources: Resources, clock: MovableClock, **given: Any)
 
 
 async def create_many(house: House) -> list[int]:
-    """Of as many persons: nobody is contacted twice a day."""
+    """Create claims of as many persons, so that the daily limit holds none back."""
     claim_ids = []
     for n in range(CLAIMS):
         claim_ids += await house.create(f"INV-{n}", email=f"debtor-{n}@example.org")
@@ -47,7 +48,7 @@ async def create_many(house: House) -> list[int]:
 
 
 async def work_until(done: asyncio.Event, works: Engine | MessageDispatcher) -> None:
-    """As a worker's loop: again and again, without pause, and once more at the end."""
+    """Run rounds without pause, as a worker's loop does, and once more at the end."""
     while not done.is_set():
         await works.run_once()
         await asyncio.sleep(0)

@@ -1,4 +1,5 @@
-"""A debtor is told once that a request has arrived, and how it was answered, by whomever."""
+"""A debtor is notified once that a request was received and how it was answered, by whoever
+answers."""
 
 import asyncio
 from dataclasses import dataclass
@@ -127,7 +128,7 @@ async def test_without_an_address_nothing_is_sent_or_waits(
 async def test_a_notification_that_cannot_be_rendered_is_not_retried(
     teller: Teller, clock: MovableClock
 ) -> None:
-    """A merchant's legal name is part of every message."""
+    """Every message needs the merchant's legal name."""
     await teller.arrangement.ask()
     await teller.arrangement.house.rows(
         "UPDATE merchants"

@@ -1,4 +1,4 @@
-"""The receiver in Python of the webhook guide does what the guide says of it."""
+"""The Python receiver of the webhook guide does what the guide says."""
 
 import sys
 from pathlib import Path

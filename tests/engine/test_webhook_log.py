@@ -1,4 +1,4 @@
-"""What an endpoint was sent, read and proven; what is sent again; what is done about it."""
+"""The delivery log of an endpoint, its proof of completeness, replays and other operations."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -38,7 +38,7 @@ async def outbox(resources: Resources) -> Outbox:
 
 
 async def settle(outbox: Outbox, event_id: UUID, state: str, *statuses: int) -> None:
-    """As if it had been tried with these answers."""
+    """Record attempts with these responses."""
     await outbox.rows(
         "UPDATE deliveries SET state = $3, attempts = $4,"
         " due_at = CASE WHEN $3 = 'PENDING' THEN now() + interval '1 day' END"
@@ -78,7 +78,7 @@ async def test_the_proof_counts_every_event_that_was_ever_acknowledged(outbox: O
     ids = [each.event_id for each in events]
     await settle(outbox, ids[0], "DELIVERED", 500, 204)
     await settle(outbox, ids[1], "GIVEN_UP", 500)
-    await settle(outbox, ids[2], "PENDING", 200)  # acknowledged, and replayed since
+    await settle(outbox, ids[2], "PENDING", 200)  # Acknowledged, and replayed since.
     await settle(outbox, ids[3], "PENDING", 503)
     await settle(outbox, ids[5], "DELIVERED", 204)
 
@@ -313,7 +313,7 @@ async def test_the_second_of_two_secret_rotations_is_refused(outbox: Outbox) -> 
 
 
 async def test_events_of_one_millisecond_keep_their_numbers(outbox: Outbox) -> None:
-    """Written out of order, they are numbered by their ids."""
+    """The events are written out of order and numbered by their ids."""
     endpoint_id = (await outbox.add_endpoint(NO_ONE)).endpoint_id
     events = outbox.build(2)
     async with outbox.resources.database.transaction() as tx:

@@ -1,5 +1,6 @@
-"""The installation file opens networks to one merchant's webhooks: to no other merchant, to nothing
-beside them, and no longer than it says so.
+"""The installation file allows internal networks for the webhooks of one merchant.
+
+No other merchant and no other address is reached, and nothing after the entry was removed.
 """
 
 from collections.abc import AsyncIterator
@@ -21,7 +22,7 @@ from tests.support.certificates import write_certificate
 from tests.support.receiver import Receiver, a_receiver, answers
 from tests.support.webhooks import Outbox, an_outbox
 
-# On the loopback interface, so that the tests reach it; opened as an operator opens its own.
+# On the loopback interface, so that the tests can reach it; allowed as an operator allows its own.
 INSIDE, NETWORK = "127.7.7.7", "127.7.7.0/24"
 _TRIES = (
     "SELECT t.status, t.error FROM delivery_attempts t"
@@ -47,7 +48,7 @@ def an_entry(merchant: str = "nordwind", **given: Any) -> dict[str, Any]:
 async def a_dispatcher(
     resources: Resources, names: Names | None = None, authorities: str | None = None
 ) -> AsyncIterator[WebhookDispatcher]:
-    """As in production: loopback is inside."""
+    """Open a dispatcher as in production, where loopback counts as internal."""
     async with open_webhook_sender(
         allow_loopback=False, authorities=authorities, resolver=names
     ) as sender:
@@ -88,7 +89,7 @@ async def test_a_revoked_network_is_not_reached_from_the_next_attempt_on(
     answered = 0
 
     async def take_back(_: web.Request) -> web.Response:
-        """In the middle of a set that was leased with the network."""
+        """Remove the network in the middle of a batch that was leased with it."""
         nonlocal answered
         answered += 1
         if answered == 20:
@@ -108,7 +109,7 @@ async def test_a_revoked_network_is_not_reached_from_the_next_attempt_on(
 async def test_an_open_connection_is_not_used_after_its_network_was_revoked(
     resources: Resources, outbox: Outbox
 ) -> None:
-    """By name and in TLS, so that the address alone decides."""
+    """By host name and with TLS, so that only the address decides."""
     await open_networks(resources, an_entry())
     async with (
         inside() as receiver,
@@ -158,7 +159,7 @@ async def test_hostile_host_names_reach_nothing_although_a_network_is_allowed(
 async def test_spellings_of_other_hosts_reach_nothing_although_a_network_is_allowed(
     resources: Resources, outbox: Outbox
 ) -> None:
-    """Past the form's own checks, as if a database had been changed by hand."""
+    """The URL bypasses the checks of the form, as if the database had been changed by hand."""
     await open_networks(resources, an_entry())
     async with a_listener() as (port, seen), a_dispatcher(resources) as dispatcher:
         for place, host in enumerate(SPELLED):
@@ -195,7 +196,7 @@ async def test_a_redirect_out_of_the_network_is_not_followed(
     [
         (True, True, (204, None)),
         (False, True, (None, "certificate not accepted")),
-        # A private authority vouches for nobody outside the networks.
+        # A private authority is not trusted outside the networks.
         (True, False, (None, "certificate not accepted")),
     ],
 )

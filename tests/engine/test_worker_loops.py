@@ -1,4 +1,5 @@
-"""A worker's loops: at once while there is work, patient when it fails, finished at the end."""
+"""The loops of a worker: immediate while there is work, slower after failures, completed at the
+end."""
 
 import asyncio
 import time
@@ -12,7 +13,7 @@ from dunwell.platform.metrics import REGISTRY
 
 
 class Rounds:
-    """A scripted loop: numbers are answered, exceptions raised; with the last it asks to stop."""
+    """A scripted loop: returns numbers, raises exceptions, and stops with the last entry."""
 
     def __init__(self, stop: asyncio.Event, *script: int | Exception) -> None:
         self._stop = stop
@@ -109,5 +110,5 @@ async def test_loops_that_cannot_reach_the_database_log_one_line_a_minute() -> N
     with structlog.testing.capture_logs() as logged:
         await run_loops([Loop("engine", rounds.run_once)], stop)
     failed = [each["once_a_minute"] for each in logged if each["event"] == "round failed"]
-    # What is wrong with one loop alone is written each time.
+    # A fault of one loop alone is logged each time.
     assert failed == [True, False]

@@ -1,4 +1,4 @@
-"""Two people, or a person and a program, at one workflow at the same moment, on two connections."""
+"""Two people, or a person and a program, change a workflow at once on two connections."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -35,7 +35,7 @@ MAJOR = a_definition(steps=DOCUMENT["steps"][:2])
 
 
 async def race(house: House, first: Operation, second: Operation) -> list[Any]:
-    """The second begins when the first is done but not committed, and must wait for it."""
+    """Start the second when the first is done but not committed, so that it must wait."""
     async with house.work() as work:
         one = await first(work)
         waiting = asyncio.create_task(alone(house, second))
@@ -44,7 +44,7 @@ async def race(house: House, first: Operation, second: Operation) -> list[Any]:
 
 
 async def alone(house: House, operation: Operation) -> Any:
-    """What it answers, or the refusal."""
+    """Return the result of the operation, or its refusal."""
     try:
         async with house.work() as work:
             return await operation(work)
@@ -53,7 +53,7 @@ async def alone(house: House, operation: Operation) -> Any:
 
 
 async def a_workflow(house: House) -> UUID:
-    """Published, in no rule, with a draft that differs."""
+    """Create a published workflow that no rule uses, with a draft that differs."""
     async with house.work() as work:
         draft = await save_draft(work, "Other", FIRST)
         await publish_draft(work, draft.workflow_id)
