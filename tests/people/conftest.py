@@ -1,4 +1,4 @@
-"""What tests about people begin with."""
+"""Fixtures of the tests about users."""
 
 import pytest
 

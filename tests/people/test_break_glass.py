@@ -1,5 +1,6 @@
-"""Where single sign-on is required, break-glass admins alone sign in without it; each use is told,
-and nobody learns at the door who they are.
+"""Break-glass admins are the only users who sign in without a required single sign-on.
+
+Each use raises an alert, and the sign-in page does not reveal who they are.
 """
 
 from collections.abc import AsyncIterator
@@ -67,7 +68,7 @@ async def try_password(house: House, person: Person) -> object:
     return await check_password(house.services, person.email, PASSWORD, HOME, randomness())
 
 
-async def test_where_it_is_required_a_right_password_says_no_more_than_a_wrong_one(
+async def test_with_required_single_sign_on_a_right_password_is_answered_like_a_wrong_one(
     house: House, hasher: CountingHasher
 ) -> None:
     erika = await join(house.services, a_new_user())
@@ -80,14 +81,14 @@ async def test_where_it_is_required_a_right_password_says_no_more_than_a_wrong_o
     assert isinstance(await try_password(house, erika), PendingSignIn)
 
 
-async def test_an_entry_of_before_opens_nothing_after(house: House) -> None:
+async def test_a_pending_sign_in_fails_after_single_sign_on_became_required(house: House) -> None:
     erika = await join(house.services, a_new_user())
     entry = await enter(house.services, erika)
     await house.change(required=True)
     assert await check_totp_code(house.services, given(entry, "123456")) == SignInExpired()
 
 
-async def test_a_break_glass_admin_comes_in_and_it_is_sealed_and_told(house: House) -> None:
+async def test_a_break_glass_sign_in_is_audited_and_raises_an_alert(house: House) -> None:
     glass = await join(house.services, GLASS)
     await house.change(required=True)
     before = count_alarms()
@@ -109,14 +110,16 @@ async def test_a_break_glass_admin_comes_in_and_it_is_sealed_and_told(house: Hou
     assert row["seal"] is not None
 
 
-async def test_it_is_told_also_where_nothing_is_required(house: House) -> None:
+async def test_a_break_glass_sign_in_raises_an_alert_without_required_single_sign_on(
+    house: House,
+) -> None:
     glass = await join(house.services, GLASS)
     before = count_alarms()
     await sign_in(house.services, glass)
     assert count_alarms() == before + 1
 
 
-async def test_a_new_password_goes_on_and_is_no_use_of_its_own(house: House) -> None:
+async def test_a_break_glass_admins_new_password_is_not_another_use(house: House) -> None:
     glass = await join(house.services, GLASS)
     person = await require(house.services, glass.session)
     before = count_alarms()
@@ -126,7 +129,7 @@ async def test_a_new_password_goes_on_and_is_no_use_of_its_own(house: House) -> 
     assert (opened.by, count_alarms()) == (OpenedBy.PASSWORD, before)
 
 
-async def test_who_comes_by_the_provider_is_no_alarm(house: House) -> None:
+async def test_a_sign_in_by_the_provider_raises_no_break_glass_alert(house: House) -> None:
     await house.change(required=True)
     before = count_alarms()
     await house.come_in()
@@ -134,7 +137,7 @@ async def test_who_comes_by_the_provider_is_no_alarm(house: House) -> None:
     assert await house.list_acts("break_glass.%") == []
 
 
-async def test_links_of_before_let_nobody_join_where_it_is_required(house: House) -> None:
+async def test_earlier_invitations_fail_after_single_sign_on_became_required(house: House) -> None:
     link = (await invite(house.services, a_new_user())).secret
     await house.change(required=True)
     assert await find_invitation(house.services, link, OPENER) is None
@@ -142,7 +145,9 @@ async def test_links_of_before_let_nobody_join_where_it_is_required(house: House
     assert await accept_with_app(house.services, joining) is InvitationFault.LINK
 
 
-async def test_where_it_is_required_break_glass_admins_alone_are_invited(house: House) -> None:
+async def test_with_required_single_sign_on_only_break_glass_admins_can_be_invited(
+    house: House,
+) -> None:
     await house.change(required=True)
     with pytest.raises(InvalidState, match="required"):
         await invite(house.services, a_new_user())
@@ -152,7 +157,7 @@ async def test_where_it_is_required_break_glass_admins_alone_are_invited(house: 
         assert await invite_first_admin(work, randomness()) is None
 
 
-async def test_only_an_admin_of_dunwells_own_is_one(house: House) -> None:
+async def test_only_a_local_admin_can_be_a_break_glass_admin(house: House) -> None:
     auditor = replace(GLASS, roles=UserRoles(Role.AUDITOR))
     with pytest.raises(ValidationError):
         await invite(house.services, auditor)
@@ -165,7 +170,7 @@ async def test_only_an_admin_of_dunwells_own_is_one(house: House) -> None:
     assert await house.list_acts("user.break_glass") == []
 
 
-async def test_a_break_glass_admin_is_neither_linked_nor_made_anything_else(house: House) -> None:
+async def test_a_break_glass_admin_cannot_be_linked_or_given_other_roles(house: House) -> None:
     glass = await join(house.services, GLASS)
     await join(house.services, a_new_user())
     async with house.services.work(OPERATOR) as work:
@@ -175,7 +180,7 @@ async def test_a_break_glass_admin_is_neither_linked_nor_made_anything_else(hous
             await change_roles(work, glass.user_id, UserRoles(Role.AUDITOR), 1)
 
 
-async def test_it_is_given_and_taken_back(house: House) -> None:
+async def test_break_glass_is_granted_and_revoked(house: House) -> None:
     erika = await join(house.services, a_new_user())
     await house.change(required=True)
     for is_on in (True, False):

@@ -1,4 +1,4 @@
-"""What admins change of others, and that one of them is always left."""
+"""Changes that admins make to other users; at least one admin always remains."""
 
 import asyncio
 from uuid import UUID
@@ -44,7 +44,7 @@ async def end(services: SignInServices, user_id: UUID) -> None:
         await deactivate_user(work, user_id)
 
 
-async def test_a_change_counts_from_the_next_request_on(
+async def test_a_role_change_applies_from_the_next_request(
     services: SignInServices, merchant_id: int
 ) -> None:
     await join(services, a_new_user())
@@ -59,7 +59,7 @@ async def test_a_change_counts_from_the_next_request_on(
     assert person.rights_everywhere == frozenset()
 
 
-async def test_the_second_of_two_changes_is_refused(services: SignInServices) -> None:
+async def test_the_second_of_two_conflicting_changes_is_refused(services: SignInServices) -> None:
     await join(services, a_new_user())
     paul = await join(services, a_new_user("paul@example.org", name="Paul"))
     await change(services, paul.user_id, UserRoles(Role.AUDITOR))
@@ -69,7 +69,7 @@ async def test_the_second_of_two_changes_is_refused(services: SignInServices) ->
     assert (await load(services, paul.user_id)).roles == UserRoles(Role.AUDITOR)
 
 
-async def test_who_is_ended_is_out_at_once_and_can_be_invited_anew(
+async def test_a_deactivated_user_is_signed_out_and_can_be_invited_again(
     services: SignInServices,
 ) -> None:
     await join(services, a_new_user())
@@ -87,7 +87,9 @@ async def test_who_is_ended_is_out_at_once_and_can_be_invited_anew(
     ]  # fmt: skip
 
 
-async def test_nobody_is_ended_twice_nor_changed_after(services: SignInServices) -> None:
+async def test_a_deactivated_user_cannot_be_deactivated_or_changed_again(
+    services: SignInServices,
+) -> None:
     await join(services, a_new_user())
     paul = await join(services, a_new_user("paul@example.org", name="Paul"))
     await end(services, paul.user_id)
@@ -102,10 +104,13 @@ async def test_nobody_is_ended_twice_nor_changed_after(services: SignInServices)
 
 
 @pytest.mark.parametrize("roles", [None, UserRoles(Role.OPERATOR), UserRoles(Role.AUDITOR)])
-async def test_the_last_admin_stays(services: SignInServices, roles: UserRoles | None) -> None:
+async def test_the_last_admin_cannot_be_deactivated_or_demoted(
+    services: SignInServices, roles: UserRoles | None
+) -> None:
     erika = await join(services, a_new_user())
     await join(services, a_new_user("op@example.org", name="Op", roles=UserRoles(Role.OPERATOR)))
-    await invite(services, a_new_user("paul@example.org", name="Paul"))  # who has not joined
+    # An invited user who has not joined yet.
+    await invite(services, a_new_user("paul@example.org", name="Paul"))
     user_id = erika.user_id
     act = change(services, user_id, roles) if roles else end(services, user_id)
     with pytest.raises(InvalidState) as refusal:
@@ -114,7 +119,9 @@ async def test_the_last_admin_stays(services: SignInServices, roles: UserRoles |
     assert await find(services, erika.session.secret) is not None
 
 
-async def test_of_two_admins_who_end_each_other_one_stays(services: SignInServices) -> None:
+async def test_two_admins_who_deactivate_each_other_leave_one_admin(
+    services: SignInServices,
+) -> None:
     erika = await join(services, a_new_user())
     paul = await join(services, a_new_user("paul@example.org", name="Paul"))
     both_there = asyncio.Barrier(2)
@@ -131,7 +138,7 @@ async def test_of_two_admins_who_end_each_other_one_stays(services: SignInServic
     assert sorted(type(each).__name__ for each in outcomes) == ["InvalidState", "NoneType"]
 
 
-async def test_an_admin_may_add_to_what_they_are(
+async def test_an_admin_may_add_roles_to_themselves(
     services: SignInServices, merchant_id: int
 ) -> None:
     erika = await join(services, a_new_user())
@@ -140,7 +147,9 @@ async def test_an_admin_may_add_to_what_they_are(
     assert (await load(services, erika.user_id)).roles == roles
 
 
-async def test_only_who_may_changes_people(services: SignInServices, database: Database) -> None:
+async def test_only_users_with_the_right_may_change_users(
+    services: SignInServices, database: Database
+) -> None:
     erika = await join(services, a_new_user())
     operator = a_new_user("op@example.org", name="Op", roles=UserRoles(Role.OPERATOR))
     person = await require(services, (await join(services, operator)).session)
@@ -152,7 +161,9 @@ async def test_only_who_may_changes_people(services: SignInServices, database: D
     assert (await load(services, person.user_id)).roles == UserRoles(Role.OPERATOR)
 
 
-async def test_there_must_be_the_merchant(services: SignInServices, merchant_id: int) -> None:
+async def test_roles_at_an_unknown_merchant_are_refused(
+    services: SignInServices, merchant_id: int
+) -> None:
     await join(services, a_new_user())
     paul = await join(services, a_new_user("paul@example.org", name="Paul"))
     wrong = UserRoles(None, {merchant_id: Role.AUDITOR, merchant_id + 1: Role.AUDITOR})
@@ -160,7 +171,7 @@ async def test_there_must_be_the_merchant(services: SignInServices, merchant_id:
         await change(services, paul.user_id, wrong)
 
 
-def test_rights_are_told_with_every_reason() -> None:
+def test_effective_rights_are_listed_with_every_role_that_grants_them() -> None:
     roles = UserRoles(Role.AUDITOR, {7: Role.MERCHANT_USER})
     reasons = [(each.right, each.merchant_id, each.role) for each in list_effective_rights(roles)]
     assert reasons == [

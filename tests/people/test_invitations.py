@@ -1,4 +1,4 @@
-"""One-time links: who may make them, that they are good once, and what joining takes."""
+"""Invitation links: who may create them, that each works once, and what joining requires."""
 
 import asyncio
 from dataclasses import replace
@@ -59,7 +59,7 @@ async def a_joining(services: SignInServices, link: str) -> InvitationForm:
     return InvitationForm(link, OPENER, HOME, randomness(), password=PASSWORD, code=code)
 
 
-async def test_a_link_is_good_once(services: SignInServices) -> None:
+async def test_an_invitation_link_works_once(services: SignInServices) -> None:
     link = (await invite(services, a_new_user())).secret
     joining = await a_joining(services, link)
     assert isinstance(await accept_with_app(services, joining), OpenedSession)
@@ -68,7 +68,9 @@ async def test_a_link_is_good_once(services: SignInServices) -> None:
     assert await find_invitation(services, link, OPENER) is None
 
 
-async def test_of_two_who_join_at_once_one_does(services: SignInServices) -> None:
+async def test_concurrent_uses_of_an_invitation_create_one_session(
+    services: SignInServices,
+) -> None:
     link = (await invite(services, a_new_user())).secret
     joining = await a_joining(services, link)
     outcomes = await asyncio.gather(*(
@@ -78,7 +80,7 @@ async def test_of_two_who_join_at_once_one_does(services: SignInServices) -> Non
     assert outcomes.count(InvitationFault.LINK) == 3
 
 
-async def test_looking_at_a_link_uses_nothing_up(services: SignInServices) -> None:
+async def test_viewing_an_invitation_does_not_use_it_up(services: SignInServices) -> None:
     link = (await invite(services, a_new_user())).secret
     secrets = {(await a_joining(services, link)).code for _ in range(3)}
     assert len(secrets) == 1
@@ -106,7 +108,7 @@ async def test_a_link_lasts_72_hours(
         ({"link": ""}, InvitationFault.LINK),
     ],
 )
-async def test_what_is_not_right_keeps_the_link_as_it_was(
+async def test_a_faulty_form_does_not_use_up_the_invitation(
     services: SignInServices, database: Database, change: dict[str, str], fault: object
 ) -> None:
     link = (await invite(services, a_new_user())).secret
@@ -116,14 +118,14 @@ async def test_what_is_not_right_keeps_the_link_as_it_was(
     assert isinstance(await accept_with_app(services, joining), OpenedSession)
 
 
-async def test_without_the_second_factor_nobody_comes_in(services: SignInServices) -> None:
-    """Who was invited and did not join has no password to sign in with."""
+async def test_an_invited_user_cannot_sign_in_before_joining(services: SignInServices) -> None:
+    """A user who was invited and has not joined has no password to sign in with."""
     await invite(services, a_new_user())
     outcome = await check_password(services, "erika@example.org", "", HOME, randomness())
     assert outcome == WrongSignIn()
 
 
-async def test_joining_brings_ten_recovery_codes(services: SignInServices) -> None:
+async def test_joining_creates_ten_recovery_codes(services: SignInServices) -> None:
     codes = await read_codes(services, await join(services, a_new_user()))
     assert len(set(codes)) == 10
     assert all(len(code) == 29 for code in codes)
@@ -152,7 +154,7 @@ async def test_only_admins_invite(services: SignInServices, database: Database) 
         ({"roles": UserRoles(None, {2**31 - 1: Role.AUDITOR})}, "MERCHANT"),
     ],
 )
-async def test_what_cannot_be_a_user_is_told(
+async def test_an_invalid_invitation_is_refused_with_its_faults(
     services: SignInServices, database: Database, change: dict[str, object], code: str
 ) -> None:
     await join(services, a_new_user())
@@ -163,7 +165,7 @@ async def test_what_cannot_be_a_user_is_told(
     assert await count_rows(database, "users") == 1
 
 
-async def test_a_reset_ends_all_that_was_there(
+async def test_a_reset_ends_sessions_pending_sign_ins_and_the_password(
     services: SignInServices, clock: MovableClock
 ) -> None:
     erika = await join(services, a_new_user())
@@ -181,7 +183,7 @@ async def test_a_reset_ends_all_that_was_there(
     assert isinstance(await accept_with_app(services, joining), OpenedSession)
 
 
-async def test_a_newer_link_ends_the_one_before(services: SignInServices) -> None:
+async def test_a_newer_invitation_invalidates_the_previous_one(services: SignInServices) -> None:
     made = await invite(services, a_new_user())
     async with services.work(OPERATOR) as work:
         newer = await reset_user(work, made.user_id, randomness(RANDOM_BYTES))
@@ -189,7 +191,7 @@ async def test_a_newer_link_ends_the_one_before(services: SignInServices) -> Non
     assert await find_invitation(services, newer.secret, OPENER) is not None
 
 
-async def test_development_invites_its_first_admin_until_somebody_joins(
+async def test_the_development_server_invites_a_first_admin_until_one_joins(
     services: SignInServices,
 ) -> None:
     async def first() -> str | None:
@@ -207,7 +209,7 @@ async def test_development_invites_its_first_admin_until_somebody_joins(
     assert await first() is None
 
 
-async def test_a_password_is_told_apart_by_every_letter(services: SignInServices) -> None:
+async def test_every_character_of_a_password_counts(services: SignInServices) -> None:
     erika = await join(services, a_new_user())
     for wrong in (PASSWORD[:-1], PASSWORD + " ", PASSWORD.upper()):
         outcome = await check_password(services, erika.email, wrong, HOME, randomness())
@@ -215,10 +217,10 @@ async def test_a_password_is_told_apart_by_every_letter(services: SignInServices
     await sign_in(services, erika)
 
 
-async def test_a_password_is_judged_behind_the_right_code_alone(
+async def test_a_new_password_is_checked_only_after_the_right_code(
     services: SignInServices,
 ) -> None:
-    """Judging takes time; the code costs nothing."""
+    """Checking a password takes time; checking the code costs nothing."""
     link = (await invite(services, a_new_user())).secret
     both = replace(await a_joining(services, link), code="000000", password="short")
     assert await accept_with_app(services, both) == {"code": InvitationFault.CODE}

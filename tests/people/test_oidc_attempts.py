@@ -1,4 +1,4 @@
-"""The way to a provider and back: an attempt is one browser's, one provider's, and good once."""
+"""Attempts to sign in by a provider: each is for one browser and one provider and works once."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -35,14 +35,14 @@ def read(address: str) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
 
 
-async def test_whoever_comes_back_goes_on_to_the_page_that_was_asked_for(house: House) -> None:
+async def test_a_completed_sign_in_leads_to_the_requested_page(house: House) -> None:
     sent = await house.go_there("/portal/people?x=1")
     back = await house.come_back(bring(sent, house.scripted.consent(sent.address)))
     assert isinstance(back, SignOnCompleted)
     assert (back.next_page, back.opened.by) == ("/portal/people?x=1", "PROVIDER")
 
 
-async def test_the_provider_is_told_where_to_send_back_by_the_public_address(house: House) -> None:
+async def test_the_redirect_uri_uses_the_public_address(house: House) -> None:
     asked = read((await house.go_there()).address)
     origin = house.resources.settings.public_url
     assert asked["redirect_uri"] == f"{origin}/portal/sign-in/with/kontor/back"
@@ -51,14 +51,15 @@ async def test_the_provider_is_told_where_to_send_back_by_the_public_address(hou
     assert "acr_values" not in asked
 
 
-async def test_who_comes_back_from_nowhere_fills_no_audit_log(house: House) -> None:
+async def test_unmatched_returns_cannot_fill_the_audit_log(house: House) -> None:
     sent = await house.go_there()
     lost = change_returned(bring(sent, {}), secret="", state="made up")
     for _ in range(MAX_UNMATCHED_RETURNS + 5):
         assert await house.come_back(lost) is SignOnFailure.GONE
     assert len(await house.list_acts("session.refuse")) == MAX_UNMATCHED_RETURNS
 
-    # Others are told of, and whoever was sent there still comes in.
+    # Refusals of other visitors are recorded, and the user who started an attempt can still finish
+    # it.
     await house.come_back(change_returned(lost, visitor=AWAY))
     assert len(await house.list_acts("session.refuse")) == MAX_UNMATCHED_RETURNS + 1
     back = await house.come_back(bring(sent, house.scripted.consent(sent.address)))
@@ -69,7 +70,7 @@ async def test_who_comes_back_from_nowhere_fills_no_audit_log(house: House) -> N
     assert len(await house.list_acts("session.refuse")) == MAX_UNMATCHED_RETURNS + 2
 
 
-async def test_each_attempt_has_secrets_of_its_own_that_nobody_keeps(house: House) -> None:
+async def test_each_attempt_has_its_own_secrets_which_are_not_stored(house: House) -> None:
     first, second = await house.go_there(), await house.go_there()
     one, other = read(first.address), read(second.address)
     for name in ("state", "nonce", "code_challenge"):
@@ -82,7 +83,7 @@ async def test_each_attempt_has_secrets_of_its_own_that_nobody_keeps(house: Hous
 
 
 @pytest.mark.parametrize("state", ["", "x" * 43, "\u20ac"])
-async def test_a_state_of_somebody_elses_opens_nothing_and_uses_nothing_up(
+async def test_a_wrong_state_signs_nobody_in_and_does_not_use_up_the_attempt(
     house: House, state: str
 ) -> None:
     sent = await house.go_there()
@@ -92,8 +93,8 @@ async def test_a_state_of_somebody_elses_opens_nothing_and_uses_nothing_up(
     assert isinstance(await house.come_back(right), SignOnCompleted)
 
 
-async def test_another_browser_does_not_come_in_by_somebodys_code(house: House) -> None:
-    """Whoever makes a victim follow their own address back signs in nobody there."""
+async def test_another_browser_cannot_use_the_code_of_an_attempt(house: House) -> None:
+    """An attacker who makes a victim open the attacker's return address signs in nobody."""
     sent, victims = await house.go_there(), await house.go_there(visitor=AWAY)
     brought = house.scripted.consent(sent.address)
     planted = bring(victims, brought, AWAY)
@@ -102,8 +103,8 @@ async def test_another_browser_does_not_come_in_by_somebodys_code(house: House) 
     assert await house.count("portal_sessions") == 0
 
 
-async def test_a_code_put_into_another_attempt_opens_nothing(house: House) -> None:
-    """PKCE: the code is good with the verifier of its own attempt alone."""
+async def test_a_code_injected_into_another_attempt_is_refused(house: House) -> None:
+    """PKCE: a code works only with the verifier of its own attempt."""
     stolen = house.scripted.consent((await house.go_there()).address)
     mine = await house.go_there(visitor=AWAY)
     own = house.scripted.consent(mine.address)
@@ -112,7 +113,7 @@ async def test_a_code_put_into_another_attempt_opens_nothing(house: House) -> No
     assert await house.count("users") == 0
 
 
-async def test_an_attempt_is_good_once(house: House) -> None:
+async def test_an_attempt_works_once(house: House) -> None:
     sent = await house.go_there()
     returned = bring(sent, house.scripted.consent(sent.address))
     assert isinstance(await house.come_back(returned), SignOnCompleted)
@@ -121,8 +122,8 @@ async def test_an_attempt_is_good_once(house: House) -> None:
     assert house.scripted.asked["/token"] == 1
 
 
-async def test_a_replayed_code_opens_nothing(house: House) -> None:
-    """In an attempt of its own, with the first one's answer: the provider says that it was used."""
+async def test_a_replayed_code_is_refused(house: House) -> None:
+    """The code of one attempt is sent in another: the provider answers that it was used."""
     sent = await house.go_there()
     brought = house.scripted.consent(sent.address)
     assert isinstance(await house.come_back(bring(sent, brought)), SignOnCompleted)
@@ -137,22 +138,22 @@ async def test_a_replayed_code_opens_nothing(house: House) -> None:
 @pytest.mark.parametrize(
     ("late", "expected"), [(-JUST, SignOnCompleted), (timedelta(0), SignOnFailure)]
 )
-async def test_an_attempt_waits_ten_minutes(house: House, late: timedelta, expected: type) -> None:
+async def test_an_attempt_lasts_ten_minutes(house: House, late: timedelta, expected: type) -> None:
     sent = await house.go_there()
     brought = house.scripted.consent(sent.address)
     house.clock.advance(timedelta(minutes=10) + late)
     assert isinstance(await house.come_back(bring(sent, brought)), expected)
 
 
-async def test_attempts_that_nobody_came_back_from_are_removed(house: House) -> None:
+async def test_expired_attempts_are_deleted(house: House) -> None:
     await house.go_there()
     house.clock.advance(timedelta(minutes=10) + JUST)
     await sweep_user_rows(house.resources)
     assert await house.count("single_sign_on_attempts") == 0
 
 
-async def test_an_answer_of_another_provider_is_not_taken_for_ours(house: House) -> None:
-    """Mix-up: the answer says whom it is from."""
+async def test_a_response_with_another_issuer_is_refused(house: House) -> None:
+    """Mix-up attack: the response names its issuer."""
     for issuer in ("https://evil.example", "", house.scripted.issuer + "/"):
         sent = await house.go_there()
         brought = {**house.scripted.consent(sent.address), "iss": issuer}
@@ -163,14 +164,14 @@ async def test_an_answer_of_another_provider_is_not_taken_for_ours(house: House)
     assert isinstance(await house.come_back(bring(sent, brought)), SignOnCompleted)
 
 
-async def test_of_a_provider_that_always_says_so_an_answer_must(house: House) -> None:
+async def test_a_response_must_name_its_issuer_when_the_provider_supports_it(house: House) -> None:
     house.scripted.metadata = {"authorization_response_iss_parameter_supported": True}
     assert await house.arrive() is SignOnFailure.DOUBTED
     assert house.scripted.asked["/token"] == 0
 
 
-async def test_an_attempt_at_one_provider_does_not_come_back_from_another(house: House) -> None:
-    """Mix-up: each has an address of its own to send back to, and its own attempts."""
+async def test_an_attempt_at_one_provider_cannot_be_finished_at_another(house: House) -> None:
+    """Mix-up attack: each provider has its own return address and its own attempts."""
     async with a_scripted_provider(house.clock) as evil:
         provider = msgspec.structs.replace(house.adapter.provider, name="evil", issuer=evil.issuer)
         other = OidcProvider(provider, CLIENT_SECRET)
@@ -183,7 +184,7 @@ async def test_an_attempt_at_one_provider_does_not_come_back_from_another(house:
 
 
 @pytest.mark.parametrize("brought", [{"error": "access_denied"}, {"error": "server_error"}, {}])
-async def test_who_was_refused_there_is_not_signed_in(
+async def test_a_user_whom_the_provider_refused_is_not_signed_in(
     house: House, brought: dict[str, str]
 ) -> None:
     sent = await house.go_there()
@@ -197,7 +198,7 @@ async def test_who_was_refused_there_is_not_signed_in(
     "answer", [(500, b"{}"), (302, b""), (200, b"no json"), (200, b"x" * 300_000), (200, b"[]")],
     ids=lambda each: f"{each[0]}-{len(each[1])}",
 )  # fmt: skip
-async def test_a_provider_that_answers_nonsense_is_away(
+async def test_a_provider_with_invalid_responses_counts_as_unavailable(
     house: House, name: str, answer: tuple[int, bytes]
 ) -> None:
     house.scripted.answers[name] = answer
@@ -221,7 +222,7 @@ async def test_a_provider_that_answers_nonsense_is_away(
     ],
     ids=str,
 )  # fmt: skip
-async def test_a_provider_that_calls_itself_otherwise_is_none(
+async def test_a_provider_with_unexpected_metadata_is_not_used(
     house: House, changed: dict[str, str | None]
 ) -> None:
     house.scripted.metadata = dict(changed)
@@ -232,7 +233,7 @@ async def test_a_provider_that_calls_itself_otherwise_is_none(
     assert await house.count("single_sign_on_attempts") == 0
 
 
-async def test_three_hundred_of_one_network_may_be_on_their_way(house: House) -> None:
+async def test_one_network_may_have_three_hundred_open_attempts(house: House) -> None:
     subjects = 299
     for _ in range(subjects):
         await house.go_there()
@@ -245,6 +246,8 @@ async def test_three_hundred_of_one_network_may_be_on_their_way(house: House) ->
     await house.go_there(visitor=AWAY)
 
 
-async def test_the_secret_goes_in_the_form_where_the_provider_wants_it_there(house: House) -> None:
+async def test_the_client_secret_is_sent_in_the_form_when_the_provider_requires_it(
+    house: House,
+) -> None:
     house.scripted.metadata = {"token_endpoint_auth_methods_supported": ["client_secret_post"]}
     await house.come_in()

@@ -1,4 +1,4 @@
-"""A session of single sign-on is confirmed by a fresh sign-in at the provider, by nothing else."""
+"""A session of single sign-on is confirmed only by a fresh sign-in at the provider."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -43,7 +43,8 @@ async def go_there(house: House, person: SignedInUser) -> StartedSignOn:
 async def confirm(
     house: House, opened: OpenedSession, *, auth_age: int | None = 0, **claims: Any
 ) -> object:
-    """auth_age: by how many seconds the provider's sign-in lies before the attempt."""
+    """Confirm the session; `auth_age` is the age in seconds of the provider's sign-in at the start
+    of the attempt."""
     person = await require(house.services, opened)
     at = None if auth_age is None else int(house.clock.now().timestamp()) - auth_age
     house.scripted.claims = {"auth_time": at, **claims}
@@ -58,7 +59,7 @@ async def is_session_confirmed(house: House, opened: OpenedSession) -> bool:
     return is_confirmed(await require(house.services, opened), house.clock.now())
 
 
-async def test_a_sign_in_by_the_provider_alone_confirms_nothing(house: House) -> None:
+async def test_the_sign_in_itself_does_not_confirm_the_session(house: House) -> None:
     opened = await house.come_in(auth_time=int(house.clock.now().timestamp()))
     assert not await is_session_confirmed(house, opened)
 
@@ -90,14 +91,14 @@ async def test_a_fresh_sign_in_confirms_the_session_and_opens_none(house: House)
 async def test_the_token_must_say_that_its_user_has_just_signed_in(
     house: House, auth_age: int | None, failure: ConfirmationFailure | None
 ) -> None:
-    """Within a minute, by which clocks may differ."""
+    """Clocks may differ by a minute."""
     opened = await house.come_in()
     assert await confirm(house, opened, auth_age=auth_age) == ConfirmationEnded(failure)
     assert await is_session_confirmed(house, opened) is (failure is None)
 
 
 @pytest.mark.parametrize("auth_time", ["1772442000", True, -1, 10**20, 1.5, None])
-async def test_what_is_no_instant_is_no_sign_in(house: House, auth_time: object) -> None:
+async def test_an_invalid_auth_time_does_not_confirm(house: House, auth_time: object) -> None:
     opened = await house.come_in()
     ended = await confirm(house, opened, auth_time=auth_time)
     assert isinstance(ended, ConfirmationEnded)
@@ -105,7 +106,7 @@ async def test_what_is_no_instant_is_no_sign_in(house: House, auth_time: object)
     assert not await is_session_confirmed(house, opened)
 
 
-async def test_somebody_else_at_the_provider_confirms_nothing(house: House) -> None:
+async def test_another_user_at_the_provider_does_not_confirm_the_session(house: House) -> None:
     opened = await house.come_in()
     await house.come_in(sub="paul-0001", email="paul@example.org", sid="session-2")
     for sub in ("paul-0001", "a stranger"):
@@ -126,8 +127,8 @@ async def test_another_session_of_the_same_user_is_not_confirmed(house: House) -
     assert not await is_session_confirmed(house, second)
 
 
-async def test_a_sign_in_that_was_begun_as_one_stays_one(house: House) -> None:
-    """What comes back says nothing of what it is for: the attempt's row does."""
+async def test_a_sign_in_attempt_does_not_confirm_a_session(house: House) -> None:
+    """The stored attempt, not the response, decides what the response is for."""
     opened = await house.come_in()
     house.scripted.claims = {"auth_time": int(house.clock.now().timestamp())}
     sent = await house.go_there()
@@ -146,7 +147,7 @@ async def test_a_refusal_at_the_provider_ends_the_confirmation(house: House) -> 
     assert ended == ConfirmationEnded(ConfirmationFailure.DENIED)
 
 
-async def test_a_weaker_sign_in_than_is_asked_for_confirms_nothing(house: House) -> None:
+async def test_a_sign_in_below_the_required_strength_does_not_confirm(house: House) -> None:
     opened = await house.come_in()
     await house.change_provider(acr_values=("strong",))
     ended = await confirm(house, opened, acr="weak")

@@ -1,4 +1,4 @@
-"""What `dunwell doctor` finds of single sign-on: each provider, and the file."""
+"""Findings of `dunwell doctor` about single sign-on: each provider, and the file."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -31,12 +31,12 @@ async def look(house: House) -> DoctorFinding:
     return await check_provider(house.adapter.provider, SECRETS)
 
 
-async def test_one_that_is_as_it_is_named_is_well(house: House) -> None:
+async def test_a_provider_that_matches_its_configuration_is_ok(house: House) -> None:
     finding = await look(house)
     assert (finding.subject, finding.mark) == ("sign-in kontor", "ok")
 
 
-async def test_one_that_does_not_answer_is_a_fault_that_says_why(house: House) -> None:
+async def test_a_provider_that_does_not_answer_is_a_fault_with_the_reason(house: House) -> None:
     house.scripted.answers[DISCOVERY] = (503, b"")
     finding = await look(house)
     assert (finding.mark, finding.words) == ("FAULT", "no sign-in by it: it answers 503")
@@ -54,7 +54,7 @@ async def test_keys_that_cannot_be_read_are_a_fault(house: House) -> None:
     assert finding.words == "no sign-in by it: its keys cannot be read"
 
 
-async def test_without_its_secret_it_cannot_be_used(house: House) -> None:
+async def test_a_provider_without_its_secret_is_a_fault(house: House) -> None:
     finding = await check_provider(house.adapter.provider, {})
     assert finding.mark == "FAULT"
     assert "client secret" in (finding.remedy or "")
@@ -67,12 +67,12 @@ def test_clocks_may_differ_by_half_a_minute(skew: float | None, mark: str) -> No
     assert judge_provider("sign-in kontor", None, skew).mark == mark
 
 
-def test_a_file_that_lets_nobody_in_is_a_fault() -> None:
+def test_a_file_that_lets_no_user_sign_in_is_a_fault() -> None:
     sign_in = SignInSettings(oidc=(a_provider("https://login.example.com"),))
     assert [each.mark for each in check_file(sign_in, [], 0)] == ["FAULT"]
 
 
-async def test_merchants_that_are_not_there_are_noted(
+async def test_unknown_merchants_in_groups_are_noted(
     house: House, postgres: EmbeddedPostgres
 ) -> None:
     shop = GroupRule(group="shop", role="AUDITOR", merchants=("gone",))
@@ -82,7 +82,7 @@ async def test_merchants_that_are_not_there_are_noted(
     assert found[1].words == "groups name merchants that are not there: gone"
 
 
-async def test_where_it_is_required_somebody_can_come_in_without(
+async def test_required_single_sign_on_without_a_break_glass_admin_is_a_fault(
     house: House, postgres: EmbeddedPostgres
 ) -> None:
     await house.change(required=True)

@@ -1,4 +1,5 @@
-"""Single sign-on over HTTP: the button, the cookie, the way back, what is shown to whom."""
+"""Single sign-on over HTTP: the button, the cookie, the return address, and the pages of each
+outcome."""
 
 import html
 import re
@@ -39,7 +40,7 @@ class Site:
         await self.installation.read()
 
     async def come(self, visitor: AtDoor, to: str = "", **claims: Any) -> Any:
-        """By the button, to the provider, and back."""
+        """Follow the button to the provider and return."""
         self.house.scripted.claims = claims
         sent = await visitor.get(START + (f"?next={to}" if to else ""))
         assert sent.status_code == 303, sent.text
@@ -75,7 +76,7 @@ def read_words(page: str) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
 
 
-async def test_the_door_has_a_button_for_each_provider(site: Site) -> None:
+async def test_the_sign_in_page_has_a_button_for_each_provider(site: Site) -> None:
     page = await site.door.visitor().get("/portal/sign-in?next=/portal/people")
     assert 'href="/portal/sign-in/with/kontor?next=%2Fportal%2Fpeople"' in page.text
     words = read_words(page.text)
@@ -85,7 +86,9 @@ async def test_the_door_has_a_button_for_each_provider(site: Site) -> None:
     assert "Mit Kontor Login anmelden" in read_words(german.text)
 
 
-async def test_one_who_comes_in_goes_on_and_the_code_stands_nowhere(site: Site) -> None:
+async def test_a_completed_sign_in_redirects_to_the_requested_page_without_the_code(
+    site: Site,
+) -> None:
     visitor = site.door.visitor()
     answer = await site.come(visitor, "/portal/people")
     assert (answer.status_code, answer.headers["Location"]) == (303, "/portal/people")
@@ -97,7 +100,7 @@ async def test_one_who_comes_in_goes_on_and_the_code_stands_nowhere(site: Site) 
     assert "Erika Mustermann" in page.text
 
 
-async def test_the_attempts_cookie_is_the_strictest_that_comes_back(site: Site) -> None:
+async def test_the_cookie_of_an_attempt_is_as_strict_as_possible(site: Site) -> None:
     sent = await site.door.visitor().get(START)
     [cookie] = sent.headers.get_list("set-cookie")
     rest = "; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=600"
@@ -105,19 +108,19 @@ async def test_the_attempts_cookie_is_the_strictest_that_comes_back(site: Site) 
     assert sent.headers["Location"].startswith(site.house.scripted.issuer)
 
 
-async def test_the_host_that_a_request_names_leads_nowhere(site: Site) -> None:
+async def test_the_host_header_does_not_change_the_redirect_uri(site: Site) -> None:
     sent = await site.door.visitor().get(START, Host="localhost:4711")
     address = sent.headers["Location"]
     assert parse_qs(urlsplit(address).query)["redirect_uri"] == [f"{ORIGIN}{BACK}"]
 
 
 @pytest.mark.parametrize("to", ["https://evil.example/", "//evil.example", "/portal\\@evil", "/q"])
-async def test_nobody_is_led_out_by_a_page_to_go_on_to(site: Site, to: str) -> None:
+async def test_the_next_page_cannot_lead_to_another_site(site: Site, to: str) -> None:
     answer = await site.come(site.door.visitor(), to)
     assert answer.headers["Location"] == "/portal"
 
 
-async def test_a_session_that_was_fixed_beforehand_is_not_the_one_that_begins(site: Site) -> None:
+async def test_a_planted_session_cookie_is_replaced_at_sign_in(site: Site) -> None:
     visitor = site.door.visitor()
     visitor.http.cookies.set(SESSION, "A" * 43, domain="pay.example.org")
     await site.come(visitor)
@@ -135,7 +138,7 @@ async def test_the_code_of_another_browser_signs_nobody_in(site: Site) -> None:
     assert "begun too long ago, in another tab" in read_words(shown.text)
 
 
-async def test_a_provider_that_is_away_leaves_the_door_open(site: Site) -> None:
+async def test_an_unavailable_provider_does_not_prevent_sign_in_by_password(site: Site) -> None:
     erika = await join(site.door.services, a_new_user())
     site.house.scripted.answers["/.well-known/openid-configuration"] = (503, b"")
     visitor = site.door.visitor()
@@ -145,7 +148,7 @@ async def test_a_provider_that_is_away_leaves_the_door_open(site: Site) -> None:
     assert (await visitor.sign_in(erika)).status_code == 303
 
 
-async def test_no_group_is_told_and_nobody_is_signed_in(site: Site) -> None:
+async def test_a_user_without_a_configured_group_is_refused_with_the_reason(site: Site) -> None:
     visitor = site.door.visitor()
     await site.come(visitor)
     answer = await site.come(visitor, groups=["cooks"])
@@ -154,7 +157,7 @@ async def test_no_group_is_told_and_nobody_is_signed_in(site: Site) -> None:
     assert (await visitor.get("/portal/account")).status_code == 303
 
 
-async def test_a_taken_address_says_what_an_operator_types_and_nothing_else_runs(
+async def test_a_taken_address_shows_the_safely_quoted_link_command(
     site: Site,
 ) -> None:
     await join(site.door.services, a_new_user())
@@ -176,21 +179,21 @@ async def test_a_taken_address_says_what_an_operator_types_and_nothing_else_runs
         ("fault=%3Cb%3E&provider=kontor", "Sign in with Kontor Login"),
     ],
 )  # fmt: skip
-async def test_a_failure_is_told_in_words_of_ours(site: Site, query: str, words: str) -> None:
+async def test_failures_are_shown_in_our_own_words(site: Site, query: str, words: str) -> None:
     page = await site.door.visitor().get(f"/portal/sign-in?{query}")
     assert page.status_code == 200
     assert words in read_words(page.text)
 
 
 @pytest.mark.parametrize("path", [START, BACK, LEAVE])
-async def test_a_provider_that_is_not_there_is_a_page_that_is_not_there(
-    site: Site, path: str
-) -> None:
+async def test_an_unknown_provider_is_answered_with_404(site: Site, path: str) -> None:
     answer = await site.door.visitor().get(path.replace("kontor", "nobody"))
     assert answer.status_code == 404
 
 
-async def test_where_it_is_required_the_password_is_for_emergencies(site: Site) -> None:
+async def test_with_required_single_sign_on_the_password_form_is_for_emergencies(
+    site: Site,
+) -> None:
     await site.apply(required=True)
     page = await site.door.visitor().get("/portal/sign-in")
     words = read_words(page.text)
@@ -199,7 +202,7 @@ async def test_where_it_is_required_the_password_is_for_emergencies(site: Site) 
     assert "Password forgotten" not in words
 
 
-async def test_who_signs_out_here_can_sign_out_there_too(site: Site) -> None:
+async def test_signing_out_offers_to_sign_out_at_the_provider(site: Site) -> None:
     visitor = site.door.visitor()
     await site.come(visitor)
     answer = await visitor.send("/portal/account", "/portal/sign-out")
@@ -214,7 +217,7 @@ async def test_who_signs_out_here_can_sign_out_there_too(site: Site) -> None:
     )
 
 
-async def test_the_account_says_where_password_and_factor_are(site: Site) -> None:
+async def test_the_account_page_says_that_the_provider_has_password_and_factor(site: Site) -> None:
     visitor = site.door.visitor()
     await site.come(visitor, locale="en")
     words = read_words((await visitor.get("/portal/account")).text)
@@ -223,7 +226,7 @@ async def test_the_account_says_where_password_and_factor_are(site: Site) -> Non
     assert "Add a passkey" not in words
 
 
-async def test_who_has_come_by_a_provider_sets_up_no_password_here(site: Site) -> None:
+async def test_a_user_of_a_provider_cannot_set_up_a_password_or_app(site: Site) -> None:
     visitor = site.door.visitor()
     await site.come(visitor)
     answer = await visitor.send(
@@ -236,7 +239,7 @@ async def test_who_has_come_by_a_provider_sets_up_no_password_here(site: Site) -
     assert await site.house.count("authentication_factors") == 0
 
 
-async def test_the_provider_tells_over_http_who_went_there(site: Site) -> None:
+async def test_a_logout_by_the_provider_over_http_ends_the_session_once(site: Site) -> None:
     visitor = site.door.visitor()
     await site.come(visitor)
     token = site.house.scripted.build_logout()
@@ -255,7 +258,7 @@ async def test_the_provider_tells_over_http_who_went_there(site: Site) -> None:
 @pytest.mark.parametrize(
     "body", [b"", b"logout_token=", b"logout_token=a&logout_token=b", b"x=1", b"\xff\xfe=%ff"]
 )
-async def test_a_logout_that_is_none_is_refused(site: Site, body: bytes) -> None:
+async def test_an_invalid_logout_request_is_refused(site: Site, body: bytes) -> None:
     visitor = site.door.visitor()
     await site.come(visitor)
     form = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -264,19 +267,19 @@ async def test_a_logout_that_is_none_is_refused(site: Site, body: bytes) -> None
     assert (await visitor.get("/portal/account")).status_code == 200
 
 
-async def test_a_logout_of_many_bytes_is_not_read(site: Site) -> None:
+async def test_a_logout_request_that_is_too_large_is_not_read(site: Site) -> None:
     answer = await site.door.visitor().http.post(LOGOUT, content=b"x" * 200_000)
     assert answer.status_code == 413
 
 
-async def test_a_logout_that_cannot_be_checked_is_to_come_again(site: Site) -> None:
+async def test_a_logout_that_cannot_be_verified_now_is_answered_with_retry(site: Site) -> None:
     site.house.scripted.answers["/keys"] = (503, b"")
     token = site.house.scripted.build_logout()
     answer = await site.door.visitor().http.post(LOGOUT, data={"logout_token": token})
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "30")
 
 
-async def test_a_provider_that_is_changed_in_the_file_is_changed_here(site: Site) -> None:
+async def test_a_changed_provider_in_the_file_applies_at_once(site: Site) -> None:
     provider = site.house.adapter.provider
     await site.house.change_provider(title="Anderes Haus")
     await site.installation.read()

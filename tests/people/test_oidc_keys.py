@@ -1,5 +1,6 @@
-"""What a provider says of itself is asked for once in a while, its keys anew when they change; one
-that is away is left alone for some seconds.
+"""The metadata and keys of a provider are cached; keys are loaded again when they change.
+
+A provider that does not answer is not asked again for some seconds.
 """
 
 import asyncio
@@ -24,7 +25,7 @@ async def house(services: SignInServices) -> AsyncIterator[House]:
         yield house
 
 
-async def test_it_is_asked_once_an_hour_and_for_its_keys_every_ten_minutes(house: House) -> None:
+async def test_metadata_is_loaded_once_an_hour_and_keys_every_ten_minutes(house: House) -> None:
     for _ in range(3):
         await house.come_in()
     asked = house.scripted.asked
@@ -43,12 +44,12 @@ async def test_it_is_asked_once_an_hour_and_for_its_keys_every_ten_minutes(house
     assert asked[DISCOVERY] == 2
 
 
-async def test_many_at_once_ask_it_once(house: House) -> None:
+async def test_concurrent_sign_ins_load_the_metadata_once(house: House) -> None:
     await asyncio.gather(*(house.go_there() for _ in range(20)))
     assert house.scripted.asked[DISCOVERY] == 1
 
 
-async def test_rotated_keys_are_found_at_once_and_the_old_ones_are_no_good(house: House) -> None:
+async def test_rotated_keys_are_loaded_at_once_and_the_old_ones_refused(house: House) -> None:
     await house.come_in()
     old = house.scripted.keys[0]
     house.scripted.keys = [a_key("second")]
@@ -59,19 +60,19 @@ async def test_rotated_keys_are_found_at_once_and_the_old_ones_are_no_good(house
     assert await house.arrive() is SignOnFailure.DOUBTED
 
 
-async def test_a_key_that_is_replaced_under_its_name_is_found(house: House) -> None:
+async def test_a_key_replaced_under_the_same_id_is_loaded(house: House) -> None:
     await house.come_in()
     house.scripted.keys = [a_key("first")]
     house.clock.advance(timedelta(seconds=10))
     await house.come_in()
 
 
-async def test_with_two_keys_the_one_that_is_named_is_taken(house: House) -> None:
+async def test_of_two_keys_the_one_named_in_the_token_is_used(house: House) -> None:
     house.scripted.keys = [a_key("next"), a_key("other")]
     await house.come_in()
 
 
-async def test_forged_tokens_do_not_have_it_asked_all_the_time(house: House) -> None:
+async def test_forged_tokens_do_not_cause_repeated_key_requests(house: House) -> None:
     house.scripted.signing = lambda claims, _key: sign(claims, a_key("forged"))
     for _ in range(5):
         assert await house.arrive() is SignOnFailure.DOUBTED
@@ -84,7 +85,7 @@ async def test_forged_tokens_do_not_have_it_asked_all_the_time(house: House) -> 
     assert house.scripted.asked["/keys"] == 2
 
 
-async def test_one_that_is_away_is_asked_again_after_ten_seconds(house: House) -> None:
+async def test_an_unavailable_provider_is_asked_again_after_ten_seconds(house: House) -> None:
     house.scripted.answers[DISCOVERY] = (503, b"")
 
     async def ask() -> object:
@@ -100,7 +101,7 @@ async def test_one_that_is_away_is_asked_again_after_ten_seconds(house: House) -
     assert house.scripted.asked[DISCOVERY] == 2
 
 
-async def test_one_that_goes_away_half_way_lets_nobody_in(house: House) -> None:
+async def test_a_provider_that_fails_during_the_sign_in_signs_nobody_in(house: House) -> None:
     sent = await house.go_there()
     house.scripted.answers["/token"] = (502, b"")
     assert house.scripted.consent(sent.address)
@@ -109,7 +110,7 @@ async def test_one_that_goes_away_half_way_lets_nobody_in(house: House) -> None:
     assert isinstance(await house.arrive(), SignOnCompleted)
 
 
-async def test_one_inside_another_network_than_it_is_named_in_is_not_reached(house: House) -> None:
+async def test_a_provider_outside_its_configured_networks_is_not_reached(house: House) -> None:
     await house.change_provider(networks=("10.0.0.0/24",))
     assert await house.adapter.read_logout("x", house.clock.now()) == ProviderUnavailable()
     assert not house.scripted.asked

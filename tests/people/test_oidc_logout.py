@@ -1,4 +1,4 @@
-"""Who goes at the provider goes here: by a token that the provider signed, once."""
+"""Back-channel logout: a token signed by the provider ends sessions, once."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -29,7 +29,7 @@ async def house(services: SignInServices) -> AsyncIterator[House]:
 
 
 async def tell(house: House, **changed: Any) -> bool:
-    """Whether the provider's token was taken."""
+    """Return whether the logout token was accepted."""
     token = house.scripted.build_logout(**changed)
     told = await house.adapter.read_logout(token, house.clock.now())
     return isinstance(told, LogoutToken) and await process_logout(house.services, "kontor", told)
@@ -43,7 +43,9 @@ async def list_open(house: House, *sessions: OpenedSession) -> list[bool]:
         ]
 
 
-async def test_one_session_there_ends_the_sessions_that_began_with_it(house: House) -> None:
+async def test_the_end_of_a_provider_session_ends_the_sessions_started_with_it(
+    house: House,
+) -> None:
     one = await house.come_in(sid="session-1")
     other = await house.come_in(AWAY, sid="session-2")
     assert await tell(house)
@@ -52,13 +54,15 @@ async def test_one_session_there_ends_the_sessions_that_began_with_it(house: Hou
     assert act[2] == {"provider": "kontor", "sessionsEnded": 1}
 
 
-async def test_the_session_alone_is_enough(house: House) -> None:
+async def test_a_logout_token_with_only_a_session_ends_that_session(house: House) -> None:
     one = await house.come_in()
     assert await tell(house, sub=None)
     assert await list_open(house, one) == [False]
 
 
-async def test_the_subject_alone_ends_all_that_are_theirs(house: House) -> None:
+async def test_a_logout_token_with_only_a_subject_ends_all_sessions_of_the_user(
+    house: House,
+) -> None:
     sessions = [await house.come_in(), await house.come_in(AWAY, sid=None)]
     theirs = await house.come_in(sub="paul", email="paul@example.org", sid="session-1")
     local = (await join(house.services, a_new_user("local@example.org"))).session
@@ -66,7 +70,7 @@ async def test_the_subject_alone_ends_all_that_are_theirs(house: House) -> None:
     assert await list_open(house, *sessions, theirs, local) == [False, False, True, True]
 
 
-async def test_a_session_that_was_told_without_a_name_ends_with_its_subject(house: House) -> None:
+async def test_a_session_without_a_provider_session_id_ends_with_its_subject(house: House) -> None:
     unnamed = await house.come_in(sid=None)
     assert await tell(house, sub="paul", jti="j-0")
     assert await list_open(house, unnamed) == [True]
@@ -80,12 +84,12 @@ async def test_a_session_of_another_subject_does_not_end(house: House) -> None:
     assert await list_open(house, paul) == [True]
 
 
-async def test_nobody_here_is_taken_and_ends_nothing(house: House) -> None:
+async def test_a_logout_of_an_unknown_user_is_accepted_without_effect(house: House) -> None:
     assert await tell(house, sub="nobody", sid="none")
     assert await house.list_acts("session.%") == []
 
 
-async def test_a_token_counts_once(house: House) -> None:
+async def test_a_logout_token_works_once(house: House) -> None:
     await house.come_in()
     assert await tell(house)
     again = await house.come_in(sid="session-2")
@@ -104,7 +108,9 @@ async def test_a_token_counts_once(house: House) -> None:
     ],
     ids=str,
 )  # fmt: skip
-async def test_what_is_no_logout_ends_nothing(house: House, changed: dict[str, Any]) -> None:
+async def test_an_invalid_logout_token_ends_no_session(
+    house: House, changed: dict[str, Any]
+) -> None:
     opened = await house.come_in()
     assert not await tell(house, **changed)
     assert await list_open(house, opened) == [True]
@@ -112,7 +118,9 @@ async def test_what_is_no_logout_ends_nothing(house: House, changed: dict[str, A
 
 
 @pytest.mark.parametrize("signing", [unsigned, by_another_key, keyed_by_the_public_key])
-async def test_what_the_provider_did_not_sign_ends_nothing(house: House, signing: Any) -> None:
+async def test_a_logout_token_not_signed_by_the_provider_ends_no_session(
+    house: House, signing: Any
+) -> None:
     opened = await house.come_in()
     house.scripted.signing = signing
     token = house.scripted.build_logout()
@@ -121,20 +129,22 @@ async def test_what_the_provider_did_not_sign_ends_nothing(house: House, signing
     assert await list_open(house, opened) == [True]
 
 
-async def test_an_id_token_is_no_logout(house: House) -> None:
+async def test_an_id_token_is_not_accepted_as_logout(house: House) -> None:
     token = house.scripted.signing(house.scripted.build_claims("n"), house.scripted.keys[0])
     assert isinstance(await house.adapter.read_logout(token, house.clock.now()), TokenRejected)
     assert CLIENT_ID in house.scripted.build_claims("n")["aud"]
 
 
 @pytest.mark.parametrize(("age", "is_locked"), [(600, True), (601, False)])
-async def test_a_token_is_good_for_ten_minutes(house: House, age: int, is_locked: bool) -> None:
+async def test_a_logout_token_is_valid_for_ten_minutes(
+    house: House, age: int, is_locked: bool
+) -> None:
     await house.come_in()
     issued = int(house.clock.now().timestamp()) - age
     assert await tell(house, iat=issued, exp=None) == is_locked
 
 
-async def test_who_went_while_the_sign_in_was_under_way_does_not_come_in(house: House) -> None:
+async def test_a_logout_during_a_sign_in_prevents_it(house: House) -> None:
     sent = await house.go_there()
     brought = house.scripted.consent(sent.address)
     assert await tell(house)
@@ -145,7 +155,7 @@ async def test_who_went_while_the_sign_in_was_under_way_does_not_come_in(house: 
     await house.come_in(sid="session-2")
 
 
-async def test_who_went_everywhere_comes_in_with_a_later_token_alone(house: House) -> None:
+async def test_after_a_logout_everywhere_only_a_later_token_signs_in(house: House) -> None:
     now = int(house.clock.now().timestamp())
     assert await tell(house, sid=None)
     early = await house.arrive(iat=now)
@@ -154,7 +164,7 @@ async def test_who_went_everywhere_comes_in_with_a_later_token_alone(house: Hous
     await house.come_in(iat=now + 1)
 
 
-async def test_what_was_told_is_kept_for_an_hour(house: House) -> None:
+async def test_a_received_logout_is_kept_for_an_hour(house: House) -> None:
     await tell(house)
     house.clock.advance(timedelta(hours=1))
     await sweep_user_rows(house.resources)

@@ -1,4 +1,5 @@
-"""What a provider's word makes of somebody here: by issuer and subject, by the groups of today."""
+"""The user, roles and rights that a sign-in by a provider leads to, by issuer, subject and current
+groups."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -72,7 +73,7 @@ async def link(house: House, user: Any, subject: str, provider: str = "kontor") 
         await link_identity(work, user, provider, subject)
 
 
-async def test_the_first_sign_in_makes_a_user_of_the_groups(house: House) -> None:
+async def test_the_first_sign_in_creates_a_user_with_the_roles_of_the_groups(house: House) -> None:
     opened = await house.come_in()
     user = await load(house, opened)
     assert (user.email, user.name, user.language) == (
@@ -87,7 +88,7 @@ async def test_the_first_sign_in_makes_a_user_of_the_groups(house: House) -> Non
     assert acts[1][2] == {"by": "PROVIDER", "isNewPlace": False}
 
 
-async def test_who_came_before_is_the_same_user_under_another_address(house: House) -> None:
+async def test_a_returning_user_with_a_new_address_stays_the_same_user(house: House) -> None:
     first = await house.come_in()
     again = await house.come_in(email="erika.neu@example.org", name="Erika Neu")
     assert again.user_id == first.user_id
@@ -95,7 +96,7 @@ async def test_who_came_before_is_the_same_user_under_another_address(house: Hou
     assert (user.email, user.name) == ("erika.neu@example.org", "Erika Mustermann")
 
 
-async def test_an_address_of_somebody_else_stays_theirs(house: House) -> None:
+async def test_an_address_that_another_user_has_is_not_taken_over(house: House) -> None:
     paul = await join(house.services, a_new_user("paul@example.org"))
     await house.come_in()
     opened = await house.come_in(email="PAUL@example.org")
@@ -103,13 +104,13 @@ async def test_an_address_of_somebody_else_stays_theirs(house: House) -> None:
     assert (await load(house, opened)).email == "erika@example.org"
 
 
-async def test_one_address_under_two_subjects_is_two_people(house: House) -> None:
+async def test_a_second_subject_with_the_same_address_is_refused(house: House) -> None:
     await house.come_in()
     expect(await house.arrive(sub="mallory"), RefusalReason.EMAIL_TAKEN)
     assert await house.count("users") == 1
 
 
-async def test_one_subject_at_two_issuers_is_two_people(house: House) -> None:
+async def test_the_same_subject_at_two_issuers_is_two_users(house: House) -> None:
     first = await house.come_in()
     async with a_scripted_provider(house.clock) as other:
         before, house.scripted = house.scripted, other
@@ -120,8 +121,8 @@ async def test_one_subject_at_two_issuers_is_two_people(house: House) -> None:
     assert first.user_id != second.user_id
 
 
-async def test_nobody_takes_a_users_place_by_their_e_mail_address(house: House) -> None:
-    """However verified the provider says it is."""
+async def test_a_local_user_cannot_be_taken_over_by_e_mail_address(house: House) -> None:
+    """Even if the provider says that the address is verified."""
     erika = await join(house.services, a_new_user())
     expect(await house.arrive(email_verified=True), RefusalReason.EMAIL_TAKEN)
     assert await house.count("users") == 1
@@ -129,7 +130,7 @@ async def test_nobody_takes_a_users_place_by_their_e_mail_address(house: House) 
     assert not isinstance(entry, WrongSignIn)
 
 
-async def test_an_operator_says_who_is_whom_at_the_provider(house: House) -> None:
+async def test_linking_an_identity_replaces_password_sessions_and_factors(house: House) -> None:
     erika = await join(house.services, a_new_user())
     entry = await enter(house.services, erika)
     await link(house, erika.user_id, "erika-0001")
@@ -146,7 +147,7 @@ async def test_an_operator_says_who_is_whom_at_the_provider(house: House) -> Non
     assert await house.count("authentication_factors") == 0
 
 
-async def test_an_identity_is_one_persons(house: House) -> None:
+async def test_an_identity_belongs_to_one_user(house: House) -> None:
     erika = await house.come_in()
     paul = await join(house.services, a_new_user("paul@example.org"))
     with pytest.raises(InvalidState):
@@ -158,7 +159,7 @@ async def test_an_identity_is_one_persons(house: House) -> None:
     assert await is_open(house, paul.session)
 
 
-async def test_groups_replace_what_somebody_was_at_each_sign_in(house: House) -> None:
+async def test_groups_replace_the_roles_at_each_sign_in(house: House) -> None:
     before = await house.come_in()
     opened = await house.come_in(groups=["dunwell-auditors", "cooks"])
     assert (await load(house, opened)).roles == UserRoles(Role.AUDITOR)
@@ -172,7 +173,7 @@ async def test_groups_replace_what_somebody_was_at_each_sign_in(house: House) ->
     assert len(await house.list_acts("user.change_by_groups")) == 1
 
 
-async def test_merchants_of_a_group_are_found_by_their_keys(house: House) -> None:
+async def test_merchants_of_a_group_are_found_by_key(house: House) -> None:
     async with house.resources.database.transaction() as tx:
         mine = await a_merchant(tx, now=AT_NOON)
         others = await a_merchant(tx, key="others", now=AT_NOON)
@@ -186,12 +187,14 @@ async def test_merchants_of_a_group_are_found_by_their_keys(house: House) -> Non
 
 
 @pytest.mark.parametrize("groups", [None, [], ["Dunwell-Admins"], ["dunwell-admins "], [7], "x"])
-async def test_without_a_group_that_counts_nobody_gets_in(house: House, groups: Any) -> None:
+async def test_a_user_without_a_configured_group_is_refused(house: House, groups: Any) -> None:
     expect(await house.arrive(groups=groups), RefusalReason.NO_GROUP)
     assert await house.count("users") == 0
 
 
-async def test_who_loses_the_group_loses_everything_at_the_next_try(house: House) -> None:
+async def test_a_user_who_lost_the_group_loses_sessions_and_roles_at_the_next_sign_in(
+    house: House,
+) -> None:
     opened = [await house.come_in(), await house.come_in(AWAY)]
     outcome = await house.arrive(groups=[])
     expect(outcome, RefusalReason.NO_GROUP)
@@ -203,7 +206,7 @@ async def test_who_loses_the_group_loses_everything_at_the_next_try(house: House
     assert (await load(house, await house.come_in())).roles == UserRoles(Role.ADMIN)
 
 
-async def test_a_group_counts_as_the_provider_that_it_is_named_with_tells_it(house: House) -> None:
+async def test_a_group_rule_applies_only_to_its_provider(house: House) -> None:
     provider = house.adapter.provider
     other = a_provider("https://login.example.com", name="other")
     rule = GroupRule(group="dunwell-admins", role="ADMIN", provider="other")
@@ -213,15 +216,15 @@ async def test_a_group_counts_as_the_provider_that_it_is_named_with_tells_it(hou
     await house.come_in()
 
 
-async def test_the_file_of_this_moment_counts(house: House) -> None:
-    """Not what the process knew some seconds ago."""
+async def test_the_current_installation_file_decides(house: House) -> None:
+    """The file as it is now, not as the process read it some seconds ago."""
     sent = await house.go_there()
     assert sent
     await house.change(oidc=(), groups=())
     expect(await house.arrive(), RefusalReason.NO_GROUP)
 
 
-async def test_whom_an_admin_has_ended_the_provider_does_not_bring_back(house: House) -> None:
+async def test_a_deactivated_user_cannot_sign_in_by_the_provider(house: House) -> None:
     opened = await house.come_in()
     await join(house.services, a_new_user("boss@example.org"))
     async with house.services.work(OPERATOR) as work:
@@ -234,7 +237,7 @@ async def test_whom_an_admin_has_ended_the_provider_does_not_bring_back(house: H
 
 
 @pytest.mark.parametrize("email", [None, "", "erika", 7, "a@b\n@c"])
-async def test_who_has_no_address_is_not_made_a_user(house: House, email: Any) -> None:
+async def test_a_user_without_an_e_mail_address_is_refused(house: House, email: Any) -> None:
     expect(await house.arrive(email=email), RefusalReason.NO_EMAIL)
     assert await house.count("users") == 0
 
@@ -247,7 +250,7 @@ async def test_who_has_no_address_is_not_made_a_user(house: House, email: Any) -
         ({"acr": "high", "amr": ["mfa", "pwd"]}, True),
     ],
 )  # fmt: skip
-async def test_a_sign_in_is_as_strong_as_the_file_asks(
+async def test_a_sign_in_must_have_the_configured_strength(
     house: House, claims: dict[str, Any], is_in: bool
 ) -> None:
     await house.change_provider(acr_values=("high", "highest"), amr_values=("mfa",))
@@ -258,7 +261,7 @@ async def test_a_sign_in_is_as_strong_as_the_file_asks(
         expect(outcome, RefusalReason.WEAK)
 
 
-async def test_two_first_sign_ins_at_once_are_one_user(house: House) -> None:
+async def test_two_concurrent_first_sign_ins_create_one_user(house: House) -> None:
     house.scripted.claims = {}
     sent = [await house.go_there(), await house.go_there()]
     house.scripted.may_answer.clear()
@@ -273,7 +276,7 @@ async def test_two_first_sign_ins_at_once_are_one_user(house: House) -> None:
     assert await house.count("portal_sessions") == 2
 
 
-async def test_what_groups_give_is_changed_by_groups_alone(house: House) -> None:
+async def test_roles_from_groups_cannot_be_changed_by_an_admin(house: House) -> None:
     opened = await house.come_in()
     await join(house.services, a_new_user("boss@example.org"))
     user = await load(house, opened)
@@ -286,7 +289,7 @@ async def test_what_groups_give_is_changed_by_groups_alone(house: House) -> None
     assert await is_open(house, opened)
 
 
-async def test_sessions_last_as_all_others_do(house: House) -> None:
+async def test_sessions_of_single_sign_on_last_as_long_as_others(house: House) -> None:
     opened = await house.come_in()
     for _ in range(16):
         house.clock.advance(timedelta(minutes=29))
@@ -298,6 +301,6 @@ async def test_sessions_last_as_all_others_do(house: House) -> None:
     assert not await is_open(house, idle)
 
 
-async def test_no_group_and_no_sign_in_there_is_told_as_such(house: House) -> None:
+async def test_a_missing_subject_is_not_reported_as_a_missing_group(house: House) -> None:
     await house.change(groups=(ADMINS,))
     assert await house.arrive(sub=None) is SignOnFailure.DOUBTED

@@ -1,4 +1,4 @@
-"""What a provider says in its token is taken only as it must be: each fault opens nothing."""
+"""Validation of ID tokens: a token with any fault signs in nobody."""
 
 import base64
 import json
@@ -48,7 +48,8 @@ def keyed_by_the_secret(claims: Claims, _key: ECKey) -> str:
 
 
 def keyed_by_the_public_key(claims: Claims, key: ECKey) -> str:
-    """Whoever takes the algorithm from the token takes the public key for a secret."""
+    """Sign with the public key as a shared secret, against verifiers that trust the token's
+    algorithm."""
     public = OctKey.import_key(str(key.as_dict(private=False)["x"]))
     return jwt.encode({"alg": "HS256", "kid": "first"}, claims, public, algorithms=["HS256"])
 
@@ -93,9 +94,7 @@ def too_long(claims: Claims, key: ECKey) -> str:
     ],
     ids=lambda each: each.__name__,
 )  # fmt: skip
-async def test_a_token_that_the_provider_did_not_sign_opens_nothing(
-    house: House, signing: Any
-) -> None:
+async def test_a_token_not_signed_by_the_provider_is_refused(house: House, signing: Any) -> None:
     house.scripted.signing = signing
     await expect_nobody(house, await house.arrive())
 
@@ -115,7 +114,7 @@ async def test_a_token_that_the_provider_did_not_sign_opens_nothing(
     ],
     ids=str,
 )  # fmt: skip
-async def test_a_token_that_does_not_fit_opens_nothing(house: House, claims: Claims) -> None:
+async def test_a_token_with_wrong_claims_is_refused(house: House, claims: Claims) -> None:
     await expect_nobody(house, await house.arrive(**claims))
 
 
@@ -136,25 +135,25 @@ async def test_clocks_may_differ_by_a_minute(
     assert isinstance(await house.arrive(**claims), expected)
 
 
-async def test_a_logout_token_is_no_id_token(house: House) -> None:
+async def test_a_logout_token_is_not_accepted_as_id_token(house: House) -> None:
     claims: Claims = {"events": {LOGOUT_EVENT: {}}, "jti": "j", "nonce": None}
     await expect_nobody(house, await house.arrive(**claims))
 
 
-async def test_a_token_for_several_that_names_us_as_its_party_is_taken(house: House) -> None:
+async def test_a_token_with_several_audiences_needs_us_as_authorized_party(house: House) -> None:
     several: Claims = {"aud": ["other", CLIENT_ID], "azp": CLIENT_ID}
     assert isinstance(await house.arrive(**several), SignOnCompleted)
 
 
-async def test_what_is_told_beside_the_token_is_of_the_same_subject(house: House) -> None:
+async def test_userinfo_of_another_subject_is_refused(house: House) -> None:
     house.scripted.userinfo = {"sub": "somebody else", "groups": ["dunwell-admins"]}
     await expect_nobody(house, await house.arrive(groups=None))
 
 
-async def test_groups_and_address_may_be_told_beside_the_token(house: House) -> None:
+async def test_groups_and_address_may_come_from_userinfo(house: House) -> None:
     house.scripted.userinfo = {
         "sub": "erika-0001", "groups": ["dunwell-auditors"], "email": "e.m@example.org",
-        # Only the token says how somebody signed in, and where.
+        # Only the token says how and in which session the user signed in.
         "sid": "another", "iss": "https://evil.example", "amr": ["mfa"],
     }  # fmt: skip
     await house.change_provider(amr_values=("mfa",))

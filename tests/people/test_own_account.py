@@ -1,5 +1,4 @@
-"""What everybody changes of their own: name, apps, passkeys, recovery codes; and never the last
-way in."""
+"""Changes to one's own account: name, apps, passkeys, recovery codes; the last factor stays."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -60,7 +59,7 @@ async def erika(services: SignInServices) -> Person:
     return await join(services, a_new_user())
 
 
-async def test_another_app_takes_the_place_of_the_one_before(
+async def test_a_new_app_replaces_the_previous_one(
     services: SignInServices, clock: MovableClock, erika: Person
 ) -> None:
     person = await require(services, erika.session)
@@ -68,7 +67,7 @@ async def test_another_app_takes_the_place_of_the_one_before(
         await start_app_setup(work, erika.user_id, randomness(SECRET_BYTES))
         started = await find_new_app_secret(work, erika.user_id)
     assert started is not None
-    await sign_in(services, erika)  # the app before is good until then
+    await sign_in(services, erika)  # The previous app works until then.
     async with services.work(person.actor) as work:
         assert not await finish_app_setup(work, person, "000000")
         assert await finish_app_setup(work, person, pyotp.TOTP(started).at(clock.now()))
@@ -79,7 +78,7 @@ async def test_another_app_takes_the_place_of_the_one_before(
     await sign_in(services, replace(erika, app_secret=started))
 
 
-async def test_an_app_that_waits_for_its_first_code_opens_nothing(
+async def test_an_unconfirmed_app_cannot_be_used_to_sign_in(
     services: SignInServices, clock: MovableClock, erika: Person
 ) -> None:
     person = await require(services, erika.session)
@@ -93,7 +92,7 @@ async def test_an_app_that_waits_for_its_first_code_opens_nothing(
 
 
 @pytest.mark.parametrize(("late", "is_good"), [(-1, True), (0, False)])
-async def test_a_started_app_waits_ten_minutes(
+async def test_an_app_setup_lasts_ten_minutes(
     services: SignInServices, clock: MovableClock, erika: Person, late: int, is_good: bool
 ) -> None:
     person = await require(services, erika.session)
@@ -108,7 +107,7 @@ async def test_a_started_app_waits_ten_minutes(
         assert await finish_app_setup(work, person, code) is is_good
 
 
-async def test_the_last_way_in_stays(services: SignInServices, erika: Person) -> None:
+async def test_the_last_factor_cannot_be_removed(services: SignInServices, erika: Person) -> None:
     person = await require(services, erika.session)
     settings = replace(services.resources.settings, public_url="http://localhost:8000")
     at_name = replace(services, resources=replace(services.resources, settings=settings))
@@ -128,7 +127,7 @@ async def test_the_last_way_in_stays(services: SignInServices, erika: Person) ->
             await remove_own_factor(work, person, left.factor_id)
 
 
-async def test_nobody_removes_somebody_elses_factor(
+async def test_a_factor_of_another_user_cannot_be_removed(
     services: SignInServices, erika: Person
 ) -> None:
     paul = await join(services, a_new_user("paul@example.org", name="Paul"))
@@ -139,7 +138,9 @@ async def test_nobody_removes_somebody_elses_factor(
             await remove_own_factor(work, his, app.factor_id)
 
 
-async def test_new_recovery_codes_end_those_before(services: SignInServices, erika: Person) -> None:
+async def test_new_recovery_codes_replace_the_previous_ones(
+    services: SignInServices, erika: Person
+) -> None:
     before = await read_codes(services, erika)
     person = await require(services, erika.session)
     async with services.work(person.actor) as work:
@@ -152,7 +153,7 @@ async def test_new_recovery_codes_end_those_before(services: SignInServices, eri
     assert isinstance(await check_recovery_code(services, new), OpenedSession)
 
 
-async def test_codes_are_shown_where_they_were_made_and_not_for_long(
+async def test_recovery_codes_are_shown_for_half_an_hour_in_the_session_that_made_them(
     services: SignInServices, clock: MovableClock, erika: Person
 ) -> None:
     other = await sign_in(services, erika)
@@ -160,14 +161,14 @@ async def test_codes_are_shown_where_they_were_made_and_not_for_long(
     async with services.work(person.actor) as work:
         assert await list_shown_codes(work, erika.user_id, other.secret) == []
         assert len(await list_shown_codes(work, erika.user_id, erika.session.secret)) == 10
-    # The other has signed in half a minute after these were made.
+    # The other session was opened half a minute after the codes were made.
     clock.advance(timedelta(minutes=29, seconds=30) - JUST)
     assert len(await read_codes(services, erika)) == 10
     clock.advance(JUST)
     assert await read_codes(services, erika) == []
 
 
-async def test_codes_that_were_put_away_are_shown_no_more(
+async def test_hidden_recovery_codes_are_not_shown_again(
     services: SignInServices, erika: Person
 ) -> None:
     person = await require(services, erika.session)
@@ -176,7 +177,7 @@ async def test_codes_that_were_put_away_are_shown_no_more(
     assert await read_codes(services, erika) == []
 
 
-async def test_the_password_is_asked_once_more(services: SignInServices, erika: Person) -> None:
+async def test_confirming_needs_the_right_password(services: SignInServices, erika: Person) -> None:
     person = await require(services, erika.session)
     assert (
         await confirm_own_password(services, PasswordConfirmation(person, PASSWORD, HOME)) is None
@@ -187,7 +188,7 @@ async def test_the_password_is_asked_once_more(services: SignInServices, erika: 
     )
 
 
-async def test_a_wrong_one_is_written_down_as_a_refused_sign_in(
+async def test_a_wrong_confirmation_is_audited_as_a_refused_sign_in(
     services: SignInServices, erika: Person, database: Database
 ) -> None:
     person = await require(services, erika.session)
@@ -201,7 +202,7 @@ async def test_a_wrong_one_is_written_down_as_a_refused_sign_in(
 
 
 @pytest.mark.parametrize(("name", "language"), [("", "en"), ("x" * 201, "en"), ("Erika", "fr")])
-async def test_a_faulty_profile_changes_nothing(
+async def test_an_invalid_profile_is_refused(
     services: SignInServices, erika: Person, name: str, language: str
 ) -> None:
     person = await require(services, erika.session)
@@ -211,7 +212,9 @@ async def test_a_faulty_profile_changes_nothing(
     assert await require(services, erika.session) == person
 
 
-async def test_name_and_language_are_ones_own(services: SignInServices, erika: Person) -> None:
+async def test_a_user_can_change_their_name_and_language(
+    services: SignInServices, erika: Person
+) -> None:
     person = await require(services, erika.session)
     async with services.work(person.actor) as work:
         await change_profile(work, person, "Erika M.", "de")
@@ -219,7 +222,7 @@ async def test_name_and_language_are_ones_own(services: SignInServices, erika: P
     assert (after.name, after.language) == ("Erika M.", "de")
 
 
-async def test_apps_are_sealed_anew_with_a_newer_key(
+async def test_app_secrets_are_reencrypted_with_a_newer_key(
     services: SignInServices, erika: Person, database: Database
 ) -> None:
     keys = services.resources.keys
@@ -231,7 +234,7 @@ async def test_apps_are_sealed_anew_with_a_newer_key(
     await sign_in(SignInServices(newer, services.passwords), erika)
 
 
-async def test_passwords_are_hashed_anew_when_the_costs_change(
+async def test_passwords_are_rehashed_when_the_cost_parameters_change(
     services: SignInServices, erika: Person, database: Database
 ) -> None:
     async def read() -> str:

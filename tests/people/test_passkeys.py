@@ -1,4 +1,4 @@
-"""Passkeys: made and used at our origin alone, each challenge once, refusals that are no faults."""
+"""Passkeys work only at our origin, each challenge works once, and invalid answers are refused."""
 
 import asyncio
 import json
@@ -54,7 +54,7 @@ SECOND = timedelta(seconds=1)
 
 @pytest.fixture
 def services(resources: Resources, hasher: CountingHasher) -> SignInServices:
-    """At an address that passkeys are for."""
+    """Use a public address for which passkeys are possible."""
     settings = replace(resources.settings, public_url=ORIGIN)
     return build_sign_in_services(replace(resources, settings=settings), hasher)
 
@@ -85,7 +85,7 @@ async def join_by(
     return await accept_with_passkey(services, joining)
 
 
-async def test_a_passkey_alone_joins_and_signs_in(services: SignInServices) -> None:
+async def test_a_passkey_is_enough_to_join_and_sign_in(services: SignInServices) -> None:
     passkey = a_passkey()
     joined = await join_by(services, passkey)
     opened = await enter(services, passkey.get(await ask(services)))
@@ -97,15 +97,15 @@ async def test_a_passkey_alone_joins_and_signs_in(services: SignInServices) -> N
     assert wrong == WrongSignIn()
 
 
-async def test_the_app_of_a_link_that_was_not_chosen_is_gone(services: SignInServices) -> None:
-    """Whoever saw the link knows its secret."""
+async def test_joining_by_passkey_discards_the_app_of_the_link(services: SignInServices) -> None:
+    """Whoever saw the link knows the secret of that app."""
     await join_by(services, a_passkey())
     async with services.resources.database.connection() as connection:
         kinds = await connection.fetch("SELECT kind FROM authentication_factors")
     assert [row[0] for row in kinds] == ["PASSKEY"]
 
 
-async def test_what_is_asked_names_us_and_wants_the_user_verified(
+async def test_requests_name_our_domain_and_require_user_verification(
     services: SignInServices,
 ) -> None:
     asked = json.loads(await ask(services))
@@ -128,7 +128,7 @@ async def test_what_is_asked_names_us_and_wants_the_user_verified(
         {"verifies_user": False},
     ],
 )
-async def test_from_elsewhere_none_is_made_nor_used(
+async def test_passkey_answers_of_another_origin_are_refused(
     services: SignInServices, bent: dict[str, object]
 ) -> None:
     assert await join_by(services, a_passkey(**bent)) is InvitationFault.PASSKEY
@@ -143,7 +143,7 @@ async def test_from_elsewhere_none_is_made_nor_used(
     assert await enter(services, good.get(await ask(services))) == WrongSignIn()
 
 
-async def test_a_replayed_answer_opens_nothing(services: SignInServices) -> None:
+async def test_a_replayed_passkey_answer_is_refused(services: SignInServices) -> None:
     passkey = a_passkey(counts=False)
     await join_by(services, passkey)
     answer = passkey.get(await ask(services))
@@ -151,7 +151,7 @@ async def test_a_replayed_answer_opens_nothing(services: SignInServices) -> None
     assert await enter(services, answer) == WrongSignIn()
 
 
-async def test_of_two_same_answers_at_once_one_opens(services: SignInServices) -> None:
+async def test_concurrent_uses_of_one_answer_open_one_session(services: SignInServices) -> None:
     passkey = a_passkey(counts=False)
     await join_by(services, passkey)
     answer = passkey.get(await ask(services))
@@ -161,14 +161,14 @@ async def test_of_two_same_answers_at_once_one_opens(services: SignInServices) -
     assert sum(isinstance(each, OpenedSession) for each in outcomes) == 1
 
 
-async def test_a_challenge_of_nobody_opens_nothing(services: SignInServices) -> None:
+async def test_an_unknown_challenge_is_refused(services: SignInServices) -> None:
     passkey = a_passkey()
     await join_by(services, passkey)
     made_up = json.dumps({"challenge": encode(bytes(32))})
     assert await enter(services, passkey.get(made_up)) == WrongSignIn()
 
 
-async def test_a_wrong_answer_uses_the_challenge_up(services: SignInServices) -> None:
+async def test_a_wrong_answer_uses_up_the_challenge(services: SignInServices) -> None:
     passkey = a_passkey()
     await join_by(services, passkey)
     options = await ask(services)
@@ -189,15 +189,15 @@ async def test_a_challenge_lasts_five_minutes(
     assert isinstance(outcome, OpenedSession) is is_good
 
 
-async def test_a_copied_key_that_counts_behind_is_refused(services: SignInServices) -> None:
+async def test_a_passkey_whose_counter_does_not_grow_is_refused(services: SignInServices) -> None:
     passkey = a_passkey(count=5)
     await join_by(services, passkey)
     assert isinstance(await enter(services, passkey.get(await ask(services))), OpenedSession)
-    passkey.count = 5  # its next answer says 6, as the last one did
+    passkey.count = 5  # The next answer then has counter 6, like the last one.
     assert await enter(services, passkey.get(await ask(services))) == WrongSignIn()
 
 
-async def test_a_challenge_for_making_is_none_for_signing_in(services: SignInServices) -> None:
+async def test_a_registration_challenge_cannot_be_used_to_sign_in(services: SignInServices) -> None:
     passkey = a_passkey()
     await join_by(services, passkey)
     link = (await invite(services, a_new_user("paul@example.org", name="Paul"))).secret
@@ -206,7 +206,7 @@ async def test_a_challenge_for_making_is_none_for_signing_in(services: SignInSer
     assert await enter(services, passkey.get(options)) == WrongSignIn()
 
 
-async def test_a_challenge_made_for_one_is_not_anothers(services: SignInServices) -> None:
+async def test_a_challenge_of_another_invitation_is_refused(services: SignInServices) -> None:
     theirs = (await invite(services, a_new_user())).secret
     link = (await invite(services, a_new_user("paul@example.org", name="Paul"))).secret
     options = await start_passkey_registration(services, theirs, randomness())
@@ -216,7 +216,7 @@ async def test_a_challenge_made_for_one_is_not_anothers(services: SignInServices
     assert await find_invitation(services, link, OPENER) is not None
 
 
-async def test_of_two_who_join_by_one_link_one_does(services: SignInServices) -> None:
+async def test_two_passkeys_cannot_join_by_one_invitation(services: SignInServices) -> None:
     link = (await invite(services, a_new_user())).secret
     joinings = []
     for _ in range(2):
@@ -244,14 +244,16 @@ async def test_of_two_who_join_by_one_link_one_does(services: SignInServices) ->
         b'{"rawId": "AA", "response": {"clientDataJSON": "eyJjaGFsbGVuZ2UiOiAiQUEifQ"}}',
     ],
 )  # fmt: skip
-async def test_rubbish_is_refused_and_no_fault(services: SignInServices, sent: bytes) -> None:
+async def test_an_unreadable_answer_is_refused_without_an_error(
+    services: SignInServices, sent: bytes
+) -> None:
     assert await enter(services, sent) == WrongSignIn()
     link = (await invite(services, a_new_user())).secret
     joining = InvitationForm(link, OPENER, HOME, randomness(), passkey=sent)
     assert await accept_with_passkey(services, joining) is InvitationFault.PASSKEY
 
 
-async def test_an_answer_with_rubbish_inside_is_refused(services: SignInServices) -> None:
+async def test_an_answer_with_invalid_parts_is_refused(services: SignInServices) -> None:
     passkey = a_passkey()
     await join_by(services, passkey)
     for name in ("authenticatorData", "signature"):
@@ -260,7 +262,7 @@ async def test_an_answer_with_rubbish_inside_is_refused(services: SignInServices
         assert await enter(services, json.dumps(answer).encode()) == WrongSignIn()
 
 
-async def test_wrong_passkeys_are_counted_by_visitor(services: SignInServices) -> None:
+async def test_wrong_passkeys_are_counted_per_visitor(services: SignInServices) -> None:
     passkey = a_passkey()
     await join_by(services, passkey)
     for _ in range(MAX_ATTEMPTS):
@@ -275,13 +277,15 @@ async def test_wrong_passkeys_are_counted_by_visitor(services: SignInServices) -
         ("http://127.0.0.1:8000", None), ("http://[::1]:8000", None),
     ],
 )  # fmt: skip
-def test_our_name_is_our_address_alone(url: str, rp_id: str | None) -> None:
+def test_the_relying_party_id_is_the_host_of_our_address(url: str, rp_id: str | None) -> None:
     party = find_relying_party(url)
     assert (party and party.rp_id) == rp_id
     assert party is None or party.origin == url
 
 
-async def test_at_a_number_there_are_none(resources: Resources, hasher: CountingHasher) -> None:
+async def test_passkeys_are_not_available_at_an_ip_address(
+    resources: Resources, hasher: CountingHasher
+) -> None:
     with pytest.raises(NotFound):
         await ask(build_sign_in_services(resources, hasher))
 
@@ -293,10 +297,10 @@ async def test_at_a_number_there_are_none(resources: Resources, hasher: Counting
         ("INVITATION", 300, False), ("RECOVERY", 0, False), ("PASSWORD", 0, False),
     ],
 )  # fmt: skip
-async def test_without_a_password_the_passkey_must_have_been_shown_just_now(
+async def test_a_user_without_a_password_must_have_used_the_passkey_recently(
     services: SignInServices, clock: MovableClock, way: str, seconds: int, is_let: bool
 ) -> None:
-    """Else whoever found a session that was left open would take the account."""
+    """Otherwise a person who finds an open session could take over the account."""
     opened = await join_by(services, a_passkey())
     assert isinstance(opened, OpenedSession)
     async with services.resources.database.connection() as connection:
@@ -309,7 +313,7 @@ async def test_without_a_password_the_passkey_must_have_been_shown_just_now(
     assert isinstance(outcome, OpenedSession) is is_let
 
 
-async def test_another_session_of_theirs_says_nothing_of_this_one(
+async def test_a_recent_sign_in_in_another_session_does_not_confirm_this_one(
     services: SignInServices, clock: MovableClock
 ) -> None:
     passkey = a_passkey()

@@ -1,4 +1,4 @@
-"""The door of the portal over HTTP: cookies, forms of others, addresses to go on to."""
+"""The sign-in pages of the portal over HTTP: cookies, forged forms, and redirect targets."""
 
 import re
 from urllib.parse import urlencode
@@ -28,9 +28,7 @@ def visitor(door: Door) -> AtDoor:
     return door.visitor()
 
 
-async def test_password_and_code_lead_to_the_page_that_was_asked_for(
-    door: Door, visitor: AtDoor
-) -> None:
+async def test_password_and_code_lead_to_the_requested_page(door: Door, visitor: AtDoor) -> None:
     erika = await join(door.services, a_new_user())
     asked = await visitor.get("/portal/people?x=1")
     assert (asked.status_code, asked.headers["Location"]) == (
@@ -44,7 +42,7 @@ async def test_password_and_code_lead_to_the_page_that_was_asked_for(
     assert visitor.session is not None
 
 
-async def test_cookies_are_the_strictest_there_are(door: Door, visitor: AtDoor) -> None:
+async def test_cookies_are_as_strict_as_possible(door: Door, visitor: AtDoor) -> None:
     erika = await join(door.services, a_new_user())
     given = await visitor.give_password(erika)
     [entry] = given.headers.get_list("set-cookie")
@@ -57,7 +55,7 @@ async def test_cookies_are_the_strictest_there_are(door: Door, visitor: AtDoor) 
     assert answer.headers["Cache-Control"] == "no-store"
 
 
-async def test_development_without_tls_has_cookies_of_another_name(resources: Resources) -> None:
+async def test_development_without_tls_uses_other_cookie_names(resources: Resources) -> None:
     door = a_door(resources, "http://localhost:8000")
     erika = await join(door.services, a_new_user())
     own = {
@@ -72,10 +70,8 @@ async def test_development_without_tls_has_cookies_of_another_name(resources: Re
     )
 
 
-async def test_a_session_that_was_fixed_beforehand_opens_nothing(
-    door: Door, visitor: AtDoor
-) -> None:
-    """Whoever plants a cookie, their own session even, is not in the one that begins."""
+async def test_a_planted_session_cookie_gives_no_access(door: Door, visitor: AtDoor) -> None:
+    """A planted cookie, even of the attacker's own session, gives no access to the new session."""
     erika = await join(door.services, a_new_user())
     mallory = await join(door.services, a_new_user("mallory@example.org", name="Mallory"))
     visitor.http.cookies.set(SESSION, "A" * 43, domain="pay.example.org")
@@ -93,9 +89,7 @@ async def test_a_session_that_was_fixed_beforehand_opens_nothing(
     assert (await thief.get("/portal/account")).status_code == 303
 
 
-async def test_a_stolen_session_is_over_once_its_user_signs_out(
-    door: Door, visitor: AtDoor
-) -> None:
+async def test_a_stolen_session_ends_when_its_user_signs_out(door: Door, visitor: AtDoor) -> None:
     erika = await join(door.services, a_new_user())
     await visitor.sign_in(erika)
     stolen = visitor.session
@@ -107,7 +101,7 @@ async def test_a_stolen_session_is_over_once_its_user_signs_out(
 
 
 @pytest.mark.parametrize("headers", FOREIGN)
-async def test_forms_of_others_sign_nobody_in(
+async def test_forms_from_other_sites_sign_nobody_in(
     door: Door, visitor: AtDoor, headers: dict[str, str]
 ) -> None:
     erika = await join(door.services, a_new_user())
@@ -135,7 +129,7 @@ async def test_forms_of_others_sign_nobody_in(
         ("/portal/people/{user}/reset", {}),
     ],
 )
-async def test_forms_without_the_sessions_token_do_nothing(
+async def test_forms_without_the_csrf_token_of_the_session_are_refused(
     door: Door, visitor: AtDoor, path: str, fields: dict[str, str]
 ) -> None:
     erika = await join(door.services, a_new_user())
@@ -161,7 +155,9 @@ async def test_forms_without_the_sessions_token_do_nothing(
         "/portal/a b",
     ],
 )  # fmt: skip
-async def test_nobody_is_led_out(door: Door, visitor: AtDoor, to: str) -> None:
+async def test_the_next_page_cannot_lead_to_another_site(
+    door: Door, visitor: AtDoor, to: str
+) -> None:
     erika = await join(door.services, a_new_user())
     shown = await visitor.get("/portal/sign-in?" + urlencode({"next": to}))
     assert read_hidden(shown.text)["next"] == "/portal"
@@ -171,7 +167,7 @@ async def test_nobody_is_led_out(door: Door, visitor: AtDoor, to: str) -> None:
     assert "evil" not in answer.headers["Location"]
 
 
-async def test_whoever_is_there_the_page_says_the_same(door: Door) -> None:
+async def test_the_sign_in_page_does_not_reveal_which_users_exist(door: Door) -> None:
     await join(door.services, a_new_user())
     await invite(door.services, a_new_user("invited@example.org"))
     texts = set()
@@ -182,7 +178,7 @@ async def test_whoever_is_there_the_page_says_the_same(door: Door) -> None:
     assert len({re.sub(r' value=""', "", each) for each in texts}) == 1
 
 
-async def test_too_many_tries_say_how_long_to_wait(door: Door) -> None:
+async def test_too_many_attempts_show_how_long_to_wait(door: Door) -> None:
     for number in range(MAX_ATTEMPTS):
         address = f"198.51.100.{number}"
         await door.visitor(address).post("/portal/sign-in", email="e@x.org", password="wrong")
@@ -191,7 +187,7 @@ async def test_too_many_tries_say_how_long_to_wait(door: Door) -> None:
     assert "15 minutes" in answer.text
 
 
-async def test_a_recovery_code_is_another_way_in(door: Door, visitor: AtDoor) -> None:
+async def test_a_recovery_code_signs_in_once(door: Door, visitor: AtDoor) -> None:
     erika = await join(door.services, a_new_user())
     code = (await read_codes(door.services, erika))[0]
     await visitor.give_password(erika)
@@ -203,7 +199,7 @@ async def test_a_recovery_code_is_another_way_in(door: Door, visitor: AtDoor) ->
     assert (await again.send("/portal/sign-in/recovery-code", code=code)).status_code == 400
 
 
-async def test_a_new_place_is_asked_about(door: Door) -> None:
+async def test_a_sign_in_from_a_new_network_is_questioned(door: Door) -> None:
     erika = await join(door.services, a_new_user())
     far = door.visitor("198.51.100.99")
     answer = await far.sign_in(erika)
@@ -213,7 +209,7 @@ async def test_a_new_place_is_asked_about(door: Door) -> None:
     assert "new place" in shown.text
 
 
-async def test_without_a_password_given_there_is_no_second_page(visitor: AtDoor) -> None:
+async def test_the_code_page_requires_a_password_first(visitor: AtDoor) -> None:
     answer = await visitor.get("/portal/sign-in/code")
     assert (answer.status_code, answer.headers["Location"]) == (
         303, "/portal/sign-in?next=%2Fportal",
@@ -226,7 +222,7 @@ async def test_without_a_password_given_there_is_no_second_page(visitor: AtDoor)
     ("language", "said"),
     [("en", "Sign-in to this account is restricted"), ("de", "Die Anmeldung bei diesem Konto ist")],
 )
-async def test_a_restricted_account_says_so_behind_the_right_password_alone(
+async def test_a_locked_account_is_shown_only_after_the_right_password(
     door: Door, language: str, said: str
 ) -> None:
     erika = await join(door.services, a_new_user())

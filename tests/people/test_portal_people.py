@@ -1,4 +1,4 @@
-"""The pages about people: who sees them, what they take, in both languages."""
+"""The pages about users: who sees them and what they accept, in both languages."""
 
 import html
 import re
@@ -49,7 +49,7 @@ def find_link(page: str) -> str:
     return found[1].removeprefix(ORIGIN)
 
 
-async def test_whoever_is_invited_joins_and_keeps_ten_codes(
+async def test_an_invited_user_joins_and_gets_ten_recovery_codes(
     door: Door, admin: AtDoor, clock: MovableClock
 ) -> None:
     made = await admin.send(
@@ -66,7 +66,7 @@ async def test_whoever_is_invited_joins_and_keeps_ten_codes(
     wrong = await paul.send(link, **{**given, "password_again": "another one 42"})
     assert (wrong.status_code, "The two passwords differ" in wrong.text) == (400, True)
     wrong = await paul.send(link, password="short", password_again="other", code="000000")
-    assert wrong.text.count('aria-invalid="true"') == 2  # The code, and that the passwords differ.
+    assert wrong.text.count('aria-invalid="true"') == 2  # The code, and the differing passwords.
     joined = await paul.send(link, **given)
     assert joined.headers["Location"] == "/portal/account/recovery-codes"
     codes = await paul.get(joined.headers["Location"])
@@ -79,7 +79,7 @@ async def test_whoever_is_invited_joins_and_keeps_ten_codes(
     assert (await paul.post(link, **given)).status_code == 410
 
 
-async def test_a_passkey_joins_and_signs_in_by_forms(door: Door) -> None:
+async def test_a_user_joins_and_signs_in_with_a_passkey_by_forms(door: Door) -> None:
     link = "/portal/invitation/" + (await invite(door.services, a_new_user())).secret
     passkey, visitor = SoftwarePasskey(ORIGIN, "pay.example.org"), door.visitor()
     options = await visitor.post(f"{link}/passkey/ask")
@@ -98,7 +98,7 @@ async def test_a_passkey_joins_and_signs_in_by_forms(door: Door) -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-async def test_who_has_no_password_is_told_to_sign_in_once_more(
+async def test_a_user_without_a_password_is_asked_to_sign_in_again(
     door: Door, clock: MovableClock, language: str
 ) -> None:
     link = "/portal/invitation/" + (await invite(door.services, a_new_user())).secret
@@ -124,7 +124,7 @@ async def test_who_has_no_password_is_told_to_sign_in_once_more(
     assert said in (await visitor.get(refused.headers["Location"])).text
 
 
-async def test_a_passkey_is_added_behind_the_password(door: Door, admin: AtDoor) -> None:
+async def test_adding_a_passkey_requires_the_password(door: Door, admin: AtDoor) -> None:
     passkey = SoftwarePasskey(ORIGIN, "pay.example.org")
     token = read_hidden((await admin.get("/portal/account")).text)["token"]
     wrong = await admin.post("/portal/account/passkey/ask", token=token, password="no")
@@ -138,7 +138,7 @@ async def test_a_passkey_is_added_behind_the_password(door: Door, admin: AtDoor)
     assert again.headers["Location"] == "/portal/account?done=passkey_refused"
 
 
-async def test_a_new_password_goes_on_in_a_new_session(door: Door, admin: AtDoor) -> None:
+async def test_a_new_password_replaces_the_session(door: Door, admin: AtDoor) -> None:
     before = admin.session
     wrong = await admin.send(
         "/portal/account/password", password="no", password_new="short", password_again="other"
@@ -155,7 +155,7 @@ async def test_a_new_password_goes_on_in_a_new_session(door: Door, admin: AtDoor
     assert (await admin.get("/portal/account")).status_code == 200
 
 
-async def test_another_app_is_set_up(admin: AtDoor, clock: MovableClock) -> None:
+async def test_a_new_app_is_set_up(admin: AtDoor, clock: MovableClock) -> None:
     await admin.send("/portal/account/app", password=PASSWORD)
     secret = find_secret((await admin.get("/portal/account/app")).text)
     wrong = await admin.send("/portal/account/app", code="000000")
@@ -164,13 +164,15 @@ async def test_another_app_is_set_up(admin: AtDoor, clock: MovableClock) -> None
     assert right.headers["Location"] == "/portal/account?done=app_added"
 
 
-async def test_the_last_way_in_is_not_removed(admin: AtDoor) -> None:
+async def test_the_last_factor_is_not_removed(admin: AtDoor) -> None:
     fields = read_hidden((await admin.get("/portal/account")).text)
     answer = await admin.post("/portal/account/factor", **{**fields, "password": PASSWORD})
     assert answer.status_code == 409
 
 
-async def test_the_second_of_two_admins_sees_what_the_first_did(door: Door, admin: AtDoor) -> None:
+async def test_a_conflicting_change_shows_the_other_admins_change(
+    door: Door, admin: AtDoor
+) -> None:
     paul = await join(door.services, a_new_user("paul@example.org", name="Paul"))
     path = f"/portal/people/{paul.user_id}"
     hidden = read_hidden((await admin.get(path)).text)
@@ -184,7 +186,7 @@ async def test_the_second_of_two_admins_sees_what_the_first_did(door: Door, admi
 
 
 @pytest.mark.parametrize("revision", ["9" * 5000, "-1", "x", "\u0663", ""])
-async def test_a_revision_nobody_has_changes_nothing(
+async def test_an_unknown_revision_changes_nothing(
     admin: AtDoor, erika: Person, revision: str
 ) -> None:
     await join(admin.services, a_new_user("paul@example.org", name="Paul"))
@@ -193,7 +195,7 @@ async def test_a_revision_nobody_has_changes_nothing(
     assert refused.status_code == 409
 
 
-async def test_people_are_ended_and_let_in_again(door: Door, admin: AtDoor, erika: Person) -> None:
+async def test_users_are_reset_and_deactivated(door: Door, admin: AtDoor, erika: Person) -> None:
     paul = await join(door.services, a_new_user("paul@example.org", name="Paul"))
     path = f"/portal/people/{paul.user_id}"
     reset = await admin.send(path, f"{path}/reset")
@@ -208,7 +210,9 @@ async def test_people_are_ended_and_let_in_again(door: Door, admin: AtDoor, erik
 
 
 @pytest.mark.parametrize("roles", ROLES)
-async def test_others_find_no_people(door: Door, erika: Person, roles: UserRoles) -> None:
+async def test_users_without_the_right_get_404_for_pages_about_users(
+    door: Door, erika: Person, roles: UserRoles
+) -> None:
     other = await join(door.services, a_new_user("o@example.org", name="O", roles=roles))
     visitor = door.visitor()
     await visitor.sign_in(other)
@@ -231,11 +235,11 @@ async def test_others_find_no_people(door: Door, erika: Person, roles: UserRoles
 
 
 @pytest.mark.parametrize("given", ["x", "0", "' OR 1", "00000000-0000-0000-0000-000000000000"])
-async def test_nobody_there_is_no_page(admin: AtDoor, given: str) -> None:
+async def test_an_unknown_user_is_answered_with_404(admin: AtDoor, given: str) -> None:
     assert (await admin.get(f"/portal/people/{given}")).status_code == 404
 
 
-async def test_what_was_done_is_told_with_names(
+async def test_the_audit_log_shows_names_instead_of_addresses(
     door: Door, admin: AtDoor, erika: Person, database: Database
 ) -> None:
     shown = await admin.get(f"/portal/people/audit?of={erika.user_id}")
@@ -248,7 +252,7 @@ async def test_what_was_done_is_told_with_names(
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-async def test_every_page_is_there_in_both_languages(
+async def test_every_page_exists_in_both_languages(
     door: Door, admin: AtDoor, erika: Person, language: str
 ) -> None:
     link = (await invite(door.services, a_new_user("new@example.org"))).secret
@@ -273,7 +277,8 @@ async def test_every_page_is_there_in_both_languages(
 
 
 def check_page(text: str) -> None:
-    """One title, one heading, ids once, labels for what is typed, nothing inline."""
+    """Check for one title, one heading, unique ids, labels of inputs, and no inline scripts or
+    styles."""
     assert text.count("<h1") == 1
     ids = re.findall(r'\sid="([^"]+)"', text)
     assert len(ids) == len(set(ids)), sorted(ids)

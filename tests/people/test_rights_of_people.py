@@ -1,4 +1,4 @@
-"""Every use case about people asks for the right to, or is about oneself, or lets somebody in."""
+"""Every use case about users checks a right, concerns the caller, or lets a user in."""
 
 import importlib
 import inspect
@@ -37,7 +37,7 @@ _BEHIND_ONE_THAT_ASKED_OR_PROVED = {
 
 
 def list_functions() -> Iterator[tuple[str, FunctionType]]:
-    """Yield those that are given a UserWork."""
+    """Yield the functions that take a UserWork."""
     for module in pkgutil.walk_packages(people.__path__, "dunwell.accounts.users."):
         loaded = importlib.import_module(module.name)
         for name, found in vars(loaded).items():
@@ -51,12 +51,12 @@ def takes_work(function: FunctionType) -> bool:
 
 
 def asks_first(function: FunctionType) -> bool:
-    """Before anything else, behind the words about it."""
+    """Return whether the function checks a right before anything else after its docstring."""
     body = inspect.getsource(function).split('"""')[-1].strip()
     return body.startswith("work.require(Right.PEOPLE)")
 
 
-def test_each_asks_first_or_it_is_said_why_not() -> None:
+def test_each_use_case_checks_a_right_first_or_has_a_reason() -> None:
     functions = dict(list_functions())
     assert {name for name, each in functions.items() if asks_first(each)} == _ASKING
     assert functions.keys() - _ASKING == _OF_ONESELF | _BEHIND_ONE_THAT_ASKED_OR_PROVED

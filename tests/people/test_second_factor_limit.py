@@ -1,4 +1,5 @@
-"""Ten wrong codes after a right password: over a day, over all visitors, and what still opens."""
+"""Ten wrong codes after a right password, counted over a day and all visitors, lock the second
+factor."""
 
 import asyncio
 from collections.abc import Sequence
@@ -64,7 +65,7 @@ _ACTS = "SELECT action, after FROM installation_audit WHERE action = 'second_fac
 
 
 def elsewhere(number: int, device: str = "") -> Visitor:
-    """Each in a network of its own."""
+    """Return a visitor in a network of their own."""
     return Visitor(f"10.{number // 250}.{number % 250}.1", device=device)
 
 
@@ -76,7 +77,7 @@ async def rows(services: SignInServices, statement: str) -> Sequence[tuple[Any, 
 async def guess(
     services: SignInServices, person: Person, number: int, code: str = "12345x", device: str = ""
 ) -> CodeOutcome:
-    """With the right password, from a network of its own."""
+    """Enter a code after the right password, from a network of its own."""
     visitor = elsewhere(number, device)
     entry = await check_password(services, person.email, PASSWORD, visitor, randomness())
     if not isinstance(entry, PendingSignIn):
@@ -85,7 +86,7 @@ async def guess(
 
 
 async def lock(services: SignInServices, person: Person) -> None:
-    """Ten wrong codes, in two quarters of an hour."""
+    """Enter ten wrong codes within two quarters of an hour."""
     clock = services.resources.clock
     assert isinstance(clock, MovableClock)
     for number in range(10):
@@ -100,7 +101,7 @@ async def erika(services: SignInServices) -> Person:
     return await join(services, a_new_user())
 
 
-async def test_ten_wrong_codes_are_the_last_ones_that_are_compared(
+async def test_after_ten_wrong_codes_no_code_is_compared(
     services: SignInServices, erika: Person, clock: MovableClock
 ) -> None:
     await lock(services, erika)
@@ -109,7 +110,7 @@ async def test_ten_wrong_codes_are_the_last_ones_that_are_compared(
     assert await guess(services, erika, 91, erika.code(clock.now())) == SecondFactorLocked()
 
 
-async def test_an_entry_from_before_the_lock_opens_nothing_either(
+async def test_a_pending_sign_in_from_before_the_lock_fails(
     services: SignInServices, erika: Person, clock: MovableClock
 ) -> None:
     codes = await read_codes(services, erika)
@@ -126,7 +127,7 @@ async def test_an_entry_from_before_the_lock_opens_nothing_either(
     assert await check_recovery_code(services, recovery) == SecondFactorLocked()
 
 
-async def test_recovery_codes_and_codes_of_the_app_count_together(
+async def test_recovery_codes_and_app_codes_count_together(
     services: SignInServices, erika: Person, clock: MovableClock
 ) -> None:
     for number in range(10):
@@ -140,10 +141,10 @@ async def test_recovery_codes_and_codes_of_the_app_count_together(
     assert await guess(services, erika, 99) == SecondFactorLocked()
 
 
-async def test_fifty_guesses_at_once_in_four_processes_are_no_more_than_ten(
+async def test_fifty_concurrent_guesses_in_four_processes_count_as_ten(
     services: SignInServices, erika: Person, clock: MovableClock
 ) -> None:
-    """Five were counted a quarter of an hour ago: the limit of the day is the nearer one."""
+    """Five were counted a quarter of an hour ago, so that the daily limit is reached first."""
     for number in range(5):
         await guess(services, erika, number)
     clock.advance(QUARTER)
@@ -161,7 +162,7 @@ async def test_fifty_guesses_at_once_in_four_processes_are_no_more_than_ten(
     assert len(await rows(services, _ACTS)) == 1
 
 
-async def test_ten_at_once_from_browsers_that_are_counted_apart_are_counted_together(
+async def test_concurrent_wrong_codes_of_ten_known_browsers_lock_the_account(
     services: SignInServices, erika: Person
 ) -> None:
     visitors = [elsewhere(n, (await sign_in(services, erika)).device) for n in range(10)]
@@ -194,7 +195,7 @@ async def test_wrong_codes_are_counted_for_24_hours(
 async def test_a_right_code_does_not_forget_the_wrong_ones(
     services: SignInServices, erika: Person, clock: MovableClock
 ) -> None:
-    """Else whoever guesses would only have to wait for the user to sign in."""
+    """Otherwise an attacker would only have to wait for the user to sign in."""
     for number in range(9):
         if number == 5:
             clock.advance(QUARTER)
@@ -218,7 +219,7 @@ async def test_a_browser_of_the_last_30_days_still_signs_in(
     assert isinstance(outcome, expected)
 
 
-async def test_a_browser_is_known_for_its_own_user_alone(
+async def test_a_browser_is_known_only_for_its_own_user(
     services: SignInServices, erika: Person
 ) -> None:
     paul = await join(services, a_new_user("paul@example.org", name="Paul"))
@@ -226,10 +227,10 @@ async def test_a_browser_is_known_for_its_own_user_alone(
     assert await guess(services, erika, 70, device=paul.session.device) == SecondFactorLocked()
 
 
-async def test_a_known_browser_has_ten_wrong_codes_of_its_own(
+async def test_wrong_codes_of_a_known_browser_are_counted_separately(
     services: SignInServices, erika: Person, clock: MovableClock
 ) -> None:
-    """A stolen cookie is no way around the limit."""
+    """A stolen cookie does not bypass the limit."""
     device = erika.session.device
     await lock(services, erika)
     for number in range(10):
@@ -242,7 +243,7 @@ async def test_a_known_browser_has_ten_wrong_codes_of_its_own(
 
 
 @pytest.mark.parametrize("change", ["signature", "secret", "none", "other"])
-async def test_a_cookie_that_was_not_signed_here_is_a_strangers(
+async def test_a_forged_browser_cookie_is_not_recognised(
     services: SignInServices, erika: Person, change: str
 ) -> None:
     await lock(services, erika)
@@ -257,7 +258,7 @@ async def test_a_cookie_that_was_not_signed_here_is_a_strangers(
     assert await guess(services, erika, 70, device=forged) == SecondFactorLocked()
 
 
-async def test_a_cookie_outlives_a_new_version_of_the_secret_key(
+async def test_a_browser_cookie_survives_a_key_rotation(
     services: SignInServices, erika: Person, clock: MovableClock
 ) -> None:
     await lock(services, erika)
@@ -273,7 +274,7 @@ async def test_a_cookie_outlives_a_new_version_of_the_secret_key(
 
 
 async def count_kept(services: SignInServices) -> tuple[Any, ...]:
-    """Since when the user is locked, and the wrong codes that are still counted."""
+    """Return since when the user is locked, and the number of wrong codes that still count."""
     [row] = await rows(
         services,
         "SELECT second_factor_locked_at, (SELECT count(*) FROM second_factor_failures) FROM users",
@@ -312,7 +313,7 @@ async def test_a_reset_lifts_the_lock_and_forgets_known_browsers(
     assert {row[0] for row in hashes} == {None}
 
 
-async def test_a_break_glass_admin_is_limited_too_and_let_in_again_at_the_server(
+async def test_a_break_glass_admin_is_limited_and_unlocked_on_the_command_line(
     services: SignInServices,
 ) -> None:
     glass = await join(services, replace(a_new_user("glass@example.org"), is_break_glass=True))
@@ -366,10 +367,10 @@ async def test_the_user_gets_an_e_mail_and_the_operator_an_alert_once(
     assert "karl" not in str(told["ops@example.com"]).lower()
 
 
-async def test_without_a_mail_server_the_lock_holds_and_nothing_waits_to_be_sent(
+async def test_without_a_mail_server_the_lock_applies_and_no_e_mail_is_queued(
     services: SignInServices, erika: Person
 ) -> None:
-    """As for the first admin of an installation that has no mail server yet."""
+    """As for the first admin of an installation without a mail server."""
     await lock(services, erika)
     assert await guess(services, erika, 70) == SecondFactorLocked()
     assert await rows(services, _MAILS) == []
@@ -387,7 +388,7 @@ async def test_wrong_codes_are_removed_after_24_hours(
     assert await rows(services, "SELECT count(*) FROM second_factor_failures") == [(left,)]
 
 
-async def test_a_second_click_with_a_right_code_is_no_wrong_code(
+async def test_a_double_click_with_a_right_code_does_not_count_as_wrong(
     services: SignInServices, erika: Person, clock: MovableClock
 ) -> None:
     entry = await enter(services, erika)

@@ -1,4 +1,4 @@
-"""How a session is found, and when it ends: by time, by hand, by a new password."""
+"""How a session is found, and when it ends: by time, by request, or by a new password."""
 
 from datetime import timedelta
 
@@ -52,7 +52,7 @@ async def require(services: SignInServices, opened: OpenedSession) -> SignedInUs
 
 
 @pytest.mark.parametrize(("after", "lasts"), [(30 * MINUTE - SECOND, True), (30 * MINUTE, False)])
-async def test_it_ends_when_idle(
+async def test_a_session_ends_after_half_an_hour_without_use(
     services: SignInServices, clock: MovableClock, after: timedelta, lasts: bool
 ) -> None:
     erika = await join(services, a_new_user())
@@ -60,7 +60,7 @@ async def test_it_ends_when_idle(
     assert (await find(services, erika.session.secret) is not None) is lasts
 
 
-async def test_it_goes_on_by_use_and_ends_after_eight_hours(
+async def test_a_session_in_use_ends_after_eight_hours(
     services: SignInServices, clock: MovableClock
 ) -> None:
     opened_at = clock.now()
@@ -74,7 +74,7 @@ async def test_it_goes_on_by_use_and_ends_after_eight_hours(
     assert await find(services, erika.session.secret) is None
 
 
-async def test_a_use_is_written_once_a_minute(
+async def test_the_last_use_is_recorded_once_a_minute(
     services: SignInServices, clock: MovableClock, database: Database
 ) -> None:
     erika = await join(services, a_new_user())
@@ -88,7 +88,7 @@ async def test_a_use_is_written_once_a_minute(
     assert seen == [joined_at, joined_at + MINUTE, joined_at + MINUTE]
 
 
-async def test_a_use_is_of_one_session_alone(
+async def test_a_use_is_recorded_for_one_session_only(
     services: SignInServices, clock: MovableClock, database: Database
 ) -> None:
     erika = await join(services, a_new_user())
@@ -107,12 +107,12 @@ async def test_a_use_is_of_one_session_alone(
 
 
 @pytest.mark.parametrize("secret", ["", "x", "x" * 43, "\u00e4" * 43, "'; --", "a" * 5000])
-async def test_nothing_else_is_a_session(services: SignInServices, secret: str) -> None:
+async def test_an_invalid_secret_finds_no_session(services: SignInServices, secret: str) -> None:
     await join(services, a_new_user())
     assert await find(services, secret) is None
 
 
-async def test_who_it_is_says_what_they_may(services: SignInServices) -> None:
+async def test_a_session_provides_the_user_with_roles_and_rights(services: SignInServices) -> None:
     place = UserRoles(Role.AUDITOR)
     erika = await join(services, a_new_user(roles=place, language="de"))
     person = await require(services, erika.session)
@@ -127,7 +127,7 @@ async def test_who_it_is_says_what_they_may(services: SignInServices) -> None:
     assert not person.is_form_token("")
 
 
-async def test_form_tokens_are_a_sessions_own(services: SignInServices) -> None:
+async def test_each_session_has_its_own_csrf_token(services: SignInServices) -> None:
     erika = await join(services, a_new_user())
     first = await require(services, erika.session)
     second = await require(services, await sign_in(services, erika))
@@ -135,7 +135,7 @@ async def test_form_tokens_are_a_sessions_own(services: SignInServices) -> None:
     assert erika.session.secret not in first.csrf
 
 
-async def test_they_are_listed_and_ended(services: SignInServices) -> None:
+async def test_own_sessions_are_listed_and_ended(services: SignInServices) -> None:
     erika = await join(services, a_new_user())
     away = await sign_in(services, erika, visitor=AWAY)
     person = await require(services, erika.session)
@@ -151,7 +151,7 @@ async def test_they_are_listed_and_ended(services: SignInServices) -> None:
     assert await find(services, erika.session.secret) is not None
 
 
-async def test_nobody_ends_somebody_elses(services: SignInServices) -> None:
+async def test_a_session_of_another_user_cannot_be_ended(services: SignInServices) -> None:
     erika = await join(services, a_new_user())
     paul = await join(services, a_new_user("paul@example.org", name="Paul"))
     person = await require(services, erika.session)
@@ -181,7 +181,9 @@ async def test_a_new_password_ends_all_sessions(
     await sign_in(services, erika, password=NEW)
 
 
-async def test_a_new_password_takes_the_old_one_and_must_be_good(services: SignInServices) -> None:
+async def test_a_new_password_needs_the_old_one_and_must_follow_the_rules(
+    services: SignInServices,
+) -> None:
     erika = await join(services, a_new_user())
     person = await require(services, erika.session)
     right = PasswordConfirmation(person, PASSWORD, HOME)
@@ -196,7 +198,7 @@ async def test_a_new_password_takes_the_old_one_and_must_be_good(services: SignI
     assert await find(services, erika.session.secret) is not None
 
 
-async def test_who_found_an_open_session_does_not_guess_the_password(
+async def test_password_guesses_in_an_open_session_are_limited(
     services: SignInServices,
 ) -> None:
     erika = await join(services, a_new_user())
@@ -209,7 +211,7 @@ async def test_who_found_an_open_session_does_not_guess_the_password(
 
 
 @pytest.mark.parametrize(("late", "removed"), [(timedelta(), 0), (SECOND, 1)])
-async def test_sessions_are_removed_after_90_days(
+async def test_sessions_are_deleted_after_90_days(
     services: SignInServices, clock: MovableClock, late: timedelta, removed: int
 ) -> None:
     await join(services, a_new_user())

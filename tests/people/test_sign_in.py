@@ -1,4 +1,5 @@
-"""Password and second factor: once each, ten tries, nothing told of who is there."""
+"""Signing in with password and second factor: each works once, ten attempts, no hint about who
+exists."""
 
 import asyncio
 from datetime import timedelta
@@ -47,7 +48,7 @@ async def test_password_and_code_open_a_session(services: SignInServices) -> Non
     assert opened.secret != erika.session.secret
 
 
-async def test_a_new_network_is_told_once(services: SignInServices) -> None:
+async def test_a_new_network_is_reported_once(services: SignInServices) -> None:
     erika = await join(services, a_new_user())
     assert (await sign_in(services, erika, visitor=AWAY)).is_new_network
     assert not (await sign_in(services, erika, visitor=AWAY)).is_new_network
@@ -59,7 +60,7 @@ async def test_e_mail_addresses_are_compared_without_case(services: SignInServic
     assert isinstance(entry, PendingSignIn)
 
 
-async def test_a_code_is_good_once(services: SignInServices, clock: MovableClock) -> None:
+async def test_a_code_works_once(services: SignInServices, clock: MovableClock) -> None:
     erika = await join(services, a_new_user())
     clock.advance(timedelta(seconds=30))
     code = erika.code(clock.now())
@@ -69,7 +70,7 @@ async def test_a_code_is_good_once(services: SignInServices, clock: MovableClock
     assert second == WrongSignIn()
 
 
-async def test_a_code_before_the_last_one_taken_is_not_good(
+async def test_a_code_older_than_the_last_used_one_is_refused(
     services: SignInServices, clock: MovableClock
 ) -> None:
     erika = await join(services, a_new_user())
@@ -81,7 +82,7 @@ async def test_a_code_before_the_last_one_taken_is_not_good(
     assert await check_totp_code(services, given(entries[1], earlier)) == WrongSignIn()
 
 
-async def test_of_two_codes_at_once_one_is_good(
+async def test_concurrent_uses_of_one_code_open_one_session(
     services: SignInServices, clock: MovableClock
 ) -> None:
     erika = await join(services, a_new_user())
@@ -97,7 +98,7 @@ async def test_of_two_codes_at_once_one_is_good(
     assert outcomes.count(WrongSignIn()) == 3
 
 
-async def test_the_code_of_joining_is_used_up(
+async def test_the_code_used_for_joining_cannot_be_used_again(
     services: SignInServices, clock: MovableClock
 ) -> None:
     erika = await join(services, a_new_user())
@@ -105,7 +106,7 @@ async def test_the_code_of_joining_is_used_up(
     assert await check_totp_code(services, again) == WrongSignIn()
 
 
-async def test_a_recovery_code_is_good_once(services: SignInServices) -> None:
+async def test_a_recovery_code_works_once(services: SignInServices) -> None:
     erika = await join(services, a_new_user())
     code = (await read_codes(services, erika))[3]
     typed = code.lower().replace("-", " ")
@@ -116,7 +117,9 @@ async def test_a_recovery_code_is_good_once(services: SignInServices) -> None:
     assert second == WrongSignIn()
 
 
-async def test_of_two_recovery_codes_at_once_one_is_good(services: SignInServices) -> None:
+async def test_concurrent_uses_of_one_recovery_code_open_one_session(
+    services: SignInServices,
+) -> None:
     erika = await join(services, a_new_user())
     code = (await read_codes(services, erika))[0]
     entries = [await enter(services, erika) for _ in range(2)]
@@ -127,7 +130,7 @@ async def test_of_two_recovery_codes_at_once_one_is_good(services: SignInService
     assert sum(isinstance(each, OpenedSession) for each in outcomes) == 1
 
 
-async def test_another_users_recovery_code_is_not_good(services: SignInServices) -> None:
+async def test_a_recovery_code_of_another_user_is_refused(services: SignInServices) -> None:
     erika = await join(services, a_new_user())
     paul = await join(services, a_new_user("paul@example.org", name="Paul"))
     code = (await read_codes(services, paul))[0]
@@ -135,9 +138,7 @@ async def test_another_users_recovery_code_is_not_good(services: SignInServices)
     assert await check_recovery_code(services, mine) == WrongSignIn()
 
 
-async def test_an_entry_is_used_up_by_its_session(
-    services: SignInServices, clock: MovableClock
-) -> None:
+async def test_a_pending_sign_in_works_once(services: SignInServices, clock: MovableClock) -> None:
     erika = await join(services, a_new_user())
     entry = await enter(services, erika)
     clock.advance(timedelta(seconds=30))
@@ -147,7 +148,7 @@ async def test_an_entry_is_used_up_by_its_session(
 
 
 @pytest.mark.parametrize(("late", "expected"), [(-1, OpenedSession), (0, SignInExpired)])
-async def test_an_entry_waits_ten_minutes(
+async def test_a_pending_sign_in_lasts_ten_minutes(
     services: SignInServices, clock: MovableClock, late: int, expected: type
 ) -> None:
     erika = await join(services, a_new_user())
@@ -158,10 +159,10 @@ async def test_an_entry_waits_ten_minutes(
 
 
 @pytest.mark.parametrize("email", ["erika@example.org", "nobody@example.org"])
-async def test_ten_wrong_passwords_lock_whoever_is_meant(
+async def test_ten_wrong_passwords_lock_an_address_whether_or_not_it_exists(
     services: SignInServices, hasher: CountingHasher, clock: MovableClock, email: str
 ) -> None:
-    """As many hashes, the same answers, whether there is such a user or not."""
+    """The same number of hashes and the same answers, whether the user exists or not."""
     await join(services, a_new_user())
     hasher.verified = 0
     for place in range(MAX_ATTEMPTS):
@@ -179,7 +180,7 @@ async def test_ten_wrong_passwords_lock_whoever_is_meant(
     assert hasher.verified == MAX_ATTEMPTS + 1
 
 
-async def test_wrong_ones_at_once_are_no_more_than_ten(
+async def test_concurrent_wrong_passwords_are_limited_to_ten(
     services: SignInServices, hasher: CountingHasher
 ) -> None:
     await join(services, a_new_user())
@@ -191,7 +192,7 @@ async def test_wrong_ones_at_once_are_no_more_than_ten(
     assert (hasher.verified, outcomes.count(WrongSignIn())) == (MAX_ATTEMPTS, MAX_ATTEMPTS)
 
 
-async def test_a_visitor_is_locked_whomever_they_try(services: SignInServices) -> None:
+async def test_a_visitor_is_locked_across_users(services: SignInServices) -> None:
     await join(services, a_new_user())
     for place in range(MAX_ATTEMPTS):
         await check_password(services, f"n{place}@example.org", "no", AWAY, randomness())
@@ -201,7 +202,7 @@ async def test_a_visitor_is_locked_whomever_they_try(services: SignInServices) -
     assert isinstance(other, PendingSignIn)
 
 
-async def test_wrong_codes_lock_too(services: SignInServices, clock: MovableClock) -> None:
+async def test_wrong_codes_lock_a_visitor(services: SignInServices, clock: MovableClock) -> None:
     erika = await join(services, a_new_user())
     entry = await enter(services, erika)
     clock.advance(timedelta(seconds=30))
@@ -211,13 +212,13 @@ async def test_wrong_codes_lock_too(services: SignInServices, clock: MovableCloc
     assert isinstance(await check_totp_code(services, right), TooManyAttempts)
 
 
-async def test_right_ones_are_not_counted(services: SignInServices) -> None:
+async def test_right_passwords_are_not_counted(services: SignInServices) -> None:
     erika = await join(services, a_new_user())
     for _ in range(MAX_ATTEMPTS + 2):
         await sign_in(services, erika)
 
 
-async def test_a_password_that_was_changed_while_it_was_compared_opens_nothing(
+async def test_a_password_changed_during_its_check_is_refused(
     services: SignInServices, hasher: CountingHasher, database: Database
 ) -> None:
     erika = await join(services, a_new_user())
@@ -232,7 +233,7 @@ async def test_a_password_that_was_changed_while_it_was_compared_opens_nothing(
     slow = SignInServices(services.resources, Waiting(hasher))
     before = asyncio.create_task(check_password(slow, erika.email, PASSWORD, HOME, randomness()))
     async with database.transaction() as tx:
-        # As whoever changes it does it, and does not end before the entry is asked for.
+        # The change is committed before the pending sign-in is inserted.
         await tx.execute("UPDATE users SET password_hash = concat(password_hash, 'x')")
         verified.set()
         await asyncio.sleep(0.3)
@@ -243,11 +244,15 @@ async def test_a_password_that_was_changed_while_it_was_compared_opens_nothing(
 
 
 @pytest.mark.parametrize("entry", ["", "x" * 43, "\u20ac" * 43, "a" * 5000])
-async def test_no_entry_no_session(services: SignInServices, entry: str) -> None:
+async def test_a_code_without_a_pending_sign_in_is_refused(
+    services: SignInServices, entry: str
+) -> None:
     assert await check_totp_code(services, given(entry, "123456")) == SignInExpired()
 
 
-async def test_what_is_stored_opens_nothing(services: SignInServices, database: Database) -> None:
+async def test_the_database_stores_only_hashes_and_encrypted_secrets(
+    services: SignInServices, database: Database
+) -> None:
     erika = await join(services, a_new_user())
     opened = await sign_in(services, erika)
     async with database.connection() as connection:

@@ -1,4 +1,5 @@
-"""A new second factor signs the user out elsewhere and is told; an admin ends a user's sessions."""
+"""A new second factor ends the user's other sessions and is notified; an admin ends a user's
+sessions."""
 
 from typing import Any
 
@@ -42,7 +43,7 @@ SELECT session_id FROM portal_sessions WHERE user_id = $1 AND device_hash IS NOT
 
 
 async def set_up_app(services: SignInServices, erika: Person, code: str = "") -> bool:
-    """In the session in which she joined. code: not the right one."""
+    """Set up an app in the session in which she joined; `code` replaces the right code."""
     person = await require(services, erika.session)
     async with services.work(person.actor) as work:
         await start_app_setup(work, erika.user_id, randomness(SECRET_BYTES))
@@ -55,7 +56,7 @@ async def fetch(services: SignInServices, statement: str, *values: Any) -> list[
         return [tuple(row) for row in await connection.fetch(statement, *values)]
 
 
-async def test_another_app_signs_out_all_other_sessions(services: SignInServices) -> None:
+async def test_a_new_app_ends_all_other_sessions(services: SignInServices) -> None:
     erika = await join(services, a_new_user())
     paul = await join(services, a_new_user("paul@example.org", name="Paul"))
     elsewhere, waiting = await sign_in(services, erika), await enter(services, erika)
@@ -67,7 +68,7 @@ async def test_another_app_signs_out_all_other_sessions(services: SignInServices
     assert await check_totp_code(services, given(waiting, "123456")) == SignInExpired()
 
 
-async def test_a_wrong_code_signs_nobody_out(services: SignInServices) -> None:
+async def test_a_wrong_code_ends_no_session(services: SignInServices) -> None:
     erika = await join(services, a_new_user())
     elsewhere = await sign_in(services, erika)
     assert not await set_up_app(services, erika, "000000")
@@ -75,7 +76,7 @@ async def test_a_wrong_code_signs_nobody_out(services: SignInServices) -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-async def test_a_new_factor_is_told_by_e_mail_in_the_users_language(
+async def test_a_new_factor_is_notified_by_e_mail_in_the_users_language(
     resources: Resources, services: SignInServices, language: str
 ) -> None:
     await apply_installation(resources, check_installation({"deliveryProviders": {"post": _LINE}}))
@@ -88,7 +89,7 @@ async def test_a_new_factor_is_told_by_e_mail_in_the_users_language(
     assert (recipient, told, words in subject) == ("erika@example.org", language, True)
 
 
-async def test_a_new_passkey_signs_out_all_other_sessions_and_is_told(
+async def test_a_new_passkey_ends_all_other_sessions_and_is_notified(
     resources: Resources,
 ) -> None:
     await apply_installation(resources, check_installation({"deliveryProviders": {"post": _LINE}}))

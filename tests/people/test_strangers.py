@@ -1,5 +1,5 @@
-"""Who is wrong about somebody: strangers lock out each other, and not the one whom they name; what
-they ask for anonymously is bounded; what they see of a one-time link is no use to them."""
+"""Strangers cannot lock out a user, use more than a bounded number of challenges, or misuse a
+one-time link that they saw."""
 
 import asyncio
 from dataclasses import replace
@@ -64,7 +64,7 @@ SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
 
 
 def elsewhere(number: int, device: str = "") -> Visitor:
-    """Each in a network of its own."""
+    """Return a visitor in a network of their own."""
     return Visitor(f"10.{number // 250}.{number % 250}.1", device=device)
 
 
@@ -76,7 +76,7 @@ async def try_password(
 
 
 async def lock(services: SignInServices) -> None:
-    """As anybody can who knows the address."""
+    """Enter wrong passwords, as anybody can who knows the address."""
     for number in range(MAX_ATTEMPTS):
         assert await try_password(services, elsewhere(number), "no") == WrongSignIn()
 
@@ -95,7 +95,9 @@ async def test_strangers_do_not_lock_out_a_browser_that_signed_in_before(
     assert isinstance(await check_totp_code(services, code), OpenedSession)
 
 
-async def test_strangers_in_the_same_network_do_not_either(services: SignInServices) -> None:
+async def test_strangers_in_the_same_network_do_not_lock_out_a_known_browser(
+    services: SignInServices,
+) -> None:
     erika = await join(services, a_new_user())
     for _ in range(MAX_ATTEMPTS):
         await try_password(services, HOME, "no")
@@ -104,7 +106,7 @@ async def test_strangers_in_the_same_network_do_not_either(services: SignInServi
     assert isinstance(await try_password(services, known), PendingSignIn)
 
 
-async def test_strangers_do_not_keep_who_is_signed_in_from_what_is_theirs(
+async def test_strangers_do_not_prevent_a_signed_in_user_from_confirming_the_password(
     services: SignInServices,
 ) -> None:
     erika = await join(services, a_new_user())
@@ -113,7 +115,7 @@ async def test_strangers_do_not_keep_who_is_signed_in_from_what_is_theirs(
     assert await confirm_own_password(services, asking) is None
 
 
-async def test_a_known_browser_has_ten_tries_of_its_own(
+async def test_attempts_of_a_known_browser_are_counted_separately(
     services: SignInServices, clock: MovableClock
 ) -> None:
     erika = await join(services, a_new_user())
@@ -127,7 +129,7 @@ async def test_a_known_browser_has_ten_tries_of_its_own(
     assert isinstance(await try_password(services, known), PendingSignIn)
 
 
-async def test_a_browser_is_known_for_its_own_user_alone(services: SignInServices) -> None:
+async def test_a_browser_is_known_only_for_its_own_user(services: SignInServices) -> None:
     await join(services, a_new_user())
     mallory = await join(services, a_new_user("mallory@example.org", name="Mallory"))
     await lock(services)
@@ -136,7 +138,7 @@ async def test_a_browser_is_known_for_its_own_user_alone(services: SignInService
 
 
 @pytest.mark.parametrize("device", ["", "x", "A" * 43, "\u20ac" * 43, "a" * 5000])
-async def test_what_is_no_browsers_secret_is_a_strangers(
+async def test_an_invalid_browser_cookie_is_not_recognised(
     services: SignInServices, device: str
 ) -> None:
     await join(services, a_new_user())
@@ -173,7 +175,7 @@ async def _end_it(services: SignInServices, erika: Person) -> None:
 
 
 @pytest.mark.parametrize("end", [_change, _reset, _end_it])
-async def test_a_browser_whose_session_was_ended_on_purpose_is_a_strangers(
+async def test_a_browser_whose_session_was_ended_is_no_longer_known(
     services: SignInServices, end: object
 ) -> None:
     erika = await join(services, a_new_user())
@@ -183,10 +185,10 @@ async def test_a_browser_whose_session_was_ended_on_purpose_is_a_strangers(
     assert isinstance(outcome, TooManyAttempts)
 
 
-async def test_a_sign_in_from_a_new_place_stays_on_the_account_page(
+async def test_a_sign_in_from_a_new_network_stays_on_the_account_page(
     services: SignInServices,
 ) -> None:
-    """Also when its session has ended; whoever it was is asked at once, and ends it."""
+    """Even when the session has ended: the user is asked at once, and ends it."""
     erika = await join(services, a_new_user())
     await sign_in(services, erika, visitor=AWAY)
     person = await require(services, erika.session)
@@ -209,7 +211,7 @@ async def count_challenges(database: Database) -> int:
         return number
 
 
-async def test_a_visitor_asks_for_so_many_passkeys_and_no_more(
+async def test_passkey_challenges_of_a_visitor_are_limited(
     with_passkeys: SignInServices, database: Database, clock: MovableClock
 ) -> None:
     asked = [
@@ -227,11 +229,11 @@ async def test_a_visitor_asks_for_so_many_passkeys_and_no_more(
     assert await count_challenges(database) == 1
 
 
-async def test_challenges_of_all_strangers_together_are_bounded(
+async def test_passkey_challenges_of_all_visitors_are_limited(
     with_passkeys: SignInServices, database: Database, monkeypatch: pytest.MonkeyPatch,
     clock: MovableClock,
 ) -> None:  # fmt: skip
-    """The oldest goes: whoever asks at this moment has an answer to give."""
+    """The oldest is removed, because the newest visitor is about to answer."""
     monkeypatch.setattr(factors_store, "MAX_CHALLENGES", 3)
     drawn = []
     for number in range(6):
@@ -243,7 +245,7 @@ async def test_challenges_of_all_strangers_together_are_bounded(
     assert {row[0] for row in rows} == set(drawn[-3:])
 
 
-async def test_challenges_of_one_link_are_bounded(
+async def test_passkey_challenges_of_one_invitation_are_limited(
     with_passkeys: SignInServices, database: Database
 ) -> None:
     link = (await invite(with_passkeys, a_new_user())).secret
@@ -256,7 +258,7 @@ async def test_challenges_of_one_link_are_bounded(
     assert await count_challenges(database) == factors_store.MAX_CHALLENGES_OF_USER + 1
 
 
-async def test_each_browser_that_opens_a_link_is_shown_an_app_of_its_own(
+async def test_each_browser_that_opens_an_invitation_gets_its_own_app_secret(
     services: SignInServices, database: Database
 ) -> None:
     link = (await invite(services, a_new_user())).secret
@@ -274,7 +276,7 @@ async def test_each_browser_that_opens_a_link_is_shown_an_app_of_its_own(
         assert await connection.fetchval("SELECT count(*) FROM authentication_factors") == 0
 
 
-async def test_who_saw_the_link_does_not_know_the_app_of_who_joined(
+async def test_seeing_an_invitation_does_not_reveal_the_app_secret_of_the_user_who_joined(
     services: SignInServices,
 ) -> None:
     link = (await invite(services, a_new_user())).secret
@@ -291,7 +293,7 @@ async def test_who_saw_the_link_does_not_know_the_app_of_who_joined(
     assert await check_totp_code(services, given(entry.secret, guessed, AWAY)) == WrongSignIn()
 
 
-async def test_a_link_in_two_browsers_shows_two_secrets(resources: Resources) -> None:
+async def test_an_invitation_in_two_browsers_shows_two_app_secrets(resources: Resources) -> None:
     door = a_door(resources)
     link = (await invite(door.services, a_new_user())).secret
     one, other = door.visitor(), door.visitor()
@@ -304,8 +306,8 @@ async def test_a_link_in_two_browsers_shows_two_secrets(resources: Resources) ->
     assert cookie.endswith("; Path=/; HttpOnly; SameSite=Lax; Secure")
 
 
-async def test_a_browser_that_signed_in_gets_in_while_strangers_try(resources: Resources) -> None:
-    """Over HTTP: the cookie is set with the session, outlives signing out, and counts."""
+async def test_a_known_browser_can_sign_in_while_strangers_try(resources: Resources) -> None:
+    """Over HTTP: the cookie is set with the session, survives signing out, and is recognised."""
     door = a_door(resources)
     erika = await join(door.services, a_new_user())
     mine = door.visitor()

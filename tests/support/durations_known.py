@@ -6,7 +6,7 @@ _AGES = (
     "tests/usecases/test_ages.py::test_what_is_just_too_old_goes_and_what_is_just_too_young_stays"
 )
 _KEYS = "tests/people/test_oidc_keys.py"
-_ASKED_ONCE = "test_it_is_asked_once_an_hour_and_for_its_keys_every_ten_minutes"
+_ASKED_ONCE = "test_metadata_is_loaded_once_an_hour_and_keys_every_ten_minutes"
 _DISPATCH_ATTACHMENTS = "tests/engine/test_dispatch_attachments.py"
 _REPORTS = "tests/engine/test_reports.py"
 _SESSIONS = "tests/people/test_sessions.py"
@@ -63,8 +63,8 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/adapters/test_sandbox_notices.py::test_it_is_given_up_after_a_day",
     ),
     "adapters/oidc/discovery.py ASKED_AGAIN": (
-        f"{_KEYS}::test_forged_tokens_do_not_have_it_asked_all_the_time",
-        f"{_KEYS}::test_one_that_is_away_is_asked_again_after_ten_seconds",
+        f"{_KEYS}::test_forged_tokens_do_not_cause_repeated_key_requests",
+        f"{_KEYS}::test_an_unavailable_provider_is_asked_again_after_ten_seconds",
     ),
     "adapters/oidc/discovery.py KEYS_LAST": (f"{_KEYS}::{_ASKED_ONCE}",),
     "adapters/oidc/discovery.py METADATA_LASTS": (f"{_KEYS}::{_ASKED_ONCE}",),
@@ -72,16 +72,16 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/people/test_oidc_tokens.py::test_clocks_may_differ_by_a_minute",
     ),
     "adapters/oidc/tokens.py _LOGOUT_LASTS": (
-        "tests/people/test_oidc_logout.py::test_a_token_is_good_for_ten_minutes",
+        "tests/people/test_oidc_logout.py::test_a_logout_token_is_valid_for_ten_minutes",
     ),
     "interfaces/cli/findings/installation.py _MOST_SKEW_SECONDS": (
         "tests/people/test_oidc_doctor.py::test_clocks_may_differ_by_half_a_minute",
     ),
     "accounts/users/single_sign_on/sign_on.py ATTEMPT_LASTS": (
-        "tests/people/test_oidc_attempts.py::test_an_attempt_waits_ten_minutes",
+        "tests/people/test_oidc_attempts.py::test_an_attempt_lasts_ten_minutes",
     ),
     "accounts/users/single_sign_on/identities.py LOGOUT_KEPT": (
-        "tests/people/test_oidc_logout.py::test_what_was_told_is_kept_for_an_hour",
+        "tests/people/test_oidc_logout.py::test_a_received_logout_is_kept_for_an_hour",
     ),
     "cases/assignment/preview_rules.py PREVIEW_PERIOD": (
         (
@@ -393,38 +393,38 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "accounts/users/factors/recovery_codes.py SHOWN_FOR": (
         (
             "tests/people/test_own_account.py"
-            "::test_codes_are_shown_where_they_were_made_and_not_for_long"
+            "::test_recovery_codes_are_shown_for_half_an_hour_in_the_session_that_made_them"
         ),
     ),
     "accounts/users/sessions/session_rules.py IDLE_TIMEOUT": (
-        "tests/people/test_sessions.py::test_it_ends_when_idle",
+        "tests/people/test_sessions.py::test_a_session_ends_after_half_an_hour_without_use",
     ),
     "accounts/users/sessions/session_rules.py JUST_OPENED": (
         (
             "tests/people/test_passkeys.py"
-            "::test_without_a_password_the_passkey_must_have_been_shown_just_now"
+            "::test_a_user_without_a_password_must_have_used_the_passkey_recently"
         ),
     ),
     "accounts/users/sessions/session_rules.py MAX_SESSION_AGE": (
-        "tests/people/test_sessions.py::test_it_goes_on_by_use_and_ends_after_eight_hours",
+        "tests/people/test_sessions.py::test_a_session_in_use_ends_after_eight_hours",
     ),
     "accounts/users/sessions/session_rules.py LAST_USE_PRECISION": (
-        f"{_SESSIONS}::test_a_use_is_written_once_a_minute",
+        f"{_SESSIONS}::test_the_last_use_is_recorded_once_a_minute",
     ),
     "accounts/users/sessions/session_rules.py REMEMBERED": (
-        "tests/people/test_sessions.py::test_sessions_are_removed_after_90_days",
+        "tests/people/test_sessions.py::test_sessions_are_deleted_after_90_days",
     ),
     "accounts/users/factors/set_up_factor.py SETUP_LASTS": (
-        "tests/people/test_own_account.py::test_a_started_app_waits_ten_minutes",
+        "tests/people/test_own_account.py::test_an_app_setup_lasts_ten_minutes",
     ),
     "accounts/users/sign_in/sign_in.py PENDING_SIGN_IN_LASTS": (
-        "tests/people/test_sign_in.py::test_an_entry_waits_ten_minutes",
+        "tests/people/test_sign_in.py::test_a_pending_sign_in_lasts_ten_minutes",
     ),
     "cases/rollout/trials/send_trial.py _WINDOW": (
         "tests/usecases/test_send_trial.py::test_twenty_an_hour_are_sent_and_no_more",
     ),
     "accounts/users/sign_in/limits.py WINDOW": (
-        "tests/people/test_sign_in.py::test_ten_wrong_passwords_lock_whoever_is_meant",
+        "tests/people/test_sign_in.py::test_ten_wrong_passwords_lock_an_address_whether_or_not_it_exists",
     ),
     "operations/dashboards/overview.py _BOUNCES_FOR": (
         (
