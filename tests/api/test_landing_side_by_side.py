@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.interfaces.landing.session.cookies import HANDLE, MAX_OPEN_CLAIMS
+from dunwell.interfaces.landing.session.session import HANDLE, MAX_OPEN_CLAIMS
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import connect

@@ -6,7 +6,7 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from dunwell.interfaces.landing.web.typed_text import list_typed_texts
+from dunwell.interfaces.landing.render.typed_fields import list_typed_texts
 from dunwell.platform.clock import MovableClock
 from tests.support.files import a_pdf
 from tests.support.landing import OWN_FORM, Doorstep, read_hidden

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.interfaces.landing.render import colors
-from dunwell.interfaces.landing.render.colors import NEUTRAL, choose_palette
+from dunwell.interfaces.landing.render import creditor as colors
+from dunwell.interfaces.landing.render.creditor import NEUTRAL, choose_palette
 from dunwell.platform.text.colors import measure_contrast
 
 _CSS = (Path(colors.__file__).parents[1] / "web" / "landing.css").read_text()

@@ -10,8 +10,8 @@ from dunwell.interfaces.landing.contact_preferences.views import (
     parse_address,
     render_address,
 )
-from dunwell.interfaces.landing.session.addresses import list_addresses
 from dunwell.interfaces.landing.session.facts import OnFile
+from dunwell.interfaces.landing.session.lifecycle import list_addresses
 
 _ADDRESS = {"street": "Am Markt 1", "postal_code": "20095", "city": "Hamburg"}
 _ALL: tuple[Channel, ...] = ("EMAIL", "SMS", "LETTER")

@@ -36,15 +36,13 @@ from dunwell.interfaces.landing.render.addresses import (
     strip_handle,
 )
 from dunwell.interfaces.landing.render.pages import DebtorPages
-from dunwell.interfaces.landing.session.cookies import HANDLE
+from dunwell.interfaces.landing.session.session import HANDLE
 from dunwell.interfaces.landing.sign_in import routes as sign_in
 from dunwell.interfaces.landing.sign_in import routes_authenticity, routes_verify
 from dunwell.interfaces.landing.web import assets
-from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
-from dunwell.interfaces.landing.web.in_session import PageHandler
-from dunwell.interfaces.landing.web.latest_claim import redirect_to_latest
+from dunwell.interfaces.landing.web.in_session import PageHandler, redirect_to_latest
 from dunwell.interfaces.landing.web.problems import answer_failure
-from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.application import PageApplication, ScopeRoute
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages

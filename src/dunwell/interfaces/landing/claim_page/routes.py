@@ -28,10 +28,9 @@ from dunwell.interfaces.landing.claim_page.views import (
 )
 from dunwell.interfaces.landing.payment.payment_choice import has_method
 from dunwell.interfaces.landing.render.addresses import build_address
-from dunwell.interfaces.landing.session.cookies import MAX_OPEN_CLAIMS, list_handles_to_close
 from dunwell.interfaces.landing.session.details import KEY, NOTHING, Detail
 from dunwell.interfaces.landing.session.lifecycle import end_session
-from dunwell.interfaces.landing.session.session import Level
+from dunwell.interfaces.landing.session.session import MAX_OPEN_CLAIMS, Level, list_handles_to_close
 from dunwell.interfaces.landing.session.store import OpenedClaim, load_opened_claim
 from dunwell.interfaces.landing.sign_in.browser_sessions import (
     extend_opened,
@@ -41,20 +40,19 @@ from dunwell.interfaces.landing.sign_in.browser_sessions import (
     redirect_with_session_cookie,
     renew_previous_token,
 )
-from dunwell.interfaces.landing.sign_in.legal_notices import describe_notices
-from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
+from dunwell.interfaces.landing.sign_in.views import describe_notices
 from dunwell.interfaces.landing.web.in_session import (
     RoutedPages,
     accepts_form_with,
     check_feature,
+    find_latest_handle,
     form_requires_level,
     in_session,
     in_session_with,
+    load_browser_sessions,
     requires_level,
 )
-from dunwell.interfaces.landing.web.latest_claim import find_latest_handle, load_browser_sessions
-from dunwell.interfaces.landing.web.site import DebtorSite
-from dunwell.interfaces.landing.web.views import EndedPage
+from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite, EndedPage
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import answer_file, answer_redirect
 from dunwell.platform.database.sql import nest_rows

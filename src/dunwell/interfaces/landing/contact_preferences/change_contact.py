@@ -43,8 +43,8 @@ from dunwell.interfaces.landing.contact_preferences.views import (
     ContactWayChanges,
     compute_way_changes,
 )
-from dunwell.interfaces.landing.session.addresses import digest_addresses, list_addresses
 from dunwell.interfaces.landing.session.facts import OnFile
+from dunwell.interfaces.landing.session.lifecycle import digest_addresses, list_addresses
 from dunwell.interfaces.landing.session.store import load_on_file
 from dunwell.interfaces.landing.sign_in.attempt_limits import MAX_FAILURES, Locked, WrongAttempt
 from dunwell.interfaces.landing.sign_in.entered_codes import lock_attempts_of_claim, record_failure

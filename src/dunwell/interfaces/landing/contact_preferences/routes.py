@@ -22,11 +22,10 @@ from dunwell.interfaces.landing.contact_preferences.views import (
     UnsubscribePage,
     describe_preferences,
 )
-from dunwell.interfaces.landing.session.addresses import CHANNELS
+from dunwell.interfaces.landing.session.lifecycle import CHANNELS
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.sign_in.views import DeadLinkPage
-from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import (
     RoutedPages,
     accepts_form,
@@ -36,7 +35,7 @@ from dunwell.interfaces.landing.web.in_session import (
     in_session_with,
     requires_level,
 )
-from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.http.requests import read_body
 

@@ -41,7 +41,6 @@ from dunwell.interfaces.landing.sign_in.sent_code_pages import (
     describe_lock,
 )
 from dunwell.interfaces.landing.sign_in.views import CodeField
-from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import (
     RoutedPages,
     accepts_form,
@@ -52,7 +51,7 @@ from dunwell.interfaces.landing.web.in_session import (
     requires_level,
 )
 from dunwell.interfaces.landing.web.problems import answer_problem
-from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.requests import ForeignForm
 from dunwell.platform.errors import NotFound

@@ -25,8 +25,7 @@ from dunwell.core.files.uploads import (
 )
 from dunwell.interfaces.landing.session.session import looks_like_token
 from dunwell.interfaces.landing.session.store import OpenedClaim
-from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
-from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.requests import ForeignForm
 from dunwell.platform.errors import (
     InvalidRequest,

@@ -54,9 +54,8 @@ from dunwell.interfaces.landing.sign_in.browser_sessions import (
     is_extended_by_form,
     renew_previous_token,
 )
-from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import RoutedPages, in_session
-from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.responses import answer_redirect
 from dunwell.platform.errors import InvalidState, NotFound, Refusal, Unavailable
 

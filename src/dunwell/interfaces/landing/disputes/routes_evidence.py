@@ -34,13 +34,12 @@ from dunwell.interfaces.landing.disputes.views import (
 from dunwell.interfaces.landing.payment.payment_choice import can_pay
 from dunwell.interfaces.landing.session.drafts import SubmittedForm
 from dunwell.interfaces.landing.session.store import OpenedClaim
-from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import (
     RoutedPages,
     accepts_form_with,
     in_session_with,
 )
-from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import InvalidState, Refusal, Unavailable, ValidationError
 

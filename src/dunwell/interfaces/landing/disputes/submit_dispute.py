@@ -24,7 +24,6 @@ from dunwell.core.claims.store import lock_claim
 from dunwell.core.files.upload import PreparedUpload
 from dunwell.interfaces.landing.disputes.store import load_recipient
 from dunwell.interfaces.landing.payment.payment_choice import compute_options
-from dunwell.interfaces.landing.session.addresses import CHANNELS, digest_addresses, list_addresses
 from dunwell.interfaces.landing.session.drafts import (
     DRAFT_LIFETIME,
     MAX_UNSENT_FILES,
@@ -37,6 +36,11 @@ from dunwell.interfaces.landing.session.drafts import (
     select_new_files,
 )
 from dunwell.interfaces.landing.session.facts import DisputeFacts, PageClaim
+from dunwell.interfaces.landing.session.lifecycle import (
+    CHANNELS,
+    digest_addresses,
+    list_addresses,
+)
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.store import (
     OpenedClaim,

@@ -35,9 +35,8 @@ from dunwell.interfaces.landing.payment.views import (
     describe_choice,
 )
 from dunwell.interfaces.landing.session.store import OpenedClaim
-from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import RoutedPages, accepts_form, in_session
-from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.amounts import render_plain
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import answer_redirect

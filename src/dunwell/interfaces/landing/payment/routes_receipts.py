@@ -32,13 +32,12 @@ from dunwell.interfaces.landing.session.details import KEY, Detail
 from dunwell.interfaces.landing.session.facts import PageClaim
 from dunwell.interfaces.landing.session.states import is_closed
 from dunwell.interfaces.landing.session.store import OpenedClaim
-from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import (
     RoutedPages,
     accepts_form_with,
     in_session_with,
 )
-from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.formats import build_message_filters
 from dunwell.interfaces.web.responses import answer_file

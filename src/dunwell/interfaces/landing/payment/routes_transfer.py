@@ -25,12 +25,11 @@ from dunwell.interfaces.landing.payment.views import (
     TransferSentPage,
     describe_choice,
 )
-from dunwell.interfaces.landing.render.dates import parse_day, parse_iso_day
+from dunwell.interfaces.landing.render.typed_fields import parse_day, parse_iso_day
 from dunwell.interfaces.landing.session.states import find_announced_transfer, get_local_day
 from dunwell.interfaces.landing.session.store import OpenedClaim
-from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import RoutedPages, accepts_form, in_session
-from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import answer_file
 from dunwell.platform.banking_days import compute_recorded_on

@@ -23,12 +23,11 @@ from dunwell.cases.modalities.modality import Modality
 from dunwell.cases.modalities.offers import find_plan, find_plan_by_instalment, list_plans
 from dunwell.cases.modalities.progress import local_date
 from dunwell.cases.modalities.store import list_recent_modalities
-from dunwell.interfaces.landing.render.dates import is_day_given, parse_day, parse_iso_day
 from dunwell.interfaces.landing.render.pages import DebtorPageContext
+from dunwell.interfaces.landing.render.typed_fields import is_day_given, parse_day, parse_iso_day
 from dunwell.interfaces.landing.session.states import PageState, decide_state
 from dunwell.interfaces.landing.session.store import OpenedClaim
-from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
-from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.amounts import read_amount
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import InvalidState, ValidationError

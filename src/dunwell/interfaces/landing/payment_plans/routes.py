@@ -38,7 +38,6 @@ from dunwell.interfaces.landing.payment_plans.views import (
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.states import get_local_day, list_active_holds
 from dunwell.interfaces.landing.session.store import OpenedClaim
-from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import (
     RoutedPages,
     accepts_form,
@@ -46,7 +45,7 @@ from dunwell.interfaces.landing.web.in_session import (
     in_session,
     requires_level,
 )
-from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import InvalidState
 

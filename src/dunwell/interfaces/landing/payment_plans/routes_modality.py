@@ -27,7 +27,6 @@ from dunwell.interfaces.landing.payment_plans.views import ModalityWithdrawPage,
 from dunwell.interfaces.landing.session.details import KEY, Detail
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.store import OpenedClaim
-from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import (
     RoutedPages,
     accepts_form_with,
@@ -37,7 +36,7 @@ from dunwell.interfaces.landing.web.in_session import (
     requires_level,
     unless_closed,
 )
-from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.formats import build_message_filters
 from dunwell.interfaces.web.responses import answer_file

@@ -1,6 +1,6 @@
 """The addresses of the debtor's pages by name, and the one function that builds them.
 
-An opened claim lives below a handle of its own (`session.cookies`), so that several live side by
+An opened claim lives below a handle of its own (`session.session`), so that several live side by
 side in one browser. Without it, a page's address leads on to the claim that was opened last. Pure.
 """
 

@@ -1,4 +1,6 @@
-"""The creditor as the pages show it: names, address, ways to ask, the look of its brand. Pure."""
+"""The creditor as the pages show it: names, address, contact details and the colors of its brand.
+Pure.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,6 +10,7 @@ from dunwell.accounts.installation.installation_file import Operator, OperatorRo
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.messages.templates.formatting import render_iban, render_line
 from dunwell.interfaces.landing.render.addresses import build_address
+from dunwell.platform.text.colors import is_color, measure_contrast, split_color
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,3 +130,33 @@ def _describe_bank(merchant: Merchant) -> Bank | None:
 
 def split_lines(text: str) -> tuple[str, ...]:
     return tuple(line.strip() for line in text.splitlines() if line.strip())
+
+
+_LEAST_CONTRAST = 4.5
+# The grounds of landing.css on which something stands in the colour: --paper, --ground, a notice's.
+_GROUNDS = ("#ffffff", "#f3f5f7", "#e8eef3", "#fdf3e4")
+_DARKER_BY = 0.82
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """`brand` under white text, `brand_deep` the same while a pointer is over it."""
+
+    brand: str
+    brand_deep: str
+
+
+NEUTRAL = Palette("#1f4a68", "#163850")
+
+
+def choose_palette(color: str | None) -> Palette:
+    """The brand's palette, or the neutral one when there is none, or none that can be read."""
+    if color is None or not is_color(color):
+        return NEUTRAL
+    if min(measure_contrast(color, request_facts) for request_facts in _GROUNDS) < _LEAST_CONTRAST:
+        return NEUTRAL
+    return Palette(color, _darken(color))
+
+
+def _darken(color: str) -> str:
+    return "#" + "".join(f"{int(part * _DARKER_BY):02x}" for part in split_color(color))

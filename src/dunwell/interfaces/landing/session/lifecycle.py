@@ -6,7 +6,7 @@ previous one stays valid for ten seconds, so that a double click or a second tab
 session.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -14,9 +14,10 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.rights import Right
+from dunwell.contact.messages.identities import digest_address, render_postal_address
 from dunwell.core.claims.raise_event import publish_event
 from dunwell.core.events.payloads import details_accessed
-from dunwell.interfaces.landing.session.addresses import digest_addresses, list_addresses
+from dunwell.interfaces.landing.session.facts import OnFile
 from dunwell.interfaces.landing.session.session import (
     ENDED_SESSION_RETENTION,
     MAX_TOTAL_LIFETIME,
@@ -36,11 +37,13 @@ from dunwell.interfaces.landing.session.store import (
 )
 from dunwell.platform.crypto import KeyRing, sha256
 
+CHANNELS: tuple[Channel, ...] = ("EMAIL", "SMS", "LETTER")
+
 
 @dataclass(frozen=True, slots=True)
 class ClaimSessionOpening:
     """The claim to open, and the new session. `session_id` is the sessionId of the event. What was
-    proven in the session `goes_on_from` counts as proven in the new one, until that one would end.
+    proven in the session `continues` counts as proven in the new one, until that one would end.
     """
 
     claim_id: int
@@ -178,3 +181,22 @@ async def extend_session(
         work.tx, session, session_id, work.real_now + SESSION_LIFETIME + ENDED_SESSION_RETENTION
     )
     return opened.cookie_value
+
+
+def list_addresses(on_file: OnFile, configured: Collection[Channel]) -> dict[Channel, str]:
+    """By channel, as suppressions know them; those of the merchant's channels alone."""
+    postal, line = on_file.postal_address or {}, None
+    if postal.get("street") and postal.get("city"):
+        line = render_postal_address(postal)
+    given = {"EMAIL": on_file.email, "SMS": on_file.mobile_number, "LETTER": line}
+    return {each: address for each in CHANNELS if each in configured and (address := given[each])}
+
+
+def digest_addresses(
+    keys: KeyRing, merchant_id: int, addresses: Mapping[Channel, str]
+) -> dict[Channel, tuple[bytes, ...]]:
+    """addresses: `list_addresses`'s. As suppressions know them."""
+    return {
+        channel: digest_address(keys, merchant_id, channel, address)
+        for channel, address in addresses.items()
+    }

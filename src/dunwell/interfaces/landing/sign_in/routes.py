@@ -17,12 +17,13 @@ from dunwell.interfaces.landing.session.lifecycle import (
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.sign_in.attempt_limits import Locked, Slowed, WrongAttempt
 from dunwell.interfaces.landing.sign_in.browser_sessions import (
+    ClaimEntry,
     find_session_of_link,
     find_session_with_higher_level,
+    open_claim_once,
     redirect_to_claim,
     redirect_with_session_cookie,
 )
-from dunwell.interfaces.landing.sign_in.claim_openings import ClaimEntry, open_claim_once
 from dunwell.interfaces.landing.sign_in.entered_codes import (
     CorrectCode,
     RequestedFact,
@@ -31,7 +32,6 @@ from dunwell.interfaces.landing.sign_in.entered_codes import (
     verify_letter_code,
     verify_sent_code,
 )
-from dunwell.interfaces.landing.sign_in.legal_notices import describe_notices
 from dunwell.interfaces.landing.sign_in.sent_code_pages import (
     CodeRecipient,
     answer_code_field,
@@ -58,13 +58,12 @@ from dunwell.interfaces.landing.sign_in.views import (
     HomePage,
     LetterCodePage,
     describe_link,
+    describe_notices,
 )
 from dunwell.interfaces.landing.sign_in.visitor_limits import digest_visitor, record_wrong_code
-from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
-from dunwell.interfaces.landing.web.in_session import RoutedPages
-from dunwell.interfaces.landing.web.latest_claim import load_browser_sessions
+from dunwell.interfaces.landing.web.in_session import RoutedPages, load_browser_sessions
 from dunwell.interfaces.landing.web.problems import answer_problem, too_many
-from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.database.database import Connection
 

@@ -33,10 +33,9 @@ from dunwell.interfaces.landing.sign_in.visitor_limits import (
     load_wrong_codes,
     record_wrong_code_of_visitor,
 )
-from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import RoutedPages
 from dunwell.interfaces.landing.web.problems import answer_problem, too_many
-from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
 

@@ -44,7 +44,6 @@ from dunwell.interfaces.landing.sign_in.verification import (
 )
 from dunwell.interfaces.landing.sign_in.views import CodeField, VerifyPage
 from dunwell.interfaces.landing.sign_in.visitor_limits import digest_visitor
-from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import (
     RETURN_PAGES,
     RoutedPages,
@@ -53,7 +52,7 @@ from dunwell.interfaces.landing.web.in_session import (
     in_session_with,
 )
 from dunwell.interfaces.landing.web.problems import answer_problem
-from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.requests import ForeignForm
 from dunwell.platform.database.database import Connection

@@ -14,9 +14,8 @@ from dunwell.interfaces.landing.sign_in.attempt_limits import Locked, Slowed, co
 from dunwell.interfaces.landing.sign_in.entered_codes import TypedCode, send_code
 from dunwell.interfaces.landing.sign_in.views import CodeField, SentCodePage
 from dunwell.interfaces.landing.sign_in.visitor_limits import digest_visitor
-from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.problems import too_many
-from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.problems import Problem
 

@@ -14,7 +14,7 @@ from typing import Literal
 from dunwell.accounts.merchants.configuration import Channel, Configuration, VerificationMethod
 from dunwell.contact.messages.templates.formatting import count_minor_digits
 from dunwell.contact.notices.notice import NoticeChannel
-from dunwell.interfaces.landing.render.dates import parse_birth_date
+from dunwell.interfaces.landing.render.typed_fields import parse_birth_date
 from dunwell.interfaces.landing.session.facts import OnFile
 
 

@@ -11,10 +11,9 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.interfaces.landing.render.addresses import build_address
-from dunwell.interfaces.landing.render.colors import choose_palette
-from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
+from dunwell.interfaces.landing.render.creditor import choose_palette
 from dunwell.interfaces.landing.web.in_session import RoutedPages
-from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.responses import CSS, AssetFolder, answer_asset
 from dunwell.platform.errors import NotFound
 

@@ -7,10 +7,8 @@ from contextlib import suppress
 from starlette.responses import Response
 
 from dunwell.interfaces.landing.render.pages import DebtorPageContext
-from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
-from dunwell.interfaces.landing.web.site import DebtorSite
-from dunwell.interfaces.landing.web.typed_text import list_typed_texts
-from dunwell.interfaces.landing.web.views import DebtorProblemPage
+from dunwell.interfaces.landing.render.typed_fields import list_typed_texts
+from dunwell.interfaces.landing.web.site import DebtorProblemPage, DebtorRequest, DebtorSite
 from dunwell.interfaces.web.problems import Problem, find_problem, log_crash
 from dunwell.platform import errors
 

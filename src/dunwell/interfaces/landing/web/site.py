@@ -1,14 +1,17 @@
-"""The services and contexts that all routes of the debtor's pages share."""
+"""Requests for the debtor's pages, and the services and contexts that their routes share."""
 
 import math
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
 from starlette.responses import Response
+from starlette.types import Receive, Scope
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import debtor_actor
@@ -19,25 +22,90 @@ from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.storage import SealedFiles
 from dunwell.interfaces.landing.notifications.writer import NoticeWriter
 from dunwell.interfaces.landing.render.pages import DebtorPageContext, DebtorPages, VisitorSession
-from dunwell.interfaces.landing.session.cookies import render_cookie
+from dunwell.interfaces.landing.render.typed_fields import list_typed_texts
 from dunwell.interfaces.landing.session.details import NOTHING, Detail
 from dunwell.interfaces.landing.session.session import (
     EXPIRY_WARNING,
+    HANDLE,
     VALUE_BYTES,
     Session,
     derive_form_token,
     is_form_token,
     looks_like_token,
+    parse_cookies,
+    render_cookie,
 )
 from dunwell.interfaces.landing.session.store import OpenedClaim, find_successor, load_opened_claim
-from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
-from dunwell.interfaces.landing.web.typed_text import list_typed_texts
-from dunwell.interfaces.landing.web.views import EndedPage
 from dunwell.interfaces.web.application import WebSite
 from dunwell.interfaces.web.requests import ForeignForm, PageRequest, choose_language
 from dunwell.interfaces.web.responses import answer_page, answer_redirect
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.database.database import Connection
+
+_IN_CLAIM = re.compile(rf"/claim/({HANDLE})(?:/|$)", re.ASCII)
+
+
+class DebtorRequest(PageRequest):
+    """A request for a debtor's page, and the claim that its cookie opened."""
+
+    def __init__(self, scope: Scope, receive: Receive, origin: str) -> None:
+        super().__init__(scope, receive, origin)
+        # The claim of the session that the cookie names.
+        self.opened: OpenedClaim | None = None
+        # The context of the pages about `opened`.
+        self.context: tuple[OpenedClaim, DebtorPageContext] | None = None
+
+    @cached_property
+    def handle(self) -> str:
+        """The handle of the claim that the address names, or ""."""
+        found = _IN_CLAIM.match(self.scope["path"])
+        return "" if found is None else found[1]
+
+    @cached_property
+    def session_hashes(self) -> Mapping[str, bytes]:
+        """The hashes of the session cookies, by handle."""
+        return parse_cookies(self.cookies, is_secure=self._origin.startswith("https://"))
+
+    @property
+    def session_hash(self) -> bytes | None:
+        """The hash of the cookie for the claim that the address names."""
+        return self.session_hashes.get(self.handle)
+
+    @property
+    def has_previous_token(self) -> bool:
+        """Whether the cookie's token was replaced within the last ten seconds."""
+        return self.opened is not None and self.opened.session.session_hash != self.session_hash
+
+
+class EndedPage(Page, frozen=True):
+    """reason: ENDED, TIMED_OUT, or ABSENT if this browser has not opened a claim."""
+
+    template: ClassVar[str] = "ended.html"
+
+    reason: str
+    # Whether typed texts are saved, and whether the page's address contains what was chosen.
+    is_kept: bool = False
+    is_carried: bool = False
+    # The submitted texts, shown to the reader who has just sent them.
+    typed: Sequence[str] = ()
+    # Only files are kept, no text.
+    are_files: bool = False
+
+
+class DebtorProblemPage(Page, frozen=True):
+    template: ClassVar[str] = "problem.html"
+
+    # See `Problem`.
+    kind: str
+    # Minutes until it can be tried again, or 0.
+    minutes: int
+    # The same in seconds.
+    seconds: int
+    # Set only for an internal error.
+    request_id: str | None
+    # The texts of a form that belonged to another session.
+    typed: Sequence[str] = ()
+
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "

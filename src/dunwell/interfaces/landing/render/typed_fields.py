@@ -1,4 +1,4 @@
-"""Reads a day from the three fields of a form, or as an address carries it. Pure."""
+"""Fields of a submitted form: days in three fields, and the texts that a page shows again. Pure."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -51,3 +51,23 @@ def _join(parts: list[str]) -> date | None:
 
 def _is_number(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) <= len("2026")
+
+
+# Texts, amounts and addresses of the claim's forms, in the order in which they are shown.
+_SHOWN = ("message", "person", "court", "number", "amount", "rate", "address")
+# Days that are typed in three fields: when something happened or was sent, and a first payment.
+_DAYS = ("day", "on", "first")
+# Twice what the longest text may have, so that one that was refused for its length is seen too.
+_LONGEST = 4_000
+
+
+def list_typed_texts(form: Mapping[str, str]) -> list[str]:
+    """In the reader's own words, without what is empty."""
+    texts = (form.get(name, "") for name in _SHOWN)
+    days = (_join_day(form, name) for name in _DAYS)
+    return [text.strip()[:_LONGEST] for text in (*texts, *days) if text.strip()]
+
+
+def _join_day(form: Mapping[str, str], name: str) -> str:
+    parts = (form.get(f"{name}_{part}", "") for part in ("day", "month", "year"))
+    return " ".join(part.strip() for part in parts)
