@@ -125,7 +125,7 @@ class Query:
         if values is None:
             return None
         if len(values) > 1:
-            self._refuse(name, "Give it once.", "REPEATED")
+            self._refuse(name, "Give this parameter only once.", "REPEATED")
         value = values[0]
         if not 1 <= len(value) <= limit or not value.isprintable():
             self._refuse(name, f"Use 1 to {limit} printable characters.", "WRONG_FORMAT")
@@ -154,9 +154,9 @@ class Query:
             return None
         instant = read_instant(value)
         if instant is None:
-            message = "Use ISO 8601 with a zone, as 2026-03-02T09:00:00Z."
+            message = "Use ISO 8601 with a time zone, for example 2026-03-02T09:00:00Z."
             if " " in value and read_instant(value.replace(" ", "+")) is not None:
-                message = "A plus in an address is read as a blank; write it as %2B."
+                message = "A plus sign in a URL means a space. Write it as %2B."
             self._refuse(name, message, "WRONG_FORMAT")
         return instant
 
@@ -164,7 +164,9 @@ class Query:
         """Raises ValidationError if a value is invalid or a parameter is unknown."""
         for name in self._given:
             if name not in self._known:
-                message = f'"{name[:60]}" is not known. {suggest_known(name, sorted(self._known))}'
+                message = (
+                    f'"{name[:60]}" is not a parameter. {suggest_known(name, sorted(self._known))}'
+                )
                 self._refuse(name[:60], message, "UNKNOWN_FIELD")
         if self._faults:
             raise ValidationError(self._faults)

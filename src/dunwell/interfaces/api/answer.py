@@ -54,8 +54,8 @@ def answer_crash(error: BaseException, request_id: str, route: str) -> Response:
     _log.error("request crashed", request_id=request_id, route=route, exc_info=error)
     failure = Failure(
         type=INTERNAL_ERROR.name,
-        message="Something went wrong on our side. Send the request again; if it fails again, "
-        "tell the operator details.requestId.",
+        message="An internal error occurred. Repeat the request. If it fails again, report "
+        "details.requestId to the operator.",
         details={"requestId": request_id},
     )
     return Response(_encode_failure(failure), INTERNAL_ERROR.status, media_type=JSON)

@@ -161,17 +161,17 @@ async def _answer_mismatch(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     path = request.scope["path"][:200]
     if error.status_code == 404:
-        return answer_refusal(NotFound(f"There is no address {path}. The reference is at /docs."))
+        return answer_refusal(NotFound(f"There is no path {path}. The reference is at /docs."))
     if error.status_code != 405:
         return answer_refusal(
-            InvalidRequest("The request cannot be read. Check its head and its address.")
+            InvalidRequest("The request cannot be read. Check its headers and its URL.")
         )
     methods = sorted((error.headers or {})["Allow"].split(", "))
     if request.method == "OPTIONS":
         return Response(None, 204, {"Allow": ", ".join(sorted([*methods, "OPTIONS"]))})
     allowed = [each for each in methods if each != "HEAD"]
     refusal = MethodNotAllowed(
-        f"{path} does not take {request.method}. Use {' or '.join(allowed)}.", allowed=allowed
+        f"{path} does not support {request.method}. Use {' or '.join(allowed)}.", allowed=allowed
     )
     is_token = path == _BASE_PATH + OBTAIN_TOKEN.path
     answer = answer_oauth_refusal(refusal) if is_token else answer_refusal(refusal)

@@ -130,7 +130,7 @@ class Edge:
         self._in_progress = ConcurrencyLimit(
             MOST_REQUESTS_IN_PROGRESS,
             f"More than {MOST_REQUESTS_IN_PROGRESS} requests from your address are in progress. "
-            "Wait for some of them to be answered, then send this one again.",
+            "Wait until some of them are complete, then repeat this one.",
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -186,13 +186,15 @@ class Edge:
         host = hosts[0] if len(hosts) == 1 else ""
         if len(hosts) > 1 or _HOST.fullmatch(host) is None:
             return answer_refusal(
-                InvalidRequest("The request cannot be read. Send one Host header, with a host.")
+                InvalidRequest(
+                    "The request cannot be read. Send exactly one Host header with a valid host."
+                )
             )
         if not self._is_own(host) and scope["path"] not in self._free_paths:
             return answer_refusal(
                 InvalidRequest(
-                    f"This is served at {self._public_url}, under no other name. A proxy in front "
-                    "passes the Host header on as it came."
+                    f"This service is available only at {self._public_url}. A proxy must pass "
+                    "on the Host header unchanged."
                 )
             )
         return self._app

@@ -24,116 +24,120 @@ class FailureKind:
 
 INTERNAL_ERROR = FailureKind(
     "InternalError", 500,
-    "The service made a mistake. Nothing of your request took effect unless a later read shows it.",
-    "Send the request again with the same Idempotency-Key. If it fails again, tell the operator "
-    "details.requestId.",
+    "An internal error occurred. The request took no effect unless a later read shows otherwise.",
+    "Repeat the request with the same Idempotency-Key. If it fails again, report "
+    "details.requestId to the operator.",
     details=failures.RequestId,
 )  # fmt: skip
 
 _KINDS: dict[type[errors.Refusal], FailureKind] = {
     errors.InvalidRequest: FailureKind(
         "InvalidRequest", 400,
-        "The request cannot be read: its body is not JSON, its form is broken, or a header is "
+        "The request cannot be read: its body is not JSON, its form is malformed, or a header is "
         "malformed.",
-        "Correct the request; the message says where it could not be read.",
+        "Correct the request. The message says what could not be read.",
     ),
     errors.AuthenticationError: FailureKind(
         "AuthenticationError", 401,
-        "There is no access token, or it is wrong, expired or revoked.",
+        "The access token is missing, wrong, expired or revoked.",
         "Request a new token and send it as Authorization: Bearer <ACCESS_TOKEN>.",
     ),
     errors.InsufficientScope: FailureKind(
         "InsufficientScope", 403,
-        "The access token is good, but its credential was not given the right this needs. Nothing "
-        "was looked up, so this does not tell whether the path names something.",
-        "Use a credential whose scope holds details.right, or ask the operator for one.",
+        "The access token is valid, but its credential does not have the required right. This does "
+        "not say whether the resource exists, because it was not looked up.",
+        "Use a credential whose scope includes details.right, or ask the operator for one.",
         details=failures.LackingRight,
     ),
     errors.NotFound: FailureKind(
         "NotFound", 404,
-        "What the path names does not exist under this merchant, or this credential does not reach "
-        "the merchant. The two are never told apart.",
-        "Check the ids in the path, and which merchant your credential was made for.",
+        "The resource does not exist for this merchant, or the credential has no access to the "
+        "merchant. The two cases cannot be distinguished.",
+        "Check the ids in the path, and to which merchants your credential has access.",
     ),
     errors.MethodNotAllowed: FailureKind(
-        "MethodNotAllowed", 405, "The address exists, but not with this method.",
+        "MethodNotAllowed", 405, "The path exists, but does not support this method.",
         "Use one of details.allowed.", details=failures.AllowedChoices,
     ),
     errors.MerchantNotConfigured: FailureKind(
         "MerchantNotConfigured", 409,
-        "The operator has not finished setting the merchant up, or a live merchant in Germany or "
-        "Austria lacks what the law wants debtors told.",
-        "Ask the operator for what details.missing names.", details=failures.MissingParts,
+        "The operator has not finished setting up the merchant, or legal details are missing that "
+        "a live merchant in Germany or Austria must show to debtors.",
+        "Ask the operator to complete what details.missing names.", details=failures.MissingParts,
     ),
     errors.DuplicateReferenceNumber: FailureKind(
         "DuplicateReferenceNumber", 409,
-        "The merchant has a claim with this referenceNumber already. In a creation result it fails "
-        "that claim alone.",
-        "If it is the same claim, use details.claimId; if not, give another reference.",
+        "The merchant already has a claim with this referenceNumber. In a creation result, only "
+        "that claim fails.",
+        "If it is the same claim, use details.claimId; otherwise use another reference.",
         details=failures.OtherClaim,
     ),
     errors.IdempotencyConflict: FailureKind(
         "IdempotencyConflict", 409,
-        "The Idempotency-Key was used for another request, or its first request is still running.",
-        "With a Retry-After header: wait and send the same again. Without: use a new key for a new "
-        "request.",
+        "The Idempotency-Key was used for a different request, or its first request is still "
+        "running.",
+        "If there is a Retry-After header, wait and repeat the request. Otherwise use a new key.",
     ),
     errors.InvalidState: FailureKind(
-        "InvalidState", 409, "The state of the thing forbids it.",
-        "Read it again; details.state says where it stands.", details=failures.PresentState,
+        "InvalidState", 409, "The current state does not allow this operation.",
+        "Read the resource again. details.state is its current state.",
+        details=failures.PresentState,
     ),
     errors.PayloadTooLarge: FailureKind(
         "PayloadTooLarge", 413,
-        "The body or the file is larger than allowed, or, with details.used, the merchant's files "
-        "take so much of its storage that this one does not fit.",
-        "Send less: at most details.limit bytes. With details.used: delete attachments that are no "
+        "The body or the file is larger than allowed. With details.used, the file does not fit "
+        "into the merchant's remaining storage.",
+        "Send at most details.limit bytes. With details.used, delete attachments that are no "
         "longer needed, or ask the operator for more storage.", details=failures.SizeLimit,
     ),
     errors.TooSlow: FailureKind(
-        "TooSlow", 408, "The head of the request or its body stopped coming before its end.",
-        "Send the request again, with the same Idempotency-Key.",
+        "TooSlow", 408, "The request's head or body did not arrive completely in time.",
+        "Repeat the request with the same Idempotency-Key.",
     ),
     errors.AddressTooLong: FailureKind(
-        "AddressTooLong", 414, "The request's address is larger than allowed.",
-        "Send less in the query: at most details.limit bytes.", details=failures.Limit,
+        "AddressTooLong", 414, "The request's URL is longer than allowed.",
+        "Shorten the query. The URL may have at most details.limit bytes.", details=failures.Limit,
     ),
     errors.HeadTooLarge: FailureKind(
         "HeadTooLarge", 431,
-        "The request's address and headers, or the trailers of its chunked body, are larger than "
+        "The request's URL and headers, or the trailers of its chunked body, are larger than "
         "allowed.",
-        "Send fewer or smaller headers: at most details.limit bytes.", details=failures.Limit,
+        "Send fewer or smaller headers, at most details.limit bytes.", details=failures.Limit,
     ),
     errors.UnsupportedMediaType: FailureKind(
         "UnsupportedMediaType", 415,
-        "The body's media type is not taken here, or a file's content is of a type that is not "
-        "allowed or is not what it claims.",
+        "The body's media type is not supported, or the type of a file's content is not allowed or "
+        "differs from its declared type.",
         "Send one of details.allowed.", details=failures.AllowedChoices,
     ),
     errors.ValidationError: FailureKind(
-        "ValidationError", 422, "The request can be read, but something in it is wrong.",
-        "Correct every fault in details.errors and send again.", details=failures.FieldFaults,
+        "ValidationError", 422, "The request can be read, but values in it are invalid.",
+        "Correct every fault in details.errors and repeat the request.",
+        details=failures.FieldFaults,
     ),
     errors.UnknownTicket: FailureKind(
         "UnknownTicket", 422,
-        "An attachment names an upload ticket that is not this merchant's or has expired. In a "
-        "creation result it fails that claim alone.",
+        "The upload ticket of an attachment does not belong to this merchant or has expired. In a "
+        "creation result, only that claim fails.",
         "Upload the file again and use the new ticketId.", details=failures.UnknownTickets,
     ),
     errors.WorkflowAssignmentError: FailureKind(
         "WorkflowAssignmentError", 422,
-        "Some claims were not assigned; those that details.errors does not name were.",
-        "Look at the message of each claim in details.errors.", details=failures.AssignmentFaults,
+        "Some claims were not assigned. All claims that details.errors does not name were "
+        "assigned.",
+        "See the message for each claim in details.errors.", details=failures.AssignmentFaults,
     ),
     errors.RateLimited: FailureKind(
         "RateLimited", 429,
-        "The credential sent more requests than it may in a minute, or too many connections or "
-        "requests at once come from one address, or too many large bodies from one merchant.",
-        "Wait as many seconds as Retry-After says.",
+        "The credential exceeded its requests per minute, or one address has too many connections "
+        "or requests at once, or one merchant sends too many large bodies at once.",
+        "Wait for the seconds in Retry-After, then repeat the request.",
     ),
     errors.Unavailable: FailureKind(
         "Unavailable", 503,
-        "The service cannot answer now: its database is away or too busy, or its clock is wrong.",
-        "Wait as many seconds as Retry-After says and send the same again, with the same "
+        "The service is unavailable: its database does not respond or is overloaded, or its clock "
+        "is wrong.",
+        "Wait for the seconds in Retry-After, then repeat the request with the same "
         "Idempotency-Key.",
     ),
 }  # fmt: skip

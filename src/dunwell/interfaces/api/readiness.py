@@ -58,7 +58,7 @@ class Readiness:
             self._probe.add_done_callback(lambda probe: probe.cancelled() or probe.exception())
         await asyncio.wait([self._probe], timeout=self._patience_seconds)
         if not self._probe.done():
-            raise DatabaseAway("The database does not answer in time. Try again shortly.")
+            raise DatabaseAway("The database does not respond in time. Try again shortly.")
         error = self._probe.exception()
         if error is not None:
             raise error
@@ -77,5 +77,5 @@ async def probe(database: Database, timeout_seconds: float) -> None:
         if not has_tables:
             raise NotMigrated
         if is_read_only:
-            raise Unavailable("The database can be read and not written. Try again shortly.")
+            raise Unavailable("The database is read-only. Try again shortly.")
         await connection.execute(_WRITE, timeout=timeout_seconds)

@@ -90,7 +90,7 @@ def check_media_type(request: Request, *wanted: str) -> None:
     coding = request.headers.get("content-encoding", "identity").strip().lower()
     if coding not in ("", "identity"):
         raise UnsupportedMediaType(
-            "A body is taken as it is, not compressed; send it without Content-Encoding.",
+            "Compressed bodies are not supported. Send the body without Content-Encoding.",
             allowed=list(wanted),
         )
     given = request.headers.get("content-type", "")
@@ -109,7 +109,7 @@ def read_document(body: bytes) -> tuple[Any, list[Fault]]:
     """
     check_part_counts(body, containers=_MOST_CONTAINERS, separators=_MOST_SEPARATORS)
     if len(body) > _MOST_BYTES:
-        message = f"The body is larger than {_MOST_BYTES} bytes, more than all its fields can be."
+        message = f"The body is larger than {_MOST_BYTES} bytes, the sum of all fields' limits."
         raise ValidationError([Fault("", message, "TOO_LONG")], message)
     try:
         value = parse_json(body)
@@ -117,7 +117,9 @@ def read_document(body: bytes) -> tuple[Any, list[Fault]]:
             return value, []
         return value, list(islice(find_repeated_keys(body), MAX_FAULTS + 1))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InvalidRequest(f"The body is not JSON: {error}. Correct it and send again.") from None
+        raise InvalidRequest(
+            f"The body is not JSON: {error}. Correct it and repeat the request."
+        ) from None
 
 
 def read_shape(

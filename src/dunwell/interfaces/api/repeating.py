@@ -39,7 +39,7 @@ def read_key(request: Request) -> str | None:
         return None
     if not 1 <= len(key) <= _LONGEST_KEY or not key.isascii() or not key.isprintable():
         raise InvalidRequest(
-            f"Idempotency-Key must be 1 to {_LONGEST_KEY} printable ASCII characters; a UUID does."
+            f"Idempotency-Key must have 1 to {_LONGEST_KEY} printable ASCII characters, like a UUID."
         )
     return key
 
@@ -81,8 +81,8 @@ async def answer_once(
     """
     if not await try_lock_idempotency_key(tx, keyed.merchant_id, keyed.key):
         raise IdempotencyConflict(
-            "The first request with this Idempotency-Key is still running. Wait as long as "
-            "Retry-After says and send the same again.",
+            "The first request with this Idempotency-Key is still running. Wait for the seconds in "
+            "Retry-After, then repeat the request.",
             retry_after=1,
         )
     kept = await find_kept_answer(tx, keyed)

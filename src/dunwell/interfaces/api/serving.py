@@ -100,8 +100,8 @@ def _find_merchant(request: Request, access: CredentialAccess) -> Merchant:
     if access.merchant is None:
         given = request.path_params["merchant_id"]
         raise NotFound(
-            f"There is no merchant {given[:64]} that this credential reaches. Check the merchant "
-            "id in the path."
+            f"There is no merchant {given[:64]} to which this credential has access. Check the "
+            "merchant id in the path."
         )
     return access.merchant
 
@@ -110,7 +110,7 @@ def _read_token(request: Request) -> str:
     found = _BEARER.fullmatch(request.headers.get("authorization", "").strip())
     if found is None:
         raise AuthenticationError(
-            "Send Authorization: Bearer <ACCESS_TOKEN>; get a token from POST /api/token."
+            "Send Authorization: Bearer <ACCESS_TOKEN>. Get a token with POST /api/token."
         )
     return found.group(1)
 

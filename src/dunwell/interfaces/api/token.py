@@ -55,7 +55,9 @@ async def serve_token(tools: Tools, figures: RequestMetrics, request: Request) -
     except Exception as error:  # noqa: BLE001 - a crash is answered, and logged here
         request_id = request_id_of(request.scope, tools.resources)
         answer_crash(error, request_id, OBTAIN_TOKEN.path)
-        answer = _answer_error(500, "server_error", "Try again; if it fails, tell the operator.")
+        answer = _answer_error(
+            500, "server_error", "Try again. If it fails again, inform the operator."
+        )
     figures.count(OBTAIN_TOKEN, answer.status_code, time.perf_counter() - started)
     return answer
 
@@ -91,10 +93,12 @@ async def _issue(tools: Tools, request: Request) -> Response:
     form = await _read_form(request)
     given = _read_credential(request.headers.get("authorization"), form)
     if not given.client_id.isprintable():
-        raise AuthenticationError("The client id is none of ours; it is printable.")
+        raise AuthenticationError(
+            "The client id is unknown: it has characters that are not printable."
+        )
     grant_type = form.get("grant_type")
     if grant_type is None:
-        raise InvalidRequest("grant_type is missing; send client_credentials.")
+        raise InvalidRequest("grant_type is missing. Send client_credentials.")
     if grant_type != "client_credentials":
         raise _UnsupportedGrant("Send grant_type client_credentials.")
     resources = tools.resources
@@ -120,10 +124,10 @@ async def _read_form(request: Request) -> dict[str, str]:
     try:
         pairs = parse_qsl(body.decode(), keep_blank_values=True, errors="strict")
     except (UnicodeDecodeError, ValueError):
-        raise InvalidRequest("The form cannot be read; is it UTF-8?") from None
+        raise InvalidRequest("The form cannot be read. Send it as UTF-8.") from None
     form = dict(pairs)
     if len(form) < len(pairs):
-        raise InvalidRequest("A field is given twice; send each once.")
+        raise InvalidRequest("A field is given twice. Send each field once.")
     return form
 
 
@@ -131,11 +135,13 @@ def _read_credential(authorization: str | None, form: dict[str, str]) -> NewCred
     if authorization is None:
         client_id, secret = form.get("client_id"), form.get("client_secret")
         if not client_id or not secret:
-            raise AuthenticationError("Send client_id and client_secret, as fields or as Basic.")
+            raise AuthenticationError(
+                "Send client_id and client_secret, as form fields or with HTTP Basic."
+            )
         return NewCredential(client_id, secret)
     basic = _read_basic(authorization)
     if "client_secret" in form or form.get("client_id", basic.client_id) != basic.client_id:
-        raise InvalidRequest("Send the credentials once: as form fields or as HTTP Basic.")
+        raise InvalidRequest("Send the credentials only once: as form fields or with HTTP Basic.")
     return basic
 
 
@@ -148,5 +154,5 @@ def _read_basic(authorization: str) -> NewCredential:
         text = ""
     client_id, colon, secret = text.partition(":")
     if scheme.lower() != "basic" or not colon:
-        raise AuthenticationError("The Authorization header is no HTTP Basic; see RFC 7617.")
+        raise AuthenticationError("The Authorization header is not valid HTTP Basic (RFC 7617).")
     return NewCredential(unquote_plus(client_id), unquote_plus(secret))

@@ -60,7 +60,7 @@ class Components:
         for kind in KINDS:
             self.named[name_failure(kind)] = _error_schema(kind)
         self._name_failures("Failure", KINDS)
-        self.named["Failure"]["description"] = "Any error, told apart by its type."
+        self.named["Failure"]["description"] = "Any error; `type` tells which."
         self._name_events()
         self._name_creation_results()
         self.named[_VALIDATION]["description"] += _render_codes()
@@ -116,7 +116,7 @@ class Components:
         union = self.schema_of(Event)
         self.named["Event"] = {
             "title": "Event",
-            "description": "An event, exactly as its webhook carries it, told apart by its type.",
+            "description": "An event with the body of its webhook; `type` tells which.",
             "oneOf": union["anyOf"],
             "discriminator": union["discriminator"],
         }

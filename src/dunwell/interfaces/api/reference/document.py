@@ -43,7 +43,7 @@ def _list_reads(
         parameter = _find_member_parameter(operation.path, each)
         if parameter is not None:
             given = {name: _of_path(name) for name in shared} | {parameter: _of_result(pointer)}
-            words = f"{each.summary}: what this answer's first id names."
+            words = f"{each.summary} with the first id of this response."
             yield each.operation_id, _describe(words, each.operation_id, given)
 
 
@@ -88,29 +88,32 @@ def _describe(words: str, operation_id: str, parameters: dict[str, str]) -> Link
 
 
 _TOKEN_STATUSES = {
-    400: "The form is broken, or the grant type is another.",
-    401: "The client id or secret is wrong, or was revoked.",
+    400: "The form is malformed, or the grant type is not supported.",
+    401: "The client id or secret is wrong or was revoked.",
     413: "The form is too large.",
-    500: "The service made a mistake.",
-    503: "The database is away. Retry-After says when to try again.",
+    500: "An internal error occurred.",
+    503: "The database is unavailable. Retry after the time in Retry-After.",
 }
 _HEADERS: dict[str, Schema] = {
     "X-Request-Id": {
-        "description": "This request's id, for questions to the operator.",
+        "description": "The id of this request, for support questions to the operator.",
         "schema": {"type": "string"},
     },
     "Retry-After": {
-        "description": "Seconds to wait before the same request is sent again.",
+        "description": "The number of seconds after which to repeat the request.",
         "schema": {"type": "integer", "minimum": 1},
     },
-    "WWW-Authenticate": {"description": "The scheme to use.", "schema": {"type": "string"}},
+    "WWW-Authenticate": {
+        "description": "The authentication scheme to use.",
+        "schema": {"type": "string"},
+    },
 }
 # The schema by which client generators recognise a file.
 _FILE: Schema = {"type": "string", "format": "binary"}
 _HEADERS_BY_STATUS = {401: ("WWW-Authenticate",), 429: ("Retry-After",), 503: ("Retry-After",)}
 INTRODUCTION = (
-    "Hand over unpaid claims, follow them, and be told what happens to them. Every JSON answer is "
-    "an envelope with `error` and `result`, one of them null."
+    "Create unpaid claims, follow their status, and receive events about them. Every JSON response "
+    "is an envelope with `error` and `result`, one of which is null."
 )
 # Only in the document: the page that is built from it does not show the mark.
 _MARK = "Operations, parameters and fields that are additions are marked `x-addition`."
@@ -124,13 +127,14 @@ _INFO = {
 # Generators make one class per tag. The class of a webhook would replace that of the operations
 # with the same tag, so the webhook has its own tag.
 _WEBHOOK_TAG = "Webhooks"
-_WEBHOOK_TAG_WORDS = "What the service posts to your endpoints."
+_WEBHOOK_TAG_WORDS = "The events that the service sends to your endpoints."
 _WEBHOOK = (
-    "Each event of a type an endpoint is set up for is posted to it as JSON, signed as Standard "
-    "Webhooks has it (`webhook-id`, `webhook-timestamp`, `webhook-signature`), with the claim's "
-    "count of events in `Dunwell-Sequence`. Any 2xx is success; otherwise it is tried again for "
-    "about three days. One event may arrive more than once, always under the same id. Order is "
-    "not promised; the sequence restores it. The operator sets endpoints up."
+    "Each endpoint is sent the events of its types as JSON in a POST request, signed according to "
+    "Standard Webhooks (`webhook-id`, `webhook-timestamp`, `webhook-signature`). The number of the "
+    "event among those of its claim is in `Dunwell-Sequence`. Any 2xx response is a success; "
+    "otherwise delivery is retried for about three days. An event may arrive more than once, "
+    "always with the same id. Events may arrive out of order; sort them by the sequence number. "
+    "The operator sets up endpoints."
 )
 
 
@@ -221,7 +225,7 @@ def _describe_body(body: RequestBody) -> str:
     sentences = [body.description] if body.description else []
     if body.further_media_types:
         others = ", ".join(f"`{each}`" for each in body.further_media_types)
-        sentences.append(f"It may be sent as {others} too.")
+        sentences.append(f"{others} is also accepted.")
     return " ".join(sentences)
 
 
@@ -266,9 +270,9 @@ def _describe_success(operation: Operation, components: Components) -> dict[str,
         return _describe_file(operation)
     if not operation.has_envelope:
         schema = components.schema_of(operation.result)
-        return _describe_response(200, "Done.", schema, operation.example)
+        return _describe_response(200, "Success.", schema, operation.example)
     whole = {"error": None, "result": operation.example}
-    return _describe_response(200, "Done.", components.wrap_result(operation.result), whole)
+    return _describe_response(200, "Success.", components.wrap_result(operation.result), whole)
 
 
 def _describe_kinds(kinds: list[FailureKind]) -> str:
@@ -290,9 +294,9 @@ def _describe_response(
 
 
 def _describe_file(operation: Operation) -> dict[str, Any]:
-    described = _describe_response(200, "The file itself, without an envelope.", {})
+    described = _describe_response(200, "The file, without an envelope.", {})
     described["headers"]["Content-Disposition"] = {
-        "description": "`attachment`, with the name debtors save the file under.",
+        "description": "`attachment`, with the file name that debtors see.",
         "schema": {"type": "string"},
     }
     described["content"] = {each: {"schema": _FILE} for each in operation.file_types}
@@ -314,6 +318,8 @@ def _describe_webhook() -> dict[str, Any]:
                 }
             },
         },
-        "responses": {"200": {"description": "Taken; so is any other 2xx."}},
+        "responses": {
+            "200": {"description": "The event was received. Any other 2xx response means the same."}
+        },
         "security": [],
     }

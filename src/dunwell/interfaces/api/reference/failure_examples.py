@@ -21,7 +21,7 @@ _EXAMPLES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "NotFound": ("There is no claim 4711.", {}),
     "MethodNotAllowed": (
-        "/api/merchants/1/uploads does not take GET. Use POST.",
+        "/api/merchants/1/uploads does not support GET. Use POST.",
         {"allowed": ["POST"]},
     ),
     "MerchantNotConfigured": (
@@ -84,7 +84,7 @@ _EXAMPLES: dict[str, tuple[str, dict[str, Any]]] = {
         {"ticketIds": ["01955479-8c10-7d20-8f3e-7a6b5c4d3e2f"]},
     ),
     "WorkflowAssignmentError": (
-        "Some claims were not assigned correctly. See details.errors; the others were assigned.",
+        "Some claims were not assigned. See details.errors. All others were assigned.",
         {"errors": [{"claimId": 4711, "message": "There is no such claim."}]},
     ),
     "RateLimited": (
@@ -97,8 +97,8 @@ _EXAMPLES: dict[str, tuple[str, dict[str, Any]]] = {
     "Unavailable": ("The database is away. Try again shortly.", {}),
     "InternalError": (
         (
-            "Something went wrong on our side. Send the request again; if it fails again, tell "
-            "the operator details.requestId."
+            "An internal error occurred. Repeat the request. If it fails again, report "
+            "details.requestId to the operator."
         ),
         {"requestId": "01955a1c-0c00-7f90-b590-064113fb52cc"},
     ),
@@ -121,7 +121,7 @@ TOKEN_FAILURES = {
     },
     500: {
         "error": "server_error",
-        "error_description": "Try again; if it fails, tell the operator.",
+        "error_description": "Try again. If it fails again, inform the operator.",
     },
     503: {
         "error": "temporarily_unavailable",

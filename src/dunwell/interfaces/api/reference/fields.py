@@ -134,7 +134,7 @@ def _merge(branches: Mapping[str, Schema], named: Mapping[str, Schema]) -> Schem
         merged[name] = _merge_field(holders, named)
         if len(holders) < len(objects):
             words = merged[name].get("description", "")
-            only = "Only of " + ", ".join(f"`{value}`" for value in holders) + "."
+            only = "Only for " + ", ".join(f"`{value}`" for value in holders) + "."
             merged[name] = {**merged[name], "description": f"{only} {words}".strip()}
     required = [
         name for name in fields if all(name in each["required"] for each in objects.values())

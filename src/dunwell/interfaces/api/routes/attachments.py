@@ -65,12 +65,13 @@ UPLOAD_FILE = Operation(
     tag="Uploads",
     summary="Upload a file",
     description=(
-        "Takes one PDF, JPEG, PNG or WebP file of at most 10 MiB and answers a ticket. Name the "
-        "ticket in a claim's attachments; one ticket may serve many claims. An unused ticket "
-        "lives 7 days. Each file counts toward the merchant's storage, 10 GiB unless the operator "
-        "decided otherwise; beyond it the answer is 413 with `used` in its details.\n\n"
-        "The type is told by the file's content, not by its name. `friendlyName` is the name "
-        "debtors see."
+        "Uploads one PDF, JPEG, PNG or WebP file of at most 10 MiB and returns a ticket. Use "
+        "the ticket as the source of a claim's attachment; one ticket can be attached to many "
+        "claims. An unused ticket expires after 7 days. Each file counts toward the merchant's "
+        "storage, which is 10 GiB unless the operator has set another limit. Beyond it the "
+        "response is 413 with `used` in its details.\n\n"
+        "The type is detected from the file's content, not from its name. `friendlyName` is the "
+        "name that debtors see."
     ),
     parameters=(MERCHANT_ID,),
     body=RequestBody(
@@ -129,12 +130,12 @@ def _find_faults(parts: list[FormPart]) -> list[Fault]:
     for part in parts:
         place = render_pointer([part.name[:60]])
         if part.name not in _KNOWN:
-            message = f"This part is not known. {suggest_known(part.name, _KNOWN)}"
+            message = f"This part is unknown. {suggest_known(part.name, _KNOWN)}"
             faults.append(Fault(place, message, "UNKNOWN_FIELD"))
         elif given.count(part.name) > 1:
-            faults.append(Fault(place, "Send this part once.", "REPEATED"))
+            faults.append(Fault(place, "Send this part only once.", "REPEATED"))
         elif part.name == FILE_NAME and part.file_name is None:
-            message = "This part must be a file: give it a file name."
+            message = "This part must be a file. Give it a file name."
             faults.append(Fault(place, message, "WRONG_TYPE"))
         elif part.name == FRIENDLY_NAME and not _is_utf8(part.content):
             faults.append(Fault(place, "Send the name as UTF-8.", "WRONG_FORMAT"))
@@ -175,9 +176,7 @@ LIST_ATTACHMENTS = Operation(
     path=_PATH,
     tag="Attachments",
     summary="List attachments",
-    description=(
-        "The claim's files, newest first: those it was created with, and those attached since."
-    ),
+    description="The claim's files, newest first, including those it was created with.",
     parameters=(
         MERCHANT_ID,
         CLAIM_ID,
@@ -198,11 +197,11 @@ ATTACH_FILE = Operation(
     tag="Attachments",
     summary="Attach a file",
     description=(
-        "Attaches an uploaded file to a claim that is CREATED or IN_PROCESS; else it is "
-        "InvalidState. A claim has at most 20. A message that waits for an attachment is sent at "
-        "the next time messages may be sent.\n\n"
-        "One ticket may be attached to many claims. A ticket the claim already has answers that "
-        "attachment and changes nothing."
+        "Attaches an uploaded file to a claim that is CREATED or IN_PROCESS; in other states "
+        "the response is InvalidState. A claim has at most 20 attachments. A message that waits "
+        "for an attachment is sent at the next time at which messages may be sent.\n\n"
+        "One ticket can be attached to many claims. If the claim already has the ticket's "
+        "attachment, that attachment is returned and nothing changes."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID),
     body=_BODY,
@@ -218,7 +217,7 @@ READ_ATTACHMENT = Operation(
     path=_ONE_PATH,
     tag="Attachments",
     summary="Read an attachment",
-    description="What is known of the file; `/content` below it is the file itself.",
+    description=("The attachment's data. The path `/content` below it returns the file itself."),
     parameters=(MERCHANT_ID, CLAIM_ID, ATTACHMENT_ID),
     result=Attachment,
     example=ATTACHMENT_EXAMPLE,
@@ -233,9 +232,9 @@ REPLACE_ATTACHMENT = Operation(
     tag="Attachments",
     summary="Replace an attachment",
     description=(
-        "Puts another uploaded file in its place, under the same id. Messages that were not sent "
-        "yet take the new file along; other claims that use the former keep it. The claim must be "
-        "CREATED or IN_PROCESS; else it is InvalidState."
+        "Replaces the file by another uploaded file, under the same id. Messages that were not "
+        "sent yet include the new file; other claims with the old file keep it. The claim must "
+        "be CREATED or IN_PROCESS; otherwise the response is InvalidState."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID, ATTACHMENT_ID),
     body=_BODY,
@@ -253,9 +252,9 @@ DELETE_ATTACHMENT = Operation(
     tag="Attachments",
     summary="Delete an attachment",
     description=(
-        "Takes the file off the claim, in every state of the claim, and answers what was deleted. "
-        "Other claims that use it keep it. With its last use the ticket runs out, unless its 7 "
-        "days are not over, and the file is removed."
+        "Removes the file from the claim, in any state of the claim, and returns the deleted "
+        "attachment. Other claims with the file keep it. When no claim uses the file any more "
+        "and its ticket is older than 7 days, the ticket expires and the file is deleted."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID, ATTACHMENT_ID),
     result=Attachment,
@@ -270,9 +269,9 @@ DOWNLOAD_ATTACHMENT = Operation(
     tag="Attachments",
     summary="Download an attachment",
     description=(
-        "The file itself, without an envelope, under the name debtors get it by. Images are "
-        "written anew when they are uploaded, and PDFs without scripts, forms of action and "
-        "embedded files, so it can differ from what you sent. Refusals come in the envelope."
+        "The file itself, without an envelope, with the file name that debtors get. Uploaded "
+        "images are re-encoded, and scripts, form actions and embedded files are removed from "
+        "PDFs, so the file can differ from what you sent. Refusals have an envelope."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID, ATTACHMENT_ID),
     result=None,

@@ -30,8 +30,8 @@ _PAUSED = {
     "reason": "In talks with the debtor",
 }
 _STILL = (
-    "What was planned and has not left the house is not sent. A message that is with its channel "
-    "at this moment cannot be called back; its ESCALATED event comes all the same."
+    "Planned messages are not sent. A message that is being sent at this moment cannot be "
+    "recalled, and its ESCALATED event is raised."
 )
 
 CHANGE_CLAIM = Operation(
@@ -42,11 +42,11 @@ CHANGE_CLAIM = Operation(
     tag="Claims",
     summary="Change contact data",
     description=(
-        "A JSON merge patch (RFC 7396) of the debtor's data, taken in every state of the claim: "
-        "what is given is changed, null clears, the rest stays; so within `address` and "
-        "`customFields` too. What comes of it is checked as a new claim is, and every fault told "
-        "at once. Messages that were planned go to the new address. What was claimed is not "
-        "changed here: see items and fees."
+        "A JSON merge patch (RFC 7396) of the debtor's data, accepted in every state of the "
+        "claim. Given fields are changed, null clears a field, and all other fields stay, also "
+        "within `address` and `customFields`. The result is checked like a new claim, and all "
+        "faults are reported together. Planned messages go to the new address. Amounts are not "
+        "changed here; see items and fees."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID),
     body=RequestBody(
@@ -79,11 +79,11 @@ WITHDRAW_CLAIM = Operation(
     tag="Claims",
     summary="Withdraw a claim",
     description=(
-        "For a claim you do not pursue any more. It is WITHDRAWN for good and its process ends; "
-        "the debtor's page takes no payment and no answer any more. A payment that still comes is "
-        f"recorded. {_STILL} It raises no event.\n\n"
-        "Withdrawing it again answers the claim as it is. A claim that is COLLECTED or ARCHIVED is "
-        "InvalidState."
+        "For a claim that you no longer pursue. It becomes WITHDRAWN permanently and its "
+        "workflow ends. The debtor's page no longer accepts payments or replies, but a payment "
+        f"that still arrives is recorded. {_STILL} No event is raised.\n\n"
+        "Withdrawing the claim again returns it unchanged. For a claim that is COLLECTED or "
+        "ARCHIVED the response is InvalidState."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID),
     result=Claim,
@@ -100,11 +100,11 @@ ARCHIVE_CLAIM = Operation(
     tag="Claims",
     summary="Archive a claim",
     description=(
-        "Ends the process before its last step, uncollected. The claim is ARCHIVED for good, as if "
-        "all its steps were done, but without the event ARCHIVED, which tells of a process that "
-        f"ran to its end. {_STILL}\n\n"
-        "Archiving it again answers the claim as it is. A claim that is COLLECTED or WITHDRAWN is "
-        "InvalidState."
+        "Ends the workflow before its last step, without collecting the claim. The claim "
+        "becomes ARCHIVED permanently, as if all its steps were done, but without the event "
+        f"ARCHIVED, which reports a workflow that ran to its end. {_STILL}\n\n"
+        "Archiving the claim again returns it unchanged. For a claim that is COLLECTED or "
+        "WITHDRAWN the response is InvalidState."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID),
     result=Claim,
@@ -121,10 +121,10 @@ PAUSE_CLAIM = Operation(
     tag="Claims",
     summary="Pause a claim",
     description=(
-        "The process stands still until `until`, or until the claim is resumed; then what came due "
-        "meanwhile runs, in order. The debtor's page stays open. Pausing again puts the new end "
-        "and reason in the place of the old; the same pause again changes nothing. Only a claim "
-        "that is CREATED or IN_PROCESS can be paused. The body may be left out. It raises no event."
+        "Pauses the workflow until `until`, or until the claim is resumed. Steps that became "
+        "due meanwhile run then, in order. The debtor's page stays open. Pausing again replaces "
+        "the end and the reason; repeating the same pause changes nothing. Only a claim that is "
+        "CREATED or IN_PROCESS can be paused. The body is optional. No event is raised."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID),
     body=RequestBody(
@@ -147,9 +147,9 @@ RESUME_CLAIM = Operation(
     tag="Claims",
     summary="Resume a claim",
     description=(
-        "Ends the claim's pauses, a debtor's too; other holds stay, and the process goes on when "
-        "the last of them falls. Resuming a claim that is not paused changes nothing. It raises no "
-        "event."
+        "Ends the claim's pauses, including one that the debtor started. Other holds stay, and "
+        "the workflow continues when the last hold ends. Resuming a claim that is not paused "
+        "changes nothing. No event is raised."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID),
     result=Claim,

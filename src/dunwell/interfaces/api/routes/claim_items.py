@@ -30,8 +30,8 @@ _OWED: dict[str, Any] = {
     "overpaid": "0",
 }
 _ONLY = (
-    "Only a claim that is CREATED or IN_PROCESS takes it, with 100 items at most. Messages that "
-    "were planned name the new amount. It raises no event."
+    "The claim must be CREATED or IN_PROCESS, and can have at most 100 items. Planned messages "
+    "state the new amount. No event is raised."
 )
 
 ADD_FEE = Operation(
@@ -42,8 +42,8 @@ ADD_FEE = Operation(
     tag="Claims",
     summary="Add a fee",
     description=(
-        "A fee of your own, beside those of the process: for example at a checkpoint. With "
-        f"`itemId` it belongs to a PRIMARY item and is deleted with it. {_ONLY}"
+        "Adds your own fee in addition to those of the workflow, for example at a checkpoint. "
+        f"With `itemId` the fee belongs to a PRIMARY item and is deleted with it. {_ONLY}"
     ),
     parameters=(MERCHANT_ID, CLAIM_ID),
     body=RequestBody(
@@ -82,7 +82,7 @@ ADD_ITEM = Operation(
     path=f"{_PATH}/items",
     tag="Claims",
     summary="Add an item",
-    description=f"A further claim position, checked as those of a new claim are. {_ONLY}",
+    description=f"Adds an item, which is checked like the items of a new claim. {_ONLY}",
     parameters=(MERCHANT_ID, CLAIM_ID),
     body=RequestBody(
         media_type="application/json",
@@ -121,11 +121,12 @@ DELETE_ITEM = Operation(
     tag="Claims",
     summary="Delete an item",
     description=(
-        "Deletes an item or a fee, and the fees whose `itemId` it is. When all that is left is "
-        "paid, the claim is COLLECTED. It raises no event.\n\n"
-        "InvalidState when the claim is neither CREATED nor IN_PROCESS, when money was paid on the "
-        "item or on a fee that goes with it (`PAID`: reverse the payment first), and when it is "
-        "the last PRIMARY item (`LAST_PRIMARY`: withdraw the claim instead)."
+        "Deletes an item or a fee, and the fees that belong to it (`itemId`). If all remaining "
+        "items are paid, the claim is COLLECTED. No event is raised.\n\n"
+        "The response is InvalidState if the claim is neither CREATED nor IN_PROCESS, if a "
+        "payment was made on the item or on a fee that belongs to it (`PAID`: reverse the "
+        "payment first), or if it is the last PRIMARY item (`LAST_PRIMARY`: withdraw the claim "
+        "instead)."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID, ITEM_ID),
     result=claims.DeletedItems,

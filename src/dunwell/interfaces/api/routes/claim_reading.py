@@ -79,25 +79,25 @@ FIND_CLAIMS = Operation(
     tag="Claims",
     summary="Find claims",
     description=(
-        "The merchant's claims, newest first; with filters, those of which all given hold. Nothing "
-        "ever appears behind a cursor that was handed out: claims are held back for as long as one "
-        "that began to be created before them may still come. By its `referenceNumber` a claim is "
-        "found at once.\n\n"
-        "To follow what changes, ask again and again with `updatedSince`, each time with the "
-        "instant at which the last run began less five minutes: a change shows when it is done, "
-        "and bears the instant at which it began.\n\n"
-        "With `search`, claims some of whose words begin with what you look for, whatever their "
-        "case: reference, id, customer and contract number, names, company, e-mail and phone; the "
-        "shortest first. It stands without other filters. A new claim is found within two "
-        "seconds. A page may hold fewer claims than `limit`: read on until `nextCursor` "
-        "is null."
+        "The merchant's claims, newest first, that match all given filters. No claim is ever "
+        "added after a cursor that was returned: a claim is listed only when no claim that was "
+        "created before it can still appear. A claim is found by its `referenceNumber` "
+        "immediately.\n\n"
+        "To follow changes, repeat the request with `updatedSince`. Each time, use the time at "
+        "which the previous run started, less five minutes: a change becomes visible when it is "
+        "complete, but has the time at which it started.\n\n"
+        "`search` finds claims that have words beginning with the words given, in upper or "
+        "lower case, in reference, id, customer and contract number, names, company, e-mail and "
+        "phone. The shortest matches come first. It cannot be combined with other filters. A "
+        "new claim is found within two seconds. A page may have fewer claims than `limit`: "
+        "continue until `nextCursor` is null."
     ),
     parameters=(
         MERCHANT_ID,
         Parameter(
             name="referenceNumber", place="query", example="INV-2026-0815",
             schema={"type": "string", "minLength": 1, "maxLength": 255},
-            description="Only the claim of this reference.",
+            description="Only the claim with this reference.",
         ),
         Parameter(
             name="customerNumber", place="query", example="C-7001",
@@ -107,17 +107,19 @@ FIND_CLAIMS = Operation(
         Parameter(
             name="status", place="query", example="IN_PROCESS",
             schema={"type": "string", "enum": list(Status)},
-            description="Only claims in this state.",
+            description="Only claims with this status.",
         ),
         Parameter(
             name="updatedSince", place="query", example="2026-03-09T00:00:00Z",
             schema={"type": "string", "format": "date-time"},
-            description="Only claims whose `updatedAt` is this instant or later.",
+            description="Only claims whose `updatedAt` is at or after this time.",
         ),
         Parameter(
             name="search", place="query",
             schema={"type": "string", "minLength": 1, "maxLength": 255},
-            description="Only claims of which each of these words begins one. Alone.",
+            description=(
+                "Only claims with words that begin with each of these words. No other filters."
+            ),
             is_addition=True,
         ),
         LIMIT,
@@ -139,8 +141,9 @@ READ_CLAIM = Operation(
     tag="Claims",
     summary="Read a claim",
     description=(
-        "Everything that was submitted, the claim's `status`, what holds it, what is owed in all "
-        "and on each item, its attachments, and which workflow version, or which scenario, runs it."
+        "All submitted data, the claim's `status`, its holds, the outstanding amount in total "
+        "and of each item, its attachments, and the workflow version or scenario that it is "
+        "assigned to."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID),
     result=claims.Claim,
@@ -154,10 +157,10 @@ EXPLAIN_CLAIM = Operation(
     tag="Claims",
     summary="Explain a claim",
     description=(
-        "Why the claim stands where it stands: which assignment rules match and which do not, "
-        "what became of each step of the present process, the next step, when and why, what holds "
-        "it, and its next five contacts if nothing is paid. Codes are for programs; every "
-        "`reason` is a sentence for a person."
+        "Why the claim has its status: which assignment rules match and which do not, the "
+        "result of each step of the workflow, the next step with its time and reason, the "
+        "holds, and the next five contacts if nothing is paid. Codes are for programs; each "
+        "`reason` is a sentence for people."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID),
     result=ClaimExplanation,
@@ -179,7 +182,7 @@ async def _find(call: ApiCall) -> ClaimList:
     if search is not None:
         if any((reference_number, customer_number, status, updated_since)):
             raise ValidationError(
-                [Fault("/search", "Search without other filters.", "NOT_ALLOWED")]
+                [Fault("/search", "Do not combine search with other filters.", "NOT_ALLOWED")]
             )
         return await _search(call, search, limit, cursor)
     wanted = ClaimFilter(

@@ -61,13 +61,13 @@ CREATE_CLAIMS = Operation(
     tag="Claims",
     summary="Create claims",
     description=(
-        "Hands over one claim or many, up to 1,000 in 10 MiB. The answer has one result per "
-        "submitted claim, in the same order. Each stands for itself: one that fails carries its "
-        "own `error`, the others are created all the same.\n\n"
-        "Required are `referenceNumber`, `currency`, `items` with at least one of type PRIMARY, "
-        "and `debtorLastName` or `companyName`. Money is a string of digits in cents. A "
-        "`referenceNumber` is unique per merchant. A created claim is assigned by the merchant's "
-        "rules at once."
+        "Creates up to 1,000 claims, in at most 10 MiB. The response has one result per "
+        "submitted claim, in the same order. The results are independent: a claim that fails "
+        "has its own `error`, and the others are created.\n\n"
+        "The fields `referenceNumber`, `currency`, `items` with at least one item of type "
+        "PRIMARY, and `debtorLastName` or `companyName` are required. Amounts are strings of "
+        "digits in cents. A `referenceNumber` is unique per merchant. A created claim is "
+        "assigned by the merchant's rules immediately."
     ),
     parameters=(MERCHANT_ID,),
     body=RequestBody(

@@ -47,9 +47,9 @@ LIST_COMMUNICATIONS = Operation(
     tag="Communications",
     summary="List communications",
     description=(
-        "What the claim's debtor was sent and what is planned next, newest first: when, where, "
-        "by which step, what became of it, and its content with the link's secret part and the "
-        "code masked."
+        "The messages that the claim's debtor was sent or will be sent next, newest first, with "
+        "time, recipient, step, result and content. The secret part of the link and the code "
+        "are masked."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID, CURSOR, LIMIT),
     result=CommunicationList,
@@ -65,8 +65,8 @@ READ_COMMUNICATION = Operation(
     tag="Communications",
     summary="Read a communication",
     description=(
-        "The communication an ESCALATED event names. A letter is answered as text; its printed "
-        "sheet, which bears the debtor's link and code, is not served."
+        "The communication that an ESCALATED event names. A letter is returned as text. Its "
+        "printed sheet is not available, because it shows the debtor's link and code."
     ),
     parameters=(MERCHANT_ID, REFERENCE),
     result=Communication,
@@ -96,7 +96,7 @@ ENDPOINTS = (
 )
 
 
-_CHANNEL = choose_parameter("channel", get_args(Channel), "Only those of this channel.")
+_CHANNEL = choose_parameter("channel", get_args(Channel), "Only entries of this channel.")
 
 FIND_COMMUNICATIONS = Operation(
     operation_id="findCommunications",
@@ -105,21 +105,23 @@ FIND_COMMUNICATIONS = Operation(
     tag="Communications",
     summary="Find communications",
     description=(
-        "What the debtors of all claims were sent and what is planned next, the one planned last "
-        "first; with filters, those of which all given hold. With `state=UNKNOWN` those that may "
-        "or may not have left the house: their claims wait until a person has found out. `since` "
-        f"and `until` are about `plannedAt`. {PAGES}"
+        "The messages that the debtors of all claims were sent or will be sent next, latest "
+        "planned time first, that match all given filters. `state=UNKNOWN` finds messages that "
+        "may or may not have been sent: their claims wait until a user has resolved this. "
+        f"`since` and `until` refer to `plannedAt`. {PAGES}"
     ),
     parameters=(
         MERCHANT_ID,
         choose_parameter(
-            "state", sorted(get_args(CommunicationState), reverse=True), "Only those in this state."
+            "state",
+            sorted(get_args(CommunicationState), reverse=True),
+            "Only communications in this state.",
         ),
         _CHANNEL,
         Parameter(
             name="stepId", place="query", example=1,
             schema={"type": "integer", "minimum": 1, "maximum": 2**31 - 1},
-            description="Only those of the action step with this id, whatever the workflow.",
+            description="Only communications of the action step with this id, in any workflow.",
         ),
         SINCE,
         UNTIL,
@@ -149,14 +151,14 @@ FIND_SUPPRESSIONS = Operation(
     tag="Communications",
     summary="Find suppressed addresses",
     description=(
-        "The addresses that are contacted no more, masked, the newest first; with filters, those "
-        "of which all given hold. Whoever has another usable address is contacted there. `since` "
-        f"and `until` are about `createdAt`. {PAGES}"
+        "The addresses on the suppression list, masked, newest first, that match all given "
+        "filters. A debtor with another usable address is contacted there. `since` and `until` "
+        f"refer to `createdAt`. {PAGES}"
     ),
     parameters=(
         MERCHANT_ID,
         _CHANNEL,
-        choose_parameter("reason", get_args(SuppressionReason), "Only those of this reason."),
+        choose_parameter("reason", get_args(SuppressionReason), "Only addresses with this reason."),
         SINCE,
         UNTIL,
         LIMIT,

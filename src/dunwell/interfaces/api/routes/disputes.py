@@ -90,7 +90,7 @@ LIST_DISPUTES = Operation(
     path=_PATH,
     tag="Disputes",
     summary="List disputes",
-    description="The claim's disputes, newest first: the debtor's, and those you opened.",
+    description="The claim's disputes, newest first, opened by the debtor or by you.",
     parameters=(
         MERCHANT_ID,
         CLAIM_ID,
@@ -109,7 +109,7 @@ READ_DISPUTE = Operation(
     path=_PATH + "/{dispute_id}",
     tag="Disputes",
     summary="Read a dispute",
-    description="The dispute that a DISPUTED event names, as the list shows it.",
+    description="The dispute that a DISPUTED event names, in the form of the list.",
     parameters=(MERCHANT_ID, CLAIM_ID, DISPUTE_ID),
     result=Dispute,
     example=DISPUTE_EXAMPLE,
@@ -125,10 +125,10 @@ OPEN_DISPUTE = Operation(
     tag="Disputes",
     summary="Open a dispute",
     description=(
-        "Stops the claim's process until the dispute is resolved, and raises DISPUTED, as a "
-        "debtor's dispute does. Several disputes of a claim may stand; the process goes on when "
-        "the last hold falls, with what came due meanwhile, in order. Only a claim that is CREATED "
-        "or IN_PROCESS can be disputed; else it is InvalidState."
+        "Pauses the claim's workflow until the dispute is resolved, and raises DISPUTED, like a "
+        "debtor's dispute. A claim can have several open disputes. When its last hold ends, "
+        "steps that became due meanwhile run in order. Only a claim that is CREATED or "
+        "IN_PROCESS can be disputed; otherwise the response is InvalidState."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID),
     body=RequestBody(
@@ -150,11 +150,12 @@ RESOLVE_DISPUTE = Operation(
     tag="Disputes",
     summary="Resolve a dispute",
     description=(
-        "ACCEPTED withdraws the claim (WITHDRAWN), unless `endClaim` is false; then, and with "
-        "REJECTED, the dispute's hold falls and the process goes on. Of a claim that was paid or "
-        "has ended meanwhile the answer is recorded and nothing else. It raises no event.\n\n"
-        "The same outcome again is 200 and changes nothing. The other outcome, and an answer to a "
-        "dispute that the debtor has withdrawn, is InvalidState with the dispute's state."
+        "ACCEPTED withdraws the claim (WITHDRAWN), unless `endClaim` is false. In that case, "
+        "and with REJECTED, the dispute's hold ends and the workflow continues. If the claim "
+        "was paid or has ended meanwhile, only the response is recorded. No event is raised.\n\n"
+        "The same outcome again returns 200 and changes nothing. A different outcome, or a "
+        "response to a dispute that the debtor has withdrawn, is InvalidState with the "
+        "dispute's state."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID, DISPUTE_ID),
     body=RequestBody(
@@ -185,9 +186,9 @@ DOWNLOAD_DISPUTE_FILE = Operation(
     tag="Disputes",
     summary="Download a debtor's file",
     description=(
-        "The file itself, without an envelope, under the debtor's name for it. Images were written "
-        "anew when they came, and PDFs without scripts, forms of action and embedded files. "
-        "Refusals come in the envelope."
+        "The file itself, without an envelope, with the debtor's file name. Images are "
+        "re-encoded when they are received, and scripts, form actions and embedded files are "
+        "removed from PDFs. Refusals have an envelope."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID, DISPUTE_ID, FILE_ID),
     result=None,
@@ -300,10 +301,10 @@ FIND_DISPUTES = Operation(
     tag="Disputes",
     summary="Find disputes",
     description=(
-        "The disputes of all claims, newest first; with filters, those of which all given hold. "
-        "With `overdue=true` those that are OPEN though the day has passed by which the debtor was "
-        "promised an answer (`answerBy`): they keep their claims still until you answer. Nothing "
-        "ever appears behind a cursor that was handed out."
+        "The disputes of all claims, newest first, that match all given filters. `overdue=true` "
+        "finds disputes that are OPEN after the day by which the debtor was promised a response "
+        "(`answerBy`). Their claims stay on hold until you respond. No dispute is ever added "
+        "after a cursor that was returned."
     ),
     parameters=(
         MERCHANT_ID,
@@ -313,7 +314,7 @@ FIND_DISPUTES = Operation(
             description="Only disputes in this state.",
         ),
         flag_parameter(
-            "overdue", "Only those whose answer is overdue; false: all.", example=False
+            "overdue", "True: only disputes whose response is overdue. False: all.", example=False
         ),
         LIMIT,
         CURSOR,

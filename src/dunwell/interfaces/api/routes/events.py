@@ -53,9 +53,9 @@ LIST_EVENTS = Operation(
     tag="Events",
     summary="List events",
     description=(
-        "The merchant's events of the last 30 days at least, oldest first, with the bodies their "
-        "webhooks carry; types that no webhook is set up for too. Nothing ever appears behind a "
-        "cursor that was handed out, so reading on from the last cursor misses nothing."
+        "The merchant's events of at least the last 30 days, oldest first, with the bodies of "
+        "the webhooks, including types for which no webhook is set up. No event is ever added "
+        "after a cursor that was returned, so continuing from the last cursor misses nothing."
     ),
     parameters=(
         MERCHANT_ID,
@@ -63,11 +63,11 @@ LIST_EVENTS = Operation(
         LIMIT,
         Parameter(
             name="since", place="query", schema=_INSTANT, example="2026-03-02T00:00:00Z",
-            description="Only events of this date or later.",
+            description="Only events at or after this time.",
         ),
         Parameter(
             name="until", place="query", schema=_INSTANT, example="2026-03-09T00:00:00Z",
-            description="Only events before this date.",
+            description="Only events before this time.",
         ),
         Parameter(
             name="type", place="query", schema={"type": "string", "enum": list(EVENT_TYPES)},
@@ -91,8 +91,8 @@ READ_EVENT = Operation(
     tag="Events",
     summary="Read an event",
     description=(
-        "The event with the body its webhook carries; of a type that no webhook is set up for too. "
-        "It is there as long as the list shows it."
+        "The event with the body of its webhook, even if no webhook is set up for its type. It "
+        "is available as long as it is in the list."
     ),
     parameters=(MERCHANT_ID, EVENT_ID),
     result=Event,
@@ -109,11 +109,11 @@ REPLAY_EVENTS = Operation(
     tag="Events",
     summary="Send events again",
     description=(
-        "Makes the webhooks of a range of events due again: delivered ones, given up ones, and "
-        "those that wait for their next try. They keep their eventId and their body, run behind "
-        "live deliveries, and are tried again like new ones. An endpoint that has asked for a "
-        "type since is sent the events it has missed. Events of erased claims are skipped.\n\n"
-        f"More than {MAX_DELIVERIES} deliveries at once are refused, and nothing is sent."
+        "Makes the webhooks of a range of events due again: delivered, failed and pending "
+        "ones. They keep their eventId and body, are sent after new deliveries, and are "
+        "retried like new ones. If an endpoint has subscribed to a type since, it is sent the "
+        "events that it has missed. Events of erased claims are skipped.\n\n"
+        f"A replay of more than {MAX_DELIVERIES} deliveries is refused, and nothing is sent."
     ),
     parameters=(MERCHANT_ID,),
     body=RequestBody(
@@ -187,15 +187,14 @@ FIND_ENDPOINTS = Operation(
     tag="Events",
     summary="Find webhook endpoints",
     description=(
-        "Where your webhooks are sent, and how each address is doing, the newest first; with "
-        "filters, those of which all given hold. `since` and `until` are about `createdAt`. "
-        "Without scope `ALL`, `url` is the origin alone, such as `https://shop.example`: the rest "
-        "of an address may be as good as a secret. "
-        "Endpoints are added and changed by whoever operates this service."
+        "Your webhook endpoints and their health, newest first, that match all given filters. "
+        "`since` and `until` refer to `createdAt`. Without scope `ALL`, `url` is only the "
+        "origin, such as `https://shop.example`, because the rest of the URL may be "
+        "confidential. The operator adds and changes endpoints."
     ),
     parameters=(
         MERCHANT_ID,
-        choose_parameter("state", EndpointState, "Only those in this state."),
+        choose_parameter("state", EndpointState, "Only endpoints in this state."),
         SINCE,
         UNTIL,
         LIMIT,

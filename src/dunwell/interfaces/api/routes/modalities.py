@@ -63,8 +63,8 @@ MODALITY_EXAMPLE: dict[str, Any] = {
     "endedReason": None,
 }
 _ANSWERS = (
-    "The same answer again is 200 and changes nothing. The other answer, and one to a request that "
-    "was withdrawn or has ended otherwise, is InvalidState."
+    "The same response again returns 200 and changes nothing. A different response, or a response "
+    "to a request that was withdrawn or has ended otherwise, is InvalidState."
 )
 
 LIST_MODALITIES = Operation(
@@ -74,8 +74,8 @@ LIST_MODALITIES = Operation(
     tag="Payment modalities",
     summary="List payment modalities",
     description=(
-        "The claim's payment plans and deferments, newest first, with their dates and what is "
-        "paid of each. At most one of them stands at a time; the others have `endedAt`."
+        "The claim's payment plans and deferrals, newest first, with their due dates and the "
+        "amounts paid. At most one of them is active at a time; the others have `endedAt`."
     ),
     parameters=(
         MERCHANT_ID,
@@ -96,8 +96,8 @@ READ_MODALITY = Operation(
     tag="Payment modalities",
     summary="Read a payment modality",
     description=(
-        "The payment modality that a PAYMENT_MODALITY_STATE_CHANGE event names, as the list shows "
-        "it."
+        "The payment modality that a PAYMENT_MODALITY_STATE_CHANGE event names, in the form of "
+        "the list."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID, MODALITY_ID),
     result=PaymentModality,
@@ -114,10 +114,11 @@ APPROVE_MODALITY = Operation(
     tag="Payment modalities",
     summary="Approve a payment modality",
     description=(
-        "The claim's process stands still until the plan is paid or a rate is missed by more than "
-        "seven days, or until the day deferred to is over. Then it goes on at its next step; after "
-        "a missed rate a day after the debtor was told. It "
-        f"raises PAYMENT_MODALITY_STATE_CHANGE.\n\n{_ANSWERS}"
+        "Pauses the claim's workflow until the plan is paid, until an instalment is missed by "
+        "more than seven days, or until the deferral has ended. Then the workflow continues "
+        "with its next step; after a missed instalment, one day after the debtor was informed. "
+        "Raises PAYMENT_MODALITY_STATE_CHANGE.\n\n"
+        f"{_ANSWERS}"
     ),
     parameters=(MERCHANT_ID, CLAIM_ID, MODALITY_ID),
     result=PaymentModality,
@@ -134,14 +135,15 @@ REJECT_MODALITY = Operation(
     tag="Payment modalities",
     summary="Reject a payment modality",
     description=(
-        "The claim's process goes on at its next step. It raises PAYMENT_MODALITY_STATE_CHANGE. "
-        f"The body may be left out.\n\n{_ANSWERS}"
+        "The claim's workflow continues with its next step. Raises "
+        "PAYMENT_MODALITY_STATE_CHANGE. The body is optional.\n\n"
+        f"{_ANSWERS}"
     ),
     parameters=(MERCHANT_ID, CLAIM_ID, MODALITY_ID),
     body=RequestBody(
         media_type="application/json",
         shape=Rejection,
-        example={"reason": "We can offer three rates at most."},
+        example={"reason": "We can offer three instalments at most."},
         is_required=False,
     ),
     result=PaymentModality,
@@ -149,7 +151,7 @@ REJECT_MODALITY = Operation(
         **MODALITY_EXAMPLE,
         "state": "REJECTED",
         "schedule": [{**each, "paid": "0"} for each in MODALITY_EXAMPLE["schedule"]],
-        "reason": "We can offer three rates at most.",
+        "reason": "We can offer three instalments at most.",
         "endedAt": "2026-03-03T08:30:00.000Z",
         "endedReason": "REJECTED",
     },
@@ -234,15 +236,19 @@ FIND_MODALITIES = Operation(
     tag="Payment modalities",
     summary="Find payment modalities",
     description=(
-        "The payment plans and deferments of all claims, newest first; with filters, those of "
-        "which all given hold. With `state=REQUESTED&stands=true` those that wait for your answer. "
-        f"`since` and `until` are about `requestedAt`. {PAGES}"
+        "The payment plans and deferrals of all claims, newest first, that match all given "
+        "filters. `state=REQUESTED&stands=true` finds those that wait for your response. "
+        f"`since` and `until` refer to `requestedAt`. {PAGES}"
     ),
     parameters=(
         MERCHANT_ID,
-        choose_parameter("state", ModalityState, "Only those in this state."),
-        choose_parameter("type", ModalityType, "Only those of this type."),
-        flag_parameter("stands", "Whether they have not ended yet.", example=True),
+        choose_parameter("state", ModalityState, "Only modalities in this state."),
+        choose_parameter("type", ModalityType, "Only modalities of this type."),
+        flag_parameter(
+            "stands",
+            "True: only modalities that have not ended. False: only those that have.",
+            example=True,
+        ),
         SINCE,
         UNTIL,
         LIMIT,

@@ -18,7 +18,7 @@ MERCHANT_ID = Parameter(
 CLAIM_ID = Parameter(
     name="claim_id",
     place="path",
-    description="The service's id of the claim.",
+    description="The claim's id in the service.",
     schema={"type": "integer", "minimum": 1},
     is_required=True,
     example=4711,
@@ -34,7 +34,7 @@ ITEM_ID = Parameter(
 PAYMENT_ID = Parameter(
     name="payment_id",
     place="path",
-    description="The UUID of the payment, from a list or the answer that recorded it.",
+    description="The UUID of the payment, from a list or from the response that recorded it.",
     schema={"type": "string", "format": "uuid"},
     is_required=True,
     example="01955a1c-0c00-7e55-b1a4-0d6c1e1f2a33",
@@ -74,7 +74,7 @@ DISPUTE_ID = Parameter(
 FILE_ID = Parameter(
     name="file_id",
     place="path",
-    description="The UUID of the file, from the dispute's list.",
+    description="The UUID of the file, from the dispute.",
     schema={"type": "string", "format": "uuid"},
     is_required=True,
     example="01955c0a-2290-7a14-b5e6-42c3d4e5f607",
@@ -116,8 +116,9 @@ TICKET_EXAMPLE = "01955479-8c10-7d20-8f3e-7a6b5c4d3e2f"
 IDEMPOTENCY_KEY = Parameter(
     name="Idempotency-Key",
     place="header",
-    description="Makes the request safe to repeat: the same key with the same request has one "
-    "effect and one answer for 30 days. Printable ASCII; a new UUID per request does.",
+    description="Makes the request safe to repeat: for 30 days, the same request with the same key "
+    "takes effect once and gets the same response. Printable ASCII, for example a new UUID for "
+    "each request.",
     # Printable ASCII. Spaces around the value of a header are not part of it.
     schema={
         "type": "string",
@@ -131,34 +132,34 @@ IDEMPOTENCY_KEY = Parameter(
 CURSOR = Parameter(
     name="cursor",
     place="query",
-    description="`nextCursor` of the page before, with the same filters.",
+    description="The `nextCursor` of the previous page, with the same filters.",
     schema={"type": "string", "minLength": 1},
 )
 _INSTANT = {"type": "string", "format": "date-time"}
 SINCE = Parameter(
     name="since",
     place="query",
-    description="Only those of this instant or later.",
+    description="Only entries at or after this time.",
     schema=_INSTANT,
     example="2026-03-01T00:00:00Z",
 )
 UNTIL = Parameter(
     name="until",
     place="query",
-    description="Only those of before this instant.",
+    description="Only entries before this time.",
     schema=_INSTANT,
     example="2026-04-01T00:00:00Z",
 )
 # This describes the pages of all lists over all claims.
 PAGES = (
-    "Nothing ever appears behind a cursor that was handed out. A filter that few entries meet is "
-    "looked for among ten thousand entries at a time: a page may then hold fewer than `limit`, "
-    "even none, and still have a `nextCursor`. Read on until that is null."
+    "No entry is ever added after a cursor that was returned. Filters are applied to ten thousand "
+    "entries at a time, so a page may have fewer entries than `limit`, or none, and still have a "
+    "`nextCursor`. Continue until that is null."
 )
 LIMIT = Parameter(
     name="limit",
     place="query",
-    description=f"How many entries at most; {_DEFAULT_LIMIT} where none is given.",
+    description=f"The maximum number of entries. Default: {_DEFAULT_LIMIT}.",
     schema={"type": "integer", "minimum": 1, "maximum": _GREATEST_LIMIT},
     example=50,
 )

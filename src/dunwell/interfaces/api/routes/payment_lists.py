@@ -71,7 +71,7 @@ PAYMENT_REQUEST_EXAMPLE: dict[str, Any] = {
 _PROVIDER = Parameter(
     name="provider", place="query", example="BANK_TRANSFER",
     schema={"type": "string", "minLength": 1, "maxLength": 255},
-    description="Only those of this `providerName`.",
+    description="Only entries with this `providerName`.",
 )  # fmt: skip
 
 FIND_PAYMENTS = Operation(
@@ -81,13 +81,17 @@ FIND_PAYMENTS = Operation(
     tag="Payments",
     summary="Find payments",
     description=(
-        "The payments of all claims, those that were reversed too, the one recorded last first; "
-        "with filters, those of which all given hold. `since` and `until` are about `recordedAt`, "
-        f"which is when the claim's balance changed. {PAGES}"
+        "The payments of all claims, including reversed ones, latest recorded first, that "
+        "match all given filters. `since` and `until` refer to `recordedAt`, the time at which "
+        f"the claim's balance changed. {PAGES}"
     ),
     parameters=(
         MERCHANT_ID,
-        flag_parameter("reversed", "Whether they were taken back.", example=False),
+        flag_parameter(
+            "reversed",
+            "True: only reversed payments. False: only those that were not reversed.",
+            example=False,
+        ),
         _PROVIDER,
         SINCE,
         UNTIL,
@@ -110,15 +114,17 @@ FIND_PAYMENT_REQUESTS = Operation(
     tag="Payments",
     summary="Find payment requests",
     description=(
-        "What debtors of all claims have begun to pay through a provider, and transfers they have "
-        "announced, newest first; with filters, those of which all given hold. With "
-        "`state=PENDING` those whose money is under way. `since` and `until` are about "
-        f"`createdAt`. {PAGES}"
+        "Payments that debtors of all claims have started through a provider, and bank "
+        "transfers that they have reported, newest first, that match all given filters. "
+        "`state=PENDING` finds payments that have not arrived yet. `since` and `until` refer "
+        f"to `createdAt`. {PAGES}"
     ),
     parameters=(
         MERCHANT_ID,
         choose_parameter(
-            "state", sorted(PaymentRequestState, reverse=True), "Only those in this state."
+            "state",
+            sorted(PaymentRequestState, reverse=True),
+            "Only payment requests in this state.",
         ),
         _PROVIDER,
         SINCE,
@@ -207,7 +213,7 @@ ENDPOINTS = (
 
 
 _CLAIM = "/merchants/{merchant_id}/claims/{claim_id}"
-_NOTHING_BEHIND = "Nothing ever appears behind a cursor that was handed out."
+_STABLE_CURSOR = "No entry is ever added after a cursor that was returned."
 
 LIST_PAYMENTS = Operation(
     operation_id="listPayments",
@@ -216,8 +222,7 @@ LIST_PAYMENTS = Operation(
     tag="Payments",
     summary="List payments",
     description=(
-        "The claim's payments, those that were reversed too, the one recorded last first. "
-        + _NOTHING_BEHIND
+        f"The claim's payments, including reversed ones, latest recorded first. {_STABLE_CURSOR}"
     ),
     parameters=(MERCHANT_ID, CLAIM_ID, CURSOR, LIMIT),
     result=FoundPaymentList,
@@ -232,7 +237,7 @@ READ_PAYMENT = Operation(
     path=_CLAIM + "/payments/{payment_id}",
     tag="Payments",
     summary="Read a payment",
-    description="The payment, as the lists show it.",
+    description="The payment, in the form of the lists.",
     parameters=(MERCHANT_ID, CLAIM_ID, PAYMENT_ID),
     result=FoundPayment,
     example=PAYMENT_EXAMPLE,
@@ -247,8 +252,8 @@ LIST_PAYMENT_REQUESTS = Operation(
     tag="Payments",
     summary="List payment requests",
     description=(
-        "What the claim's debtor has begun to pay through a provider, and transfers that were "
-        "announced, newest first. " + _NOTHING_BEHIND
+        "Payments that the claim's debtor has started through a provider, and bank transfers "
+        f"that the debtor has reported, newest first. {_STABLE_CURSOR}"
     ),
     parameters=(MERCHANT_ID, CLAIM_ID, CURSOR, LIMIT),
     result=FoundPaymentRequestList,
@@ -264,8 +269,8 @@ READ_PAYMENT_REQUEST = Operation(
     tag="Payments",
     summary="Read a payment request",
     description=(
-        "The payment request that PAYMENT_IN_PROGRESS and PAYMENT_COMPLETED events name by their "
-        "`paymentRequestId`, as the lists show it."
+        "The payment request that PAYMENT_IN_PROGRESS and PAYMENT_COMPLETED events name in "
+        "`paymentRequestId`, in the form of the lists."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID, PAYMENT_REQUEST_ID),
     result=FoundPaymentRequest,

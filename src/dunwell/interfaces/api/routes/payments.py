@@ -35,11 +35,12 @@ RECORD_PAYMENT = Operation(
     method="POST",
     path="/merchants/{merchant_id}/claims/{claim_id}/payments",
     tag="Payments",
-    summary="Record a payment made elsewhere",
+    summary="Record a payment",
     description=(
-        "Lowers what is outstanding; when nothing is left the claim is COLLECTED and its process "
-        "ends. The same `transactionId` twice is one payment. A payment is recorded in every "
-        "state; what exceeds the claim is `overpaid`. It raises no event."
+        "Records a payment that you received outside the service. It reduces the outstanding "
+        "amount; when nothing is outstanding, the claim is COLLECTED and its workflow ends. A "
+        "repeated `transactionId` counts as the same payment. A payment is recorded in every "
+        "state of the claim; the amount beyond the claim is `overpaid`. No event is raised."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID),
     body=RequestBody(
@@ -67,11 +68,11 @@ REVERSE_PAYMENT = Operation(
     tag="Payments",
     summary="Reverse a payment",
     description=(
-        "For money that was taken back: a chargeback, a returned debit, a payment recorded by "
-        "mistake. What it paid is outstanding again, as far as other payments do not cover it. A "
-        "COLLECTED claim that owes again returns to the state it left, and its process goes on at "
-        "its next step. In every other state only the balance changes. Reversing it again answers "
-        "the same. It raises no event."
+        "Reverses a payment after a chargeback, a returned direct debit, or a recording by "
+        "mistake. The amount is outstanding again, unless other payments cover it. A COLLECTED "
+        "claim that is outstanding again returns to its previous state, and its workflow "
+        "continues with its next step. In every other state only the balance changes. Reversing "
+        "the payment again returns the same response. No event is raised."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID, PAYMENT_ID),
     result=Payment,
@@ -114,7 +115,9 @@ def find_faulty_instant(text: object, path: str) -> Iterator[Fault]:
     """Yield a fault if `text` is a string but not an instant. A value of another type is either
     absent or already a fault."""
     if isinstance(text, str) and read_instant(text) is None:
-        yield Fault(path, "Use ISO 8601 with a zone, as 2026-03-02T09:00:00Z.", "WRONG_FORMAT")
+        yield Fault(
+            path, "Use ISO 8601 with a time zone, for example 2026-03-02T09:00:00Z.", "WRONG_FORMAT"
+        )
 
 
 def read_given_instant(text: str, path: str) -> datetime:

@@ -18,10 +18,10 @@ READ_TEST_CLOCK = Operation(
     method="GET",
     path="/merchants/{merchant_id}/test-clock",
     tag="Sandbox",
-    summary="Read the sandbox clock",
+    summary="Read the test clock",
     description=(
-        "A sandbox merchant has a clock of its own, which stands until it is moved. Other "
-        "merchants have none: InvalidState."
+        "A sandbox merchant has its own test clock, which stands still until it is advanced. "
+        "For other merchants the response is InvalidState."
     ),
     parameters=(MERCHANT_ID,),
     result=TestClock,
@@ -36,10 +36,11 @@ ADVANCE_TEST_CLOCK = Operation(
     method="POST",
     path="/merchants/{merchant_id}/test-clock",
     tag="Sandbox",
-    summary="Move the sandbox clock",
+    summary="Advance the test clock",
     description=(
-        "Moves the clock forwards and runs everything that falls due on the way, in the order "
-        "real time would give. It answers after the messages were sent; webhooks follow."
+        "Advances the test clock and runs everything that becomes due, in the order in which "
+        "real time would run it. The response is sent when all messages are sent; webhooks "
+        "follow."
     ),
     parameters=(MERCHANT_ID,),
     body=RequestBody(

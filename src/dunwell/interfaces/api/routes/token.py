@@ -11,10 +11,10 @@ OBTAIN_TOKEN = Operation(
     summary="Obtain a token",
     description=(
         "The client-credentials grant of OAuth 2.0 (RFC 6749). Send the credentials as form "
-        "fields or as HTTP Basic. The token is valid for an hour; then request a new one. Answers "
-        "are bare, without an envelope, as OAuth clients expect. After twenty wrong client secrets "
-        "from one address within five minutes the answer is 429 with Retry-After, whoever's they "
-        "were."
+        "fields or with HTTP Basic. The token is valid for one hour; then request a new one. "
+        "Responses have no envelope, as OAuth clients expect. After twenty wrong client secrets "
+        "from one address within five minutes, for any client id, the response is 429 with "
+        "Retry-After."
     ),
     body=RequestBody(
         media_type="application/x-www-form-urlencoded",
@@ -23,8 +23,14 @@ OBTAIN_TOKEN = Operation(
             "required": ["grant_type"],
             "properties": {
                 "grant_type": {"type": "string", "const": "client_credentials"},
-                "client_id": {"type": "string", "description": "Unless sent as HTTP Basic."},
-                "client_secret": {"type": "string", "description": "Unless sent as HTTP Basic."},
+                "client_id": {
+                    "type": "string",
+                    "description": "Required unless sent with HTTP Basic.",
+                },
+                "client_secret": {
+                    "type": "string",
+                    "description": "Required unless sent with HTTP Basic.",
+                },
             },
         },
         example={

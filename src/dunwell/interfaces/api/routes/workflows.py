@@ -55,10 +55,10 @@ LIST_WORKFLOWS = Operation(
     tag="Workflows",
     summary="List workflows",
     description=(
-        "Every workflow that has a published version, deactivated ones included. `version` is "
-        "the current one, which new assignments use.\n\n"
-        "Before the merchant is switched to workflows, these are what its scenarios would become, "
-        "without guarantee."
+        "All workflows that have a published version, including deactivated ones. `version` is "
+        "the current version, which new assignments use.\n\n"
+        "Until the merchant is switched to workflows, these are the workflows that its "
+        "scenarios would become, without guarantee."
     ),
     parameters=(MERCHANT_ID,),
     result=list[WorkflowMetadata],
@@ -89,11 +89,12 @@ ASSIGN_TO_WORKFLOW = Operation(
     summary="Assign claims to a workflow",
     description=(
         "Starts the workflow's current version on each claim, at its first step. A claim that "
-        "runs on it already stays where it is; one that runs on another leaves it, and its "
-        "unsent contacts are cancelled. At most 1,000 claims; results keep the order.\n\n"
-        "If any claim cannot be assigned the answer is a WorkflowAssignmentError that names each "
-        "of those; all others are assigned. Before the merchant is switched to workflows, no claim "
-        "can be."
+        "is already on the workflow stays at its step. A claim on another workflow leaves it, "
+        "and its unsent messages are cancelled. At most 1,000 claims; the results have the same "
+        "order.\n\n"
+        "If some claims cannot be assigned, the response is a WorkflowAssignmentError that "
+        "names each of them; all others are assigned. Until the merchant is switched to "
+        "workflows, no claim can be assigned."
     ),
     parameters=(MERCHANT_ID, WORKFLOW_ID),
     body=RequestBody(
@@ -118,10 +119,10 @@ START_ASSIGNMENT = Operation(
     tag="Assignments",
     summary="Start assignment",
     description=(
-        "Assigns the claim by the merchant's assignment rules. A claim in process answers its "
-        "present assignment and changes nothing. The answer has `workflowId`, or `scenarioId` "
-        "before the merchant is switched to workflows; when no rule matches, neither. No body is "
-        "needed."
+        "Assigns the claim by the merchant's assignment rules. For a claim in process, the "
+        "current assignment is returned and nothing changes. The response has `workflowId`, or "
+        "`scenarioId` until the merchant is switched to workflows, or neither if no rule "
+        "matches. No body is needed."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID),
     result=AssignmentResult,
@@ -186,7 +187,7 @@ def show_outcome(
     if not outcome.failures:
         return [_show(each, scenario_id) for each in outcome.assigned]
     return WorkflowAssignmentError(
-        "Some claims were not assigned correctly. See details.errors; the others were assigned.",
+        "Some claims were not assigned. See details.errors. All others were assigned.",
         errors=[{"claimId": each.claim_id, "message": each.message} for each in outcome.failures],
     )
 
@@ -218,8 +219,8 @@ ENDPOINTS = (
 
 
 _LEGACY = (
-    "Legacy: it works as long as its retirement is not announced, which its answers would do in "
-    "the headers `Deprecation` and `Sunset`. Use {} once the merchant is switched to workflows."
+    "Legacy: its retirement will be announced in the response headers `Deprecation` and `Sunset`. "
+    "Use {} once the merchant is switched to workflows."
 )
 
 LIST_SCENARIOS = Operation(
@@ -229,8 +230,8 @@ LIST_SCENARIOS = Operation(
     tag="Scenarios",
     summary="List scenarios",
     description=(
-        "Every scenario, in the order of their ids. After the switch their contents stay those "
-        "of that moment.\n\n" + _LEGACY.format("the workflow list")
+        "All scenarios, ordered by id. After the switch to workflows, they keep the contents that "
+        "they had then.\n\n" + _LEGACY.format("the workflow list")
     ),
     parameters=(MERCHANT_ID,),
     result=list[ScenarioShown],
@@ -275,8 +276,8 @@ ASSIGN_TO_SCENARIO = Operation(
     summary="Assign claims to a scenario",
     description=(
         "Starts the scenario on each claim, at its first step, as assigning to a workflow does. "
-        "After the switch the claims are assigned to the workflow that the scenario became: each "
-        "result has `workflowId` then, and no `scenarioId`.\n\n"
+        "After the switch to workflows, the claims are assigned to the workflow that the scenario "
+        "became, and each result has `workflowId` instead of `scenarioId`.\n\n"
         + _LEGACY.format("assigning to a workflow")
     ),
     parameters=(MERCHANT_ID, SCENARIO_ID),

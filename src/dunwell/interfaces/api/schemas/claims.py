@@ -35,16 +35,18 @@ class Attachment(Wire, frozen=True):
     """A file of a claim."""
 
     id: Uuid
-    friendly_name: Annotated[str, Meta(description="The name debtors see and download.")]
-    file_name: Annotated[str, Meta(description="The name you uploaded the file under.")]
-    content_type: Annotated[str, Meta(description=f"By its content: {', '.join(ALLOWED_TYPES)}.")]
-    size: Annotated[int, Meta(ge=1, description="Bytes, as the file is kept and downloaded.")]
+    friendly_name: Annotated[str, Meta(description="The name that debtors see and download.")]
+    file_name: Annotated[str, Meta(description="The file name of the upload.")]
+    content_type: Annotated[
+        str, Meta(description=f"Detected from the content: {', '.join(ALLOWED_TYPES)}.")
+    ]
+    size: Annotated[int, Meta(ge=1, description="The size of the stored file in bytes.")]
     created_at: Annotated[
-        Instant, Meta(description="When it was attached; replacing the file does not change it.")
+        Instant, Meta(description="When the file was attached. Replacing it does not change this.")
     ]
     state: Annotated[
         Literal["READY"],
-        Meta(description="READY: it was checked and can be sent and downloaded."),
+        Meta(description="READY: the file was checked, and can be sent and downloaded."),
     ]
 
 
@@ -53,13 +55,13 @@ class AttachmentList(Wire, frozen=True):
 
     items: list[Attachment]
     next_cursor: Annotated[
-        str | None, Meta(description="Where the next page begins; null: these are the last.")
+        str | None, Meta(description="The cursor of the next page; null on the last page.")
     ]
 
 
 class UploadTicket(Wire, frozen=True):
     ticket_id: Annotated[
-        Uuid, Meta(description="Use it as `source` of an attachment, within 7 days.")
+        Uuid, Meta(description="Use it as the `source` of an attachment within 7 days.")
     ]
 
 
@@ -74,7 +76,7 @@ FORM: dict[str, Any] = {
             "type": "string",
             "minLength": 1,
             "maxLength": 255,
-            "description": "The name debtors see and download.",
+            "description": "The name that debtors see and download.",
         },
         FILE_NAME: {
             "type": "string",
@@ -90,10 +92,10 @@ FORM: dict[str, Any] = {
 SUBMISSION_WORDS = {
     "ClaimSubmission": {each.wire_name: each.about.words for each in FIELDS}
     | {
-        "referenceNumber": "Your own reference, once per merchant; events and results name it.",
-        "currency": "ISO 4217, upper case, of all values.",
-        "items": "The claim positions, at least one of type PRIMARY.",
-        "attachments": "Files the debtor can download.",
+        "referenceNumber": "Your reference, unique per merchant. Events and results include it.",
+        "currency": "The currency of all amounts: ISO 4217, upper case.",
+        "items": "The items of the claim, at least one of type PRIMARY.",
+        "attachments": "The files that the debtor can download.",
     },
     "ContactPatch": {
         each.wire_name: each.about.patch_words or each.about.words
@@ -101,14 +103,14 @@ SUBMISSION_WORDS = {
     },
     "AddressSubmission": {each.wire_name: each.about.words for each in ADDRESS_FIELDS},
     "ItemSubmission": {
-        "reference": "For example the invoice's number.",
-        "type": "What the item is.",
+        "reference": "For example the invoice number.",
+        "type": "The type of the item.",
         "value": "Minor units, as a string of 1 to 12 digits, more than 0.",
         "itemDate": "YYYY-MM-DD.",
         "dueDate": "YYYY-MM-DD, not before itemDate.",
     },
     "AttachmentSubmission": {
-        "sourceType": "TICKET: source holds an upload ticket.",
+        "sourceType": "TICKET: `source` is an upload ticket.",
         "source": "The ticketId of an upload.",
     },
 }
@@ -145,7 +147,7 @@ class CreatedClaim(ClaimCreationResult, frozen=True):
     id: int
     reference_number: Annotated[str, Meta(description="As submitted.")]
     error: None
-    result: Annotated[CreationRemarks | None, Meta(description="Null: no warnings.")]
+    result: Annotated[CreationRemarks | None, Meta(description="Null if there are no warnings.")]
 
 
 class FailedClaim(ClaimCreationResult, frozen=True):
@@ -153,7 +155,7 @@ class FailedClaim(ClaimCreationResult, frozen=True):
 
     id: None
     reference_number: Annotated[
-        str | None, Meta(description="As submitted; null when it could not be read.")
+        str | None, Meta(description="As submitted; null if it could not be read.")
     ]
     error: Failure
     result: None
@@ -170,7 +172,8 @@ class ClaimItem(Wire, frozen=True):
     item_date: Day | None
     due_date: Day | None
     item_id: Annotated[
-        int | None, Meta(description="Of a fee: the item it was added for; they go together.")
+        int | None,
+        Meta(description="For a fee: the item that it belongs to, and with which it is deleted."),
     ]
 
 
@@ -182,9 +185,9 @@ class ClaimHold(Wire, frozen=True):
     until: Instant | None
     by: Annotated[
         Literal["SYSTEM", "OPERATOR", "CREDENTIAL", "USER", "DEBTOR"],
-        Meta(description="Who set it."),
+        Meta(description="Who started the hold."),
     ]
-    reason: Annotated[str | None, Meta(description="As it was given with a pause.")]
+    reason: Annotated[str | None, Meta(description="The reason given for a pause.")]
 
 
 class ClaimAssignment(Wire, frozen=True, omit_defaults=True):
@@ -193,7 +196,7 @@ class ClaimAssignment(Wire, frozen=True, omit_defaults=True):
     scenario_id: int | UnsetType = UNSET
     workflow_id: Uuid | UnsetType = UNSET
     workflow_version: (
-        Annotated[str, Meta(description="The version its next step uses.", examples=["v1.0"])]
+        Annotated[str, Meta(description="The version that its next step uses.", examples=["v1.0"])]
         | UnsetType
     ) = UNSET
 
@@ -244,26 +247,24 @@ class Claim(_Submitted, frozen=True):
     """A claim with its submitted data, its status and its balance."""
 
     status: ClaimStatus
-    holds: Annotated[list[ClaimHold], Meta(description="Those that stand now.")]
+    holds: Annotated[list[ClaimHold], Meta(description="The active holds.")]
     total: Cents
     outstanding: Cents
     overpaid: Cents
     items: list[ClaimItem]
-    attachments: Annotated[list[Attachment], Meta(description="Its files, newest first.")]
-    assignment: Annotated[ClaimAssignment | None, Meta(description="Null: no process runs.")]
+    attachments: Annotated[list[Attachment], Meta(description="The claim's files, newest first.")]
+    assignment: Annotated[ClaimAssignment | None, Meta(description="Null if no workflow runs.")]
     next_step_at: Annotated[
         Instant | None,
-        Meta(description="Null under a hold, while a contact is under way, and after the end."),
+        Meta(description="Null during a hold, while a message is being sent, and after the end."),
     ]
     created_at: Instant
-    updated_at: Annotated[
-        Instant, Meta(description="When something of the claim changed, its process included.")
-    ]
+    updated_at: Annotated[Instant, Meta(description="When the claim or its workflow last changed.")]
     landing_page_url: Annotated[
         str,
         Meta(
-            description="A link to the debtor's page that belongs to no message. Whoever has it "
-            "can open the page: give it to the debtor alone.",
+            description="A link to the debtor's page that is not part of a message. Anyone who "
+            "has it can open the page: give it only to the debtor.",
             examples=["https://claims.example.com/q/3q2-7wEBAgMEBQYHCAkKCw"],
         ),
     ]
@@ -281,13 +282,13 @@ class ListedClaim(Wire, frozen=True):
     debtor_last_name: str | None
     company_name: str | None
     status: ClaimStatus
-    holds: Annotated[list[ClaimHold], Meta(description="Those that stand now.")]
+    holds: Annotated[list[ClaimHold], Meta(description="The active holds.")]
     total: Cents
     outstanding: Cents
     overpaid: Cents
     next_step_at: Annotated[
         Instant | None,
-        Meta(description="Null under a hold, while a contact is under way, and after the end."),
+        Meta(description="Null during a hold, while a message is being sent, and after the end."),
     ]
     created_at: Instant
     updated_at: Instant
@@ -298,7 +299,7 @@ class ClaimList(Wire, frozen=True):
 
     items: list[ListedClaim]
     next_cursor: Annotated[
-        str | None, Meta(description="Where the next page begins; null: these are the last.")
+        str | None, Meta(description="The cursor of the next page; null on the last page.")
     ]
 
 
@@ -306,10 +307,11 @@ class PauseRequest(WireInput, frozen=True):
     """All fields are optional."""
 
     until: Annotated[
-        GivenInstant | None, Meta(description="When the claim goes on; without: when resumed.")
+        GivenInstant | None,
+        Meta(description="When the claim continues. Default: when it is resumed."),
     ] = None
     reason: Annotated[
-        Reference | None, Meta(description="For whoever looks at the claim; no debtor sees it.")
+        Reference | None, Meta(description="For users who read the claim. Debtors do not see it.")
     ] = None
 
 
@@ -317,17 +319,17 @@ class FeeRequest(WireInput, frozen=True):
     """A fee that you add yourself."""
 
     type: Annotated[
-        Literal["COLLECTION_FEE", "DUNNING_FEE"], Meta(description="What the fee is for.")
+        Literal["COLLECTION_FEE", "DUNNING_FEE"], Meta(description="The type of the fee.")
     ]
     value: Annotated[
         Money, Meta(description="Minor units, as a string of 1 to 12 digits, more than 0.")
     ]
     item_id: Annotated[
         Annotated[int, Meta(ge=1, le=2**63 - 1)] | None,
-        Meta(description="The PRIMARY item it is for. It is deleted with it."),
+        Meta(description="The PRIMARY item that the fee belongs to, and with which it is deleted."),
     ] = None
     item_date: Annotated[date | None, Meta(description="YYYY-MM-DD. Default: today.")] = None
-    reference: Annotated[Reference | None, Meta(description="Debtors see it.")] = None
+    reference: Annotated[Reference | None, Meta(description="Shown to debtors.")] = None
 
 
 class AddedItem(Wire, frozen=True):
@@ -336,21 +338,21 @@ class AddedItem(Wire, frozen=True):
     item: ClaimItem
     claim_id: int
     claim_status: ClaimStatus
-    total: Annotated[Cents, Meta(description="All the claim's items.")]
-    outstanding: Annotated[Cents, Meta(description="What is left to pay on the claim.")]
-    overpaid: Annotated[Cents, Meta(description="What was paid beyond the claim.")]
+    total: Annotated[Cents, Meta(description="The total of the claim's items.")]
+    outstanding: Annotated[Cents, Meta(description="The outstanding amount of the claim.")]
+    overpaid: Annotated[Cents, Meta(description="The amount paid beyond the claim's total.")]
 
 
 class DeletedItems(Wire, frozen=True):
     """The deleted items, and the claim's status and balance afterwards."""
 
     deleted_item_ids: Annotated[
-        list[int], Meta(description="The item, and the fees that were added for it.")
+        list[int], Meta(description="The item and the fees that belonged to it.")
     ]
     claim_id: int
     claim_status: Annotated[
-        ClaimStatus, Meta(description="COLLECTED when all that is left is paid.")
+        ClaimStatus, Meta(description="COLLECTED if all remaining items are paid.")
     ]
-    total: Annotated[Cents, Meta(description="All the items that are left.")]
-    outstanding: Annotated[Cents, Meta(description="What is left to pay on the claim.")]
-    overpaid: Annotated[Cents, Meta(description="What was paid beyond the claim.")]
+    total: Annotated[Cents, Meta(description="The total of the remaining items.")]
+    outstanding: Annotated[Cents, Meta(description="The outstanding amount of the claim.")]
+    overpaid: Annotated[Cents, Meta(description="The amount paid beyond the claim's total.")]

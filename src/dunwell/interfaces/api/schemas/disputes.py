@@ -20,13 +20,13 @@ class DisputeRequest(WireInput, frozen=True):
             min_length=1,
             max_length=64,
             pattern=LINE,
-            description=f"{_NAMES}, or the name of a reason the operator has added for you.",
+            description=f"{_NAMES}, or the name of a reason that the operator has added for you.",
             examples=["AMOUNT_WRONG"],
         ),
     ]
     message: Annotated[
         _Message | None,
-        Meta(description="Required for OTHER, and sent out in the event for OTHER alone."),
+        Meta(description="Required for OTHER. Only for OTHER, the event includes it."),
     ] = None
 
 
@@ -36,9 +36,9 @@ class ResolutionRequest(WireInput, frozen=True):
     outcome: Literal["ACCEPTED", "REJECTED"]
     end_claim: Annotated[
         bool | None,
-        Meta(description="Of ACCEPTED: whether the claim is withdrawn. Default: true."),
+        Meta(description="With ACCEPTED: whether the claim is withdrawn. Default: true."),
     ] = None
-    message: Annotated[_Message | None, Meta(description="For the debtor to read.")] = None
+    message: Annotated[_Message | None, Meta(description="Shown to the debtor.")] = None
 
 
 class DisputeFile(Wire, frozen=True):
@@ -46,52 +46,57 @@ class DisputeFile(Wire, frozen=True):
     itself."""
 
     id: Uuid
-    name: Annotated[str, Meta(description="As the debtor called it.")]
+    name: Annotated[str, Meta(description="The debtor's file name.")]
     content_type: str
-    size: Annotated[int, Meta(description="In bytes, as it is downloaded.")]
+    size: Annotated[int, Meta(description="The size of the downloaded file in bytes.")]
     added_at: Instant
 
 
 class Dispute(Wire, frozen=True):
     """A dispute and its outcome."""
 
-    id: Annotated[Uuid, Meta(description="The event's disputeId.")]
+    id: Annotated[Uuid, Meta(description="The `disputeId` of the event.")]
     case_number: Annotated[
-        str, Meta(description="What the debtor quotes on the phone; derived from the id.")
+        str,
+        Meta(description="The number that the debtor quotes on the phone, derived from the id."),
     ]
     claim_id: int
     type: Annotated[
-        str, Meta(description="As in the event; OTHER for a reason that was added for you.")
+        str, Meta(description="As in the event. OTHER for a reason that was added for you.")
     ]
     reason: Annotated[
-        str | None, Meta(description="The name of the reason that was added for you, else null.")
+        str | None,
+        Meta(description="The name of the reason if it was added for you, otherwise null."),
     ]
     label: Annotated[
-        str | None, Meta(description="Its words then, which the event has as its message.")
+        str | None,
+        Meta(description="The label that the reason had then. It is the message of the event."),
     ]
-    message: Annotated[str | None, Meta(description="What was written with the dispute.")]
+    message: Annotated[str | None, Meta(description="The message of the dispute.")]
     answers: Annotated[
-        dict[str, str], Meta(description="What the debtor answered to the reason's questions.")
+        dict[str, str], Meta(description="The debtor's answers to the questions of the reason.")
     ]
     files: Annotated[list[DisputeFile], Meta(description="The debtor's evidence, oldest first.")]
     state: Literal["OPEN", "ACCEPTED", "REJECTED", "WITHDRAWN"]
     opened_by: Literal["DEBTOR", "MERCHANT"]
     opened_at: Instant
     resolved_at: Annotated[
-        Instant | None, Meta(description="When it was answered or withdrawn; null: it is open.")
+        Instant | None, Meta(description="When it was resolved or withdrawn; null if it is open.")
     ]
-    resolution: Annotated[str | None, Meta(description="The message of your answer.")]
+    resolution: Annotated[str | None, Meta(description="The message of your response.")]
     claim_ended: Annotated[
         bool | None,
-        Meta(description="Whether accepting it withdrew the claim; null: it was not accepted."),
+        Meta(description="Whether accepting it withdrew the claim; null if it was not accepted."),
     ]
 
 
 class FoundDispute(Dispute, frozen=True):
     """A dispute in the list over all claims."""
 
-    reference_number: Annotated[str, Meta(description="The claim's.")]
-    answer_by: Annotated[Day, Meta(description="The day that the debtor was told.")]
+    reference_number: Annotated[str, Meta(description="The claim's reference.")]
+    answer_by: Annotated[
+        Day, Meta(description="The day by which the debtor was promised a response.")
+    ]
 
 
 class FoundDisputeList(Wire, frozen=True):
@@ -99,7 +104,7 @@ class FoundDisputeList(Wire, frozen=True):
 
     items: list[FoundDispute]
     next_cursor: Annotated[
-        str | None, Meta(description="Where the next page begins; null: these are the last.")
+        str | None, Meta(description="The cursor of the next page; null on the last page.")
     ]
 
 
@@ -108,7 +113,7 @@ class DisputeList(Wire, frozen=True):
 
     items: list[Dispute]
     next_cursor: Annotated[
-        str | None, Meta(description="Where the next page begins; null: these are the last.")
+        str | None, Meta(description="The cursor of the next page; null on the last page.")
     ]
 
 
@@ -120,15 +125,17 @@ class Suppression(Wire, frozen=True):
     reason: Annotated[
         Literal["BOUNCE", "DEBTOR", "MERCHANT", "OPERATOR", "WRONG_PERSON"],
         Meta(
-            description="BOUNCE: it does not take messages. WRONG_PERSON: who reads messages there "
-            "is not the debtor. The rest: who asked for it, the debtor, you, or whoever operates "
-            "this service."
+            description=(
+                "BOUNCE: messages cannot be delivered. WRONG_PERSON: the recipient is not the "
+                "debtor. Otherwise who requested it: the debtor, you, or the operator of this "
+                "service."
+            )
         ),
     ]
     by: Annotated[
         str,
         Meta(
-            description="SYSTEM, OPERATOR, CREDENTIAL, USER, DEBTOR: who entered it.",
+            description="Who added the entry: SYSTEM, OPERATOR, CREDENTIAL, USER or DEBTOR.",
             examples=["SYSTEM"],
         ),
     ]
@@ -140,5 +147,5 @@ class SuppressionList(Wire, frozen=True):
 
     items: list[Suppression]
     next_cursor: Annotated[
-        str | None, Meta(description="Where the next page begins; null: these are the last.")
+        str | None, Meta(description="The cursor of the next page; null on the last page.")
     ]

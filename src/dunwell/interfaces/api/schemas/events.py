@@ -18,7 +18,7 @@ class EventList(Wire, frozen=True):
 
     items: list[Event]
     next_cursor: Annotated[
-        str | None, Meta(description="Where the next page begins; null: these are the last.")
+        str | None, Meta(description="The cursor of the next page; null on the last page.")
     ]
 
 
@@ -32,21 +32,21 @@ class EncodedEventList(Wire, frozen=True):
 class ReplayRequest(WireInput, frozen=True):
     """The events to send again."""
 
-    since: Annotated[GivenInstant, Meta(description="Events of this date or later.")]
+    since: Annotated[GivenInstant, Meta(description="Only events at or after this time.")]
     until: Annotated[
-        GivenInstant | None, Meta(description="Only events before this date. Default: all since.")
+        GivenInstant | None, Meta(description="Only events before this time. Default: no end.")
     ] = None
     types: Annotated[
         Annotated[list[EventType], Meta(min_length=1, max_length=20)] | None,
         Meta(description="Only events of these types. Default: all."),
     ] = None
     endpoint_id: Annotated[
-        Uuid | None, Meta(description="Only to this endpoint. Default: all that ask for the type.")
+        Uuid | None, Meta(description="Only to this endpoint. Default: all endpoints for the type.")
     ] = None
 
 
 class Replayed(Wire, frozen=True):
-    replayed: Annotated[int, Meta(description="How many deliveries were made due again.")]
+    replayed: Annotated[int, Meta(description="The number of deliveries that are due again.")]
 
 
 class FoundEndpoint(Wire, frozen=True):
@@ -54,43 +54,53 @@ class FoundEndpoint(Wire, frozen=True):
 
     id: Uuid
     url: str
-    events: Annotated[list[str], Meta(description='The types it is sent; `["*"]`: all.')]
+    events: Annotated[
+        list[str], Meta(description='The event types that it is sent; `["*"]` means all.')
+    ]
     state: Annotated[
         Literal["WORKING", "FAILING", "SWITCHED_OFF"],
         Meta(
-            description="WORKING: its last answer was a success, or it has given none yet. "
-            "SWITCHED_OFF: it failed for days, or said that it is gone; it is tried again with "
-            "growing gaps, and switched on by a success."
+            description=(
+                "WORKING: its last response was a success, or there is none yet. FAILING: its "
+                "last response was a failure. SWITCHED_OFF: it failed for days, or responded with "
+                "410. It is then probed after growing delays, and enabled again by a success."
+            )
         ),
     ]
     since: Annotated[
         Instant | None,
-        Meta(description="When it began to fail, or was switched off; null: it works."),
+        Meta(description="When it began to fail or was disabled; null if it works."),
     ]
     failing_since: Annotated[
         Instant | None,
         Meta(
-            description="When the first of its failures in a row was, also of one that was "
-            "switched off since; null: it works."
+            description=(
+                "When the first of its consecutive failures was, also for an endpoint that was "
+                "disabled since; null if it works."
+            )
         ),
     ]
     reason: Annotated[
         Literal["GONE", "FAILING"] | None,
-        Meta(description="Why it was switched off: it answered 410, or nothing but failures."),
+        Meta(
+            description=(
+                "Why it was disabled. GONE: it responded with 410. FAILING: all deliveries failed."
+            )
+        ),
     ]
     failures: Annotated[
         int,
-        Meta(ge=0, description=f"Since its last success; counted up to {MAX_COUNTED}."),
+        Meta(ge=0, description=f"Failures since its last success, up to {MAX_COUNTED}."),
     ]
     waiting_deliveries: Annotated[
-        int, Meta(ge=0, description=f"Events it was not sent yet; counted up to {MAX_COUNTED}.")
+        int, Meta(ge=0, description=f"The pending deliveries, counted up to {MAX_COUNTED}.")
     ]
     last_try_at: Instant | None
     last_success_at: Annotated[
         Instant | None, Meta(description=f"Among its last {MAX_COUNTED} attempts.")
     ]
     next_probe_at: Annotated[
-        Instant | None, Meta(description="When one that is switched off is tried again.")
+        Instant | None, Meta(description="When a disabled endpoint is probed again.")
     ]
     created_at: Instant
 
@@ -100,5 +110,5 @@ class FoundEndpointList(Wire, frozen=True):
 
     items: list[FoundEndpoint]
     next_cursor: Annotated[
-        str | None, Meta(description="Where the next page begins; null: these are the last.")
+        str | None, Meta(description="The cursor of the next page; null on the last page.")
     ]

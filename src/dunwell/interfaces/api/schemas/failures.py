@@ -23,12 +23,12 @@ class FieldFault(Wire, frozen=True):
     """One fault in the request."""
 
     path: Annotated[
-        str, Meta(description="JSON pointer from the claim's or body's root; \"\" is the root.")
+        str, Meta(description='JSON pointer from the root of the claim or body; "" is the root.')
     ]
     message: str
     code: Annotated[
         str,
-        Meta(description="A stable word for programs; more may join those in the table of codes."),
+        Meta(description="A stable code for programs. More codes may be added to the table."),
     ]
 
 
@@ -48,7 +48,7 @@ class AssignmentFaults(Wire, frozen=True):
 
 
 class LackingRight(Wire, frozen=True):
-    right: Annotated[str, Meta(description="The right that was not given, as READ_CLAIMS.")]
+    right: Annotated[str, Meta(description="The missing right, for example READ_CLAIMS.")]
 
 
 class AllowedChoices(Wire, frozen=True):
@@ -57,13 +57,15 @@ class AllowedChoices(Wire, frozen=True):
 
 class MissingParts(Wire, frozen=True):
     missing: Annotated[
-        list[str], Meta(description="What the operator has not set up yet, by name.")
+        list[str],
+        Meta(description="The names of the settings that the operator has not completed."),
     ]
 
 
 class OtherClaim(Wire, frozen=True):
     claim_id: Annotated[
-        int | None, Meta(description="The claim that has this reference; null: in this request.")
+        int | None,
+        Meta(description="The claim that has this reference; null if it is in this request."),
     ]
 
 
@@ -72,19 +74,23 @@ class UnknownTickets(Wire, frozen=True):
 
 
 class PresentState(Wire, frozen=True):
-    state: Annotated[str, Meta(description="The state that forbids it.")]
+    state: Annotated[
+        str, Meta(description="The current state, which does not allow the operation.")
+    ]
 
 
 class Limit(Wire, frozen=True):
-    limit: Annotated[int, Meta(description="The most that is taken, in bytes.")]
+    limit: Annotated[int, Meta(description="The maximum size in bytes.")]
 
 
 class SizeLimit(Limit, frozen=True):
     used: Annotated[
         int | UnsetType,
-        Meta(description="Of a merchant's file storage: what its files take already, in bytes."),
+        Meta(description="For the merchant's file storage: the bytes already used."),
     ] = UNSET
 
 
 class RequestId(Wire, frozen=True):
-    request_id: Annotated[str, Meta(description="Tell it to the operator; the log names it.")]
+    request_id: Annotated[
+        str, Meta(description="Report it to the operator, who can find it in the log.")
+    ]

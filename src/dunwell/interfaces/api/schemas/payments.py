@@ -24,9 +24,14 @@ class PaymentRequest(WireInput, frozen=True):
     """A payment that the merchant received outside the service."""
 
     amount: Annotated[int, Meta(ge=1, le=999_999_999_999, description="Minor units, an integer.")]
-    currency: Annotated[Currency, Meta(description="ISO 4217, upper case; the claim's.")]
+    currency: Annotated[Currency, Meta(description="The claim's currency: ISO 4217, upper case.")]
     transaction_id: Annotated[
-        _Text, Meta(description="Your or your bank's id of it. The same twice is one payment.")
+        _Text,
+        Meta(
+            description=(
+                "Your or your bank's id of the payment. A repeated id counts as the same payment."
+            )
+        ),
     ]
     provider_name: _Text | None = None
     paid_at: Annotated[GivenInstant | None, Meta(description="Default: now.")] = None
@@ -42,10 +47,12 @@ class Payment(Wire, frozen=True):
     transaction_id: str
     provider_name: str | None
     paid_at: Instant
-    reversed_at: Annotated[Instant | None, Meta(description="Null: the payment stands.")]
+    reversed_at: Annotated[
+        Instant | None, Meta(description="Null if the payment was not reversed.")
+    ]
     claim_status: Literal["CREATED", "IN_PROCESS", "COLLECTED", "ARCHIVED", "WITHDRAWN"]
-    outstanding: Annotated[Cents, Meta(description="What is left to pay on the claim.")]
-    overpaid: Annotated[Cents, Meta(description="What was paid beyond the claim.")]
+    outstanding: Annotated[Cents, Meta(description="The outstanding amount of the claim.")]
+    overpaid: Annotated[Cents, Meta(description="The amount paid beyond the claim's total.")]
 
 
 class FoundPayment(Wire, frozen=True):
@@ -53,19 +60,26 @@ class FoundPayment(Wire, frozen=True):
 
     id: Uuid
     claim_id: int
-    reference_number: Annotated[str, Meta(description="The claim's.")]
+    reference_number: Annotated[str, Meta(description="The claim's reference.")]
     claim_status: ClaimStatus
     amount: int
     currency: Currency
     transaction_id: str
     provider_name: str | None
-    method: Annotated[str | None, Meta(description="What it was paid with, masked.")]
+    method: Annotated[str | None, Meta(description="The payment method, masked.")]
     payment_request_id: Annotated[
-        Uuid | None, Meta(description="The request it settled; null: it was made elsewhere.")
+        Uuid | None,
+        Meta(
+            description=(
+                "The payment request that it completed; null if it was made outside the service."
+            )
+        ),
     ]
     paid_at: Instant
     recorded_at: Instant
-    reversed_at: Annotated[Instant | None, Meta(description="Null: the payment stands.")]
+    reversed_at: Annotated[
+        Instant | None, Meta(description="Null if the payment was not reversed.")
+    ]
 
 
 class FoundPaymentList(Wire, frozen=True):
@@ -73,7 +87,7 @@ class FoundPaymentList(Wire, frozen=True):
 
     items: list[FoundPayment]
     next_cursor: Annotated[
-        str | None, Meta(description="Where the next page begins; null: these are the last.")
+        str | None, Meta(description="The cursor of the next page; null on the last page.")
     ]
 
 
@@ -81,24 +95,27 @@ class FoundPaymentRequest(Wire, frozen=True):
     """A payment that a debtor has started on the page, or a bank transfer that a debtor has
     reported."""
 
-    id: Annotated[Uuid, Meta(description="The events' paymentRequestId.")]
+    id: Annotated[Uuid, Meta(description="The `paymentRequestId` of events.")]
     claim_id: int
-    reference_number: Annotated[str, Meta(description="The claim's.")]
+    reference_number: Annotated[str, Meta(description="The claim's reference.")]
     provider_name: Annotated[
-        str, Meta(description="BANK_TRANSFER: the debtor said that the money was sent.")
+        str, Meta(description="BANK_TRANSFER: the debtor reported a bank transfer.")
     ]
     amount: int
     currency: Currency
     state: Annotated[
         Literal["CREATED", "OPEN", "PENDING", "COMPLETED", "FAILED", "CANCELLED", "EXPIRED"],
         Meta(
-            description="CREATED, OPEN: the debtor is at it. PENDING: the debtor is done, the "
-            "money is under way. COMPLETED: it is booked. The rest came to nothing."
+            description=(
+                "CREATED, OPEN: the debtor has not finished paying. PENDING: the debtor has "
+                "finished, and the money has not arrived. COMPLETED: the payment is recorded. In "
+                "the other states there is no payment."
+            )
         ),
     ]
     created_at: Instant
-    settled_at: Annotated[Instant | None, Meta(description="Null: it is under way.")]
-    sent_on: Annotated[Day | None, Meta(description="The day of an announced transfer.")]
+    settled_at: Annotated[Instant | None, Meta(description="Null if it is not settled yet.")]
+    sent_on: Annotated[Day | None, Meta(description="The day of a reported bank transfer.")]
 
 
 class FoundPaymentRequestList(Wire, frozen=True):
@@ -106,7 +123,7 @@ class FoundPaymentRequestList(Wire, frozen=True):
 
     items: list[FoundPaymentRequest]
     next_cursor: Annotated[
-        str | None, Meta(description="Where the next page begins; null: these are the last.")
+        str | None, Meta(description="The cursor of the next page; null on the last page.")
     ]
 
 
@@ -115,18 +132,18 @@ class Rejection(WireInput, frozen=True):
 
     reason: Annotated[
         Annotated[str, Meta(min_length=1, max_length=2_000, pattern=LINES)] | None,
-        Meta(description="For the debtor to read."),
+        Meta(description="Shown to the debtor."),
     ] = None
 
 
 class ScheduledPayment(Wire, frozen=True):
     """An amount that is due on a day, and how much of it has been paid."""
 
-    number: Annotated[int, Meta(ge=1, description="From 1.")]
+    number: Annotated[int, Meta(ge=1, description="Counted from 1.")]
     due_date: Day
     value: Cents
     paid: Annotated[
-        Cents, Meta(description="What was paid since the request pays the earliest first.")
+        Cents, Meta(description="Payments since the request are allocated to the earliest first.")
     ]
 
 
@@ -136,25 +153,32 @@ class PaymentModality(Wire, frozen=True):
     id: Uuid
     claim_id: int
     type: Annotated[
-        Literal["PAYMENT_PLAN", "PAYMENT_DEFEREMENT"], Meta(description="Spelled as here.")
+        Literal["PAYMENT_PLAN", "PAYMENT_DEFEREMENT"],
+        Meta(description="The values are spelled exactly like this."),
     ]
     state: Literal["REQUESTED", "APPROVED", "REJECTED"]
     currency: Currency
-    total: Annotated[Cents, Meta(description="What was outstanding when it was asked for.")]
+    total: Annotated[Cents, Meta(description="The outstanding amount at the time of the request.")]
     schedule: Annotated[
         list[ScheduledPayment],
-        Meta(description="A plan's rates; a deferment has one entry, its date and the whole."),
+        Meta(
+            description=(
+                "The instalments of a plan. A deferral has one entry, with its date and the total."
+            )
+        ),
     ]
     requested_at: Instant
-    answered_at: Annotated[Instant | None, Meta(description="Null: not answered.")]
-    reason: Annotated[str | None, Meta(description="Given with a rejection.")]
-    ended_at: Annotated[Instant | None, Meta(description="Null: it stands.")]
+    answered_at: Annotated[Instant | None, Meta(description="Null if not answered yet.")]
+    reason: Annotated[str | None, Meta(description="The reason of a rejection.")]
+    ended_at: Annotated[Instant | None, Meta(description="Null if it is active or requested.")]
     ended_reason: Annotated[
         Literal["WITHDRAWN", "BROKEN", "FULFILLED", "PASSED", "REJECTED", "CLAIM_ENDED"] | None,
         Meta(
-            description="WITHDRAWN by the debtor. BROKEN: a rate was missed. FULFILLED: it is "
-            "paid. PASSED: the date is over; of a request nobody answered, the first date. "
-            "CLAIM_ENDED: the claim was withdrawn or archived."
+            description=(
+                "WITHDRAWN: by the debtor. BROKEN: an instalment was missed. FULFILLED: it is "
+                "paid. PASSED: the deferral's date has passed, or the first date of a request "
+                "that was not answered. CLAIM_ENDED: the claim was withdrawn or archived."
+            )
         ),
     ]
 
@@ -164,14 +188,14 @@ class PaymentModalityList(Wire, frozen=True):
 
     items: list[PaymentModality]
     next_cursor: Annotated[
-        str | None, Meta(description="Where the next page begins; null: these are the last.")
+        str | None, Meta(description="The cursor of the next page; null on the last page.")
     ]
 
 
 class FoundModality(PaymentModality, frozen=True):
     """A payment modality in the list over all claims."""
 
-    reference_number: Annotated[str, Meta(description="The claim's.")]
+    reference_number: Annotated[str, Meta(description="The claim's reference.")]
 
 
 class FoundModalityList(Wire, frozen=True):
@@ -179,5 +203,5 @@ class FoundModalityList(Wire, frozen=True):
 
     items: list[FoundModality]
     next_cursor: Annotated[
-        str | None, Meta(description="Where the next page begins; null: these are the last.")
+        str | None, Meta(description="The cursor of the next page; null on the last page.")
     ]

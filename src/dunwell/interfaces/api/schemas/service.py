@@ -8,9 +8,9 @@ from dunwell.platform.text.wire import Wire
 
 
 class Token(Wire, frozen=True, rename=None):
-    access_token: Annotated[str, Meta(description="Opaque. Send it as a Bearer token.")]
+    access_token: Annotated[str, Meta(description="An opaque token. Send it as a Bearer token.")]
     token_type: Literal["bearer"]
-    expires_in: Annotated[int, Meta(description="Seconds.", examples=[3600])]
+    expires_in: Annotated[int, Meta(description="The lifetime in seconds.", examples=[3600])]
 
 
 class TokenFailure(Wire, frozen=True, rename=None):

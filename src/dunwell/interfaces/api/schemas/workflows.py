@@ -17,7 +17,7 @@ class WorkflowMetadata(Wire, frozen=True):
     name: str
     version: Annotated[Uuid, Meta(description="The current version.")]
     assignment_enabled: Annotated[
-        bool, Meta(description="False: deactivated; assignment rules skip it.")
+        bool, Meta(description="False if deactivated: assignment rules skip it.")
     ]
     created_at: Instant
 
@@ -34,19 +34,23 @@ class Holidays(Wire, frozen=True):
     """The public holidays on which debtors are not contacted."""
 
     country: Annotated[str, Meta(description="ISO 3166-1 alpha-2.")]
-    subdivision: Annotated[str | None, Meta(description="Of the country, like HH.")]
+    subdivision: Annotated[
+        str | None, Meta(description="A subdivision of the country, for example HH.")
+    ]
 
 
 class ScenarioCalendar(Wire, frozen=True):
     """The contact hours and holidays of a scenario, in its time zone."""
 
     timezone: Annotated[str, Meta(examples=["Europe/Berlin"])]
-    contact_hours: Annotated[ContactHours | None, Meta(description="Null: at any hour.")]
-    holidays: Annotated[Holidays | None, Meta(description="Null: none are kept.")]
+    contact_hours: Annotated[
+        ContactHours | None, Meta(description="Null if debtors are contacted at any hour.")
+    ]
+    holidays: Annotated[Holidays | None, Meta(description="Null if holidays are not observed.")]
 
 
 class ScenarioActionStep(Wire, frozen=True):
-    id: Annotated[int, Meta(description="What events name as `actionStep.id`.")]
+    id: Annotated[int, Meta(description="The `actionStep.id` of events.")]
     name: str
     kind: Annotated[
         str, Meta(extra_json_schema={"enum": ["COMMUNICATION", "WAIT", "FEE", "CHECKPOINT"]})
@@ -64,13 +68,15 @@ class Scenario(Wire, frozen=True):
     is_default: Annotated[
         bool, Meta(description="Whether it is the default of the assignment rules.")
     ]
-    is_active: Annotated[bool, Meta(description="False: deactivated; assignment rules skip it.")]
-    languages: Annotated[list[str], Meta(description="Codes of its texts' languages, ISO 639.")]
+    is_active: Annotated[bool, Meta(description="False if deactivated: assignment rules skip it.")]
+    languages: Annotated[
+        list[str], Meta(description="The languages of its texts, as ISO 639 codes.")
+    ]
     calendars: Annotated[
         list[ScenarioCalendar],
-        Meta(description="Empty: debtors are contacted at any hour of any day."),
+        Meta(description="Empty if debtors are contacted at any hour of any day."),
     ]
-    action_steps: Annotated[list[ScenarioActionStep], Meta(description="In their order.")]
+    action_steps: Annotated[list[ScenarioActionStep], Meta(description="The steps in their order.")]
 
 
 class AssignmentResult(Wire, frozen=True, omit_defaults=True):
@@ -109,11 +115,13 @@ FURTHER_ASSIGNMENT_BODIES = (
 
 
 class TestClock(Wire, frozen=True):
-    now: Annotated[Instant, Meta(description="The sandbox merchant's present.")]
+    now: Annotated[Instant, Meta(description="The current time of the sandbox merchant.")]
 
 
 class TestClockAdvance(WireInput, frozen=True):
-    advance_to: Annotated[GivenInstant, Meta(description="Only forwards.")]
+    advance_to: Annotated[
+        GivenInstant, Meta(description="The new time, later than the current one.")
+    ]
 
 
 class TestClockAdvanced(Wire, frozen=True):
