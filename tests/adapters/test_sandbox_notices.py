@@ -8,11 +8,8 @@ from datetime import timedelta
 import pytest
 
 from dunwell.adapters.payments.sandbox.checkout import Notices
-from dunwell.adapters.payments.sandbox.provider import (
-    CheckoutNoticeSender,
-    SandboxProvider,
-    open_notice_sender,
-)
+from dunwell.adapters.payments.sandbox.notice_sender import CheckoutNoticeSender, open_notice_sender
+from dunwell.adapters.payments.sandbox.provider import SandboxProvider
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.adapters.provider_contract import ASKED

@@ -53,13 +53,13 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_an_open_checkout_expires_after_a_day_and_a_pending_one_does_not"
         ),
     ),
-    "adapters/payments/sandbox/provider.py _AGAIN_AFTER": (
+    "adapters/payments/sandbox/notice_sender.py _AGAIN_AFTER": (
         (
             "tests/adapters/test_sandbox_notices.py"
             "::test_one_that_is_not_taken_is_sent_again_each_half_minute"
         ),
     ),
-    "adapters/payments/sandbox/provider.py _GIVEN_UP_AFTER": (
+    "adapters/payments/sandbox/notice_sender.py _GIVEN_UP_AFTER": (
         "tests/adapters/test_sandbox_notices.py::test_it_is_given_up_after_a_day",
     ),
     "adapters/oidc/discovery.py ASKED_AGAIN": (

@@ -35,7 +35,7 @@ NO_RULE: Mapping[str, str] = {
     "adapters/mail/receive_mail.py _PATIENCE_SECONDS": _PATIENCE,
     "adapters/mail/receive_mail.py _DAY": _BOUND,
     "adapters/oidc/discovery.py _SECONDS": _PATIENCE,
-    "adapters/payments/sandbox/provider.py NOTICE_SECONDS": _PAUSE,
+    "adapters/payments/sandbox/notice_sender.py NOTICE_SECONDS": _PAUSE,
     "interfaces/api/readiness.py PATIENCE_SECONDS": _PATIENCE,
     "interfaces/api/readiness.py _KEPT_SECONDS": _PAUSE,
     "core/claims/access.py _MICROSECOND": _UNIT,

@@ -23,7 +23,7 @@ from dunwell.adapters.lines import Lines, open_lines
 from dunwell.adapters.mail.mailboxes import MAILBOX_SECONDS, Mailboxes
 from dunwell.adapters.mail.receive_mail import MailReader
 from dunwell.adapters.payments.callbacks import callback_routes
-from dunwell.adapters.payments.sandbox.provider import NOTICE_SECONDS, open_notice_sender
+from dunwell.adapters.payments.sandbox.notice_sender import NOTICE_SECONDS, open_notice_sender
 from dunwell.adapters.payments.sandbox.routes import sandbox_provider_routes
 from dunwell.adapters.providers import open_providers
 from dunwell.cases.modalities.sweep_modalities import MODALITY_SECONDS, sweep_modalities

@@ -1,0 +1,77 @@
+"""Send the notifications of the sandbox payment provider.
+
+The worker sends due notifications in batches. One that does not arrive is repeated every 30 seconds
+for a day. The module is separate from `provider`, because `dunwell apply` imports the providers and
+must not load an HTTP client.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+import structlog
+
+from dunwell.adapters.payments.sandbox.checkout import (
+    render_notice,
+    render_reference,
+    sign_notice,
+)
+from dunwell.adapters.payments.sandbox.store import (
+    DueCheckoutNotice,
+    fail_notice,
+    lease_notices,
+    note_arrival,
+)
+from dunwell.platform.http.client import HttpClient, NoResponse, open_http_client
+from dunwell.platform.resources import Resources
+
+NOTICE_SECONDS = 0.5
+_SET_SIZE = 20
+_AGAIN_AFTER = timedelta(seconds=30)
+_GIVEN_UP_AFTER = timedelta(days=1)
+
+log = structlog.get_logger(__name__)
+
+
+class CheckoutNoticeSender:
+    """Sends due notifications with one HTTP client."""
+
+    def __init__(self, resources: Resources, client: HttpClient) -> None:
+        self._resources = resources
+        self._client = client
+
+    async def run_once(self) -> int:
+        """Send one batch of due notifications and return how many were sent, whether they arrived
+        or not."""
+        now = self._resources.clock.now()
+        async with self._resources.database.connection() as connection:
+            notices = await lease_notices(connection, now, _AGAIN_AFTER, _SET_SIZE)
+        await asyncio.gather(*(self._send(notice) for notice in notices))
+        return len(notices)
+
+    async def _send(self, notice: DueCheckoutNotice) -> None:
+        resources = self._resources
+        now = resources.clock.now()
+        body = render_notice(render_reference(notice.merchant_id, notice.checkout_id))
+        headers = sign_notice(resources.keys, str(resources.ids.new(now)), body, now)
+        answer = await self._client.post(notice.notice_url, body, headers)
+        has_arrived = not isinstance(answer, NoResponse) and answer.status == 200
+        async with resources.database.connection() as connection:
+            if has_arrived:
+                await note_arrival(connection, notice, now)
+                return
+            if now >= notice.decided_at + _GIVEN_UP_AFTER:
+                await fail_notice(connection, notice)
+        status = None if isinstance(answer, NoResponse) else answer.status
+        log.warning("notice not taken", merchant_id=notice.merchant_id, status=status)
+
+
+@asynccontextmanager
+async def open_notice_sender(resources: Resources) -> AsyncIterator[CheckoutNoticeSender]:
+    """Open a sender. Only the development profile may send to loopback addresses."""
+    async with open_http_client(
+        allow_loopback=resources.settings.is_development,
+        user_agent="Dunwell sandbox payment provider",
+    ) as client:
+        yield CheckoutNoticeSender(resources, client)
