@@ -179,7 +179,7 @@ async def test_a_key_has_one_to_255_characters(api: Api, size: int, status: int)
     if status == 400:
         assert answer.json()["error"] == {
             "type": "InvalidRequest",
-            "message": "Idempotency-Key must be 1 to 255 printable ASCII characters; a UUID does.",
+            "message": "Idempotency-Key must have 1 to 255 printable ASCII characters. Use a UUID.",
             "details": {},
         }
 

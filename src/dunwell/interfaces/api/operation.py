@@ -77,7 +77,7 @@ class Operation:
 
     @property
     def takes_key(self) -> bool:
-        """Return whether requests may carry an Idempotency-Key."""
+        """Return whether requests may have an Idempotency-Key."""
         return self.method == "POST" and self.needs_token
 
 

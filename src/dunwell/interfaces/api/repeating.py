@@ -39,7 +39,7 @@ def read_key(request: Request) -> str | None:
         return None
     if not 1 <= len(key) <= _LONGEST_KEY or not key.isascii() or not key.isprintable():
         raise InvalidRequest(
-            f"Idempotency-Key must have 1 to {_LONGEST_KEY} printable ASCII characters, like a UUID."
+            f"Idempotency-Key must have 1 to {_LONGEST_KEY} printable ASCII characters. Use a UUID."
         )
     return key
 
