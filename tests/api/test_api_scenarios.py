@@ -41,7 +41,7 @@ def errors_of(answer: Any) -> list[dict[str, Any]]:
     error = answer.json()["error"]
     assert (answer.status_code, error["type"]) == (422, "WorkflowAssignmentError")
     assert list(error) == ["type", "message", "details"]
-    assert error["message"].startswith("Some claims were not assigned correctly.")
+    assert error["message"].startswith("Some claims were not assigned.")
     assert list(error["details"]) == ["errors"]
     found: list[dict[str, Any]] = error["details"]["errors"]
     assert all(list(each) == ["claimId", "message"] for each in found)

@@ -42,7 +42,7 @@ ADD_FEE = Operation(
     tag="Claims",
     summary="Add a fee",
     description=(
-        "Adds your own fee in addition to those of the workflow, for example at a checkpoint. "
+        "Adds your own fee besides those of the workflow, for example at a checkpoint. "
         f"With `itemId` the fee belongs to a PRIMARY item and is deleted with it. {_ONLY}"
     ),
     parameters=(MERCHANT_ID, CLAIM_ID),
