@@ -87,7 +87,7 @@ async def run_against_dunwell(
 
 
 @pytest.mark.parametrize("generator", SHORT_PROGRAMS)
-async def test_a_generated_client_hands_a_claim_over_and_reads_what_is_answered(
+async def test_a_generated_client_submits_claims_and_reads_errors_and_events(
     resources: Resources, clock: MovableClock, generator: str
 ) -> None:
     assert await run_against_dunwell(resources, clock, SHORT_PROGRAMS[generator]) == [

@@ -46,7 +46,7 @@ def test_nothing_acknowledged_is_lost_when_processes_are_killed(
     print(f"{KILLS} kills: {len(client.acknowledged)} claims acknowledged, 0 lost")
 
 
-def test_the_same_is_lost_when_commits_do_not_wait_for_the_disk(
+def test_claims_are_lost_when_commits_do_not_wait_for_the_disk(
     installation: Installation,
 ) -> None:
     """The control: with the fault planted, the judgement above finds losses."""

@@ -124,7 +124,7 @@ def _has_database(installation: Installation) -> bool:
         return False
 
 
-def test_no_output_tells_a_secret_or_a_person(installation: Installation) -> None:
+def test_no_output_contains_a_secret_or_personal_data(installation: Installation) -> None:
     up = installation.start_ready()
     client = a_load_client(installation)
     live_through_faults(client)

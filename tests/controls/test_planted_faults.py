@@ -11,7 +11,9 @@ _FAILED = 1
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda each: f"{each.promise}: {each.name}")
-def test_a_promises_tests_notice_its_fault(fault: Fault, tmp_path: Path) -> None:
+def test_the_tests_of_a_promise_fail_when_its_fault_is_planted(
+    fault: Fault, tmp_path: Path
+) -> None:
     plant(fault, tmp_path)
     ran = run_tests(fault.tests, tmp_path)
     assert ran.returncode == _FAILED, ran.stdout[-2000:] + ran.stderr[-2000:]

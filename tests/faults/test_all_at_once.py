@@ -112,7 +112,7 @@ class Probe:
 
 
 @pytest.mark.parametrize("names", [*([each] for each in ATTACKS), [*ATTACKS]], ids=" and ".join)
-async def test_others_are_answered_and_memory_is_bounded(
+async def test_requests_are_answered_and_memory_is_limited_during_attacks(
     besieged: Besieged, names: Sequence[str]
 ) -> None:
     expected, seen = [ATTACKS[each][1] for each in names], besieged.target.statuses

@@ -82,7 +82,7 @@ async def work_on(served: Shop, told: dict[str, datetime], count: int) -> None:
         await working
 
 
-async def test_a_moment_between_two_acknowledged_claims_is_gone_back_to(
+async def test_a_database_is_restored_to_a_moment_between_two_claims(
     installation: Installation, resources: Resources, servers: Servers, tmp_path: Path,
     follow: Follow,
 ) -> None:  # fmt: skip
@@ -126,7 +126,7 @@ async def test_a_moment_between_two_acknowledged_claims_is_gone_back_to(
         assert await served.list_events(later.cursor) == new_events
 
 
-def test_a_base_backup_that_was_killed_is_none(installation: Installation, tmp_path: Path) -> None:
+def test_an_interrupted_base_backup_is_not_used(installation: Installation, tmp_path: Path) -> None:
     archive = WalArchive(tmp_path / "archive")
     installation.environment["DUNWELL_ARCHIVE_DIR"] = str(archive.folder)
     up = installation.start()
@@ -187,7 +187,7 @@ async def end_segment(settings: Settings) -> None:
     await server.run_sql("SELECT pg_switch_wal()")
 
 
-def test_an_archive_that_is_away_holds_nobody_up_and_goes_on_when_it_is_back(
+def test_an_unavailable_archive_blocks_nothing_and_resumes_later(
     archived: Archived,
 ) -> None:
     here, away = archived.archive.folder, archived.archive.folder.with_name("away")
@@ -215,7 +215,7 @@ def test_an_archive_that_is_away_holds_nobody_up_and_goes_on_when_it_is_back(
     assert told == (f"reaches until {standing.until}, by 1 base backups", None)
 
 
-def test_figures_tell_until_when_it_reaches_and_of_when_its_base_is(
+def test_metrics_show_the_end_of_the_archive_and_the_time_of_its_base(
     installation: Installation, tmp_path: Path
 ) -> None:
     """As operators read them, and by the names that the page gives them."""
@@ -284,7 +284,7 @@ def leave_a_database(_archive: WalArchive, data_dir: Path) -> None:
         (leave_a_database, 0, "A moment is gone back to where nothing is yet"),
     ],
 )
-def test_what_cannot_be_gone_back_to_is_refused_and_leaves_nothing(
+def test_an_impossible_point_in_time_restore_is_refused_and_leaves_nothing(
     archived: Archived, tmp_path: Path, spoil: Callable[[WalArchive, Path], None], seconds: int,
     words: str,
 ) -> None:  # fmt: skip
@@ -302,7 +302,7 @@ def test_what_cannot_be_gone_back_to_is_refused_and_leaves_nothing(
     assert {*data_dir.rglob("*")} - before <= {data_dir / "dunwell.lock", data_dir / "secret.key"}
 
 
-def test_another_database_is_not_archived_into_the_same_folder(
+def test_a_second_database_cannot_use_the_same_archive_folder(
     archived: Archived, tmp_path: Path
 ) -> None:
     with pytest.raises(Exception, match="is the archive of another database"):
@@ -320,7 +320,7 @@ def put(folder: Path, source: Path, *, is_full: bool = False) -> int:
     ).returncode
 
 
-def test_a_log_file_is_put_whole_or_not_at_all_and_never_replaced(tmp_path: Path) -> None:
+def test_a_log_file_is_archived_completely_or_not_at_all_and_never_replaced(tmp_path: Path) -> None:
     folder, source = tmp_path / "log", tmp_path / "000000010000000000000001"
     source.write_bytes(os.urandom(100_000))
     assert put(folder, source) == 1  # it is not there, as of a disk that is away

@@ -63,7 +63,7 @@ def read_all(folder: Path) -> str:
     return "".join(each.read_text("latin-1") for each in folder.rglob("*") if each.is_file())
 
 
-async def test_what_was_acknowledged_before_a_backup_is_restored_row_by_row(
+async def test_everything_acknowledged_before_a_backup_is_restored(
     tmp_path: Path, folder: Path, origin: Cluster, outbox: Outbox, empty: Cluster
 ) -> None:
     told: dict[str, datetime] = {}
@@ -129,7 +129,7 @@ def leave_a_file(_backup: Path, folder: Path) -> None:
         (leave_a_file, "A backup is restored where nothing is yet"),
     ],
 )
-async def test_what_is_damaged_or_does_not_fit_is_refused_and_nothing_restored(
+async def test_a_damaged_or_unsuitable_backup_is_refused_and_nothing_is_restored(
     tmp_path: Path, folder: Path, backup: Path, empty: Cluster,
     spoil: Callable[[Path, Path], None], words: str,
 ) -> None:  # fmt: skip
@@ -143,7 +143,7 @@ async def test_what_is_damaged_or_does_not_fit_is_refused_and_nothing_restored(
 
 
 @pytest.mark.parametrize("theirs", ["TABLE theirs (a integer)", "SEQUENCE items_item_id_seq"])
-async def test_a_database_that_is_not_empty_is_left_as_it_is(
+async def test_a_restore_into_a_database_with_tables_changes_nothing(
     tmp_path: Path, folder: Path, backup: Path, empty: Cluster, theirs: str
 ) -> None:
     await empty.run_sql(f"CREATE {theirs}")
@@ -154,7 +154,7 @@ async def test_a_database_that_is_not_empty_is_left_as_it_is(
     assert not (new_folder / "files").exists()
 
 
-async def test_a_restore_that_fails_at_its_last_step_leaves_nothing(
+async def test_a_restore_that_fails_at_its_last_step_leaves_nothing_behind(
     tmp_path: Path, folder: Path, backup: Path, empty: Cluster
 ) -> None:
     forge_claims(backup, b"", rows=0)  # debtors and items refer to claims, which are checked last
@@ -165,7 +165,7 @@ async def test_a_restore_that_fails_at_its_last_step_leaves_nothing(
     assert read_all(new_folder / "files") == ""
 
 
-async def test_a_backup_never_holds_a_key_nor_replaces_another(
+async def test_a_backup_contains_no_key_and_never_replaces_another(
     folder: Path, backup: Path, origin: Cluster, resources: Resources
 ) -> None:
     key = (folder / "secret.key").read_text().strip().rpartition(":")[2]

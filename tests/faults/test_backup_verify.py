@@ -92,7 +92,9 @@ def list_servers(scratch: Path) -> list[psutil.Process]:
     ]
 
 
-async def test_verify_counts_what_a_backup_holds(folder: Path, backup: Path, scratch: Path) -> None:
+async def test_verify_counts_the_rows_of_a_backup(
+    folder: Path, backup: Path, scratch: Path
+) -> None:
     done = await asyncio.to_thread(verify, folder, backup, scratch)
     assert done.returncode == 0, done.stderr
     *lines, summary = done.stdout.splitlines()
@@ -107,7 +109,7 @@ async def test_verify_counts_what_a_backup_holds(folder: Path, backup: Path, scr
     assert (folder / "outbox" / "message").exists()
 
 
-async def test_verify_refuses_a_backup_whose_rows_are_not_those_of_the_database(
+async def test_verify_refuses_a_backup_with_changed_rows(
     folder: Path, backup: Path, scratch: Path
 ) -> None:
     forge_claims(backup, read_claims(backup).replace(b"EUR", b"USD"), rows=3)
@@ -117,7 +119,7 @@ async def test_verify_refuses_a_backup_whose_rows_are_not_those_of_the_database(
     assert is_empty(scratch)
 
 
-async def test_verify_refuses_a_backup_with_fewer_rows_than_it_says(
+async def test_verify_refuses_a_backup_with_missing_rows(
     folder: Path, backup: Path, scratch: Path
 ) -> None:
     forge_claims(backup, read_claims(backup), rows=4)
@@ -137,7 +139,7 @@ async def test_verify_refuses_a_damaged_backup_before_it_starts_a_server(
 
 
 @pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-async def test_a_verify_that_is_ended_leaves_neither_a_folder_nor_a_server(
+async def test_an_interrupted_verify_leaves_no_folder_and_no_server(
     folder: Path, backup: Path, scratch: Path, kind: signal.Signals
 ) -> None:
     verifying = start_verify(folder, backup, scratch)
@@ -149,7 +151,7 @@ async def test_a_verify_that_is_ended_leaves_neither_a_folder_nor_a_server(
     wait_until(lambda: not list_servers(scratch), "the server has ended")
 
 
-def test_what_a_power_loss_left_is_removed_and_what_runs_or_belongs_to_others_stays(
+def test_only_abandoned_scratch_folders_of_the_same_user_are_removed(
     scratch: Path, tmp_path: Path
 ) -> None:
     abandoned, running = (scratch / f"dunwell-scratch-{name}" for name in ("a", "b"))
@@ -168,14 +170,14 @@ def test_what_a_power_loss_left_is_removed_and_what_runs_or_belongs_to_others_st
     lock.release()
 
 
-def test_verify_says_that_the_temporary_folder_has_no_room_for_a_database(
+def test_verify_reports_too_little_space_for_a_database(
     folder: Path, backup: Path, scratch: Path
 ) -> None:
     with a_small_disk(scratch / "disk", megabytes=24) as disk:
         check_full(start_verify(folder, backup, disk.folder), disk)
 
 
-def test_verify_says_that_the_temporary_folder_has_no_room_for_the_rows(
+def test_verify_reports_too_little_space_for_the_rows(
     folder: Path, backup: Path, scratch: Path
 ) -> None:
     with a_small_disk(scratch / "disk", megabytes=80) as disk:
@@ -193,7 +195,7 @@ def check_full(verifying: "subprocess.Popen[str]", disk: SmallDisk) -> None:
     assert list(disk.folder.glob("dunwell-*")) == []
 
 
-async def test_a_backup_to_a_full_disk_leaves_nothing(
+async def test_a_backup_to_a_full_disk_leaves_nothing_behind(
     folder: Path, backup: Path, scratch: Path, postgres: EmbeddedPostgres
 ) -> None:
     with a_small_disk(scratch / "disk", megabytes=1) as disk:
@@ -208,7 +210,7 @@ async def test_a_backup_to_a_full_disk_leaves_nothing(
         assert not target.with_name("backup.draft").exists()
 
 
-def test_a_backup_in_an_older_format_names_the_version_that_reads_it(
+def test_the_error_for_an_older_backup_format_names_the_version_to_use(
     folder: Path, tmp_path: Path, scratch: Path
 ) -> None:
     shutil.rmtree(folder / "outbox")

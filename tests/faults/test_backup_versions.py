@@ -103,7 +103,7 @@ async def test_a_backup_restores_into_the_same_and_newer_versions_as_an_ordinary
         await target.stop()
 
 
-async def test_a_restored_schema_is_the_one_that_migrating_makes(
+async def test_a_restored_schema_equals_the_migrated_schema(
     servers: Servers, resources: Resources, tmp_path: Path
 ) -> None:
     folder, backup = tmp_path / "var", tmp_path / "backup"

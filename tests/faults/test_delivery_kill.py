@@ -33,7 +33,7 @@ async def deliver_after_the_lease(outbox: Outbox) -> int:
         return await WebhookDispatcher(resources, sender).run_once()
 
 
-async def test_killed_between_hand_over_and_record_the_same_id_arrives_again(
+async def test_a_delivery_not_recorded_before_a_kill_is_repeated_with_its_id(
     resources: Resources,
 ) -> None:
     outbox = await an_outbox(resources)
@@ -59,7 +59,7 @@ async def test_killed_between_hand_over_and_record_the_same_id_arrives_again(
     assert await outbox.deliveries() == [(event.event_id, "DELIVERED", 1)]
 
 
-async def test_killed_again_and_again_under_load_nothing_is_lost_and_little_doubled(
+async def test_repeated_kills_lose_no_delivery_and_repeat_few(
     resources: Resources,
 ) -> None:
     outbox = await an_outbox(resources)

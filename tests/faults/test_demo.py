@@ -12,7 +12,7 @@ _ROOT = Path(__file__).parents[2]
 _PATIENCE_SECONDS = 240
 
 
-def test_the_demo_that_ends_leaves_no_links_to_what_it_has_stopped(tmp_path: Path) -> None:
+def test_the_demo_prints_no_links_to_stopped_services_at_its_end(tmp_path: Path) -> None:
     port = find_free_port()
     words = ["--once", "--port", str(port), "--data-dir", str(tmp_path / "demo")]
     done = subprocess.run(

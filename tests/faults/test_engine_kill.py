@@ -113,7 +113,7 @@ async def test_a_repeatable_channel_ends_with_one_message_for_each_claim(house: 
     assert fees == [(CLAIMS, CLAIMS)]
 
 
-async def test_a_channel_that_may_not_be_repeated_never_gets_a_message_twice(
+async def test_a_non_repeatable_channel_never_gets_a_message_twice(
     house: House, tmp_path: Path
 ) -> None:
     letter_box = tmp_path / "letters"

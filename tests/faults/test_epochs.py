@@ -27,7 +27,7 @@ async def settle(cluster: Cluster) -> EpochCheck:
         await connection.close()
 
 
-async def test_a_database_that_was_never_moved_keeps_its_numbers(
+async def test_a_database_that_was_never_moved_keeps_its_epoch(
     origin: Cluster, outbox: Outbox
 ) -> None:
     before = await serve(outbox, origin)
@@ -39,7 +39,7 @@ async def test_a_database_that_was_never_moved_keeps_its_numbers(
         assert await served.list_events(before.cursor) == [before.events[-1], *new_events]
 
 
-async def test_a_database_restored_before_anybody_compared_is_healed_by_migrate(
+async def test_migrate_repairs_a_database_restored_before_its_first_check(
     servers: Servers, origin: Cluster, outbox: Outbox
 ) -> None:
     before = await serve(outbox, origin)
@@ -65,14 +65,14 @@ async def test_a_database_restored_before_anybody_compared_is_healed_by_migrate(
     assert len(after.claims) == len(set(after.claims)) == 6
 
 
-async def test_an_epoch_is_begun_once_by_all_who_connect(origin: Cluster) -> None:
+async def test_concurrent_connections_start_one_new_epoch(origin: Cluster) -> None:
     await origin.run_sql("UPDATE epochs SET timeline = timeline + 1")
     outcomes = await asyncio.gather(*(settle(origin) for _ in range(5)))
     assert sorted(each.name for each in outcomes) == ["UNCHANGED"] * 4 + ["RAISED"]
     assert await origin.run_sql(_EPOCHS) == 2
 
 
-async def test_an_epoch_waits_for_those_who_write_under_the_one_before(
+async def test_a_new_epoch_waits_for_transactions_of_the_old_one(
     origin: Cluster, outbox: Outbox
 ) -> None:
     database = await Database.open(origin.url)
@@ -89,7 +89,7 @@ async def test_an_epoch_waits_for_those_who_write_under_the_one_before(
         assert await served.list_events() == [slow[0].body, *new_events]
 
 
-async def test_a_role_without_rights_but_its_own_tables_is_enough(
+async def test_a_role_that_only_owns_its_tables_is_sufficient(
     servers: Servers, origin: Cluster, outbox: Outbox
 ) -> None:
     before = await serve(outbox, origin)
@@ -104,7 +104,9 @@ async def test_a_role_without_rights_but_its_own_tables_is_enough(
         assert await served.list_events(before.cursor) == [before.events[-1], *new_events]
 
 
-async def test_every_sequence_goes_on_behind_what_is_there(origin: Cluster, outbox: Outbox) -> None:
+async def test_every_sequence_continues_after_the_highest_existing_value(
+    origin: Cluster, outbox: Outbox
+) -> None:
     await serve(outbox, origin)
     await origin.run_sql("SELECT setval('claims_claim_id_seq', 1), setval('items_item_id_seq', 1)")
     await origin.run_sql("UPDATE epochs SET timeline = timeline + 1")

@@ -91,7 +91,7 @@ def read_rows(installation: Installation) -> Mapping[str, set[str]]:
     }
 
 
-async def test_an_evening_of_backup_disaster_restore_and_load_again(
+async def test_an_installation_recovers_from_a_disaster_by_its_backup(
     installation: Installation, tmp_path: Path, follow: Follow
 ) -> None:
     other = Installation(tmp_path / "other")

@@ -79,7 +79,7 @@ async def folder() -> AsyncIterator[Path]:
 @pytest.mark.parametrize("_round", ROUNDS)
 @pytest.mark.parametrize("point", Point)
 @pytest.mark.parametrize("effect", EFFECTS)
-async def test_killed_at_its_commit_a_post_has_one_effect_under_its_key(
+async def test_a_post_killed_at_its_commit_takes_effect_once_per_key(
     shop: Shop, postgres: EmbeddedPostgres, folder: Path, effect: str, point: Point, _round: int
 ) -> None:
     path, body, table = EFFECTS[effect]

@@ -198,7 +198,7 @@ def check(crowd: Crowd, stored: Sequence[Any], audited: Sequence[int]) -> None:
 
 @pytest.mark.parametrize("_round", ROUNDS)
 @pytest.mark.parametrize("victim", ["web", "database"])
-async def test_what_was_acknowledged_stays_and_is_there_once(
+async def test_acknowledged_claims_survive_kills_exactly_once(
     tmp_path: Path, victim: str, _round: int
 ) -> None:
     for parent in (tmp_path, *tmp_path.parents):  # as root, the server's user must reach it

@@ -18,7 +18,9 @@ def _read(folder: Path) -> dict[str, bytes]:
     return {path.stem: path.read_bytes() for path in folder.rglob("*.eml")}
 
 
-async def test_a_code_whose_worker_died_is_sent_again_under_its_id(resources: Resources) -> None:
+async def test_a_code_is_sent_again_with_its_id_after_its_worker_was_killed(
+    resources: Resources,
+) -> None:
     clock = MovableClock(datetime.now(UTC))
     asker = await an_asker(replace(resources, clock=clock), clock)
     notice_id = await asker.planned(recipient="erika+die@example.org")

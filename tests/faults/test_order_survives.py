@@ -53,7 +53,7 @@ def check_ids(new_claims: list[int], before: Seen) -> None:
     assert min(new_claims) > max(before.claims)
 
 
-async def test_a_dump_restored_into_a_new_cluster(
+async def test_order_survives_a_dump_restored_into_a_new_cluster(
     servers: Servers, origin: Cluster, outbox: Outbox
 ) -> None:
     before = await serve(outbox, origin)
@@ -62,7 +62,7 @@ async def test_a_dump_restored_into_a_new_cluster(
     check_ids(await check_order(outbox, target, before), before)
 
 
-async def test_a_dump_that_is_restored_again_after_the_first_was_given_up(
+async def test_order_survives_a_second_restore_of_the_same_dump(
     servers: Servers, origin: Cluster, outbox: Outbox
 ) -> None:
     await serve(outbox, origin)
@@ -78,7 +78,7 @@ async def test_a_dump_that_is_restored_again_after_the_first_was_given_up(
     await check_order(outbox, second, given_up, was_last_lost=True)
 
 
-async def test_a_point_in_time_after_which_numbers_recur(
+async def test_order_survives_a_point_in_time_recovery(
     servers: Servers, origin: Cluster, outbox: Outbox
 ) -> None:
     archive = servers.place()
@@ -105,7 +105,7 @@ async def test_a_point_in_time_after_which_numbers_recur(
     check_ids(await check_order(outbox, copy, before, was_last_lost=True), before)
 
 
-async def test_a_copy_promoted_before_it_had_the_last_transactions(
+async def test_order_survives_the_promotion_of_a_standby_without_the_last_transactions(
     servers: Servers, origin: Cluster, outbox: Outbox
 ) -> None:
     await serve(outbox, origin)
@@ -129,7 +129,7 @@ async def test_a_copy_promoted_before_it_had_the_last_transactions(
     check_ids(await check_order(outbox, copy, before, was_last_lost=True), before)
 
 
-async def test_a_newer_server_that_followed_by_logical_replication(
+async def test_order_survives_an_upgrade_by_logical_replication(
     servers: Servers, resources: Resources
 ) -> None:
     origin = await a_served_cluster(servers, OLDER)

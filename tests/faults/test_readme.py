@@ -69,7 +69,7 @@ def _read_blocks() -> list[str]:
     return blocks
 
 
-def test_the_readmes_commands_create_a_claim_and_bring_its_webhooks(shell: Shell) -> None:
+def test_the_readmes_commands_create_a_claim_and_deliver_its_webhooks(shell: Shell) -> None:
     started, applied, created, moved = _read_blocks()
     setup, up = started.splitlines()
     assert setup == "make setup"

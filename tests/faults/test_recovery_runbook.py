@@ -157,7 +157,7 @@ async def own_server(
     return made
 
 
-async def test_a_server_goes_back_to_a_point_in_time(own_server: ServerOfYourOwn) -> None:
+async def test_an_own_server_is_restored_to_a_point_in_time(own_server: ServerOfYourOwn) -> None:
     async with a_shop(own_server.outbox, own_server.origin.url) as served:
         kept = await served.work()
         own_server.variables["TIME"] = await wait_for_moment(own_server.origin)
@@ -177,7 +177,7 @@ async def test_a_server_goes_back_to_a_point_in_time(own_server: ServerOfYourOwn
     assert "resumed" in told
 
 
-async def test_a_time_after_the_end_of_the_archive_is_removed_as_the_page_says(
+async def test_a_recovery_time_after_the_archives_end_is_removed_as_documented(
     own_server: ServerOfYourOwn,
 ) -> None:
     async with a_shop(own_server.outbox, own_server.origin.url) as served:
@@ -201,9 +201,7 @@ async def test_a_time_after_the_end_of_the_archive_is_removed_as_the_page_says(
         assert await served.list_events() == kept
 
 
-async def test_a_role_without_the_right_to_create_is_told_what_to_grant(
-    debian: Cluster, tmp_path: Path
-) -> None:
+async def test_migrate_names_the_missing_grant(debian: Cluster, tmp_path: Path) -> None:
     await debian.run_sql("CREATE ROLE dunwell LOGIN")
     await debian.run_sql("CREATE DATABASE dunwell")
     command_line = CommandLine(
@@ -225,7 +223,7 @@ def list_addresses(page: str) -> list[str]:
     return re.findall(r"^export DUNWELL_DATABASE_URL='([^']*)'", blocks, re.MULTILINE)
 
 
-def test_production_takes_the_settings_of_the_page(tmp_path: Path) -> None:
+def test_the_documented_production_settings_are_valid(tmp_path: Path) -> None:
     addresses = list_addresses("running.md")
     assert len(addresses) == 2
     exported = dict(
@@ -240,7 +238,7 @@ def test_production_takes_the_settings_of_the_page(tmp_path: Path) -> None:
         assert load_settings({**exported, "DUNWELL_DATABASE_URL": address}).profile == "production"
 
 
-async def test_web_worker_and_mail_start_as_the_page_says(
+async def test_web_worker_and_mail_start_as_documented(
     servers: Servers, tmp_path: Path, follow: Follow
 ) -> None:
     write_certificate(tmp_path, "db.internal")
@@ -278,7 +276,7 @@ async def test_web_worker_and_mail_start_as_the_page_says(
     assert told.count("\nready") == 3, told
 
 
-async def test_the_key_is_lost_rotated_and_leaked_as_the_page_says(
+async def test_a_lost_rotated_or_leaked_key_is_handled_as_documented(
     debian: Cluster, resources: Resources, tmp_path: Path, follow: Follow
 ) -> None:
     ordinary = await an_ordinary_role(debian)
@@ -309,7 +307,7 @@ async def test_the_key_is_lost_rotated_and_leaked_as_the_page_says(
     assert "DELETE 0" in await read("The key has leaked", 0)
 
 
-def test_the_lines_of_the_page_are_taken() -> None:
+def test_the_documented_delivery_providers_are_valid() -> None:
     blocks = "".join(
         read_blocks(section, "channels.md", "yaml")[0] for section in ("E-mail", "SMS")
     ).replace("deliveryProviders:\n", "")
@@ -317,7 +315,7 @@ def test_the_lines_of_the_page_are_taken() -> None:
     assert list(given.delivery_providers or {}) == ["post", "sms-kannel"]
 
 
-def test_the_files_of_production_name_one_host() -> None:
+def test_the_production_files_name_the_same_host() -> None:
     """What Kannel and the proxy call Dunwell is what DUNWELL_PUBLIC_URL calls it."""
     [block, *_] = read_blocks("On many hosts", "running.md")
     [origin] = re.findall(r"^export DUNWELL_PUBLIC_URL=(\S+)$", block, re.MULTILINE)

@@ -34,7 +34,7 @@ async def check_all_open(resources: Resources) -> None:
 
 
 @pytest.mark.parametrize("round_", ROUNDS)
-async def test_secrets_open_after_a_kill_and_are_sealed_to_the_end(
+async def test_secrets_can_be_decrypted_after_a_kill_and_their_encryption_continues(
     resources: Resources, round_: int
 ) -> None:
     await add_endpoints(await an_outbox(resources))

@@ -71,7 +71,7 @@ def write_merchant_files(folder: Path) -> str:
     return str(url)
 
 
-def test_merchants_and_credentials_are_managed_as_the_page_says(
+def test_merchants_and_credentials_are_managed_as_documented(
     installation: Installation, tmp_path: Path, run_printed: Follow
 ) -> None:
     url = write_merchant_files(tmp_path)
@@ -118,7 +118,7 @@ def test_merchants_and_credentials_are_managed_as_the_page_says(
     assert list(commands) == []
 
 
-async def test_an_upgrade_goes_step_by_step(
+async def test_an_upgrade_works_as_documented(
     debian: Cluster, tmp_path: Path, run_printed: Follow
 ) -> None:
     """From an empty database, as no older version was released: a web process that is there first
@@ -147,7 +147,7 @@ async def test_an_upgrade_goes_step_by_step(
     await asyncio.to_thread(upgrade)
 
 
-async def test_a_backup_is_taken_verified_and_restored_by_the_commands_of_the_page(
+async def test_a_backup_is_taken_verified_and_restored_as_documented(
     debian: Cluster, servers: Servers, tmp_path: Path, run_printed: Follow
 ) -> None:
     backup, restore, verify, *_ = [
@@ -162,7 +162,7 @@ async def test_a_backup_is_taken_verified_and_restored_by_the_commands_of_the_pa
     assert "The worker does nothing until" in await run(restore)
 
 
-async def test_a_server_that_was_set_back_is_named_another_by_the_pages_statement(
+async def test_the_documented_statement_starts_a_new_epoch(
     debian: Cluster, run_printed: Follow, tmp_path: Path
 ) -> None:
     [statement] = re.findall(r"`(UPDATE epochs [^`]+)`", read_section("Backup", _PAGE))
@@ -199,7 +199,7 @@ async def reconnect(pooler: Pooler, command: str) -> None:
     await connection.close()
 
 
-async def test_pgbouncer_in_transaction_mode_is_named_in_the_address(
+async def test_pgbouncer_in_transaction_mode_works_as_documented(
     owned: Cluster, tmp_path: Path, run_printed: Follow
 ) -> None:
     text = read_section(_POOLER, _PAGE)
@@ -225,7 +225,7 @@ async def test_pgbouncer_in_transaction_mode_is_named_in_the_address(
     await asyncio.to_thread(try_it)
 
 
-async def test_pgbouncer_in_session_mode_needs_the_one_setting(
+async def test_pgbouncer_in_session_mode_needs_only_the_documented_setting(
     owned: Cluster, tmp_path: Path, run_printed: Follow
 ) -> None:
     text = read_section(_POOLER, _PAGE)
@@ -245,7 +245,7 @@ async def test_pgbouncer_in_session_mode_needs_the_one_setting(
     await asyncio.to_thread(try_it)
 
 
-def test_a_worker_shows_its_figures_where_the_page_binds_them(
+def test_a_worker_serves_metrics_at_the_documented_address(
     installation: Installation, run_printed: Follow
 ) -> None:
     [command] = re.findall(

@@ -22,7 +22,7 @@ from tests.support.telling import tell
 
 @pytest.mark.parametrize("_round", ROUNDS)
 @pytest.mark.parametrize("point", Point)
-async def test_what_a_worker_told_as_it_died_is_told_once(
+async def test_a_notification_is_sent_once_if_the_worker_is_killed_at_its_commit(
     resources: Resources, postgres: EmbeddedPostgres, point: Point, _round: int
 ) -> None:
     clock = MovableClock(datetime.now(UTC))

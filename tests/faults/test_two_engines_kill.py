@@ -122,7 +122,7 @@ def read_outbox(house: House) -> dict[str, str]:
     return {path.stem: read_tag(path.read_text()) for path in folder.rglob("*.eml")}
 
 
-async def test_two_workers_under_kills_send_each_contact_once(
+async def test_two_repeatedly_killed_workers_send_each_contact_once(
     resources: Resources, capsys: pytest.CaptureFixture[str]
 ) -> None:
     house = await a_house_of_many(resources)

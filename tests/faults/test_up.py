@@ -20,7 +20,7 @@ from tests.faults.installation import (
 )
 
 
-def test_up_says_ready_once_ends_cleanly_and_goes_on_with_what_was_kept(
+def test_up_reports_ready_once_stops_cleanly_and_keeps_its_data(
     bare_installation: Installation,
 ) -> None:
     keys = set()
@@ -65,7 +65,7 @@ def test_up_prints_addresses_that_answer_and_how_to_sign_in(
     assert httpx.get(found[1], follow_redirects=True).status_code == 200
 
 
-def test_what_up_keeps_is_closed_to_others_and_what_was_open_too(
+def test_the_data_folder_is_closed_to_other_users(
     installation: Installation,
 ) -> None:
     old = installation.data_dir / "outbox" / "1" / "EMAIL" / "old.eml"
@@ -83,7 +83,7 @@ def test_what_up_keeps_is_closed_to_others_and_what_was_open_too(
     assert reachable == []
 
 
-def test_a_request_under_way_is_answered_before_the_end(installation: Installation) -> None:
+def test_a_request_in_progress_is_answered_before_up_stops(installation: Installation) -> None:
     up = installation.start_ready()
     connection = http.client.HTTPConnection("127.0.0.1", installation.port, timeout=10)
     body = b"grant_type=client_credentials&client_id=nobody&client_secret=none"
@@ -108,7 +108,7 @@ def _is_refused(port: int) -> bool:
     return False
 
 
-def test_a_second_up_on_the_folder_names_the_first_and_leaves_it_alone(
+def test_a_second_up_on_the_same_folder_is_refused(
     installation: Installation,
 ) -> None:
     up = installation.start_ready()
@@ -124,7 +124,7 @@ def test_a_second_up_on_the_folder_names_the_first_and_leaves_it_alone(
     assert installation.is_ready()
 
 
-def test_a_port_in_use_is_told_in_one_line(installation: Installation) -> None:
+def test_a_port_in_use_is_reported_without_a_traceback(installation: Installation) -> None:
     with socket.create_server(("127.0.0.1", installation.port)):
         up = installation.start()
         assert up.wait(PATIENCE_SECONDS) == 1
@@ -133,7 +133,7 @@ def test_a_port_in_use_is_told_in_one_line(installation: Installation) -> None:
     assert installation.find_processes() == []
 
 
-def test_another_key_is_refused_in_one_line(installation: Installation) -> None:
+def test_another_secret_key_is_refused_without_a_traceback(installation: Installation) -> None:
     installation.start_ready()
     assert installation.stop() == 0
     (installation.data_dir / "secret.key").write_text(base64.b64encode(os.urandom(32)).decode())
@@ -145,7 +145,7 @@ def test_another_key_is_refused_in_one_line(installation: Installation) -> None:
     assert installation.find_processes() == []
 
 
-def test_operators_are_told_of_all_processes_at_one_address(installation: Installation) -> None:
+def test_the_metrics_of_all_processes_are_served_at_one_address(installation: Installation) -> None:
     bind = f"127.0.0.1:{find_free_port()}"
     installation.environment["DUNWELL_OPERATOR_BIND"] = bind
     up = installation.start_ready("--workers", "2")

@@ -12,7 +12,7 @@ from tests.faults.installation import PATIENCE_SECONDS, ROUNDS, Installation, ki
 
 
 @pytest.mark.parametrize("_round", ROUNDS)
-def test_a_killed_child_is_started_again(installation: Installation, _round: int) -> None:
+def test_a_killed_child_process_is_restarted(installation: Installation, _round: int) -> None:
     up = installation.start_ready()
     for role in ("web", "worker", "postgres"):
         killed = installation.find_child(up, role)
@@ -34,16 +34,14 @@ def _is_replaced(
 
 
 @pytest.mark.parametrize("_round", ROUNDS)
-def test_children_end_when_up_is_killed(installation: Installation, _round: int) -> None:
+def test_child_processes_end_when_up_is_killed(installation: Installation, _round: int) -> None:
     up = installation.start_ready()
     up.kill()
     wait_until(lambda: installation.find_processes() == [], "its children end", seconds=15)
 
 
 @pytest.mark.parametrize("_round", ROUNDS)
-def test_the_next_up_takes_over_from_a_killed_one_at_once(
-    installation: Installation, _round: int
-) -> None:
+def test_up_starts_at_once_after_up_was_killed(installation: Installation, _round: int) -> None:
     installation.start_ready("--workers", "2").kill()
     installation.start_ready()
     assert installation.stop() == 0
@@ -51,9 +49,7 @@ def test_the_next_up_takes_over_from_a_killed_one_at_once(
 
 
 @pytest.mark.parametrize("_round", ROUNDS)
-def test_the_next_up_takes_over_when_everything_was_killed(
-    installation: Installation, _round: int
-) -> None:
+def test_up_starts_after_all_processes_were_killed(installation: Installation, _round: int) -> None:
     up = installation.start_ready()
     kill_all([up, *up.children(recursive=True)])
     installation.start_ready()
@@ -61,7 +57,7 @@ def test_the_next_up_takes_over_when_everything_was_killed(
     assert installation.find_processes() == []
 
 
-def test_a_database_left_running_is_stopped_and_started_anew(installation: Installation) -> None:
+def test_a_database_left_running_is_restarted(installation: Installation) -> None:
     folder = installation.data_dir / "postgres"
     left = EmbeddedPostgres(folder, get_binaries_folder(None)).start()
     up = installation.start_ready()
@@ -72,7 +68,7 @@ def test_a_database_left_running_is_stopped_and_started_anew(installation: Insta
     assert installation.stop() == 0
 
 
-def test_a_pid_file_that_names_a_stranger_harms_nobody(installation: Installation) -> None:
+def test_a_stale_pid_file_does_not_end_an_unrelated_process(installation: Installation) -> None:
     folder = installation.data_dir / "postgres"
     server = EmbeddedPostgres(folder, get_binaries_folder(None)).start()
     server.send_signal(signal.SIGINT)

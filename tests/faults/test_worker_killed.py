@@ -60,7 +60,7 @@ async def _work_until(house: House, instant: datetime) -> list[object]:
     return [each.communication_id for each in channel.sent]
 
 
-async def test_what_a_killed_worker_held_goes_on_within_twenty_seconds(house: House) -> None:
+async def test_messages_of_a_killed_worker_are_sent_within_twenty_seconds(house: House) -> None:
     async with _a_worker_with_a_contact_in_hand(house) as pid:
         [row] = await house.rows(_HANDED_OVER)
         # The control: as long as it lives, another takes nothing of what it holds.

@@ -24,7 +24,7 @@ async def attach(house: House, claim_id: int, ticket: UUID) -> None:
 
 
 @pytest.mark.parametrize("policy", ["NONE", "OPTIONAL"])
-async def test_a_file_that_is_not_there_keeps_nobody_waiting(
+async def test_a_step_that_needs_no_file_does_not_wait_for_one(
     resources: Resources, clock: MovableClock, policy: str
 ) -> None:
     process = a_process(contact(attachments=policy), wait(7), FEE)
@@ -38,7 +38,7 @@ async def test_a_file_that_is_not_there_keeps_nobody_waiting(
     ]
 
 
-async def test_a_required_file_that_comes_on_the_fourth_day_goes_along_then(
+async def test_a_required_file_added_on_the_fourth_day_is_sent_at_once(
     resources: Resources, clock: MovableClock
 ) -> None:
     process = a_process(contact(attachments="REQUIRED"), wait(7), FEE)
@@ -57,7 +57,7 @@ async def test_a_required_file_that_comes_on_the_fourth_day_goes_along_then(
     assert [file.name for file in message.attachments] == ["Rechnung.pdf"]
 
 
-async def test_a_required_file_that_never_comes_fails_the_step_after_seven_days(
+async def test_a_step_fails_after_seven_days_without_its_required_file(
     resources: Resources, clock: MovableClock
 ) -> None:
     process = a_process(

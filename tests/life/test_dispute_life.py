@@ -18,7 +18,7 @@ async def a_life(resources: Resources, clock: MovableClock) -> Life:
     return Life(house, claim_id)
 
 
-async def test_two_disputes_and_what_came_due_meanwhile(
+async def test_steps_due_during_two_disputes_run_after_both_are_resolved(
     resources: Resources, clock: MovableClock
 ) -> None:
     life = await a_life(resources, clock)
@@ -43,7 +43,7 @@ async def test_two_disputes_and_what_came_due_meanwhile(
     assert await life.at_day(38) == [*told, *REMINDED, "ARCHIVED"]
 
 
-async def test_a_dispute_that_is_right_ends_the_claim_for_good(
+async def test_an_accepted_dispute_withdraws_the_claim_and_stops_the_process(
     resources: Resources, clock: MovableClock
 ) -> None:
     life = await a_life(resources, clock)
@@ -56,7 +56,7 @@ async def test_a_dispute_that_is_right_ends_the_claim_for_good(
     assert (await life.outstanding(), await life.sent()) == (10490, 2)
 
 
-async def test_a_debtor_pays_the_rest_after_taking_the_dispute_back(
+async def test_the_process_continues_after_a_withdrawn_dispute_until_payment(
     resources: Resources, clock: MovableClock
 ) -> None:
     life = await a_life(resources, clock)

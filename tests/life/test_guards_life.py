@@ -9,7 +9,7 @@ from tests.support.lives import FEE, a_life, a_process, contact, tell, wait
 END = "2026-06-30 12:00"
 
 
-async def test_a_step_whose_condition_does_not_hold_is_left_out(
+async def test_a_step_with_an_unmet_condition_is_skipped(
     resources: Resources, clock: MovableClock
 ) -> None:
     large, young = {"outstanding": {"min": "10300"}}, {"primaryAgeDays": {"max": 30}}
@@ -32,7 +32,7 @@ async def test_a_step_whose_condition_does_not_hold_is_left_out(
     ]
 
 
-async def test_two_contacts_of_one_day_come_on_two(
+async def test_contacts_due_on_the_same_day_are_sent_on_successive_days(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_life(resources, clock, a_process(contact(), contact(), contact(), wait(7)))
@@ -46,7 +46,7 @@ async def test_two_contacts_of_one_day_come_on_two(
     ]
 
 
-async def test_a_person_with_five_claims_is_contacted_three_times_a_week(
+async def test_a_debtor_with_five_claims_is_contacted_at_most_three_times_a_week(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_life(resources, clock, a_process(contact(), wait(60)))
@@ -61,7 +61,7 @@ async def test_a_person_with_five_claims_is_contacted_three_times_a_week(
     ]
 
 
-async def test_what_was_held_back_counts_its_wait_from_when_it_was_sent(
+async def test_the_wait_after_a_delayed_contact_starts_when_it_is_sent(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_life(resources, clock, a_process(contact(), wait(2), tell("two days on")))
@@ -74,7 +74,7 @@ async def test_what_was_held_back_counts_its_wait_from_when_it_was_sent(
     ]
 
 
-async def test_quiet_hours_hold_back_what_is_sent_at_once(
+async def test_quiet_hours_delay_even_immediate_contacts(
     resources: Resources, clock: MovableClock
 ) -> None:
     guards = Guards(quiet_hours=QuietHours("21:00", "08:00"))

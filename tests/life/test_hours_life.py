@@ -14,7 +14,7 @@ from tests.support.lives import FEE, a_life, a_process, business_days, contact, 
 ITEM: dict[str, Any] = {"reference": "A", "type": "PRIMARY", "value": "5000"}
 
 
-async def test_a_friday_evenings_claim_is_contacted_on_monday_morning(
+async def test_a_claim_of_friday_evening_is_contacted_on_monday_morning(
     resources: Resources, clock: MovableClock
 ) -> None:
     process = a_process(contact(), wait(4), FEE, contact(), wait(1))
@@ -29,7 +29,7 @@ async def test_a_friday_evenings_claim_is_contacted_on_monday_morning(
     ]
 
 
-async def test_what_is_sent_at_once_and_fees_know_no_hours(
+async def test_immediate_contacts_and_fees_ignore_contact_hours(
     resources: Resources, clock: MovableClock
 ) -> None:
     process = a_process(contact(send="IMMEDIATE"), wait(1), FEE, contact())
@@ -52,7 +52,7 @@ async def test_what_is_sent_at_once_and_fees_know_no_hours(
         ("BY", "Fri 31 Oct 09:00 EMAIL", "Wed 05 Nov 09:00 EMAIL"),
     ],
 )
-async def test_holidays_are_the_regions(
+async def test_business_days_skip_the_holidays_of_the_region(
     resources: Resources, clock: MovableClock, subdivision: str, first: str, second: str
 ) -> None:
     region = {"country": "DE", "subdivision": subdivision}
@@ -63,7 +63,7 @@ async def test_holidays_are_the_regions(
     assert await diary(house, claim_id) == [first, second]
 
 
-async def test_business_days_over_easter_leave_four_days_out(
+async def test_business_days_over_easter_skip_four_days(
     resources: Resources, clock: MovableClock
 ) -> None:
     process = a_process(contact(), business_days(2), tell("after Easter"))
@@ -85,7 +85,7 @@ async def test_business_days_over_easter_leave_four_days_out(
         ("2026-01-15", "Mon 02 Mar 10:00 checkpoint start"),
     ],
 )
-async def test_a_process_that_starts_by_the_due_date_never_starts_before_the_assignment(
+async def test_a_process_that_starts_at_the_due_date_never_starts_before_assignment(
     resources: Resources, clock: MovableClock, due_on: str, first: str
 ) -> None:
     process = a_process(tell("start"), contact(), wait(90), processingStart="DUE_DATE")
@@ -97,7 +97,7 @@ async def test_a_process_that_starts_by_the_due_date_never_starts_before_the_ass
     assert (await diary(house, claim_id))[0] == first
 
 
-async def test_a_daily_reminder_comes_once_a_date_over_the_spring_change(
+async def test_a_daily_step_runs_once_a_day_when_summer_time_begins(
     resources: Resources, clock: MovableClock
 ) -> None:
     now = {"contactHours": None, "holidays": None}
@@ -114,7 +114,7 @@ async def test_a_daily_reminder_comes_once_a_date_over_the_spring_change(
     ]
 
 
-async def test_a_daily_reminder_comes_once_a_date_over_the_autumn_change(
+async def test_a_daily_step_runs_once_a_day_when_summer_time_ends(
     resources: Resources, clock: MovableClock
 ) -> None:
     process = a_process(*[tell("a"), wait(1)] * 3, contactHours=None, holidays=None)

@@ -39,7 +39,7 @@ async def test_the_wait_after_a_letter_starts_two_postal_days_later(
     ]
 
 
-async def test_after_a_returned_letter_the_wait_of_the_e_mail_starts_at_once(
+async def test_the_wait_after_a_returned_letter_starts_with_the_fallback_email(
     resources: Resources, clock: MovableClock
 ) -> None:
     process = a_process(contact("LETTER", "EMAIL"), wait(7), FEE, wait(30))

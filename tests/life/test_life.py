@@ -50,7 +50,7 @@ async def life(resources: Resources, clock: MovableClock) -> Life:
     return Life(house, claim_id)
 
 
-async def test_a_claim_nobody_pays(life: Life) -> None:
+async def test_an_unpaid_claim_runs_through_all_steps(life: Life) -> None:
     assert await life.at_day(0) == ["ESCALATED"]
     assert await life.at_day(6) == ["ESCALATED"]
     assert await life.outstanding() == 10240
@@ -65,7 +65,7 @@ async def test_a_claim_nobody_pays(life: Life) -> None:
     assert await life.sent() == 2
 
 
-async def test_a_claim_paid_after_the_fee(life: Life) -> None:
+async def test_a_claim_paid_after_the_fee_ends_the_process(life: Life) -> None:
     await life.at_day(7)
     await life.house.pay(life.claim_id, 10490)
     assert await life.status() is Status.COLLECTED
@@ -73,7 +73,7 @@ async def test_a_claim_paid_after_the_fee(life: Life) -> None:
     assert await life.sent() == 2
 
 
-async def test_a_claim_disputed_on_day_3_and_cleared_on_day_21(life: Life) -> None:
+async def test_a_claim_disputed_until_day_21_then_runs_its_due_steps(life: Life) -> None:
     await life.at_day(3)
     async with life.house.work() as work:
         await open_hold(work, life.claim_id, HoldKind.DISPUTE)
@@ -87,7 +87,7 @@ async def test_a_claim_disputed_on_day_3_and_cleared_on_day_21(life: Life) -> No
     assert await life.at_day(35) == [*reminded, "ARCHIVED"]
 
 
-async def test_a_service_that_stood_still_for_six_weeks_does_each_step_once(life: Life) -> None:
+async def test_each_step_runs_once_after_six_weeks_of_downtime(life: Life) -> None:
     await life.at_day(0)
     life.house.clock.move_to(START + timedelta(days=42))
     assert await life.at_day(42) == ["ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED", "ESCALATED"]
@@ -96,7 +96,7 @@ async def test_a_service_that_stood_still_for_six_weeks_does_each_step_once(life
     assert (await life.at_day(56))[-1] == "ARCHIVED"
 
 
-async def test_events_are_told_in_order_with_the_facts_of_each_step(life: Life) -> None:
+async def test_events_are_in_order_and_contain_the_facts_of_each_step(life: Life) -> None:
     await life.at_day(21)
     escalated, fee, checkpoint, _, archived = await life.house.events(life.claim_id)
     assert escalated["date"] == "2026-03-02T09:00:00Z"

@@ -53,7 +53,7 @@ async def life(resources: Resources, clock: MovableClock) -> Life:
 CHANGE = "PAYMENT_MODALITY_STATE_CHANGE"
 
 
-async def test_a_plan_with_two_rates_paid_and_the_third_missed(life: Life) -> None:
+async def test_a_plan_ends_when_its_third_instalment_is_missed(life: Life) -> None:
     assert await life.at_day(3) == ["ESCALATED"]
     # 5 March: three rates on 10 March, 10 April and 10 May.
     asked = await life.arrangement.ask(PlanTerms(3, date(2026, 3, 10)))
@@ -79,7 +79,7 @@ async def test_a_plan_with_two_rates_paid_and_the_third_missed(life: Life) -> No
     assert await life.at_day(92) == [*reminded, "ARCHIVED"]
 
 
-async def test_a_plan_that_is_kept(life: Life) -> None:
+async def test_a_fulfilled_plan_collects_the_claim_without_fees(life: Life) -> None:
     await life.at_day(3)
     await life.arrangement.agree(PlanTerms(2, date(2026, 3, 10)))
     await life.at_day(8)
@@ -92,7 +92,7 @@ async def test_a_plan_that_is_kept(life: Life) -> None:
     assert status == "COLLECTED"
 
 
-async def test_a_deferment_that_passes(life: Life) -> None:
+async def test_the_process_continues_after_a_deferment(life: Life) -> None:
     await life.at_day(3)
     await life.arrangement.agree(DeferralTerms(date(2026, 3, 25)))
     assert await life.at_day(23) == ["ESCALATED", CHANGE, CHANGE]
@@ -100,7 +100,7 @@ async def test_a_deferment_that_passes(life: Life) -> None:
     assert await life.ended() == [ModalityEndReason.PASSED]
 
 
-async def test_a_short_deferment_delays_nothing_that_was_due_later(life: Life) -> None:
+async def test_a_short_deferment_does_not_delay_later_steps(life: Life) -> None:
     await life.at_day(1)
     # 4 March: the week of waiting ends on the 9th, as it would have.
     await life.arrangement.agree(DeferralTerms(date(2026, 3, 4)))
@@ -108,7 +108,7 @@ async def test_a_short_deferment_delays_nothing_that_was_due_later(life: Life) -
     assert (await life.at_day(7))[3:] == ["FEE_ADDED", "CHECKPOINT_REACHED"]
 
 
-async def test_a_request_on_the_first_day_comes_before_any_contact(life: Life) -> None:
+async def test_a_request_on_the_first_day_holds_the_first_contact(life: Life) -> None:
     asked = await life.arrangement.ask()
     assert await life.at_day(2) == [CHANGE]
     await life.arrangement.reject(asked.modality_id)

@@ -26,7 +26,7 @@ async def bounce(house: House, channel: int) -> None:
         await report_failure(work, house.resources.keys, message.communication_id, "bounced")
 
 
-async def test_channels_are_taken_in_order_until_one_accepts(
+async def test_channels_are_tried_in_order_until_one_accepts(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_life(resources, clock, a_process(THREE, wait(7), FEE))
@@ -42,7 +42,7 @@ async def test_channels_are_taken_in_order_until_one_accepts(
     ]
 
 
-async def test_a_channel_without_an_address_is_passed_over(
+async def test_a_channel_without_an_address_is_skipped(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_life(resources, clock, a_process(THREE, wait(1)))
@@ -51,7 +51,7 @@ async def test_a_channel_without_an_address_is_passed_over(
     assert (await diary(house, claim_id))[0] == "Mon 02 Mar 10:00 LETTER"
 
 
-async def test_nobody_reachable_is_told_and_costs_no_fee(
+async def test_an_unreachable_debtor_is_charged_no_fee(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_life(resources, clock, a_process(THREE, wait(7), FEE, tell("end")))
@@ -65,7 +65,7 @@ async def test_nobody_reachable_is_told_and_costs_no_fee(
     ]
 
 
-async def test_a_fee_that_needs_no_contact_is_added_all_the_same(
+async def test_a_fee_without_required_contact_is_charged_to_an_unreachable_debtor(
     resources: Resources, clock: MovableClock
 ) -> None:
     process = a_process(contact(), wait(7), FEE, feesNeedContact=False)
@@ -75,7 +75,7 @@ async def test_a_fee_that_needs_no_contact_is_added_all_the_same(
     assert "Mon 09 Mar 10:00 fee 250" in await diary(house, claim_id)
 
 
-async def test_a_bounce_starts_the_fallback_and_the_wait_anew(
+async def test_a_bounce_uses_the_next_channel_and_restarts_the_wait(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_life(resources, clock, a_process(THREE, wait(7), FEE, contact(), wait(1)))
@@ -95,7 +95,7 @@ async def test_a_bounce_starts_the_fallback_and_the_wait_anew(
     ]
 
 
-async def test_a_bounce_at_night_is_followed_up_within_contact_hours(
+async def test_the_fallback_for_a_bounce_at_night_waits_for_contact_hours(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_life(resources, clock, a_process(THREE, wait(7), tell("a week after it")))
@@ -109,7 +109,7 @@ async def test_a_bounce_at_night_is_followed_up_within_contact_hours(
     ]
 
 
-async def test_a_bounce_that_leaves_no_channel_changes_no_date(
+async def test_a_bounce_on_the_last_channel_keeps_all_dates(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_life(resources, clock, a_process(contact(), wait(7), FEE, tell("end")))
@@ -126,7 +126,7 @@ async def test_a_bounce_that_leaves_no_channel_changes_no_date(
     ]
 
 
-async def test_a_suppressed_address_is_none(resources: Resources, clock: MovableClock) -> None:
+async def test_a_suppressed_address_is_not_used(resources: Resources, clock: MovableClock) -> None:
     house = await a_life(resources, clock, a_process(THREE, wait(7), THREE, wait(1)))
     [claim_id] = await house.create(**REACHABLE)
     await live_until(house, "2026-03-04 12:00")

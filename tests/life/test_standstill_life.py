@@ -35,7 +35,7 @@ async def lift(house: House, claim_id: int) -> None:
         await lift_hold(work, claim_id, HoldKind.DISPUTE)
 
 
-async def test_after_forty_days_each_due_step_runs_once(
+async def test_each_due_step_runs_once_after_forty_days_of_downtime(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_life(resources, clock, a_process(*STEPS))
@@ -52,7 +52,7 @@ async def test_after_forty_days_each_due_step_runs_once(
     ]
 
 
-async def test_after_forty_days_nobody_is_contacted_twice_a_day(
+async def test_no_debtor_is_contacted_twice_a_day_after_forty_days_of_downtime(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_life(resources, clock, a_process(*STEPS))
@@ -72,7 +72,7 @@ async def test_after_forty_days_nobody_is_contacted_twice_a_day(
         assert kinds == ["EMAIL", "fee 250", "EMAIL", "checkpoint end", "archived"]
 
 
-async def test_a_contact_missed_for_longer_than_the_policy_allows_is_left_out(
+async def test_a_contact_later_than_the_policy_allows_is_skipped(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_life(resources, clock, a_process(*STEPS, latePolicy=LATE))
@@ -84,7 +84,7 @@ async def test_a_contact_missed_for_longer_than_the_policy_allows_is_left_out(
     assert await diary(house, other) == ["Thu 02 Apr 10:00 EMAIL"]
 
 
-async def test_one_missed_for_just_as_long_as_it_allows_is_made(
+async def test_a_contact_exactly_as_late_as_the_policy_allows_is_made(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_life(resources, clock, a_process(*STEPS, latePolicy=LATE))
@@ -94,7 +94,7 @@ async def test_one_missed_for_just_as_long_as_it_allows_is_made(
     assert await diary(house, claim_id) == ["Wed 01 Apr 11:00 EMAIL"]
 
 
-async def test_what_came_due_under_a_hold_of_forty_days_was_not_missed(
+async def test_a_contact_that_fell_due_during_a_hold_is_not_late(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_life(resources, clock, a_process(*STEPS, latePolicy=LATE))
@@ -111,7 +111,7 @@ async def test_what_came_due_under_a_hold_of_forty_days_was_not_missed(
     ]
 
 
-async def test_what_was_due_already_and_then_held_for_forty_days_was_not_missed(
+async def test_a_due_contact_that_was_then_held_is_not_late(
     resources: Resources, clock: MovableClock
 ) -> None:
     """At the weekend nobody is contacted, and on Sunday the hold begins; it ends in summer time."""
@@ -124,7 +124,7 @@ async def test_what_was_due_already_and_then_held_for_forty_days_was_not_missed(
     assert (await diary(house, claim_id))[0] == "Fri 17 Apr 13:00 EMAIL"
 
 
-async def test_a_standstill_after_a_hold_counts_from_the_holds_end(
+async def test_lateness_is_counted_from_the_end_of_a_hold(
     resources: Resources, clock: MovableClock
 ) -> None:
     """Held for forty days, of which the service saw two; then it stands still for 31 more."""
@@ -144,7 +144,7 @@ async def plan_only(house: House) -> None:
     await Engine(house.resources).run_once()
 
 
-async def test_a_contact_that_was_planned_before_the_standstill_is_skipped_too(
+async def test_a_contact_planned_before_the_downtime_can_be_skipped_as_late(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_life(resources, clock, a_process(*STEPS, latePolicy=LATE))

@@ -86,7 +86,7 @@ async def clear(twins: tuple[Merchant, Merchant]) -> None:
 
 
 @pytest.mark.parametrize("day", [0, 3, 7], ids=["day 0", "day 3", "day 7"])
-async def test_claims_go_on_as_those_of_the_twin_that_was_not_switched(
+async def test_claims_continue_unchanged_after_the_switch_to_workflows(
     twins: tuple[Merchant, Merchant], day: int
 ) -> None:
     switched, stayed = twins

@@ -27,7 +27,7 @@ async def send(till: Till, sent_on: date) -> None:
         await announce_transfer(work, till.claim_id, sent)
 
 
-async def test_a_transfer_that_never_comes_delays_the_fee_by_the_banking_days(
+async def test_an_announced_transfer_that_never_arrives_delays_the_fee_by_banking_days(
     resources: Resources, clock: MovableClock
 ) -> None:
     till = await a_till(resources, clock, configuration=taking(), definition=a_definition())
@@ -40,7 +40,7 @@ async def test_a_transfer_that_never_comes_delays_the_fee_by_the_banking_days(
     assert (await at_day(till, 10))[:3] == ["ESCALATED", TOLD, "FEE_ADDED"]
 
 
-async def test_a_transfer_that_comes_ends_the_claim_without_a_fee(
+async def test_an_announced_transfer_that_arrives_ends_the_claim_without_a_fee(
     resources: Resources, clock: MovableClock
 ) -> None:
     till = await a_till(resources, clock, configuration=taking(), definition=a_definition())

@@ -30,7 +30,7 @@ async def versions(house: House, claim_id: int) -> list[tuple[Any, ...]]:
     return [(row["step_id"], f"v{row['major']}.{row['minor']}") for row in rows]
 
 
-async def test_a_minor_reaches_a_running_claim_at_its_next_step(
+async def test_a_minor_version_applies_to_a_running_claim_from_its_next_step(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_life(resources, clock, FIRST)
@@ -50,7 +50,7 @@ async def test_a_minor_reaches_a_running_claim_at_its_next_step(
     assert (await house.read(claim_id)).status is Status.ARCHIVED
 
 
-async def test_a_major_leaves_running_claims_as_they_are(
+async def test_a_major_version_does_not_apply_to_running_claims(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_life(resources, clock, FIRST)
@@ -75,7 +75,7 @@ async def test_a_major_leaves_running_claims_as_they_are(
     assert {version for _, version in await versions(house, running)} == {"v1.0"}
 
 
-async def test_a_contact_that_is_held_back_goes_out_with_the_new_text_and_channel(
+async def test_a_delayed_contact_is_sent_with_the_new_text(
     resources: Resources, clock: MovableClock
 ) -> None:
     """The guards put the second claim's contact off to Tuesday; on Monday evening a minor comes."""
@@ -94,7 +94,7 @@ async def test_a_contact_that_is_held_back_goes_out_with_the_new_text_and_channe
     assert await versions(house, held_back) == [(1, "v1.1"), (2, "v1.1")]
 
 
-async def test_a_claim_assigned_anew_begins_at_the_first_step_of_the_other(
+async def test_a_reassigned_claim_starts_at_the_first_step_of_the_new_workflow(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_life(resources, clock, FIRST)
@@ -117,7 +117,7 @@ async def test_a_claim_assigned_anew_begins_at_the_first_step_of_the_other(
     assert (await house.read(claim_id)).status is Status.ARCHIVED
 
 
-async def test_a_new_run_costs_its_fee_only_when_it_has_reached_somebody_itself(
+async def test_a_new_run_charges_its_fee_only_after_a_contact_of_its_own(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_life(resources, clock, FIRST)

@@ -52,7 +52,7 @@ async def outbox(module_resources: Resources) -> Outbox:
         ({"subject": "claim:7", "since": 10}, "audit_log_list_of_subject"),
     ],
 )
-async def test_a_page_rides_on_an_index_and_reads_little_more_than_itself(
+async def test_a_page_of_the_audit_log_uses_an_index_and_reads_few_rows(
     outbox: Outbox, wanted: dict[str, Any], index: str
 ) -> None:
     given: dict[str, Any] = {

@@ -49,7 +49,7 @@ async def cursor_at(outbox: Outbox, limit: int) -> str | None:
         return (await load_events_page(connection, merchant_id, limit=limit)).next_cursor
 
 
-async def test_pages_by_type_and_of_a_claim_ride_on_indexes(outbox: Outbox) -> None:
+async def test_event_pages_by_type_and_by_claim_use_indexes(outbox: Outbox) -> None:
     asked = {
         "events_list": EventFilter(),
         "events_by_type": EventFilter(type="DISPUTED"),
@@ -62,7 +62,7 @@ async def test_pages_by_type_and_of_a_claim_ride_on_indexes(outbox: Outbox) -> N
         assert explaining.rows_read <= PAGE + 5, explaining.plans
 
 
-async def test_pages_by_time_read_the_spans_and_little_more(outbox: Outbox) -> None:
+async def test_event_pages_by_time_read_few_rows_outside_the_period(outbox: Outbox) -> None:
     early, middle, late = (
         outbox.now + timedelta(seconds=seconds) for seconds in (1, COUNT / 2, COUNT - 100)
     )

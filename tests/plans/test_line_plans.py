@@ -56,7 +56,7 @@ async def read_figures(tx: Connection, house: House) -> list[object]:
     return [sent, deliveries, failures]
 
 
-async def test_figures_by_destination_ride_on_the_lines_index(house: House) -> None:
+async def test_figures_by_destination_use_the_providers_index(house: House) -> None:
     async with house.resources.database.connection() as connection:
         explaining = Explaining(connection)
         await read_figures(explaining, house)
@@ -65,7 +65,7 @@ async def test_figures_by_destination_ride_on_the_lines_index(house: House) -> N
     assert explaining.rows_read < 20 * MOST, explaining.plans
 
 
-async def test_the_look_for_alarms_reads_what_is_wrong_alone(house: House) -> None:
+async def test_the_check_for_alerts_reads_few_rows(house: House) -> None:
     now = house.clock.now()
     async with house.resources.database.connection() as connection:
         explaining = Explaining(connection)
@@ -79,7 +79,7 @@ async def test_the_look_for_alarms_reads_what_is_wrong_alone(house: House) -> No
     assert explaining.rows_read < 100, explaining.plans
 
 
-async def test_what_was_taken_back_in_time_is_neither_sent_nor_failed(house: House) -> None:
+async def test_withdrawn_contacts_count_neither_as_sent_nor_as_failed(house: House) -> None:
     """Or who pays in time would be an alarm."""
     now = house.clock.now()
     async with undone(house.resources.database) as tx:

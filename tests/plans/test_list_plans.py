@@ -129,7 +129,7 @@ async def test_a_page_of_claims_reads_no_more_than_a_few_pages(many_claims: Outb
                 assert not explaining.tables_read_whole & grown, (wanted, explaining.plans)
 
 
-async def test_a_claim_among_many_is_read_by_its_keys(many_claims: Outbox) -> None:
+async def test_one_claim_is_read_by_its_keys(many_claims: Outbox) -> None:
     async with many_claims.resources.database.transaction() as tx:
         work, explaining = explained(many_claims, tx)
         await get_claim(work, 1_000_077)
@@ -148,7 +148,7 @@ async def test_a_claim_among_many_is_read_by_its_keys(many_claims: Outbox) -> No
         (list_claim_communications, PARTS_OF_ONE + MOST_READ),
     ],
 )
-async def test_a_page_of_a_claims_parts_reads_no_more_than_a_few_pages(
+async def test_a_page_of_one_claims_details_reads_no_more_than_a_few_pages(
     many_parts: Outbox, read: Any, most_read: int
 ) -> None:
     outbox = many_parts
@@ -162,7 +162,7 @@ async def test_a_page_of_a_claims_parts_reads_no_more_than_a_few_pages(
             assert cursor is not None or read is list_attachments
 
 
-async def test_what_is_due_is_found_and_leased_by_its_index(many_deliveries: Outbox) -> None:
+async def test_due_deliveries_are_found_and_leased_by_an_index(many_deliveries: Outbox) -> None:
     outbox = many_deliveries
     async with undone(outbox.resources.database) as tx:
         explaining = Explaining(tx)

@@ -278,7 +278,7 @@ def _list_seldom_elsewhere() -> dict[str, tuple[Ask, int]]:
     }  # fmt: skip
 
 
-async def test_no_page_reads_more_than_its_share(filled: Outbox) -> None:
+async def test_no_page_reads_more_rows_than_its_limit(filled: Outbox) -> None:
     now = filled.now
     asked = {
         # A time is found as far as a transaction's beginning.
@@ -313,7 +313,7 @@ async def test_no_page_reads_more_than_its_share(filled: Outbox) -> None:
         (list_claim_payment_requests, "payment_requests_claim"),
     ],
 )
-async def test_what_one_claim_has_is_found_by_the_claim(
+async def test_lists_of_one_claim_use_an_index_on_the_claim(
     filled: Outbox, list_page: Callable[..., Awaitable[Any]], index: str
 ) -> None:
     async with filled.resources.database.transaction() as tx:
@@ -326,7 +326,7 @@ async def test_what_one_claim_has_is_found_by_the_claim(
         assert not explaining.tables_read_whole & _GROWN
 
 
-async def test_numbers_are_counted_within_bounds(filled: Outbox) -> None:
+async def test_counts_read_a_limited_number_of_rows(filled: Outbox) -> None:
     async with filled.resources.database.transaction() as tx:
         for count in (
             count_claims,

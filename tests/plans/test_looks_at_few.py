@@ -62,7 +62,7 @@ async def house(resources: Resources, clock: MovableClock) -> House:
     return house
 
 
-async def test_a_look_at_plans_reads_none_that_is_not_due(
+async def test_the_check_of_payment_plans_reads_only_due_ones(
     house: House, resources: Resources
 ) -> None:
     now, merchant_id = resources.clock.now(), house.merchant.merchant_id
@@ -79,7 +79,7 @@ async def test_a_look_at_plans_reads_none_that_is_not_due(
     assert due.tables_read_whole <= {"merchants"}, due.plans
 
 
-async def test_what_is_to_be_told_is_found_by_its_index(house: House, resources: Resources) -> None:
+async def test_due_occasions_are_found_by_an_index(house: House, resources: Resources) -> None:
     async with resources.database.connection() as connection:
         explaining = Explaining(connection)
         found = await list_due_occasions(explaining, resources.clock.now(), 100)
@@ -88,7 +88,7 @@ async def test_what_is_to_be_told_is_found_by_its_index(house: House, resources:
     assert explaining.rows_read <= 4 * FEW, explaining.plans
 
 
-async def test_what_was_told_and_is_emptied_is_found_by_its_index(
+async def test_ended_occasions_to_erase_are_found_by_an_index(
     house: House, resources: Resources
 ) -> None:
     now = resources.clock.now()
@@ -101,7 +101,7 @@ async def test_what_was_told_and_is_emptied_is_found_by_its_index(
     assert explaining.tables_read_whole == set(), explaining.plans
 
 
-async def test_a_page_of_disputes_reads_little_more_than_itself(house: House) -> None:
+async def test_a_page_of_disputes_reads_few_other_rows(house: House) -> None:
     listed: list[dict[str, Any]] = [{}, {"state": DisputeState.OPEN}, {"is_overdue": True}]
     for wanted in listed:
         cursor = None

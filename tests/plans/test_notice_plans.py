@@ -43,7 +43,7 @@ async def asker(module_resources: Resources, lasting_clock: MovableClock) -> Ask
     return asker
 
 
-async def test_what_is_due_rides_on_its_index(asker: Asker) -> None:
+async def test_due_notices_are_leased_by_an_index(asker: Asker) -> None:
     resources = asker.house.resources
     now = resources.clock.now()
     lease = Lease(resources.ids.new(now), now + timedelta(seconds=90))
@@ -56,7 +56,7 @@ async def test_what_is_due_rides_on_its_index(asker: Asker) -> None:
     assert explaining.tables_read_whole == set(), explaining.plans
 
 
-async def test_what_was_asked_for_lately_rides_on_its_index(asker: Asker) -> None:
+async def test_recent_requests_of_a_claim_use_an_index(asker: Asker) -> None:
     resources = asker.house.resources
     since = resources.clock.now() - timedelta(hours=1)
     async with resources.database.connection() as connection:
@@ -70,7 +70,7 @@ async def test_what_was_asked_for_lately_rides_on_its_index(asker: Asker) -> Non
     assert explaining.rows_read == FEW, explaining.plans
 
 
-async def test_what_was_asked_for_at_one_address_rides_on_its_index(asker: Asker) -> None:
+async def test_recent_requests_for_an_address_use_an_index(asker: Asker) -> None:
     resources = asker.house.resources
     digests = digest_recipient(resources.keys, "EMAIL", "erika@example.org")
     since = resources.clock.now() - timedelta(days=1)
@@ -82,7 +82,7 @@ async def test_what_was_asked_for_at_one_address_rides_on_its_index(asker: Asker
     assert explaining.rows_read == FEW, explaining.plans
 
 
-async def test_what_is_to_be_emptied_rides_on_its_index(asker: Asker) -> None:
+async def test_notices_to_erase_are_found_by_an_index(asker: Asker) -> None:
     resources = asker.house.resources
     async with undone(resources.database) as tx:
         explaining = Explaining(tx)

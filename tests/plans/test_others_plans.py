@@ -37,7 +37,7 @@ async def house(module_resources: Resources, lasting_clock: MovableClock) -> Hou
     [(_BY_EMAIL, _ME.lower(), "debtors_email"), (_BY_NUMBER, NUMBER, "debtors_mobile_number")],
     ids=["email", "number"],
 )
-async def test_they_ride_on_the_addresss_index(
+async def test_other_claims_of_a_debtor_are_found_by_an_index_on_the_address(
     house: House, statement: str, address: str, index: str
 ) -> None:
     [first, _] = await _claim_ids(house)

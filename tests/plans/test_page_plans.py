@@ -86,7 +86,7 @@ async def portal(ground: Ground, crowd: Crowd) -> AsyncIterator[Portal]:
         yield portal
 
 
-async def test_no_page_reads_a_whole_table_or_index(portal: Portal, crowd: Crowd) -> None:
+async def test_no_portal_page_scans_a_whole_table_or_index(portal: Portal, crowd: Crowd) -> None:
     pages = list_pages(await load_known(portal.database, crowd))
     readings = {each.name: await read_page(portal, each, GROWN, NO_WHOLE_TABLES) for each in pages}
     assert len(readings) > 130

@@ -31,7 +31,7 @@ async def many_claims(module_resources: Resources) -> Outbox:
 
 @pytest.mark.parametrize("from_id", [FROM_THE_NEWEST, 1_000_000 + COUNT // 2])
 @pytest.mark.parametrize("mode", ["force_custom_plan", "force_generic_plan"])
-async def test_a_page_of_past_claims_reads_that_page_alone(
+async def test_a_page_of_past_claims_reads_only_that_page(
     many_claims: Outbox, from_id: int, mode: str
 ) -> None:
     async with many_claims.resources.database.transaction() as tx:
@@ -50,7 +50,9 @@ async def test_a_page_of_past_claims_reads_that_page_alone(
     assert explaining.rows_read <= 4 * PAGE_SIZE + 10
 
 
-async def test_all_are_counted_once_and_the_old_ones_end_it(many_claims: Outbox) -> None:
+async def test_the_preview_counts_every_claim_once_and_ends_at_the_oldest(
+    many_claims: Outbox,
+) -> None:
     async with many_claims.resources.database.transaction() as tx:
         work = many_claims.work(tx)
         preview = await start_rules_preview(work, RuleSet(), RuleSet(rules=(a_rule("all"),)))

@@ -55,7 +55,7 @@ async def find_place(outbox: Outbox) -> tuple[int, UUID]:
     return outbox.merchant.merchant_id, row["endpoint_id"]
 
 
-async def test_a_page_of_the_log_reads_little_and_never_more_than_its_budget(
+async def test_a_page_of_the_delivery_log_never_reads_more_rows_than_its_budget(
     outbox: Outbox,
 ) -> None:
     _, endpoint_id = await find_place(outbox)
@@ -75,7 +75,7 @@ async def test_a_page_of_the_log_reads_little_and_never_more_than_its_budget(
         assert explaining.rows_read <= rows + BUDGET + 5, (wanted, explaining.rows_read)
 
 
-async def test_the_proof_reads_the_numbered_once_by_their_key(outbox: Outbox) -> None:
+async def test_the_proof_reads_each_numbered_delivery_once(outbox: Outbox) -> None:
     place = await find_place(outbox)
     async with outbox.resources.database.connection() as connection:
         explaining = Explaining(connection)
@@ -90,7 +90,7 @@ async def test_the_proof_reads_the_numbered_once_by_their_key(outbox: Outbox) ->
     assert (counted.open, len(gaps)) == (2 * (MAX_NUMBERED - 1000) // 1000, 100)
 
 
-async def test_what_was_given_up_is_counted_by_its_index(outbox: Outbox) -> None:
+async def test_given_up_deliveries_are_counted_by_an_index(outbox: Outbox) -> None:
     place = await find_place(outbox)
     async with outbox.resources.database.connection() as connection:
         explaining = Explaining(connection)

@@ -20,7 +20,7 @@ __all__ = ["world"]
 _LINE: dict[str, Any] = {"channel": "EMAIL", "adapter": "smtp", "server": "127.0.0.1:25"}
 
 
-async def test_an_alarm_arrives_where_the_installation_file_says(
+async def test_an_alert_is_mailed_to_the_address_in_the_installation_file(
     resources: Resources,
     clock: MovableClock,
     postfix: Postfix,

@@ -51,7 +51,7 @@ async def run(resources: Resources, dunwell: CommandLine, *words: str) -> Done:
     return done
 
 
-async def test_an_e_mail_arrives(
+async def test_a_test_email_arrives(
     resources: Resources, dunwell: CommandLine, postfix: Postfix, world: Sink
 ) -> None:
     await apply(resources, "post", read_line(postfix))
@@ -68,7 +68,7 @@ async def test_an_e_mail_arrives(
     assert len(ids) == 2
 
 
-async def test_what_the_server_refuses_is_told(
+async def test_a_refusal_of_the_mail_server_is_reported(
     resources: Resources, dunwell: CommandLine, postfix: Postfix
 ) -> None:
     await apply(resources, "post", read_line(postfix))
@@ -77,7 +77,9 @@ async def test_what_the_server_refuses_is_told(
     assert "refused it for good. The mail server refused it: 550 5.1.2" in done.stderr
 
 
-async def test_a_server_that_is_away_is_told(resources: Resources, dunwell: CommandLine) -> None:
+async def test_an_unreachable_mail_server_is_reported(
+    resources: Resources, dunwell: CommandLine
+) -> None:
     document = {"channel": "EMAIL", "adapter": "smtp", "server": "127.0.0.1:9"}
     lines: dict[str, Any] = {"deliveryProviders": {"post": document | {"encryption": "NONE"}}}
     await apply_installation(resources, check_installation(lines))
@@ -87,7 +89,7 @@ async def test_a_server_that_is_away_is_told(resources: Resources, dunwell: Comm
     assert "There is no line sms; there are: post." in done.stderr
 
 
-async def test_an_sms_arrives_by_kannel(
+async def test_a_test_sms_arrives_through_kannel(
     resources: Resources, dunwell: CommandLine, kannel: Kannel
 ) -> None:
     installation = Installation(delivery_providers={NAME: a_line(kannel.address)})
@@ -103,7 +105,7 @@ async def test_an_sms_arrives_by_kannel(
     assert text.startswith(f"This is a test of the line {NAME}.")
 
 
-async def test_an_sms_arrives_by_twilios_dialect(
+async def test_a_test_sms_arrives_through_the_twilio_api(
     resources: Resources, dunwell: CommandLine
 ) -> None:
     async with a_fake_twilio() as fake:
@@ -141,7 +143,7 @@ def check_specimen(folder: Path, said: str) -> None:
     assert read_pdf(content)[1] == 1
 
 
-async def test_a_specimen_is_put_on_the_print_services_server(
+async def test_a_test_letter_is_uploaded_to_the_print_services_server(
     resources: Resources, dunwell: CommandLine, sshd: Sshd
 ) -> None:
     key = sshd.secrets["deliveryProviders/post/keyFile"]
@@ -151,7 +153,7 @@ async def test_a_specimen_is_put_on_the_print_services_server(
     check_specimen(sshd.depot, done.stdout)
 
 
-async def test_another_host_key_gets_no_specimen(
+async def test_no_test_letter_is_uploaded_to_a_server_with_another_host_key(
     resources: Resources, dunwell: CommandLine, sshd: Sshd
 ) -> None:
     key, line = sshd.secrets["deliveryProviders/post/keyFile"], sshd.line()
@@ -173,7 +175,7 @@ async def folder(resources: Resources, tmp_path: Path) -> Path:
     return folder
 
 
-async def test_a_specimen_is_put_into_a_folder(
+async def test_a_test_letter_is_written_to_a_folder(
     resources: Resources, dunwell: CommandLine, folder: Path
 ) -> None:
     done = await run(resources, dunwell, "post", "--to", _TO)
@@ -184,7 +186,7 @@ async def test_a_specimen_is_put_into_a_folder(
     assert "did not take it (FileNotFoundError). Run: dunwell doctor" in done.stderr
 
 
-async def test_a_specimen_is_written_to_a_file_alone(
+async def test_with_out_a_test_letter_is_written_only_to_the_file(
     resources: Resources, dunwell: CommandLine, folder: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "specimen.pdf"
@@ -195,7 +197,7 @@ async def test_a_specimen_is_written_to_a_file_alone(
 
 
 @pytest.mark.parametrize("address", [" , ", ", ".join("abcdefgh")])
-async def test_an_address_has_one_to_six_lines(
+async def test_an_address_needs_one_to_six_lines(
     resources: Resources, dunwell: CommandLine, folder: Path, address: str
 ) -> None:
     done = await run(resources, dunwell, "post", "--to", address)
@@ -203,7 +205,7 @@ async def test_an_address_has_one_to_six_lines(
     assert list_files(folder) == []
 
 
-async def test_a_batch_never_says_that_it_is_a_test(resources: Resources) -> None:
+async def test_a_real_manifest_is_not_marked_as_a_test(resources: Resources) -> None:
     now = resources.clock.now()
     batch = render_manifest(resources.ids.new(now), "post", now, [])
     assert "test" not in msgspec.json.decode(batch)["head"]

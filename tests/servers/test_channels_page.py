@@ -73,7 +73,7 @@ def read_test_command(section: str) -> str:
     return command
 
 
-async def test_the_line_for_e_mail_sends_the_test_of_the_page(
+async def test_the_pages_email_provider_sends_the_test_email(
     operator: Operator, postfix: Postfix, world: Sink
 ) -> None:
     await operator.apply(
@@ -90,7 +90,7 @@ async def test_the_line_for_e_mail_sends_the_test_of_the_page(
     assert (arrived.recipient, message["Subject"]) == ("you@example.org", "A test of Dunwell")
 
 
-async def test_the_line_for_sms_is_taken_and_sends(
+async def test_the_pages_sms_provider_sends_the_test_sms(
     operator: Operator, kannel: Kannel, tmp_path: Path
 ) -> None:
     (tmp_path / "sendsms.password").write_bytes(PASSWORD)
@@ -113,7 +113,7 @@ def ask_for_host_key(sshd: Sshd) -> str:
     return f"{kind} {key}"
 
 
-async def test_the_line_for_letters_hands_the_specimen_of_the_page_over(
+async def test_the_pages_letter_provider_uploads_the_test_letter(
     operator: Operator, sshd: Sshd, tmp_path: Path
 ) -> None:
     (tmp_path / "letters_key").write_bytes(sshd.secrets["deliveryProviders/post/keyFile"])
@@ -145,13 +145,13 @@ def list_keys(value: Any) -> Any:
     return [list_keys(each) for each in value] if isinstance(value, list) else None
 
 
-def test_the_status_file_of_the_page_is_read() -> None:
+def test_the_pages_status_file_can_be_parsed() -> None:
     [shown] = read_blocks("Print services", _PAGE, "csv")
     [line] = parse_status_file("1.csv", shown.encode(), load_status_format("dunwell"))
     assert (line.reference, line.status) == ("aaaaa...", "POSTED")
 
 
-async def test_the_fonts_of_the_page_print_every_script(operator: Operator) -> None:
+async def test_the_pages_fonts_cover_every_script(operator: Operator) -> None:
     find_noto_fonts()
     [block] = read_blocks("Letters", _PAGE)
     # It asks before it installs, as a person is there; here nothing is installed.

@@ -63,7 +63,7 @@ def a_message() -> EmailMessage:
     return message
 
 
-async def test_what_dunwell_hands_over_is_signed(tmp_path: Path) -> None:
+async def test_mail_from_dunwell_is_signed_with_dkim(tmp_path: Path) -> None:
     keys = tmp_path / "keys"
     keys.mkdir(mode=0o700)
     asked: list[bytes] = []
@@ -85,7 +85,7 @@ async def test_what_dunwell_hands_over_is_signed(tmp_path: Path) -> None:
     assert asked == [b"dunwell._domainkey.example.com."]
 
 
-async def test_nothing_leaves_unsigned_while_the_signer_is_away(tmp_path: Path) -> None:
+async def test_mail_is_refused_while_the_dkim_signer_is_down(tmp_path: Path) -> None:
     with (
         start_postfix(tmp_path / "own", milter_port=find_port()) as postfix,
         a_threaded_sink(postfix.world_port) as world,

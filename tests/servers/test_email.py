@@ -118,7 +118,7 @@ async def reports(house: House, count: int) -> list[tuple[str, ...]]:
         ("late-refusal", ("OTHER", "5.6.0"), []),
     ],
 )
-async def test_what_the_world_refuses_comes_back(  # noqa: PLR0917 - fixtures and cases
+async def test_a_bounce_fails_the_contact_and_uses_the_next_channel(  # noqa: PLR0917 - fixtures and cases
     resources: Resources, clock: MovableClock, postfix: Postfix, world: Sink,
     word: str, told: tuple[str, str], suppressed: list[str],
 ) -> None:  # fmt: skip
@@ -135,7 +135,7 @@ async def test_what_the_world_refuses_comes_back(  # noqa: PLR0917 - fixtures an
     assert world.taken == []
 
 
-async def test_who_makes_up_a_report_suppresses_nobody_with_it(
+async def test_a_forged_bounce_suppresses_no_address(
     resources: Resources, clock: MovableClock, postfix: Postfix, world: Sink
 ) -> None:
     """Whoever has a message knows its address to come back to. It is told as failed, once; of the
@@ -160,7 +160,7 @@ async def test_who_makes_up_a_report_suppresses_nobody_with_it(
         assert states == [("EMAIL", "FAILED")] * 2 + [("SMS", "ACCEPTED")] * 2
 
 
-async def test_what_comes_again_and_again_is_ended_by_one_click(
+async def test_recurring_messages_offer_one_click_unsubscribe(
     resources: Resources, clock: MovableClock, postfix: Postfix, world: Sink
 ) -> None:
     """Reminders of a process and of a plan; no code, which was asked for."""
@@ -183,7 +183,7 @@ async def test_what_comes_again_and_again_is_ended_by_one_click(
     assert list(ended.values()) == ["List-Unsubscribe=One-Click"] * 2
 
 
-async def test_what_is_greylisted_arrives_a_little_later(
+async def test_a_greylisted_email_arrives_after_a_retry(
     resources: Resources, clock: MovableClock, postfix: Postfix, world: Sink
 ) -> None:
     async with a_house(resources, clock, postfix) as house:
@@ -194,7 +194,7 @@ async def test_what_is_greylisted_arrives_a_little_later(
         assert await house.rows(_REPORTS) == []
 
 
-async def test_what_the_postfix_itself_refuses_goes_by_the_next_channel_at_once(
+async def test_a_refusal_by_our_own_mail_server_uses_the_next_channel_at_once(
     resources: Resources, clock: MovableClock, postfix: Postfix
 ) -> None:
     async with a_house(resources, clock, postfix) as house:

@@ -37,7 +37,7 @@ _LEASE_SECONDS = 20
 _AT_ONCE = a_definition(steps=[{**DOCUMENT["steps"][0], "send": "IMMEDIATE"}])
 
 
-async def test_workers_killed_while_sending_lose_nothing_and_repeat_nothing(
+async def test_workers_killed_while_sending_neither_lose_nor_repeat_emails(
     resources: Resources, postfix: Postfix
 ) -> None:
     clock = MovableClock(datetime.now(UTC))

@@ -57,7 +57,7 @@ class TestKannel(ChannelContract):
         return ChannelUnderTest(adapter, received, "0151 12345678")
 
 
-async def test_a_long_text_arrives_as_one(kannel: Kannel, adapter: Arriving) -> None:
+async def test_a_long_text_arrives_as_one_message(kannel: Kannel, adapter: Arriving) -> None:
     text = "Österreich kostet 10 € " * 20
     assert await adapter.send(replace(_MESSAGE, body_text=text)) == Accepted(
         "0: Accepted for delivery"
@@ -101,7 +101,7 @@ async def test_kannel_sends_as_many_parts_as_were_counted(
     assert len(kannel.centre.submitted) == sum(counted)
 
 
-async def test_a_wrong_password_is_about_us_and_told(
+async def test_a_wrong_password_is_a_temporary_failure_and_is_logged(
     kannel: Kannel, capsys: pytest.CaptureFixture[str]
 ) -> None:
     secrets = {f"deliveryProviders/{NAME}/credentials/passwordFile": b"another"}
@@ -112,12 +112,14 @@ async def test_a_wrong_password_is_about_us_and_told(
     assert "gateway refuses us" in capsys.readouterr().out
 
 
-async def test_a_gateway_that_is_away_takes_nothing(kannel: Kannel, adapter: Arriving) -> None:
+async def test_an_unreachable_gateway_is_a_temporary_failure(
+    kannel: Kannel, adapter: Arriving
+) -> None:
     await kannel.end_box("smsbox")
     assert await adapter.send(_MESSAGE) == Temporary()
 
 
-async def test_a_gateway_that_hangs_may_have_taken_it(
+async def test_a_gateway_that_does_not_answer_leaves_the_outcome_unclear(
     kannel: Kannel, adapter: Arriving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """smsbox waits for the bearerbox's word."""
@@ -131,7 +133,7 @@ async def test_a_gateway_that_hangs_may_have_taken_it(
 
 
 @pytest.mark.parametrize("networks", [(), ("10.0.0.0/8",)])
-async def test_only_networks_that_were_named_are_connected_to(
+async def test_the_adapter_connects_only_to_configured_networks(
     kannel: Kannel, networks: tuple[str, ...]
 ) -> None:
     line = a_line(kannel.address, networks=networks)
@@ -142,7 +144,7 @@ async def test_only_networks_that_were_named_are_connected_to(
 
 
 @pytest.mark.parametrize(("password", "is_fault"), [(PASSWORD, False), (b"another", True)])
-async def test_doctor_tells_whether_the_gateway_lets_us_send(
+async def test_doctor_reports_whether_the_gateway_accepts_the_credentials(
     kannel: Kannel, password: bytes, is_fault: bool
 ) -> None:
     secrets = {f"deliveryProviders/{NAME}/credentials/passwordFile": password}

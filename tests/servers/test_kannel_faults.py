@@ -56,7 +56,7 @@ def answers(*given: Answer) -> Callable[[object], Answer]:
     return lambda _submitted: left.pop(0) if left else OK
 
 
-async def test_a_connection_that_breaks_before_the_answer_loses_nothing(
+async def test_an_sms_survives_a_connection_lost_before_the_response(
     an_sms_process: SmsProcess,
 ) -> None:
     process = an_sms_process
@@ -71,7 +71,7 @@ async def test_a_connection_that_breaks_before_the_answer_loses_nothing(
     assert len(centre.accepted) == 1
 
 
-async def test_what_a_provider_may_have_twice_is_bounded(an_sms_process: SmsProcess) -> None:
+async def test_the_number_of_possibly_repeated_sms_is_limited(an_sms_process: SmsProcess) -> None:
     process = an_sms_process
     await process.kannel.restart(max_pending_submits="2")
     centre = process.kannel.centre
@@ -90,7 +90,7 @@ async def test_what_a_provider_may_have_twice_is_bounded(an_sms_process: SmsProc
     assert len(centre.submitted) == 6 + 2
 
 
-async def test_a_provider_that_answers_nothing_is_not_asked_again(
+async def test_an_unanswered_sms_is_not_submitted_again_on_the_same_connection(
     an_sms_process: SmsProcess,
 ) -> None:
     """For as long as its connection stands."""
@@ -105,7 +105,7 @@ async def test_a_provider_that_answers_nothing_is_not_asked_again(
     assert await process.contacts() == [SENT]
 
 
-async def test_a_connection_that_says_nothing_is_opened_anew(an_sms_process: SmsProcess) -> None:
+async def test_a_silent_connection_is_reopened(an_sms_process: SmsProcess) -> None:
     process = an_sms_process
     centre = process.kannel.centre
     centre.answers_links = False
@@ -118,7 +118,7 @@ async def test_a_connection_that_says_nothing_is_opened_anew(an_sms_process: Sms
     assert len(centre.submitted) == 1
 
 
-async def test_what_comes_while_the_provider_is_away_arrives_when_it_is_back(
+async def test_an_sms_sent_while_the_provider_is_down_arrives_later(
     an_sms_process: SmsProcess,
 ) -> None:
     process = an_sms_process
@@ -137,7 +137,7 @@ async def test_what_comes_while_the_provider_is_away_arrives_when_it_is_back(
 
 
 @pytest.mark.parametrize("was_answered", [True, False])
-async def test_a_gateway_that_dies_keeps_what_it_took(
+async def test_a_restarted_gateway_delivers_the_sms_that_it_accepted(
     an_sms_process: SmsProcess, *, was_answered: bool
 ) -> None:
     """And knows after its restart which message a report is about."""
@@ -156,7 +156,7 @@ async def test_a_gateway_that_dies_keeps_what_it_took(
     await has_arrived(process)
 
 
-async def test_a_bearerbox_killed_amid_sending_loses_nothing(
+async def test_a_bearerbox_killed_while_sending_loses_no_sms(
     an_sms_process: SmsProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the gateway answered arrives; what it did not is told as unknown, or tried again."""
@@ -189,7 +189,7 @@ async def test_a_bearerbox_killed_amid_sending_loses_nothing(
     print(f"accepted {len(accepted)}, unknown {len(unknown)}, arrived {taken.total()}")
 
 
-async def test_the_portal_shows_what_became_of_it(an_sms_process: SmsProcess) -> None:
+async def test_the_portal_shows_why_an_sms_failed(an_sms_process: SmsProcess) -> None:
     process = an_sms_process
     centre = process.kannel.centre
     centre.answer = answers(Drop())

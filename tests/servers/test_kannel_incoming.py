@@ -16,7 +16,7 @@ async def kinds(process: SmsProcess) -> list[tuple[str, str]]:
     return [tuple(row) for row in await process.house.rows(_KINDS)]
 
 
-async def test_stop_is_confirmed_once_and_heeded(an_sms_process: SmsProcess) -> None:
+async def test_stop_suppresses_the_number_and_is_confirmed_once(an_sms_process: SmsProcess) -> None:
     process = an_sms_process
     line = a_line(process.kannel.address, stop_confirmation="Sie erhalten keine SMS mehr.")
     await apply_installation(
@@ -46,7 +46,9 @@ async def test_stop_is_confirmed_once_and_heeded(an_sms_process: SmsProcess) -> 
 
 
 @pytest.mark.parametrize("secret", ["", "another", "é"])
-async def test_without_the_secret_nothing_comes_in(an_sms_process: SmsProcess, secret: str) -> None:
+async def test_an_incoming_sms_without_the_secret_is_rejected(
+    an_sms_process: SmsProcess, secret: str
+) -> None:
     process = an_sms_process
     await process.send()
     values = {"from": NUMBER, "to": "1", "text": "STOP", "id": "1", "secret": secret}
@@ -57,7 +59,7 @@ async def test_without_the_secret_nothing_comes_in(an_sms_process: SmsProcess, s
     assert await process.suppressed() == []
 
 
-async def test_a_sender_is_kept_without_control_characters(an_sms_process: SmsProcess) -> None:
+async def test_control_characters_are_removed_from_the_sender(an_sms_process: SmsProcess) -> None:
     process = an_sms_process
     secret = SECRETS[f"deliveryProviders/{NAME}/incomingSecretFile"].decode()
     values = {"from": "Bank\0", "to": "1", "text": "Hello", "id": "1", "secret": secret}

@@ -50,7 +50,7 @@ async def _numbers(house: House, *states: str) -> set[str]:
     return {row["mobile_number"].lstrip("+") for row in rows}
 
 
-async def test_what_arrived_is_what_the_ledger_says_over_fifty_kills(
+async def test_arrived_sms_match_the_ledger_after_fifty_kills(
     resources: Resources, tmp_path: Path
 ) -> None:
     real = replace(resources, clock=MovableClock(datetime.now(UTC)))

@@ -30,7 +30,7 @@ async def a_sent_message(process: SmsProcess) -> Submitted:
     return process.kannel.centre.accepted[-1]
 
 
-async def test_a_receipt_notes_the_delivery_once(an_sms_process: SmsProcess) -> None:
+async def test_a_repeated_receipt_records_the_delivery_once(an_sms_process: SmsProcess) -> None:
     process = an_sms_process
     submitted = await a_sent_message(process)
     assert await process.contacts() == [SENT]
@@ -43,7 +43,7 @@ async def test_a_receipt_notes_the_delivery_once(an_sms_process: SmsProcess) -> 
 
 
 @pytest.mark.parametrize("stat", ["UNDELIV", "EXPIRED", "REJECTD", "DELETED"])
-async def test_a_receipt_of_a_failure_starts_the_next_channel(
+async def test_a_failure_receipt_starts_the_next_channel(
     an_sms_process: SmsProcess, stat: str
 ) -> None:
     process = an_sms_process
@@ -56,7 +56,9 @@ async def test_a_receipt_of_a_failure_starts_the_next_channel(
     assert await process.suppressed() == []
 
 
-async def test_what_arrived_stays_arrived(an_sms_process: SmsProcess) -> None:
+async def test_a_failure_report_after_a_delivery_changes_nothing(
+    an_sms_process: SmsProcess,
+) -> None:
     """A failure that is told behind it is kept, and changes nothing."""
     process = an_sms_process
     submitted = await a_sent_message(process)
@@ -79,7 +81,7 @@ async def test_what_arrived_stays_arrived(an_sms_process: SmsProcess) -> None:
         ("hex", "decimal", "0x01"), ("decimal", "hex", "0x02"), ("hex", "hex", "0x03"),
     ],
 )  # fmt: skip
-async def test_a_receipt_is_joined_however_its_id_is_written(
+async def test_a_receipt_is_matched_in_every_notation_of_its_id(
     an_sms_process: SmsProcess, given: str, shown: str, msg_id_type: str
 ) -> None:
     process = an_sms_process
@@ -93,7 +95,7 @@ async def test_a_receipt_is_joined_however_its_id_is_written(
     assert await process.contacts() == [ARRIVED]
 
 
-async def test_a_receipt_of_nothing_we_sent_has_no_effect(an_sms_process: SmsProcess) -> None:
+async def test_a_receipt_for_an_unknown_message_has_no_effect(an_sms_process: SmsProcess) -> None:
     """Kannel knows no such message, and the next one's receipt still arrives."""
     process = an_sms_process
     submitted = await a_sent_message(process)
@@ -104,7 +106,7 @@ async def test_a_receipt_of_nothing_we_sent_has_no_effect(an_sms_process: SmsPro
     assert await process.contacts() == [ARRIVED]
 
 
-async def test_a_number_that_is_none_is_suppressed(an_sms_process: SmsProcess) -> None:
+async def test_an_invalid_number_is_suppressed(an_sms_process: SmsProcess) -> None:
     process = an_sms_process
     process.kannel.centre.answer = lambda _submitted: INVALID_DESTINATION
     await process.send()
@@ -115,7 +117,7 @@ async def test_a_number_that_is_none_is_suppressed(an_sms_process: SmsProcess) -
     assert await process.suppressed() == [("SMS", "BOUNCE")]
 
 
-async def test_a_throttled_message_is_sent_by_the_gateway_later(
+async def test_the_gateway_retries_a_throttled_message(
     an_sms_process: SmsProcess,
 ) -> None:
     process = an_sms_process
@@ -129,7 +131,9 @@ async def test_a_throttled_message_is_sent_by_the_gateway_later(
     assert len(process.kannel.centre.accepted) == 1
 
 
-async def test_a_centre_that_is_broken_suppresses_nobody(an_sms_process: SmsProcess) -> None:
+async def test_a_system_error_of_the_sms_centre_suppresses_no_number(
+    an_sms_process: SmsProcess,
+) -> None:
     process = an_sms_process
     process.kannel.centre.answer = lambda _submitted: SYSTEM_ERROR
     await process.send()
@@ -149,7 +153,7 @@ async def read_reference_of(process: SmsProcess) -> str:
     )
 
 
-async def test_forged_and_huge_calls_have_no_effect(
+async def test_forged_and_oversized_callbacks_have_no_effect(
     an_sms_process: SmsProcess, capsys: pytest.CaptureFixture[str]
 ) -> None:
     process = an_sms_process
@@ -172,7 +176,9 @@ async def test_forged_and_huge_calls_have_no_effect(
     assert NUMBER not in capsys.readouterr().out
 
 
-async def test_who_proves_nothing_is_heard_less_and_less(an_sms_process: SmsProcess) -> None:
+async def test_callbacks_without_a_valid_reference_are_rate_limited(
+    an_sms_process: SmsProcess,
+) -> None:
     """And a gateway that comes from the same network is heard as ever."""
     process = an_sms_process
     await a_sent_message(process)
@@ -185,7 +191,7 @@ async def test_who_proves_nothing_is_heard_less_and_less(an_sms_process: SmsProc
     assert len(await process.reports()) == 1
 
 
-async def test_one_message_is_reported_so_often_and_no_more(an_sms_process: SmsProcess) -> None:
+async def test_at_most_forty_reports_of_a_message_are_recorded(an_sms_process: SmsProcess) -> None:
     process = an_sms_process
     await a_sent_message(process)
     url = f"{process.served.origin}/callbacks/channels/{NAME}/{await read_reference_of(process)}"

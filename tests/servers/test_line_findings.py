@@ -27,7 +27,7 @@ def read(found: DoctorFinding) -> tuple[str, str]:
     return found.mark, found.words
 
 
-async def test_a_server_for_letters_that_takes_them_is_well(sshd: Sshd) -> None:
+async def test_a_working_letter_server_is_reported_as_ok(sshd: Sshd) -> None:
     mark, words = read(await check_letter_line("post", sshd.line(), sshd.secrets))
     assert (mark, words.split(" in ")[0]) == ("ok", "writes, reads and removes")
     assert list_files(sshd.depot) == ["released"]
@@ -54,7 +54,7 @@ async def test_a_key_that_the_server_does_not_know_is_a_fault(sshd: Sshd) -> Non
     assert "keyFile" in (found.remedy or "")
 
 
-async def test_a_server_that_lets_us_not_write_is_a_fault(sshd: Sshd) -> None:
+async def test_a_server_without_write_permission_is_a_fault(sshd: Sshd) -> None:
     path = sshd.folder / "sshd_config"
     sshd.stop()
     path.write_text(path.read_text().replace("internal-sftp", "internal-sftp -R"))
@@ -63,7 +63,7 @@ async def test_a_server_that_lets_us_not_write_is_a_fault(sshd: Sshd) -> None:
     assert read(found) == ("FAULT", f"we may not write in {sshd.depot}")
 
 
-async def test_a_server_that_lets_us_make_no_folder_for_copies_is_a_fault(sshd: Sshd) -> None:
+async def test_a_server_that_refuses_the_folder_for_manifest_copies_is_a_fault(sshd: Sshd) -> None:
     """Once somebody there has made it, all is well."""
     path, copies = sshd.folder / "sshd_config", sshd.depot / "released"
     sshd.stop()
@@ -78,14 +78,14 @@ async def test_a_server_that_lets_us_make_no_folder_for_copies_is_a_fault(sshd: 
     assert list_files(copies) == []
 
 
-async def test_what_stands_where_copies_go_is_a_fault(sshd: Sshd) -> None:
+async def test_a_file_in_place_of_the_folder_for_manifest_copies_is_a_fault(sshd: Sshd) -> None:
     (sshd.depot / "released").write_bytes(b"")
     found = await check_letter_line("post", sshd.line(), sshd.secrets)
     assert found.mark == "FAULT"
     assert "no file may have its name" in (found.remedy or "")
 
 
-async def test_a_server_without_the_folder_or_away_is_a_fault(sshd: Sshd) -> None:
+async def test_a_missing_folder_or_an_unreachable_server_is_a_fault(sshd: Sshd) -> None:
     line = sshd.line(folder=f"{sshd.depot}/gone")
     found = await check_letter_line("post", line, sshd.secrets)
     assert read(found) == ("FAULT", f"there is no folder {sshd.depot}/gone")
@@ -109,7 +109,7 @@ def a_closed_folder() -> Iterator[Path]:
             os.seteuid(before)
 
 
-async def test_a_folder_that_is_closed_or_gone_is_a_fault(tmp_path: Path) -> None:
+async def test_a_missing_or_read_only_folder_is_a_fault(tmp_path: Path) -> None:
     with a_closed_folder() as folder:
         line = FolderProvider(channel="LETTER", folder=str(folder))
         found = await check_letter_line("post", line, {})
@@ -136,7 +136,7 @@ async def test_a_folder_that_is_closed_or_gone_is_a_fault(tmp_path: Path) -> Non
         ),
     ],
 )  # fmt: skip
-async def test_a_mailbox_that_cannot_be_read_is_a_fault(
+async def test_an_unreadable_mailbox_is_a_fault(
     dovecot: Dovecot, changes: dict[str, str], password: bytes | None, mark: str, words: str
 ) -> None:
     mailbox = {

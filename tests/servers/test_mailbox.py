@@ -47,7 +47,7 @@ async def saved(resources: Resources) -> list[tuple[object, ...]]:
         return [tuple(row) for row in await connection.fetch(_SAVED)]
 
 
-async def test_what_is_new_is_taken_once(resources: Resources, dovecot: Dovecot, user: str) -> None:
+async def test_new_mail_is_fetched_once(resources: Resources, dovecot: Dovecot, user: str) -> None:
     mailbox = a_mailbox(dovecot, user)
     dovecot.deliver(user, _REPORT, bounce(resources))
     assert await fetch_new_mail(resources, MAIL_READER, "post", mailbox, "right") == 1
@@ -58,7 +58,7 @@ async def test_what_is_new_is_taken_once(resources: Resources, dovecot: Dovecot,
     assert (await saved(resources))[1:] == [("DELAYED", "unreadable", None)]
 
 
-async def test_a_quiet_mailbox_is_known_to_be_read(
+async def test_reading_an_empty_mailbox_is_recorded(
     resources: Resources, clock: MovableClock, dovecot: Dovecot, user: str
 ) -> None:
     """Or nobody would know one that `dunwell mail` looks into from one that it does not."""
@@ -72,7 +72,7 @@ async def test_a_quiet_mailbox_is_known_to_be_read(
         assert tuple(row) == (clock.now(), 1)
 
 
-async def test_what_no_reader_gets_through_holds_up_nothing(
+async def test_a_mail_too_complex_to_parse_does_not_block_others(
     resources: Resources, dovecot: Dovecot, user: str
 ) -> None:
     mailbox = a_mailbox(dovecot, user)
@@ -82,7 +82,7 @@ async def test_what_no_reader_gets_through_holds_up_nothing(
     assert ("FAILED", "5.1.1", _MESSAGE) in await saved(resources)
 
 
-async def test_a_mail_that_kills_its_reader_is_kept_as_unreadable_and_holds_up_no_other(
+async def test_a_mail_that_crashes_its_parser_is_kept_as_unreadable(
     resources: Resources, dovecot: Dovecot, user: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And told, by its number in the mailbox."""
@@ -97,7 +97,7 @@ async def test_a_mail_that_kills_its_reader_is_kept_as_unreadable_and_holds_up_n
     assert await fetch_new_mail(resources, MAIL_READER, "post", mailbox, "right") == 0
 
 
-async def test_a_mail_that_is_too_large_is_kept_as_unreadable_with_its_beginning(
+async def test_the_beginning_of_an_oversized_mail_is_kept_as_unreadable(
     resources: Resources, dovecot: Dovecot, user: str
 ) -> None:
     mailbox = a_mailbox(dovecot, user)
@@ -109,7 +109,7 @@ async def test_a_mail_that_is_too_large_is_kept_as_unreadable_with_its_beginning
     assert ("FAILED", "5.1.1", _MESSAGE) in await saved(resources)
 
 
-async def test_a_mailbox_made_anew_is_read_from_its_beginning(
+async def test_a_recreated_mailbox_is_read_from_its_beginning(
     resources: Resources, dovecot: Dovecot, user: str
 ) -> None:
     mailbox = a_mailbox(dovecot, user)
@@ -123,7 +123,7 @@ async def test_a_mailbox_made_anew_is_read_from_its_beginning(
     assert len(await saved(resources)) == 4
 
 
-async def test_a_wrong_password_takes_nothing_and_tells_no_secret(
+async def test_a_wrong_mailbox_password_fails_without_being_disclosed(
     resources: Resources, dovecot: Dovecot, user: str
 ) -> None:
     with pytest.raises(MailboxAway) as away:

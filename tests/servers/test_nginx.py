@@ -52,7 +52,7 @@ async def ask(nginx: Nginx, path: str, **given: object) -> tuple[int, dict[str, 
         return answer.status, dict(answer.headers), await answer.read()
 
 
-async def test_pages_and_the_api_get_through(served: Served, tmp_path: Path) -> None:
+async def test_nginx_passes_pages_and_the_api(served: Served, tmp_path: Path) -> None:
     with run_nginx(tmp_path, served.port) as nginx:
         assert (await ask(nginx, "/healthz"))[0] == 200
         status, headers, body = await ask(nginx, "/q")
@@ -71,7 +71,7 @@ async def test_pages_and_the_api_get_through(served: Served, tmp_path: Path) -> 
         assert moved == (308, f"https://{HOST}/q?x=1")
 
 
-async def test_nobody_says_who_they_are_and_much_is_taken(tmp_path: Path) -> None:
+async def test_nginx_sets_the_client_address_and_accepts_large_bodies(tmp_path: Path) -> None:
     """Behind it stands what tells what it hears."""
     heard = Heard()
 
@@ -97,7 +97,7 @@ async def test_nobody_says_who_they_are_and_much_is_taken(tmp_path: Path) -> Non
     assert (headers["Host"], headers["X-Forwarded-For"]) == (HOST, "127.0.0.1")
 
 
-async def test_one_visitor_has_200_connections(tmp_path: Path) -> None:
+async def test_one_visitor_may_open_200_connections(tmp_path: Path) -> None:
     """Behind it stands what answers when it is told to."""
     ending = asyncio.Event()
     async with a_backend(ending) as port:
@@ -110,7 +110,7 @@ async def test_one_visitor_has_200_connections(tmp_path: Path) -> None:
     assert (statuses.count(200), statuses.count(429)) == (200, 20)
 
 
-async def test_one_visitor_sends_so_many_requests_a_second(tmp_path: Path) -> None:
+async def test_requests_of_one_visitor_are_rate_limited(tmp_path: Path) -> None:
     """With smaller numbers: a busy machine does not send as many."""
     ending = asyncio.Event()
     ending.set()

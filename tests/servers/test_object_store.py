@@ -69,7 +69,7 @@ def ask_doctor(run: Follow, folder: Path, settings: Mapping[str, str], *around: 
     return line
 
 
-def test_the_page_explains_the_variables_that_are_tried_here(store: ObjectStore) -> None:
+def test_the_page_explains_every_variable_of_these_tests(store: ObjectStore) -> None:
     tried = {name for name in reach(store) if name.startswith("AWS_")}
     assert set(list_variables()) == tried
 
@@ -93,14 +93,14 @@ def test_doctor_writes_reads_and_removes_an_object(
     ],
     ids=["another access key", "no TLS", "no bucket"],
 )
-def test_doctor_says_what_keeps_it_from_the_store(
+def test_doctor_reports_why_the_object_store_cannot_be_used(
     store: ObjectStore, tmp_path: Path, run_printed: Follow, changes: dict[str, str]
 ) -> None:
     told = ask_doctor(run_printed, tmp_path, reach(store, **changes))
     assert told.startswith(_AWAY)
 
 
-def test_a_prefix_keeps_everything_below_it(
+def test_all_objects_are_stored_below_the_prefix(
     store: ObjectStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Written, read and removed with the three rights that the page names."""
@@ -123,9 +123,7 @@ def test_a_prefix_keeps_everything_below_it(
     assert store.list_keys() == ["dunwell/prefix/1/uploads/b"]
 
 
-def test_the_bucket_may_be_a_part_of_the_hosts_name_and_the_store_speak_tls(
-    tmp_path: Path, run_printed: Follow
-) -> None:
+def test_tls_and_virtual_hosted_bucket_names_work(tmp_path: Path, run_printed: Follow) -> None:
     """The endpoint of the page, on a machine that knows its name and trusts its authority."""
     [shown] = re.findall(r"`(https://\S+)`", read_section(_SECTION, _PAGE))
     assert shown.startswith(f"https://{HOST}:")

@@ -103,7 +103,7 @@ async def under_load(nginx: Nginx) -> AsyncIterator[Load]:
 
 
 @pytest.mark.usefixtures("database")
-async def test_a_rolling_restart_under_load_costs_no_request(
+async def test_a_rolling_restart_under_load_fails_no_request(
     tmp_path: Path, postgres: EmbeddedPostgres
 ) -> None:
     folder = tmp_path / "nginx"

@@ -45,7 +45,7 @@ class TestSftp(PrintServiceContract):
         return channel
 
 
-async def test_another_host_key_is_spoken_to_never(
+async def test_nothing_is_uploaded_to_a_server_with_another_host_key(
     sshd: Sshd, channel: PrintServiceUnderTest
 ) -> None:
     await channel.adapter.send(channel.a_message())
@@ -62,7 +62,7 @@ async def test_another_host_key_is_spoken_to_never(
         await depot.list()
 
 
-async def test_a_key_the_server_does_not_know_is_refused(
+async def test_an_unknown_client_key_is_a_temporary_failure(
     sshd: Sshd, resources: Resources, channel: PrintServiceUnderTest
 ) -> None:
     unknown = asyncssh.generate_private_key("ssh-ed25519").export_private_key()
@@ -72,14 +72,14 @@ async def test_a_key_the_server_does_not_know_is_refused(
     await adapter.close()
 
 
-def test_a_key_that_is_none_makes_no_line(sshd: Sshd, resources: Resources) -> None:
+def test_an_invalid_key_makes_the_provider_unusable(sshd: Sshd, resources: Resources) -> None:
     with pytest.raises(DeliveryProviderUnusable):
         SftpChannel(LINE, sshd.line(), {"deliveryProviders/post/keyFile": b"x"}, resources)
     with pytest.raises(DeliveryProviderUnusable):
         SftpChannel(LINE, sshd.line(host_key="ssh-ed25519 AAAAxxxxxxxxxxxx"), {}, resources)
 
 
-async def test_a_full_disk_takes_nothing_and_takes_it_later(
+async def test_a_letter_is_accepted_once_the_full_disk_has_space_again(
     sshd: Sshd, channel: PrintServiceUnderTest
 ) -> None:
     if os.getuid() != 0:
@@ -99,7 +99,7 @@ async def test_a_full_disk_takes_nothing_and_takes_it_later(
         subprocess.run(["umount", "-l", str(sshd.depot)], check=True)  # noqa: ASYNC221
 
 
-async def test_a_folder_that_is_not_there_is_not_made(
+async def test_a_missing_folder_is_not_created(
     sshd: Sshd, resources: Resources, channel: PrintServiceUnderTest
 ) -> None:
     line = sshd.line(folder=str(sshd.depot / "missing"))
@@ -109,7 +109,7 @@ async def test_a_folder_that_is_not_there_is_not_made(
     await adapter.close()
 
 
-async def test_a_server_that_is_away_takes_it_when_it_is_back(
+async def test_a_letter_is_accepted_once_the_server_is_back(
     sshd: Sshd, channel: PrintServiceUnderTest
 ) -> None:
     await channel.adapter.send(channel.a_message())
@@ -121,7 +121,7 @@ async def test_a_server_that_is_away_takes_it_when_it_is_back(
     assert len(channel.received()) == 2
 
 
-async def test_connections_cut_in_mid_upload_lose_and_double_nothing(
+async def test_connections_cut_during_uploads_neither_lose_nor_repeat_letters(
     sshd: Sshd, channel: PrintServiceUnderTest
 ) -> None:
     messages = [channel.a_message(communication_id=_an_id()) for _ in range(40)]
@@ -138,7 +138,7 @@ async def test_connections_cut_in_mid_upload_lose_and_double_nothing(
     assert [name for name in list_files(sshd.depot) if name.endswith(".part")] == []
 
 
-async def test_a_server_that_stalls_is_waited_for_in_bounds(
+async def test_a_stalled_server_is_a_temporary_failure_after_a_timeout(
     sshd: Sshd, channel: PrintServiceUnderTest, resources: Resources
 ) -> None:
     """It did not take the letter; a later try makes one of it."""
@@ -155,14 +155,14 @@ async def test_a_server_that_stalls_is_waited_for_in_bounds(
     await adapter.close()
 
 
-async def test_a_batch_goes_over_the_same_way(sshd: Sshd, post: LetterHouse) -> None:
+async def test_a_batch_is_released_over_sftp(sshd: Sshd, post: LetterHouse) -> None:
     await post.create("A-1", "A-2")
     assert await post.release() == 2
     (manifest,) = post.manifests()
     assert sorted(each["reference"] for each in manifest["letters"]) == sorted(post.references())
 
 
-async def test_a_server_that_dies_between_letters_and_manifest_loses_nothing(
+async def test_a_server_stopped_before_the_manifest_loses_no_letter(
     sshd: Sshd, post: LetterHouse
 ) -> None:
     await post.create("A-1", "A-2")
@@ -174,7 +174,7 @@ async def test_a_server_that_dies_between_letters_and_manifest_loses_nothing(
     assert manifest["head"]["letters"] == 2
 
 
-async def test_a_refused_letter_goes_by_e_mail(sshd: Sshd, post: LetterHouse) -> None:
+async def test_a_returned_letter_is_followed_by_an_email(sshd: Sshd, post: LetterHouse) -> None:
     """It comes back, and the status file says so."""
     await post.create("A-1")
     (reference,) = post.references()

@@ -74,7 +74,7 @@ def with_password(
     return SftpChannel(LINE, line, {"deliveryProviders/post/passwordFile": password}, resources)
 
 
-async def test_a_password_lets_letters_in(
+async def test_letters_are_uploaded_with_a_password(
     by_password: Sshd, resources: Resources, message_of: PrintServiceUnderTest
 ) -> None:
     """A file of it ends with a line's end."""
@@ -84,7 +84,7 @@ async def test_a_password_lets_letters_in(
     await adapter.close()
 
 
-async def test_a_wrong_password_lets_nothing_in_and_is_tried_again(
+async def test_a_wrong_password_is_a_temporary_failure_until_corrected(
     by_password: Sshd, resources: Resources, message_of: PrintServiceUnderTest
 ) -> None:
     wrong = with_password(by_password, resources, b"wrong")
@@ -99,7 +99,7 @@ async def test_a_wrong_password_lets_nothing_in_and_is_tried_again(
     await right.close()
 
 
-async def test_a_password_is_shown_to_no_other_host_key(
+async def test_the_password_is_not_sent_to_a_server_with_another_host_key(
     by_password: Sshd, resources: Resources, message_of: PrintServiceUnderTest
 ) -> None:
     other = asyncssh.generate_private_key("ssh-ed25519").export_public_key().decode().strip()
@@ -120,7 +120,7 @@ class CutDepot(SftpDepot):
         raise ConnectionError(name)
 
 
-async def test_a_server_that_dies_behind_the_rename_has_released_the_batch_once(
+async def test_a_batch_is_released_once_if_the_server_stops_after_the_rename(
     sshd: Sshd, post: LetterHouse
 ) -> None:
     depot = CutDepot(sshd.line(), password=None, key=sshd.secrets["deliveryProviders/post/keyFile"])
@@ -138,7 +138,7 @@ async def test_a_server_that_dies_behind_the_rename_has_released_the_batch_once(
     await depot.close()
 
 
-async def test_a_full_disk_releases_nothing_and_all_of_it_later(
+async def test_a_batch_is_released_whole_once_the_full_disk_has_space_again(
     sshd: Sshd, post: LetterHouse
 ) -> None:
     """Of the print service: its letters fit, the manifest does not."""
@@ -163,7 +163,7 @@ async def test_a_full_disk_releases_nothing_and_all_of_it_later(
         subprocess.run(["umount", "-l", str(sshd.depot)], check=True)  # noqa: ASYNC221
 
 
-async def test_what_a_service_says_twice_late_in_any_order_and_falsely_is_said_once(
+async def test_repeated_late_and_forged_statuses_are_recorded_once(
     post: LetterHouse,
 ) -> None:
     await post.create("A-1", "A-2")
@@ -182,7 +182,7 @@ async def test_what_a_service_says_twice_late_in_any_order_and_falsely_is_said_o
     ]  # fmt: skip
 
 
-async def test_the_largest_file_there_may_be_is_read_whole(post: LetterHouse) -> None:
+async def test_the_largest_allowed_status_file_is_read_completely(post: LetterHouse) -> None:
     """Every line of it about one letter that is ours, and thousands that are not."""
     await post.create("A-1")
     (reference,) = post.references()

@@ -35,7 +35,9 @@ SELECT (SELECT count(*) FROM communications
 """
 
 
-async def test_fifty_kills_print_every_letter_once(sshd: Sshd, resources: Resources) -> None:
+async def test_every_letter_is_printed_once_despite_fifty_kills(
+    sshd: Sshd, resources: Resources
+) -> None:
     real = replace(resources, clock=SystemClock())
     line = sshd.line(batch=BatchSettings(every_minutes=1, most=20))
     adapter = SftpChannel(LINE, line, sshd.secrets, real)

@@ -90,9 +90,7 @@ class Installation:
         return number
 
 
-async def test_no_letter_is_printed_twice_whatever_is_restored(
-    sshd: Sshd, resources: Resources
-) -> None:
+async def test_no_letter_is_printed_twice_after_restores(sshd: Sshd, resources: Resources) -> None:
     real = replace(resources, clock=SystemClock())
     line = sshd.line(batch=BatchSettings(every_minutes=1, most=10))
     adapter = SftpChannel(LINE, line, sshd.secrets, real)

@@ -111,7 +111,7 @@ async def sign_in_there(
     return page
 
 
-async def test_the_mock_signs_somebody_in(mock: Beside) -> None:
+async def test_the_mock_signs_a_user_in(mock: Beside) -> None:
     page = await mock.go(START)
     assert (page.status_code, page.url.path) == (200, "/portal/merchants")
     assert "Erika" in page.text
@@ -125,7 +125,7 @@ async def test_the_mock_signs_somebody_in(mock: Beside) -> None:
     ],
     ids=str,
 )  # fmt: skip
-async def test_what_the_mock_says_wrongly_signs_nobody_in(
+async def test_an_invalid_token_of_the_mock_is_rejected(
     mock: Beside, claims: dict[str, Any]
 ) -> None:
     await mock.identity.tell(claims={**ERIKA, **claims})
@@ -134,7 +134,7 @@ async def test_what_the_mock_says_wrongly_signs_nobody_in(
     assert not await mock.is_in()
 
 
-async def test_keys_that_the_mock_has_rotated_are_found(mock: Beside) -> None:
+async def test_rotated_keys_of_the_mock_are_fetched(mock: Beside) -> None:
     await mock.go(START)
     assert await mock.is_in()
     await mock.identity.tell(rotate=True)
@@ -149,7 +149,7 @@ async def test_keys_that_the_mock_has_rotated_are_found(mock: Beside) -> None:
     assert await mock.is_in()
 
 
-async def test_groups_of_the_mock_are_those_of_each_sign_in(mock: Beside) -> None:
+async def test_groups_are_evaluated_at_each_sign_in(mock: Beside) -> None:
     await mock.go(START)
     assert await mock.is_in()
     await mock.identity.tell(claims={**ERIKA, "groups": ["cooks"]})
@@ -158,7 +158,7 @@ async def test_groups_of_the_mock_are_those_of_each_sign_in(mock: Beside) -> Non
     assert not await mock.is_in()
 
 
-async def test_the_mock_tells_of_who_went(mock: Beside) -> None:
+async def test_a_back_channel_logout_of_the_mock_ends_the_session(mock: Beside) -> None:
     await mock.go(START)
     claims = {"aud": CLIENT_ID, "sub": "erika", "jti": "j-1", "events": {LOGOUT_EVENT: {}}}
     token = (await mock.identity.tell(logout=claims))["token"]
@@ -170,7 +170,7 @@ async def test_the_mock_tells_of_who_went(mock: Beside) -> None:
     assert not await mock.is_in()
 
 
-async def test_the_strict_one_signs_somebody_in(strict: Beside) -> None:
+async def test_the_strict_provider_signs_a_user_in(strict: Beside) -> None:
     page = await sign_in_there(strict)
     assert (page.status_code, page.url.path) == (200, "/portal/merchants")
     async with strict.served.resources.database.connection() as connection:
@@ -178,13 +178,13 @@ async def test_the_strict_one_signs_somebody_in(strict: Beside) -> None:
     assert tuple(row or ()) == ("erika@example.org", "ADMIN")
 
 
-async def test_who_has_no_group_at_the_strict_one_does_not_get_in(strict: Beside) -> None:
+async def test_a_user_without_a_permitted_group_cannot_sign_in(strict: Beside) -> None:
     page = await sign_in_there(strict, "cook")
     assert page.status_code == 403
     assert "none of your groups there may use Dunwell" in page.text
 
 
-async def test_a_code_of_the_strict_one_is_good_once(strict: Beside) -> None:
+async def test_an_authorization_code_works_only_once(strict: Beside) -> None:
     """Its answer is followed twice by the browser that began it."""
     seen: list[str] = []
 
@@ -199,7 +199,7 @@ async def test_a_code_of_the_strict_one_is_good_once(strict: Beside) -> None:
     assert again.headers["Location"].startswith("/portal/sign-in?fault=SSO_GONE")
 
 
-async def test_who_signs_out_there_is_out_here(strict: Beside) -> None:
+async def test_signing_out_at_the_provider_ends_the_session(strict: Beside) -> None:
     """Over the link that is shown, by its own page, and by its word from server to server."""
     await sign_in_there(strict)
     assert await strict.is_in()
@@ -235,7 +235,7 @@ async def send(house: Beside, fields: dict[str, str]) -> tuple[httpx.Response, d
     ("age", "said"),
     [(0, "You have confirmed that it is you"), (600, "did not confirm"), (None, "did not confirm")],
 )
-async def test_the_mock_confirms_a_session_by_its_auth_time(
+async def test_a_session_is_confirmed_only_by_a_recent_auth_time(
     mock: Beside, age: int | None, said: str
 ) -> None:
     await mock.go(START)
@@ -251,7 +251,7 @@ async def test_the_mock_confirms_a_session_by_its_auth_time(
         assert "You have not signed in again yet" in done.text
 
 
-async def test_the_strict_one_asks_its_user_again_to_confirm_a_session(strict: Beside) -> None:
+async def test_the_strict_provider_asks_its_user_to_sign_in_again(strict: Beside) -> None:
     """Although its own session would let them in without a question."""
     await sign_in_there(strict)
     _, carried = await ask_to_invite(strict)
@@ -264,7 +264,7 @@ async def test_the_strict_one_asks_its_user_again_to_confirm_a_session(strict: B
     assert "One-time link for" in done.text
 
 
-async def test_somebody_else_at_the_mock_confirms_nothing(mock: Beside) -> None:
+async def test_another_user_of_the_provider_cannot_confirm_a_session(mock: Beside) -> None:
     await mock.go(START)
     _, carried = await ask_to_invite(mock)
     now = int(datetime.now(UTC).timestamp())

@@ -134,7 +134,7 @@ async def test_a_worker_eight_days_ahead_charges_no_fee_and_deletes_no_token(
     assert log.count('"event": "round failed"') == 1
 
 
-async def test_a_worker_whose_clock_jumps_while_it_runs_charges_nothing(
+async def test_a_worker_whose_clock_jumps_while_running_charges_no_fee(
     house: House, token: str, tmp_path: Path
 ) -> None:
     """libfaketime reads its file with each reading of the clock."""
@@ -164,7 +164,7 @@ async def test_a_worker_whose_clock_jumps_while_it_runs_charges_nothing(
 
 
 @pytest.mark.parametrize("ahead", ["+8d", "-8d"])
-async def test_a_web_process_with_a_wrong_clock_judges_no_token(
+async def test_a_web_process_with_a_wrong_clock_answers_503(
     house: House, token: str, tmp_path: Path, ahead: str
 ) -> None:
     port = str(find_port())
@@ -195,7 +195,7 @@ async def test_a_web_process_with_a_wrong_clock_judges_no_token(
     assert 'dunwell_clock_ahead_seconds{clock="host",reference="database"}' in metrics
 
 
-async def test_a_command_that_needs_the_time_is_refused_and_names_both_clocks(
+async def test_a_command_with_a_wrong_clock_is_refused_and_names_both_clocks(
     house: House, tmp_path: Path
 ) -> None:
     """And changes nothing: a credential revoked eight days ahead would still work today."""
