@@ -53,7 +53,8 @@ from dunwell.interfaces.landing.sign_in import entered_codes
 from dunwell.interfaces.portal.disputes import drafts
 from dunwell.interfaces.portal.jobs import routes_bulk
 from dunwell.interfaces.portal.web import looking
-from dunwell.interfaces.portal.workflows import parts_shown, routes_list
+from dunwell.interfaces.portal.workflows import part_forms
+from dunwell.interfaces.portal.workflows import routes_list
 from dunwell.operations.alerts import check_alerts as look
 from dunwell.operations.dashboards import delivery_providers, print_batches
 from dunwell.operations.jobs import list_jobs as read_jobs
@@ -87,7 +88,7 @@ _NO_ROW = {
         lifecycle.reissue_token, lifecycle.reissue_raised_token,
     ),
     "It only reads.": (
-        parts_shown.check_part,
+        part_forms.check_part,
         look.load_alert_overview,
         delivery_log.list_deliveries, delivery_log.compute_delivery_gaps,
         delivery_log.get_delivery, delivery_log.get_endpoint,
@@ -103,7 +104,7 @@ _NO_ROW = {
         change_settings.check_settings,
         change_settings.get_settings,
         apply.preview_workflows,
-        routes_list.begin_definition,
+        routes_list.build_first_definition,
         preview_costs.prepare_costs, workflow_overviews.get_draft_overview,
         publish_workflow.plan_publication,
         preview_draft.preview_draft,
@@ -133,7 +134,7 @@ _NO_ROW = {
         performing.make_changes,
         announce_transfer.announce_transfer,
         start_payment.start_payment,
-        parts_shown.save_part,
+        part_forms.save_part,
         publish_workflow.publish_workflow,
         edit_text.edit_text, refused_addresses.suppress_refused_addresses,
     ),

@@ -15,10 +15,10 @@ from dunwell.core.workflows.versions.parts import join_parts, list_parts
 from dunwell.interfaces.portal.workflows.part_forms import (
     build_settings,
     build_step,
-    open_settings,
-    open_step,
+    open_settings_form,
+    open_step_form,
 )
-from dunwell.interfaces.portal.workflows.views_editor import count_days
+from dunwell.interfaces.portal.workflows.views import compute_step_days
 from dunwell.interfaces.web.condition_form import CONDITION_FIELDS
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.forms import AmountFormat, Form
@@ -52,7 +52,7 @@ def send(form: Form) -> FormFields:
 
 
 def send_back(step: dict[str, Any], amounts: AmountFormat) -> dict[str, Any]:
-    form = open_step(step["kind"], step, amounts)
+    form = open_step_form(step["kind"], step, amounts)
     content = form.fill(send(form)).read()
     assert not content.faults
     return build_step(step["kind"], content, step)
@@ -70,7 +70,7 @@ def test_the_settings_sent_as_they_are_shown_are_the_same() -> None:
     settings = list_parts(a_definition())["settings"]
     settings["latePolicy"] = {"skipIfOlderThanDays": 5}
     settings["contactHours"]["weekdays"] = ["FRI", "MON"]
-    form = open_settings(settings, ENGLISH)
+    form = open_settings_form(settings, ENGLISH)
     assert build_settings(form.fill(send(form)).read()) == settings
 
 
@@ -80,7 +80,7 @@ def test_each_property_of_a_condition_has_fields() -> None:
 
 def test_text_that_is_no_amount_is_a_fault_and_stays_in_the_form() -> None:
     fields = FormFields({"name": ["Fee"], "type": ["DUNNING_FEE"], "value": ["much"]})
-    form = open_step("FEE", None, ENGLISH).fill(fields)
+    form = open_step_form("FEE", None, ENGLISH).fill(fields)
     content = form.read()
     assert [(name, fault.code) for name, fault in content.faults] == [("value", "AMOUNT")]
     assert form.typed["value"] == "much"
@@ -91,7 +91,7 @@ def test_text_that_is_no_amount_is_a_fault_and_stays_in_the_form() -> None:
 
 def test_custom_fields_without_a_name_and_with_the_same_name_are_faults() -> None:
     sent = {"when.customFields.name": ["a", "", "a"], "when.customFields.value": ["1", "2", "3"]}
-    content = open_step("WAIT", None, ENGLISH).fill(FormFields(sent)).read()
+    content = open_step_form("WAIT", None, ENGLISH).fill(FormFields(sent)).read()
     build_step("WAIT", content)
     assert [(name, fault.code) for name, fault in content.faults] == [
         ("when.customFields.name.1", "REQUIRED"), ("when.customFields.name.2", "REPEATED"),
@@ -100,7 +100,7 @@ def test_custom_fields_without_a_name_and_with_the_same_name_are_faults() -> Non
 
 def test_a_wait_without_days_is_told_beside_them() -> None:
     document = a_document(steps=[{"kind": "WAIT", "id": 1, "name": "Wait"}])
-    form = open_step("WAIT", None, ENGLISH)
+    form = open_step_form("WAIT", None, ENGLISH)
     placed = form.place(find_definition_faults(document), "/steps/0", "days")
     assert [(name, fault.code) for name, fault in placed] == [("days", "DAYS_OR_BUSINESS_DAYS")]
 
@@ -110,7 +110,7 @@ def test_business_days_make_the_day_a_guess() -> None:
         WaitStep(id=1, name="a", days=7), WaitStep(id=2, name="b", business_days=10),
         WaitStep(id=3, name="c", days=1),
     ]  # fmt: skip
-    assert [*count_days(steps, 2)] == [(0, False), (7, False), (21, True)]
+    assert [*compute_step_days(steps, 2)] == [(0, False), (7, False), (21, True)]
 
 
 @pytest.mark.parametrize("name", ["friendly-reminders.yaml"])

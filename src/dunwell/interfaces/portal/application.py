@@ -45,13 +45,7 @@ from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.problems import answer_failure
 from dunwell.interfaces.portal.web.site import PortalServices, PortalSite
 from dunwell.interfaces.portal.webhooks import routes as webhooks
-from dunwell.interfaces.portal.workflows import (
-    routes_editor,
-    routes_history,
-    routes_publish,
-    routes_settings,
-    routes_step,
-)
+from dunwell.interfaces.portal.workflows import routes_editor, routes_history, routes_publish
 from dunwell.interfaces.portal.workflows import routes_list as workflows
 from dunwell.interfaces.web.application import PageApplication, ScopeRoute
 from dunwell.interfaces.web.responses import AssetFolder
@@ -63,8 +57,8 @@ _SLICES = (
     routes_sign_in, routes_single_sign_on, routes_invitation, routes_account, routes_users,
     choosing, start, routes_list, routes_claim, disputes, routes_texts, routes_assign, evidence,
     plans, lines, lists, jobs, routes_bulk, audit, routes_acts, webhooks, payments, suppressions,
-    rules, routes_rule, routes_try, rules_publish, workflows, routes_editor, routes_step,
-    routes_settings, routes_publish, routes_history, texts, routes_preview, setup, setup_file,
+    rules, routes_rule, routes_try, rules_publish, workflows, routes_editor,
+    routes_publish, routes_history, texts, routes_preview, setup, setup_file,
     routes_section, routes_access, routes_clock,
 )  # fmt: skip
 ASSETS = AssetFolder(Path(choosing.__file__).parent, lambda name: build_address("asset", name=name))

@@ -13,13 +13,14 @@ from dunwell.cases.assignment.rules_views import has_rules
 from dunwell.cases.rollout.workflow_overviews import has_published_workflow
 from dunwell.core.events.webhooks.endpoints import list_endpoints
 from dunwell.core.files.uploads import get_storage_use
-from dunwell.interfaces.portal.setup.sections import SECTION_OF, SECTIONS
-from dunwell.interfaces.portal.setup.surroundings import (
+from dunwell.interfaces.portal.setup.sections import SECTION_BY_KEY, SECTIONS
+from dunwell.interfaces.portal.setup.views import (
     TIMEZONES,
-    find_surroundings,
-    need_configure,
+    MerchantSettingsPage,
+    NewMerchantPage,
+    check_may_configure,
+    get_installation_limits,
 )
-from dunwell.interfaces.portal.setup.views import MerchantSettingsPage, NewMerchantPage
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, signed_in, takes_form
@@ -64,7 +65,7 @@ async def open_new(
         async with site.resources.database.transaction() as tx:
             merchant_id = await open_merchant(
                 site.resources, tx, person.actor,
-                document={**document, **sandbox}, limits=find_surroundings(site),
+                document={**document, **sandbox}, limits=get_installation_limits(site),
                 counterpart=beside,
             )  # fmt: skip
     except ValidationError as refusal:
@@ -75,7 +76,7 @@ async def open_new(
 
 @at_merchant
 async def show_settings(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    need_configure(access)
+    check_may_configure(access)
     async with site.work(access) as work:
         credentials = await list_credentials(work)
         endpoints = (await list_endpoints(work, limit=PAGE)).items
@@ -86,7 +87,7 @@ async def show_settings(site: PortalSite, visit: PortalRequest, access: Merchant
     brand = access.merchant.configuration.brand
     page = MerchantSettingsPage(
         checklist=build_checklist(access.merchant),
-        section_of=SECTION_OF,
+        section_of=SECTION_BY_KEY,
         sections=[*SECTIONS],
         beside=beside,
         beside_key=find_counterpart_key(access.merchant),

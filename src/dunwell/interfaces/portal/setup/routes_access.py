@@ -25,12 +25,12 @@ from dunwell.accounts.merchants.rights import Scope
 from dunwell.core.events.body import EVENT_TYPES
 from dunwell.core.events.webhooks.endpoint import ALL_TYPES, NewEndpoint, NewEndpointSecret
 from dunwell.core.events.webhooks.endpoints import add_endpoint, list_endpoints, remove_endpoint
-from dunwell.interfaces.portal.setup.surroundings import need_configure
 from dunwell.interfaces.portal.setup.views import (
     CredentialPage,
     CredentialsPage,
     HooksPage,
     SecretShownPage,
+    check_may_configure,
 )
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
@@ -58,7 +58,7 @@ async def show_credentials(
 async def make(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    need_configure(access)
+    check_may_configure(access)
     name, limit, scopes = fields.text("name"), fields.text("requestsPerMinute"), fields.all("scope")
     typed = {"name": name, "scope": scopes, "requestsPerMinute": limit}
     is_number = limit.isascii() and limit.isdecimal() and len(limit) < 9
@@ -93,7 +93,7 @@ async def change(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """do: rotate, end-old or revoke. What was done already is told, and not done twice."""
-    need_configure(access)
+    check_may_configure(access)
     client_id, do = visit.path_params["client_id"], fields["do"]
     try:
         async with site.work(access) as work:
@@ -124,7 +124,7 @@ async def _answer_list(
     typed: Mapping[str, Any],
     faults: PlacedFaults = (),
 ) -> Response:
-    need_configure(access)
+    check_may_configure(access)
     async with site.work(access) as work:
         credentials = await list_credentials(work)
     page = CredentialsPage(credentials, typed, faults, [str(each) for each in Scope])
@@ -135,7 +135,7 @@ async def _answer_one(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, *, is_conflict: bool = False
 ) -> Response:
     """Raises NotFound for one that is not there, or is revoked."""
-    need_configure(access)
+    check_may_configure(access)
     client_id = visit.path_params["client_id"]
     async with site.work(access) as work:
         rotation = await get_rotation(work, client_id)
@@ -170,7 +170,7 @@ async def change_webhooks(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """do: "remove" takes away the endpoint that is named; anything else adds one."""
-    need_configure(access)
+    check_may_configure(access)
     if fields["do"] == "remove":
         return await _remove(site, visit, access, fields["endpoint"])
     url, events, authorization = (
@@ -211,7 +211,7 @@ async def _answer(
     faults: PlacedFaults = (), *, made: NewEndpointSecret | None = None,
 ) -> Response:  # fmt: skip
     """made: its secret stands in this answer alone."""
-    need_configure(access)
+    check_may_configure(access)
     async with site.work(access) as work:
         found = await list_endpoints(work, limit=PAGE)
     page = HooksPage(found.items, EVENT_TYPES, typed=typed, faults=faults, made=made)

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.interfaces.portal.setup.surroundings import (
-    find_logo_maker,
-    find_surroundings,
-    need_configure,
+from dunwell.interfaces.portal.setup.views import (
+    ChangesPage,
+    MerchantFilePage,
+    check_may_configure,
+    get_installation_limits,
+    open_logo_maker,
 )
-from dunwell.interfaces.portal.setup.views import ChangesPage, MerchantFilePage
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant
@@ -37,7 +38,7 @@ async def show_file(site: PortalSite, visit: PortalRequest, access: MerchantAcce
 
 @at_merchant
 async def send_file(site: PortalSite, _visit: PortalRequest, access: MerchantAccess) -> Response:
-    need_configure(access)
+    check_may_configure(access)
     text = await _export(site, access)
     return answer_file(text.encode(), "application/yaml", f"{access.merchant.key}.yaml")
 
@@ -47,7 +48,7 @@ async def redirect_to_file(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess
 ) -> Response:
     """From the address of what would change, reloaded or in another language."""
-    need_configure(access)
+    check_may_configure(access)
     return site.redirect(visit, access, "settings_file")
 
 
@@ -61,7 +62,7 @@ async def submit_file(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, upload: Upload
 ) -> Response:
     """do: "apply" makes it so, when nothing was changed since it was shown."""
-    need_configure(access)
+    check_may_configure(access)
     fields, publish = upload.fields, bool(upload.fields["publish"])
     text = upload.files.get("file", fields["text"].encode()).decode("utf-8", "replace")
     text = text.replace("\r\n", "\n")
@@ -90,7 +91,7 @@ async def _plan(
     publish: bool,
     is_conflict: bool = False,
 ) -> Response:
-    source, surroundings = await _read_given(site, access, text), find_surroundings(site)
+    source, surroundings = await _read_given(site, access, text), get_installation_limits(site)
     async with site.work(access) as work:
         # Before the plan: what is changed beside it makes the plan an old one.
         merchant = await load_merchant(work.tx, work.merchant_id)
@@ -101,7 +102,7 @@ async def _plan(
 
 
 async def _read_given(site: PortalSite, access: MerchantAccess, text: str) -> MerchantFileSource:
-    documents, logos = site.around.documents, find_logo_maker(site, access)
+    documents, logos = site.around.documents, open_logo_maker(site, access)
     return await parse_given_file(
         text, access.merchant, documents, logos=logos, key=access.person.user_id
     )
@@ -121,7 +122,7 @@ async def _apply(
     revision = int(known) if known.isascii() and known.isdecimal() and len(known) < 10 else -1
     async with site.work(access) as work:
         report = await apply_given_file(
-            work, site.resources, source, find_surroundings(site),
+            work, site.resources, source, get_installation_limits(site),
             publish=publish, known_revision=revision,
         )  # fmt: skip
     page = ChangesPage(report, "", publish, 0, is_applied=True)
@@ -136,7 +137,7 @@ async def _answer_file(
     text: str = "",
     faults: Sequence[Fault] = (),
 ) -> Response:
-    need_configure(access)
+    check_may_configure(access)
     page = MerchantFilePage(await _export(site, access), faults, text if faults else "")
     return site.answer_at(visit, access, page, 422 if faults else 200)
 

@@ -9,30 +9,29 @@ from typing import Any, Self
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.configuration import Logo
-from dunwell.interfaces.portal.setup.brand import view_brand
-from dunwell.interfaces.portal.setup.reasons import (
-    list_languages,
-    list_rows,
-    read_reasons,
-    show_reasons,
-)
 from dunwell.interfaces.portal.setup.sections import (
     SECTIONS,
-    Choices,
+    AvailableChoices,
     Section,
-    flatten,
+    flatten_reasons,
+    flatten_section,
     list_fields,
-    unflatten,
+    list_reason_languages,
+    list_reason_rows,
+    parse_reasons,
+    unflatten_section,
 )
-from dunwell.interfaces.portal.setup.surroundings import (
+from dunwell.interfaces.portal.setup.views import (
     TIMEZONES,
-    find_amount_format,
-    find_choices,
-    find_logo_maker,
-    find_surroundings,
-    need_configure,
+    ConfirmPage,
+    SectionPage,
+    build_brand_view,
+    check_may_configure,
+    get_amount_format,
+    get_installation_limits,
+    load_choices,
+    open_logo_maker,
 )
-from dunwell.interfaces.portal.setup.views import ConfirmPage, SectionPage
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant
@@ -92,9 +91,9 @@ class SectionForm(Form):
         """Keys of the merchant file, and what cannot be read."""
         content = read_fields(self.fields, self.typed, self.amounts)
         if self.section.name == "disputes":
-            reasons = [each for _, each in read_reasons(self.typed, self.document)]
+            reasons = [each for _, each in parse_reasons(self.typed, self.document)]
             content.parts.setdefault("disputes", {})["reasons"] = reasons
-        return replace(content, parts=unflatten(self.section.name, content.parts))
+        return replace(content, parts=unflatten_section(self.section.name, content.parts))
 
     def place(self, faults: Sequence[Fault], root: str = "", whole: str = "") -> PlacedFaults:
         placed = Form.place(self, faults, root, whole)
@@ -108,7 +107,7 @@ class SectionForm(Form):
         if not place.startswith(_REASONS):
             return ""
         index, _, key = place.removeprefix(_REASONS).partition(".")
-        rows = read_reasons(self.typed, self.document)
+        rows = parse_reasons(self.typed, self.document)
         row = rows[int(index)][0] if index.isdecimal() and int(index) < len(rows) else ""
         return find_field(
             [name for name in self.typed if name.startswith(f"{row}.")], f"/{row}.{key}"
@@ -116,13 +115,13 @@ class SectionForm(Form):
 
 
 def open_section(
-    section: Section, document: Mapping[str, Any], choices: Choices, amounts: AmountFormat
+    section: Section, document: Mapping[str, Any], choices: AvailableChoices, amounts: AmountFormat
 ) -> SectionForm:
     fields = list_fields(section, document, choices)
-    stored = show_fields(fields, flatten(section.name, document), amounts)
+    stored = show_fields(fields, flatten_section(section.name, document), amounts)
     fields = [_widen(each, stored[each.name]) for each in fields]
     if section.name == "disputes":
-        stored = {**stored, **show_reasons(document)}
+        stored = {**stored, **flatten_reasons(document)}
     return SectionForm(
         fields, stored=stored, typed=stored, amounts=amounts, section=section, document=document
     )
@@ -139,7 +138,7 @@ def _widen(field: Field, stored: str | Sequence[str]) -> Field:
 
 @at_merchant
 async def show_section(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    need_configure(access)
+    check_may_configure(access)
     form = await _open(site, visit, access)
     return _answer(site, visit, access, form=form)
 
@@ -156,7 +155,7 @@ async def submit_section(
 ) -> Response:
     """do: "look" shows the form again with what was typed, "save" is said on the page that shows
     what would change."""
-    need_configure(access)
+    check_may_configure(access)
     form = (await _open(site, visit, access)).fill(upload.fields)
     do = upload.fields["do"]
     if do == "look":
@@ -179,7 +178,9 @@ async def submit_section(
         if is_asked:
             return await _ask(site, visit, access, form=form, change=change)
         async with site.work(access) as work:
-            is_new = await save_settings(work, site.resources, change, find_surroundings(site))
+            is_new = await save_settings(
+                work, site.resources, change, get_installation_limits(site)
+            )
     except ValidationError as refusal:
         faults = form.place(refusal.faults)
         return _answer(site, visit, access, form=form, faults=faults)
@@ -196,7 +197,7 @@ async def _find_more_faults(
     """Those of the values that could be read, so that a form shows all its errors at once."""
     try:
         async with site.work(access) as work:
-            await check_settings(work, site.resources, change, find_surroundings(site))
+            await check_settings(work, site.resources, change, get_installation_limits(site))
     except ValidationError as refusal:
         return form.place(refusal.faults)
     except EditConflict:
@@ -215,7 +216,7 @@ async def _ask(
 ) -> Response:
     """Whether to save it, once it is shown what would change."""
     async with site.work(access) as work:
-        await check_settings(work, site.resources, change, find_surroundings(site))
+        await check_settings(work, site.resources, change, get_installation_limits(site))
     differences = list(form.list_differences())
     if not differences:
         return site.redirect(visit, access, "settings", done="unchanged")
@@ -226,7 +227,7 @@ async def _ask(
 @at_merchant
 async def show_logo(_site: PortalSite, _visit: PortalRequest, access: MerchantAccess) -> Response:
     """As e-mails show it: pixels that we drew ourselves."""
-    need_configure(access)
+    check_may_configure(access)
     logo = access.merchant.configuration.brand.logo
     if logo is None or logo.png is None:
         raise NotFound("There is no logo.")
@@ -242,7 +243,7 @@ async def _take_logo(
     if "logo" not in upload.files:
         return (None if upload.fields["no_logo"] else access.merchant.configuration.brand.logo), []
     try:
-        return await find_logo_maker(site, access).make_logo(upload.files["logo"]), []
+        return await open_logo_maker(site, access).make_logo(upload.files["logo"]), []
     except ImageRefused as refusal:
         return None, [("logo", Fault(LOGO_POINTER, str(refusal), "WRONG_IMAGE"))]
 
@@ -254,8 +255,8 @@ async def _open(site: PortalSite, visit: PortalRequest, access: MerchantAccess) 
         raise NotFound("There is no such page.")
     async with site.work(access) as work:
         document = await get_settings(work)
-        choices = await find_choices(site, work.tx, access)
-    return open_section(section, document, choices, find_amount_format(site, visit, access))
+        choices = await load_choices(site, work.tx, access)
+    return open_section(section, document, choices, get_amount_format(site, visit, access))
 
 
 def _answer(
@@ -265,7 +266,7 @@ def _answer(
     name, brand = form.section.name, None
     if name == "brand":
         color = str(form.typed.get("brand.color", ""))
-        brand = view_brand(color, access.merchant.configuration.brand.logo)
+        brand = build_brand_view(color, access.merchant.configuration.brand.logo)
     stored = {field: before for field, before, _ in form.list_differences()}
     page = SectionPage(
         section=name,
@@ -276,8 +277,8 @@ def _answer(
         faults=faults,
         stored=stored if is_conflict else {},
         is_conflict=is_conflict,
-        rows=list_rows(form.typed) if name == "disputes" else (),
-        languages=list_languages(form.document) if name == "disputes" else (),
+        rows=list_reason_rows(form.typed) if name == "disputes" else (),
+        languages=list_reason_languages(form.document) if name == "disputes" else (),
         brand=brand,
         timezones=TIMEZONES if name == "account" else (),
     )

@@ -1,6 +1,8 @@
-"""The parts of the settings: which keys of the merchant file each holds, and its fields. Pure."""
+"""The sections of the settings and the reasons to dispute as fields of forms, with the keys of the
+merchant file that they stand for. Pure.
+"""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,12 +12,13 @@ from dunwell.accounts.merchants.configuration import (
     PAGE_LANGUAGES,
     VERIFICATION_METHODS,
 )
-from dunwell.interfaces.web.forms import Field, FieldKind
+from dunwell.cases.disputes.reasons import ALWAYS_OFFERED, RESERVED_NAMES
+from dunwell.interfaces.web.forms import Field, FieldKind, Typed
 
 _ADAPTER, _PROVIDER = "adapter:", "provider:"
 # As many proofs of a link can be chosen, one after the other, as there are.
-_PROOFS_IN_TURN = len(VERIFICATION_METHODS)
-BASES = ("CONTRACT", "LEGITIMATE_INTEREST", "LEGAL_OBLIGATION")
+_MAX_PROOFS = len(VERIFICATION_METHODS)
+LEGAL_BASES = ("CONTRACT", "LEGITIMATE_INTEREST", "LEGAL_OBLIGATION")
 ALLOCATIONS = ("COSTS_FIRST", "PRIMARY_FIRST")
 
 
@@ -31,7 +34,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class AvailableChoices:
     """What the installation offers: by channel, the names of adapters and of lines; providers."""
 
     adapters: Mapping[str, Collection[str]]
@@ -61,7 +64,7 @@ _CREDITOR = (
 _CONTACT = (_required("contact.email"), Field("contact.phone"), Field("contact.hours"))
 _PRIVACY = (
     _required("privacy.authority", FieldKind.BLOCK),
-    Field("privacy.basis", FieldKind.PICKS, options=BASES),
+    Field("privacy.basis", FieldKind.PICKS, options=LEGAL_BASES),
     _required("privacy.retention.claimYears", FieldKind.NUMBER),
     Field("privacy.retention.recordYears", FieldKind.NUMBER),
     Field("privacy.controller", FieldKind.BLOCK),
@@ -82,7 +85,7 @@ _PAGE = (
             channel,
         )
         for channel in CHANNELS
-        for place in range(_PROOFS_IN_TURN)
+        for place in range(_MAX_PROOFS)
     ),
 )
 _PAYMENT = (
@@ -146,18 +149,20 @@ SECTIONS: Mapping[str, Section] = {
     )
 }
 # Key of the checklist -> the section whose form sets it.
-SECTION_OF = {"legal": "creditor", **{key: s.name for s in SECTIONS.values() for key in s.keys}}
+SECTION_BY_KEY = {"legal": "creditor", **{key: s.name for s in SECTIONS.values() for key in s.keys}}
 
 
-def list_fields(section: Section, document: Mapping[str, Any], choices: Choices) -> list[Field]:
+def list_fields(
+    section: Section, document: Mapping[str, Any], choices: AvailableChoices
+) -> list[Field]:
     """With what the installation offers; of what is by language, one field for each."""
     if section.name == "words":
         codes = dict.fromkeys([*PAGE_LANGUAGES, *document.get("forbiddenWords", {})])
         return [Field(f"forbiddenWords.{code}", FieldKind.LINES) for code in codes]
-    return [_offer(_keep(each, document), choices) for each in section.fields]
+    return [_add_options(_require_stored(each, document), choices) for each in section.fields]
 
 
-def _keep(field: Field, document: Mapping[str, Any]) -> Field:
+def _require_stored(field: Field, document: Mapping[str, Any]) -> Field:
     """A file can change a channel or a bank account that is there, and not take it away."""
     account, channels = document["payment"].get("bankAccount"), document["channels"]
     is_account = field.name in ("payment.bankAccount.iban", "payment.bankAccount.holder")
@@ -165,7 +170,7 @@ def _keep(field: Field, document: Mapping[str, Any]) -> Field:
     return replace(field, is_required=True) if is_channel or (account and is_account) else field
 
 
-def _offer(field: Field, choices: Choices) -> Field:
+def _add_options(field: Field, choices: AvailableChoices) -> Field:
     if field.name == "payment.methods":
         return replace(field, options=tuple(sorted(choices.providers)))
     if field.name.startswith("channels.") and field.name.endswith(".by"):
@@ -175,7 +180,7 @@ def _offer(field: Field, choices: Choices) -> Field:
     return field
 
 
-def flatten(name: str, document: Mapping[str, Any]) -> Mapping[str, Any]:
+def flatten_section(name: str, document: Mapping[str, Any]) -> Mapping[str, Any]:
     """The document as the section's fields call its places: where the file has a list or one of two
     keys, a field has one value."""
     given = document.get(SECTIONS[name].keys[0], {})
@@ -193,7 +198,7 @@ def flatten(name: str, document: Mapping[str, Any]) -> Mapping[str, Any]:
     return document
 
 
-def unflatten(name: str, parts: dict[str, Any]) -> dict[str, Any]:
+def unflatten_section(name: str, parts: dict[str, Any]) -> dict[str, Any]:
     """The other way about; what the file wants whole is whole."""
     if name == "payment":
         payment = parts["payment"]
@@ -230,3 +235,98 @@ def _unflatten_channel(setup: Mapping[str, Any]) -> dict[str, Any]:
     kind, _, name = setup.get("by", "").partition(":")
     sender = {"from": setup["from"]} if "from" in setup else {}
     return {**({kind: name} if name else {}), **sender}
+
+
+_EMPTY_ROWS = 2
+_MAX_OWN_REASONS = 37
+_REASONS_FIELD = "disputes.reasons"
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonRow:
+    """`name`: of its fields, before ".hidden", ".label.de" and, of one's own, ".type"."""
+
+    name: str
+    type: str
+    is_own: bool
+    can_hide: bool
+
+
+def list_reason_languages(document: Mapping[str, Any]) -> list[str]:
+    """Those of the pages, and any other that a reason has words in."""
+    more = [code for each in _list_reasons(document) for code in each.get("label", {})]
+    return list(dict.fromkeys([*PAGE_LANGUAGES, *more]))
+
+
+def list_reason_rows(typed: Typed) -> list[ReasonRow]:
+    """As the form has them: what was typed into it says how many there are of one's own."""
+    rows = [
+        ReasonRow(
+            f"{_REASONS_FIELD}.{kind}", str(kind), is_own=False, can_hide=kind not in ALWAYS_OFFERED
+        )
+        for kind in RESERVED_NAMES
+    ]
+    for number in range(_MAX_OWN_REASONS):
+        name = f"{_REASONS_FIELD}.own{number}"
+        if f"{name}.type" in typed:
+            rows.append(ReasonRow(name, str(typed[f"{name}.type"]), is_own=True, can_hide=True))
+    return rows
+
+
+def flatten_reasons(document: Mapping[str, Any]) -> Typed:
+    given, shown = _list_reasons(document), dict[str, str]()
+    by_type = {each["type"]: each for each in given}
+    own = [each for each in given if each["type"] not in RESERVED_NAMES]
+    languages = list_reason_languages(document)
+    for kind in RESERVED_NAMES:
+        shown |= _flatten_reason(f"{_REASONS_FIELD}.{kind}", by_type.get(kind, {}), languages)
+    for number, each in enumerate([*own, *({} for _ in range(_EMPTY_ROWS))][:_MAX_OWN_REASONS]):
+        name = f"{_REASONS_FIELD}.own{number}"
+        shown |= {f"{name}.type": each.get("type", ""), **_flatten_reason(name, each, languages)}
+    return shown
+
+
+def parse_reasons(typed: Typed, document: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The reasons as the file has them, each with the name of its row: those that were there in
+    their order, then others."""
+    languages = list_reason_languages(document)
+    read = [(row.name, _parse_reason(row, typed, languages)) for row in list_reason_rows(typed)]
+    said = [
+        (name, each)
+        for name, each in read
+        if len(each) > 1 or (_is_own_reason(name) and each["type"])
+    ]
+    before = [each["type"] for each in _list_reasons(document)]
+    return sorted(said, key=lambda pair: _rank(before, pair[1]["type"]))
+
+
+def _is_own_reason(name: str) -> bool:
+    return name.startswith(f"{_REASONS_FIELD}.own")
+
+
+def _rank(before: Sequence[str], kind: str) -> int:
+    return before.index(kind) if kind in before else len(before)
+
+
+def _flatten_reason(name: str, each: Mapping[str, Any], languages: Sequence[str]) -> dict[str, str]:
+    labels = each.get("label", {})
+    return {
+        f"{name}.hidden": "yes" if each.get("hidden") else "",
+        **{f"{name}.label.{code}": labels.get(code, "") for code in languages},
+    }
+
+
+def _parse_reason(row: ReasonRow, typed: Typed, languages: Sequence[str]) -> dict[str, Any]:
+    labels = {code: str(typed.get(f"{row.name}.label.{code}", "")).strip() for code in languages}
+    labels = {code: text for code, text in labels.items() if text}
+    read: dict[str, Any] = {"type": row.type.strip()}
+    if labels:
+        read["label"] = labels
+    if typed.get(f"{row.name}.hidden"):
+        read["hidden"] = True
+    return read
+
+
+def _list_reasons(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    reasons: list[dict[str, Any]] = document.get("disputes", {}).get("reasons", [])
+    return reasons

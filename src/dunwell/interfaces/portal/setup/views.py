@@ -1,20 +1,47 @@
-"""What the pages of the settings show."""
+"""The pages of the settings, and what their routes share: the permission, the choices of the
+installation and the preview of the brand.
+"""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar
+from zoneinfo import available_timezones
 
+import msgspec
+
+from dunwell.accounts.installation.store import load_installation
+from dunwell.accounts.merchants.configuration import Logo
 from dunwell.accounts.merchants.credentials.credential import Credential
 from dunwell.accounts.merchants.credentials.store import CredentialRotation
+from dunwell.accounts.merchants.rights import Right
+from dunwell.adapters.installed import list_adapters, list_providers
 from dunwell.core.events.webhooks.endpoint import EndpointHealth, NewEndpointSecret
 from dunwell.core.files.upload import StorageUse
-from dunwell.interfaces.portal.setup.brand import BrandView
-from dunwell.interfaces.portal.setup.reasons import ReasonRow
-from dunwell.interfaces.web.forms import Field, Form, PlacedFaults
+from dunwell.interfaces.portal.setup.sections import AvailableChoices, ReasonRow
+from dunwell.interfaces.portal.web.access import MerchantAccess
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.forms import AmountFormat, Field, Form, PlacedFaults
 from dunwell.interfaces.web.templates import Page
 from dunwell.operations.merchant_file.changes import ApplyReport
+from dunwell.operations.merchant_file.check_file import InstallationLimits
 from dunwell.operations.merchant_file.checklist import Checklist
-from dunwell.platform.errors import Fault
+from dunwell.operations.merchant_file.logo import LogoMaker
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import Fault, NotFound
+from dunwell.platform.text.colors import is_color, measure_contrast
+
+
+class BrandView(msgspec.Struct, frozen=True):
+    """`color`: what is judged, "" for none. `contrast`: on white, to one place, rounded down.
+    `logo`: of which kind; "" for none. `is_mailed`: whether e-mails have it."""
+
+    color: str = ""
+    contrast: str = ""
+    verdict: str = ""
+    logo: str = ""
+    logo_bytes: int = 0
+    is_mailed: bool = False
 
 
 class _SettingsPage(Page, frozen=True):
@@ -154,3 +181,75 @@ class ClockPage(_SettingsPage, frozen=True):
     has_more: bool
     typed: str
     error: str
+
+
+_WHITE = "#ffffff"
+# As e-mails judge it: a line is seen, a text is read (WCAG 2).
+_VISIBLE_CONTRAST, _READABLE_CONTRAST = 3.0, 4.5
+
+
+def build_brand_view(color: str, logo: Logo | None) -> BrandView:
+    view = BrandView()
+    if logo is not None:
+        size, is_mailed = len(logo.content), logo.png is not None
+        view = BrandView(logo=logo.content_type, logo_bytes=size, is_mailed=is_mailed)
+    known = color.strip().lower()
+    if not is_color(known):
+        return view
+    contrast = measure_contrast(known, _WHITE)
+    verdict = (
+        "READ"
+        if contrast >= _READABLE_CONTRAST
+        else "SEEN"
+        if contrast >= _VISIBLE_CONTRAST
+        else "UNSEEN"
+    )
+    tenths = int(contrast * 10)
+    said = f"{tenths // 10}.{tenths % 10}"
+    return msgspec.structs.replace(view, color=known, contrast=said, verdict=verdict)
+
+
+# Of places: what a clerk looks for, without the aliases.
+TIMEZONES = sorted(
+    each for each in available_timezones() if "/" in each and not each.startswith(("Etc/", "posix"))
+)
+
+
+def check_may_configure(access: MerchantAccess) -> None:
+    """Raises NotFound: denied looks like absent."""
+    if not access.may(Right.CONFIGURE):
+        raise NotFound("There is no such page.")
+
+
+def get_installation_limits(site: PortalSite) -> InstallationLimits:
+    settings = site.resources.settings
+    return InstallationLimits(
+        list_adapters(settings), settings.is_development, list_providers(settings)
+    )
+
+
+def open_logo_maker(site: PortalSite, access: MerchantAccess) -> LogoMaker:
+    """With the children that also check uploads and print previews."""
+    return LogoMaker(site.debtors.inspector, site.debtors.printer, access.person.user_id)
+
+
+async def load_choices(
+    site: PortalSite, tx: Connection, access: MerchantAccess
+) -> AvailableChoices:
+    """A sandbox sends nothing outside, so it has no lines to choose from."""
+    surroundings = get_installation_limits(site)
+    lines: dict[str, list[str]] = {}
+    if not access.merchant.is_sandbox:
+        installation = (await load_installation(tx)).installation
+        for name, line in (installation.delivery_providers or {}).items():
+            lines.setdefault(line.channel, []).append(name)
+    return AvailableChoices(
+        surroundings.available_adapters, lines, surroundings.available_providers
+    )
+
+
+def get_amount_format(
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+) -> AmountFormat:
+    language = site.frame(visit, access).language
+    return AmountFormat(access.merchant.configuration.currency, language)

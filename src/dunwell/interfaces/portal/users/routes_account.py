@@ -38,7 +38,7 @@ from dunwell.accounts.users.store import list_named_merchants
 from dunwell.accounts.users.user import SignedInUser
 from dunwell.accounts.users.user_work import UserWork
 from dunwell.interfaces.portal.render.addresses import build_address
-from dunwell.interfaces.portal.users.door import (
+from dunwell.interfaces.portal.users.sign_in_cookies import (
     ShownApp,
     count_minutes,
     find_visitor,

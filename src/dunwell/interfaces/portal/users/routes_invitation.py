@@ -19,7 +19,7 @@ from dunwell.accounts.users.factors.passkeys import CHALLENGE_BYTES
 from dunwell.accounts.users.passwords import PasswordFault
 from dunwell.accounts.users.sessions.sessions import OpenedSession
 from dunwell.interfaces.portal.render.addresses import build_address
-from dunwell.interfaces.portal.users.door import (
+from dunwell.interfaces.portal.users.sign_in_cookies import (
     find_visitor,
     generate_randomness,
     has_passkeys,

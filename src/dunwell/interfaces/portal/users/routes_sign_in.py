@@ -27,7 +27,7 @@ from dunwell.accounts.users.single_sign_on.sign_on import SignOnFailure
 from dunwell.accounts.users.store import load_user
 from dunwell.accounts.users.user import SignedInUser
 from dunwell.accounts.users.user_work import UserWork, save_user_audit
-from dunwell.interfaces.portal.users.door import (
+from dunwell.interfaces.portal.users.sign_in_cookies import (
     choose_next,
     count_minutes,
     end_before,

@@ -30,7 +30,7 @@ from dunwell.accounts.users.single_sign_on.sign_on import (
 )
 from dunwell.accounts.users.user import SignedInUser
 from dunwell.interfaces.portal.render.addresses import build_address
-from dunwell.interfaces.portal.users.door import (
+from dunwell.interfaces.portal.users.sign_in_cookies import (
     choose_next,
     count_minutes,
     end_before,

@@ -33,7 +33,7 @@ from dunwell.accounts.users.user import (
 )
 from dunwell.accounts.users.user_work import UserWork
 from dunwell.interfaces.portal.render.addresses import build_address
-from dunwell.interfaces.portal.users.door import receive
+from dunwell.interfaces.portal.users.sign_in_cookies import receive
 from dunwell.interfaces.portal.users.routes_account import read_id
 from dunwell.interfaces.portal.users.views import (
     Faults,

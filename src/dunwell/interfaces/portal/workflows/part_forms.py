@@ -1,8 +1,18 @@
-"""The forms of a workflow's parts: a step with its condition, and the settings. Pure."""
+"""The forms of a draft's parts (a step or the settings), and saving what was typed into them."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.rollout.workflow_overviews import DraftOverview, get_draft_overview
+from dunwell.core.workflows.drafts.edit_draft import PartEdit, edit_draft
+from dunwell.core.workflows.versions.differences import compare_part
+from dunwell.core.workflows.versions.parts import STEP_ORDER, find_step_id
+from dunwell.interfaces.portal.web.access import MerchantAccess
+from dunwell.interfaces.portal.workflows.views import PartConflict
 from dunwell.interfaces.web.condition_form import (
     CONDITION_FIELDS,
     build_condition,
@@ -14,8 +24,11 @@ from dunwell.interfaces.web.forms import (
     FieldKind,
     Form,
     FormContent,
+    PlacedFaults,
     open_form,
 )
+from dunwell.platform.errors import EditConflict, ValidationError
+from dunwell.platform.text.differences import compute_revision
 
 CHANNELS = ("EMAIL", "SMS", "LETTER")
 WEEKDAYS = ("MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN")
@@ -32,7 +45,7 @@ _STEP_FIELDS: Mapping[str, tuple[Field, ...]] = {
     "FEE": (Field("type", FieldKind.PICK), Field("value", FieldKind.MONEY)),
     "CHECKPOINT": (Field("offset", FieldKind.NUMBER), Field("message", FieldKind.BLOCK)),
 }
-KINDS = tuple(_STEP_FIELDS)
+STEP_KINDS = tuple(_STEP_FIELDS)
 # What a step says where its form says nothing.
 _EMPTY: Mapping[str, Mapping[str, Any]] = {
     "COMMUNICATION": {
@@ -58,7 +71,7 @@ _SETTINGS_FIELDS = (
 )
 
 
-def open_step(kind: str, step: Mapping[str, Any] | None, amounts: AmountFormat) -> Form:
+def open_step_form(kind: str, step: Mapping[str, Any] | None, amounts: AmountFormat) -> Form:
     """step: as JSON, defaults left out or not; None: a new one."""
     flat = {**_EMPTY[kind], "offset": None, **(step or {})}
     flat["fallbacks"] = {str(place): each for place, each in enumerate(flat.get("fallbacks", ()))}
@@ -85,7 +98,7 @@ def build_step(
     return {**step, "when": when} if when else step
 
 
-def open_settings(settings: Mapping[str, Any], amounts: AmountFormat) -> Form:
+def open_settings_form(settings: Mapping[str, Any], amounts: AmountFormat) -> Form:
     """settings: as JSON, defaults left out or not."""
     flat = {"processingStart": "CREATION", "feesNeedContact": True, **settings}
     return open_form(_SETTINGS_FIELDS, flat, amounts)
@@ -104,3 +117,75 @@ def build_settings(content: FormContent) -> dict[str, Any]:
     if "holidays" in parts:
         settings["holidays"] = {"country": "", "subdivision": None, **parts["holidays"]}
     return settings
+
+
+@dataclass(frozen=True, slots=True)
+class PartOutcome:
+    """What became of a form. is_saved: the draft holds it."""
+
+    is_saved: bool
+    problems: PlacedFaults = ()
+    conflict: PartConflict | None = None
+    # What the page's next save is compared with; "": as it stands.
+    seen: str = ""
+
+
+def get_amount_format(access: MerchantAccess, look: DraftOverview, language: str) -> AmountFormat:
+    currency = look.definition.settings.currency or access.merchant.configuration.currency
+    return AmountFormat(currency, language)
+
+
+async def save_part(
+    work: Work, workflow_id: UUID, edit: PartEdit, form: Form, content: FormContent
+) -> PartOutcome:
+    """What the form says, unless some of it cannot be read or has no shape."""
+    work.require(Right.CONFIGURE)
+    try:
+        if not content.faults:
+            await edit_draft(work, workflow_id, edit)
+            return PartOutcome(is_saved=True)
+    except EditConflict as conflict:
+        return PartOutcome(
+            is_saved=False,
+            conflict=build_part_conflict(conflict, edit.value),
+            seen=compute_revision(conflict.current),
+        )
+    except ValidationError:
+        pass
+    return await check_part(work, workflow_id, edit, form=form, content=content)
+
+
+async def check_part(
+    work: Work, workflow_id: UUID, edit: PartEdit, *, form: Form, content: FormContent
+) -> PartOutcome:
+    """What is wrong with what the form says. Nothing is saved."""
+    work.require(Right.CONFIGURE)
+    look = await get_draft_overview(work, workflow_id, {edit.part: edit.value})
+    problems = content.add(locate_part_faults(look, edit.part, form))
+    return PartOutcome(is_saved=False, problems=problems, seen=edit.seen)
+
+
+def build_part_conflict(conflict: EditConflict, typed: Any) -> PartConflict:
+    theirs = conflict.current
+    differences = None
+    if theirs is not None:
+        whole = {**dict.fromkeys(theirs), **typed}
+        differences = compare_part(conflict.part, theirs, whole)
+    return PartConflict(conflict.change, differences, theirs is None)
+
+
+def locate_part_faults(look: DraftOverview, part: str, form: Form) -> PlacedFaults:
+    """What is wrong with a part, beside which field. What is wrong with a wait as a whole is shown
+    beside its days."""
+    names = [each.name for each in form.fields]
+    return form.place(look.faults, get_part_pointer(look, part), "days" if "days" in names else "")
+
+
+def get_part_pointer(look: DraftOverview, part: str) -> str:
+    """Where a part stands in the document."""
+    step_id = find_step_id(part)
+    if step_id is None:
+        return f"/{part}"
+    order: list[int] = look.parts.get(STEP_ORDER, [])
+    # A new one comes last.
+    return f"/steps/{order.index(step_id) if step_id in order else len(order)}"

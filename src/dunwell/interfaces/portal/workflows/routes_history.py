@@ -46,7 +46,7 @@ from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes
 from dunwell.interfaces.portal.web.looking import read_id, read_known_id
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.portal.workflows.views_publish import AuthorChanges, group_changes
+from dunwell.interfaces.portal.workflows.views import AuthorChanges, group_changes
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError

@@ -26,14 +26,14 @@ from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes
 from dunwell.interfaces.portal.web.looking import read_id, read_known_id
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.portal.workflows.parts_shown import find_amount_format
-from dunwell.interfaces.portal.workflows.views_publish import (
+from dunwell.interfaces.portal.workflows.part_forms import get_amount_format
+from dunwell.interfaces.portal.workflows.views import (
     DiscardPage,
     PublishWorkflowPage,
+    build_author_key,
+    build_outlook_figures,
     describe_faults,
     group_changes,
-    name_author,
-    show_outlook,
 )
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import add_etag
@@ -132,8 +132,8 @@ async def _answer(  # noqa: PLR0913 - what became of the form, by name
         most=MAX_COUNTED_CLAIMS,
         moves=moves,
         preview=preview,
-        foreseen=show_outlook(preview.found) if preview else None,
-        currency=find_amount_format(access, look, "").currency,
+        foreseen=build_outlook_figures(preview.found) if preview else None,
+        currency=get_amount_format(access, look, "").currency,
         comment=comment,
         is_conflict=is_conflict or bool(came),
         is_unticked=bool(unticked) and not came,
@@ -160,7 +160,7 @@ def _read_ticks(fields: FormFields, changes: Sequence[DraftChange]) -> ReviewedC
     """The form names what it showed, and whose changes are ticked."""
     shown, ticked = set(fields.all("seen")), set(fields.all("agreed"))
     seen = [each for each in changes if str(each.change_id) in shown]
-    agreed = [each.change_id for each in seen if name_author(each) in ticked]
+    agreed = [each.change_id for each in seen if build_author_key(each) in ticked]
     return ReviewedChanges(frozenset(each.change_id for each in seen), frozenset(agreed))
 
 
@@ -197,7 +197,7 @@ async def _answer_discard(
     page = DiscardPage(
         look=look,
         authors=group_changes(look.changes, access.actor),
-        currency=find_amount_format(access, look, "").currency,
+        currency=get_amount_format(access, look, "").currency,
         is_conflict=refusal is not None and not is_in_use,
         refusal=refusal.message if refusal is not None and is_in_use else "",
     )
