@@ -75,7 +75,7 @@ async def read_processes(resources: Resources, merchant_id: int) -> dict[str, An
 
 
 async def go_live(clerk: Clerk, resources: Resources, sandbox_id: int, **typed: Any) -> int:
-    path = f"/portal/merchants/new?beside={sandbox_id}"
+    path = f"/portal/merchants/new?counterpart={sandbox_id}"
     fields = {**read_fields((await clerk.get(path)).text), **typed}
     answer = await clerk.post("/portal/merchants/new", fields)
     assert answer.status_code == 303, answer.text
@@ -117,7 +117,7 @@ async def test_nothing_is_made_if_a_part_cannot_be_copied(
     await house.rows(
         "UPDATE workflows SET name = repeat('x', 300) WHERE merchant_id = $1 AND name = 'Strict'"
     )
-    path = f"/portal/merchants/new?beside={house.merchant.merchant_id}"
+    path = f"/portal/merchants/new?counterpart={house.merchant.merchant_id}"
     answer = await clerk.post("/portal/merchants/new", read_fields((await clerk.get(path)).text))
     assert answer.status_code == 422
     async with resources.database.connection() as connection:

@@ -135,7 +135,7 @@ async def test_very_many_claims_are_counted_by_the_worker(
     clerk: Clerk, house: House, claim_id: int, at: str, resources: Resources,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(routes_publish, "_AT_ONCE", 0)
+    monkeypatch.setattr(routes_publish, "_MAX_INLINE_CLAIMS", 0)
     await save_step(clerk, at, 1, send="IMMEDIATE", name="Now")
     path = f"{at}/publish"
     page = await clerk.get(path)
@@ -157,7 +157,7 @@ async def test_a_preview_of_a_draft_that_is_gone_says_so(
     clerk: Clerk, house: House, claim_id: int, at: str, resources: Resources,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(routes_publish, "_AT_ONCE", 0)
+    monkeypatch.setattr(routes_publish, "_MAX_INLINE_CLAIMS", 0)
     await save_step(clerk, at, 1, name="Now")
     page = await clerk.get(f"{at}/publish")
     draft = page.text.partition('name="known_draft" value="')[2].partition('"')[0]

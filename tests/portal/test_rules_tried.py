@@ -123,7 +123,7 @@ async def test_many_claims_are_counted_some_at_a_time(
     clerk: Clerk, house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dunwell.cases.assignment.preview_rules.PAGE_SIZE", 2)
-    monkeypatch.setattr("dunwell.interfaces.portal.rules.routes_try.MOST_COUNTED", 2)
+    monkeypatch.setattr("dunwell.interfaces.portal.rules.routes_try.MAX_COUNTED_CLAIMS", 2)
     await house.create("A", "B", "C", items=items("60000"))
     await draft(house, *RULES[1:])
     newest = await clerk.get("/rules/effect")

@@ -58,7 +58,7 @@ async def whole(clerk: Clerk, resources: Resources, everything: CheckedFile) -> 
 
 
 async def open_merchant(clerk: Clerk, resources: Resources, **typed: Any) -> Clerk:
-    form = read_form((await clerk.get("/portal/merchants/new")).text, "beside")
+    form = read_form((await clerk.get("/portal/merchants/new")).text, "counterpart")
     named = {"name": "Nordlicht", "key": "nordlicht", **typed}
     answer = await send(clerk, "/portal/merchants/new", {**form, **named})
     assert answer.status_code == 303, answer.text
@@ -356,7 +356,7 @@ async def test_reasons_of_ones_own_keep_their_order_and_languages(
 
 async def test_a_key_is_taken_once(clerk: Clerk, resources: Resources) -> None:
     await open_merchant(clerk, resources)
-    form = read_form((await clerk.get("/portal/merchants/new")).text, "beside")
+    form = read_form((await clerk.get("/portal/merchants/new")).text, "counterpart")
     answer = await send(
         clerk, "/portal/merchants/new", {**form, "name": "Other", "key": "nordlicht"}
     )
@@ -373,7 +373,9 @@ async def test_a_sandbox_stands_beside_its_live_merchant(
 ) -> None:
     live = whole.merchant_id
     before = await load(whole, resources)
-    form = read_form((await whole.get(f"/portal/merchants/new?beside={live}")).text, "beside")
+    form = read_form(
+        (await whole.get(f"/portal/merchants/new?counterpart={live}")).text, "counterpart"
+    )
     assert (form["key"], form["kind"]) == (["nordwind-sandbox"], ["sandbox"])
 
     answer = await send(whole, "/portal/merchants/new", form)
@@ -397,7 +399,7 @@ async def test_who_has_one_merchant_opens_no_other(
 ) -> None:
     assert (await staff.get("/portal/merchants/new")).status_code == 404
     clerk = await sign_in(resources, an_application(resources).app, house)
-    fields = read_form((await clerk.get("/portal/merchants/new")).text, "beside")
+    fields = read_form((await clerk.get("/portal/merchants/new")).text, "counterpart")
     account = await staff.get("/portal/account")
     token = read_form(account.text)["token"]
     named = {**fields, "token": token, "name": "Mine", "key": "mine"}

@@ -132,9 +132,9 @@ NO_RULE: Mapping[str, str] = {
         "what a provider is asked for; whether it complied is seen in its token"
     ),
     "accounts/users/factors/passkeys.py _TIMEOUT_MILLISECONDS": _PATIENCE,
-    "interfaces/portal/setup/routes_clock.py _MOST": _BOUND,
+    "interfaces/portal/setup/routes_clock.py _MAX_ADVANCE": _BOUND,
     "interfaces/portal/setup/routes_clock.py _STEPS": "how far a button moves a sandbox clock",
-    "interfaces/portal/start/routes.py show_start": _UNIT,
+    "interfaces/portal/start/routes.py get_start_page": _UNIT,
     "interfaces/portal/web/paging.py span_of_day": _UNIT,
     "interfaces/portal/webhooks/routes.py _MILLISECOND": _UNIT,
     "interfaces/portal/web/preview_turns.py _RETRY_SECONDS": _PAUSE,

@@ -42,26 +42,26 @@ from dunwell.platform.errors import NotFound
 from dunwell.platform.text.translation import find_staff_language
 
 
-class ShownAlarm(msgspec.Struct, frozen=True, gc=False):
+class AlertView(msgspec.Struct, frozen=True, gc=False):
     """In the reader's language, with the address of where it is mended."""
 
-    words: str
+    message: str
     address: str
     began_at: datetime
 
 
-class LinesPage(Page, frozen=True):
+class DeliveryProvidersPage(Page, frozen=True):
     template: ClassVar[str] = "lines.html"
 
     view: ProviderOverview
-    alarms: Sequence[ShownAlarm]
+    alerts: Sequence[AlertView]
     # Nobody looks for alarms, or nobody is told of them.
     is_stale: bool
     looked_at: datetime | None
     is_told_nobody: bool
     # What is counted no further.
-    most_waiting: int
-    most_sent: int
+    max_waiting: int
+    max_sent: int
 
 
 class BatchesPage(Page, frozen=True):
@@ -73,7 +73,7 @@ class BatchesPage(Page, frozen=True):
     line: str
     after: str
     # What is counted no further.
-    most_waiting: int
+    max_waiting: int
 
 
 class BatchPage(Page, frozen=True):
@@ -84,7 +84,7 @@ class BatchPage(Page, frozen=True):
     after: str
 
 
-class AskedPage(Page, frozen=True):
+class DoubtfulLettersPage(Page, frozen=True):
     """fault: NOTHING (no letter was ticked) or OUTCOME (not said what became of them)."""
 
     template: ClassVar[str] = "letters_asked.html"
@@ -97,31 +97,33 @@ class AskedPage(Page, frozen=True):
     outcome: str = ""
 
 
-_OUTCOMES = {"released": True, "not_released": False}
+_RELEASED_BY_OUTCOME = {"released": True, "not_released": False}
 
 
 @signed_in
-async def show_lines(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
+async def get_delivery_providers_page(
+    site: PortalSite, request: PortalRequest, person: SignedInUser
+) -> Response:
     resources = site.resources
     async with resources.database.transaction() as tx:
         view = await load_provider_overview(tx, person.actor, resources.clock.now())
-        alarms = await load_alert_overview(tx, person.actor, resources.clock.now())
-    frame = site.frame(visit)
-    page = LinesPage(
+        alerts = await load_alert_overview(tx, person.actor, resources.clock.now())
+    context = site.frame(request)
+    page = DeliveryProvidersPage(
         view=view,
-        alarms=_show_alarms(alarms, frame.language),
-        is_stale=alarms.is_stale,
-        looked_at=alarms.looked_at,
-        is_told_nobody=alarms.is_told_nobody,
-        most_waiting=MAX_WAITING,
-        most_sent=MAX_SENT,
+        alerts=_build_alert_views(alerts, context.language),
+        is_stale=alerts.is_stale,
+        looked_at=alerts.looked_at,
+        is_told_nobody=alerts.is_told_nobody,
+        max_waiting=MAX_WAITING,
+        max_sent=MAX_SENT,
     )
-    return site.answer(frame, page)
+    return site.answer(context, page)
 
 
-def _show_alarms(view: AlertOverview, language: str) -> Sequence[ShownAlarm]:
+def _build_alert_views(view: AlertOverview, language: str) -> Sequence[AlertView]:
     return [
-        ShownAlarm(
+        AlertView(
             describe_alert(each, find_staff_language(language)),
             find_alert_page(each),
             each.began_at,
@@ -131,8 +133,10 @@ def _show_alarms(view: AlertOverview, language: str) -> Sequence[ShownAlarm]:
 
 
 @signed_in
-async def show_batches(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
-    line, after = visit.ask("line"), visit.ask("after")
+async def get_batches_page(
+    site: PortalSite, request: PortalRequest, person: SignedInUser
+) -> Response:
+    line, after = request.ask("line"), request.ask("after")
     async with site.resources.database.transaction() as tx:
         view = await find_page(
             lambda cursor: list_batches(
@@ -141,13 +145,15 @@ async def show_batches(site: PortalSite, visit: PortalRequest, person: SignedInU
             after,
         )
     page = BatchesPage(view, line, after, print_batches.MAX_WAITING)
-    return site.answer(site.frame(visit), page)
+    return site.answer(site.frame(request), page)
 
 
 @signed_in
-async def show_batch(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
-    batch_id, after = read_id(visit, "batch_id"), visit.ask("after")
-    only_failed = visit.ask("show") == "failed"
+async def get_batch_page(
+    site: PortalSite, request: PortalRequest, person: SignedInUser
+) -> Response:
+    batch_id, after = read_id(request, "batch_id"), request.ask("after")
+    only_failed = request.ask("show") == "failed"
     async with site.resources.database.transaction() as tx:
         view = await find_page(
             lambda cursor: get_batch(
@@ -155,49 +161,57 @@ async def show_batch(site: PortalSite, visit: PortalRequest, person: SignedInUse
             ),
             after,
         )
-    return site.answer(site.frame(visit), BatchPage(view, only_failed, after))
+    return site.answer(site.frame(request), BatchPage(view, only_failed, after))
 
 
 @signed_in
-async def show_asked(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
-    return await _answer_asked(site, visit, person=person, typed=FormFields({}), fault="")
+async def get_doubtful_letters_page(
+    site: PortalSite, request: PortalRequest, person: SignedInUser
+) -> Response:
+    return await _render_doubtful_letters_page(
+        site, request, person=person, typed=FormFields({}), fault=""
+    )
 
 
 @takes_form
 async def resolve_letters(
-    site: PortalSite, visit: PortalRequest, person: SignedInUser, fields: FormFields
+    site: PortalSite, request: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
     """Of two who settle the same letters at once the second is told; what it chose stays."""
-    keys = [key for key in map(_read_key, fields.all("letter")) if key is not None]
-    was_released = _OUTCOMES.get(fields["outcome"])
+    keys = [key for key in map(_parse_letter_key, fields.all("letter")) if key is not None]
+    was_released = _RELEASED_BY_OUTCOME.get(fields["outcome"])
     if not keys or was_released is None:
         fault = "OUTCOME" if keys else "NOTHING"
-        return await _answer_asked(site, visit, person=person, typed=fields, fault=fault)
-    line = visit.path_params["line"]
+        return await _render_doubtful_letters_page(
+            site, request, person=person, typed=fields, fault=fault
+        )
+    line = request.path_params["line"]
     async with site.resources.database.transaction() as tx:
-        settled = await resolve_uncertain_letters(
+        resolved = await resolve_uncertain_letters(
             tx, person.actor, site.resources, line=line, keys=keys, was_released=was_released
         )
-    done = "settled" if settled == len(keys) else "settled_partly" if settled else "settled_before"
-    return site.redirect(visit, None, "letters_asked", line=line, done=done)
+    done = (
+        "settled" if resolved == len(keys) else "settled_partly" if resolved else "settled_before"
+    )
+    return site.redirect(request, None, "letters_asked", line=line, done=done)
 
 
-async def _answer_asked(
-    site: PortalSite, visit: PortalRequest, person: SignedInUser, typed: FormFields, fault: str
+async def _render_doubtful_letters_page(
+    site: PortalSite, request: PortalRequest, person: SignedInUser, typed: FormFields, fault: str
 ) -> Response:
-    line, after = visit.path_params["line"], visit.ask("after")
+    line, after = request.path_params["line"], request.ask("after")
     async with site.resources.database.transaction() as tx:
         view = await find_page(
             lambda cursor: list_doubtful_letters(tx, person.actor, line, limit=PAGE, cursor=cursor),
             after,
         )
-    page = AskedPage(
+    page = DoubtfulLettersPage(
         view, line, after, fault, ticked=frozenset(typed.all("letter")), outcome=typed["outcome"]
     )
-    return site.answer(site.frame(visit), page, 422 if fault else 200)
+    return site.answer(site.frame(request), page, 422 if fault else 200)
 
 
-def _read_key(text: str) -> tuple[int, UUID] | None:
+def _parse_letter_key(text: str) -> tuple[int, UUID] | None:
     """A letter as its box names it: its merchant, a dot, its message."""
     merchant, _, message = text.partition(".")
     if not (merchant.isascii() and merchant.isdecimal() and len(merchant) <= 9):
@@ -208,7 +222,7 @@ def _read_key(text: str) -> tuple[int, UUID] | None:
         return None
 
 
-class UnplacedPage(Page, frozen=True):
+class UnmatchedMessagesPage(Page, frozen=True):
     template: ClassVar[str] = "unplaced.html"
 
     kind: UnmatchedKind
@@ -220,36 +234,40 @@ class UnplacedPage(Page, frozen=True):
 
 
 @signed_in
-async def show_unplaced(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
-    kind, after = _read_kind(visit.ask("of")), visit.ask("after")
+async def get_unmatched_page(
+    site: PortalSite, request: PortalRequest, person: SignedInUser
+) -> Response:
+    kind, after = _parse_unmatched_kind(request.ask("of")), request.ask("after")
     async with site.resources.database.transaction() as tx:
         view = await find_page(
             lambda cursor: list_unmatched(tx, person.actor, kind, limit=PAGE, cursor=cursor), after
         )
-    page = UnplacedPage(kind, view.items, view.next_cursor, after, done_here=visit.ask("looked"))
-    return site.answer(site.frame(visit), page)
+    page = UnmatchedMessagesPage(
+        kind, view.items, view.next_cursor, after, done_here=request.ask("looked")
+    )
+    return site.answer(site.frame(request), page)
 
 
 @takes_form
 async def mark_as_seen(
-    site: PortalSite, visit: PortalRequest, person: SignedInUser, fields: FormFields
+    site: PortalSite, request: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
     """Of two who look at once the second is told."""
-    kind, resources = _read_kind(fields["of"]), site.resources
+    kind, resources = _parse_unmatched_kind(fields["of"]), site.resources
     async with resources.database.transaction() as tx:
         is_first = await mark_unmatched_as_seen(
-            tx, person.actor, kind, _read_unmatched_key(fields["key"]),
+            tx, person.actor, kind, _parse_message_id(fields["key"]),
             real_now=resources.clock.now(), ids=resources.ids,
         )  # fmt: skip
     looked = "now" if is_first else "before"
-    return site.redirect(visit, None, "unplaced", of=kind, after=fields["after"], looked=looked)
+    return site.redirect(request, None, "unplaced", of=kind, after=fields["after"], looked=looked)
 
 
-def _read_kind(text: str) -> UnmatchedKind:
+def _parse_unmatched_kind(text: str) -> UnmatchedKind:
     return "reports" if text == "reports" else "sms"
 
 
-def _read_unmatched_key(text: str) -> UUID:
+def _parse_message_id(text: str) -> UUID:
     """Raises NotFound."""
     try:
         return UUID(text)
@@ -258,9 +276,9 @@ def _read_unmatched_key(text: str) -> UUID:
 
 
 PAGES: RoutedPages = {
-    "lines": {"GET": show_lines},
-    "letter_batches": {"GET": show_batches},
-    "letter_batch": {"GET": show_batch},
-    "letters_asked": {"GET": show_asked, "POST": resolve_letters},
-    "unplaced": {"GET": show_unplaced, "POST": mark_as_seen},
+    "lines": {"GET": get_delivery_providers_page},
+    "letter_batches": {"GET": get_batches_page},
+    "letter_batch": {"GET": get_batch_page},
+    "letters_asked": {"GET": get_doubtful_letters_page, "POST": resolve_letters},
+    "unplaced": {"GET": get_unmatched_page, "POST": mark_as_seen},
 }

@@ -24,12 +24,12 @@ from dunwell.cases.assignment.rules import (
 from dunwell.cases.assignment.rules_draft import save_rules_draft
 from dunwell.cases.assignment.rules_views import RulesView, get_rules
 from dunwell.interfaces.portal.rules.views import (
-    OpenedRules,
+    LoadedRules,
     RulesFilePage,
     RulesPage,
-    check_may,
-    list_shown,
-    open_rules,
+    build_rule_rows,
+    check_page_access,
+    load_rules,
 )
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
@@ -40,99 +40,103 @@ from dunwell.interfaces.web.responses import answer_file
 from dunwell.platform.errors import EditConflict, Fault, ValidationError
 from dunwell.platform.text.yaml_document import InvalidDocument, render_yaml
 
-_STEPS: Mapping[str, int] = {"up": -1, "down": 1}
+_MOVES: Mapping[str, int] = {"up": -1, "down": 1}
 
 
 @at_merchant
-async def show_rules(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    return await _answer(site, visit, access)
+async def get_rules_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    return await _render_page(site, request, access)
 
 
 @takes_form_at_merchant
-async def change_list(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+async def submit_rule_change(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """One rule moved, copied or removed, as the list was seen."""
-    check_may(access)
-    name, wish, place = fields["name"], fields["do"], _read_place(fields["place"])
-    place = max(0, place + _STEPS.get(wish, 0))
+    check_page_access(access)
+    name, action, place = fields["name"], fields["do"], _parse_position(fields["place"])
+    place = max(0, place + _MOVES.get(action, 0))
     edit: MoveRule | CopyRule | RemoveRule = MoveRule(name, place)
-    if wish == "copy":
+    if action == "copy":
         edit = CopyRule(name)
-    elif wish == "remove":
+    elif action == "remove":
         edit = RemoveRule(name)
     try:
         async with site.work(access) as work:
             await edit_rules_draft(work, edit, expected_revision=fields["revision"])
     except EditConflict:
-        return site.redirect(visit, access, "rules", done="conflict")
+        return site.redirect(request, access, "rules", done="conflict")
     except ValidationError:
-        return site.redirect(visit, access, "rules", done="too_many")
+        return site.redirect(request, access, "rules", done="too_many")
     if isinstance(edit, MoveRule):
-        return site.redirect(visit, access, "rules", done="moved", at=place + 1, by=wish)
-    return site.redirect(visit, access, "rules", done=f"rule_{wish}")
+        return site.redirect(request, access, "rules", done="moved", at=place + 1, by=action)
+    return site.redirect(request, access, "rules", done=f"rule_{action}")
 
 
 @takes_form_at_merchant
-async def change_default(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+async def submit_default(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    check_may(access)
+    check_page_access(access)
     wanted = fields["default"]
     try:
         async with site.work(access) as work:
-            looked = await open_rules(work)
-            ids = {row.name: row.workflow_id for row in looked.view.workflows.values()}
-            edit = SetDefault(ids.get(wanted), _read_id(fields["known_default"]))
+            loaded = await load_rules(work)
+            ids = {row.name: row.workflow_id for row in loaded.view.workflows.values()}
+            edit = SetDefault(ids.get(wanted), _find_uuid(fields["known_default"]))
             await edit_rules_draft(work, edit)
     except EditConflict:
-        return await _answer(site, visit, access, default_typed=wanted, status=409)
-    return site.redirect(visit, access, "rules", done="default")
+        return await _render_page(site, request, access, default_typed=wanted, status=409)
+    return site.redirect(request, access, "rules", done="default")
 
 
-async def _answer(
+async def _render_page(
     site: PortalSite,
-    visit: PortalRequest,
+    request: PortalRequest,
     access: MerchantAccess,
     *,
     default_typed: str | None = None,
     status: int = 200,
 ) -> Response:
-    check_may(access)
+    check_page_access(access)
     async with site.work(access) as work:
-        looked = await open_rules(work)
-    return site.answer_at(visit, access, _make_page(visit, access, looked, default_typed), status)
+        loaded = await load_rules(work)
+    return site.answer_at(
+        request, access, _build_page(request, access, loaded, default_typed), status
+    )
 
 
-def _make_page(
-    visit: PortalRequest, access: MerchantAccess, looked: OpenedRules, default_typed: str | None
+def _build_page(
+    request: PortalRequest, access: MerchantAccess, loaded: LoadedRules, default_typed: str | None
 ) -> RulesPage:
-    view = looked.view
+    view = loaded.view
     published = view.published if view.draft_rules else None
-    obstacles = {each.name: each.obstacle for each in looked.choices}
-    default = looked.document.default
+    obstacles = {each.name: each.obstacle for each in loaded.choices}
+    default = loaded.document.default
     return RulesPage(
         view=view,
-        rows=list_shown(looked.rulebook, looked.document, looked.overlaps, published),
+        rows=build_rule_rows(loaded.rulebook, loaded.document, loaded.overlaps, published),
         default=default,
         default_id=str(view.edited.default or ""),
         default_obstacle=obstacles.get(default, "SKIPPED_DELETED") if default else "",
-        choices=looked.choices,
-        differences=[*compare_rules(view.published, looked.document)] if view.draft_rules else (),
-        writers=looked.writers,
+        choices=loaded.choices,
+        differences=[*compare_rules(view.published, loaded.document)] if view.draft_rules else (),
+        author_names=loaded.author_names,
         currency=access.merchant.configuration.currency,
-        done_here=visit.ask("done"),
-        at=_read_place(visit.ask("at")),
-        by=visit.ask("by"),
+        done_here=request.ask("done"),
+        at=_parse_position(request.ask("at")),
+        by=request.ask("by"),
         default_typed=default_typed,
     )
 
 
-def _read_place(text: str) -> int:
+def _parse_position(text: str) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 5 else 0
 
 
-def _read_id(text: str) -> UUID | None:
+def _find_uuid(text: str) -> UUID | None:
     try:
         return UUID(text)
     except ValueError:
@@ -140,13 +144,15 @@ def _read_id(text: str) -> UUID | None:
 
 
 @at_merchant
-async def show_file(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    return await _answer_file(site, visit, access)
+async def get_file_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    return await _render_file_page(site, request, access)
 
 
 @at_merchant
-async def send_file(site: PortalSite, _visit: PortalRequest, access: MerchantAccess) -> Response:
-    check_may(access)
+async def send_file(site: PortalSite, _request: PortalRequest, access: MerchantAccess) -> Response:
+    check_page_access(access)
     async with site.work(access) as work:
         view = await get_rules(work)
     name = f"{access.merchant.key}-assignment-rules.yaml"
@@ -155,30 +161,30 @@ async def send_file(site: PortalSite, _visit: PortalRequest, access: MerchantAcc
 
 @takes_form_at_merchant
 async def submit_file(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Looked at first, when that is asked for; else it becomes the draft."""
-    check_may(access)
+    check_page_access(access)
     text = fields["text"].replace("\r\n", "\n")
     try:
         document = await site.around.documents.read(text, access.person.user_id, parse_rules)
         async with site.work(access) as work:
             if fields["do"] != "check":
                 await save_rules_draft(work, document, expected_revision=fields["revision"])
-                return site.redirect(visit, access, "rules", done="file")
+                return site.redirect(request, access, "rules", done="file")
             view = await get_rules(work)
         _check_names(view, document)
     except InvalidDocument as error:
-        return await _answer_faults(
-            site, visit, access=access, fields=fields, faults=[("", str(error))]
+        return await _render_faults_page(
+            site, request, access=access, fields=fields, faults=[("", str(error))]
         )
     except ValidationError as refusal:
-        found = await _place(site, access, text, refusal.faults)
-        return await _answer_faults(site, visit, access=access, fields=fields, faults=found)
+        found = await _locate_faults(site, access, text, refusal.faults)
+        return await _render_faults_page(site, request, access=access, fields=fields, faults=found)
     except EditConflict:
-        return await _answer_file(site, visit, access, text, is_conflict=True, status=409)
-    page = _make_file_page(access, view, text, seen=fields["revision"], document=document)
-    return site.answer_at(visit, access, page)
+        return await _render_file_page(site, request, access, text, is_conflict=True, status=409)
+    page = _build_file_page(access, view, text, seen=fields["revision"], document=document)
+    return site.answer_at(request, access, page)
 
 
 def _check_names(view: RulesView, document: RulesDocument) -> None:
@@ -189,22 +195,22 @@ def _check_names(view: RulesView, document: RulesDocument) -> None:
         raise ValidationError(faults)
 
 
-async def _answer_file(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, text: str | None = None, *,
+async def _render_file_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, text: str | None = None, *,
     is_conflict: bool = False, status: int = 200,
 ) -> Response:  # fmt: skip
-    check_may(access)
+    check_page_access(access)
     async with site.work(access) as work:
         view = await get_rules(work)
-    page = _make_file_page(access, view, text)
+    page = _build_file_page(access, view, text)
     if is_conflict:
-        page = msgspec.structs.replace(page, others=_render(view))
-    return site.answer_at(visit, access, page, status)
+        page = msgspec.structs.replace(page, current_text=_render(view))
+    return site.answer_at(request, access, page, status)
 
 
-async def _answer_faults(
+async def _render_faults_page(
     site: PortalSite,
-    visit: PortalRequest,
+    request: PortalRequest,
     access: MerchantAccess,
     fields: FormFields,
     faults: Sequence[tuple[str, str]],
@@ -212,11 +218,11 @@ async def _answer_faults(
     """faults: where in the text, by the line, and what is wrong there."""
     async with site.work(access) as work:
         view = await get_rules(work)
-    page = _make_file_page(access, view, fields["text"], seen=fields["revision"], faults=faults)
-    return site.answer_at(visit, access, page, 422)
+    page = _build_file_page(access, view, fields["text"], seen=fields["revision"], faults=faults)
+    return site.answer_at(request, access, page, 422)
 
 
-def _make_file_page(
+def _build_file_page(
     access: MerchantAccess, view: RulesView, text: str | None, *, seen: str = "",
     faults: Sequence[tuple[str, str]] = (), document: RulesDocument | None = None,
 ) -> RulesFilePage:  # fmt: skip
@@ -228,7 +234,7 @@ def _make_file_page(
         faults=faults,
         differences=[*compare_rules(view.published, document)] if document else (),
         is_checked=document is not None,
-        others="",
+        current_text="",
         currency=access.merchant.configuration.currency,
     )
 
@@ -237,22 +243,22 @@ def _render(view: RulesView) -> str:
     return render_yaml(render_document(build_document(view.edited, view.names)))
 
 
-async def _place(
+async def _locate_faults(
     site: PortalSite, access: MerchantAccess, text: str, faults: Sequence[Fault]
 ) -> list[tuple[str, str]]:
     """Each with the line that it is in."""
-    places = [_split(each.path) for each in faults]
+    places = [_split_pointer(each.path) for each in faults]
     lines = await site.around.documents.find_lines(text, places, access.person.user_id)
     return [(str(line), each.message) for line, each in zip(lines, faults, strict=True)]
 
 
-def _split(pointer: str) -> list[str]:
+def _split_pointer(pointer: str) -> list[str]:
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
 
 PAGES: RoutedPages = {
-    "rules": {"GET": show_rules, "POST": change_list},
-    "rules_default": {"GET": show_rules, "POST": change_default},
-    "rules_file": {"GET": show_file, "POST": submit_file},
+    "rules": {"GET": get_rules_page, "POST": submit_rule_change},
+    "rules_default": {"GET": get_rules_page, "POST": submit_default},
+    "rules_file": {"GET": get_file_page, "POST": submit_file},
     "rules_download": {"GET": send_file},
 }

@@ -18,11 +18,11 @@ from dunwell.cases.assignment.store import RulesDraftChange
 from dunwell.interfaces.portal.rules.views import (
     PublishRulesPage,
     RulesVersionPage,
-    VersionsPage,
-    check_may,
-    list_shown,
-    name_writers,
-    open_rules,
+    RulesVersionsPage,
+    build_rule_rows,
+    check_page_access,
+    list_author_names,
+    load_rules,
 )
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
@@ -31,162 +31,170 @@ from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import EditConflict, Fault, InvalidState, NotFound, ValidationError
 
-_PAGE = 50
-_MOST_VERSION = 2**31 - 1
+_PAGE_SIZE = 50
+_MAX_VERSION = 2**31 - 1
 
 
 @at_merchant
-async def show_publishing(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+async def get_publishing_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    return await _answer_publishing(site, visit, access, FormFields({}))
+    return await _render_publishing_page(site, request, access, FormFields({}))
 
 
 @takes_form_at_merchant
-async def publish(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+async def submit_publication(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    check_may(access, Right.PUBLISH)
-    wish = RulesConfirmation(fields["revision"], fields.all("agreed"), fields.text("comment"))
+    check_page_access(access, Right.PUBLISH)
+    action = RulesConfirmation(fields["revision"], fields.all("agreed"), fields.text("comment"))
     try:
         async with site.work(access) as work:
-            await publish_rules_draft(work, wish)
+            await publish_rules_draft(work, action)
     except EditConflict:
-        return await _answer_publishing(site, visit, access, fields, is_conflict=True)
+        return await _render_publishing_page(site, request, access, fields, is_conflict=True)
     except ValidationError as refusal:
-        return await _answer_publishing(site, visit, access, fields, faults=refusal.faults)
+        return await _render_publishing_page(site, request, access, fields, faults=refusal.faults)
     except InvalidState:
-        return site.redirect(visit, access, "rules", done="nothing")
-    return site.redirect(visit, access, "rules", done="published")
+        return site.redirect(request, access, "rules", done="nothing")
+    return site.redirect(request, access, "rules", done="published")
 
 
 @takes_form_at_merchant
-async def discard(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+async def submit_discard(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    check_may(access)
+    check_page_access(access)
     try:
         async with site.work(access) as work:
             await discard_rules_draft(work, expected_revision=fields["revision"])
     except EditConflict:
-        return await _answer_publishing(site, visit, access, fields, is_conflict=True)
+        return await _render_publishing_page(site, request, access, fields, is_conflict=True)
     except InvalidState:
-        return site.redirect(visit, access, "rules", done="nothing")
-    return site.redirect(visit, access, "rules", done="discarded")
+        return site.redirect(request, access, "rules", done="nothing")
+    return site.redirect(request, access, "rules", done="discarded")
 
 
-async def _answer_publishing(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields, *,
+async def _render_publishing_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields, *,
     faults: Sequence[Fault] = (), is_conflict: bool = False,
 ) -> Response:  # fmt: skip
-    check_may(access)
+    check_page_access(access)
     async with site.work(access) as work:
-        looked, own = await open_rules(work), describe_author(work)
-    if looked.view.draft_rules is None:
-        return site.redirect(visit, access, "rules", done="nothing")
+        loaded, own = await load_rules(work), describe_author(work)
+    if loaded.view.draft_rules is None:
+        return site.redirect(request, access, "rules", done="nothing")
     by_author: dict[str, list[RulesDraftChange]] = {}
-    for change in looked.view.changes:
+    for change in loaded.view.changes:
         by_author.setdefault(change.author, []).append(change)
     page = PublishRulesPage(
-        view=looked.view,
-        differences=[*compare_rules(looked.view.published, looked.document)],
-        rows=list_shown(looked.rulebook, looked.document, looked.overlaps),
+        view=loaded.view,
+        differences=[*compare_rules(loaded.view.published, loaded.document)],
+        rows=build_rule_rows(loaded.rulebook, loaded.document, loaded.overlaps),
         by_author=[*by_author.items()],
         own=own,
-        writers=looked.writers,
+        author_names=loaded.author_names,
         currency=access.merchant.configuration.currency,
         comment=fields.text("comment"),
         agreed=() if is_conflict else fields.all("agreed"),
         faults=[(each.path.partition("/")[2], each.code) for each in faults],
-        targets_wrong=[each.message for each in faults if each.code not in _OWN_CODES],
+        target_faults=[each.message for each in faults if each.code not in _FIELD_FAULT_CODES],
         is_conflict=is_conflict,
     )
     status = 422 if faults else 200
-    return site.answer_at(visit, access, page, 409 if is_conflict else status)
+    return site.answer_at(request, access, page, 409 if is_conflict else status)
 
 
 # What stands beside a field of the form.
-_OWN_CODES = frozenset({"NOT_AGREED", "TOO_LONG", "CONTROL_CHARACTER"})
+_FIELD_FAULT_CODES = frozenset({"NOT_AGREED", "TOO_LONG", "CONTROL_CHARACTER"})
 
 
 @at_merchant
-async def show_versions(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    check_may(access)
-    up_to = _read_number(visit.ask("from"))
+async def get_versions_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    check_page_access(access)
+    up_to = _parse_number(request.ask("from"))
     async with site.work(access) as work:
-        ruling = (await get_rules(work)).version or 0
-        found = await list_rules_versions(work, up_to=up_to or None, limit=_PAGE + 1)
-        writers = await name_writers(work, (), [each.actor_id for each in found])
-    following = found[_PAGE].version if len(found) > _PAGE else 0
-    page = VersionsPage(
-        found[:_PAGE], ruling, writers=writers, from_version=up_to, next_version=following
+        published_version = (await get_rules(work)).version or 0
+        found = await list_rules_versions(work, up_to=up_to or None, limit=_PAGE_SIZE + 1)
+        author_names = await list_author_names(work, (), [each.actor_id for each in found])
+    following = found[_PAGE_SIZE].version if len(found) > _PAGE_SIZE else 0
+    page = RulesVersionsPage(
+        found[:_PAGE_SIZE],
+        published_version,
+        author_names=author_names,
+        from_version=up_to,
+        next_version=following,
     )
-    return site.answer_at(visit, access, page)
+    return site.answer_at(request, access, page)
 
 
 @at_merchant
-async def show_version(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    return await _answer_version(site, visit, access)
+async def get_version_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    return await _render_version_page(site, request, access)
 
 
 @takes_form_at_merchant
-async def restore(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+async def submit_restore(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """The version becomes the draft, to be looked at and published like any other."""
-    check_may(access)
-    number = _read_version_number(visit)
+    check_page_access(access)
+    number = _get_version_number(request)
     try:
         async with site.work(access) as work:
             seen = await get_rules_version(work, number)
             await save_rules_draft(work, seen.document, expected_revision=fields["revision"])
     except EditConflict:
-        return await _answer_version(site, visit, access, is_conflict=True, status=409)
+        return await _render_version_page(site, request, access, is_conflict=True, status=409)
     except ValidationError as refusal:
-        gone = [each.message for each in refusal.faults]
-        return await _answer_version(site, visit, access, faults=gone, status=422)
-    return site.redirect(visit, access, "rules", done="restored")
+        missing = [each.message for each in refusal.faults]
+        return await _render_version_page(site, request, access, faults=missing, status=422)
+    return site.redirect(request, access, "rules", done="restored")
 
 
-async def _answer_version(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, *, faults: Sequence[str] = (),
+async def _render_version_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, *, faults: Sequence[str] = (),
     is_conflict: bool = False, status: int = 200,
 ) -> Response:  # fmt: skip
-    check_may(access)
-    number = _read_version_number(visit)
+    check_page_access(access)
+    number = _get_version_number(request)
     async with site.work(access) as work:
         seen = await get_rules_version(work, number)
         view = await get_rules(work)
-        writers = await name_writers(work, (), [seen.version.actor_id])
+        author_names = await list_author_names(work, (), [seen.version.actor_id])
     page = RulesVersionPage(
         seen=seen,
         revision=view.revision,
         has_draft=view.draft_rules is not None,
         differences=[*compare_rules(view.published, seen.document)],
-        writers=writers,
+        author_names=author_names,
         currency=access.merchant.configuration.currency,
         faults=faults,
         is_conflict=is_conflict,
     )
-    return site.answer_at(visit, access, page, status)
+    return site.answer_at(request, access, page, status)
 
 
-def _read_version_number(visit: PortalRequest) -> int:
+def _get_version_number(request: PortalRequest) -> int:
     """Raises NotFound for what can be none."""
-    number = _read_number(visit.path_params["version"])
+    number = _parse_number(request.path_params["version"])
     if not number:
         raise NotFound("There is no such page.")
     return number
 
 
-def _read_number(text: str) -> int:
+def _parse_number(text: str) -> int:
     is_number = text.isascii() and text.isdecimal() and len(text) <= 10
-    return int(text) if is_number and int(text) <= _MOST_VERSION else 0
+    return int(text) if is_number and int(text) <= _MAX_VERSION else 0
 
 
 PAGES: RoutedPages = {
-    "rules_publish": {"GET": show_publishing, "POST": publish},
-    "rules_discard": {"GET": show_publishing, "POST": discard},
-    "rules_versions": {"GET": show_versions},
-    "rules_version": {"GET": show_version, "POST": restore},
+    "rules_publish": {"GET": get_publishing_page, "POST": submit_publication},
+    "rules_discard": {"GET": get_publishing_page, "POST": submit_discard},
+    "rules_versions": {"GET": get_versions_page},
+    "rules_version": {"GET": get_version_page, "POST": submit_restore},
 }

@@ -19,12 +19,12 @@ from dunwell.cases.assignment.rulebook import load_rulebook_of_rules
 from dunwell.cases.assignment.rules import RuleDocument, build_document
 from dunwell.cases.assignment.rules_views import RulesView, get_rules
 from dunwell.interfaces.portal.rules.views import (
-    Marks,
     RulePage,
-    check_may,
-    find_marks,
-    list_choices,
-    name_writers,
+    RuleWarnings,
+    build_rule_warnings,
+    check_page_access,
+    list_author_names,
+    list_workflow_choices,
 )
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
@@ -58,7 +58,7 @@ _FIELDS = (
 )
 
 
-def open_rule(rule: RuleDocument | None, amounts: AmountFormat) -> Form:
+def open_rule_form(rule: RuleDocument | None, amounts: AmountFormat) -> Form:
     """None: a new rule."""
     if rule is None:
         return open_form(_FIELDS, {"active": True}, amounts)
@@ -100,10 +100,10 @@ def _build_target(pairs: Sequence[tuple[str, str]], *, is_list: bool) -> str | l
         not pairs[0][1].strip() or (pairs[0][1].strip() == "100" and not is_list)
     ):
         return pairs[0][0]
-    return [{"workflow": name, "percent": _read_percent(text.strip())} for name, text in pairs]
+    return [{"workflow": name, "percent": _parse_percent(text.strip())} for name, text in pairs]
 
 
-def _read_percent(text: str) -> int | str:
+def _parse_percent(text: str) -> int | str:
     """Text that is no number is left as it is, for the check to find."""
     number = read_number(text)
     return text if isinstance(number, Fault) else number
@@ -114,56 +114,58 @@ _MORE_ROWS = ("more_fields", "more_shares")
 
 
 @at_merchant
-async def show_rule(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+async def get_rule_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
     """Without a name: a new one."""
-    check_may(access)
-    name = visit.ask("name")
+    check_page_access(access)
+    name = request.ask("name")
     async with site.work(access) as work:
         view = await get_rules(work)
-    rule = _find_written(view, name)
+    rule = _find_rule_document(view, name)
     if name and rule is None:
         raise NotFound("There is no such rule.")
-    form = open_rule(rule, _find_amount_format(site, visit, access))
-    return site.answer_at(visit, access, _make_page(view, name, form))
+    form = open_rule_form(rule, _find_amount_format(site, request, access))
+    return site.answer_at(request, access, _build_page(view, name, form))
 
 
 @takes_form_at_merchant
 async def submit_rule(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    check_may(access)
-    name, wish, seen = fields["known_name"], fields["do"], fields["revision"]
+    check_page_access(access)
+    name, action, seen = fields["known_name"], fields["do"], fields["revision"]
     async with site.work(access) as work:
         view = await get_rules(work)
-        stored = _find_written(view, name)
-        form = open_rule(stored, _find_amount_format(site, visit, access)).fill(fields)
+        stored = _find_rule_document(view, name)
+        form = open_rule_form(stored, _find_amount_format(site, request, access)).fill(fields)
         content = form.read()
         checked = await check_rule(work, build_rule(content, stored), name or None)
-        marks = await _find_marks(work, checked)
+        warnings = await _load_rule_warnings(work, checked)
     faults = content.add(place_rule_faults(form, checked.faults))
-    if wish in _MORE_ROWS:
-        page = _make_page(view, name, form, seen=seen, wish=wish)
-        return site.answer_at(visit, access, page)
-    if wish != "check" and not faults and checked.rule is not None:
+    if action in _MORE_ROWS:
+        page = _build_page(view, name, form, seen=seen, action=action)
+        return site.answer_at(request, access, page)
+    if action != "check" and not faults and checked.rule is not None:
         try:
             async with site.work(access) as work:
                 await edit_rules_draft(work, PutRule(checked.rule, name or None, seen))
         except EditConflict as conflict:
-            return await _answer_conflict(
-                site, visit, access=access, form=form, current=conflict.current
+            return await _render_conflict_page(
+                site, request, access=access, form=form, current=conflict.current
             )
         except ValidationError as refusal:
             faults = place_rule_faults(form, refusal.faults)
         else:
-            return site.redirect(visit, access, "rules", done="rule")
-    page = _make_page(view, name, form, seen=seen)
-    page = msgspec.structs.replace(page, faults=faults, marks=marks, is_checked=True)
-    return site.answer_at(visit, access, page, 200 if wish == "check" else 422)
+            return site.redirect(request, access, "rules", done="rule")
+    page = _build_page(view, name, form, seen=seen)
+    page = msgspec.structs.replace(page, faults=faults, warnings=warnings, is_checked=True)
+    return site.answer_at(request, access, page, 200 if action == "check" else 422)
 
 
-async def _answer_conflict(
+async def _render_conflict_page(
     site: PortalSite,
-    visit: PortalRequest,
+    request: PortalRequest,
     access: MerchantAccess,
     form: Form,
     current: RuleDocument | None,
@@ -171,56 +173,56 @@ async def _answer_conflict(
     """Both are shown; saving once more means it. A rule that is gone is made anew by it."""
     async with site.work(access) as work:
         view = await get_rules(work)
-        writers = await name_writers(work, view.changes)
-    page = _make_page(view, current.name if current else "", form)
+        author_names = await list_author_names(work, view.changes)
+    page = _build_page(view, current.name if current else "", form)
     page = msgspec.structs.replace(
         page,
         is_conflict=True,
-        standing=current,
+        current_rule=current,
         last=view.changes[-1] if view.changes else None,
-        writers=writers,
+        author_names=author_names,
     )
-    return site.answer_at(visit, access, page, 409)
+    return site.answer_at(request, access, page, 409)
 
 
 def _find_amount_format(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> AmountFormat:
-    language = site.frame(visit, access).language
+    language = site.frame(request, access).language
     return AmountFormat(access.merchant.configuration.currency, language)
 
 
-def _make_page(
-    view: RulesView, name: str, form: Form, *, seen: str | None = None, wish: str = ""
+def _build_page(
+    view: RulesView, name: str, form: Form, *, seen: str | None = None, action: str = ""
 ) -> RulePage:
     """seen: the fingerprint that the form was opened with; None: it is opened now. wish: the button
     that was pressed."""
     rule = find_rule(view.edited, name) if name else None
-    fresh = compute_revision(rule) if rule else ""
-    shares = len(form.typed["target.name"]) + (2 if wish == "more_shares" else 0)
+    current_revision = compute_revision(rule) if rule else ""
+    shares = len(form.typed["target.name"]) + (2 if action == "more_shares" else 0)
     return RulePage(
         known_name=name,
-        revision=fresh if seen is None else seen,
+        revision=current_revision if seen is None else seen,
         form=form,
-        extra_rows=count_extra_rows(wish),
+        extra_rows=count_extra_rows(action),
         shares=max(shares, 2),
-        choices=list_choices(view),
+        choices=list_workflow_choices(view),
         currency=form.amounts.currency,
     )
 
 
-def _find_written(view: RulesView, name: str) -> RuleDocument | None:
+def _find_rule_document(view: RulesView, name: str) -> RuleDocument | None:
     document = build_document(view.edited, view.names)
     return next((rule for rule in document.rules if rule.name == name), None)
 
 
-async def _find_marks(work: Work, checked: CheckedRule) -> Marks:
+async def _load_rule_warnings(work: Work, checked: CheckedRule) -> RuleWarnings:
     """Of a rule that has no faults, beside those of the draft."""
     work.require(Right.READ_CLAIMS)
     if checked.rule is None or checked.draft_rules is None:
-        return Marks()
+        return RuleWarnings()
     rulebook = await load_rulebook_of_rules(work.tx, work.merchant, checked.draft_rules, None)
-    return find_marks(rulebook, checked.rule, checked.overlaps)
+    return build_rule_warnings(rulebook, checked.rule, checked.overlaps)
 
 
-PAGES: RoutedPages = {"rule": {"GET": show_rule, "POST": submit_rule}}
+PAGES: RoutedPages = {"rule": {"GET": get_rule_page, "POST": submit_rule}}

@@ -22,7 +22,12 @@ from dunwell.cases.assignment.try_claim import (
 from dunwell.core.claims.conditions import PROPERTIES, PropertyKind
 from dunwell.core.claims.lists.list_claims import list_claims
 from dunwell.core.claims.lists.store import ClaimFilter
-from dunwell.interfaces.portal.rules.views import EffectPage, ShownPossibility, TryPage, check_may
+from dunwell.interfaces.portal.rules.views import (
+    PossibleOutcome,
+    RulesEffectPage,
+    TrialPage,
+    check_page_access,
+)
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import open_claim
@@ -53,34 +58,36 @@ _FIELDS = (
     Field("address", FieldKind.FLAG),
 )
 # Counted while somebody waits; a further page counts those before them.
-MOST_COUNTED = 25_000
+MAX_COUNTED_CLAIMS = 25_000
 
 
 @at_merchant
-async def show_trial(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+async def get_trial_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
     """Of the claim that the address names, if it names one."""
-    check_may(access)
-    reference = visit.ask("reference")[:100]
+    check_page_access(access)
+    reference = request.ask("reference")[:100]
     async with site.work(access) as work:
         view = await get_rules(work)
-        rulebook, is_draft = await _choose(work, view, visit.ask("rules"))
+        rulebook, is_draft = await _load_chosen_rulebook(work, view, request.ask("rules"))
         facts, claim_id = None, await _find_claim(work, reference) if reference else None
         if claim_id is not None:
             await open_claim(work, access, claim_id)
             facts = await get_claim_facts(work, claim_id)
-    page = _make_page(access, view, rulebook, is_draft=is_draft, facts=facts)
+    page = _build_page(access, view, rulebook, is_draft=is_draft, facts=facts)
     page = msgspec.structs.replace(page, reference=reference, claim_id=claim_id)
-    return site.answer_at(visit, access, page)
+    return site.answer_at(request, access, page)
 
 
 @takes_form_at_merchant
-async def try_facts(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+async def submit_trial(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Of a made-up claim. Nothing is kept; what describes a person stands in no address."""
-    check_may(access)
+    check_page_access(access)
     currency = fields.text("currency") or access.merchant.configuration.currency
-    amounts = AmountFormat(currency, site.frame(visit, access).language)
+    amounts = AmountFormat(currency, site.frame(request, access).language)
     form = open_form(_FIELDS, {}, amounts).fill(fields)
     content = form.read()
     custom = {name: value for name, value in content.parts["customFields"] if name}
@@ -88,33 +95,35 @@ async def try_facts(
     faults: PlacedFaults = content.faults
     async with site.work(access) as work:
         view = await get_rules(work)
-        rulebook, is_draft = await _choose(work, view, fields["rules"])
+        rulebook, is_draft = await _load_chosen_rulebook(work, view, fields["rules"])
         facts = None
         try:
             checked = parse_hypothetical_claim(claim)
             facts = None if faults else await get_claim_facts(work, checked)
         except ValidationError as refusal:
             faults = content.add(form.place(refusal.faults, whole="outstanding"))
-    page = _make_page(access, view, rulebook, is_draft=is_draft, facts=facts)
-    page = msgspec.structs.replace(page, is_made_up=True, faults=faults, form=form)
-    return site.answer_at(visit, access, page, 422 if faults else 200)
+    page = _build_page(access, view, rulebook, is_draft=is_draft, facts=facts)
+    page = msgspec.structs.replace(page, is_hypothetical=True, faults=faults, form=form)
+    return site.answer_at(request, access, page, 422 if faults else 200)
 
 
 @at_merchant
-async def show_effect(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+async def get_effect_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
     """Of the draft, beside what is published."""
-    check_may(access)
-    from_id = _read_number(visit.ask("from"))
+    check_page_access(access)
+    from_id = _parse_number(request.ask("from"))
     async with site.work(access) as work:
         view = await get_rules(work)
         if view.draft_rules is None:
-            return site.redirect(visit, access, "rules", done="nothing")
-        ruling = view.published_rules.rules if view.published_rules else RuleSet()
-        preview = await start_rules_preview(work, ruling, view.draft_rules.rules)
+            return site.redirect(request, access, "rules", done="nothing")
+        published_version = view.published_rules.rules if view.published_rules else RuleSet()
+        preview = await start_rules_preview(work, published_version, view.draft_rules.rules)
         preview.next_id = from_id or preview.next_id
-        await continue_rules_preview(work, preview, MOST_COUNTED)
+        await continue_rules_preview(work, preview, MAX_COUNTED_CLAIMS)
     names = {**preview.before.names, **preview.after.names}
-    page = EffectPage(
+    page = RulesEffectPage(
         effect=preview.effect,
         since=preview.since,
         from_id=from_id,
@@ -122,15 +131,15 @@ async def show_effect(site: PortalSite, visit: PortalRequest, access: MerchantAc
         names=names,
         version=view.version or 0,
     )
-    return site.answer_at(visit, access, page)
+    return site.answer_at(request, access, page)
 
 
-async def _choose(work: Work, view: RulesView, wanted: str) -> tuple[Rulebook, bool]:
+async def _load_chosen_rulebook(work: Work, view: RulesView, wanted: str) -> tuple[Rulebook, bool]:
     """The draft if there is one, but for who asks for the published rules."""
     work.require(Right.READ_CLAIMS)
     is_draft = view.draft_rules is not None and wanted != "published"
-    ruling = view.published_rules.rules if view.published_rules else RuleSet()
-    rules = view.draft_rules.rules if view.draft_rules and is_draft else ruling
+    published_version = view.published_rules.rules if view.published_rules else RuleSet()
+    rules = view.draft_rules.rules if view.draft_rules and is_draft else published_version
     return await load_rulebook_of_rules(work.tx, work.merchant, rules, None), is_draft
 
 
@@ -140,7 +149,7 @@ async def _find_claim(work: Work, reference: str) -> int | None:
     found = await list_claims(work, limit=1, wanted=ClaimFilter(reference_number=reference))
     if found.items:
         return found.items[0].claim_id
-    claim_id = _read_number(reference)
+    claim_id = _parse_number(reference)
     try:
         await get_claim_facts(work, claim_id)
     except NotFound:
@@ -148,25 +157,25 @@ async def _find_claim(work: Work, reference: str) -> int | None:
     return claim_id
 
 
-def _read_number(text: str) -> int:
+def _parse_number(text: str) -> int:
     is_number = text.isascii() and text.isdecimal() and len(text) <= 18
     return int(text) if is_number else 0
 
 
-def _make_page(
+def _build_page(
     access: MerchantAccess,
     view: RulesView,
     rulebook: Rulebook,
     *,
     is_draft: bool,
     facts: MatchedClaim | None,
-) -> TryPage:
+) -> TrialPage:
     document = build_document(rulebook.rules, view.names)
     own_currency = access.merchant.configuration.currency
-    possibilities: Sequence[ShownPossibility] = ()
+    possibilities: Sequence[PossibleOutcome] = ()
     if facts is not None:
         possibilities = [
-            ShownPossibility(
+            PossibleOutcome(
                 percent=each.percent,
                 workflow=rulebook.names[each.match.workflow_id] if each.match.workflow_id else None,
                 rule=each.match.rule,
@@ -175,7 +184,7 @@ def _make_page(
             )
             for each in list_possible_matches(rulebook, facts)
         ]
-    return TryPage(
+    return TrialPage(
         has_draft=view.draft_rules is not None,
         is_draft=is_draft,
         version=view.version or 0,
@@ -186,6 +195,6 @@ def _make_page(
 
 
 PAGES: RoutedPages = {
-    "rules_try": {"GET": show_trial, "POST": try_facts},
-    "rules_effect": {"GET": show_effect},
+    "rules_try": {"GET": get_trial_page, "POST": submit_trial},
+    "rules_effect": {"GET": get_effect_page},
 }

@@ -37,7 +37,7 @@ from dunwell.platform.text.differences import compute_revision
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class PartialOverlap:
     """A rule that comes first for some of the claims, and what such a claim may look like."""
 
     name: str
@@ -45,54 +45,56 @@ class Shared:
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class RuleWarnings:
     """obstacles: workflows that take no claims now, and why. hidden_by: the rule that leaves this
     one nothing; "": none. hides: those it leaves nothing."""
 
     obstacles: Sequence[tuple[str, RuleOutcome]] = ()
     hidden_by: str = ""
     hides: Sequence[str] = ()
-    shared: Sequence[Shared] = ()
+    partial_overlaps: Sequence[PartialOverlap] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class ShownRule:
+class RuleRow:
     """change: ADDED, CHANGED, or "": as it is published."""
 
     rule: RuleDocument
-    fingerprint: str
+    revision: str
     change: str = ""
-    marks: Marks = field(default_factory=Marks)
+    warnings: RuleWarnings = field(default_factory=RuleWarnings)
 
 
-def list_shown(
+def build_rule_rows(
     rulebook: Rulebook, document: RulesDocument, overlaps: Sequence[Overlap],
     published: RulesDocument | None = None,
-) -> list[ShownRule]:  # fmt: skip
+) -> list[RuleRow]:  # fmt: skip
     """document: the rulebook's rules. published: what they are held against; none: nothing."""
     before = {} if published is None else {rule.name: rule for rule in published.rules}
     return [
-        ShownRule(
-            written,
+        RuleRow(
+            document_rule,
             compute_revision(rule),
-            "" if published is None else _find_change(written, before),
-            find_marks(rulebook, rule, overlaps),
+            "" if published is None else _find_change(document_rule, before),
+            build_rule_warnings(rulebook, rule, overlaps),
         )
-        for rule, written in zip(rulebook.rules.rules, document.rules, strict=True)
+        for rule, document_rule in zip(rulebook.rules.rules, document.rules, strict=True)
     ]
 
 
-def find_marks(rulebook: Rulebook, rule: Rule, overlaps: Sequence[Overlap]) -> Marks:
+def build_rule_warnings(
+    rulebook: Rulebook, rule: Rule, overlaps: Sequence[Overlap]
+) -> RuleWarnings:
     """overlaps: this rule's may be among them."""
     all_of = [each for each in overlaps if each.extent is OverlapExtent.ALL]
     some = [
         each for each in overlaps if each.extent is OverlapExtent.SOME and each.later == rule.name
     ]
-    return Marks(
+    return RuleWarnings(
         obstacles=list(find_obstacles(rulebook, rule).items()),
         hidden_by=next((each.earlier for each in all_of if each.later == rule.name), ""),
         hides=[each.later for each in all_of if each.earlier == rule.name],
-        shared=[_make_shared(rulebook, rule, each.earlier) for each in some],
+        partial_overlaps=[_build_partial_overlap(rulebook, rule, each.earlier) for each in some],
     )
 
 
@@ -113,11 +115,11 @@ def _find_change(rule: RuleDocument, before: Mapping[str, RuleDocument]) -> str:
     return "" if before[rule.name] == rule else "CHANGED"
 
 
-def _make_shared(rulebook: Rulebook, rule: Rule, other: str) -> Shared:
+def _build_partial_overlap(rulebook: Rulebook, rule: Rule, other: str) -> PartialOverlap:
     earlier = next(each for each in rulebook.rules.rules if each.name == other)
     conditions = (earlier.when, rule.when)
     facts = find_witness(*conditions)
-    return Shared(other, () if facts is None else list_tested_facts(conditions, facts))
+    return PartialOverlap(other, () if facts is None else list_tested_facts(conditions, facts))
 
 
 class WorkflowChoice(msgspec.Struct, frozen=True, gc=False):
@@ -136,13 +138,13 @@ class RulesPage(Page, frozen=True):
     area: ClassVar[str] = "rules"
 
     view: RulesView
-    rows: Sequence[ShownRule]
+    rows: Sequence[RuleRow]
     default: str | None
     default_id: str
     default_obstacle: str
     choices: Sequence[WorkflowChoice]
     differences: Sequence[RuleDifference]
-    writers: Mapping[str, str]
+    author_names: Mapping[str, str]
     currency: str
     done_here: str
     at: int
@@ -166,12 +168,12 @@ class RulePage(Page, frozen=True):
     choices: Sequence[WorkflowChoice]
     currency: str
     faults: PlacedFaults = ()
-    marks: Marks = Marks()
+    warnings: RuleWarnings = RuleWarnings()
     is_checked: bool = False
     is_conflict: bool = False
-    standing: RuleDocument | None = None
+    current_rule: RuleDocument | None = None
     last: RulesDraftChange | None = None
-    writers: Mapping[str, str] = {}
+    author_names: Mapping[str, str] = {}
 
 
 class PublishRulesPage(Page, frozen=True):
@@ -182,25 +184,25 @@ class PublishRulesPage(Page, frozen=True):
 
     view: RulesView
     differences: Sequence[RuleDifference]
-    rows: Sequence[ShownRule]
+    rows: Sequence[RuleRow]
     by_author: Sequence[tuple[str, Sequence[RulesDraftChange]]]
     own: str
-    writers: Mapping[str, str]
+    author_names: Mapping[str, str]
     currency: str
     comment: str
     agreed: Sequence[str]
     faults: Sequence[tuple[str, str]]
-    targets_wrong: Sequence[str]
+    target_faults: Sequence[str]
     is_conflict: bool
 
 
-class VersionsPage(Page, frozen=True):
+class RulesVersionsPage(Page, frozen=True):
     template: ClassVar[str] = "rules_versions.html"
     area: ClassVar[str] = "rules"
 
     versions: Sequence[RulesVersionSummary]
-    ruling: int
-    writers: Mapping[str, str]
+    published_version: int
+    author_names: Mapping[str, str]
     from_version: int
     next_version: int
 
@@ -215,7 +217,7 @@ class RulesVersionPage(Page, frozen=True):
     revision: str
     has_draft: bool
     differences: Sequence[RuleDifference]
-    writers: Mapping[str, str]
+    author_names: Mapping[str, str]
     currency: str
     faults: Sequence[str]
     is_conflict: bool
@@ -234,11 +236,11 @@ class RulesFilePage(Page, frozen=True):
     faults: Sequence[tuple[str, str]]
     differences: Sequence[RuleDifference]
     is_checked: bool
-    others: str
+    current_text: str
     currency: str
 
 
-class ShownPossibility(msgspec.Struct, frozen=True, gc=False):
+class PossibleOutcome(msgspec.Struct, frozen=True, gc=False):
     """What so many of a hundred such claims get. No workflow: they stay unassigned."""
 
     percent: int
@@ -248,7 +250,7 @@ class ShownPossibility(msgspec.Struct, frozen=True, gc=False):
     trials: Sequence[RuleTrial]
 
 
-class TryPage(Page, frozen=True):
+class TrialPage(Page, frozen=True):
     """claim_id: of the claim that was found by `reference`; none: none was. form: of a
     made-up claim."""
 
@@ -258,18 +260,18 @@ class TryPage(Page, frozen=True):
     has_draft: bool
     is_draft: bool
     version: int
-    possibilities: Sequence[ShownPossibility]
+    possibilities: Sequence[PossibleOutcome]
     currency: str
     form: Form
     reference: str = ""
     claim_id: int | None = None
-    is_made_up: bool = False
+    is_hypothetical: bool = False
     typed: Mapping[str, str] = {}
     fees: Sequence[str] = ()
     faults: PlacedFaults = ()
 
 
-class EffectPage(Page, frozen=True):
+class RulesEffectPage(Page, frozen=True):
     """names: of workflows. from_id: the claim that counting began at; 0: the newest. next_id: where
     it goes on; none: all claims since then are counted."""
 
@@ -285,7 +287,7 @@ class EffectPage(Page, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedRules:
+class LoadedRules:
     """rulebook: of what is edited: the draft, else what is published."""
 
     view: RulesView
@@ -293,33 +295,33 @@ class OpenedRules:
     document: RulesDocument
     overlaps: tuple[Overlap, ...]
     choices: Sequence[WorkflowChoice]
-    writers: Mapping[str, str]
+    author_names: Mapping[str, str]
 
 
-def check_may(access: MerchantAccess, right: Right = Right.CONFIGURE) -> None:
+def check_page_access(access: MerchantAccess, right: Right = Right.CONFIGURE) -> None:
     """Raises NotFound: for whoever may not there is no such page."""
     if not access.may(right):
         raise NotFound("There is no such page.")
 
 
-async def open_rules(work: Work) -> OpenedRules:
+async def load_rules(work: Work) -> LoadedRules:
     work.require(Right.READ_CLAIMS)
     view = await get_rules(work)
     rulebook = await load_rulebook_of_rules(work.tx, work.merchant, view.edited, None)
     # With many rules these are some ten thousand pairs.
     overlaps = await asyncio.to_thread(list_overlaps, rulebook.rules, rulebook.targets)
     publishers = [view.published_rules.actor_id] if view.published_rules else []
-    return OpenedRules(
+    return LoadedRules(
         view=view,
         rulebook=rulebook,
         document=build_document(view.edited, view.names),
         overlaps=overlaps,
-        choices=list_choices(view),
-        writers=await name_writers(work, view.changes, publishers),
+        choices=list_workflow_choices(view),
+        author_names=await list_author_names(work, view.changes, publishers),
     )
 
 
-def list_choices(view: RulesView) -> list[WorkflowChoice]:
+def list_workflow_choices(view: RulesView) -> list[WorkflowChoice]:
     """The workflows that are not deleted, in the order of their names."""
     there = [row for row in view.workflows.values() if not row.is_deleted]
     return [
@@ -328,12 +330,12 @@ def list_choices(view: RulesView) -> list[WorkflowChoice]:
     ]
 
 
-async def name_writers(
-    work: Work, changes: Iterable[RulesDraftChange], others: Iterable[str | None] = ()
+async def list_author_names(
+    work: Work, changes: Iterable[RulesDraftChange], current_text: Iterable[str | None] = ()
 ) -> Mapping[str, str]:
     """The names of people, by their ids."""
     work.require(Right.READ_CLAIMS)
-    ids = {*(change.actor_id for change in changes), *others}
+    ids = {*(change.actor_id for change in changes), *current_text}
     return await list_user_names(work.tx, {each for each in ids if each is not None})
 
 

@@ -35,73 +35,77 @@ from dunwell.operations.merchant_file.settings import find_counterpart_key
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import NotFound, ValidationError
 
-_NAMES = ("name", "key", "kind", "language", "timezone", "currency", "beside")
-_FIRST = {
+_FIELD_NAMES = ("name", "key", "kind", "language", "timezone", "currency", "counterpart")
+_DEFAULTS = {
     "kind": "sandbox", "language": "de", "timezone": "Europe/Berlin", "currency": "EUR",
 }  # fmt: skip
 
 
 @signed_in
-async def show_new(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
-    _need_everywhere(person)
-    beside = await _find_beside(site, visit.ask("beside"))
-    typed = {**dict.fromkeys(_NAMES, ""), **_FIRST}
-    if beside is not None:
-        typed |= _describe_counterpart(beside)
-    return _answer_new(site, visit, typed)
+async def get_new_merchant_page(
+    site: PortalSite, request: PortalRequest, person: SignedInUser
+) -> Response:
+    _check_may_create_merchants(person)
+    counterpart = await _find_requested_counterpart(site, request.ask("counterpart"))
+    typed = {**dict.fromkeys(_FIELD_NAMES, ""), **_DEFAULTS}
+    if counterpart is not None:
+        typed |= _describe_counterpart(counterpart)
+    return _render_new_merchant_page(site, request, typed)
 
 
 @takes_form
 @confirmed(SensitiveAction.NEW_MERCHANT)
-async def open_new(
-    site: PortalSite, visit: PortalRequest, person: SignedInUser, fields: FormFields
+async def submit_new_merchant(
+    site: PortalSite, request: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
-    _need_everywhere(person)
-    typed = {name: fields.text(name) for name in _NAMES}
+    _check_may_create_merchants(person)
+    typed = {name: fields.text(name) for name in _FIELD_NAMES}
     document = {name: typed[name] for name in ("key", "name", "language", "timezone", "currency")}
     sandbox = {"sandbox": typed["kind"] == "sandbox"}
-    beside = await _find_beside(site, typed["beside"])
+    counterpart = await _find_requested_counterpart(site, typed["counterpart"])
     try:
         async with site.resources.database.transaction() as tx:
             merchant_id = await open_merchant(
                 site.resources, tx, person.actor,
                 document={**document, **sandbox}, limits=get_installation_limits(site),
-                counterpart=beside,
+                counterpart=counterpart,
             )  # fmt: skip
     except ValidationError as refusal:
-        faults = [(find_field(_NAMES, fault.path), fault) for fault in refusal.faults]
-        return _answer_new(site, visit, typed, faults)
-    return site.redirect(visit, None, "settings", merchant_id=merchant_id, done="opened")
+        faults = [(find_field(_FIELD_NAMES, fault.path), fault) for fault in refusal.faults]
+        return _render_new_merchant_page(site, request, typed, faults)
+    return site.redirect(request, None, "settings", merchant_id=merchant_id, done="opened")
 
 
 @at_merchant
-async def show_settings(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+async def get_settings_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
     check_may_configure(access)
     async with site.work(access) as work:
         credentials = await list_credentials(work)
         endpoints = (await list_endpoints(work, limit=PAGE)).items
         is_assigned = await has_rules(work)
         is_published = await has_published_workflow(work)
-        beside = await _find_named_beside(work.tx, access)
+        counterpart = await _find_counterpart(work.tx, access)
         storage = await get_storage_use(work, site.resources.settings.merchant_storage_bytes)
     brand = access.merchant.configuration.brand
     page = MerchantSettingsPage(
         checklist=build_checklist(access.merchant),
         section_of=SECTION_BY_KEY,
         sections=[*SECTIONS],
-        beside=beside,
-        beside_key=find_counterpart_key(access.merchant),
+        counterpart=counterpart,
+        counterpart_key=find_counterpart_key(access.merchant),
         live_credentials=sum(each.revoked_at is None for each in credentials),
         endpoints=len(endpoints),
-        has_process=is_published,
+        has_published_workflow=is_published,
         has_rules=is_assigned,
         has_brand=brand.logo is not None or brand.color is not None,
         storage=storage,
     )
-    return site.answer_at(visit, access, page)
+    return site.answer_at(request, access, page)
 
 
-async def _find_named_beside(tx: Connection, access: MerchantAccess) -> tuple[int, str] | None:
+async def _find_counterpart(tx: Connection, access: MerchantAccess) -> tuple[int, str] | None:
     """The counterpart that is there, if the person reaches it."""
     key = find_counterpart_key(access.merchant)
     merchant_id = await find_merchant_id_by_key(tx, key) if key else None
@@ -110,7 +114,7 @@ async def _find_named_beside(tx: Connection, access: MerchantAccess) -> tuple[in
     return merchant_id, key
 
 
-async def _find_beside(site: PortalSite, given: str) -> Merchant | None:
+async def _find_requested_counterpart(site: PortalSite, given: str) -> Merchant | None:
     """Whoever may configure all merchants may begin with the settings of any. Raises NotFound."""
     if not given:
         return None
@@ -121,33 +125,33 @@ async def _find_beside(site: PortalSite, given: str) -> Merchant | None:
     return merchant
 
 
-def _describe_counterpart(beside: Merchant) -> Mapping[str, str]:
-    configuration = beside.configuration
+def _describe_counterpart(counterpart: Merchant) -> Mapping[str, str]:
+    configuration = counterpart.configuration
     return {
-        "beside": str(beside.merchant_id),
-        "name": beside.name,
-        "key": find_counterpart_key(beside),
-        "kind": "live" if beside.is_sandbox else "sandbox",
+        "counterpart": str(counterpart.merchant_id),
+        "name": counterpart.name,
+        "key": find_counterpart_key(counterpart),
+        "kind": "live" if counterpart.is_sandbox else "sandbox",
         "language": configuration.language,
         "timezone": configuration.timezone,
         "currency": configuration.currency,
     }
 
 
-def _need_everywhere(person: SignedInUser) -> None:
+def _check_may_create_merchants(person: SignedInUser) -> None:
     """Raises NotFound: denied looks like absent."""
     if Right.CONFIGURE not in person.rights_everywhere:
         raise NotFound("There is no such page.")
 
 
-def _answer_new(
-    site: PortalSite, visit: PortalRequest, typed: Mapping[str, str], faults: PlacedFaults = ()
+def _render_new_merchant_page(
+    site: PortalSite, request: PortalRequest, typed: Mapping[str, str], faults: PlacedFaults = ()
 ) -> Response:
     page = NewMerchantPage(typed, faults, TIMEZONES)
-    return site.answer(site.frame(visit), page, 422 if faults else 200)
+    return site.answer(site.frame(request), page, 422 if faults else 200)
 
 
 PAGES: RoutedPages = {
-    "merchant_new": {"GET": show_new, "POST": open_new},
-    "settings": {"GET": show_settings},
+    "merchant_new": {"GET": get_new_merchant_page, "POST": submit_new_merchant},
+    "settings": {"GET": get_settings_page},
 }

@@ -27,9 +27,9 @@ from dunwell.core.events.webhooks.endpoint import ALL_TYPES, NewEndpoint, NewEnd
 from dunwell.core.events.webhooks.endpoints import add_endpoint, list_endpoints, remove_endpoint
 from dunwell.interfaces.portal.setup.views import (
     CredentialPage,
+    CredentialSecretPage,
     CredentialsPage,
-    HooksPage,
-    SecretShownPage,
+    WebhookSettingsPage,
     check_may_configure,
 )
 from dunwell.interfaces.portal.web.access import MerchantAccess
@@ -42,21 +42,21 @@ from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.forms import PlacedFaults, find_field
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 
-_NAMES = ("name", "scope", "requestsPerMinute")
+_FIELD_NAMES = ("name", "scope", "requestsPerMinute")
 
 
 @at_merchant
-async def show_credentials(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+async def get_credentials_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
     typed = {"name": "", "scope": [str(Scope.ALL)], "requestsPerMinute": str(REQUESTS_PER_MINUTE)}
-    return await _answer_list(site, visit, access, typed)
+    return await _render_credentials_page(site, request, access, typed)
 
 
 @takes_form_at_merchant
 @confirmed(SensitiveAction.CREDENTIALS)
-async def make(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+async def submit_credential(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     check_may_configure(access)
     name, limit, scopes = fields.text("name"), fields.text("requestsPerMinute"), fields.all("scope")
@@ -64,62 +64,66 @@ async def make(
     is_number = limit.isascii() and limit.isdecimal() and len(limit) < 9
     try:
         async with site.work(access) as work:
-            made = await create_credential(
+            created = await create_credential(
                 work, name,
                 randomness=secrets.token_bytes(CREDENTIAL_RANDOM_BYTES),
                 requests_per_minute=int(limit) if is_number else 0,
                 scopes=[each for each in Scope if each in scopes],
             )  # fmt: skip
     except ValidationError as refusal:
-        faults = [(find_field(_NAMES, fault.path), fault) for fault in refusal.faults]
-        return await _answer_list(site, visit, access=access, typed=typed, faults=faults)
+        faults = [(find_field(_FIELD_NAMES, fault.path), fault) for fault in refusal.faults]
+        return await _render_credentials_page(
+            site, request, access=access, typed=typed, faults=faults
+        )
     except InvalidState as refusal:
         taken = Fault("/name", refusal.message, "TAKEN")
-        return await _answer_list(site, visit, access=access, typed=typed, faults=[("name", taken)])
-    page = SecretShownPage(made.client_id, made.client_secret, is_rotated=False)
-    return site.answer_at(visit, access, page)
+        return await _render_credentials_page(
+            site, request, access=access, typed=typed, faults=[("name", taken)]
+        )
+    page = CredentialSecretPage(created.client_id, created.client_secret, is_rotated=False)
+    return site.answer_at(request, access, page)
 
 
 @at_merchant
-async def show_credential(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+async def get_credential_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    return await _answer_one(site, visit, access)
+    return await _render_credential_page(site, request, access)
 
 
 @takes_form_at_merchant
 @confirmed(SensitiveAction.CREDENTIALS)
-async def change(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+async def submit_credential_change(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """do: rotate, end-old or revoke. What was done already is told, and not done twice."""
     check_may_configure(access)
-    client_id, do = visit.path_params["client_id"], fields["do"]
+    client_id, do = request.path_params["client_id"], fields["do"]
     try:
         async with site.work(access) as work:
             if do == "rotate":
-                made = await rotate_credential(
+                created = await rotate_credential(
                     work, client_id,
                     randomness=secrets.token_bytes(SECRET_RANDOM_BYTES),
-                    known_made_at=_read_instant(fields["known_made_at"]),
+                    known_made_at=_parse_rotation_time(fields["known_made_at"]),
                 )  # fmt: skip
             elif do == "end-old":
                 await end_old_secret(work, client_id)
             elif do == "revoke":
                 await revoke_credential(work, client_id)
     except InvalidState:
-        return await _answer_one(site, visit, access, is_conflict=True)
+        return await _render_credential_page(site, request, access, is_conflict=True)
     except NotFound:
-        return site.redirect(visit, access, "credentials", done="credential_over")
+        return site.redirect(request, access, "credentials", done="credential_over")
     if do == "rotate":
-        page = SecretShownPage(client_id, made.client_secret, is_rotated=True)
-        return site.answer_at(visit, access, page)
-    return site.redirect(visit, access, "credentials", done=f"credential_{do.replace('-', '_')}")
+        page = CredentialSecretPage(client_id, created.client_secret, is_rotated=True)
+        return site.answer_at(request, access, page)
+    return site.redirect(request, access, "credentials", done=f"credential_{do.replace('-', '_')}")
 
 
-async def _answer_list(
+async def _render_credentials_page(
     site: PortalSite,
-    visit: PortalRequest,
+    request: PortalRequest,
     access: MerchantAccess,
     typed: Mapping[str, Any],
     faults: PlacedFaults = (),
@@ -128,25 +132,25 @@ async def _answer_list(
     async with site.work(access) as work:
         credentials = await list_credentials(work)
     page = CredentialsPage(credentials, typed, faults, [str(each) for each in Scope])
-    return site.answer_at(visit, access, page, 422 if faults else 200)
+    return site.answer_at(request, access, page, 422 if faults else 200)
 
 
-async def _answer_one(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, *, is_conflict: bool = False
+async def _render_credential_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, *, is_conflict: bool = False
 ) -> Response:
     """Raises NotFound for one that is not there, or is revoked."""
     check_may_configure(access)
-    client_id = visit.path_params["client_id"]
+    client_id = request.path_params["client_id"]
     async with site.work(access) as work:
         rotation = await get_rotation(work, client_id)
         [credential] = [
             each for each in await list_credentials(work) if each.client_id == client_id
         ]
     page = CredentialPage(credential, rotation, is_conflict=is_conflict)
-    return site.answer_at(visit, access, page, 409 if is_conflict else 200)
+    return site.answer_at(request, access, page, 409 if is_conflict else 200)
 
 
-def _read_instant(text: str) -> datetime:
+def _parse_rotation_time(text: str) -> datetime:
     """One that never was, for what is none: nothing matches it."""
     try:
         return datetime.fromisoformat(text)
@@ -158,21 +162,23 @@ _WEBHOOK_FIELDS = ("url", "events", "authorization")
 
 
 @at_merchant
-async def show_hooks(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    return await _answer(
-        site, visit, access, {"url": "", "events": [ALL_TYPES], "authorization": ""}
+async def get_webhooks_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    return await _render_page(
+        site, request, access, {"url": "", "events": [ALL_TYPES], "authorization": ""}
     )
 
 
 @takes_form_at_merchant
 @confirmed(SensitiveAction.WEBHOOKS)
-async def change_webhooks(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+async def submit_webhooks(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """do: "remove" takes away the endpoint that is named; anything else adds one."""
     check_may_configure(access)
     if fields["do"] == "remove":
-        return await _remove(site, visit, access, fields["endpoint"])
+        return await _remove_webhook(site, request, access, fields["endpoint"])
     url, events, authorization = (
         fields.text("url"), fields.all("events"), fields.text("authorization"),
     )  # fmt: skip
@@ -181,20 +187,24 @@ async def change_webhooks(
     is_development = site.resources.settings.is_development
     try:
         async with site.work(access) as work:
-            made = await add_endpoint(
+            created = await add_endpoint(
                 work, site.resources.keys, wanted, is_development=is_development
             )
     except ValidationError as refusal:
         faults = [(find_field(_WEBHOOK_FIELDS, fault.path), fault) for fault in refusal.faults]
-        return await _answer(site, visit, access=access, typed=typed, faults=faults)
+        return await _render_page(site, request, access=access, typed=typed, faults=faults)
     except InvalidState as refusal:
         taken = Fault("/url", refusal.message, "TAKEN")
-        return await _answer(site, visit, access=access, typed=typed, faults=[("url", taken)])
-    return await _answer(site, visit, access, {**typed, "url": "", "authorization": ""}, made=made)
+        return await _render_page(
+            site, request, access=access, typed=typed, faults=[("url", taken)]
+        )
+    return await _render_page(
+        site, request, access, {**typed, "url": "", "authorization": ""}, created=created
+    )
 
 
-async def _remove(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, given: str
+async def _remove_webhook(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, given: str
 ) -> Response:
     """Of two who take away the same, the second is told."""
     done = "removed"
@@ -203,23 +213,25 @@ async def _remove(
             await remove_endpoint(work, UUID(given))
     except (NotFound, ValueError):
         done = "endpoint_over"
-    return site.redirect(visit, access, "settings_webhooks", done=done)
+    return site.redirect(request, access, "settings_webhooks", done=done)
 
 
-async def _answer(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, typed: Mapping[str, Any],
-    faults: PlacedFaults = (), *, made: NewEndpointSecret | None = None,
+async def _render_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, typed: Mapping[str, Any],
+    faults: PlacedFaults = (), *, created: NewEndpointSecret | None = None,
 ) -> Response:  # fmt: skip
     """made: its secret stands in this answer alone."""
     check_may_configure(access)
     async with site.work(access) as work:
         found = await list_endpoints(work, limit=PAGE)
-    page = HooksPage(found.items, EVENT_TYPES, typed=typed, faults=faults, made=made)
-    return site.answer_at(visit, access, page, 422 if faults else 200)
+    page = WebhookSettingsPage(
+        found.items, EVENT_TYPES, typed=typed, faults=faults, created=created
+    )
+    return site.answer_at(request, access, page, 422 if faults else 200)
 
 
 PAGES: RoutedPages = {
-    "credentials": {"GET": show_credentials, "POST": make},
-    "credential": {"GET": show_credential, "POST": change},
-    "settings_webhooks": {"GET": show_hooks, "POST": change_webhooks},
+    "credentials": {"GET": get_credentials_page, "POST": submit_credential},
+    "credential": {"GET": get_credential_page, "POST": submit_credential_change},
+    "settings_webhooks": {"GET": get_webhooks_page, "POST": submit_webhooks},
 }

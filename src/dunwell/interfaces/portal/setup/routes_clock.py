@@ -26,42 +26,44 @@ _STEPS: Mapping[str, timedelta] = {
     "hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1),
 }  # fmt: skip
 # A slip of the pen in the year would run the process for ages.
-_MOST = timedelta(days=366)
+_MAX_ADVANCE = timedelta(days=366)
 
 
 @at_merchant
-async def show_clock(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    return await _answer(site, visit, access)
+async def get_clock_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    return await _render_page(site, request, access)
 
 
 @takes_form_at_merchant
-async def move(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+async def submit_clock(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """do: "hour", "day", "week", "next" or "to" the day and time that are typed. It counts from
     where the clock stood on the page: pressed twice, it moves once."""
-    _need_sandbox(access)
+    _check_is_sandbox(access)
     check_right(access.actor, Right.OPERATE)
     typed = fields.text("to")
     async with site.work(access) as work:
         clock = await get_test_clock(work)
-    known, wanted = _read(fields["known_now"]), _find_target(access, clock, fields["do"], typed)
+    known, wanted = _read(fields["known_now"]), _compute_target(access, clock, fields["do"], typed)
     if known != clock.now:
-        return await _answer(site, visit, access, typed=typed, error="MOVED")
-    if wanted is None or not clock.now <= wanted <= clock.now + _MOST:
-        return await _answer(
-            site, visit, access, typed=typed, error="DAY" if wanted is None else "RANGE"
+        return await _render_page(site, request, access, typed=typed, error="MOVED")
+    if wanted is None or not clock.now <= wanted <= clock.now + _MAX_ADVANCE:
+        return await _render_page(
+            site, request, access, typed=typed, error="DAY" if wanted is None else "RANGE"
         )
     try:
         await advance_clock(
             site.resources, site.around.channels, access.merchant, access.actor, advance_to=wanted
         )
     except ValidationError:
-        return await _answer(site, visit, access, typed=typed, error="MOVED")
-    return site.redirect(visit, access, "clock", since=clock.now.isoformat())
+        return await _render_page(site, request, access, typed=typed, error="MOVED")
+    return site.redirect(request, access, "clock", since=clock.now.isoformat())
 
 
-def _find_target(
+def _compute_target(
     access: MerchantAccess, clock: TestClockState, do: str, typed: str
 ) -> datetime | None:
     if do in _STEPS:
@@ -78,42 +80,42 @@ def _find_target(
     return local.replace(tzinfo=zone).astimezone(UTC)
 
 
-async def _answer(
+async def _render_page(
     site: PortalSite,
-    visit: PortalRequest,
+    request: PortalRequest,
     access: MerchantAccess,
     *,
     typed: str = "",
     error: str = "",
 ) -> Response:
-    _need_sandbox(access)
-    since = _read(visit.ask("since"))
-    came: ListPage[str] = ListPage([], None)
+    _check_is_sandbox(access)
+    since = _read(request.ask("since"))
+    new_events: ListPage[str] = ListPage([], None)
     async with site.work(access) as work:
         clock = await get_test_clock(work)
         if since is not None:
             wanted = EventFilter(since=since)
-            came = await list_events(work, limit=PAGE, wanted=wanted)
+            new_events = await list_events(work, limit=PAGE, wanted=wanted)
     page = ClockPage(
         now=clock.now,
         next_at=clock.next_at,
         since=since,
-        came=[_read_event(each) for each in came.items],
-        has_more=came.next_cursor is not None,
+        new_events=[_parse_event(each) for each in new_events.items],
+        has_more=new_events.next_cursor is not None,
         typed=typed,
         error=error,
     )
     status = 200 if not error else 409 if error == "MOVED" else 422
-    return site.answer_at(visit, access, page, status)
+    return site.answer_at(request, access, page, status)
 
 
-def _need_sandbox(access: MerchantAccess) -> None:
+def _check_is_sandbox(access: MerchantAccess) -> None:
     """Raises NotFound: a live merchant has no clock of its own."""
     if not access.merchant.is_sandbox:
         raise NotFound("There is no such page.")
 
 
-def _read_event(body: str) -> dict[str, Any]:
+def _parse_event(body: str) -> dict[str, Any]:
     event: dict[str, Any] = msgspec.json.decode(body)
     return event
 
@@ -127,4 +129,4 @@ def _read(text: str) -> datetime | None:
     return instant.astimezone(UTC) if is_plain else None
 
 
-PAGES: RoutedPages = {"clock": {"GET": show_clock, "POST": move}}
+PAGES: RoutedPages = {"clock": {"GET": get_clock_page, "POST": submit_clock}}

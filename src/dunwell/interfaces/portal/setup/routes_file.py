@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.interfaces.portal.setup.views import (
-    ChangesPage,
+    FileChangesPage,
     MerchantFilePage,
     check_may_configure,
     get_installation_limits,
@@ -32,12 +32,14 @@ from dunwell.platform.text.yaml_document import render_yaml
 
 
 @at_merchant
-async def show_file(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    return await _answer_file(site, visit, access)
+async def get_file_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    return await _render_file_page(site, request, access)
 
 
 @at_merchant
-async def send_file(site: PortalSite, _visit: PortalRequest, access: MerchantAccess) -> Response:
+async def send_file(site: PortalSite, _request: PortalRequest, access: MerchantAccess) -> Response:
     check_may_configure(access)
     text = await _export(site, access)
     return answer_file(text.encode(), "application/yaml", f"{access.merchant.key}.yaml")
@@ -45,21 +47,21 @@ async def send_file(site: PortalSite, _visit: PortalRequest, access: MerchantAcc
 
 @at_merchant
 async def redirect_to_file(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
     """From the address of what would change, reloaded or in another language."""
     check_may_configure(access)
-    return site.redirect(visit, access, "settings_file")
+    return site.redirect(request, access, "settings_file")
 
 
-def _is_applied(_visit: PortalRequest, fields: FormFields) -> bool:
+def _is_applying(_request: PortalRequest, fields: FormFields) -> bool:
     return fields["do"] == "apply"
 
 
 @takes_upload_at_merchant
-@confirmed(SensitiveAction.MERCHANT_FILE, when=_is_applied)
+@confirmed(SensitiveAction.MERCHANT_FILE, when=_is_applying)
 async def submit_file(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, upload: Upload
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, upload: Upload
 ) -> Response:
     """do: "apply" makes it so, when nothing was changed since it was shown."""
     check_may_configure(access)
@@ -69,48 +71,50 @@ async def submit_file(
     too_large = [Fault("", "It is larger than 1 MB.", "TOO_LARGE")]
     if "file" in upload.too_large or not text.strip():
         faults = too_large if upload.too_large else [Fault("", "No file was given.", "NO_FILE")]
-        return await _answer_file(site, visit, access, text=text, faults=faults)
+        return await _render_file_page(site, request, access, text=text, faults=faults)
     try:
         if fields["do"] == "apply":
-            return await _apply(
-                site, visit, access, text=text, publish=publish, known=fields["known_revision"]
+            return await _apply_file(
+                site, request, access, text=text, publish=publish, known=fields["known_revision"]
             )
-        return await _plan(site, visit, access, text=text, publish=publish)
+        return await _render_plan(site, request, access, text=text, publish=publish)
     except ValidationError as refusal:
-        return await _answer_file(site, visit, access, text=text, faults=refusal.faults)
+        return await _render_file_page(site, request, access, text=text, faults=refusal.faults)
     except EditConflict:
-        return await _plan(site, visit, access, text=text, publish=publish, is_conflict=True)
+        return await _render_plan(
+            site, request, access, text=text, publish=publish, is_conflict=True
+        )
 
 
-async def _plan(
+async def _render_plan(
     site: PortalSite,
-    visit: PortalRequest,
+    request: PortalRequest,
     access: MerchantAccess,
     *,
     text: str,
     publish: bool,
     is_conflict: bool = False,
 ) -> Response:
-    source, surroundings = await _read_given(site, access, text), get_installation_limits(site)
+    source, limits = await _parse_file(site, access, text), get_installation_limits(site)
     async with site.work(access) as work:
         # Before the plan: what is changed beside it makes the plan an old one.
         merchant = await load_merchant(work.tx, work.merchant_id)
-        report = await plan_given_file(work, site.resources, source, surroundings, publish=publish)
+        report = await plan_given_file(work, site.resources, source, limits, publish=publish)
     revision = merchant.revision if merchant else 0
-    page = ChangesPage(report, text, publish, revision, is_conflict=is_conflict)
-    return site.answer_at(visit, access, page, 409 if is_conflict else 200)
+    page = FileChangesPage(report, text, publish, revision, is_conflict=is_conflict)
+    return site.answer_at(request, access, page, 409 if is_conflict else 200)
 
 
-async def _read_given(site: PortalSite, access: MerchantAccess, text: str) -> MerchantFileSource:
+async def _parse_file(site: PortalSite, access: MerchantAccess, text: str) -> MerchantFileSource:
     documents, logos = site.around.documents, open_logo_maker(site, access)
     return await parse_given_file(
         text, access.merchant, documents, logos=logos, key=access.person.user_id
     )
 
 
-async def _apply(
+async def _apply_file(
     site: PortalSite,
-    visit: PortalRequest,
+    request: PortalRequest,
     access: MerchantAccess,
     *,
     text: str,
@@ -118,20 +122,20 @@ async def _apply(
     known: str,
 ) -> Response:
     """The secrets of what is new stand in this answer alone."""
-    source = await _read_given(site, access, text)
+    source = await _parse_file(site, access, text)
     revision = int(known) if known.isascii() and known.isdecimal() and len(known) < 10 else -1
     async with site.work(access) as work:
         report = await apply_given_file(
             work, site.resources, source, get_installation_limits(site),
             publish=publish, known_revision=revision,
         )  # fmt: skip
-    page = ChangesPage(report, "", publish, 0, is_applied=True)
-    return site.answer_at(visit, access, page)
+    page = FileChangesPage(report, "", publish, 0, is_applied=True)
+    return site.answer_at(request, access, page)
 
 
-async def _answer_file(
+async def _render_file_page(
     site: PortalSite,
-    visit: PortalRequest,
+    request: PortalRequest,
     access: MerchantAccess,
     *,
     text: str = "",
@@ -139,7 +143,7 @@ async def _answer_file(
 ) -> Response:
     check_may_configure(access)
     page = MerchantFilePage(await _export(site, access), faults, text if faults else "")
-    return site.answer_at(visit, access, page, 422 if faults else 200)
+    return site.answer_at(request, access, page, 422 if faults else 200)
 
 
 async def _export(site: PortalSite, access: MerchantAccess) -> str:
@@ -148,7 +152,7 @@ async def _export(site: PortalSite, access: MerchantAccess) -> str:
 
 
 PAGES: RoutedPages = {
-    "settings_file": {"GET": show_file},
+    "settings_file": {"GET": get_file_page},
     "settings_yaml": {"GET": send_file},
     "settings_changes": {"GET": redirect_to_file, "POST": submit_file},
 }

@@ -23,8 +23,8 @@ from dunwell.interfaces.portal.setup.sections import (
 )
 from dunwell.interfaces.portal.setup.views import (
     TIMEZONES,
-    ConfirmPage,
     SectionPage,
+    SettingsConfirmPage,
     build_brand_view,
     check_may_configure,
     get_amount_format,
@@ -63,7 +63,7 @@ from dunwell.operations.merchant_file.logo_image import ImageRefused
 from dunwell.operations.merchant_file.settings import compute_parts_revision
 from dunwell.platform.errors import EditConflict, Fault, NotFound, ValidationError
 
-_REASONS = "disputes.reasons."
+_REASON_PREFIX = "disputes.reasons."
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class SectionForm(Form):
         form = replace(Form.fill(self, sent), seen_revision=sent["revision"])
         if self.section.name != "disputes":
             return form
-        reasons = {name: sent.text(name) for name in sent if name.startswith(_REASONS)}
+        reasons = {name: sent.text(name) for name in sent if name.startswith(_REASON_PREFIX)}
         return replace(form, typed={**form.typed, **reasons})
 
     def read(self) -> FormContent:
@@ -99,14 +99,14 @@ class SectionForm(Form):
         placed = Form.place(self, faults, root, whole)
         if self.section.name != "disputes":
             return placed
-        return [(self._find_reason(fault.path) or name, fault) for name, fault in placed]
+        return [(self._find_reason_field(fault.path) or name, fault) for name, fault in placed]
 
-    def _find_reason(self, pointer: str) -> str:
+    def _find_reason_field(self, pointer: str) -> str:
         """The field of a reason to dispute that a fault is about; "" for other faults."""
         place = pointer.removeprefix("/").replace("/", ".")
-        if not place.startswith(_REASONS):
+        if not place.startswith(_REASON_PREFIX):
             return ""
-        index, _, key = place.removeprefix(_REASONS).partition(".")
+        index, _, key = place.removeprefix(_REASON_PREFIX).partition(".")
         rows = parse_reasons(self.typed, self.document)
         row = rows[int(index)][0] if index.isdecimal() and int(index) < len(rows) else ""
         return find_field(
@@ -114,12 +114,12 @@ class SectionForm(Form):
         )
 
 
-def open_section(
+def open_section_form(
     section: Section, document: Mapping[str, Any], choices: AvailableChoices, amounts: AmountFormat
 ) -> SectionForm:
     fields = list_fields(section, document, choices)
     stored = show_fields(fields, flatten_section(section.name, document), amounts)
-    fields = [_widen(each, stored[each.name]) for each in fields]
+    fields = [_keep_stored_option(each, stored[each.name]) for each in fields]
     if section.name == "disputes":
         stored = {**stored, **flatten_reasons(document)}
     return SectionForm(
@@ -127,7 +127,7 @@ def open_section(
     )
 
 
-def _widen(field: Field, stored: str | Sequence[str]) -> Field:
+def _keep_stored_option(field: Field, stored: str | Sequence[str]) -> Field:
     """The stored value stays an option when the installation no longer offers it."""
     if field.kind not in (FieldKind.PICK, FieldKind.PICKS):
         return field
@@ -137,67 +137,77 @@ def _widen(field: Field, stored: str | Sequence[str]) -> Field:
 
 
 @at_merchant
-async def show_section(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+async def get_section_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
     check_may_configure(access)
-    form = await _open(site, visit, access)
-    return _answer(site, visit, access, form=form)
+    form = await _open_form(site, request, access)
+    return _render_page(site, request, access, form=form)
 
 
-def _changes_bank_account(visit: PortalRequest, fields: FormFields) -> bool:
+def _changes_bank_account(request: PortalRequest, fields: FormFields) -> bool:
     """Whoever changes it decides where debtors pay to."""
-    return visit.path_params["section"] == "payment" and fields["do"] == "save"
+    return request.path_params["section"] == "payment" and fields["do"] == "save"
 
 
 @takes_upload_at_merchant
 @confirmed(SensitiveAction.BANK_ACCOUNT, when=_changes_bank_account)
 async def submit_section(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, upload: Upload
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, upload: Upload
 ) -> Response:
     """do: "look" shows the form again with what was typed, "save" is said on the page that shows
     what would change."""
     check_may_configure(access)
-    form = (await _open(site, visit, access)).fill(upload.fields)
+    form = (await _open_form(site, request, access)).fill(upload.fields)
     do = upload.fields["do"]
     if do == "look":
-        return _answer(site, visit, access, form=form)
+        return _render_page(site, request, access, form=form)
     read = form.read()
-    logo, refused = await _take_logo(site, access, upload)
+    logo, refused = await _get_logo(site, access, upload)
     if "brand" in read.parts and logo is not None:
         # What stands in the form beside it; the image is given apart.
         read.parts["brand"]["logo"] = "logo"
-    change = SettingsChange(read.parts, form.revision, logo)
+    submit_credential_change = SettingsChange(read.parts, form.revision, logo)
     if read.faults or refused:
         # A key of which nothing can be read is checked as it is stored.
         stored = {key: form.document.get(key) for key in form.section.keys}
-        readable = replace(change, parts={**stored, **read.parts})
-        more = await _find_more_faults(site, access, form=form, change=readable)
+        readable = replace(submit_credential_change, parts={**stored, **read.parts})
+        more = await _list_more_faults(site, access, form=form, submit_credential_change=readable)
         faults = FormContent(faults=[*read.faults, *refused]).add(more)
-        return _answer(site, visit, access, form=form, faults=faults)
-    is_asked = form.section.is_weighty and do != "save"
+        return _render_page(site, request, access, form=form, faults=faults)
+    is_asked = form.section.needs_confirmation and do != "save"
     try:
         if is_asked:
-            return await _ask(site, visit, access, form=form, change=change)
+            return await _render_confirmation(
+                site, request, access, form=form, submit_credential_change=submit_credential_change
+            )
         async with site.work(access) as work:
             is_new = await save_settings(
-                work, site.resources, change, get_installation_limits(site)
+                work, site.resources, submit_credential_change, get_installation_limits(site)
             )
     except ValidationError as refusal:
         faults = form.place(refusal.faults)
-        return _answer(site, visit, access, form=form, faults=faults)
+        return _render_page(site, request, access, form=form, faults=faults)
     except EditConflict:
-        form = (await _open(site, visit, access)).fill(upload.fields)
+        form = (await _open_form(site, request, access)).fill(upload.fields)
         form = replace(form, seen_revision="")
-        return _answer(site, visit, access, form=form, is_conflict=True)
-    return site.redirect(visit, access, "settings", done="saved" if is_new else "unchanged")
+        return _render_page(site, request, access, form=form, is_conflict=True)
+    return site.redirect(request, access, "settings", done="saved" if is_new else "unchanged")
 
 
-async def _find_more_faults(
-    site: PortalSite, access: MerchantAccess, *, form: SectionForm, change: SettingsChange
+async def _list_more_faults(
+    site: PortalSite,
+    access: MerchantAccess,
+    *,
+    form: SectionForm,
+    submit_credential_change: SettingsChange,
 ) -> PlacedFaults:
     """Those of the values that could be read, so that a form shows all its errors at once."""
     try:
         async with site.work(access) as work:
-            await check_settings(work, site.resources, change, get_installation_limits(site))
+            await check_settings(
+                work, site.resources, submit_credential_change, get_installation_limits(site)
+            )
     except ValidationError as refusal:
         return form.place(refusal.faults)
     except EditConflict:
@@ -206,26 +216,33 @@ async def _find_more_faults(
     return []
 
 
-async def _ask(
+async def _render_confirmation(
     site: PortalSite,
-    visit: PortalRequest,
+    request: PortalRequest,
     access: MerchantAccess,
     *,
     form: SectionForm,
-    change: SettingsChange,
+    submit_credential_change: SettingsChange,
 ) -> Response:
     """Whether to save it, once it is shown what would change."""
     async with site.work(access) as work:
-        await check_settings(work, site.resources, change, get_installation_limits(site))
+        await check_settings(
+            work, site.resources, submit_credential_change, get_installation_limits(site)
+        )
     differences = list(form.list_differences())
     if not differences:
-        return site.redirect(visit, access, "settings", done="unchanged")
-    page = ConfirmPage(form.section.name, differences, _list_hidden(form.typed), change.revision)
-    return site.answer_at(visit, access, page)
+        return site.redirect(request, access, "settings", done="unchanged")
+    page = SettingsConfirmPage(
+        form.section.name,
+        differences,
+        _list_hidden_fields(form.typed),
+        submit_credential_change.revision,
+    )
+    return site.answer_at(request, access, page)
 
 
 @at_merchant
-async def show_logo(_site: PortalSite, _visit: PortalRequest, access: MerchantAccess) -> Response:
+async def get_logo(_site: PortalSite, _request: PortalRequest, access: MerchantAccess) -> Response:
     """As e-mails show it: pixels that we drew ourselves."""
     check_may_configure(access)
     logo = access.merchant.configuration.brand.logo
@@ -234,7 +251,7 @@ async def show_logo(_site: PortalSite, _visit: PortalRequest, access: MerchantAc
     return answer_asset(logo.png, "image/png", is_named_by_content=False)
 
 
-async def _take_logo(
+async def _get_logo(
     site: PortalSite, access: MerchantAccess, upload: Upload
 ) -> tuple[Logo | None, PlacedFaults]:
     """The image that was chosen, looked into; else the one that is there, unless it is to go."""
@@ -248,19 +265,21 @@ async def _take_logo(
         return None, [("logo", Fault(LOGO_POINTER, str(refusal), "WRONG_IMAGE"))]
 
 
-async def _open(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> SectionForm:
+async def _open_form(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> SectionForm:
     """Raises NotFound."""
-    section = SECTIONS.get(visit.path_params["section"])
+    section = SECTIONS.get(request.path_params["section"])
     if section is None:
         raise NotFound("There is no such page.")
     async with site.work(access) as work:
         document = await get_settings(work)
         choices = await load_choices(site, work.tx, access)
-    return open_section(section, document, choices, get_amount_format(site, visit, access))
+    return open_section_form(section, document, choices, get_amount_format(site, request, access))
 
 
-def _answer(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, *, form: SectionForm,
+def _render_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, *, form: SectionForm,
     faults: PlacedFaults = (), is_conflict: bool = False,
 ) -> Response:  # fmt: skip
     name, brand = form.section.name, None
@@ -270,7 +289,7 @@ def _answer(
     stored = {field: before for field, before, _ in form.list_differences()}
     page = SectionPage(
         section=name,
-        is_weighty=form.section.is_weighty,
+        needs_confirmation=form.section.needs_confirmation,
         form=form,
         groups=[(group, list(each)) for group, each in groupby(form.fields, attrgetter("group"))],
         revision=form.revision,
@@ -283,10 +302,10 @@ def _answer(
         timezones=TIMEZONES if name == "account" else (),
     )
     status = 409 if is_conflict else 422 if faults else 200
-    return site.answer_at(visit, access, page, status)
+    return site.answer_at(request, access, page, status)
 
 
-def _list_hidden(typed: Typed) -> list[tuple[str, str]]:
+def _list_hidden_fields(typed: Typed) -> list[tuple[str, str]]:
     return [
         (name, each)
         for name, value in typed.items()
@@ -295,6 +314,6 @@ def _list_hidden(typed: Typed) -> list[tuple[str, str]]:
 
 
 PAGES: RoutedPages = {
-    "settings_logo": {"GET": show_logo},
-    "settings_section": {"GET": show_section, "POST": submit_section},
+    "settings_logo": {"GET": get_logo},
+    "settings_section": {"GET": get_section_page, "POST": submit_section},
 }

@@ -30,7 +30,7 @@ class Section:
     name: str
     keys: tuple[str, ...]
     fields: tuple[Field, ...]
-    is_weighty: bool = False
+    needs_confirmation: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class AvailableChoices:
     """What the installation offers: by channel, the names of adapters and of lines; providers."""
 
     adapters: Mapping[str, Collection[str]]
-    lines: Mapping[str, Collection[str]]
+    delivery_providers: Mapping[str, Collection[str]]
     providers: Collection[str]
 
 
@@ -137,15 +137,15 @@ SECTIONS: Mapping[str, Section] = {
         Section("creditor", ("legal",), _CREDITOR),
         Section("contact", ("contact",), _CONTACT),
         Section("privacy", ("privacy",), _PRIVACY),
-        Section("channels", ("channels",), _CHANNELS, is_weighty=True),
-        Section("letters", ("letters",), _LETTERS, is_weighty=True),
-        Section("payment", ("payment",), _PAYMENT, is_weighty=True),
+        Section("channels", ("channels",), _CHANNELS, needs_confirmation=True),
+        Section("letters", ("letters",), _LETTERS, needs_confirmation=True),
+        Section("payment", ("payment",), _PAYMENT, needs_confirmation=True),
         Section("brand", ("brand",), (Field("brand.color"),)),
-        Section("page", ("landingPage",), _PAGE, is_weighty=True),
-        Section("guards", ("guards",), _GUARDS, is_weighty=True),
-        Section("offers", ("modalities",), _OFFERS, is_weighty=True),
-        Section("disputes", ("disputes",), _DISPUTES, is_weighty=True),
-        Section("words", ("forbiddenWords",), (), is_weighty=True),
+        Section("page", ("landingPage",), _PAGE, needs_confirmation=True),
+        Section("guards", ("guards",), _GUARDS, needs_confirmation=True),
+        Section("offers", ("modalities",), _OFFERS, needs_confirmation=True),
+        Section("disputes", ("disputes",), _DISPUTES, needs_confirmation=True),
+        Section("words", ("forbiddenWords",), (), needs_confirmation=True),
     )
 }
 # Key of the checklist -> the section whose form sets it.
@@ -175,8 +175,10 @@ def _add_options(field: Field, choices: AvailableChoices) -> Field:
         return replace(field, options=tuple(sorted(choices.providers)))
     if field.name.startswith("channels.") and field.name.endswith(".by"):
         adapters = [f"{_ADAPTER}{each}" for each in sorted(choices.adapters.get(field.group, ()))]
-        lines = [f"{_PROVIDER}{each}" for each in sorted(choices.lines.get(field.group, ()))]
-        return replace(field, options=(*adapters, *lines))
+        delivery_providers = [
+            f"{_PROVIDER}{each}" for each in sorted(choices.delivery_providers.get(field.group, ()))
+        ]
+        return replace(field, options=(*adapters, *delivery_providers))
     return field
 
 

@@ -38,7 +38,7 @@ class BrandView(msgspec.Struct, frozen=True):
 
     color: str = ""
     contrast: str = ""
-    verdict: str = ""
+    legibility: str = ""
     logo: str = ""
     logo_bytes: int = 0
     is_mailed: bool = False
@@ -66,12 +66,12 @@ class MerchantSettingsPage(_SettingsPage, frozen=True):
     checklist: Checklist
     section_of: Mapping[str, str]
     sections: Sequence[str]
-    beside: tuple[int, str] | None
-    beside_key: str
+    counterpart: tuple[int, str] | None
+    counterpart_key: str
     live_credentials: int
     endpoints: int
     # One is published.
-    has_process: bool
+    has_published_workflow: bool
     has_rules: bool
     has_brand: bool
     storage: StorageUse
@@ -84,7 +84,7 @@ class SectionPage(_SettingsPage, frozen=True):
     template: ClassVar[str] = "settings_section.html"
 
     section: str
-    is_weighty: bool
+    needs_confirmation: bool
     form: Form
     groups: Sequence[tuple[str, Sequence[Field]]]
     revision: str
@@ -97,7 +97,7 @@ class SectionPage(_SettingsPage, frozen=True):
     timezones: Sequence[str]
 
 
-class ConfirmPage(_SettingsPage, frozen=True):
+class SettingsConfirmPage(_SettingsPage, frozen=True):
     """What would change; `hidden_fields`: all that was typed, once more."""
 
     template: ClassVar[str] = "settings_confirm.html"
@@ -117,7 +117,7 @@ class MerchantFilePage(_SettingsPage, frozen=True):
     typed: str
 
 
-class ChangesPage(_SettingsPage, frozen=True):
+class FileChangesPage(_SettingsPage, frozen=True):
     """What a given file would change; with `is_applied` what it has changed, secrets included."""
 
     template: ClassVar[str] = "settings_changes.html"
@@ -147,7 +147,7 @@ class CredentialPage(_SettingsPage, frozen=True):
     is_conflict: bool = False
 
 
-class SecretShownPage(_SettingsPage, frozen=True):
+class CredentialSecretPage(_SettingsPage, frozen=True):
     """The one answer that bears a secret."""
 
     template: ClassVar[str] = "credential_secret.html"
@@ -157,7 +157,7 @@ class SecretShownPage(_SettingsPage, frozen=True):
     is_rotated: bool
 
 
-class HooksPage(_SettingsPage, frozen=True):
+class WebhookSettingsPage(_SettingsPage, frozen=True):
     """`made`: an endpoint that was added just now, with its secret."""
 
     template: ClassVar[str] = "settings_webhooks.html"
@@ -166,7 +166,7 @@ class HooksPage(_SettingsPage, frozen=True):
     types: Sequence[str]
     typed: Mapping[str, Any]
     faults: PlacedFaults
-    made: NewEndpointSecret | None = None
+    created: NewEndpointSecret | None = None
 
 
 class ClockPage(_SettingsPage, frozen=True):
@@ -177,7 +177,7 @@ class ClockPage(_SettingsPage, frozen=True):
     now: datetime
     next_at: datetime | None
     since: datetime | None
-    came: Sequence[Mapping[str, Any]]
+    new_events: Sequence[Mapping[str, Any]]
     has_more: bool
     typed: str
     error: str
@@ -197,7 +197,7 @@ def build_brand_view(color: str, logo: Logo | None) -> BrandView:
     if not is_color(known):
         return view
     contrast = measure_contrast(known, _WHITE)
-    verdict = (
+    legibility = (
         "READ"
         if contrast >= _READABLE_CONTRAST
         else "SEEN"
@@ -206,7 +206,7 @@ def build_brand_view(color: str, logo: Logo | None) -> BrandView:
     )
     tenths = int(contrast * 10)
     said = f"{tenths // 10}.{tenths % 10}"
-    return msgspec.structs.replace(view, color=known, contrast=said, verdict=verdict)
+    return msgspec.structs.replace(view, color=known, contrast=said, legibility=legibility)
 
 
 # Of places: what a clerk looks for, without the aliases.
@@ -237,19 +237,19 @@ async def load_choices(
     site: PortalSite, tx: Connection, access: MerchantAccess
 ) -> AvailableChoices:
     """A sandbox sends nothing outside, so it has no lines to choose from."""
-    surroundings = get_installation_limits(site)
-    lines: dict[str, list[str]] = {}
+    limits = get_installation_limits(site)
+    delivery_providers: dict[str, list[str]] = {}
     if not access.merchant.is_sandbox:
         installation = (await load_installation(tx)).installation
-        for name, line in (installation.delivery_providers or {}).items():
-            lines.setdefault(line.channel, []).append(name)
+        for name, provider in (installation.delivery_providers or {}).items():
+            delivery_providers.setdefault(provider.channel, []).append(name)
     return AvailableChoices(
-        surroundings.available_adapters, lines, surroundings.available_providers
+        limits.available_adapters, delivery_providers, limits.available_providers
     )
 
 
 def get_amount_format(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> AmountFormat:
-    language = site.frame(visit, access).language
+    language = site.frame(request, access).language
     return AmountFormat(access.merchant.configuration.currency, language)

@@ -30,7 +30,7 @@ from dunwell.operations.dashboards.overview import (
 )
 
 
-class WaitingLine(msgspec.Struct, frozen=True, gc=False):
+class AttentionRow(msgspec.Struct, frozen=True, gc=False):
     """kind: as the template words it."""
 
     kind: str
@@ -44,11 +44,11 @@ class StartPage(Page, frozen=True):
     template: ClassVar[str] = "start.html"
     area: ClassVar[str] = "start"
 
-    lines: Sequence[WaitingLine]
+    lines: Sequence[AttentionRow]
     # How many of them are overdue, by the kind of their line.
     overdue: Mapping[str, int]
     states: Sequence[tuple[str, int]]
-    most: int
+    max_counted: int
     held: int
     tomorrow: TomorrowForecast
     tomorrow_on: date
@@ -56,34 +56,36 @@ class StartPage(Page, frozen=True):
     days: Sequence[PaidDay]
     currency: str
     paid_cents: int
-    is_cut: bool
+    has_more_payments: bool
     newest: int
     # Channel, planned, accepted, failed, unknown.
     channels: Sequence[tuple[str, int, int, int, int]]
     now: datetime
     # Of the installation, for whoever operates it: those that stand, and whether anybody looks.
-    alarms: int
-    is_unwatched: bool
+    alerts: int
+    is_alert_check_stale: bool
     # Where people are to be told of it: at 80 % and more.
     storage: StorageUse | None
 
 
 # The kind of a line -> which of it is overdue.
-OVERDUE: Mapping[AttentionKind, AttentionKind] = {
+OVERDUE_KIND: Mapping[AttentionKind, AttentionKind] = {
     AttentionKind.OPEN_DISPUTES: AttentionKind.OVERDUE_DISPUTES,
     AttentionKind.REQUESTED_MODALITIES: AttentionKind.OVERDUE_MODALITIES,
 }
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+_BEGINNING_OF_TIME = datetime.min.replace(tzinfo=UTC)
 
 
-def list_waiting(waiting: Mapping[AttentionKind, AttentionItem]) -> list[WaitingLine]:
+def build_attention_rows(
+    attention_items: Mapping[AttentionKind, AttentionItem],
+) -> list[AttentionRow]:
     """The oldest first. What is overdue is shown in the line of its kind (`OVERDUE`)."""
     lines = [
-        WaitingLine(str(kind), each.count.number, each.count.is_more, each.oldest_at)
-        for kind, each in waiting.items()
-        if kind not in OVERDUE.values() and each.count.number
+        AttentionRow(str(kind), each.count.number, each.count.is_more, each.oldest_at)
+        for kind, each in attention_items.items()
+        if kind not in OVERDUE_KIND.values() and each.count.number
     ]
-    return sorted(lines, key=lambda each: each.since or _LONG_AGO)
+    return sorted(lines, key=lambda each: each.since or _BEGINNING_OF_TIME)
 
 
 def fill_days(paid: Sequence[PaidDay], currency: str, today: date) -> list[PaidDay]:
@@ -93,7 +95,7 @@ def fill_days(paid: Sequence[PaidDay], currency: str, today: date) -> list[PaidD
     return [found.get(day, PaidDay(day, currency, 0, 0)) for day in days]
 
 
-def count_channels(contacts: dict[str, dict[str, int]]) -> list[tuple[str, int, int, int, int]]:
+def build_channel_rows(contacts: dict[str, dict[str, int]]) -> list[tuple[str, int, int, int, int]]:
     return [
         (
             channel, sum(states.values()), states.get("ACCEPTED", 0), states.get("FAILED", 0),
@@ -104,17 +106,19 @@ def count_channels(contacts: dict[str, dict[str, int]]) -> list[tuple[str, int, 
 
 
 @at_merchant
-async def show_start(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    frame = site.frame(visit, access)
-    assert frame.today is not None
+async def get_start_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    context = site.frame(request, access)
+    assert context.today is not None
     async with site.work(access) as work:
-        waiting = await list_attention_items(work)
+        attention_items = await list_attention_items(work)
         overview = await load_overview(work)
         now = work.now
         storage = await get_storage_use(work, site.resources.settings.merchant_storage_bytes)
-        alarms = None
+        alerts = None
         if Right.OPERATE in access.person.rights_everywhere:
-            alarms = await load_alert_overview(work.tx, access.person.actor, work.real_now)
+            alerts = await load_alert_overview(work.tx, access.person.actor, work.real_now)
     by_currency = Counter[str]()
     for each in overview.paid:
         by_currency[each.currency] += each.cents
@@ -122,25 +126,27 @@ async def show_start(site: PortalSite, visit: PortalRequest, access: MerchantAcc
         0
     ]
     page = StartPage(
-        lines=list_waiting(waiting),
-        overdue={str(kind): waiting[late].count.number for kind, late in OVERDUE.items()},
+        lines=build_attention_rows(attention_items),
+        overdue={
+            str(kind): attention_items[late].count.number for kind, late in OVERDUE_KIND.items()
+        },
         states=list(overview.states.items()),
-        most=MAX_CLAIMS,
+        max_counted=MAX_CLAIMS,
         held=overview.held,
         tomorrow=overview.tomorrow,
-        tomorrow_on=frame.today + timedelta(days=1),
-        days=fill_days(overview.paid, currency, frame.today),
+        tomorrow_on=context.today + timedelta(days=1),
+        days=fill_days(overview.paid, currency, context.today),
         currency=currency,
         paid_cents=by_currency[currency],
-        is_cut=overview.is_cut,
+        has_more_payments=overview.is_cut,
         newest=MAX_NEWEST,
-        channels=count_channels(overview.contacts),
+        channels=build_channel_rows(overview.contacts),
         now=now,
-        alarms=len(alarms.standing) if alarms else 0,
+        alerts=len(alerts.standing) if alerts else 0,
         storage=storage if storage.is_near_limit else None,
-        is_unwatched=alarms is not None and alarms.is_stale,
+        is_alert_check_stale=alerts is not None and alerts.is_stale,
     )
-    return site.answer(frame, page)
+    return site.answer(context, page)
 
 
-PAGES: RoutedPages = {"start": {"GET": show_start}}
+PAGES: RoutedPages = {"start": {"GET": get_start_page}}

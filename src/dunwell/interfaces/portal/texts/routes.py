@@ -38,11 +38,11 @@ from dunwell.interfaces.portal.texts.views import (
     SimulationPage,
     TemplatesPage,
     TextPage,
-    describe_faults,
-    find_subject,
-    name_place,
-    open_asked,
-    read_place,
+    build_place_query,
+    get_requested_texts,
+    list_fault_codes,
+    load_subject,
+    parse_text_place,
 )
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import (
@@ -67,31 +67,35 @@ from dunwell.platform.text.differences import compute_revision
 from dunwell.platform.text.lazy_text import LazyText
 
 # As much as a text of a definition may have.
-_MOST_CHARACTERS = 20_000
+_MAX_CHARACTERS = 20_000
 
 
 @at_merchant
-async def show_texts(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+async def get_texts_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
     if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
     async with site.work(access) as work:
-        opened = await open_asked(work, visit)
+        opened = await get_requested_texts(work, request)
     grid = await run_in_thread(build_text_grid, opened.definition, access.merchant.configuration)
-    return site.answer_at(visit, access, TemplatesPage(opened, grid, CHANNELS))
+    return site.answer_at(request, access, TemplatesPage(opened, grid, CHANNELS))
 
 
 @at_merchant
-async def show_text(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    return await _answer_typed(site, visit, access, None)
+async def get_text_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    return await _render_text_page(site, request, access, None)
 
 
 @dataclass(frozen=True, slots=True)
-class _Typed:
+class _TextForm:
     """What stands in the form. known: what the text was when the form was shown; "": as it stands.
     faults: by field."""
 
     written: TextContent
-    known: str = ""
+    known_revision: str = ""
     faults: Sequence[tuple[str, str]] = ()
     conflict: EditConflict | None = None
 
@@ -102,56 +106,58 @@ class _Typed:
 
 @takes_form_at_merchant
 async def submit_text(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Checks what was typed, puts a placeholder into it, or saves it in the draft."""
-    do, typed = fields["do"], _Typed(_read_typed(fields), fields["revision"])
+    do, typed = fields["do"], _TextForm(_get_typed_text(fields), fields["revision"])
     if do == "save":
-        typed = replace(typed, faults=_find_faults(visit, typed.written))
+        typed = replace(typed, faults=_list_form_faults(request, typed.written))
     if do not in ("save", "remove") or typed.faults:
-        return await _answer_typed(site, visit, access, typed)
+        return await _render_text_page(site, request, access, typed)
     written = typed.written if do == "save" else None
     try:
         async with site.work(access) as work:
-            opened = await open_asked(work, visit)
-            place = read_place(visit, opened.definition)
-            await edit_text(work, opened.workflow_id, place, written, seen=typed.known)
+            opened = await get_requested_texts(work, request)
+            place = parse_text_place(request, opened.definition)
+            await edit_text(work, opened.workflow_id, place, written, seen=typed.known_revision)
     except EditConflict as conflict:
-        typed = replace(typed, known="", conflict=conflict)
-        return await _answer_typed(site, visit, access, typed)
+        typed = replace(typed, known_revision="", conflict=conflict)
+        return await _render_text_page(site, request, access, typed)
     except ValidationError as refusal:
         faults = [("body", _describe_fault(each)) for each in refusal.faults]
-        return await _answer_typed(site, visit, access, replace(typed, faults=faults))
+        return await _render_text_page(site, request, access, replace(typed, faults=faults))
     workflow_id = opened.workflow_id
     if do == "remove":
-        return site.redirect(visit, access, "texts", workflow_id=workflow_id, done="removed")
-    where = name_place(place)
-    return site.redirect(visit, access, "text", workflow_id=workflow_id, **where, done="saved")
+        return site.redirect(request, access, "texts", workflow_id=workflow_id, done="removed")
+    place_query = build_place_query(place)
+    return site.redirect(
+        request, access, "text", workflow_id=workflow_id, **place_query, done="saved"
+    )
 
 
-async def _answer_typed(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, typed: _Typed | None
+async def _render_text_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, typed: _TextForm | None
 ) -> Response:
     """typed: None: the text as it stands."""
     if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
 
     async def answer() -> Response:
-        page = await _describe(site, visit, access, typed)
-        return site.answer_at(visit, access, page, typed.status if typed else 200)
+        page = await _build_text_page(site, request, access, typed)
+        return site.answer_at(request, access, page, typed.status if typed else 200)
 
-    return await site.previews.run(visit, access.person.user_id, answer)
+    return await site.previews.run(request, access.person.user_id, answer)
 
 
-async def _describe(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, typed: _Typed | None
+async def _build_text_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, typed: _TextForm | None
 ) -> TextPage:
     """The transaction is over before the text is looked over and written."""
     async with site.work(access) as work:
-        opened = await open_asked(work, visit)
-        place = read_place(visit, opened.definition)
-        standing = find_text(opened.definition, place)
-        typed = typed or _Typed(standing or TextContent())
+        opened = await get_requested_texts(work, request)
+        place = parse_text_place(request, opened.definition)
+        stored = find_text(opened.definition, place)
+        typed = typed or _TextForm(stored or TextContent())
         wanted = replace_text(opened.definition, place, typed.written)
         placeholders, message, problem = await _prepare_sample(site, work, wanted, place)
     sample = None
@@ -161,17 +167,17 @@ async def _describe(
     except MerchantNotConfigured:
         placeholders, problem = [], "NOT_CONFIGURED"
     except ValidationError as refusal:
-        problem = describe_faults(refusal)[0]
+        problem = list_fault_codes(refusal)[0]
     configuration = access.merchant.configuration
     return TextPage(
         opened=opened,
         place=place,
-        where=name_place(place, "" if opened.is_newest else opened.version.name),
-        is_there=standing is not None,
+        place_query=build_place_query(place, "" if opened.is_newest else opened.version.name),
+        exists=stored is not None,
         typed=typed.written,
-        known=typed.known or compute_revision(standing),
+        known_revision=typed.known_revision or compute_revision(stored),
         review=await run_in_thread(review_text, wanted, place, configuration),
-        most_words=MAX_SENTENCE_WORDS,
+        max_sentence_words=MAX_SENTENCE_WORDS,
         placeholders=placeholders,
         sample=sample,
         problem=problem,
@@ -191,16 +197,16 @@ async def _prepare_sample(
         placeholders = list_placeholders(work, writer, place)
         if place.channel is None or find_text(wanted, place) is None:
             return placeholders, None, ""
-        asked = WantedMessage(place.name, place.channel, place.language)
-        message = await prepare_message(work, site.resources, wanted, asked)
+        prepared = WantedMessage(place.name, place.channel, place.language)
+        message = await prepare_message(work, site.resources, wanted, prepared)
     except MerchantNotConfigured:
         return [], None, "NOT_CONFIGURED"
     except ValidationError as refusal:
-        return placeholders, None, describe_faults(refusal)[0]
+        return placeholders, None, list_fault_codes(refusal)[0]
     return placeholders, message, ""
 
 
-def _read_typed(fields: FormFields) -> TextContent:
+def _get_typed_text(fields: FormFields) -> TextContent:
     """With what is to be put in at the end of it, for who has no scripts."""
     body = fields["body"].replace("\r\n", "\n")
     if fields["insert"]:
@@ -215,34 +221,34 @@ def _describe_fault(fault: Fault) -> str:
     return LazyText("This template cannot be saved. Check your entries.")
 
 
-def _find_faults(visit: PortalRequest, typed: TextContent) -> list[tuple[str, str]]:
+def _list_form_faults(request: PortalRequest, typed: TextContent) -> list[tuple[str, str]]:
     """Of the form: what could not be kept at all."""
     faults = list[tuple[str, str]]()
     if not typed.body.strip():
         faults.append(("body", TEXT_FAULTS["REQUIRED"]))
-    if visit.ask("channel") in ("EMAIL", "LETTER") and not typed.subject:
+    if request.ask("channel") in ("EMAIL", "LETTER") and not typed.subject:
         faults.append(("subject", TEXT_FAULTS["REQUIRED"]))
-    if max(len(typed.body), len(typed.subject)) > _MOST_CHARACTERS:
+    if max(len(typed.body), len(typed.subject)) > _MAX_CHARACTERS:
         faults.append(("body", TEXT_FAULTS["TOO_LONG"]))
     return faults
 
 
 @at_merchant
 @in_preview_turn
-async def show_simulation(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+async def get_simulation_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
     if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
-    typed = visit.ask("start")
+    typed = request.ask("start")
     start_on = read_day(typed)
     prepared, simulation, problem = None, None, ""
     async with site.work(access) as work:
-        opened = await open_asked(work, visit)
-        subject = await find_subject(work, visit, access)
-        played = SimulationScope(subject.claim_id, subject.case, start_on)
+        opened = await get_requested_texts(work, request)
+        subject = await load_subject(work, request, access)
+        scope = SimulationScope(subject.claim_id, subject.case, start_on)
         try:
-            prepared = await prepare_simulation(work, site.resources, opened.definition, played)
+            prepared = await prepare_simulation(work, site.resources, opened.definition, scope)
         except MerchantNotConfigured:
             problem = "NOT_CONFIGURED"
     if prepared is not None:
@@ -256,11 +262,13 @@ async def show_simulation(
         start_error=bool(typed) and start_on is None,
         simulation=simulation,
         problem=problem,
-        holidays=_name_holidays(opened.definition, simulation, site.frame(visit, access).language),
+        holidays=_list_holiday_names(
+            opened.definition, simulation, site.frame(request, access).language
+        ),
         currency=access.merchant.configuration.currency,
         start_on=start_on,
     )
-    return site.answer_at(visit, access, page)
+    return site.answer_at(request, access, page)
 
 
 async def _simulate(
@@ -273,18 +281,18 @@ async def _simulate(
         return None, "NOT_CONFIGURED"
 
 
-def _name_holidays(
+def _list_holiday_names(
     definition: Definition, simulation: Simulation | None, language: str
 ) -> dict[date, str]:
     region = definition.settings.holidays
     if region is None or simulation is None:
         return {}
-    told = {reason.day for step in simulation.steps for reason in step.reasons}
-    return {day: name for day in told if (name := find_holiday_name(region, day, language))}
+    days = {reason.day for step in simulation.steps for reason in step.reasons}
+    return {day: name for day in days if (name := find_holiday_name(region, day, language))}
 
 
 PAGES: RoutedPages = {
-    "texts": {"GET": show_texts},
-    "text": {"GET": show_text, "POST": submit_text},
-    "simulate": {"GET": show_simulation},
+    "texts": {"GET": get_texts_page},
+    "text": {"GET": get_text_page, "POST": submit_text},
+    "simulate": {"GET": get_simulation_page},
 }

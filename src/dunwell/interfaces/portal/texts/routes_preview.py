@@ -43,15 +43,15 @@ from dunwell.core.files.upload import PDF
 from dunwell.core.workflows.texts import get_channel_texts
 from dunwell.interfaces.portal.render.pages import hide_secrets
 from dunwell.interfaces.portal.texts.views import (
-    Subject,
+    PreviewSubject,
     TextPreviewPage,
-    describe_faults,
-    find_subject,
-    name_place,
-    name_workflow,
-    open_asked,
-    read_place,
-    read_wanted,
+    build_audit_subject,
+    build_place_query,
+    get_requested_texts,
+    list_fault_codes,
+    load_subject,
+    parse_text_place,
+    parse_wanted_message,
 )
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import (
@@ -75,8 +75,8 @@ from dunwell.platform.errors import (
 )
 
 # Two pages are made at once; each user's letter before is still there when they go back to it.
-_MOST_KEPT = 4
-_MOST_KEPT_BYTES = 8 * 1024 * 1024
+_MAX_CACHED_LETTERS = 4
+_MAX_CACHED_BYTES = 8 * 1024 * 1024
 
 
 class PreviewPrinter(LetterPrinter):
@@ -84,45 +84,46 @@ class PreviewPrinter(LetterPrinter):
 
     def __init__(self, size: int = 2, fonts: Sequence[Path] = ()) -> None:
         super().__init__(size, fonts=fonts)
-        self._kept = OrderedDict[bytes, bytes]()
+        self._cache = OrderedDict[bytes, bytes]()
 
     async def print_sheet(self, sheet: bytes) -> bytes:
         key = sha256(sheet)
-        if key not in self._kept:
-            self._keep(key, await super().print_sheet(sheet))
-            return self._kept[key]
-        self._kept.move_to_end(key)
-        return self._kept[key]
+        if key not in self._cache:
+            self._cache_letter(key, await super().print_sheet(sheet))
+            return self._cache[key]
+        self._cache.move_to_end(key)
+        return self._cache[key]
 
-    def _keep(self, key: bytes, pdf: bytes) -> None:
-        self._kept[key] = pdf
-        self._kept.move_to_end(key)
-        while len(self._kept) > 1 and (
-            len(self._kept) > _MOST_KEPT or sum(map(len, self._kept.values())) > _MOST_KEPT_BYTES
+    def _cache_letter(self, key: bytes, pdf: bytes) -> None:
+        self._cache[key] = pdf
+        self._cache.move_to_end(key)
+        while len(self._cache) > 1 and (
+            len(self._cache) > _MAX_CACHED_LETTERS
+            or sum(map(len, self._cache.values())) > _MAX_CACHED_BYTES
         ):
-            self._kept.popitem(last=False)
+            self._cache.popitem(last=False)
 
 
 _PAGE_POLICY = f"{POLICY}; frame-src 'self'"
-_LONGEST_NUMBER = 3
-_SENT = ("ACCEPTED", "LATER", "REFUSED", "UNKNOWN", "NO_CHANNEL", "RATE", "NO_TEXT")
+_MAX_PAGE_DIGITS = 3
+_TRIAL_OUTCOMES = ("ACCEPTED", "LATER", "REFUSED", "UNKNOWN", "NO_CHANNEL", "RATE", "NO_TEXT")
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _PreparedPreview:
     """What the transaction has found."""
 
     opened: WorkflowTexts
-    subject: Subject
+    subject: PreviewSubject
     message: PreparedMessage | None
     costs: PreparedSmsCosts | None
     problems: list[str]
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _LoadedPreview:
     opened: WorkflowTexts
-    subject: Subject
+    subject: PreviewSubject
     preview: MessagePreview | None
     problems: list[str]
     costs: SmsCosts | None
@@ -130,31 +131,33 @@ class _Look:
 
 @at_merchant
 @in_preview_turn
-async def show_preview(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    _check_may(access)
-    look = await _look(site, visit, access, prints=True)
-    opened, subject = look.opened, look.subject
-    place = read_place(visit, opened.definition)
-    where = name_place(place, "" if opened.is_newest else opened.version.name)
+async def get_preview_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    _check_may_configure(access)
+    loaded = await _load_preview(site, request, access, with_pages=True)
+    opened, subject = loaded.opened, loaded.subject
+    place = parse_text_place(request, opened.definition)
+    place_query = build_place_query(place, "" if opened.is_newest else opened.version.name)
     template = opened.definition.templates.get(place.name)
     page = TextPreviewPage(
         opened=opened,
         place=place,
-        where=where,
-        shown={**where, "case": subject.case, "claim": subject.typed},
+        place_query=place_query,
+        shown={**place_query, "case": subject.case, "claim": subject.typed},
         subject=subject,
         cases=SAMPLE_CASES,
         channels=[each for each in CHANNELS if template and get_channel_texts(template, each)],
-        preview=look.preview,
-        problems=look.problems,
-        costs=look.costs,
+        preview=loaded.preview,
+        problems=loaded.problems,
+        costs=loaded.costs,
         currency=access.merchant.configuration.currency,
         own_email=access.person.email,
-        sent=next((each for each in _SENT if each == visit.ask("sent")), ""),
+        sent=next((each for each in _TRIAL_OUTCOMES if each == request.ask("sent")), ""),
         has_mail_channel="EMAIL" in access.merchant.configuration.channels,
     )
-    answer = site.answer_at(visit, access, page)
-    if look.preview is not None and look.preview.html:
+    answer = site.answer_at(request, access, page)
+    if loaded.preview is not None and loaded.preview.html:
         answer.headers["Content-Security-Policy"] = _PAGE_POLICY
     return answer
 
@@ -162,12 +165,12 @@ async def show_preview(site: PortalSite, visit: PortalRequest, access: MerchantA
 @at_merchant
 @in_preview_turn
 async def send_mail_frame(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
     """The e-mail alone, as the page's frame shows it."""
-    _check_may(access)
-    look = await _look(site, visit, access, prints=False)
-    html = hide_secrets(look.preview.html or "") if look.preview else ""
+    _check_may_configure(access)
+    loaded = await _load_preview(site, request, access, with_pages=False)
+    html = hide_secrets(loaded.preview.html or "") if loaded.preview else ""
     if not html:
         raise NotFound("There is no such e-mail.")
     headers = {
@@ -180,24 +183,26 @@ async def send_mail_frame(
 
 @at_merchant
 @in_preview_turn
-async def send_sheet(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+async def send_letter_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
     """A page of a letter as a picture."""
-    _check_may(access)
-    given = visit.path_params["page"]
-    if not (given.isascii() and given.isdigit() and len(given) <= _LONGEST_NUMBER):
+    _check_may_configure(access)
+    given = request.path_params["page"]
+    if not (given.isascii() and given.isdigit() and len(given) <= _MAX_PAGE_DIGITS):
         raise NotFound("There is no such page.")
-    look = await _look(site, visit, access, prints=True)
-    pdf = look.preview.pdf if look.preview else None
+    loaded = await _load_preview(site, request, access, with_pages=True)
+    pdf = loaded.preview.pdf if loaded.preview else None
     if pdf is None:
         raise NotFound("There is no such letter.")
-    printed = pdf
+    pdf_bytes = pdf
 
     async def load() -> bytes:
-        return printed
+        return pdf_bytes
 
     shown = PictureSource(
-        f"preview/{sha256(printed).hex()}", PDF, load,
-        viewer=access.person.user_id, size_bytes=len(printed),
+        f"preview/{sha256(pdf_bytes).hex()}", PDF, load,
+        viewer=access.person.user_id, size_bytes=len(pdf_bytes),
     )  # fmt: skip
     try:
         picture = await site.painter.paint(shown, int(given), FULL)
@@ -207,20 +212,24 @@ async def send_sheet(site: PortalSite, visit: PortalRequest, access: MerchantAcc
 
 
 @takes_form_at_merchant
-async def send_to_oneself(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, _fields: FormFields
+async def submit_trial(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, _fields: FormFields
 ) -> Response:
     """No transaction is open while the text is written and while the line is waited for."""
-    _check_may(access)
-    sent, where = "", dict[str, object]()
+    _check_may_configure(access)
+    sent, place_query = "", dict[str, object]()
     async with site.work(access) as work:
-        opened = await open_asked(work, visit)
-        subject = await find_subject(work, visit, access)
-        wanted = read_wanted(visit, opened.definition, subject)
-        where = {**name_place(read_place(visit, opened.definition), visit.ask("version"))}
-        where |= {"case": subject.case, "claim": subject.typed}
+        opened = await get_requested_texts(work, request)
+        subject = await load_subject(work, request, access)
+        wanted = parse_wanted_message(request, opened.definition, subject)
+        place_query = {
+            **build_place_query(
+                parse_text_place(request, opened.definition), request.ask("version")
+            )
+        }
+        place_query |= {"case": subject.case, "claim": subject.typed}
     try:
-        message = await _write_trial(site, visit, access, opened=opened, wanted=wanted)
+        message = await _write_trial(site, request, access, opened=opened, wanted=wanted)
     except PreviewBusy:
         raise
     except RateLimited:
@@ -230,14 +239,16 @@ async def send_to_oneself(
     except InvalidState:
         sent = "NO_CHANNEL"
     else:
-        sent = _name_outcome(await site.around.adapters.call(access.merchant, message))
-    where["sent"] = sent
-    return site.redirect(visit, access, "text_preview", workflow_id=opened.workflow_id, **where)
+        sent = _get_outcome_code(await site.around.adapters.call(access.merchant, message))
+    place_query["sent"] = sent
+    return site.redirect(
+        request, access, "text_preview", workflow_id=opened.workflow_id, **place_query
+    )
 
 
 async def _write_trial(
     site: PortalSite,
-    visit: PortalRequest,
+    request: PortalRequest,
     access: MerchantAccess,
     *,
     opened: WorkflowTexts,
@@ -247,59 +258,66 @@ async def _write_trial(
     async with site.work(access) as work:
         trial = await prepare_trial(work, site.resources, opened.definition, wanted)
     user_id = access.person.user_id
-    message = await site.previews.run(visit, user_id, lambda: write_trial(trial))
+    message = await site.previews.run(request, user_id, lambda: write_trial(trial))
     async with site.work(access) as work:
-        await record_trial(work, site.resources, trial, name_workflow(opened.workflow_id))
+        await record_trial(work, site.resources, trial, build_audit_subject(opened.workflow_id))
     return message
 
 
-async def _look(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, *, prints: bool
-) -> _Look:
+async def _load_preview(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, *, with_pages: bool
+) -> _LoadedPreview:
     """The transaction is over before anything is written or printed. Raises NotFound for what is no
     text of the workflow's."""
     async with site.work(access) as work:
-        asked = await _ask(site, work, visit, access, counts=prints)
-    problems, preview, costs = [*asked.problems], None, None
-    printer = site.preview_printer if prints else None
+        prepared = await _prepare_preview(site, work, request, access, with_costs=with_pages)
+    problems, preview, costs = [*prepared.problems], None, None
+    printer = site.preview_printer if with_pages else None
     try:
-        if asked.message is not None:
-            preview = await render_preview(asked.message, printer=printer)
-        if asked.costs is not None:
-            costs = await compute_sms_costs(asked.costs)
+        if prepared.message is not None:
+            preview = await render_preview(prepared.message, printer=printer)
+        if prepared.costs is not None:
+            costs = await compute_sms_costs(prepared.costs)
     except MerchantNotConfigured:
         problems.append("NOT_CONFIGURED")
     except ValidationError as refusal:
-        problems += describe_faults(refusal)
-    return _Look(asked.opened, asked.subject, preview=preview, problems=problems, costs=costs)
+        problems += list_fault_codes(refusal)
+    return _LoadedPreview(
+        prepared.opened, prepared.subject, preview=preview, problems=problems, costs=costs
+    )
 
 
-async def _ask(
-    site: PortalSite, work: Work, visit: PortalRequest, access: MerchantAccess, *, counts: bool
-) -> _Asked:
+async def _prepare_preview(
+    site: PortalSite,
+    work: Work,
+    request: PortalRequest,
+    access: MerchantAccess,
+    *,
+    with_costs: bool,
+) -> _PreparedPreview:
     """counts: of an SMS, what it costs over real names."""
-    opened = await open_asked(work, visit)
-    subject = await find_subject(work, visit, access)
-    wanted = read_wanted(visit, opened.definition, subject)
+    opened = await get_requested_texts(work, request)
+    subject = await load_subject(work, request, access)
+    wanted = parse_wanted_message(request, opened.definition, subject)
     problems, message, costs = ["UNKNOWN_CLAIM"] if subject.is_unknown else [], None, None
     try:
         message = await prepare_message(work, site.resources, opened.definition, wanted)
-        if wanted.channel == "SMS" and counts:
+        if wanted.channel == "SMS" and with_costs:
             costs = await prepare_sms_costs(work, site.resources, opened.definition, wanted)
     except MerchantNotConfigured:
         problems.append("NOT_CONFIGURED")
     except ValidationError as refusal:
-        problems += describe_faults(refusal)
-    return _Asked(opened, subject, message=message, costs=costs, problems=problems)
+        problems += list_fault_codes(refusal)
+    return _PreparedPreview(opened, subject, message=message, costs=costs, problems=problems)
 
 
-def _check_may(access: MerchantAccess) -> None:
+def _check_may_configure(access: MerchantAccess) -> None:
     """Raises NotFound."""
     if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
 
 
-def _name_outcome(outcome: Outcome | Unanswered) -> str:
+def _get_outcome_code(outcome: Outcome | Unanswered) -> str:
     match outcome:
         case Accepted():
             return "ACCEPTED"
@@ -312,7 +330,7 @@ def _name_outcome(outcome: Outcome | Unanswered) -> str:
 
 
 PAGES: RoutedPages = {
-    "text_preview": {"GET": show_preview, "POST": send_to_oneself},
+    "text_preview": {"GET": get_preview_page, "POST": submit_trial},
     "text_mail": {"GET": send_mail_frame},
-    "text_sheet": {"GET": send_sheet},
+    "text_sheet": {"GET": send_letter_page},
 }

@@ -25,11 +25,11 @@ from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import EditConflict, NotFound, ValidationError
 
 # As long as a name may be, and what somebody types for a claim.
-_LONGEST_NAME, _MOST_TYPED = 255, 200
+_MAX_NAME_LENGTH, _MAX_REFERENCE_LENGTH = 255, 200
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class PreviewSubject:
     """Whose claim a text is shown for. `claim_id`: None: one that is made up, by its `case`.
     `is_unknown`: what was typed is no claim, or several: the made-up one stands in its place."""
 
@@ -39,20 +39,20 @@ class Subject:
     is_unknown: bool = False
 
 
-async def open_asked(work: Work, visit: PortalRequest) -> WorkflowTexts:
+async def get_requested_texts(work: Work, request: PortalRequest) -> WorkflowTexts:
     """The version that the address names, else the draft, else the latest. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
     return await get_workflow_texts(
-        work, read_id(visit, "workflow_id"), visit.ask("version") or None
+        work, read_id(request, "workflow_id"), request.ask("version") or None
     )
 
 
-def read_place(visit: PortalRequest, definition: Definition) -> TextPlace:
+def parse_text_place(request: PortalRequest, definition: Definition) -> TextPlace:
     """Nothing need be written there yet. Raises NotFound for what can be no place."""
-    language, channel = visit.ask("language"), visit.ask("channel")
-    template, snippet = visit.ask("template"), visit.ask("snippet")
+    language, channel = request.ask("language"), request.ask("channel")
+    template, snippet = request.ask("template"), request.ask("snippet")
     name = template or snippet
-    if language not in definition.settings.languages or not 0 < len(name) <= _LONGEST_NAME:
+    if language not in definition.settings.languages or not 0 < len(name) <= _MAX_NAME_LENGTH:
         raise NotFound("There is no such text.")
     if snippet and not template and not channel:
         return TextPlace("snippets", snippet, language)
@@ -63,9 +63,11 @@ def read_place(visit: PortalRequest, definition: Definition) -> TextPlace:
     return TextPlace(group, template, language, found)
 
 
-def read_wanted(visit: PortalRequest, definition: Definition, subject: Subject) -> WantedMessage:
+def parse_wanted_message(
+    request: PortalRequest, definition: Definition, subject: PreviewSubject
+) -> WantedMessage:
     """A text that is there, or may be. Raises NotFound."""
-    place = read_place(visit, definition)
+    place = parse_text_place(request, definition)
     if place.channel is None:
         raise NotFound("A snippet is no message.")
     return WantedMessage(
@@ -77,26 +79,28 @@ def read_wanted(visit: PortalRequest, definition: Definition, subject: Subject) 
     )
 
 
-async def find_subject(work: Work, visit: PortalRequest, access: MerchantAccess) -> Subject:
+async def load_subject(
+    work: Work, request: PortalRequest, access: MerchantAccess
+) -> PreviewSubject:
     """A look at a claim is kept, where a merchant's own staff looks."""
     work.require(Right.READ_CLAIMS)
-    case = next((each for each in SAMPLE_CASES if each == visit.ask("case")), SAMPLE_CASES[0])
-    typed = visit.ask("claim")[:_MOST_TYPED]
+    case = next((each for each in SAMPLE_CASES if each == request.ask("case")), SAMPLE_CASES[0])
+    typed = request.ask("claim")[:_MAX_REFERENCE_LENGTH]
     if not typed:
-        return Subject(case)
+        return PreviewSubject(case)
     found = await find_typed_claims(work, typed)
     if len(found) != 1:
-        return Subject(case, typed, is_unknown=True)
+        return PreviewSubject(case, typed, is_unknown=True)
     await open_claim(work, access, found[0])
-    return Subject(case, typed, found[0])
+    return PreviewSubject(case, typed, found[0])
 
 
-def describe_faults(refusal: ValidationError) -> list[str]:
+def list_fault_codes(refusal: ValidationError) -> list[str]:
     """By their codes."""
     return [fault.code for fault in refusal.faults]
 
 
-def name_place(place: TextPlace, version: str = "") -> dict[str, str | None]:
+def build_place_query(place: TextPlace, version: str = "") -> dict[str, str | None]:
     """As the query of an address has it."""
     name = "template" if place.group == "templates" else "snippet"
     return {
@@ -104,7 +108,7 @@ def name_place(place: TextPlace, version: str = "") -> dict[str, str | None]:
     }  # fmt: skip
 
 
-def name_workflow(workflow_id: UUID) -> str:
+def build_audit_subject(workflow_id: UUID) -> str:
     """In the audit log."""
     return f"workflow:{workflow_id}"
 
@@ -128,12 +132,12 @@ class TextPage(Page, frozen=True):
 
     opened: WorkflowTexts
     place: TextPlace
-    where: Mapping[str, str | None]
-    is_there: bool
+    place_query: Mapping[str, str | None]
+    exists: bool
     typed: TextContent
-    known: str
+    known_revision: str
     review: TextReview
-    most_words: int
+    max_sentence_words: int
     placeholders: Sequence[PlaceholderExample]
     sample: MessagePreview | None
     problem: str
@@ -152,10 +156,10 @@ class TextPreviewPage(Page, frozen=True):
 
     opened: WorkflowTexts
     place: TextPlace
-    where: Mapping[str, str | None]
+    place_query: Mapping[str, str | None]
     # The same, with the claim.
     shown: Mapping[str, str | None]
-    subject: Subject
+    subject: PreviewSubject
     cases: Sequence[SampleCase]
     channels: Sequence[Channel]
     preview: MessagePreview | None
@@ -175,7 +179,7 @@ class SimulationPage(Page, frozen=True):
 
     opened: WorkflowTexts
     version: str
-    subject: Subject
+    subject: PreviewSubject
     cases: Sequence[SampleCase]
     start_typed: str
     start_error: bool

@@ -39,14 +39,14 @@ from dunwell.accounts.users.user import SignedInUser
 from dunwell.accounts.users.user_work import UserWork
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.users.sign_in_cookies import (
-    ShownApp,
+    AppSetup,
+    build_app_setup,
     count_minutes,
     find_visitor,
     generate_randomness,
+    get_sign_in_services,
     has_passkeys,
     read_session_secret,
-    receive,
-    show_app,
     start_browser_session,
 )
 from dunwell.interfaces.portal.users.views import (
@@ -64,96 +64,110 @@ from dunwell.platform.errors import NotFound, ValidationError
 
 
 @signed_in
-async def show_account(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
-    return await _show_account(site, visit, person, {})
+async def get_account_page(
+    site: PortalSite, request: PortalRequest, person: SignedInUser
+) -> Response:
+    return await _render_account_page(site, request, person, {})
 
 
 @takes_form
 async def save_profile(
-    site: PortalSite, visit: PortalRequest, person: SignedInUser, fields: FormFields
+    site: PortalSite, request: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
     try:
-        async with receive(site).work(person.actor) as work:
+        async with get_sign_in_services(site).work(person.actor) as work:
             await change_profile(work, person, fields.text("name"), fields["language"])
     except ValidationError as refusal:
         faults = {fault.path.lstrip("/"): fault.code for fault in refusal.faults}
-        return await _show_account(site, visit, person=person, faults=faults, status=400)
-    return site.redirect(visit, None, "account", done="saved")
+        return await _render_account_page(site, request, person=person, faults=faults, status=400)
+    return site.redirect(request, None, "account", done="saved")
 
 
 @takes_form
-async def end_one(
-    site: PortalSite, visit: PortalRequest, person: SignedInUser, fields: FormFields
+async def submit_session_end(
+    site: PortalSite, request: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
-    session_id = read_id(fields["session"])
-    async with receive(site).work(person.actor) as work:
+    session_id = parse_uuid(fields["session"])
+    async with get_sign_in_services(site).work(person.actor) as work:
         await end_own_session(work, person, session_id)
-    return site.redirect(visit, None, "account", done="session_ended")
+    return site.redirect(request, None, "account", done="session_ended")
 
 
 @signed_in
-async def show_password(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
-    return await _show_password(site, visit, person, {})
+async def get_password_page(
+    site: PortalSite, request: PortalRequest, person: SignedInUser
+) -> Response:
+    return await _render_password_page(site, request, person, {})
 
 
 @takes_form
 async def submit_password(
-    site: PortalSite, visit: PortalRequest, person: SignedInUser, fields: FormFields
+    site: PortalSite, request: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
-    new, asking = fields["password_new"], ask(site, visit, person, fields)
+    new, asking = fields["password_new"], build_password_confirmation(site, request, person, fields)
     faults: Faults = {}
     if new != fields["password_again"]:
         faults = {"password_again": "DIFFERENT"}
-    if fault := await find_new_password_fault(receive(site), person, new):
+    if fault := await find_new_password_fault(get_sign_in_services(site), person, new):
         faults = {**faults, "password_new": fault}
     if faults:
-        refusal, minutes = await confirm_own_password(receive(site), asking), 0
+        refusal, minutes = await confirm_own_password(get_sign_in_services(site), asking), 0
         if refusal is not None:
-            told, minutes = describe_password_fault(refusal)
-            faults = {**faults, **told}
-        return await _show_password(site, visit, person=person, faults=faults, minutes=minutes)
-    outcome = await change_password(receive(site), asking, new, generate_randomness())
+            claims, minutes = describe_password_fault(refusal)
+            faults = {**faults, **claims}
+        return await _render_password_page(
+            site, request, person=person, faults=faults, minutes=minutes
+        )
+    outcome = await change_password(get_sign_in_services(site), asking, new, generate_randomness())
     if isinstance(outcome, OpenedSession):
         return start_browser_session(
             site, outcome, build_address("account", done="password_changed")
         )
     if isinstance(outcome, WrongSignIn | TooManyAttempts | SignInTooOld):
         faults, minutes = describe_password_fault(outcome)
-        return await _show_password(site, visit, person=person, faults=faults, minutes=minutes)
-    return await _show_password(site, visit, person, {"password_new": outcome})
+        return await _render_password_page(
+            site, request, person=person, faults=faults, minutes=minutes
+        )
+    return await _render_password_page(site, request, person, {"password_new": outcome})
 
 
 @signed_in
-async def show_codes(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
-    return await _show_codes(site, visit, person, {})
+async def get_codes_page(
+    site: PortalSite, request: PortalRequest, person: SignedInUser
+) -> Response:
+    return await _render_codes_page(site, request, person, {})
 
 
 @takes_form
-async def make_anew(
-    site: PortalSite, visit: PortalRequest, person: SignedInUser, fields: FormFields
+async def submit_new_codes(
+    site: PortalSite, request: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
-    refusal = await confirm_own_password(receive(site), ask(site, visit, person, fields))
+    refusal = await confirm_own_password(
+        get_sign_in_services(site), build_password_confirmation(site, request, person, fields)
+    )
     if refusal is not None:
         faults, minutes = describe_password_fault(refusal)
-        return await _show_codes(site, visit, person=person, faults=faults, minutes=minutes)
-    async with receive(site).work(person.actor) as work:
-        await create_recovery_codes(work, person.user_id, read_session_secret(site, visit))
-    return site.redirect(visit, None, "account_codes")
+        return await _render_codes_page(
+            site, request, person=person, faults=faults, minutes=minutes
+        )
+    async with get_sign_in_services(site).work(person.actor) as work:
+        await create_recovery_codes(work, person.user_id, read_session_secret(site, request))
+    return site.redirect(request, None, "account_codes")
 
 
 @takes_form
-async def hide_codes(
-    site: PortalSite, visit: PortalRequest, person: SignedInUser, _fields: FormFields
+async def submit_codes_seen(
+    site: PortalSite, request: PortalRequest, person: SignedInUser, _fields: FormFields
 ) -> Response:
-    async with receive(site).work(person.actor) as work:
-        await hide_shown_codes(work, read_session_secret(site, visit))
-    return site.redirect(visit, None, "portal")
+    async with get_sign_in_services(site).work(person.actor) as work:
+        await hide_shown_codes(work, read_session_secret(site, request))
+    return site.redirect(request, None, "portal")
 
 
-def ask(
-    site: PortalSite, visit: PortalRequest, person: SignedInUser, fields: FormFields
+def build_password_confirmation(
+    site: PortalSite, request: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> PasswordConfirmation:
-    return PasswordConfirmation(person, fields["password"], find_visitor(site, visit))
+    return PasswordConfirmation(person, fields["password"], find_visitor(site, request))
 
 
 def describe_password_fault(
@@ -165,7 +179,7 @@ def describe_password_fault(
     return {"password": "TOO_LONG_AGO" if isinstance(refusal, SignInTooOld) else "WRONG"}, 0
 
 
-def read_id(given: str) -> UUID:
+def parse_uuid(given: str) -> UUID:
     """Raises NotFound."""
     try:
         return UUID(given)
@@ -173,10 +187,14 @@ def read_id(given: str) -> UUID:
         raise NotFound("There is no such thing.") from None
 
 
-async def _show_account(
-    site: PortalSite, visit: PortalRequest, person: SignedInUser, faults: Faults, status: int = 200
+async def _render_account_page(
+    site: PortalSite,
+    request: PortalRequest,
+    person: SignedInUser,
+    faults: Faults,
+    status: int = 200,
 ) -> Response:
-    async with receive(site).work(person.actor) as work:
+    async with get_sign_in_services(site).work(person.actor) as work:
         account = await load_account(work, person)
         merchants = {
             each.merchant_id: each.name
@@ -187,30 +205,30 @@ async def _show_account(
         account=account,
         merchants=merchants,
         has_passkeys=has_passkeys(site),
-        is_new_network=visit.ask("done") == "new_place",
+        is_new_network=request.ask("done") == "new_place",
         faults=faults,
     )
-    return site.answer(site.frame(visit), page, status)
+    return site.answer(site.frame(request), page, status)
 
 
 async def _has_password(work: UserWork, person: SignedInUser) -> bool:
     return (await load_account(work, person)).user.has_password
 
 
-async def _show_password(
-    site: PortalSite, visit: PortalRequest, person: SignedInUser, faults: Faults, minutes: int = 0
+async def _render_password_page(
+    site: PortalSite, request: PortalRequest, person: SignedInUser, faults: Faults, minutes: int = 0
 ) -> Response:
-    async with receive(site).work(person.actor) as work:
+    async with get_sign_in_services(site).work(person.actor) as work:
         has_password = await _has_password(work, person)
     page = PasswordPage(has_password, person.email, faults, minutes)
-    return site.answer(site.frame(visit), page, 400 if faults else 200)
+    return site.answer(site.frame(request), page, 400 if faults else 200)
 
 
-async def _show_codes(
-    site: PortalSite, visit: PortalRequest, person: SignedInUser, faults: Faults, minutes: int = 0
+async def _render_codes_page(
+    site: PortalSite, request: PortalRequest, person: SignedInUser, faults: Faults, minutes: int = 0
 ) -> Response:
-    async with receive(site).work(person.actor) as work:
-        codes = await list_shown_codes(work, person.user_id, read_session_secret(site, visit))
+    async with get_sign_in_services(site).work(person.actor) as work:
+        codes = await list_shown_codes(work, person.user_id, read_session_secret(site, request))
         account = await load_account(work, person)
     page = CodesPage(
         codes,
@@ -220,43 +238,49 @@ async def _show_codes(
         faults=faults,
         minutes=minutes,
     )
-    return site.answer(site.frame(visit), page, 400 if faults else 200)
+    return site.answer(site.frame(request), page, 400 if faults else 200)
 
 
-_NO_APP = ShownApp("", Markup(), "")
+_NO_APP_SETUP = AppSetup("", Markup(), "")
 
 
 @signed_in
-async def show_new_app(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
-    return await _show(site, visit, person, {})
+async def get_new_app_page(
+    site: PortalSite, request: PortalRequest, person: SignedInUser
+) -> Response:
+    return await _render_page(site, request, person, {})
 
 
 @takes_form
 async def submit_app(
-    site: PortalSite, visit: PortalRequest, person: SignedInUser, fields: FormFields
+    site: PortalSite, request: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
     """First the password, which starts one; then its first code, which confirms it."""
     if "code" in fields:
-        async with receive(site).work(person.actor) as work:
+        async with get_sign_in_services(site).work(person.actor) as work:
             is_right = await finish_app_setup(work, person, fields["code"][:100])
         if not is_right:
-            return await _show(site, visit, person, {"code": "CODE"})
-        return site.redirect(visit, None, "account", done="app_added")
-    refusal = await confirm_own_password(receive(site), ask(site, visit, person, fields))
+            return await _render_page(site, request, person, {"code": "CODE"})
+        return site.redirect(request, None, "account", done="app_added")
+    refusal = await confirm_own_password(
+        get_sign_in_services(site), build_password_confirmation(site, request, person, fields)
+    )
     if refusal is not None:
-        return await _show(site, visit, person, *describe_password_fault(refusal))
-    async with receive(site).work(person.actor) as work:
+        return await _render_page(site, request, person, *describe_password_fault(refusal))
+    async with get_sign_in_services(site).work(person.actor) as work:
         await start_app_setup(work, person.user_id, secrets.token_bytes(SECRET_BYTES))
-    return site.redirect(visit, None, "account_app")
+    return site.redirect(request, None, "account_app")
 
 
 @takes_form
 async def ask_browser(
-    site: PortalSite, visit: PortalRequest, person: SignedInUser, fields: FormFields
+    site: PortalSite, request: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
     """What the page's script asks a passkey to be made for; a refusal is 403 for it."""
-    services = receive(site)
-    refusal = await confirm_own_password(services, ask(site, visit, person, fields))
+    services = get_sign_in_services(site)
+    refusal = await confirm_own_password(
+        services, build_password_confirmation(site, request, person, fields)
+    )
     if refusal is not None:
         body = json.dumps({"fault": describe_password_fault(refusal)[0]["password"]})
         return Response(body, 403, media_type="application/json")
@@ -268,39 +292,41 @@ async def ask_browser(
 
 @takes_form
 async def submit_passkey(
-    site: PortalSite, visit: PortalRequest, person: SignedInUser, fields: FormFields
+    site: PortalSite, request: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
-    services, answer = receive(site), fields["answer"].encode()
+    services, answer = get_sign_in_services(site), fields["answer"].encode()
     async with services.work(person.actor) as work:
         is_added = await add_passkey(
             services, work, person=person, body=answer, name=fields.text("name")
         )
     done = "passkey_added" if is_added else "passkey_refused"
-    return site.redirect(visit, None, "account", done=done)
+    return site.redirect(request, None, "account", done=done)
 
 
 @takes_form
-async def remove(
-    site: PortalSite, visit: PortalRequest, person: SignedInUser, fields: FormFields
+async def submit_factor_removal(
+    site: PortalSite, request: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
     """Raises NotFound, InvalidState."""
-    factor_id = read_id(fields["factor"])
-    refusal = await confirm_own_password(receive(site), ask(site, visit, person, fields))
+    factor_id = parse_uuid(fields["factor"])
+    refusal = await confirm_own_password(
+        get_sign_in_services(site), build_password_confirmation(site, request, person, fields)
+    )
     if refusal is not None:
         done = "too_long_ago" if isinstance(refusal, SignInTooOld) else "password_wrong"
-        return site.redirect(visit, None, "account", done=done)
-    async with receive(site).work(person.actor) as work:
+        return site.redirect(request, None, "account", done=done)
+    async with get_sign_in_services(site).work(person.actor) as work:
         await remove_own_factor(work, person, factor_id)
-    return site.redirect(visit, None, "account", done="factor_removed")
+    return site.redirect(request, None, "account", done="factor_removed")
 
 
-async def _show(
-    site: PortalSite, visit: PortalRequest, person: SignedInUser, faults: Faults, minutes: int = 0
+async def _render_page(
+    site: PortalSite, request: PortalRequest, person: SignedInUser, faults: Faults, minutes: int = 0
 ) -> Response:
-    async with receive(site).work(person.actor) as work:
+    async with get_sign_in_services(site).work(person.actor) as work:
         secret = await find_new_app_secret(work, person.user_id)
         account = await load_account(work, person)
-    app = _NO_APP if secret is None else show_app(secret, person.email)
+    app = _NO_APP_SETUP if secret is None else build_app_setup(secret, person.email)
     page = AppPage(
         has_password=account.user.has_password,
         secret=app.secret,
@@ -309,17 +335,17 @@ async def _show(
         faults=faults,
         minutes=minutes,
     )
-    return site.answer(site.frame(visit), page, 400 if faults else 200)
+    return site.answer(site.frame(request), page, 400 if faults else 200)
 
 
 PAGES: RoutedPages = {
-    "account": {"GET": show_account, "POST": save_profile},
-    "account_sessions": {"POST": end_one},
-    "account_password": {"GET": show_password, "POST": submit_password},
-    "account_codes": {"GET": show_codes, "POST": make_anew},
-    "account_codes_away": {"POST": hide_codes},
-    "account_app": {"GET": show_new_app, "POST": submit_app},
+    "account": {"GET": get_account_page, "POST": save_profile},
+    "account_sessions": {"POST": submit_session_end},
+    "account_password": {"GET": get_password_page, "POST": submit_password},
+    "account_codes": {"GET": get_codes_page, "POST": submit_new_codes},
+    "account_codes_away": {"POST": submit_codes_seen},
+    "account_app": {"GET": get_new_app_page, "POST": submit_app},
     "account_passkey_ask": {"POST": ask_browser},
     "account_passkey": {"POST": submit_passkey},
-    "account_factor": {"POST": remove},
+    "account_factor": {"POST": submit_factor_removal},
 }

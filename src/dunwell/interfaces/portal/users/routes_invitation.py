@@ -20,13 +20,13 @@ from dunwell.accounts.users.passwords import PasswordFault
 from dunwell.accounts.users.sessions.sessions import OpenedSession
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.users.sign_in_cookies import (
+    build_app_setup,
     find_visitor,
     generate_randomness,
+    get_opener_secret,
+    get_sign_in_services,
     has_passkeys,
-    read_opener,
-    receive,
-    remember_opener,
-    show_app,
+    set_opener_cookie,
     start_browser_session,
 )
 from dunwell.interfaces.portal.users.views import Faults, InvitationGonePage, InvitationPage
@@ -36,90 +36,96 @@ from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.platform.errors import NotFound
 
 
-async def show_invitation(site: PortalSite, visit: PortalRequest) -> Response:
-    return await _tell(site, visit, {}, 200)
+async def get_invitation_page(site: PortalSite, request: PortalRequest) -> Response:
+    return await _tell(site, request, {}, 200)
 
 
-async def join(site: PortalSite, visit: PortalRequest) -> Response:
-    form = await visit.read_form()
+async def submit_invitation_form(site: PortalSite, request: PortalRequest) -> Response:
+    form = await request.read_form()
     password, again = form.get("password", ""), form.get("password_again", "")
-    joining = InvitationForm(
-        link=visit.path_params["link"],
-        opener=read_opener(site, visit),
-        visitor=find_visitor(site, visit),
+    form_data = InvitationForm(
+        link=request.path_params["link"],
+        opener=get_opener_secret(site, request),
+        visitor=find_visitor(site, request),
         randomness=generate_randomness(),
         password=password,
         code=form.get("code", "")[:100],
     )
     if password != again:
-        return await _tell_different(site, visit, joining)
-    return await _go_on(site, visit, await accept_with_app(receive(site), joining))
+        return await _render_password_mismatch(site, request, form_data)
+    return await _answer_outcome(
+        site, request, await accept_with_app(get_sign_in_services(site), form_data)
+    )
 
 
-async def _tell_different(
-    site: PortalSite, visit: PortalRequest, joining: InvitationForm
+async def _render_password_mismatch(
+    site: PortalSite, request: PortalRequest, form_data: InvitationForm
 ) -> Response:
-    invited = await find_invitation(receive(site), joining.link, joining.opener)
+    invited = await find_invitation(get_sign_in_services(site), form_data.link, form_data.opener)
     if invited is None:
-        return _tell_gone(site, visit)
-    faults = await find_form_faults(receive(site), invited, joining)
-    return await _tell(site, visit, {**faults, "password_again": "DIFFERENT"})
+        return _render_expired_page(site, request)
+    faults = await find_form_faults(get_sign_in_services(site), invited, form_data)
+    return await _tell(site, request, {**faults, "password_again": "DIFFERENT"})
 
 
-async def ask_browser(site: PortalSite, visit: PortalRequest) -> Response:
+async def ask_browser(site: PortalSite, request: PortalRequest) -> Response:
     """What the page's script asks a passkey to be made for. Raises NotFound."""
-    await visit.read_form()
+    await request.read_form()
     challenge = secrets.token_bytes(CHALLENGE_BYTES)
-    options = await start_passkey_registration(receive(site), visit.path_params["link"], challenge)
+    options = await start_passkey_registration(
+        get_sign_in_services(site), request.path_params["link"], challenge
+    )
     if options is None:
         raise NotFound("This link is good no more.")
     return Response(options, media_type="application/json")
 
 
-async def join_by_passkey(site: PortalSite, visit: PortalRequest) -> Response:
-    form = await visit.read_form()
-    joining = InvitationForm(
-        link=visit.path_params["link"],
-        opener=read_opener(site, visit),
-        visitor=find_visitor(site, visit),
+async def submit_invitation_passkey(site: PortalSite, request: PortalRequest) -> Response:
+    form = await request.read_form()
+    form_data = InvitationForm(
+        link=request.path_params["link"],
+        opener=get_opener_secret(site, request),
+        visitor=find_visitor(site, request),
         randomness=generate_randomness(),
         passkey=form.get("answer", "").encode(),
     )
-    return await _go_on(site, visit, await accept_with_passkey(receive(site), joining))
+    return await _answer_outcome(
+        site, request, await accept_with_passkey(get_sign_in_services(site), form_data)
+    )
 
 
-async def _go_on(
-    site: PortalSite, visit: PortalRequest,
+async def _answer_outcome(
+    site: PortalSite, request: PortalRequest,
     outcome: OpenedSession | InvitationFault | Mapping[str, InvitationFault | PasswordFault],
 ) -> Response:  # fmt: skip
     if isinstance(outcome, OpenedSession):
         return start_browser_session(site, outcome, build_address("account_codes"))
     if outcome is InvitationFault.LINK:
-        return _tell_gone(site, visit)
+        return _render_expired_page(site, request)
     return await _tell(
-        site, visit, {"": outcome} if isinstance(outcome, InvitationFault) else outcome
+        site, request, {"": outcome} if isinstance(outcome, InvitationFault) else outcome
     )
 
 
 async def _tell(
-    site: PortalSite, visit: PortalRequest, faults: Faults, status: int = 400
+    site: PortalSite, request: PortalRequest, faults: Faults, status: int = 400
 ) -> Response:
     """The form, with the secret of an app that is this browser's alone."""
-    opener = read_opener(site, visit)
-    invited = await find_invitation(receive(site), visit.path_params["link"], opener)
+    opener = get_opener_secret(site, request)
+    invited = await find_invitation(get_sign_in_services(site), request.path_params["link"], opener)
     if invited is None:
-        return _tell_gone(site, visit)
-    answer = _show(site, visit, invited=invited, faults=faults, status=status)
-    remember_opener(site, answer, opener)
+        return _render_expired_page(site, request)
+    answer = _render_page(site, request, invited=invited, faults=faults, status=status)
+    set_opener_cookie(site, answer, opener)
     return answer
 
 
-def _show(
-    site: PortalSite, visit: PortalRequest, invited: OpenInvitation, faults: Faults, status: int
+def _render_page(
+    site: PortalSite, request: PortalRequest, invited: OpenInvitation, faults: Faults, status: int
 ) -> Response:
-    app = show_app(invited.app_secret, invited.user.email)
+    app = build_app_setup(invited.app_secret, invited.user.email)
     page = InvitationPage(
-        link=visit.path_params["link"],
+        link=request.path_params["link"],
         name=invited.user.name,
         email=invited.user.email,
         secret=app.secret,
@@ -128,15 +134,15 @@ def _show(
         faults=faults,
         has_passkeys=has_passkeys(site),
     )
-    return site.answer(site.frame(visit), page, status)
+    return site.answer(site.frame(request), page, status)
 
 
-def _tell_gone(site: PortalSite, visit: PortalRequest) -> Response:
-    return site.answer(site.frame(visit), InvitationGonePage(), 410)
+def _render_expired_page(site: PortalSite, request: PortalRequest) -> Response:
+    return site.answer(site.frame(request), InvitationGonePage(), 410)
 
 
 PAGES: RoutedPages = {
-    "invitation": {"GET": show_invitation, "POST": join},
+    "invitation": {"GET": get_invitation_page, "POST": submit_invitation_form},
     "invitation_ask": {"POST": ask_browser},
-    "invitation_passkey": {"POST": join_by_passkey},
+    "invitation_passkey": {"POST": submit_invitation_passkey},
 }

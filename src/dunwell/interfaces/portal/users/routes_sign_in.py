@@ -28,18 +28,18 @@ from dunwell.accounts.users.store import load_user
 from dunwell.accounts.users.user import SignedInUser
 from dunwell.accounts.users.user_work import UserWork, save_user_audit
 from dunwell.interfaces.portal.users.sign_in_cookies import (
-    choose_next,
+    build_sign_in_page,
+    choose_next_page,
     count_minutes,
-    end_before,
-    fill_door,
+    end_previous_session,
     find_visitor,
     generate_randomness,
-    read_entry,
-    receive,
-    render_entry_cookie,
+    get_pending_sign_in_secret,
+    get_sign_in_services,
+    render_pending_sign_in_cookie,
     start_browser_session,
 )
-from dunwell.interfaces.portal.users.views import SecondPage, SignInPage
+from dunwell.interfaces.portal.users.views import SecondFactorPage, SignInPage
 from dunwell.interfaces.portal.web.guards import RoutedPages, takes_form
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
@@ -47,144 +47,150 @@ from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import answer_redirect
 
 # Faults that an address may bring.
-_TOLD = {"GONE", "SSO_GONE"}
-_OF_PROVIDER = {f"SSO_{each}" for each in SignOnFailure} - _TOLD
-_STATUS = {"WRONG": 400, "PASSKEY": 400, "GONE": 400, "TOO_OFTEN": 429, "LOCKED": 403}
+_LINKABLE_FAULTS = {"GONE", "SSO_GONE"}
+_PROVIDER_FAULTS = {f"SSO_{each}" for each in SignOnFailure} - _LINKABLE_FAULTS
+_STATUS_OF_FAULT = {"WRONG": 400, "PASSKEY": 400, "GONE": 400, "TOO_OFTEN": 429, "LOCKED": 403}
 
 
-async def show_sign_in(site: PortalSite, visit: PortalRequest) -> Response:
+async def get_sign_in_page(site: PortalSite, request: PortalRequest) -> Response:
     """Whoever is signed in goes on."""
-    to = choose_next(visit.ask("next"))
-    if await site.find_person(visit) is not None:
+    to = choose_next_page(request.ask("next"))
+    if await site.find_person(request) is not None:
         return answer_redirect(to)
-    page = fill_door(site, to, visit.ask("provider"))
-    fault = _read_fault(visit, page)
-    left = site.providers.find(visit.ask("left"))
+    page = build_sign_in_page(site, to, request.ask("provider"))
+    fault = _get_fault(request, page)
+    left = site.providers.find(request.ask("left"))
     if left is not None and await left.find_leaving_address("", site.now()) is None:
         left = None
     page = msgspec.structs.replace(page, fault=fault, left=None if left is None else left.provider)
-    return site.answer(site.frame(visit), page)
+    return site.answer(site.frame(request), page)
 
 
-async def submit_password(site: PortalSite, visit: PortalRequest) -> Response:
-    form = await visit.read_form()
-    email, to = form.get("email", "")[:300], choose_next(form.get("next", ""))
+async def submit_password(site: PortalSite, request: PortalRequest) -> Response:
+    form = await request.read_form()
+    email, to = form.get("email", "")[:300], choose_next_page(form.get("next", ""))
     outcome = await check_password(
-        receive(site),
+        get_sign_in_services(site),
         email,
         password=form.get("password", ""),
-        visitor=find_visitor(site, visit),
+        visitor=find_visitor(site, request),
         randomness=generate_randomness(),
     )
     if isinstance(outcome, PendingSignIn):
-        answer = site.redirect(visit, None, "second", next=to)
-        cookie = render_entry_cookie(outcome.secret, is_secure=site.is_secure)
+        answer = site.redirect(request, None, "second", next=to)
+        cookie = render_pending_sign_in_cookie(outcome.secret, is_secure=site.is_secure)
         answer.headers.append("Set-Cookie", cookie)
         return answer
-    page = msgspec.structs.replace(fill_door(site, to), email=email)
-    return _refuse(site, visit, outcome, page)
+    page = msgspec.structs.replace(build_sign_in_page(site, to), email=email)
+    return _render_refusal(site, request, outcome, page)
 
 
-async def show_second(site: PortalSite, visit: PortalRequest) -> Response:
-    return _show_second(site, visit, is_recovery=False)
+async def get_second_factor_page(site: PortalSite, request: PortalRequest) -> Response:
+    return _render_second_factor_page(site, request, is_recovery=False)
 
 
-async def show_recovery(site: PortalSite, visit: PortalRequest) -> Response:
-    return _show_second(site, visit, is_recovery=True)
+async def get_recovery_page(site: PortalSite, request: PortalRequest) -> Response:
+    return _render_second_factor_page(site, request, is_recovery=True)
 
 
-async def submit_code(site: PortalSite, visit: PortalRequest) -> Response:
-    given, to = await _read_code(site, visit)
-    outcome = await check_totp_code(receive(site), given)
-    return await _go_on(site, visit, outcome, to, is_recovery=False)
+async def submit_code(site: PortalSite, request: PortalRequest) -> Response:
+    given, to = await _get_submitted_code(site, request)
+    outcome = await check_totp_code(get_sign_in_services(site), given)
+    return await _answer_outcome(site, request, outcome, to, is_recovery=False)
 
 
-async def submit_recovery_code(site: PortalSite, visit: PortalRequest) -> Response:
-    given, to = await _read_code(site, visit)
-    outcome = await check_recovery_code(receive(site), given)
-    return await _go_on(site, visit, outcome, to, is_recovery=True)
+async def submit_recovery_code(site: PortalSite, request: PortalRequest) -> Response:
+    given, to = await _get_submitted_code(site, request)
+    outcome = await check_recovery_code(get_sign_in_services(site), given)
+    return await _answer_outcome(site, request, outcome, to, is_recovery=True)
 
 
-async def ask_browser(site: PortalSite, visit: PortalRequest) -> Response:
+async def ask_browser(site: PortalSite, request: PortalRequest) -> Response:
     """What the page's script asks a passkey."""
-    await visit.read_form()
+    await request.read_form()
     challenge = secrets.token_bytes(CHALLENGE_BYTES)
-    options = await start_passkey_sign_in(receive(site), find_visitor(site, visit), challenge)
+    options = await start_passkey_sign_in(
+        get_sign_in_services(site), find_visitor(site, request), challenge
+    )
     if isinstance(options, TooManyAttempts):
         return Response(None, 429, {"Retry-After": str(options.retry_after)})
     return Response(options, media_type="application/json")
 
 
-async def submit_passkey(site: PortalSite, visit: PortalRequest) -> Response:
-    form = await visit.read_form()
-    to = choose_next(form.get("next", ""))
+async def submit_passkey(site: PortalSite, request: PortalRequest) -> Response:
+    form = await request.read_form()
+    to = choose_next_page(form.get("next", ""))
     outcome = await sign_in_with_passkey(
-        receive(site),
+        get_sign_in_services(site),
         form.get("answer", "").encode(),
-        find_visitor(site, visit),
+        find_visitor(site, request),
         generate_randomness(),
     )
     if isinstance(outcome, OpenedSession):
-        await end_before(site, visit)
+        await end_previous_session(site, request)
         return start_browser_session(site, outcome, to)
-    return _refuse(site, visit, outcome, fill_door(site, to), wrong="PASSKEY")
+    return _render_refusal(site, request, outcome, build_sign_in_page(site, to), wrong="PASSKEY")
 
 
 @takes_form
 async def sign_out(
-    site: PortalSite, visit: PortalRequest, person: SignedInUser, _fields: FormFields
+    site: PortalSite, request: PortalRequest, person: SignedInUser, _fields: FormFields
 ) -> Response:
     async with site.resources.database.transaction() as tx:
         work = UserWork.open(site.resources, tx, person.actor)
         await end_session(tx, person, person.session_id, work.now)
         await save_user_audit(work, "session.end", person.user_id)
         user = await load_user(tx, person.user_id)
-    answer = site.redirect(visit, None, "sign_in", left=None if user is None else user.provider)
+    answer = site.redirect(request, None, "sign_in", left=None if user is None else user.provider)
     site.set_session(answer, "")
     return answer
 
 
-def _read_fault(visit: PortalRequest, page: SignInPage) -> str:
+def _get_fault(request: PortalRequest, page: SignInPage) -> str:
     """As the address says it; of a provider that there is."""
-    fault = visit.ask("fault")
-    if fault in _OF_PROVIDER:
+    fault = request.ask("fault")
+    if fault in _PROVIDER_FAULTS:
         return fault if page.title else "GONE"
-    return fault if fault in _TOLD else ""
+    return fault if fault in _LINKABLE_FAULTS else ""
 
 
-def _show_second(site: PortalSite, visit: PortalRequest, *, is_recovery: bool) -> Response:
-    to = choose_next(visit.ask("next"))
-    if not read_entry(site, visit):
-        return site.redirect(visit, None, "sign_in", next=to)
-    return site.answer(site.frame(visit), SecondPage(to, is_recovery))
+def _render_second_factor_page(
+    site: PortalSite, request: PortalRequest, *, is_recovery: bool
+) -> Response:
+    to = choose_next_page(request.ask("next"))
+    if not get_pending_sign_in_secret(site, request):
+        return site.redirect(request, None, "sign_in", next=to)
+    return site.answer(site.frame(request), SecondFactorPage(to, is_recovery))
 
 
-async def _read_code(site: PortalSite, visit: PortalRequest) -> tuple[SubmittedCode, str]:
-    form = await visit.read_form()
+async def _get_submitted_code(
+    site: PortalSite, request: PortalRequest
+) -> tuple[SubmittedCode, str]:
+    form = await request.read_form()
     given = SubmittedCode(
-        entry_secret=read_entry(site, visit),
+        entry_secret=get_pending_sign_in_secret(site, request),
         code=form.get("code", "")[:100],
-        visitor=find_visitor(site, visit),
+        visitor=find_visitor(site, request),
         randomness=generate_randomness(),
     )
-    return given, choose_next(form.get("next", ""))
+    return given, choose_next_page(form.get("next", ""))
 
 
-async def _go_on(
-    site: PortalSite, visit: PortalRequest, outcome: CodeOutcome, to: str, *, is_recovery: bool
+async def _answer_outcome(
+    site: PortalSite, request: PortalRequest, outcome: CodeOutcome, to: str, *, is_recovery: bool
 ) -> Response:
     if isinstance(outcome, OpenedSession):
-        await end_before(site, visit)
+        await end_previous_session(site, request)
         return start_browser_session(site, outcome, to)
     if isinstance(outcome, SignInExpired):
-        return site.redirect(visit, None, "sign_in", next=to, fault="GONE")
-    return _refuse(site, visit, outcome, SecondPage(to, is_recovery))
+        return site.redirect(request, None, "sign_in", next=to, fault="GONE")
+    return _render_refusal(site, request, outcome, SecondFactorPage(to, is_recovery))
 
 
-def _refuse(
-    site: PortalSite, visit: PortalRequest,
+def _render_refusal(
+    site: PortalSite, request: PortalRequest,
     outcome: WrongSignIn | TooManyAttempts | SecondFactorLocked,
-    page: SignInPage | SecondPage, *, wrong: str = "WRONG",
+    page: SignInPage | SecondFactorPage, *, wrong: str = "WRONG",
 ) -> Response:  # fmt: skip
     fault, minutes = wrong, 0
     if isinstance(outcome, SecondFactorLocked):
@@ -192,16 +198,16 @@ def _refuse(
     if isinstance(outcome, TooManyAttempts):
         fault, minutes = "TOO_OFTEN", count_minutes(outcome.retry_after)
     shown = msgspec.structs.replace(page, fault=fault, minutes=minutes)
-    answer = site.answer(site.frame(visit), shown, _STATUS[fault])
+    answer = site.answer(site.frame(request), shown, _STATUS_OF_FAULT[fault])
     if isinstance(outcome, TooManyAttempts):
         answer.headers["Retry-After"] = str(outcome.retry_after)
     return answer
 
 
 PAGES: RoutedPages = {
-    "sign_in": {"GET": show_sign_in, "POST": submit_password},
-    "second": {"GET": show_second, "POST": submit_code},
-    "recovery": {"GET": show_recovery, "POST": submit_recovery_code},
+    "sign_in": {"GET": get_sign_in_page, "POST": submit_password},
+    "second": {"GET": get_second_factor_page, "POST": submit_code},
+    "recovery": {"GET": get_recovery_page, "POST": submit_recovery_code},
     "passkey_ask": {"POST": ask_browser},
     "passkey": {"POST": submit_passkey},
     "sign_out": {"POST": sign_out},

@@ -31,19 +31,19 @@ from dunwell.accounts.users.single_sign_on.sign_on import (
 from dunwell.accounts.users.user import SignedInUser
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.users.sign_in_cookies import (
-    choose_next,
+    build_sign_in_page,
+    choose_next_page,
     count_minutes,
-    end_before,
-    fill_door,
+    end_previous_session,
     find_visitor,
     generate_randomness,
-    read_attempt,
+    get_attempt_secret,
+    get_sign_in_services,
     read_session_secret,
-    receive,
     render_attempt_cookie,
     start_browser_session,
 )
-from dunwell.interfaces.portal.users.views import ConfirmationPage, SignInPage, UnwelcomePage
+from dunwell.interfaces.portal.users.views import ConfirmationPage, SignInPage, SignOnRefusedPage
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
@@ -56,67 +56,74 @@ from dunwell.platform.security_events import log_security_event
 
 @takes_form
 async def ask_browser(
-    site: PortalSite, _visit: PortalRequest, person: SignedInUser, _fields: FormFields
+    site: PortalSite, _request: PortalRequest, person: SignedInUser, _fields: FormFields
 ) -> Response:
     """Return what the page's script asks a passkey."""
     challenge = secrets.token_bytes(CHALLENGE_BYTES)
-    options = await start_passkey_confirmation(receive(site), person, challenge)
+    options = await start_passkey_confirmation(get_sign_in_services(site), person, challenge)
     return Response(options, media_type="application/json")
 
 
 @signed_in
-async def send_to_confirm(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
+async def redirect_to_confirmation(
+    site: PortalSite, request: PortalRequest, person: SignedInUser
+) -> Response:
     """Redirect to the provider that the person signs in with. Raises NotFound."""
-    async with receive(site).work(person.actor) as work:
+    async with get_sign_in_services(site).work(person.actor) as work:
         ways = await find_confirmation_ways(work, person)
     provider = site.providers.find(ways.provider) if ways.provider else None
     if provider is None:
         raise NotFound("There is no such provider.")
     outcome = await start_attempt(
-        receive(site), provider, build_address("account"), visitor=find_visitor(site, visit),
+        get_sign_in_services(site), provider, build_address("account"), visitor=find_visitor(site,
+        request),
         randomness=generate_randomness(), confirms_session=person.session_id,
     )  # fmt: skip
     if isinstance(outcome, ProviderUnavailable):
-        return show_failure(site, visit, provider, "AWAY", status=503)
+        return render_confirmation_page(site, request, provider, "AWAY", status=503)
     if isinstance(outcome, TooManyAttempts):
         minutes = count_minutes(outcome.retry_after)
-        return show_failure(site, visit, provider, "TOO_OFTEN", status=429, minutes=minutes)
+        return render_confirmation_page(
+            site, request, provider, "TOO_OFTEN", status=429, minutes=minutes
+        )
     answer = answer_redirect(outcome.address)
     cookie = render_attempt_cookie(outcome.secret, is_secure=site.is_secure)
     answer.headers.append("Set-Cookie", cookie)
     return answer
 
 
-def show_failure(
-    site: PortalSite, visit: PortalRequest, provider: IdentityProvider, failure: str, *,
+def render_confirmation_page(
+    site: PortalSite, request: PortalRequest, provider: IdentityProvider, failure: str, *,
     status: int, minutes: int = 0,
 ) -> Response:  # fmt: skip
     """failure: "" if the session is confirmed."""
     page = ConfirmationPage(failure, provider.provider.shown, minutes)
-    return site.answer(site.frame(visit), page, status)
+    return site.answer(site.frame(request), page, status)
 
 
 # Nobody knows yet who sends it. A logout token is a few kilobytes.
-_MOST_LOGOUT_BYTES = 16 * 1024
+_MAX_LOGOUT_BYTES = 16 * 1024
 # What a browser may bring back of one thing; longer ones are none.
-_LONGEST = 4_000
+_MAX_PARAMETER_LENGTH = 4_000
 
 
-async def send_there(site: PortalSite, visit: PortalRequest) -> Response:
+async def redirect_to_provider(site: PortalSite, request: PortalRequest) -> Response:
     """Raises NotFound."""
-    provider = _find(site, visit)
-    to = choose_next(visit.ask("next"))
+    provider = _find(site, request)
+    to = choose_next_page(request.ask("next"))
     outcome = await start_attempt(
-        receive(site), provider, to,
-        visitor=find_visitor(site, visit), randomness=generate_randomness(),
+        get_sign_in_services(site), provider, to,
+        visitor=find_visitor(site, request), randomness=generate_randomness(),
     )  # fmt: skip
     if isinstance(outcome, ProviderUnavailable):
-        page = fill_door(site, to, provider.provider.name)
-        return _show(site, visit, msgspec.structs.replace(page, fault="SSO_AWAY"), 503)
+        page = build_sign_in_page(site, to, provider.provider.name)
+        return _render_page(site, request, msgspec.structs.replace(page, fault="SSO_AWAY"), 503)
     if isinstance(outcome, TooManyAttempts):
         minutes = count_minutes(outcome.retry_after)
-        page = msgspec.structs.replace(fill_door(site, to), fault="TOO_OFTEN", minutes=minutes)
-        answer = _show(site, visit, page, 429)
+        page = msgspec.structs.replace(
+            build_sign_in_page(site, to), fault="TOO_OFTEN", minutes=minutes
+        )
+        answer = _render_page(site, request, page, 429)
         answer.headers["Retry-After"] = str(outcome.retry_after)
         return answer
     answer = answer_redirect(outcome.address)
@@ -125,35 +132,37 @@ async def send_there(site: PortalSite, visit: PortalRequest) -> Response:
     return answer
 
 
-async def finish_sign_on(site: PortalSite, visit: PortalRequest) -> Response:
+async def finish_sign_on(site: PortalSite, request: PortalRequest) -> Response:
     """What the address says is used once and led away from. Raises NotFound."""
-    provider = _find(site, visit)
+    provider = _find(site, request)
     returned = ProviderReturn(
-        secret=read_attempt(site, visit),
-        state=visit.ask("state")[:_LONGEST],
-        code=visit.ask("code")[: _LONGEST + 1],
-        error=visit.ask("error")[:_LONGEST],
-        issuer=visit.read_query("iss"),
-        visitor=find_visitor(site, visit),
+        secret=get_attempt_secret(site, request),
+        state=request.ask("state")[:_MAX_PARAMETER_LENGTH],
+        code=request.ask("code")[: _MAX_PARAMETER_LENGTH + 1],
+        error=request.ask("error")[:_MAX_PARAMETER_LENGTH],
+        issuer=request.read_query("iss"),
+        visitor=find_visitor(site, request),
         randomness=generate_randomness(),
-        session=read_session_secret(site, visit),
+        session=read_session_secret(site, request),
     )
-    outcome = await finish_attempt(receive(site), provider, returned)
+    outcome = await finish_attempt(get_sign_in_services(site), provider, returned)
     match outcome:
         case SignOnCompleted():
-            await end_before(site, visit)
-            answer = start_browser_session(site, outcome.opened, choose_next(outcome.next_page))
+            await end_previous_session(site, request)
+            answer = start_browser_session(
+                site, outcome.opened, choose_next_page(outcome.next_page)
+            )
         case ConfirmationEnded(failure):
             # For the page, which shows who is signed in.
-            await site.find_person(visit)
-            answer = show_failure(
-                site, visit, provider, str(failure or ""), status=403 if failure else 200
+            await site.find_person(request)
+            answer = render_confirmation_page(
+                site, request, provider, str(failure or ""), status=403 if failure else 200
             )
         case SignOnRefused():
             title = provider.provider.shown
-            command = _name_command(outcome, provider.provider.name)
-            page = UnwelcomePage(outcome.reason, title, outcome.claims.email, command)
-            answer = site.answer(site.frame(visit), page, 403)
+            command = _render_link_command(outcome, provider.provider.name)
+            page = SignOnRefusedPage(outcome.reason, title, outcome.claims.email, command)
+            answer = site.answer(site.frame(request), page, 403)
         case _:
             name = provider.provider.name
             answer = answer_redirect(
@@ -165,17 +174,17 @@ async def finish_sign_on(site: PortalSite, visit: PortalRequest) -> Response:
     return answer
 
 
-async def submit_logout_token(site: PortalSite, visit: PortalRequest) -> Response:
+async def submit_logout_token(site: PortalSite, request: PortalRequest) -> Response:
     """The provider's own request: no cookie, no page. Raises NotFound."""
-    provider, services = _find(site, visit), receive(site)
-    body = await read_body(visit, _MOST_LOGOUT_BYTES)
+    provider, services = _find(site, request), get_sign_in_services(site)
+    body = await read_body(request, _MAX_LOGOUT_BYTES)
     given = parse_qs(body.decode("latin-1")).get("logout_token", [])
     token = given[0] if len(given) == 1 else ""
-    told = await provider.read_logout(token, services.now())
-    if isinstance(told, ProviderUnavailable):
+    claims = await provider.read_logout(token, services.now())
+    if isinstance(claims, ProviderUnavailable):
         return Response(None, 503, {"Retry-After": "30", "Cache-Control": "no-store"})
-    is_locked = not isinstance(told, TokenRejected) and await process_logout(
-        services, provider.provider.name, told
+    is_locked = not isinstance(claims, TokenRejected) and await process_logout(
+        services, provider.provider.name, claims
     )
     if is_locked:
         return Response(None, 200, {"Cache-Control": "no-store"})
@@ -186,36 +195,38 @@ async def submit_logout_token(site: PortalSite, visit: PortalRequest) -> Respons
     )
 
 
-async def sign_out_at_provider(site: PortalSite, visit: PortalRequest) -> Response:
+async def sign_out_at_provider(site: PortalSite, request: PortalRequest) -> Response:
     """Out of the provider too, where it has a way. Raises NotFound."""
-    provider = _find(site, visit)
+    provider = _find(site, request)
     back_to = site.resources.settings.public_url + build_address("sign_in")
     address = await provider.find_leaving_address(back_to, site.now())
     return answer_redirect(address or build_address("sign_in"))
 
 
-def _name_command(unwelcome: SignOnRefused, provider: str) -> str:
+def _render_link_command(unwelcome: SignOnRefused, provider: str) -> str:
     """For the operator's shell: what the provider says is data there too."""
-    told = unwelcome.claims
-    words = ["link", told.email, "--provider", provider, "--subject", told.subject]
+    claims = unwelcome.claims
+    words = ["link", claims.email, "--provider", provider, "--subject", claims.subject]
     return shlex.join(["dunwell", "user", *words])
 
 
-def _show(site: PortalSite, visit: PortalRequest, page: SignInPage, status: int) -> Response:
-    return site.answer(site.frame(visit), page, status)
+def _render_page(
+    site: PortalSite, request: PortalRequest, page: SignInPage, status: int
+) -> Response:
+    return site.answer(site.frame(request), page, status)
 
 
-def _find(site: PortalSite, visit: PortalRequest) -> IdentityProvider:
-    provider = site.providers.find(visit.path_params["provider"])
+def _find(site: PortalSite, request: PortalRequest) -> IdentityProvider:
+    provider = site.providers.find(request.path_params["provider"])
     if provider is None:
         raise NotFound("There is no such provider.")
     return provider
 
 
 PAGES: RoutedPages = {
-    "account_confirm": {"GET": send_to_confirm},
+    "account_confirm": {"GET": redirect_to_confirmation},
     "account_confirm_ask": {"POST": ask_browser},
-    "sso_start": {"GET": send_there},
+    "sso_start": {"GET": redirect_to_provider},
     "sso_back": {"GET": finish_sign_on},
     "sso_logout": {"POST": submit_logout_token},
     "sso_leave": {"GET": sign_out_at_provider},

@@ -31,29 +31,29 @@ from dunwell.interfaces.portal.web.session_cookie import read_secret
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.responses import answer_redirect
 
-_GROUP = 4
+_SECRET_GROUP_LENGTH = 4
 # Cookies: of a sign-in that waits for its second factor, of a browser that signed in before, of one
 # that has opened a one-time link.
-_ENTRY, _DEVICE = "dunwell-portal-entry", "dunwell-portal-device"
+_PENDING_SIGN_IN_COOKIE, _DEVICE_COOKIE = "dunwell-portal-entry", "dunwell-portal-device"
 # Of somebody who was sent to a provider.
-_ATTEMPT = "dunwell-portal-attempt"
-_OPENER = "dunwell-portal-opener"
+_ATTEMPT_COOKIE = "dunwell-portal-attempt"
+_OPENER_COOKIE = "dunwell-portal-opener"
 
 
 @dataclass(frozen=True, slots=True)
-class ShownApp:
+class AppSetup:
     secret: str
     code_image: Markup
     address: str
 
 
-def receive(site: PortalSite) -> SignInServices:
+def get_sign_in_services(site: PortalSite) -> SignInServices:
     return SignInServices(site.resources, site.passwords)
 
 
-def find_visitor(site: PortalSite, visit: PortalRequest) -> Visitor:
-    device = visit.cookies.get(_name(_DEVICE, is_secure=site.is_secure), "")
-    return Visitor(visit.client_host, visit.headers.get("user-agent", ""), device)
+def find_visitor(site: PortalSite, request: PortalRequest) -> Visitor:
+    device = request.cookies.get(_name(_DEVICE_COOKIE, is_secure=site.is_secure), "")
+    return Visitor(request.client_host, request.headers.get("user-agent", ""), device)
 
 
 def generate_randomness() -> bytes:
@@ -64,23 +64,26 @@ def has_passkeys(site: PortalSite) -> bool:
     return find_relying_party(site.resources.settings.public_url) is not None
 
 
-def read_session_secret(site: PortalSite, visit: PortalRequest) -> str:
+def read_session_secret(site: PortalSite, request: PortalRequest) -> str:
     """Of somebody who is signed in."""
-    return read_secret(visit.cookies, is_secure=site.is_secure) or ""
+    return read_secret(request.cookies, is_secure=site.is_secure) or ""
 
 
-def show_app(secret: str, email: str) -> ShownApp:
+def build_app_setup(secret: str, email: str) -> AppSetup:
     address = render_app_address(secret, email)
-    groups = (secret[place : place + _GROUP] for place in range(0, len(secret), _GROUP))
+    groups = (
+        secret[place : place + _SECRET_GROUP_LENGTH]
+        for place in range(0, len(secret), _SECRET_GROUP_LENGTH)
+    )
     # Our own drawing: it holds no text of anybody.
-    return ShownApp(" ".join(groups), Markup(draw_svg(address).decode()), address)  # noqa: S704
+    return AppSetup(" ".join(groups), Markup(draw_svg(address).decode()), address)  # noqa: S704
 
 
 def count_minutes(seconds: int) -> int:
     return math.ceil(seconds / 60)
 
 
-def choose_next(given: str) -> str:
+def choose_next_page(given: str) -> str:
     """Where a sign-in leads: to the page of ours that was asked for, else to the first."""
     sign_in = build_address("sign_in")
     return given if is_ours(given) and not given.startswith(sign_in) else build_address("portal")
@@ -96,41 +99,41 @@ def start_browser_session(site: PortalSite, opened: OpenedSession, to: str) -> R
     answer = answer_redirect(to)
     site.set_session(answer, opened.secret)
     for cookie in (
-        render_entry_cookie("", is_secure=site.is_secure),
-        _render(_DEVICE, opened.device, is_secure=site.is_secure, lasts=REMEMBERED),
-        _render(_OPENER, "", is_secure=site.is_secure),
+        render_pending_sign_in_cookie("", is_secure=site.is_secure),
+        _render(_DEVICE_COOKIE, opened.device, is_secure=site.is_secure, lasts=REMEMBERED),
+        _render(_OPENER_COOKIE, "", is_secure=site.is_secure),
     ):
         answer.headers.append("Set-Cookie", cookie)
     return answer
 
 
-def read_entry(site: PortalSite, visit: PortalRequest) -> str:
-    return visit.cookies.get(_name(_ENTRY, is_secure=site.is_secure), "")
+def get_pending_sign_in_secret(site: PortalSite, request: PortalRequest) -> str:
+    return request.cookies.get(_name(_PENDING_SIGN_IN_COOKIE, is_secure=site.is_secure), "")
 
 
-def render_entry_cookie(secret: str, *, is_secure: bool) -> str:
+def render_pending_sign_in_cookie(secret: str, *, is_secure: bool) -> str:
     """The Set-Cookie header; an empty secret removes it."""
-    return _render(_ENTRY, secret, is_secure=is_secure)
+    return _render(_PENDING_SIGN_IN_COOKIE, secret, is_secure=is_secure)
 
 
-def read_attempt(site: PortalSite, visit: PortalRequest) -> str:
-    return visit.cookies.get(_name(_ATTEMPT, is_secure=site.is_secure), "")
+def get_attempt_secret(site: PortalSite, request: PortalRequest) -> str:
+    return request.cookies.get(_name(_ATTEMPT_COOKIE, is_secure=site.is_secure), "")
 
 
 def render_attempt_cookie(secret: str, *, is_secure: bool) -> str:
     """The Set-Cookie header; an empty secret removes it."""
-    return _render(_ATTEMPT, secret, is_secure=is_secure, lasts=ATTEMPT_LASTS)
+    return _render(_ATTEMPT_COOKIE, secret, is_secure=is_secure, lasts=ATTEMPT_LASTS)
 
 
-async def end_before(site: PortalSite, visit: PortalRequest) -> None:
+async def end_previous_session(site: PortalSite, request: PortalRequest) -> None:
     """A session that this browser was in goes: nobody else's goes on under it."""
-    before = hash_secret(read_session_secret(site, visit))
+    before = hash_secret(read_session_secret(site, request))
     if before is not None:
         async with site.resources.database.transaction() as tx:
             await save_session_end_by_hash(tx, before, site.now())
 
 
-def fill_door(site: PortalSite, to: str, name: str = "") -> SignInPage:
+def build_sign_in_page(site: PortalSite, to: str, name: str = "") -> SignInPage:
     """With all ways in that there are."""
     shown = site.providers.list_shown()
     return SignInPage(
@@ -142,14 +145,14 @@ def fill_door(site: PortalSite, to: str, name: str = "") -> SignInPage:
     )
 
 
-def read_opener(site: PortalSite, visit: PortalRequest) -> str:
+def get_opener_secret(site: PortalSite, request: PortalRequest) -> str:
     """What the browser was given when it opened a link; a new one, where it has none."""
-    given = visit.cookies.get(_name(_OPENER, is_secure=site.is_secure), "")
+    given = request.cookies.get(_name(_OPENER_COOKIE, is_secure=site.is_secure), "")
     return given if hash_secret(given) is not None else render_secret(generate_randomness())
 
 
-def remember_opener(site: PortalSite, answer: Response, opener: str) -> None:
-    cookie = _render(_OPENER, opener, is_secure=site.is_secure)
+def set_opener_cookie(site: PortalSite, answer: Response, opener: str) -> None:
+    cookie = _render(_OPENER_COOKIE, opener, is_secure=site.is_secure)
     answer.headers.append("Set-Cookie", cookie)
 
 

@@ -38,7 +38,7 @@ class SignInPage(Page, frozen=True):
     left: IdentityProviderSettings | None = None
 
 
-class UnwelcomePage(Page, frozen=True):
+class SignOnRefusedPage(Page, frozen=True):
     """Somebody whom the provider knows is not let in."""
 
     template: ClassVar[str] = "unwelcome.html"
@@ -64,7 +64,7 @@ class ConfirmationPage(Page, frozen=True):
     minutes: int = 0
 
 
-class SecondPage(Page, frozen=True):
+class SecondFactorPage(Page, frozen=True):
     """The app's code, or a recovery code, behind a right password."""
 
     template: ClassVar[str] = "second.html"
@@ -139,7 +139,7 @@ class CodesPage(Page, frozen=True):
     minutes: int = 0
 
 
-class PeoplePage(Page, frozen=True):
+class UsersPage(Page, frozen=True):
     template: ClassVar[str] = "people.html"
 
     users: Sequence[User]
@@ -176,9 +176,9 @@ class UserPage(Page, frozen=True):
     rights: Sequence[EffectiveRight]
     # Those that have not ended, the newest first.
     sessions: Sequence[SessionRow]
-    is_oneself: bool
+    is_own_account: bool
     # What was typed and not saved, as somebody else was faster.
-    typed_everywhere: str
+    typed_global_role: str
     typed_roles: Mapping[int, str]
     faults: Faults
 
@@ -196,7 +196,7 @@ class InstallationAuditRow(msgspec.Struct, frozen=True, gc=False):
     network: str
 
 
-class PeopleAuditPage(Page, frozen=True):
+class UserAuditPage(Page, frozen=True):
     template: ClassVar[str] = "people_audit.html"
 
     rows: Sequence[InstallationAuditRow]

@@ -58,8 +58,8 @@ class EndpointPage(Page, frozen=True):
     area: ClassVar[str] = "endpoints"
 
     known: EndpointWithHealth
-    proof: DeliveryGapReport
-    asked_from: int
+    gap_report: DeliveryGapReport
+    first_number: int
     types: Sequence[str]
     filters: Mapping[str, str]
     deliveries: Sequence[LoggedDelivery]
@@ -81,7 +81,7 @@ class DeliveryPage(Page, frozen=True):
     done_here: str
 
 
-class TestPage(Page, frozen=True):
+class EndpointTestPage(Page, frozen=True):
     """What an endpoint has answered to a test event. reply: None: its secrets cannot be opened."""
 
     template: ClassVar[str] = "endpoint_test.html"
@@ -95,7 +95,7 @@ class TestPage(Page, frozen=True):
     milliseconds: int
 
 
-class SecretPage(Page, frozen=True):
+class EndpointSecretPage(Page, frozen=True):
     """Before a secret is rotated, and after. until: of the secret before, while both sign. made:
     the new one, in this answer alone."""
 
@@ -107,42 +107,44 @@ class SecretPage(Page, frozen=True):
     seen: str
     until: datetime | None
     is_conflict: bool
-    made: NewEndpointSecret | None = None
+    new_secret: NewEndpointSecret | None = None
 
 
 _STATES = ("PENDING", "DELIVERED", "GIVEN_UP")
 
 
 @at_merchant
-async def show_endpoints(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+async def get_endpoints_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
     if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
-    after = visit.ask("after")
+    after = request.ask("after")
     async with site.work(access) as work:
         found = await find_page(
             lambda cursor: list_endpoints(work, limit=PAGE, cursor=cursor), after
         )
-    return site.answer_at(visit, access, EndpointsPage(found.items, after, found.next_cursor))
+    return site.answer_at(request, access, EndpointsPage(found.items, after, found.next_cursor))
 
 
 @at_merchant
-async def show_endpoint(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    return await answer_endpoint(site, visit, access)
+async def get_endpoint_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    return await render_endpoint_page(site, request, access)
 
 
-async def answer_endpoint(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, *, since_typed: str = "",
+async def render_endpoint_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, *, since_typed: str = "",
     since_error: str = "", status: int = 200,
 ) -> Response:  # fmt: skip
     """since_typed, since_error: of the form that replays what was given up."""
-    endpoint_id, after = read_id(visit, "endpoint_id"), visit.ask("after")
-    wanted = _read_filter(visit)
-    asked_from = read_number(visit.ask("from")) or 1
+    endpoint_id, after = read_id(request, "endpoint_id"), request.ask("after")
+    wanted = _parse_filter(request)
+    first_number = parse_number(request.ask("from")) or 1
     async with site.work(access) as work:
         known = await get_endpoint(work, endpoint_id)
-        proof = await compute_delivery_gaps(work, endpoint_id, asked_from)
+        gap_report = await compute_delivery_gaps(work, endpoint_id, first_number)
         log = await find_page(
             lambda cursor: list_deliveries(
                 work, endpoint_id, limit=PAGE, cursor=cursor, wanted=wanted
@@ -152,48 +154,50 @@ async def answer_endpoint(
     given = {"state": wanted.state, "type": wanted.type, "claim": wanted.claim_id}
     page = EndpointPage(
         known=known,
-        proof=proof,
-        asked_from=asked_from,
+        gap_report=gap_report,
+        first_number=first_number,
         types=EVENT_TYPES,
         filters={name: str(value) for name, value in given.items() if value},
         deliveries=log.items,
         after=after,
         next_cursor=log.next_cursor,
-        done_here=visit.ask("done"),
-        again=read_number(visit.ask("again")) or 0,
+        done_here=request.ask("done"),
+        again=parse_number(request.ask("again")) or 0,
         since_error=since_error,
         since_typed=since_typed,
     )
-    return site.answer_at(visit, access, page, status)
+    return site.answer_at(request, access, page, status)
 
 
 @at_merchant
-async def show_delivery(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    endpoint_id, event_id = read_place(visit)
+async def get_delivery_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    endpoint_id, event_id = parse_delivery_ids(request)
     async with site.work(access) as work:
         known = await get_endpoint(work, endpoint_id)
         view = await get_delivery(work, endpoint_id, event_id)
-    page = DeliveryPage(endpoint_id, known.endpoint.url, view, visit.ask("done"))
-    return site.answer_at(visit, access, page)
+    page = DeliveryPage(endpoint_id, known.endpoint.url, view, request.ask("done"))
+    return site.answer_at(request, access, page)
 
 
-def read_place(visit: PortalRequest) -> tuple[UUID, UUID]:
+def parse_delivery_ids(request: PortalRequest) -> tuple[UUID, UUID]:
     """The endpoint and the event of a delivery. Raises NotFound."""
-    return read_id(visit, "endpoint_id"), read_id(visit, "event_id")
+    return read_id(request, "endpoint_id"), read_id(request, "event_id")
 
 
-def read_number(text: str) -> int | None:
+def parse_number(text: str) -> int | None:
     is_number = text.isascii() and text.isdecimal() and len(text) <= 18
     return int(text) if is_number else None
 
 
-def _read_filter(visit: PortalRequest) -> DeliveryFilter:
+def _parse_filter(request: PortalRequest) -> DeliveryFilter:
     """What means nothing is left out."""
-    state, kind = visit.ask("state"), visit.ask("type")
+    state, kind = request.ask("state"), request.ask("type")
     return DeliveryFilter(
         state=next((each for each in _STATES if each == state), None),
         type=next((each for each in EVENT_TYPES if each == kind), None),
-        claim_id=read_number(visit.ask("claim")),
+        claim_id=parse_number(request.ask("claim")),
     )
 
 
@@ -201,138 +205,144 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 @at_merchant
-async def redirect_back(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+async def redirect_to_endpoint(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
     """From the address of what was done, reloaded or in another language."""
-    endpoint_id = read_id(visit, "endpoint_id")
+    endpoint_id = read_id(request, "endpoint_id")
     async with site.work(access) as work:
         await get_endpoint(work, endpoint_id)
-    return site.redirect(visit, access, "endpoint", endpoint_id=endpoint_id)
+    return site.redirect(request, access, "endpoint", endpoint_id=endpoint_id)
 
 
 @takes_form_at_merchant
-async def test(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, _fields: FormFields
+async def submit_test(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, _fields: FormFields
 ) -> Response:
     """No transaction is open while the endpoint is waited for."""
-    endpoint_id = read_id(visit, "endpoint_id")
+    endpoint_id = read_id(request, "endpoint_id")
     async with site.work(access) as work:
-        begun = await start_test(work, endpoint_id)
+        test = await start_test(work, endpoint_id)
     settings = site.resources.settings
     async with open_webhook_sender(
         allow_loopback=settings.is_development, authorities=settings.ca
     ) as sender:
         try:
-            reply = await send_test(sender, site.resources.keys, begun)
+            reply = await send_test(sender, site.resources.keys, test)
         except DecryptionFailed:
             reply = None
-    page = TestPage(
+    page = EndpointTestPage(
         endpoint_id=endpoint_id,
-        url=begun.endpoint.url,
-        event_id=begun.event_id,
+        url=test.endpoint.url,
+        event_id=test.event_id,
         reply=reply,
         is_success=reply is not None and is_success(reply.status),
         milliseconds=reply.duration // _MILLISECOND if reply else 0,
     )
-    return site.answer_at(visit, access, page)
+    return site.answer_at(request, access, page)
 
 
 @at_merchant
-async def show_secret(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    return await _answer_secret(site, visit, access)
+async def get_secret_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    return await _render_secret_page(site, request, access)
 
 
 @takes_form_at_merchant
 @confirmed(SensitiveAction.WEBHOOK_SECRET)
-async def rotate(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+async def submit_rotation(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """The new secret stands in this answer alone: asked for again, the form is an old one."""
-    endpoint_id = read_id(visit, "endpoint_id")
+    endpoint_id = read_id(request, "endpoint_id")
     try:
         async with site.work(access) as work:
-            made = await rotate_secret(
+            new_secret = await rotate_secret(
                 work, site.resources.keys, endpoint_id, fields["known_secret"]
             )
             known = await get_endpoint(work, endpoint_id)
     except InvalidState:
-        return await _answer_secret(site, visit, access, is_conflict=True)
+        return await _render_secret_page(site, request, access, is_conflict=True)
     until = known.endpoint.previous_secret_until
-    page = SecretPage(endpoint_id, made.url, "", until, is_conflict=False, made=made)
-    return site.answer_at(visit, access, page)
+    page = EndpointSecretPage(
+        endpoint_id, new_secret.url, "", until, is_conflict=False, new_secret=new_secret
+    )
+    return site.answer_at(request, access, page)
 
 
-async def _answer_secret(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, *, is_conflict: bool = False
+async def _render_secret_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, *, is_conflict: bool = False
 ) -> Response:
-    endpoint_id = read_id(visit, "endpoint_id")
+    endpoint_id = read_id(request, "endpoint_id")
     async with site.work(access) as work:
         endpoint = (await get_endpoint(work, endpoint_id)).endpoint
     until = endpoint.previous_secret_until
     if until is not None and until <= site.now():
         until = None
-    page = SecretPage(
+    page = EndpointSecretPage(
         endpoint_id, endpoint.url, endpoint.secret_mark, until, is_conflict=is_conflict
     )
-    return site.answer_at(visit, access, page, 409 if is_conflict else 200)
+    return site.answer_at(request, access, page, 409 if is_conflict else 200)
 
 
 @takes_form_at_merchant
-async def switch_on(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, _fields: FormFields
+async def submit_enable(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, _fields: FormFields
 ) -> Response:
-    endpoint_id, done = read_id(visit, "endpoint_id"), "on"
+    endpoint_id, done = read_id(request, "endpoint_id"), "on"
     try:
         async with site.work(access) as work:
             await switch_on_endpoint(work, endpoint_id)
     except InvalidState:
         done = "on_before"
-    return site.redirect(visit, access, "endpoint", endpoint_id=endpoint_id, done=done)
+    return site.redirect(request, access, "endpoint", endpoint_id=endpoint_id, done=done)
 
 
 @takes_form_at_merchant
-async def replay_since(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+async def submit_replay(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """All that was given up of a day of the merchant's and later."""
-    endpoint_id, typed = read_id(visit, "endpoint_id"), fields.text("since")
+    endpoint_id, typed = read_id(request, "endpoint_id"), fields.text("since")
     since, _ = span_of_day(access.merchant, read_day(typed))
     if since is None:
-        return await answer_endpoint(
-            site, visit, access, since_typed=typed, since_error="DAY", status=422
+        return await render_endpoint_page(
+            site, request, access, since_typed=typed, since_error="DAY", status=422
         )
     try:
         async with site.work(access) as work:
             count = await replay_given_up(work, endpoint_id, since)
     except ValidationError:
-        return await answer_endpoint(
-            site, visit, access, since_typed=typed, since_error="TOO_MANY", status=422
+        return await render_endpoint_page(
+            site, request, access, since_typed=typed, since_error="TOO_MANY", status=422
         )
     return site.redirect(
-        visit, access, "endpoint", endpoint_id=endpoint_id, done="again", again=count
+        request, access, "endpoint", endpoint_id=endpoint_id, done="again", again=count
     )
 
 
 @takes_form_at_merchant
-async def replay_one(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+async def submit_delivery_replay(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    (endpoint_id, event_id), done = read_place(visit), "one_again"
+    (endpoint_id, event_id), done = parse_delivery_ids(request), "one_again"
     try:
         async with site.work(access) as work:
             await replay_delivery(work, endpoint_id, event_id, fields["known_seen"])
     except InvalidState:
         done = "changed"
     return site.redirect(
-        visit, access, "delivery", endpoint_id=endpoint_id, event_id=event_id, done=done
+        request, access, "delivery", endpoint_id=endpoint_id, event_id=event_id, done=done
     )
 
 
 PAGES: RoutedPages = {
-    "endpoints": {"GET": show_endpoints},
-    "endpoint": {"GET": show_endpoint},
-    "endpoint_test": {"GET": redirect_back, "POST": test},
-    "endpoint_secret": {"GET": show_secret, "POST": rotate},
-    "endpoint_on": {"GET": redirect_back, "POST": switch_on},
-    "endpoint_replay": {"GET": redirect_back, "POST": replay_since},
-    "delivery": {"GET": show_delivery, "POST": replay_one},
+    "endpoints": {"GET": get_endpoints_page},
+    "endpoint": {"GET": get_endpoint_page},
+    "endpoint_test": {"GET": redirect_to_endpoint, "POST": submit_test},
+    "endpoint_secret": {"GET": get_secret_page, "POST": submit_rotation},
+    "endpoint_on": {"GET": redirect_to_endpoint, "POST": submit_enable},
+    "endpoint_replay": {"GET": redirect_to_endpoint, "POST": submit_replay},
+    "delivery": {"GET": get_delivery_page, "POST": submit_delivery_replay},
 }

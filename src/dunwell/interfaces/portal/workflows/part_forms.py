@@ -130,8 +130,8 @@ class PartOutcome:
     seen: str = ""
 
 
-def get_amount_format(access: MerchantAccess, look: DraftOverview, language: str) -> AmountFormat:
-    currency = look.definition.settings.currency or access.merchant.configuration.currency
+def get_amount_format(access: MerchantAccess, draft: DraftOverview, language: str) -> AmountFormat:
+    currency = draft.definition.settings.currency or access.merchant.configuration.currency
     return AmountFormat(currency, language)
 
 
@@ -160,8 +160,8 @@ async def check_part(
 ) -> PartOutcome:
     """What is wrong with what the form says. Nothing is saved."""
     work.require(Right.CONFIGURE)
-    look = await get_draft_overview(work, workflow_id, {edit.part: edit.value})
-    problems = content.add(locate_part_faults(look, edit.part, form))
+    draft = await get_draft_overview(work, workflow_id, {edit.part: edit.value})
+    problems = content.add(locate_part_faults(draft, edit.part, form))
     return PartOutcome(is_saved=False, problems=problems, seen=edit.seen)
 
 
@@ -174,18 +174,20 @@ def build_part_conflict(conflict: EditConflict, typed: Any) -> PartConflict:
     return PartConflict(conflict.change, differences, theirs is None)
 
 
-def locate_part_faults(look: DraftOverview, part: str, form: Form) -> PlacedFaults:
+def locate_part_faults(draft: DraftOverview, part: str, form: Form) -> PlacedFaults:
     """What is wrong with a part, beside which field. What is wrong with a wait as a whole is shown
     beside its days."""
     names = [each.name for each in form.fields]
-    return form.place(look.faults, get_part_pointer(look, part), "days" if "days" in names else "")
+    return form.place(
+        draft.faults, get_part_pointer(draft, part), "days" if "days" in names else ""
+    )
 
 
-def get_part_pointer(look: DraftOverview, part: str) -> str:
+def get_part_pointer(draft: DraftOverview, part: str) -> str:
     """Where a part stands in the document."""
     step_id = find_step_id(part)
     if step_id is None:
         return f"/{part}"
-    order: list[int] = look.parts.get(STEP_ORDER, [])
+    order: list[int] = draft.parts.get(STEP_ORDER, [])
     # A new one comes last.
     return f"/steps/{order.index(step_id) if step_id in order else len(order)}"

@@ -52,8 +52,8 @@ from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.text.yaml_document import InvalidDocument, render_yaml
 
-_NO_NAME = re.compile(r"[^\w.-]+")
-_HEAD = {
+_NOT_IN_FILE_NAMES = re.compile(r"[^\w.-]+")
+_DOWNLOAD_HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "X-Robots-Tag": "noindex, nofollow, noarchive",
@@ -64,13 +64,13 @@ def render_file(
     workflow: WorkflowOverview, version: VersionDetails, form: str, content_type: str
 ) -> Response:
     text = render_text(version.definition, form)
-    name = _NO_NAME.sub("-", f"{workflow.name}-{version.row.name}").strip("-")
-    head = {
+    name = _NOT_IN_FILE_NAMES.sub("-", f"{workflow.name}-{version.row.name}").strip("-")
+    headers = {
         "Content-Type": f"{content_type}; charset=utf-8",
         "Content-Disposition": render_disposition(f"{name}.{form}"),
-        **_HEAD,
+        **_DOWNLOAD_HEADERS,
     }
-    return Response(text.encode(), 200, head)
+    return Response(text.encode(), 200, headers)
 
 
 def render_text(definition: Definition, form: str = "yaml") -> str:
@@ -80,7 +80,7 @@ def render_text(definition: Definition, form: str = "yaml") -> str:
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
 
 
-class HistoryPage(Page, frozen=True):
+class WorkflowHistoryPage(Page, frozen=True):
     """versions: the newest first."""
 
     template: ClassVar[str] = "workflow_history.html"
@@ -88,7 +88,7 @@ class HistoryPage(Page, frozen=True):
 
     workflow: WorkflowOverview
     versions: Sequence[VersionRow]
-    most: int
+    max_counted: int
     done_here: str
 
 
@@ -106,7 +106,7 @@ class WorkflowVersionPage(Page, frozen=True):
     is_conflict: bool
 
 
-class ComparePage(Page, frozen=True):
+class WorkflowComparisonPage(Page, frozen=True):
     template: ClassVar[str] = "workflow_compare.html"
     area: ClassVar[str] = "workflows"
 
@@ -130,7 +130,7 @@ class WorkflowFilePage(Page, frozen=True):
     workflow: WorkflowOverview
     text: str
     newest: UUID | None
-    is_looked: bool
+    is_checked: bool
     is_conflict: bool
     unreadable: str
     faults: Sequence[LocatedFault]
@@ -138,92 +138,98 @@ class WorkflowFilePage(Page, frozen=True):
     currency: str
 
 
-_TYPES: Mapping[str, str] = {"yaml": "application/yaml", "json": "application/json"}
+_CONTENT_TYPES: Mapping[str, str] = {"yaml": "application/yaml", "json": "application/json"}
 
 
 @at_merchant
-async def show_history(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    workflow_id = read_id(visit, "workflow_id")
+async def get_history_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    workflow_id = read_id(request, "workflow_id")
     async with site.work(access) as work:
         workflow = await get_workflow_overview(work, workflow_id)
         versions = await list_workflow_versions(work, workflow_id)
-    page = HistoryPage(workflow, versions[::-1], MAX_COUNTED_CLAIMS, visit.ask("done"))
-    return site.answer_at(visit, access, page)
+    page = WorkflowHistoryPage(workflow, versions[::-1], MAX_COUNTED_CLAIMS, request.ask("done"))
+    return site.answer_at(request, access, page)
 
 
 @at_merchant
-async def show_version(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    return await _answer_version(site, visit, access)
+async def get_version_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    return await _render_version_page(site, request, access)
 
 
 @takes_form_at_merchant
-async def restore(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+async def submit_restore(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """What the version says becomes the draft; of a draft that was changed meanwhile nothing is
     lost."""
-    workflow_id = read_id(visit, "workflow_id")
+    workflow_id = read_id(request, "workflow_id")
     try:
         async with site.work(access) as work:
             work.require(Right.CONFIGURE)
-            version = await get_version_details(work, workflow_id, visit.path_params["version"])
+            version = await get_version_details(work, workflow_id, request.path_params["version"])
             known_id = read_known_id(fields, "known_newest")
             await replace_draft(work, workflow_id, version.definition, expected_id=known_id)
     except InvalidState:
-        return await _answer_version(site, visit, access, is_conflict=True)
-    return site.redirect(visit, access, "workflow", workflow_id=workflow_id, done="restored")
+        return await _render_version_page(site, request, access, is_conflict=True)
+    return site.redirect(request, access, "workflow", workflow_id=workflow_id, done="restored")
 
 
-async def _answer_version(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, *, is_conflict: bool = False
+async def _render_version_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, *, is_conflict: bool = False
 ) -> Response:
-    workflow_id = read_id(visit, "workflow_id")
+    workflow_id = read_id(request, "workflow_id")
     async with site.work(access) as work:
         workflow = await get_workflow_overview(work, workflow_id)
-        version = await get_version_details(work, workflow_id, visit.path_params["version"])
+        version = await get_version_details(work, workflow_id, request.path_params["version"])
     page = WorkflowVersionPage(
         workflow=workflow,
         version=version,
         authors=group_changes(version.changes, access.actor),
-        currency=find_currency(access, version),
+        currency=get_currency(access, version),
         newest=get_newest_revision(workflow),
         is_conflict=is_conflict,
     )
-    return site.answer_at(visit, access, page, 409 if is_conflict else 200)
+    return site.answer_at(request, access, page, 409 if is_conflict else 200)
 
 
 @at_merchant
-async def show_comparison(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+async def get_comparison_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
     """Of the two that the address names; the latest and the draft, or the two latest."""
-    workflow_id = read_id(visit, "workflow_id")
+    workflow_id = read_id(request, "workflow_id")
     async with site.work(access) as work:
         workflow = await get_workflow_overview(work, workflow_id)
         names = [each.name for each in await list_workflow_versions(work, workflow_id)]
-        asked = [each if each in names else "" for each in map(visit.ask, ("before", "after"))]
+        asked = [each if each in names else "" for each in map(request.ask, ("before", "after"))]
         before = asked[0] or names[max(0, len(names) - 2)]
         after = asked[1] or names[-1]
         one = await get_version_details(work, workflow_id, before)
         other = await get_version_details(work, workflow_id, after)
     found = compare_version_details(one, other)
-    page = ComparePage(
+    page = WorkflowComparisonPage(
         workflow=workflow, names=names, before=before, after=after, verdict=found.verdict,
-        differences=found.differences, currency=find_currency(access, other),
+        differences=found.differences, currency=get_currency(access, other),
     )  # fmt: skip
-    return site.answer_at(visit, access, page)
+    return site.answer_at(request, access, page)
 
 
 @at_merchant
-async def download(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+async def send_version_file(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
     """As `dunwell workflow show` prints it, and as it is taken back."""
-    workflow_id, form = read_id(visit, "workflow_id"), visit.path_params["form"]
-    if form not in _TYPES:
+    workflow_id, form = read_id(request, "workflow_id"), request.path_params["form"]
+    if form not in _CONTENT_TYPES:
         raise NotFound("There is no such form of a file.")
     async with site.work(access) as work:
         workflow = await get_workflow_overview(work, workflow_id)
-        version = await get_version_details(work, workflow_id, visit.path_params["version"])
-    return render_file(workflow, version, form, _TYPES[form])
+        version = await get_version_details(work, workflow_id, request.path_params["version"])
+    return render_file(workflow, version, form, _CONTENT_TYPES[form])
 
 
 def get_newest_revision(workflow: WorkflowOverview) -> UUID | None:
@@ -231,12 +237,12 @@ def get_newest_revision(workflow: WorkflowOverview) -> UUID | None:
     return workflow.draft_id or workflow.version_id
 
 
-def find_currency(access: MerchantAccess, version: VersionDetails) -> str:
+def get_currency(access: MerchantAccess, version: VersionDetails) -> str:
     return version.definition.settings.currency or access.merchant.configuration.currency
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _ParsedFile:
     """A file as it was given. definition: None: it is none."""
 
     text: str
@@ -246,64 +252,68 @@ class _Read:
 
 
 @at_merchant
-async def show_file(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    return await _answer(site, visit, access, None)
+async def get_file_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    return await _render_page(site, request, access, None)
 
 
 @takes_form_at_merchant
 async def submit_file(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Looked at, or made the draft; another draft by now is not overwritten."""
-    workflow_id = read_id(visit, "workflow_id")
+    workflow_id = read_id(request, "workflow_id")
     read = await _read(site, access, fields.text("text"))
     if read.definition is None or fields["do"] != "import":
-        return await _answer(site, visit, access, read, status=200 if read.definition else 422)
+        return await _render_page(
+            site, request, access, read, status=200 if read.definition else 422
+        )
     known_id = read_known_id(fields, "known_newest")
     try:
         async with site.work(access) as work:
             await replace_draft(work, workflow_id, read.definition, expected_id=known_id)
     except InvalidState:
-        return await _answer(site, visit, access, read, is_conflict=True, status=409)
-    return site.redirect(visit, access, "workflow", workflow_id=workflow_id, done="imported")
+        return await _render_page(site, request, access, read, is_conflict=True, status=409)
+    return site.redirect(request, access, "workflow", workflow_id=workflow_id, done="imported")
 
 
-async def _answer(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, read: _Read | None, *,
+async def _render_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, read: _ParsedFile | None, *,
     is_conflict: bool = False, status: int = 200,
 ) -> Response:  # fmt: skip
-    workflow_id = read_id(visit, "workflow_id")
+    workflow_id = read_id(request, "workflow_id")
     async with site.work(access) as work:
-        look = await get_draft_overview(work, workflow_id)
+        draft = await get_draft_overview(work, workflow_id)
         workflow = await get_workflow_overview(work, workflow_id)
     given = read.definition if read else None
     page = WorkflowFilePage(
         workflow=workflow,
-        text=read.text if read else render_text(look.definition),
+        text=read.text if read else render_text(draft.definition),
         newest=get_newest_revision(workflow),
-        is_looked=given is not None,
+        is_checked=given is not None,
         is_conflict=is_conflict,
         unreadable=read.unreadable if read else "",
         faults=read.faults if read else (),
-        differences=compare_parts(look.parts, list_parts(given)) if given else (),
-        currency=look.definition.settings.currency or access.merchant.configuration.currency,
+        differences=compare_parts(draft.parts, list_parts(given)) if given else (),
+        currency=draft.definition.settings.currency or access.merchant.configuration.currency,
     )
-    return site.answer_at(visit, access, page, status)
+    return site.answer_at(request, access, page, status)
 
 
-async def _read(site: PortalSite, access: MerchantAccess, text: str) -> _Read:
+async def _read(site: PortalSite, access: MerchantAccess, text: str) -> _ParsedFile:
     documents, key = site.around.documents, access.person.user_id
     try:
-        given, read = await documents.read(text, key, lambda value: _make(value, text))
+        given, read = await documents.read(text, key, lambda value: _parse_definition(value, text))
         if isinstance(read, Definition):
-            return _Read(text, read)
+            return _ParsedFile(text, read)
         lines = await documents.find_lines(text, list_places(given, read), key)
-        return _Read(text, faults=sort_faults(read, lines))
+        return _ParsedFile(text, faults=sort_faults(read, lines))
     except InvalidDocument as error:
-        return _Read(text, unreadable=build_unreadable_file("file", error).message)
+        return _ParsedFile(text, unreadable=build_unreadable_file("file", error).message)
 
 
-def _make(value: Any, text: str) -> tuple[DefinitionFile, Definition | list[Fault]]:
+def _parse_definition(value: Any, text: str) -> tuple[DefinitionFile, Definition | list[Fault]]:
     """The definition, or what is wrong with it."""
     given = build_definition_file(value, text, "file")
     try:
@@ -313,9 +323,9 @@ def _make(value: Any, text: str) -> tuple[DefinitionFile, Definition | list[Faul
 
 
 PAGES: RoutedPages = {
-    "workflow_history": {"GET": show_history},
-    "workflow_version": {"GET": show_version, "POST": restore},
-    "workflow_compare": {"GET": show_comparison},
-    "workflow_download": {"GET": download},
-    "workflow_file": {"GET": show_file, "POST": submit_file},
+    "workflow_history": {"GET": get_history_page},
+    "workflow_version": {"GET": get_version_page, "POST": submit_restore},
+    "workflow_compare": {"GET": get_comparison_page},
+    "workflow_download": {"GET": send_version_file},
+    "workflow_file": {"GET": get_file_page, "POST": submit_file},
 }

@@ -48,14 +48,16 @@ _WAIT_DAYS = 14
 
 
 @dataclass(frozen=True, slots=True)
-class FirstNames:
+class FirstStepNames:
     """What the two steps of a new workflow are called, in the user's language."""
 
     message: str
     wait: str
 
 
-async def begin_definition(work: Work, like: str, names: FirstNames) -> Definition:
+async def build_first_definition(
+    work: Work, copied_workflow: str, names: FirstStepNames
+) -> Definition:
     """Return what a new workflow says.
 
     like: the id of the workflow whose latest version is copied, without one its draft; "": one
@@ -63,10 +65,10 @@ async def begin_definition(work: Work, like: str, names: FirstNames) -> Definiti
     wait the claim would be archived as soon as the e-mail is sent. Raises NotFound.
     """
     work.require(Right.CONFIGURE)
-    if not like:
-        return parse_definition(_compose(work, names))
+    if not copied_workflow:
+        return parse_definition(_build_default_document(work, names))
     try:
-        workflow_id = UUID(like)
+        workflow_id = UUID(copied_workflow)
     except ValueError:
         raise NotFound("There is no such workflow.") from None
     current = await load_current(work.tx, work.merchant_id, workflow_id)
@@ -76,7 +78,7 @@ async def begin_definition(work: Work, like: str, names: FirstNames) -> Definiti
     return newest.definition
 
 
-def _compose(work: Work, names: FirstNames) -> dict[str, Any]:
+def _build_default_document(work: Work, names: FirstStepNames) -> dict[str, Any]:
     hours = {"weekdays": ["MON", "TUE", "WED", "THU", "FRI"], "from": "09:00", "to": "18:00"}
     message = {
         "id": 1, "kind": "COMMUNICATION", "name": names.message, "channel": "EMAIL",
@@ -97,28 +99,28 @@ class WorkflowsPage(Page, frozen=True):
     scenarios: Sequence[ScenarioView]
     is_switched: bool
     # Beyond it claims are not counted.
-    most: int
+    max_counted: int
     done_here: str
     name: str = ""
-    like: str = ""
+    copied_workflow: str = ""
     faults: Sequence[str] = ()
 
 
-class ManagePage(Page, frozen=True):
+class WorkflowManagePage(Page, frozen=True):
     """uses: what keeps it from being deleted; None: it was not tried."""
 
     template: ClassVar[str] = "workflow_manage.html"
     area: ClassVar[str] = "workflows"
 
     workflow: WorkflowOverview
-    most: int
+    max_counted: int
     name: str
     faults: Sequence[str]
     refusal: str
     done_here: str
 
 
-class SwitchPage(Page, frozen=True):
+class WorkflowSwitchPage(Page, frozen=True):
     """seen: by which a change of the scenarios since is known."""
 
     template: ClassVar[str] = "switch.html"
@@ -131,32 +133,34 @@ class SwitchPage(Page, frozen=True):
 
 
 @at_merchant
-async def show_workflows(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+async def get_workflows_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    return await _answer_list(site, visit, access)
+    return await _render_list_page(site, request, access)
 
 
 @takes_form_at_merchant
-async def begin(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+async def submit_new_workflow(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """A new workflow: with one message and a wait, or like another."""
-    name, like = fields.text("name"), fields["like"]
-    names = FirstNames(fields.text("first") or name, fields.text("wait") or name)
+    name, copied_workflow = fields.text("name"), fields["like"]
+    names = FirstStepNames(fields.text("first") or name, fields.text("wait") or name)
     try:
         async with site.work(access) as work:
-            definition = await begin_definition(work, like, names)
+            definition = await build_first_definition(work, copied_workflow, names)
             workflow_id = await create_workflow(work, name, definition)
     except ValidationError as refusal:
         faults = [each.code for each in refusal.faults]
-        return await _answer_list(site, visit, access, name=name, like=like, faults=faults)
-    return site.redirect(visit, access, "workflow", workflow_id=workflow_id)
+        return await _render_list_page(
+            site, request, access, name=name, copied_workflow=copied_workflow, faults=faults
+        )
+    return site.redirect(request, access, "workflow", workflow_id=workflow_id)
 
 
-async def _answer_list(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, *, name: str = "",
-    like: str = "",
+async def _render_list_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, *, name: str = "",
+    copied_workflow: str = "",
     faults: list[str] | None = None,
 ) -> Response:  # fmt: skip
     is_switched = access.merchant.switched_to_workflows
@@ -164,45 +168,51 @@ async def _answer_list(
         workflows = await list_workflow_overviews(work) if is_switched else []
         scenarios = [] if is_switched else await list_scenarios(work)
     page = WorkflowsPage(
-        workflows=workflows, scenarios=scenarios, is_switched=is_switched, most=MAX_COUNTED_CLAIMS,
-        done_here=visit.ask("done"), name=name, like=like, faults=faults or (),
+        workflows=workflows, scenarios=scenarios, is_switched=is_switched,
+        max_counted=MAX_COUNTED_CLAIMS,
+        done_here=request.ask("done"), name=name, copied_workflow=copied_workflow,
+        faults=faults or (),
     )  # fmt: skip
-    return site.answer_at(visit, access, page, 422 if faults else 200)
+    return site.answer_at(request, access, page, 422 if faults else 200)
 
 
 @at_merchant
-async def show_manage(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+async def get_management_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
     if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
-    return await _answer_manage(site, visit, access)
+    return await _render_manage_page(site, request, access)
 
 
 @takes_form_at_merchant
-async def manage(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+async def submit_management(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    workflow_id, wish = read_id(visit, "workflow_id"), fields["do"]
+    workflow_id, action = read_id(request, "workflow_id"), fields["do"]
     try:
         async with site.work(access) as work:
-            await _do(work, workflow_id, wish, fields)
+            await _apply_action(work, workflow_id, action, fields)
     except ValidationError as refusal:
         faults = [each.code for each in refusal.faults]
-        return await _answer_manage(site, visit, access, name=fields.text("name"), faults=faults)
+        return await _render_manage_page(
+            site, request, access, name=fields.text("name"), faults=faults
+        )
     except InvalidState as refusal:
-        return await _answer_manage(site, visit, access, refusal=refusal.message)
-    if wish == "delete":
-        return site.redirect(visit, access, "workflows", done="deleted")
-    return site.redirect(visit, access, "workflow_manage", workflow_id=workflow_id, done=wish)
+        return await _render_manage_page(site, request, access, refusal=refusal.message)
+    if action == "delete":
+        return site.redirect(request, access, "workflows", done="deleted")
+    return site.redirect(request, access, "workflow_manage", workflow_id=workflow_id, done=action)
 
 
-async def _do(work: Work, workflow_id: UUID, wish: str, fields: FormFields) -> None:
-    if wish == "rename":
+async def _apply_action(work: Work, workflow_id: UUID, action: str, fields: FormFields) -> None:
+    if action == "rename":
         await rename_workflow(work, workflow_id, fields.text("name"))
-    elif wish == "deactivate":
+    elif action == "deactivate":
         await deactivate_workflow(work, workflow_id)
-    elif wish == "activate":
+    elif action == "activate":
         await activate_workflow(work, workflow_id)
-    elif wish == "delete":
+    elif action == "delete":
         await delete_workflow(work, workflow_id)
     else:
         # Nothing of ours; whoever may not change it is not told so.
@@ -210,50 +220,55 @@ async def _do(work: Work, workflow_id: UUID, wish: str, fields: FormFields) -> N
         await get_workflow_overview(work, workflow_id)
 
 
-async def _answer_manage(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, *, name: str = "",
+async def _render_manage_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, *, name: str = "",
     faults: list[str] | None = None, refusal: str = "",
 ) -> Response:  # fmt: skip
     async with site.work(access) as work:
-        workflow = await get_workflow_overview(work, read_id(visit, "workflow_id"))
-    page = ManagePage(
-        workflow=workflow, most=MAX_COUNTED_CLAIMS, name=name or workflow.name, faults=faults or (),
-        refusal=refusal, done_here=visit.ask("done"),
+        workflow = await get_workflow_overview(work, read_id(request, "workflow_id"))
+    page = WorkflowManagePage(
+        workflow=workflow, max_counted=MAX_COUNTED_CLAIMS, name=name or workflow.name,
+        faults=faults or (),
+        refusal=refusal, done_here=request.ask("done"),
     )  # fmt: skip
-    return site.answer_at(visit, access, page, 422 if faults else 409 if refusal else 200)
+    return site.answer_at(request, access, page, 422 if faults else 409 if refusal else 200)
 
 
 @at_merchant
-async def show_switch(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+async def get_switch_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
     async with site.work(access) as work:
         report = await preview_switch(work)
-    return site.answer_at(visit, access, SwitchPage(report, _mark(report)))
+    return site.answer_at(
+        request, access, WorkflowSwitchPage(report, _compute_switch_revision(report))
+    )
 
 
 @takes_form_at_merchant
-async def switch(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+async def submit_switch(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """There is no way back: what was shown is what is done, and it is ticked first."""
     is_ticked = "sure" in fields
     async with site.work(access) as work:
         report = await preview_switch(work)
-        is_conflict = _mark(report) != fields["revision"]
+        is_conflict = _compute_switch_revision(report) != fields["revision"]
         if is_ticked and not is_conflict:
             await switch_to_workflows(work)
-            return site.redirect(visit, access, "workflows", done="switched")
-    page = SwitchPage(report, _mark(report), is_conflict, not is_ticked)
-    return site.answer_at(visit, access, page, 409 if is_conflict else 422)
+            return site.redirect(request, access, "workflows", done="switched")
+    page = WorkflowSwitchPage(report, _compute_switch_revision(report), is_conflict, not is_ticked)
+    return site.answer_at(request, access, page, 409 if is_conflict else 422)
 
 
-def _mark(report: SwitchReport) -> str:
+def _compute_switch_revision(report: SwitchReport) -> str:
     """Of what becomes of which scenario; the claims on it come and go."""
     shown = [(e.scenario_id, e.name, e.version_id, e.is_default) for e in report.scenarios]
     return compute_revision(shown)
 
 
 PAGES: RoutedPages = {
-    "workflows": {"GET": show_workflows, "POST": begin},
-    "workflow_manage": {"GET": show_manage, "POST": manage},
-    "switch": {"GET": show_switch, "POST": switch},
+    "workflows": {"GET": get_workflows_page, "POST": submit_new_workflow},
+    "workflow_manage": {"GET": get_management_page, "POST": submit_management},
+    "switch": {"GET": get_switch_page, "POST": submit_switch},
 }

@@ -109,28 +109,28 @@ class PublishWorkflowPage(Page, frozen=True):
     template: ClassVar[str] = "workflow_publish.html"
     area: ClassVar[str] = "workflows"
 
-    look: DraftOverview
+    draft: DraftOverview
     faults: Sequence[DraftFault]
     authors: Sequence[AuthorChanges]
-    reached: int
-    staying: int
-    most: int
-    moves: NextContactsView | None
+    affected_claims: int
+    unaffected_claims: int
+    max_counted: int
+    next_contacts: NextContactsView | None
     preview: PreviewJobState | None
-    foreseen: OutlookFigures | None
+    outlook: OutlookFigures | None
     currency: str
     comment: str
     is_conflict: bool
     is_unticked: bool
     # The comment has control characters.
-    is_unwritable: bool
+    has_control_characters: bool
 
 
-class DiscardPage(Page, frozen=True):
+class DiscardDraftPage(Page, frozen=True):
     template: ClassVar[str] = "workflow_discard.html"
     area: ClassVar[str] = "workflows"
 
-    look: DraftOverview
+    draft: DraftOverview
     authors: Sequence[AuthorChanges]
     currency: str
     is_conflict: bool
@@ -180,7 +180,7 @@ class StepCard(msgspec.Struct, frozen=True, gc=False):
 
     step: Mapping[str, Any]
     day: int
-    is_about: bool
+    is_approximate: bool
     is_changed: bool
     faults: Sequence[Fault]
     seen: str
@@ -188,11 +188,11 @@ class StepCard(msgspec.Struct, frozen=True, gc=False):
     is_last: bool
 
 
-class EditorPage(Page, frozen=True):
+class WorkflowEditorPage(Page, frozen=True):
     template: ClassVar[str] = "workflow.html"
     area: ClassVar[str] = "workflows"
 
-    look: DraftOverview
+    draft: DraftOverview
     cards: Sequence[StepCard]
     # Those that are of no step.
     faults: Sequence[DraftFault]
@@ -218,7 +218,7 @@ class PartPage(Page, frozen=True):
 
     area: ClassVar[str] = "workflows"
 
-    look: DraftOverview
+    draft: DraftOverview
     form: Form
     problems: PlacedFaults
     seen: str
@@ -228,7 +228,7 @@ class PartPage(Page, frozen=True):
     done_here: str
 
 
-class StepPage(PartPage, frozen=True, kw_only=True):
+class WorkflowStepPage(PartPage, frozen=True, kw_only=True):
     """step_id: None: of a new one, which comes behind `after`; "": first."""
 
     template: ClassVar[str] = "workflow_step.html"
@@ -244,46 +244,46 @@ class WorkflowSettingsPage(PartPage, frozen=True):
     template: ClassVar[str] = "workflow_settings.html"
 
 
-def build_step_cards(look: DraftOverview, postal_days: int) -> list[StepCard]:
-    steps = look.definition.steps
-    changed = {each.step_id for each in look.differences}
+def build_step_cards(draft: DraftOverview, postal_days: int) -> list[StepCard]:
+    steps = draft.definition.steps
+    changed = {each.step_id for each in draft.differences}
     return [
         StepCard(
-            step=look.parts[name_step(step.id)],
+            step=draft.parts[name_step(step.id)],
             day=day,
-            is_about=is_about,
+            is_approximate=is_approximate,
             is_changed=step.id in changed,
-            faults=[each for each in look.faults if _is_fault_of_step(each, place)],
-            seen=compute_revision(look.parts[name_step(step.id)]),
+            faults=[each for each in draft.faults if _is_fault_of_step(each, place)],
+            seen=compute_revision(draft.parts[name_step(step.id)]),
             is_first=place == 0,
             is_last=place == len(steps) - 1,
         )
-        for place, (step, (day, is_about)) in enumerate(
+        for place, (step, (day, is_approximate)) in enumerate(
             zip(steps, compute_step_days(steps, postal_days), strict=True)
         )
     ]
 
 
-def list_faults_of_no_step(look: DraftOverview) -> list[Fault]:
+def list_faults_of_no_step(draft: DraftOverview) -> list[Fault]:
     """Those that are of no step."""
-    return [each for each in look.faults if not each.path.startswith("/steps/")]
+    return [each for each in draft.faults if not each.path.startswith("/steps/")]
 
 
 def compute_step_days(steps: Sequence[Step], postal_days: int) -> Iterator[tuple[int, bool]]:
     """Of each step the day of the process on which it comes at the earliest, from 0; and whether
     business days or a letter before it make that a guess: five business days are taken for a week,
     and the wait after a letter starts when it can have arrived."""
-    day, is_about, arrives_on = 0, False, 0
+    day, is_approximate, arrives_on = 0, False, 0
     for step in steps:
-        yield day, is_about
+        yield day, is_approximate
         if isinstance(step, ContactStep) and step.channel == "LETTER":
             arrives_on = day + postal_days
         if isinstance(step, WaitStep):
-            is_about = is_about or arrives_on > day
+            is_approximate = is_approximate or arrives_on > day
             day = max(day, arrives_on)
             business = step.business_days or 0
             day += (step.days or 0) + -(-business * 7 // 5)
-            is_about = is_about or bool(business)
+            is_approximate = is_approximate or bool(business)
 
 
 def _is_fault_of_step(fault: Fault, place: int) -> bool:
