@@ -38,33 +38,35 @@ OUTSIDE = [
 ]  # fmt: skip
 
 
-def test_the_list_is_as_long_as_promised() -> None:
+def test_the_list_has_the_documented_number_of_addresses() -> None:
     assert len(set(HOSTILE)) >= 60
 
 
 @pytest.mark.parametrize("address", HOSTILE)
-def test_an_address_inside_is_forbidden(address: str) -> None:
+def test_an_internal_address_is_forbidden(address: str) -> None:
     assert is_forbidden(address, allow_loopback=False)
 
 
 @pytest.mark.parametrize("address", OUTSIDE)
-def test_an_address_outside_is_not(address: str) -> None:
+def test_a_public_address_is_allowed(address: str) -> None:
     assert not is_forbidden(address, allow_loopback=False)
 
 
-def test_development_opens_loopback_alone() -> None:
+def test_development_allows_only_loopback() -> None:
     opened = {address for address in HOSTILE if not is_forbidden(address, allow_loopback=True)}
     assert opened == {"127.0.0.1", "127.1.2.3", "127.255.255.255", "::1"}
 
 
 @given(st.ip_addresses(v=4))
-def test_whatever_python_calls_not_global_is_forbidden(address: ipaddress.IPv4Address) -> None:
+def test_every_address_that_python_calls_not_global_is_forbidden(
+    address: ipaddress.IPv4Address,
+) -> None:
     if not address.is_global or address.is_multicast:
         assert is_forbidden(str(address), allow_loopback=False)
 
 
 @given(st.ip_addresses(v=6))
-def test_only_global_unicast_space_is_open(address: ipaddress.IPv6Address) -> None:
+def test_only_global_unicast_addresses_are_allowed(address: ipaddress.IPv6Address) -> None:
     if not is_forbidden(str(address), allow_loopback=False):
         assert address in ipaddress.IPv6Network("2000::/3")
         assert address.is_global

@@ -23,7 +23,7 @@ _LINE = {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"
         (NOW, True, "FAULT", "nobody has looked for any since 2026-03-02 09:00 UTC"),
     ],
 )
-def test_that_nobody_looks_is_told(
+def test_the_doctor_reports_that_no_process_checks_for_alerts(
     looked_at: datetime | None, is_stale: bool, mark: str, words: str
 ) -> None:
     found = judge_watch(AlertOverview([], looked_at, is_stale, is_told_nobody=True))
@@ -44,12 +44,14 @@ def test_that_nobody_looks_is_told(
         ),
     ],
 )  # fmt: skip
-def test_whom_they_are_told_is_said(document: dict[str, Any], mark: str, words: str) -> None:
+def test_the_doctor_names_the_recipients_of_alerts(
+    document: dict[str, Any], mark: str, words: str
+) -> None:
     found = judge_telling(check_installation(document))
     assert (found.mark, found.words) == (mark, words)
 
 
-def test_those_that_stand_are_notes() -> None:
+def test_active_alerts_are_notes_of_the_doctor() -> None:
     alarm = Alert(
         alert_id=UUID(int=1), kind=AlertKind.STEPS_LATE, subject="",
         figures=AlertFigures(since=NOW),

@@ -88,13 +88,13 @@ def an_alarm(kind: AlertKind = AlertKind.LINE_BACKLOG, **given: Any) -> Alert:
         ),
     ],
 )
-def test_each_is_told_once_again_after_a_time_and_when_it_is_over(
+def test_an_alert_is_sent_once_repeated_later_and_sent_when_it_is_over(
     alarm: Alert, later: timedelta, phase: AlertPhase | None
 ) -> None:
     assert decide_phase(alarm, NOW + later, DAY) is phase
 
 
-def test_what_comes_and_goes_is_one_alarm() -> None:
+def test_a_condition_that_comes_and_goes_is_one_alert() -> None:
     sign = AlertCondition(AlertKind.LINE_BACKLOG, "post", AlertFigures(count=4))
     other = AlertCondition(AlertKind.LINE_BACKLOG, "box")
     alarm = an_alarm()
@@ -111,7 +111,9 @@ def test_what_comes_and_goes_is_one_alarm() -> None:
     ("sent", "failed", "is_reached"),
     [(9, 9, False), (10, 10, True), (200, 10, True), (201, 10, False), (1000, 50, True)],
 )
-def test_a_line_fails_by_number_and_by_share(sent: int, failed: int, *, is_reached: bool) -> None:
+def test_a_provider_fails_by_the_number_and_share_of_failures(
+    sent: int, failed: int, *, is_reached: bool
+) -> None:
     assert FailureThreshold().is_reached(sent=sent, failed=failed) is is_reached
     assert not FailureThreshold(percent=100, least=3).is_reached(sent=4, failed=3)
 
@@ -127,7 +129,7 @@ def look(
     return [(each.kind, each.subject) for each in found]
 
 
-def test_nothing_seen_is_no_sign() -> None:
+def test_no_observation_is_no_alert_condition() -> None:
     assert look() == []
 
 
@@ -156,7 +158,7 @@ def test_nothing_seen_is_no_sign() -> None:
         (AlertKind.STEPS_LATE, {"step_due_at": NOW}, ""),
     ],
 )
-def test_what_waits_too_long_is_a_sign(
+def test_work_that_waits_too_long_is_an_alert_condition(
     kind: AlertKind | None, seen: dict[str, Any], subject: str
 ) -> None:
     assert look(**seen) == ([(kind, subject)] if kind else [])
@@ -171,7 +173,7 @@ def test_what_waits_too_long_is_a_sign(
         (10, 2, [AlertKind.LINE_FAILING]),
     ],
 )
-def test_a_domain_that_refuses_us_is_a_sign(
+def test_a_domain_that_refuses_our_e_mails_is_an_alert_condition(
     failed: int, people: int, kinds: list[AlertKind]
 ) -> None:
     sent = ArrivalFigures(100, 0, failed)
@@ -183,7 +185,7 @@ def test_a_domain_that_refuses_us_is_a_sign(
     assert look(unknown) == []
 
 
-def test_what_is_outside_is_a_sign() -> None:
+def test_external_findings_are_alert_conditions() -> None:
     outside = ExternalFindings(unusable=["post"], is_archive_behind=True)
     assert look(outside=outside) == [
         (AlertKind.LINE_UNUSABLE, "post"),
@@ -192,7 +194,7 @@ def test_what_is_outside_is_a_sign() -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-def test_each_kind_has_its_words(language: str) -> None:
+def test_each_kind_of_alert_has_a_text(language: str) -> None:
     figures = AlertFigures(count=3, among=40, since=NOW, merchant="nordwind")
     for kind in AlertKind:
         words = describe_alert(an_alarm(kind, figures=figures), find_staff_language(language))
@@ -201,7 +203,7 @@ def test_each_kind_has_its_words(language: str) -> None:
     assert set(AlertKind) >= EVENTS
 
 
-def test_an_e_mail_tells_all_of_a_moment_and_where_it_is_mended() -> None:
+def test_an_alert_email_lists_all_changes_with_links_to_their_pages() -> None:
     unknown = an_alarm(
         AlertKind.UNKNOWN_SENDS,
         subject="7",
@@ -228,21 +230,21 @@ def test_an_e_mail_tells_all_of_a_moment_and_where_it_is_mended() -> None:
     assert "active alerts every 24 hours" in body
 
 
-def test_what_is_over_alone_says_so() -> None:
+def test_an_email_about_ended_alerts_says_so_in_its_subject() -> None:
     over = [AlertNotification(an_alarm(), AlertPhase.OVER)]
     assert render_alert_email(over, AlertSettings(language="de"), "")[0].startswith(
         "Dunwell-Alarm beendet: Versandanbieter"
     )
 
 
-def test_alarms_leave_by_a_line_that_is_well() -> None:
+def test_alert_emails_prefer_a_provider_without_alerts() -> None:
     assert order_email_providers(AlertSettings(), LINES, ()) == ["post", "box"]
     assert order_email_providers(AlertSettings(provider="box"), LINES, ()) == ["box", "post"]
     assert order_email_providers(AlertSettings(provider="box"), LINES, ["box"]) == ["post", "box"]
     assert order_email_providers(AlertSettings(), {}, ()) == []
 
 
-def test_the_sender_is_named_or_the_operator_s() -> None:
+def test_the_sender_is_the_configured_one_or_the_operators() -> None:
     named = Installation(operator=OWN, alerts=AlertSettings(sender="dunwell@example.com"))
     assert choose_sender(named, "ops@example.com") == "dunwell@example.com"
     assert choose_sender(Installation(operator=OWN), "ops@example.com") == OWN.contact.email
@@ -264,7 +266,9 @@ def test_the_sender_is_named_or_the_operator_s() -> None:
         ({"mail": []}, "/alerts/mail"),
     ],
 )
-def test_a_faulty_setup_is_refused_with_the_place(alarms: dict[str, Any], path: str) -> None:
+def test_faulty_alert_settings_are_refused_with_their_paths(
+    alarms: dict[str, Any], path: str
+) -> None:
     with pytest.raises(ValidationError) as refused:
         check_installation({"alerts": alarms})
     assert {fault.path for fault in refused.value.faults} == {path}

@@ -67,13 +67,13 @@ def announce(*steps: dict[str, Any]) -> list[tuple[str, int, int]]:
     return [(each.kind.value, (each.on - TODAY).days, each.cents) for each in announced]
 
 
-def test_contacts_fees_and_the_end_are_told_in_their_order() -> None:
+def test_contacts_fees_and_the_end_are_announced_in_order() -> None:
     assert announce(EMAIL, wait(7), FEE, EMAIL, CHECKPOINT, wait(14)) == [
         ("CONTACT", 0, 0), ("FEE", 7, 250), ("CONTACT", 7, 0), ("END", 21, 0),
     ]  # fmt: skip
 
 
-def test_only_the_next_contacts_are_told_but_every_fee_and_the_end() -> None:
+def test_only_the_next_contacts_but_all_fees_and_the_end_are_announced() -> None:
     steps = [step for _ in range(5) for step in (EMAIL, FEE, wait(7))]
     told = announce(*steps)
     assert [day for kind, day, _ in told if kind == "CONTACT"] == [0, 7, 14]
@@ -81,11 +81,11 @@ def test_only_the_next_contacts_are_told_but_every_fee_and_the_end() -> None:
     assert told[-1] == ("END", 35, 0)
 
 
-def test_contacts_of_one_day_are_told_once() -> None:
+def test_contacts_of_one_day_are_announced_once() -> None:
     assert announce(EMAIL, EMAIL, wait(7)) == [("CONTACT", 0, 0), ("END", 7, 0)]
 
 
-def test_what_is_skipped_and_what_reaches_nobody_is_not_told() -> None:
+def test_skipped_steps_and_unreachable_contacts_are_not_announced() -> None:
     sms = {**EMAIL, "channel": "SMS"}
     assert announce({**EMAIL, **UNMET}, sms, {**FEE, **UNMET}, FEE) == [("END", 0, 0)]
 
@@ -123,7 +123,7 @@ def test_the_pay_by_date_leaves_time_for_a_transfer_to_be_recorded(
     assert pay_by == (None if days is None else TODAY + days * DAY)
 
 
-def test_bank_holidays_bring_the_pay_by_date_forward() -> None:
+def test_bank_holidays_move_the_pay_by_date_forward() -> None:
     """A contact on Thursday, 9 April: banks are closed from Good Friday to Easter Monday."""
     process = a_process(EMAIL, wait(14), EMAIL)
     contact = ContactPlanned(process.steps[0], 0, "EMAIL")  # type: ignore[arg-type]
@@ -141,7 +141,7 @@ def test_bank_holidays_bring_the_pay_by_date_forward() -> None:
         (2, 9, None),
     ],
 )
-def test_a_letter_s_pay_by_date_is_counted_from_when_it_can_have_arrived(
+def test_the_pay_by_date_of_a_letter_allows_for_its_delivery(
     postal_days: int, days: int, pay_by: date | None
 ) -> None:
     steps = [
@@ -171,7 +171,7 @@ _NOW = st.datetimes(datetime(2026, 1, 1), datetime(2028, 1, 1)).map(
 
 
 @given(_STEPS, _NOW)
-def test_a_transfer_on_the_pay_by_date_is_recorded_before_anything_happens(
+def test_a_transfer_on_the_pay_by_date_is_recorded_before_the_next_step(
     steps: list[dict[str, Any]], now: datetime
 ) -> None:
     process = a_process(*steps)
@@ -191,7 +191,7 @@ def test_a_transfer_on_the_pay_by_date_is_recorded_before_anything_happens(
 
 
 @given(_STEPS, _NOW)
-def test_what_is_told_is_what_is_foreseen(steps: list[dict[str, Any]], now: datetime) -> None:
+def test_announcements_match_the_forecast(steps: list[dict[str, Any]], now: datetime) -> None:
     process = a_process(*steps)
     foreseen = play(process, now)
     told = list_announcements(foreseen, process.calendar)
@@ -202,7 +202,7 @@ def test_what_is_told_is_what_is_foreseen(steps: list[dict[str, Any]], now: date
     assert [each.kind for each in told][-1:] == [AnnouncementKind.END]
 
 
-def test_days_are_the_process_s_own() -> None:
+def test_announced_days_are_in_the_timezone_of_the_process() -> None:
     """23:30 in Berlin is the day before in London."""
     process = a_process(FEE)
     late = datetime(2026, 7, 1, 22, 30, tzinfo=UTC)

@@ -19,21 +19,21 @@ from dunwell.platform.text.wire import render_instant
 
 
 @given(st.integers(1, 2**63 - 1))
-def test_every_bigint_is_an_id_of_a_claim(number: int) -> None:
+def test_every_bigint_is_a_valid_claim_id(number: int) -> None:
     assert read_claim_id(str(number)) == number
 
 
 @pytest.mark.parametrize(
     "text", ["", "0", "-1", "01", "1 ", "+1", "1e3", "٣", str(2**63), "9" * 99]
 )
-def test_what_is_no_id_is_absent(text: str) -> None:
+def test_an_invalid_id_is_not_found(text: str) -> None:
     with pytest.raises(NotFound):
         read_claim_id(text)
     assert read_merchant_id(text) == 0
 
 
 @given(st.text())
-def test_no_text_breaks_the_reading_of_ids_and_queries(text: str) -> None:
+def test_parsing_ids_and_queries_never_crashes(text: str) -> None:
     assert read_merchant_id(text) >= 0
     assert read_workflow_id(text) is None or UUID(text)
     query = Query(text.encode("utf-8", "surrogatepass"))
@@ -43,13 +43,13 @@ def test_no_text_breaks_the_reading_of_ids_and_queries(text: str) -> None:
 
 
 @given(st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1)))
-def test_an_instant_is_read_back_as_it_was_written(naive: datetime) -> None:
+def test_an_instant_is_parsed_as_it_was_rendered(naive: datetime) -> None:
     instant = naive.replace(tzinfo=UTC, microsecond=naive.microsecond // 1000 * 1000)
 
     assert read_instant(render_instant(instant)) == instant
 
 
-def test_all_faults_of_a_query_are_told_at_once() -> None:
+def test_all_faults_of_a_query_are_reported_at_once() -> None:
     query = Query(b"limit=x&since=now&colour=red")
     query.integer("limit")
     query.instant("since")

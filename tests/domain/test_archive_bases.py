@@ -58,7 +58,7 @@ def list_names(archive: WalArchive) -> list[str]:
 
 
 @pytest.mark.parametrize(("age", "is_based"), [(7 * DAY - JUST, True), (7 * DAY, False)])
-def test_a_base_is_taken_when_the_last_is_a_week_old(
+def test_a_base_backup_is_taken_when_the_last_is_a_week_old(
     archive: WalArchive, age: timedelta, is_based: bool
 ) -> None:
     take_base(archive, "old", age=12 * DAY, start=a_segment(1))
@@ -70,7 +70,7 @@ def test_a_base_is_taken_when_the_last_is_a_week_old(
 @pytest.mark.parametrize(
     ("age", "kept"), [(14 * DAY - JUST, ["first", "second"]), (14 * DAY, ["second"])]
 )
-def test_a_base_goes_once_the_next_is_two_weeks_old(
+def test_a_base_backup_is_deleted_once_the_next_is_two_weeks_old(
     archive: WalArchive, age: timedelta, kept: list[str]
 ) -> None:
     """Until then it makes the moments between them."""
@@ -82,14 +82,14 @@ def test_a_base_goes_once_the_next_is_two_weeks_old(
     assert archive.list_segments() == {a_segment(number) for number in range(first, 21)}
 
 
-def test_the_last_base_stays_however_old_it_is(archive: WalArchive) -> None:
+def test_the_last_base_backup_is_kept_at_any_age(archive: WalArchive) -> None:
     take_base(archive, "only", age=1000 * DAY, start=a_segment(1))
     assert extend_bases(archive, ArchiveReach(NOW, a_segment(20))) is False
     assert list_names(archive) == ["only"]
     assert len(archive.list_segments()) == 20
 
 
-def test_with_a_base_go_the_copies_of_files_that_no_kept_one_has(archive: WalArchive) -> None:
+def test_file_copies_that_no_kept_base_backup_needs_are_deleted(archive: WalArchive) -> None:
     """A file that was gone when the oldest kept base was begun; one copied since then stays, as
     some moment behind it may name it."""
     take_base(archive, "first", age=40 * DAY, start=a_segment(1), files=["gone", "there"])
@@ -102,7 +102,7 @@ def test_with_a_base_go_the_copies_of_files_that_no_kept_one_has(archive: WalArc
     assert {path.name for path in archive.files.iterdir()} == {"there", "short-lived"}
 
 
-def test_a_base_that_the_log_does_not_go_on_from_reaches_no_further(archive: WalArchive) -> None:
+def test_a_base_backup_after_a_gap_in_the_log_reaches_no_further(archive: WalArchive) -> None:
     """A gap, or another timeline: it is not recent, and another base is to be taken."""
     take_base(archive, "broken", age=2 * DAY, start=a_segment(3))
     take_base(archive, "other", age=1 * DAY, start=a_segment(9, timeline=2))
@@ -115,7 +115,7 @@ def test_a_base_that_the_log_does_not_go_on_from_reaches_no_further(archive: Wal
     assert load_reach(archive.bases / "whole") == ArchiveReach(NOW, a_segment(20))
 
 
-def test_a_base_of_another_timeline_is_none_of_the_one_that_is_written_now(
+def test_a_base_backup_of_another_timeline_does_not_count(
     archive: WalArchive,
 ) -> None:
     """As after going back to a moment: its own log is whole, and ends elsewhere."""

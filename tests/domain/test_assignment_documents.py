@@ -45,7 +45,7 @@ def faults_of(document: object) -> dict[str, str]:
     return {fault.path: fault.code for fault in refusal.value.faults}
 
 
-def test_names_become_ids_and_names_again() -> None:
+def test_workflow_names_are_converted_to_ids_and_back() -> None:
     document = parse_rules(DOCUMENT)
     rules = resolve_names(document, IDS)
     assert rules == RuleSet(
@@ -79,11 +79,11 @@ def test_names_become_ids_and_names_again() -> None:
          "/rules/0/target/0/percent", "WRONG_TYPE"),
     ],
 )  # fmt: skip
-def test_a_fault_is_at_its_place(rule: dict[str, Any], path: str, code: str) -> None:
+def test_a_fault_has_the_path_of_its_value(rule: dict[str, Any], path: str, code: str) -> None:
     assert faults_of(a_document(rule)) == {path: code}
 
 
-def test_all_faults_are_told_at_once() -> None:
+def test_all_faults_are_reported_at_once() -> None:
     one = {"name": "a", "target": "X", "when": {"country": "Germany"}}
     faults = faults_of({"rules": [one, {**one, "when": {"age": {"min": 2, "max": 1}}}]})
     assert faults == {
@@ -94,7 +94,7 @@ def test_all_faults_are_told_at_once() -> None:
     }
 
 
-def test_an_unknown_workflow_is_told_with_the_nearest_name() -> None:
+def test_an_unknown_workflow_is_reported_with_the_nearest_name() -> None:
     faults = list(find_unknown_names(parse_rules(DOCUMENT), ["Standart"]))
     assert [fault.path for fault in faults] == [
         "/rules/0/target", "/rules/1/target/0/workflow", "/rules/1/target/1/workflow", "/default",
@@ -102,7 +102,7 @@ def test_an_unknown_workflow_is_told_with_the_nearest_name() -> None:
     assert faults[-1].message == 'There is no workflow "Standard". Did you mean "Standart"?'
 
 
-def test_differences_are_told_rule_by_rule() -> None:
+def test_differences_are_listed_rule_by_rule() -> None:
     large, trial = DOCUMENT["rules"]
     after = a_document(
         {**trial, "active": True},
@@ -123,7 +123,7 @@ def test_differences_are_told_rule_by_rule() -> None:
     assert describe_rule_differences(parse_rules(DOCUMENT), parse_rules(DOCUMENT)) == []
 
 
-def test_a_hypothetical_claim_is_as_old_as_it_says() -> None:
+def test_a_hypothetical_claim_has_the_given_age() -> None:
     claim = parse_hypothetical_claim(
         {"outstanding": "5000", "age": 18, "primaryAgeDays": 20, "fees": ["DUNNING_FEE"]}
     )

@@ -47,7 +47,7 @@ def match(
     return found
 
 
-def test_the_first_rule_that_holds_wins_and_every_rule_has_its_verdict() -> None:
+def test_the_first_matching_rule_wins_and_every_rule_has_an_outcome() -> None:
     rules = RuleSet(
         default=C,
         rules=(
@@ -70,7 +70,7 @@ def test_the_first_rule_that_holds_wins_and_every_rule_has_its_verdict() -> None
     )
 
 
-def test_no_rule_means_the_default_and_no_default_means_nothing() -> None:
+def test_without_a_matching_rule_the_default_applies_if_there_is_one() -> None:
     unmet = a_rule("large", A, outstanding={"min": "5001"})
     with_default = match(RuleSet(B, (unmet,)))
     assert (with_default.workflow_id, with_default.rule) == (B, None)
@@ -101,7 +101,7 @@ def test_a_target_that_takes_no_claim_is_skipped(
     assert as_default.is_other_currency is (outcome is RuleOutcome.SKIPPED_CURRENCY)
 
 
-def test_a_claim_whose_share_is_skipped_goes_on_to_the_next_rule() -> None:
+def test_a_claim_whose_split_target_is_deactivated_is_matched_by_the_next_rule() -> None:
     deactivated = RuleTarget("EUR", RuleOutcome.SKIPPED_DEACTIVATED)
     rules = RuleSet(None, (a_rule("split", SPLIT), a_rule("rest", C)))
     outcomes = Counter(
@@ -120,7 +120,7 @@ def test_a_split_keeps_its_proportions() -> None:
     assert counted[A] + counted[B] == 20_000
 
 
-def test_a_claims_place_never_changes() -> None:
+def test_the_split_position_of_a_claim_never_changes() -> None:
     # Written down once: with another hash a claim would get another workflow than it was told.
     places = [compute_split_place(claim_id) for claim_id in (1, 2, 3, 4711, 2**63 - 1)]
     assert places == [71, 23, 13, 73, 82]
@@ -137,7 +137,7 @@ def test_a_larger_share_keeps_the_claims_it_had(claim_id: int, one: int, other: 
 
 
 @given(RULE_SETS, FACTS, TARGET_STATES, st.integers(1, 2**63 - 1))
-def test_the_winner_holds_and_nothing_before_it_could_be_given(
+def test_the_winning_rule_matches_and_no_earlier_rule_could_be_assigned(
     rules: RuleSet, facts: ConditionFacts, targets: dict[UUID, RuleTarget], claim_id: int
 ) -> None:
     found = match_rules(rules, facts, "EUR", targets, claim_id)
@@ -172,7 +172,7 @@ def test_choosing_without_reasons_chooses_the_same(
 
 
 @given(RULE_SETS, FACTS, st.integers(1, 2**63 - 1))
-def test_a_rule_that_does_not_match_changes_nothing_when_taken_out(
+def test_removing_a_rule_that_does_not_match_changes_nothing(
     rules: RuleSet, facts: ConditionFacts, claim_id: int
 ) -> None:
     found = match_rules(rules, facts, "EUR", OPEN, claim_id)

@@ -52,12 +52,12 @@ def test_a_rule_after_a_weaker_one_never_matches() -> None:
     assert overlaps(weak, strong) == (Overlap("weak", "strong", OverlapExtent.ALL),)
 
 
-def test_the_stronger_one_first_takes_some() -> None:
+def test_a_narrower_rule_before_a_wider_one_takes_some_of_its_claims() -> None:
     strong = a_rule("strong", A, outstanding={"min": "2000"})
     assert overlaps(strong, a_rule("all", B)) == (Overlap("strong", "all", OverlapExtent.SOME),)
 
 
-def test_two_that_no_claim_can_meet_at_once_do_not_overlap() -> None:
+def test_rules_that_no_claim_can_match_together_do_not_overlap() -> None:
     pairs: list[tuple[dict[str, Any], dict[str, Any]]] = [
         ({"country": "DE"}, {"country": "AT"}),
         ({"outstanding": {"max": "999"}}, {"outstanding": {"min": "1000"}}),
@@ -71,14 +71,14 @@ def test_two_that_no_claim_can_meet_at_once_do_not_overlap() -> None:
         assert overlaps(a_rule("one", A, **one), a_rule("other", B, **other)) == ()
 
 
-def test_workflows_of_other_currencies_do_not_meet() -> None:
+def test_rules_for_workflows_of_different_currencies_do_not_overlap() -> None:
     assert overlaps(a_rule("euros", A), a_rule("francs", B), b=CHF) == ()
     split = (Share(A, 50), Share(B, 50))
     found = overlaps(a_rule("euros", C), a_rule("both", split), b=CHF)
     assert found == (Overlap("euros", "both", OverlapExtent.SOME),)
 
 
-def test_inactive_rules_and_equal_targets_are_left_out() -> None:
+def test_inactive_rules_and_rules_with_equal_targets_are_not_reported() -> None:
     german = a_rule("german", A, country="DE")
     assert overlaps(a_rule("all", B, active=False), german) == ()
     assert overlaps(german, a_rule("all", A)) == ()
@@ -142,7 +142,7 @@ WORLDS: dict[str, tuple[list[dict[str, Any]], list[ConditionFacts]]] = {
 
 
 @pytest.mark.parametrize("name", WORLDS)
-def test_what_is_said_to_follow_follows(name: str) -> None:
+def test_an_implication_between_conditions_holds_for_every_claim(name: str) -> None:
     tests, claims = WORLDS[name]
     conditions = [None, *(a_condition(**test) for test in tests)]
     met = [[not list_unmet(each, facts) for facts in claims] for each in conditions]
@@ -162,7 +162,9 @@ def test_every_property_can_be_compared() -> None:
 
 
 @given(CONDITIONS, CONDITIONS)
-def test_a_witness_meets_both(one: Condition | None, other: Condition | None) -> None:
+def test_the_example_claim_of_an_overlap_matches_both_rules(
+    one: Condition | None, other: Condition | None
+) -> None:
     facts = find_witness(one, other)
     if facts is not None:
         assert list_unmet(one, facts) == list_unmet(other, facts) == []
@@ -170,7 +172,7 @@ def test_a_witness_meets_both(one: Condition | None, other: Condition | None) ->
 
 
 @given(CONDITIONS, CONDITIONS, FACTS)
-def test_a_claim_that_meets_both_is_found(
+def test_an_example_claim_is_found_when_two_rules_overlap(
     one: Condition | None, other: Condition | None, facts: ConditionFacts
 ) -> None:
     if not list_unmet(one, facts) and not list_unmet(other, facts):
@@ -184,7 +186,7 @@ def test_a_claim_that_meets_both_is_found(
     st.fixed_dictionaries(dict.fromkeys((A, B, C), st.sampled_from([EUR, CHF]))),
     st.integers(1, 2**63 - 1),
 )
-def test_a_rule_that_can_never_match_never_does(
+def test_a_rule_reported_as_never_matching_matches_no_claim(
     rules: RuleSet, facts: ConditionFacts, currency: str, targets: dict[UUID, RuleTarget],
     claim_id: int,
 ) -> None:  # fmt: skip

@@ -23,7 +23,9 @@ _ORDERS = st.sampled_from(["COSTS_FIRST", "PRIMARY_FIRST"])
 
 
 @given(_ITEMS, st.integers(1, 10**13), _ORDERS)
-def test_no_cent_is_lost_or_made(items: list[OwedItem], amount: int, order: str) -> None:
+def test_an_allocation_neither_loses_nor_creates_a_cent(
+    items: list[OwedItem], amount: int, order: str
+) -> None:
     shares = allocate(items, amount, order)  # type: ignore[arg-type]
     owed = sum(item.outstanding_cents for item in items)
     assert sum(shares.values()) == min(amount, owed)
@@ -37,7 +39,7 @@ def test_no_item_is_paid_beyond_its_value(items: list[OwedItem], amount: int, or
 
 
 @given(_ITEMS, st.integers(1, 10**13), _ORDERS)
-def test_at_most_one_item_is_left_paid_in_part(
+def test_at_most_one_item_is_left_partly_paid(
     items: list[OwedItem], amount: int, order: str
 ) -> None:
     shares = allocate(items, amount, order)  # type: ignore[arg-type]
@@ -45,7 +47,7 @@ def test_at_most_one_item_is_left_paid_in_part(
     assert sum(1 for item_id, cents in shares.items() if cents < values[item_id]) <= 1
 
 
-def test_costs_come_first_then_the_oldest_due() -> None:
+def test_costs_are_paid_first_and_then_the_oldest_items() -> None:
     items = [
         OwedItem(1, 0, "PRIMARY", 1000, due_on=date(2026, 2, 1)),
         OwedItem(2, 1, "PRIMARY", 1000, due_on=date(2026, 1, 1)),
@@ -55,7 +57,7 @@ def test_costs_come_first_then_the_oldest_due() -> None:
     assert allocate(items, 1300, "PRIMARY_FIRST") == {2: 1000, 1: 300}
 
 
-def test_the_balance_of_paid_part_paid_and_overpaid() -> None:
+def test_the_balance_of_paid_partly_paid_and_overpaid_claims() -> None:
     part = [OwedItem(1, 0, "PRIMARY", 1000, allocated_cents=400)]
     assert sum_balance(part, 400).outstanding_cents == 600
     full = [OwedItem(1, 0, "PRIMARY", 1000, allocated_cents=1000)]

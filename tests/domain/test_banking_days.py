@@ -46,7 +46,7 @@ def test_the_last_transfer_day_is_the_latest_whose_transfer_is_recorded_before(d
         (date(2026, 3, 2), "America/New_York", datetime(2026, 3, 6, 5, tzinfo=UTC)),
     ],
 )
-def test_waiting_ends_with_the_day_where_the_merchant_is(
+def test_waiting_for_a_transfer_ends_with_the_day_in_the_merchants_timezone(
     sent_on: date, zone: str, end: datetime
 ) -> None:
     assert compute_transfer_hold_end(sent_on, zone) == end

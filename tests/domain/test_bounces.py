@@ -50,13 +50,13 @@ def _read(content: bytes, recipient: str = BOUNCE, sender: str = "") -> Report |
 
 
 @pytest.mark.parametrize("name", TABLE)
-def test_servers_reports_are_read(name: str) -> None:
+def test_reports_of_mail_servers_are_parsed(name: str) -> None:
     content, read = TABLE[name]
     assert read_bounce(message_from_bytes(content)) == Bounce(*read)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("text", ["", "5.0.0", "5", "x", "192.0.2.5.1.1.7", "version 5.1.1.2"])
-def test_no_code_is_made_up(text: str) -> None:
+def test_a_text_without_a_status_code_has_none(text: str) -> None:
     assert read_status(text) is None
 
 
@@ -71,11 +71,13 @@ def test_no_code_is_made_up(text: str) -> None:
         ("nothing", None),
     ],
 )
-def test_words_are_read_where_codes_say_nothing(text: str, failure: MailFailure | None) -> None:
+def test_the_diagnostic_text_is_used_when_the_code_is_unspecific(
+    text: str, failure: MailFailure | None
+) -> None:
     assert read_diagnostic(text) == failure
 
 
-def test_a_report_names_its_message_by_the_address_it_came_to() -> None:
+def test_a_report_is_matched_by_the_address_it_was_sent_to() -> None:
     report = _read(FAILED)
     assert isinstance(report, Report)
     assert (report.reference, report.cause, report.state) == (REFERENCE, "ADDRESS", "FAILED")
@@ -90,7 +92,7 @@ def test_capitals_in_an_address_do_not_matter() -> None:
     assert report.reference == REFERENCE
 
 
-def test_a_report_to_another_address_is_known_by_the_message_it_gives_back() -> None:
+def test_a_report_to_another_address_is_matched_by_the_returned_message() -> None:
     original = f"Return-Path: <{BOUNCE}>\r\nSubject: Reminder"
     report = _read(a_report(a_block("failed", "5.1.1"), original=original), "catch@all.example")
     assert isinstance(report, Report)
@@ -105,24 +107,24 @@ def test_a_report_to_another_address_is_known_by_the_message_it_gives_back() -> 
         BOUNCE[:-30] + "@returns.example.com",
     ],
 )
-def test_a_report_without_a_reference_of_ours_is_nobodys(recipient: str) -> None:
+def test_a_report_without_our_reference_is_unmatched(recipient: str) -> None:
     report = _read(FAILED, recipient)
     assert isinstance(report, Report)
     assert (report.reference, report.state) == (None, "FAILED")
 
 
-def test_the_same_report_twice_has_one_id_whatever_stands_above_it() -> None:
+def test_added_headers_do_not_change_the_id_of_a_report() -> None:
     first, second = _read(FAILED), _read(b"Received: from x by y\r\n" + FAILED)
     assert first.provider_message_id == second.provider_message_id
 
 
-def test_a_report_nobody_can_read_changes_nothing() -> None:
+def test_an_unreadable_report_counts_as_delayed() -> None:
     report = _read(a_plain_mail("MAILER-DAEMON@x.example", "Hm", "Something went wrong."))
     assert isinstance(report, Report)
     assert (report.state, report.reason, report.cause) == ("DELAYED", "unreadable", "OTHER")
 
 
-def test_an_answer_of_a_person_is_no_report() -> None:
+def test_a_reply_of_a_person_is_not_a_report() -> None:
     mail = a_plain_mail("Erika <erika@customer.example>", "Re: Reminder", "I paid last week.")
     for recipient in (REPLY, BOUNCE):
         reply = _read(mail, recipient, "erika@customer.example")
@@ -140,24 +142,24 @@ def test_an_answer_of_a_person_is_no_report() -> None:
         ("", {}),
     ],
 )
-def test_an_answer_of_a_program_is_told_apart(sender: str, headers: dict[str, str]) -> None:
+def test_an_automatic_reply_is_recognised(sender: str, headers: dict[str, str]) -> None:
     mail = a_plain_mail("erika@customer.example", "Away", "I am away until Monday.", **headers)
     reply = _read(mail, REPLY, sender)
     assert isinstance(reply, NewReply)
     assert reply.is_automatic
 
 
-def test_a_report_is_one_even_where_people_answer_to() -> None:
+def test_a_report_sent_to_the_reply_address_is_a_report() -> None:
     assert isinstance(_read(FAILED, REPLY), Report)
 
 
 @given(st.binary(max_size=600))
-def test_whatever_strangers_send_is_read_as_something(content: bytes) -> None:
+def test_any_email_is_parsed_without_a_crash(content: bytes) -> None:
     assert isinstance(_read(content), Report | NewReply)
 
 
 @given(st.sampled_from([content for content, _ in TABLE.values()]), st.data())
-def test_a_damaged_report_is_read_as_something(content: bytes, data: st.DataObject) -> None:
+def test_a_damaged_report_is_parsed_without_a_crash(content: bytes, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(content) - 1))
     damage = data.draw(st.binary(max_size=40))
     assert isinstance(_read(content[:at] + damage + content[at + 10 :]), Report | NewReply)
@@ -178,7 +180,7 @@ _NESTED = "".join(
         a_report("Final-Recipient: rfc822; a@b.example\r\nAction: \x0b\r\nStatus: 5.1.1"),
     ],
 )
-def test_what_no_reader_gets_through_is_kept_all_the_same(content: bytes) -> None:
+def test_an_email_that_cannot_be_parsed_is_kept(content: bytes) -> None:
     """One that could not be taken would hold up a mailbox for ever."""
     report = _read(content)
     assert isinstance(report, Report)

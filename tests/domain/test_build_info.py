@@ -19,12 +19,12 @@ def test_the_version_and_the_named_commit_are_shown() -> None:
     assert build["python"].startswith("3.")
 
 
-def test_a_commit_that_is_not_known_is_shown_as_unknown() -> None:
+def test_an_unknown_commit_is_shown_as_unknown() -> None:
     set_build_info(None)
     assert "unknown" in [each["commit"] for each in _list_builds()]
 
 
-def test_the_commit_is_read_from_what_pip_noted() -> None:
+def test_the_commit_is_read_from_pips_installation_record() -> None:
     noted = '{"url": "https://git.example/x", "vcs_info": {"vcs": "git", "commit_id": "abc1234"}}'
     assert read_commit(noted) == "abc1234"
     assert read_commit('{"url": "file:///x", "dir_info": {"editable": true}}') is None

@@ -34,12 +34,14 @@ def at(text: str) -> datetime:
         ("2025-10-31 10:00", "2025-11-03 09:00"),
     ],
 )
-def test_the_next_opening(asked: str, opening: str) -> None:
+def test_the_next_contact_hours_are_found(asked: str, opening: str) -> None:
     assert BERLIN.next_opening(at(asked)) == at(opening)
 
 
 @given(INSTANTS)
-def test_an_opening_is_never_earlier_and_always_within_hours(instant: datetime) -> None:
+def test_the_next_contact_hours_are_never_earlier_and_always_within_hours(
+    instant: datetime,
+) -> None:
     opening = BERLIN.next_opening(instant)
     local = opening.astimezone(BERLIN.zone)
     assert opening >= instant
@@ -49,7 +51,7 @@ def test_an_opening_is_never_earlier_and_always_within_hours(instant: datetime) 
 
 
 @given(INSTANTS, st.integers(1, 60))
-def test_a_wait_ends_so_many_dates_later(instant: datetime, days: int) -> None:
+def test_a_wait_ends_the_given_number_of_days_later(instant: datetime, days: int) -> None:
     end = BERLIN.end_of_wait(WaitStep(id=1, name="Wait", days=days), since=instant)
     assert end > instant
     assert BERLIN.local_date(end) == BERLIN.local_date(instant) + timedelta(days=days)
@@ -66,19 +68,19 @@ def test_a_time_the_spring_change_skips_becomes_the_next_minute_that_exists() ->
     assert end == datetime(2026, 3, 29, 1, 0, tzinfo=UTC)
 
 
-def test_a_time_the_autumn_change_doubles_is_its_first() -> None:
+def test_a_time_that_the_autumn_change_repeats_is_its_first_occurrence() -> None:
     step = WaitStep(id=1, name="Wait", days=1)
     end = BERLIN.end_of_wait(step, since=at("2026-10-24 02:30"))
     assert end == datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
 
 
-def test_noon_stays_noon_over_the_change() -> None:
+def test_noon_stays_noon_across_a_clock_change() -> None:
     step = WaitStep(id=1, name="Wait", days=7)
     end = BERLIN.end_of_wait(step, since=at("2026-03-25 12:00"))
     assert end.astimezone(BERLIN.zone).replace(tzinfo=None) == datetime(2026, 4, 1, 12, 0)
 
 
-def test_without_contact_hours_every_hour_is_open() -> None:
+def test_without_contact_hours_every_hour_is_allowed() -> None:
     always: Calendar = build_calendar(ProcessSettings(languages=["en"]), "America/New_York")
     instant = datetime(2026, 12, 25, 3, 0, tzinfo=UTC)
     assert always.next_opening(instant) == instant

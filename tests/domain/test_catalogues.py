@@ -51,9 +51,7 @@ def _list_facts(text: str) -> list[str]:
 
 
 @_CASES
-def test_a_catalogue_has_every_text_that_is_shown_and_no_other(
-    audience: Audience, path: Path
-) -> None:
+def test_a_catalogue_has_exactly_the_texts_that_are_shown(audience: Audience, path: Path) -> None:
     messages, texts = _read(path), extract_texts(audience)
 
     assert sorted(map(str, texts - messages.keys())) == []
@@ -70,7 +68,9 @@ def test_no_translation_is_empty_or_fuzzy(audience: Audience, path: Path) -> Non
 
 
 @_CASES
-def test_a_translation_has_the_same_facts_as_its_text(audience: Audience, path: Path) -> None:
+def test_a_translation_has_the_same_placeholders_as_its_text(
+    audience: Audience, path: Path
+) -> None:
     del audience
     given = list_given_facts()
     for key, message in _read(path).items():
@@ -84,7 +84,7 @@ def test_a_translation_has_the_same_facts_as_its_text(audience: Audience, path: 
             assert _list_facts(forms[-1]) == _list_facts(key[1]), key
 
 
-def test_a_language_is_a_catalogue(tmp_path: Path) -> None:
+def test_adding_a_catalogue_adds_a_language(tmp_path: Path) -> None:
     (tmp_path / "he.po").write_text(
         'msgid ""\nmsgstr "Content-Type: text/plain; charset=utf-8\\n"\n\n'
         'msgid "Pay now"\nmsgstr "לתשלום"\n'
@@ -98,12 +98,12 @@ def test_a_language_is_a_catalogue(tmp_path: Path) -> None:
     assert type(languages["en"].words) is NullTranslations
 
 
-def test_a_region_has_the_words_of_its_language_and_an_unknown_language_english() -> None:
+def test_a_region_uses_its_language_and_an_unknown_language_english() -> None:
     words = [find_debtor_language(code).translate("Kind regards") for code in ("de-AT", "DE", "fr")]
     assert words == ["Mit freundlichen Grüßen", "Mit freundlichen Grüßen", "Kind regards"]
 
 
-def test_a_lazy_text_is_its_english_sentence_and_keeps_its_key_and_facts() -> None:
+def test_a_lazy_text_is_its_english_sentence_with_its_key_and_values() -> None:
     text = LazyText("There are %(count)s jobs.", count=3)
 
     assert text == "There are 3 jobs."

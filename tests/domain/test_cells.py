@@ -21,7 +21,7 @@ from dunwell.operations.jobs.exported_lists import render_rows
         ("a;b=c; d-e, f@example.org", "a;b=c; d-e, f@example.org"),
     ],
 )
-def test_nothing_that_a_cell_is_cut_into_is_a_formula(text: str, rendered: str) -> None:
+def test_no_part_of_a_split_cell_is_a_formula(text: str, rendered: str) -> None:
     written = render_rows([(1, text, "end")]).decode()
 
     assert list(csv.reader(io.StringIO(written, newline=""))) == [["1", rendered, "end"]]

@@ -17,6 +17,6 @@ def looks_of(days: int) -> list[timedelta]:
     return looks
 
 
-def test_gaps_grow_from_a_minute_to_a_day_with_a_look_when_the_request_expires() -> None:
+def test_delays_between_checks_grow_from_a_minute_to_a_day_with_one_at_expiry() -> None:
     minutes = [look / timedelta(minutes=1) for look in looks_of(3)]
     assert minutes == [1, 6, 21, 81, 441, 1440, 2880, 4320]

@@ -26,7 +26,7 @@ DEBTOR = DebtorFields(
 )
 
 
-def test_what_is_submitted_and_what_is_answered_have_each_field_under_one_name() -> None:
+def test_submissions_and_responses_use_the_same_field_names() -> None:
     names = {each.wire_name for each in FIELDS}
     assert names <= set(ClaimSubmission.__struct_encode_fields__)
     assert names <= set(Claim.__struct_encode_fields__)
@@ -42,7 +42,7 @@ def test_columns_have_the_attributes_names_and_their_types() -> None:
         assert column in record
 
 
-def test_a_row_is_read_as_it_was_made() -> None:
+def test_a_row_is_read_as_it_was_written() -> None:
     row = build_debtor_row(DEBTOR)
     stored = row | {"address": msgspec.to_builtins(row["address"])}
     assert stored["address"] == {"address_line2": "c/o Babbage", "city": "London"}
@@ -50,7 +50,7 @@ def test_a_row_is_read_as_it_was_made() -> None:
     assert build_shape(stored, ContactData).last_name == "Lovelace"
 
 
-def test_the_quick_reading_of_a_body_knows_the_same_fields() -> None:
+def test_the_fast_parser_knows_the_same_fields() -> None:
     for name in ("Lovelace", "Love\\lace"):
         [claim] = check_claims(msgspec.json.encode([a_claim(debtorLastName=name)]))
         assert isinstance(claim, ClaimSubmission)
@@ -58,11 +58,11 @@ def test_the_quick_reading_of_a_body_knows_the_same_fields() -> None:
         assert set(claim.__struct_encode_fields__) == set(ClaimSubmission.__struct_encode_fields__)
 
 
-def test_no_log_names_a_field_of_a_debtor() -> None:
+def test_no_log_contains_a_field_of_a_debtor() -> None:
     assert not LOGGED & {each.name for each in FIELDS + ADDRESS_FIELDS}
 
 
-def test_the_audit_log_shows_no_field_that_tells_of_a_debtor() -> None:
+def test_the_audit_log_hides_every_personal_field_of_a_debtor() -> None:
     # Settings of merchants have two of these names; a day tells of nobody; an address is told of by
     # its parts.
     shown = {"language", "country", "maxDeferralDate", "address"}

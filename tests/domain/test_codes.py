@@ -32,13 +32,15 @@ from dunwell.platform.text.texts import find_unprintable, is_email_address, is_p
          [is_bic(text) for text in ("BYLADEM", "12345678", "")]),
     ],
 )  # fmt: skip
-def test_known_codes_are_told_from_unknown(known: list[bool], unknown: list[bool]) -> None:
+def test_known_codes_are_distinguished_from_unknown_ones(
+    known: list[bool], unknown: list[bool]
+) -> None:
     assert all(known)
     assert not any(unknown)
 
 
 @pytest.mark.parametrize("text", ["a@b.example", "first.last+tag@sub.b.example"])
-def test_a_plain_address_is_one(text: str) -> None:
+def test_a_plain_email_address_is_accepted(text: str) -> None:
     assert is_email_address(text)
 
 
@@ -47,17 +49,17 @@ def test_a_plain_address_is_one(text: str) -> None:
     ["", "a", "a@b", "@b.example", "A <a@b.example>", "a@b.example\n", "a@b..example",
      "a b@c.example", "a@b.example, c@d.example", " a@b.example", "a@b.example\nBcc: c@d.example"],
 )  # fmt: skip
-def test_what_is_no_plain_address_is_refused(text: str) -> None:
+def test_any_other_email_address_is_refused(text: str) -> None:
     assert not is_email_address(text)
 
 
 @given(st.text())
-def test_any_text_is_judged_without_a_crash(text: str) -> None:
+def test_checking_a_text_never_crashes(text: str) -> None:
     assert not (is_email_address(text) and "@" not in text)
     assert not (is_iban(text) and not text.strip())
 
 
-def test_hidden_characters_are_found_wherever_they_are() -> None:
+def test_hidden_characters_are_found_at_any_position() -> None:
     value = {"a": ["fine\nline\t", "bell\x07"], "b\x00": {"c": "half\ud800"}, "d": 1}
     assert [fault.path for fault in find_unprintable(value)] == ["/a/1", "/b\x00/c", ""]
 

@@ -57,16 +57,16 @@ FAILING: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("test", HOLDING)
-def test_a_property_that_holds(test: dict[str, Any]) -> None:
+def test_a_property_that_is_met(test: dict[str, Any]) -> None:
     assert list_unmet(msgspec.convert(test, Condition), FACTS) == []
 
 
 @pytest.mark.parametrize("test", FAILING)
-def test_a_property_that_fails_is_named(test: dict[str, Any]) -> None:
+def test_an_unmet_property_is_named(test: dict[str, Any]) -> None:
     assert list_unmet(msgspec.convert(test, Condition), FACTS) == list(test)
 
 
-def test_an_unknown_fact_meets_no_test() -> None:
+def test_an_unknown_fact_meets_no_condition() -> None:
     nothing = ConditionFacts(outstanding_cents=1, total_cents=1, today=date(2026, 3, 2))
     condition = msgspec.convert(
         {"age": {"min": 0}, "email": {"startsWith": ""}, "has": ["email"], "country": "DE"},

@@ -43,7 +43,7 @@ def test_a_flag_wins_over_the_environment(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given", ["9100", "a b:1", "127.0.0.1:0", "127.0.0.1:65536", "::1:9100"])
-def test_where_operators_listen_is_a_host_and_a_port(tmp_path: Path, given: str) -> None:
+def test_the_operator_bind_address_is_a_host_and_a_port(tmp_path: Path, given: str) -> None:
     environment = {"DUNWELL_DATA_DIR": str(tmp_path), "DUNWELL_OPERATOR_BIND": given}
     assert find_faults(environment) == ["DUNWELL_OPERATOR_BIND"]
     for bind in ("127.0.0.1:9100", "[::1]:9100", "localhost:9100"):
@@ -52,7 +52,9 @@ def test_where_operators_listen_is_a_host_and_a_port(tmp_path: Path, given: str)
 
 
 @pytest.mark.parametrize("given", ["0", "-1", "10 GiB", "1.5", "9" * 11, "²"])
-def test_storage_of_a_merchant_is_a_whole_number_of_mebibytes(tmp_path: Path, given: str) -> None:
+def test_the_storage_limit_of_a_merchant_is_a_whole_number_of_mebibytes(
+    tmp_path: Path, given: str
+) -> None:
     environment = {"DUNWELL_DATA_DIR": str(tmp_path)}
     assert load_settings(environment).merchant_storage_bytes == 10 * 1024**3
     environment["DUNWELL_MERCHANT_STORAGE_MIB"] = "512"
@@ -61,13 +63,13 @@ def test_storage_of_a_merchant_is_a_whole_number_of_mebibytes(tmp_path: Path, gi
     assert find_faults(environment) == ["DUNWELL_MERCHANT_STORAGE_MIB"]
 
 
-def test_operators_have_a_port_of_their_own_and_in_development_loopback(tmp_path: Path) -> None:
+def test_the_operator_port_is_separate_and_on_loopback_in_development(tmp_path: Path) -> None:
     for bind in ("127.0.0.1:8000", "0.0.0.0:9100"):
         environment = {"DUNWELL_DATA_DIR": str(tmp_path), "DUNWELL_OPERATOR_BIND": bind}
         assert find_faults(environment) == ["DUNWELL_OPERATOR_BIND"]
 
 
-def test_the_generated_secret_key_is_made_once_and_private(tmp_path: Path) -> None:
+def test_the_secret_key_is_generated_once_and_private(tmp_path: Path) -> None:
     environment = {"DUNWELL_DATA_DIR": str(tmp_path)}
     first, second = load_settings(environment), load_settings(environment)
     assert first.secret_key == second.secret_key
@@ -76,7 +78,7 @@ def test_the_generated_secret_key_is_made_once_and_private(tmp_path: Path) -> No
     assert [each.name for each in tmp_path.iterdir()] == ["secret.key"]
 
 
-def test_every_fault_is_told_at_once(tmp_path: Path) -> None:
+def test_every_fault_is_reported_at_once(tmp_path: Path) -> None:
     faults = find_faults(
         {
             "DUNWELL_DATA_DIR": str(tmp_path),
@@ -100,13 +102,13 @@ def test_every_fault_is_told_at_once(tmp_path: Path) -> None:
     ]
 
 
-def test_a_misspelt_setting_names_the_one_meant(tmp_path: Path) -> None:
+def test_a_misspelt_setting_is_reported_with_the_right_name(tmp_path: Path) -> None:
     environment = {"DUNWELL_DATA_DIR": str(tmp_path), "DUNWELL_PROFLE": "production"}
     with pytest.raises(InvalidSettings, match="did you mean DUNWELL_PROFILE"):
         load_settings(environment)
 
 
-def test_safe_production_settings_are_taken() -> None:
+def test_safe_production_settings_are_accepted() -> None:
     settings = load_settings(PRODUCTION)
     assert not settings.is_development
     assert settings.public_url == "https://claims.example"
@@ -128,7 +130,7 @@ def test_production_refuses_an_unsafe_setting(name: str, value: str) -> None:
     assert find_faults({**PRODUCTION, name: value}) == [name]
 
 
-def test_production_tells_all_that_is_unsafe_at_once() -> None:
+def test_production_reports_all_unsafe_settings_at_once() -> None:
     assert find_faults({"DUNWELL_PROFILE": "production"}) == [
         "DUNWELL_SECRET_KEY",
         "DUNWELL_DATABASE_URL",
@@ -144,7 +146,7 @@ def test_production_tells_all_that_is_unsafe_at_once() -> None:
         "postgresql://[::1]/x",
     ],
 )
-def test_development_takes_a_database_of_this_machine(tmp_path: Path, address: str) -> None:
+def test_development_accepts_a_local_database(tmp_path: Path, address: str) -> None:
     environment = {"DUNWELL_DATA_DIR": str(tmp_path), "DUNWELL_DATABASE_URL": address}
     assert load_settings(environment).database_url == address
 
@@ -160,13 +162,15 @@ def test_development_takes_a_database_of_this_machine(tmp_path: Path, address: s
         ),
     ],
 )
-def test_a_pooler_is_named_in_the_address_and_told_to_no_driver(address: str, drivers: str) -> None:
+def test_the_pooler_parameter_is_removed_from_the_database_address(
+    address: str, drivers: str
+) -> None:
     read = parse_database_address(address)
     assert (read.url, read.is_pooled) == (drivers, "pooler" in address)
 
 
 @pytest.mark.parametrize("pooler", ["session", "", "transactions"])
-def test_there_is_one_pooler_to_name(pooler: str) -> None:
+def test_an_unknown_pooler_is_a_fault(pooler: str) -> None:
     address = f"{PRODUCTION['DUNWELL_DATABASE_URL']}&pooler={pooler}"
     assert find_faults({**PRODUCTION, "DUNWELL_DATABASE_URL": address}) == ["DUNWELL_DATABASE_URL"]
 
@@ -176,7 +180,7 @@ def test_an_address_that_cannot_be_read_is_a_fault(tmp_path: Path) -> None:
     assert find_faults(environment) == ["DUNWELL_PUBLIC_URL"]
 
 
-def test_shown_settings_hold_no_secret() -> None:
+def test_shown_settings_contain_no_secret() -> None:
     shown = render_settings(load_settings(PRODUCTION), PRODUCTION)
     assert shown["DUNWELL_DATABASE_URL"] == shown["DUNWELL_SECRET_KEY"] == "(set)"
     assert shown["DUNWELL_PUBLIC_URL"] == "https://claims.example"
@@ -196,7 +200,7 @@ def test_shown_settings_name_the_file_of_the_secret_key(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", ["+49 40 1234560", "+1 (201) 555-0123", "+4930901820"])
-def test_a_phone_number_with_its_country_is_taken_as_it_is(number: str) -> None:
+def test_a_phone_number_with_country_code_is_accepted(number: str) -> None:
     settings = load_settings({**PRODUCTION, "DUNWELL_CONTACT_PHONE": number})
     assert settings.contact_phone == number
     assert load_settings(PRODUCTION).contact_phone is None
@@ -214,12 +218,12 @@ def test_a_phone_number_with_its_country_is_taken_as_it_is(number: str) -> None:
         "call us",
     ],
 )
-def test_what_cannot_be_called_from_everywhere_is_a_fault(number: str) -> None:
+def test_a_phone_number_without_country_code_is_a_fault(number: str) -> None:
     environment = {**PRODUCTION, "DUNWELL_CONTACT_PHONE": number}
     assert find_faults(environment) == ["DUNWELL_CONTACT_PHONE"]
 
 
-def test_the_days_of_the_scenarios_retirement_are_read_and_shown() -> None:
+def test_the_retirement_dates_of_scenarios_are_read_and_shown() -> None:
     days = {
         "DUNWELL_SCENARIOS_DEPRECATED_ON": "2026-06-01",
         "DUNWELL_SCENARIOS_RETIRED_ON": "2027-01-31",
@@ -243,7 +247,7 @@ def test_the_days_of_the_scenarios_retirement_are_read_and_shown() -> None:
         ("", "2026-06-01", "DUNWELL_SCENARIOS_RETIRED_ON"),
     ],
 )
-def test_days_that_cannot_be_or_are_told_too_late_are_faults(
+def test_invalid_or_too_short_retirement_dates_are_faults(
     deprecated_on: str, retired_on: str, fault: str
 ) -> None:
     days = {

@@ -17,11 +17,11 @@ from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
 from tests.support.merchants import CONFIGURATION
 
 
-def test_a_whole_configuration_misses_nothing() -> None:
+def test_a_complete_configuration_lacks_nothing() -> None:
     assert list_missing_keys(CONFIGURATION) == []
 
 
-def test_an_empty_one_misses_everything_by_its_name_in_the_file() -> None:
+def test_an_empty_configuration_lacks_everything_by_its_name_in_the_file() -> None:
     empty = Configuration("de", "Europe/Berlin", "EUR")
     assert list_missing_keys(empty) == ["legal", "contact", "channels", "payment"]
 
@@ -33,7 +33,7 @@ def test_an_empty_one_misses_everything_by_its_name_in_the_file() -> None:
         PaymentSettings(bank_account=CONFIGURATION.payment.bank_account),
     ],
 )
-def test_a_payment_method_or_the_bank_account_will_do(payment: PaymentSettings) -> None:
+def test_a_payment_method_or_a_bank_account_is_enough(payment: PaymentSettings) -> None:
     assert list_missing_keys(msgspec.structs.replace(CONFIGURATION, payment=payment)) == []
 
 
@@ -47,12 +47,12 @@ def test_a_document_stored_before_brands_and_pages_is_read() -> None:
     assert read.payment == PaymentSettings(allocation="PRIMARY_FIRST")
 
 
-def test_what_is_stored_is_read_back() -> None:
+def test_a_stored_configuration_is_read_unchanged() -> None:
     brand = Brand(Logo("image/png", b"\x89PNG\x00"), "#123456")
     given = msgspec.structs.replace(CONFIGURATION, brand=brand)
     stored = msgspec.json.decode(msgspec.json.encode(msgspec.to_builtins(given)))
     assert msgspec.convert(stored, Configuration) == given
 
 
-def test_a_merchant_can_choose_among_the_languages_the_pages_speak() -> None:
+def test_a_merchant_can_choose_any_language_of_the_pages() -> None:
     assert set(PAGE_LANGUAGES) == set(load_languages(DEBTOR_CATALOGUES))

@@ -42,12 +42,12 @@ def changed(patch: Any) -> dict[str, Any]:
     }
 
 
-def test_what_is_given_is_changed_and_the_rest_stays() -> None:
+def test_given_fields_are_changed_and_others_stay() -> None:
     assert changed({"email": "new@example.org"}) == {"email": "new@example.org"}
     assert changed({}) == {}
 
 
-def test_null_clears_within_the_objects_too() -> None:
+def test_null_clears_a_nested_field() -> None:
     assert changed({"mobileNumber": None}) == {"mobile_number": None}
     assert changed({"customFields": {"shop": None, "new": "1"}}) == {
         "custom_fields": {"tier": "gold", "new": "1"}
@@ -59,7 +59,7 @@ def test_null_clears_within_the_objects_too() -> None:
     assert changed({"address": None}) == {"address": None}
 
 
-def test_every_fault_is_told_at_once() -> None:
+def test_every_fault_is_reported_at_once() -> None:
     patch = {"email": "nobody", "mobileNumber": 1, "address": {"country": "Germany"}, "emial": None}
     assert sorted(faults(patch)) == [
         ("/address/country", "WRONG_FORMAT"), ("/email", "WRONG_FORMAT"),
@@ -84,7 +84,7 @@ def test_every_fault_is_told_at_once() -> None:
         ("x", ("", "WRONG_TYPE")),
     ],
 )
-def test_what_comes_of_it_is_checked_as_a_new_claim_is(patch: Any, fault: tuple[str, str]) -> None:
+def test_the_result_is_checked_like_a_new_claim(patch: Any, fault: tuple[str, str]) -> None:
     assert faults(patch) == [fault]
 
 
@@ -98,7 +98,7 @@ def test_a_debtor_may_become_a_company() -> None:
 @pytest.mark.parametrize(
     "name", ["referenceNumber", "currency", "items", "attachments", "maxDeferralDate"]
 )
-def test_what_was_claimed_is_not_changed_here(name: str) -> None:
+def test_fields_of_the_claim_itself_cannot_be_patched(name: str) -> None:
     with pytest.raises(ValidationError) as refused:
         apply_patch(PRESENT, {name: "x"})
     [fault] = refused.value.faults
@@ -106,7 +106,7 @@ def test_what_was_claimed_is_not_changed_here(name: str) -> None:
     assert fault.message.startswith(f'"{name}" is not changed here.')
 
 
-def test_the_fields_are_the_claims_own() -> None:
+def test_the_patch_has_the_contact_fields_of_a_claim() -> None:
     claim = {each.name: each for each in msgspec.structs.fields(ClaimSubmission)}
     for each in msgspec.structs.fields(ContactData):
         assert (each.type, each.encode_name) == (

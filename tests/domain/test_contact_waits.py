@@ -59,13 +59,13 @@ NO_WAIT, TOO_SHORT = "LAST_CONTACT_WITHOUT_WAIT", "WAIT_TOO_SHORT"
         ([EMAIL, wait(3_650)], []),
     ],
 )
-def test_each_contact_needs_a_wait_that_is_long_enough(
+def test_a_contact_after_too_short_a_wait_is_warned_about(
     steps: list[dict[str, Any]], warnings: list[tuple[str, str]]
 ) -> None:
     assert warn(*steps) == warnings
 
 
-def test_business_days_are_those_of_the_contact_hours() -> None:
+def test_business_days_follow_the_contact_hours() -> None:
     hours = {"weekdays": ["MON"], "from": "09:00", "to": "18:00"}
     settings = {**DOCUMENT["settings"], "contactHours": hours}
     assert warn(EMAIL, business(2), settings=settings) == []
@@ -75,7 +75,7 @@ def test_business_days_are_those_of_the_contact_hours() -> None:
     assert warn(at_once, business(2), settings=settings) == [("/steps/0", TOO_SHORT)]
 
 
-def test_the_needed_wait_is_the_shortest_that_suffices_on_each_weekday() -> None:
+def test_the_suggested_wait_is_the_shortest_that_suffices_on_every_weekday() -> None:
     assert compute_least_wait_days() == 11
 
     def suffices(days: int) -> bool:

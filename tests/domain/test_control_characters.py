@@ -34,7 +34,7 @@ _DOCUMENT = build_document()
 
 
 @pytest.mark.parametrize("control", _CONTROLS, ids=ascii)
-def test_a_control_character_is_refused_in_every_way_of_asking(control: str) -> None:
+def test_a_control_character_is_refused_in_every_kind_of_request(control: str) -> None:
     text, may_stay = f"a{control}b", control in _BREAKS
     assert not re.search(LINE, text)
     assert not re.search(LINE, control)
@@ -48,7 +48,7 @@ def test_a_control_character_is_refused_in_every_way_of_asking(control: str) -> 
 
 
 @given(st.text(st.characters(exclude_categories=["Cc", "Cs"])))
-def test_every_other_character_is_taken(text: str) -> None:
+def test_every_other_character_is_accepted(text: str) -> None:
     assert re.search(LINE, text)
     assert re.search(LINES, text)
     assert is_printable(text)
@@ -77,7 +77,7 @@ def _is_taken(kind: inspect.StrType, text: str) -> bool:
 
 
 @pytest.mark.parametrize("operation_id", _BODIES)
-def test_no_text_of_a_body_takes_a_control_character(operation_id: str) -> None:
+def test_no_text_of_a_request_accepts_a_control_character(operation_id: str) -> None:
     body = _BODIES[operation_id].body
     assert body is not None
     for path, kind in _list_texts(inspect.type_info(body.shape), ""):
@@ -97,7 +97,7 @@ def _list_patterns(schema: Any) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("name", ["ClaimSubmission", "ContactPatch", "DisputeRequest", "Rejection"])
-def test_the_document_says_so(name: str) -> None:
+def test_the_openapi_document_has_the_rule(name: str) -> None:
     texts = [
         each
         for each in _list_patterns(_DOCUMENT["components"]["schemas"][name])
@@ -110,12 +110,12 @@ def test_the_document_says_so(name: str) -> None:
             assert not jsonschema.Draft202012Validator(only).is_valid(f"a{control}")
 
 
-def test_a_debtors_answer_is_kept_without_them() -> None:
+def test_control_characters_are_removed_from_a_debtors_answer() -> None:
     reason = OfferedReason(DisputeType.OTHER, DisputeType.OTHER, {}, is_hidden=False)
     assert extract_fields(reason, {"message": "a\x85b\x9f\x00c\nd"}) == {"message": "abc\nd"}
 
 
-def test_a_line_break_behind_a_code_or_an_id_is_refused() -> None:
+def test_a_line_break_after_a_code_or_id_is_refused() -> None:
     payment = {"amount": 1, "currency": "EUR\n", "transactionId": "x"}
     replay = {"since": "2026-03-02T09:00:00Z", "endpointId": f"{UUID(int=1)}\n"}
     assert [each.path for each in find_faults(payment, PaymentRequest)] == ["/currency"]

@@ -22,7 +22,7 @@ PLACE = (7, UUID(int=1), datetime(2026, 3, 2, 9, 0, 0, 1, UTC), "A-1", b"x")
 
 
 @given(OWNERS, PLACES)
-def test_a_cursor_leads_back_to_its_place(owner: tuple[int], place: tuple[Any, ...]) -> None:
+def test_a_cursor_is_parsed_to_its_position(owner: tuple[int], place: tuple[Any, ...]) -> None:
     cursor = FORM.render(owner, place)
     assert FORM.parse(owner, cursor) == place
     assert all(char.isascii() and (char.isalnum() or char in "-_") for char in cursor)
@@ -66,14 +66,14 @@ def test_a_foreign_cursor_is_refused(foreign: str) -> None:
     ],
     ids=["negative", "beyond a bigint", "without a zone", "with an offset", "NUL"],
 )
-def test_what_the_database_cannot_take_is_refused(position: int, value: object) -> None:
+def test_a_cursor_with_invalid_values_is_refused(position: int, value: object) -> None:
     forged = [*PLACE]
     forged[position] = value
     with pytest.raises(ValidationError):
         FORM.parse((1,), FORM.render((1,), forged))
 
 
-def test_a_list_within_a_claim_has_two_owners() -> None:
+def test_a_cursor_within_a_claim_is_bound_to_merchant_and_claim() -> None:
     form = CursorFormat("claim payments", owner=(int, int), place=(int,))
     assert form.parse((1, 2), form.render((1, 2), (9,))) == (9,)
     with pytest.raises(ValidationError):

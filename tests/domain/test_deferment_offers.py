@@ -47,7 +47,7 @@ def list_days(today: str, max_days: int, limit: str | None = None) -> list[str]:
         ("2026-03-02", 1, ["2026-03-03"]),
     ],
 )  # fmt: skip
-def test_they_lie_within_the_merchants_bounds(
+def test_offered_days_are_within_the_merchants_limits(
     today: str, max_days: int, expected: list[str]
 ) -> None:
     assert list_days(today, max_days) == expected
@@ -64,7 +64,7 @@ def test_they_lie_within_the_merchants_bounds(
         ("2030-01-01", ["2026-03-09", "2026-03-16", "2026-04-01"]),
     ],
 )
-def test_and_within_the_claims_own(limit: str, expected: list[str]) -> None:
+def test_offered_days_are_within_the_claims_limit(limit: str, expected: list[str]) -> None:
     assert list_days("2026-03-02", 30, limit) == expected
 
 
@@ -73,7 +73,7 @@ def test_and_within_the_claims_own(limit: str, expected: list[str]) -> None:
     st.integers(1, 365),
     st.none() | st.integers(-5, 400),
 )
-def test_the_last_is_the_longest_and_none_are_nearly_the_same(
+def test_the_last_offered_day_is_the_latest_and_days_are_well_apart(
     today: date, max_days: int, limit_in: int | None
 ) -> None:
     limit = None if limit_in is None else today + timedelta(days=limit_in)
@@ -95,7 +95,7 @@ def test_the_last_is_the_longest_and_none_are_nearly_the_same(
     assert len(offered) == 3 or days < 17
 
 
-def test_nothing_is_deferred_where_nothing_is_owed_or_offered() -> None:
+def test_no_day_is_offered_when_nothing_is_owed_or_deferment_is_disabled() -> None:
     today, offer = date(2026, 3, 2), ModalitySettings(deferment=DeferralSettings(max_days=30))
     assert list_offered_deferrals(offer, ModalityFacts(0), today) == []
     assert list_offered_deferrals(ModalitySettings(), ModalityFacts(1), today) == []

@@ -6,7 +6,7 @@ import pytest
 from examples.stage import find_free_port
 
 
-def test_a_port_in_use_is_passed_over_and_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_in_use_is_skipped_with_a_message(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as held:
         wanted = held.getsockname()[1]
         port = find_free_port(wanted)

@@ -31,14 +31,14 @@ def a_told_story() -> tuple[Story, dict[str, str]]:
     return story, statuses
 
 
-def test_the_whole_story_has_no_fault_whatever_the_order_of_its_webhooks() -> None:
+def test_the_complete_demo_has_no_fault_in_any_order_of_its_webhooks() -> None:
     story, statuses = a_told_story()
     story.events.reverse()
     assert find_faults(story, statuses) == []
     assert story.was_paid_on_page()
 
 
-def test_news_is_told_once_in_order_and_not_of_earlier_demos() -> None:
+def test_new_events_are_reported_once_in_order_without_earlier_demos() -> None:
     story = Story(suffix="-2")
     for kind in ("PAYMENT_COMPLETED", "DETAILS_ACCESSED", "PAYMENT_IN_PROGRESS"):
         claim = {"id": 9, "referenceNumber": f"{PAYS_ON_PAGE}-2"}
@@ -69,13 +69,13 @@ def test_a_payment_completed_with_another_amount_is_named() -> None:
     assert find_faults(story, statuses) == ["amount is another when the payment is completed"]
 
 
-def test_a_claim_that_was_never_handed_over_is_missed() -> None:
+def test_a_claim_that_was_never_handed_over_is_reported() -> None:
     story, statuses = a_told_story()
     del story.claims[list(CHANNELS).index(PAYS_ON_PAGE)]
     assert find_faults(story, statuses) == [f"{PAYS_ON_PAGE} was not handed over"]
 
 
-def test_the_browser_reads_headings_links_forms_and_buttons() -> None:
+def test_the_demo_browser_reads_headings_links_forms_and_buttons() -> None:
     reader = PageReader()
     reader.feed(
         '<title>t</title><h1>Your <b>claim</b></h1><a class="primary" href="/claim/pay">Pay now</a>'

@@ -39,14 +39,14 @@ def test_no_sentence_has_more_than_twenty_words() -> None:
     assert [each for each in sentences if len(each[1].split()) > 20] == []
 
 
-def test_nothing_is_shouted() -> None:
+def test_no_text_has_capitals_or_exclamation_marks_for_emphasis() -> None:
     for path, text in all_texts():
         words = set(re.findall(r"\b[A-ZÄÖÜ]{3,}\b", text))
         assert words <= _CAPITALS, path
         assert "!" not in text, path
 
 
-def test_nobody_is_threatened() -> None:
+def test_no_text_contains_a_threat() -> None:
     threats = "Inkasso|Gericht|Anwalt|Schufa|Pfänd|Vollstreck|court|lawyer|legal action|collect"
     assert [path for path, text in all_texts() if re.search(threats, text, re.IGNORECASE)] == []
 

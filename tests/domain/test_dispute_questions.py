@@ -39,7 +39,7 @@ def find(reason: OfferedReason, message: str | None = "a", **answers: str) -> li
 
 
 @pytest.mark.parametrize("dispute_type", DisputeType)
-def test_whoever_knows_nothing_more_can_object(dispute_type: DisputeType) -> None:
+def test_every_reason_accepts_a_dispute_without_answers(dispute_type: DisputeType) -> None:
     reason = a_reason(dispute_type)
     expected = [("message", "REQUIRED")] if needs_message(reason) else []
     assert find(reason, None) == expected
@@ -47,7 +47,7 @@ def test_whoever_knows_nothing_more_can_object(dispute_type: DisputeType) -> Non
     assert find(reason, "So it is") == []
 
 
-def test_without_a_word_three_reasons_say_nothing() -> None:
+def test_three_reasons_require_a_message() -> None:
     needing = {each for each in DisputeType if needs_message(a_reason(each))}
     assert needing == {"AMOUNT_WRONG", "DEFECTIVE", "OTHER"}
     assert not needs_message(OWN)
@@ -81,20 +81,20 @@ def test_a_question_is_asked_once_and_choices_have_names(dispute_type: DisputeTy
         ({"day": "?", "way": "?"}, [("day", "WRONG_FORMAT"), ("way", "NOT_ALLOWED")]),
     ],
 )
-def test_answers_are_held_to_their_question(
+def test_answers_are_checked_against_their_question(
     answers: dict[str, str], faults: list[tuple[str, str]]
 ) -> None:
     assert find(a_reason(DisputeType.DEBTOR_ALREADY_PAID), **answers) == faults
 
 
-def test_two_thousand_characters_are_the_longest_message() -> None:
+def test_a_message_has_at_most_two_thousand_characters() -> None:
     reason = a_reason(DisputeType.OTHER)
     assert find(reason, "x" * 2000) == []
     assert find(reason, "x" * 2001) == [("message", "TOO_LONG")]
 
 
 @given(st.uuids(), st.uuids())
-def test_a_case_number_is_eight_speakable_signs_of_the_id(one: UUID, other: UUID) -> None:
+def test_a_case_number_has_eight_unambiguous_characters_of_the_id(one: UUID, other: UUID) -> None:
     number = render_case_number(one)
     assert len(number) == 9
     assert number[4] == "-"
@@ -114,7 +114,7 @@ def test_a_case_number_is_eight_speakable_signs_of_the_id(one: UUID, other: UUID
         ("2026-03-07T12:00", 2, "2026-03-10"),
     ],
 )
-def test_the_answer_is_due_after_business_days_of_the_merchants(
+def test_the_answer_is_due_after_the_merchants_business_days(
     opened: str, days: int, expected: str
 ) -> None:
     opened_at = datetime.fromisoformat(opened).replace(tzinfo=UTC)
@@ -122,14 +122,14 @@ def test_the_answer_is_due_after_business_days_of_the_merchants(
     assert found == date.fromisoformat(expected)
 
 
-def test_a_dispute_takes_so_many_files_and_no_more() -> None:
+def test_the_number_of_files_of_a_dispute_is_limited() -> None:
     check_file_count(MAX_FILES - 1, 1)
     with pytest.raises(ValidationError):
         check_file_count(MAX_FILES - 1, 2)
 
 
 @pytest.mark.parametrize("language", load_languages(DEBTOR_CATALOGUES))
-def test_each_reason_has_words_for_itself_and_for_all_it_asks(language: str) -> None:
+def test_each_reason_has_texts_for_its_label_and_its_questions(language: str) -> None:
     environment = load_environment(load_languages(DEBTOR_CATALOGUES)[language])
     template: Any = environment.get_template("_reason_words.html").module
     for dispute_type in DisputeType:
@@ -141,7 +141,7 @@ def test_each_reason_has_words_for_itself_and_for_all_it_asks(language: str) -> 
         assert needed <= words.keys(), dispute_type
 
 
-def test_the_merchants_guide_has_each_reason_and_each_question() -> None:
+def test_the_merchants_guide_lists_each_reason_and_question() -> None:
     guide = Path("docs/merchant/disputes.md").read_text()
     asked = {each.name for every in DisputeType for each in list_questions(a_reason(every))}
     assert {name for name in (*DisputeType, *asked) if f"`{name}`" not in guide} == set()

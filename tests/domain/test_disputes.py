@@ -47,7 +47,7 @@ def a_dispute(state: DisputeState = DisputeState.OPEN, **changes: Any) -> ClaimD
     return ClaimDispute(**{**values, **changes})
 
 
-def test_the_contracts_reasons_are_these_in_this_order() -> None:
+def test_the_standard_reasons_are_in_the_documented_order() -> None:
     assert [each.name for each in list_offered_reasons(DisputeSettings())] == [
         "DEBTOR_ALREADY_PAID", "AMOUNT_WRONG", "GOODS_NOT_RECEIVED", "GOODS_RETURNED", "DEFECTIVE",
         "CONTRACT_CANCELLED", "WRONG_PERSON", "NOT_MY_DEBT", "IDENTITY_THEFT", "ALREADY_IN_PLAN",
@@ -55,7 +55,7 @@ def test_the_contracts_reasons_are_these_in_this_order() -> None:
     ]  # fmt: skip
 
 
-def test_a_merchant_hides_renames_and_adds() -> None:
+def test_a_merchant_can_hide_rename_and_add_reasons() -> None:
     offered = {each.name: each for each in list_offered_reasons(SHOES)}
     assert "INSOLVENCY" not in offered
     assert offered["DEFECTIVE"].labels == {"de": "Der Schuh drückt"}
@@ -77,7 +77,7 @@ _REASONS = st.builds(
 
 
 @given(st.lists(_REASONS, unique_by=lambda each: each.type))
-def test_whatever_a_merchant_says_two_reasons_stay_and_no_name_is_doubled(
+def test_two_reasons_cannot_be_hidden_and_names_stay_unique(
     reasons: list[DisputeReason],
 ) -> None:
     disputes = DisputeSettings(tuple(reasons))
@@ -91,7 +91,7 @@ def test_whatever_a_merchant_says_two_reasons_stay_and_no_name_is_doubled(
 
 
 @pytest.mark.parametrize("actor", [ActorKind.CREDENTIAL, ActorKind.USER, ActorKind.OPERATOR])
-def test_only_debtors_are_bound_to_what_is_offered(actor: ActorKind) -> None:
+def test_only_debtors_are_limited_to_the_offered_reasons(actor: ActorKind) -> None:
     hidden = NewDispute("INSOLVENCY")
     assert check_new_dispute(hidden, SHOES, actor).type is DisputeType.INSOLVENCY
     with pytest.raises(ValidationError) as refusal:
@@ -117,13 +117,15 @@ def test_only_debtors_are_bound_to_what_is_offered(actor: ActorKind) -> None:
         (NewDispute("X", "a\x07"), [("/message", "CONTROL_CHARACTER"), ("/type", "NOT_ALLOWED")]),
     ],
 )
-def test_every_fault_of_a_dispute_is_told(new: NewDispute, faults: list[tuple[str, str]]) -> None:
+def test_every_fault_of_a_dispute_is_reported(
+    new: NewDispute, faults: list[tuple[str, str]]
+) -> None:
     with pytest.raises(ValidationError) as refusal:
         check_new_dispute(new, SHOES, ActorKind.DEBTOR)
     assert [(fault.path, fault.code) for fault in refusal.value.faults] == faults
 
 
-def test_a_near_name_is_proposed_and_limits_are_inclusive() -> None:
+def test_the_nearest_name_is_suggested_and_limits_are_inclusive() -> None:
     with pytest.raises(ValidationError) as refusal:
         check_new_dispute(NewDispute("WRONG_SISE"), SHOES, ActorKind.DEBTOR)
     assert 'Did you mean "WRONG_SIZE"?' in refusal.value.faults[0].message
@@ -132,7 +134,7 @@ def test_a_near_name_is_proposed_and_limits_are_inclusive() -> None:
     assert check_new_dispute(new, SHOES, ActorKind.DEBTOR).type is DisputeType.OTHER
 
 
-def test_a_debtor_has_one_open_dispute_of_a_reason_and_opens_five_in_thirty_days() -> None:
+def test_a_debtor_may_have_one_open_dispute_per_reason_and_open_five_in_thirty_days() -> None:
     reason = next(
         each for each in list_offered_reasons(DisputeSettings()) if each.name == "AMOUNT_WRONG"
     )
@@ -170,5 +172,7 @@ def test_a_dispute_ends_once(state: DisputeState, following: DisputeState) -> No
         ),
     ],
 )
-def test_the_event_has_words_for_other_alone(changes: dict[str, Any], message: str | None) -> None:
+def test_the_event_has_a_message_only_for_the_reason_other(
+    changes: dict[str, Any], message: str | None
+) -> None:
     assert a_dispute(**changes).event_message == message

@@ -29,7 +29,9 @@ _URL = "postgresql://dunwell:geheim@db.example/dunwell?sslmode="
         ("verify-full", "ok", "the server proves its name"),
     ],
 )
-def test_the_doctor_says_which_mode_proves_the_server(mode: str, mark: str, words: str) -> None:
+def test_the_doctor_names_the_tls_mode_that_verifies_the_server(
+    mode: str, mark: str, words: str
+) -> None:
     finding = check_tls(load_settings({**PRODUCTION, "DUNWELL_DATABASE_URL": _URL + mode}))
 
     assert (finding.mark, finding.is_fault) == (mark, False)
@@ -45,7 +47,7 @@ def test_a_database_on_this_machine_needs_no_tls() -> None:
     assert (finding.mark, finding.remedy) == ("ok", None)
 
 
-def test_the_doctor_says_where_figures_are() -> None:
+def test_the_doctor_says_where_metrics_are_served() -> None:
     there = load_settings({**PRODUCTION, "DUNWELL_OPERATOR_BIND": "10.0.0.7:9100"})
 
     nowhere, somewhere = check_figures(load_settings(PRODUCTION)), check_figures(there)
@@ -55,7 +57,7 @@ def test_the_doctor_says_where_figures_are() -> None:
     assert "http://10.0.0.7:9100" in somewhere.words
 
 
-def test_an_installation_that_names_nobody_is_told_so() -> None:
+def test_an_installation_without_an_operator_is_noted() -> None:
     found = check_operator(None)
     assert (found.mark, found.is_fault) == ("note", False)
     assert "the legal notice names the creditor alone" in found.words
@@ -73,7 +75,7 @@ def test_without_an_operator_every_missing_legal_detail_is_listed() -> None:
     assert check_merchant(merchant, OWN) is None
 
 
-def test_a_debt_collector_without_registration_is_told_so() -> None:
+def test_a_debt_collector_without_registration_is_noted() -> None:
     unregistered = msgspec.structs.replace(AGENCY, registration=None)
     assert check_operator(AGENCY).mark == "ok"
     assert check_operator(unregistered).mark == "note"
@@ -81,7 +83,9 @@ def test_a_debt_collector_without_registration_is_told_so() -> None:
 
 
 @pytest.mark.parametrize(("zone", "mark"), [("Europe/Berlin", "FAULT"), ("Europe/Paris", "note")])
-def test_what_a_merchant_lacks_is_named_with_its_reason(zone: str, mark: str) -> None:
+def test_missing_legal_details_of_a_merchant_are_named_with_the_reason(
+    zone: str, mark: str
+) -> None:
     configuration = msgspec.structs.replace(CONFIGURATION, timezone=zone, privacy=None)
     found = check_merchant(Merchant(7, "nordwind", "Nordwind", True, 1, configuration, None), OWN)
     assert found is not None
@@ -89,7 +93,7 @@ def test_what_a_merchant_lacks_is_named_with_its_reason(zone: str, mark: str) ->
     assert "nordwind lacks privacy: Articles 13 and 14 GDPR" in found.words
 
 
-def test_a_whole_merchant_is_not_mentioned() -> None:
+def test_a_complete_merchant_is_not_mentioned() -> None:
     whole = Merchant(7, "n", "N", True, 1, CONFIGURATION, None)
     assert (check_merchant(whole, None), check_merchant(whole, OWN)) == (None, None)
 
@@ -114,7 +118,7 @@ _OLD = "See the log of dunwell up for why no newer one is taken."
         (60, 30, False, "; 48 MiB of log are on this host", _ROOM),
     ],
 )
-def test_an_archive_that_lags_or_has_an_old_base_is_told(
+def test_a_late_archive_or_an_old_base_backup_is_reported(
     until: float, based: float, is_failing: bool, words: str, remedy: str | None
 ) -> None:
     """until: minutes ago; based: days ago."""
@@ -127,7 +131,7 @@ def test_an_archive_that_lags_or_has_an_old_base_is_told(
 
 
 @pytest.mark.parametrize(("minutes", "remedy"), [(5, None), (5.1, _ROOM)])
-def test_nothing_in_an_archive_is_told_once_the_server_runs_for_a_while(
+def test_an_empty_archive_is_reported_once_the_server_has_run_for_a_while(
     minutes: float, remedy: str | None
 ) -> None:
     log = ServerLog(NOW - timedelta(minutes=minutes), NOW, 16 << 20, is_failing=False)

@@ -20,13 +20,13 @@ _NOT_THERE = re.compile(r"^(var|run|etc)/")
 
 
 @pytest.mark.parametrize("document", _DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_what_is_linked_is_there(document: Path) -> None:
+def test_linked_files_exist(document: Path) -> None:
     linked = _LINKED.findall(document.read_text())
     assert [each for each in linked if not (document.parent / each).exists()] == []
 
 
 @pytest.mark.parametrize("name", ["architecture.md", "conventions.md", "../CONTRIBUTING.md"])
-def test_files_of_the_code_that_are_named_are_there(name: str) -> None:
+def test_source_files_named_in_documents_exist(name: str) -> None:
     named = _NAMED.findall((ROOT / "docs" / name).read_text())
     there = [ROOT, _SOURCE]
     assert named

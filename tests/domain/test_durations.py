@@ -302,7 +302,7 @@ def test_every_duration_is_tested_or_has_a_reason_why_not() -> None:
 
 
 @pytest.mark.parametrize("name", ELSEWHERE)
-def test_what_tries_it_is_there_and_never_takes_its_number_from_the_code(name: str) -> None:
+def test_each_listed_test_exists_and_does_not_use_the_constant_itself(name: str) -> None:
     constant = name.partition(" ")[2]
     for test in ELSEWHERE[name]:
         path, _, function = test.partition("[")[0].partition("::")
@@ -313,7 +313,7 @@ def test_what_tries_it_is_there_and_never_takes_its_number_from_the_code(name: s
         assert constant not in taken, test
 
 
-def test_a_day_that_is_written_down_is_found_wherever_it_stands() -> None:
+def test_durations_are_found_in_constants_sql_and_functions() -> None:
     """Of what is looked for: a constant, a number by its name, SQL, and within a function."""
     found = list_durations().keys()
     assert {

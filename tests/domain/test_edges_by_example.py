@@ -35,17 +35,17 @@ WAIT = {"id": 9, "name": "One more week", "kind": "WAIT", "days": 7}
         (date(2026, 4, 1), 18),
     ],
 )
-def test_a_year_is_full_on_the_birthday(today: date, years: int) -> None:
+def test_a_year_is_complete_on_the_birthday(today: date, years: int) -> None:
     assert count_years(date(2008, 3, 2), today) == years
 
 
-def test_who_was_born_on_the_29th_of_february_is_a_year_older_on_the_first_of_march() -> None:
+def test_a_person_born_on_29_february_is_a_year_older_on_1_march() -> None:
     born = date(2008, 2, 29)
     assert [count_years(born, date(2026, *day)) for day in ((2, 28), (3, 1))] == [17, 18]
     assert count_years(None, date(2026, 3, 1)) is None
 
 
-def test_a_publisher_is_told_of_each_step_that_comes_or_goes() -> None:
+def test_added_and_removed_steps_are_listed_before_publishing() -> None:
     steps = DOCUMENT["steps"]
     old = a_definition()
     assert list_differences(old, a_definition()) == []
@@ -55,7 +55,7 @@ def test_a_publisher_is_told_of_each_step_that_comes_or_goes() -> None:
     assert list_differences(old, a_definition(steps=steps[:-1])) == ['step 5 "Last wait" removed']
 
 
-def test_a_rule_that_is_not_active_wins_no_claim() -> None:
+def test_an_inactive_rule_matches_no_claim() -> None:
     rules = RuleSet(
         default=None, rules=(a_rule("sleeping", A, active=False), a_rule("awake", B, country="DE"))
     )
@@ -66,7 +66,7 @@ def test_a_rule_that_is_not_active_wins_no_claim() -> None:
     assert choose_workflow(prepared, some_facts(country="AT"), "EUR", targets, 1) is None
 
 
-def test_channels_tried_at_one_step_are_free_at_the_next() -> None:
+def test_channels_tried_at_one_step_can_be_used_at_the_next() -> None:
     first, other = DOCUMENT["steps"][0], {**DOCUMENT["steps"][0], "id": 2, "name": "Again"}
     skipped = {**first, "when": {"outstanding": {"min": "999999"}}}
     process = build_process_for_timezone(a_definition(steps=[skipped, other]), "Europe/Berlin")

@@ -14,7 +14,7 @@ def _judge(
     return [(each.mark, each.words) for each in found]
 
 
-def test_all_is_well() -> None:
+def test_complete_email_records_are_ok() -> None:
     assert _judge(["v=spf1 mx -all", "other"], ["v=DMARC1; p=reject"], ["mail.example.com."]) == [
         ("ok", "what comes back to returns.example.com goes to mail.example.com."),
         ("ok", "returns.example.com has SPF"),
@@ -22,7 +22,7 @@ def test_all_is_well() -> None:
     ]
 
 
-def test_nothing_is_there() -> None:
+def test_missing_email_records_are_faults() -> None:
     assert _judge([], [], []) == [
         ("FAULT", "returns.example.com has no MX: no bounce and no answer comes back"),
         ("FAULT", "returns.example.com has no SPF: many servers refuse its messages"),
@@ -30,7 +30,7 @@ def test_nothing_is_there() -> None:
     ]
 
 
-def test_without_a_resolver_it_is_said_and_is_no_fault() -> None:
+def test_an_unavailable_resolver_is_noted_and_no_fault() -> None:
     words = "the records of returns.example.com were not looked at: no resolver answers"
     assert _judge() == [("ok", words)]
     assert judge_dkim("line post", "s._domainkey.example.com", None).mark == "ok"
@@ -44,11 +44,11 @@ def test_without_a_resolver_it_is_said_and_is_no_fault() -> None:
         (["v=spf10 mx"], "returns.example.com has no SPF: many servers refuse its messages"),
     ],
 )
-def test_spf_that_says_nothing_is_a_fault(spf: list[str], words: str) -> None:
+def test_spf_without_a_restriction_is_a_fault(spf: list[str], words: str) -> None:
     assert _judge(spf, [], ["mail."])[1] == ("FAULT", words)
 
 
-def test_a_policy_that_asks_for_nothing_is_noted() -> None:
+def test_a_dmarc_policy_of_none_is_noted() -> None:
     words = "the DMARC of returns.example.com asks for nothing (p=none)"
     assert _judge(["v=spf1 mx -all"], ["v=DMARC1; p=none"], ["mail."])[2] == ("note", words)
 
@@ -57,5 +57,5 @@ def test_a_policy_that_asks_for_nothing_is_noted() -> None:
     ("texts", "mark"),
     [(["v=DKIM1; k=rsa; p=MIGf"], "ok"), (["v=DKIM1; p="], "FAULT"), ([], "FAULT")],
 )
-def test_a_signature_needs_its_key(texts: list[str], mark: str) -> None:
+def test_a_dkim_signature_needs_its_key_record(texts: list[str], mark: str) -> None:
     assert judge_dkim("line post", "s._domainkey.example.com", texts).mark == mark

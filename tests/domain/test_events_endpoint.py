@@ -22,7 +22,7 @@ def faults_of(
     return []
 
 
-def test_a_good_endpoint_passes() -> None:
+def test_a_valid_endpoint_has_no_faults() -> None:
     wanted = NewEndpoint("https://shop.example/hooks?v=1", ("ESCALATED",), "Bearer abc")
     assert faults_of(wanted) == []
 
@@ -42,7 +42,7 @@ def test_an_address_that_cannot_be_delivered_to_is_refused(url: str) -> None:
     assert set(faults_of(NewEndpoint(url, ("*",)))) == {"/url"}
 
 
-def test_the_development_profile_takes_loopback_without_tls() -> None:
+def test_the_development_profile_accepts_loopback_without_tls() -> None:
     wanted = NewEndpoint("http://127.0.0.1:9000/hooks", ("*",))
     assert faults_of(wanted, is_development=True) == []
     assert faults_of(wanted) == ["/url", "/url"]
@@ -57,7 +57,7 @@ def test_the_development_profile_takes_loopback_without_tls() -> None:
         (("PAID",), ["/events/0"]),
     ],
 )
-def test_only_event_types_or_all_of_them_can_be_asked_for(
+def test_only_known_event_types_or_all_can_be_subscribed_to(
     types: tuple[str, ...], paths: list[str]
 ) -> None:
     assert faults_of(NewEndpoint("https://shop.example/", types)) == paths
@@ -74,7 +74,7 @@ def test_every_fault_is_reported_at_once() -> None:
     assert faults_of(wanted) == ["/url", "/events/0", "/authorization"]
 
 
-def test_types_are_kept_once_each_in_the_contracts_order() -> None:
+def test_event_types_are_stored_once_each_in_the_documented_order() -> None:
     assert sort_types(["ARCHIVED", "ESCALATED", "ARCHIVED"]) == ("ESCALATED", "ARCHIVED")
 
 
@@ -93,7 +93,7 @@ def test_types_are_kept_once_each_in_the_contracts_order() -> None:
         ("https://203.0.114.7/hooks", "OPTIONAL", False),
     ],
 )
-def test_named_networks_are_the_only_ones_a_merchant_reaches(
+def test_a_merchant_reaches_only_its_named_internal_networks(
     url: str, tls: Literal["REQUIRED", "OPTIONAL"], is_locked: bool
 ) -> None:
     entries = [WebhookNetworks(merchant="nordwind", networks=("10.20.0.0/16",), tls=tls)]

@@ -19,7 +19,7 @@ def test_an_endpoint_gains_slots_as_it_answers() -> None:
     assert slots == [2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10]
 
 
-def test_it_loses_half_with_each_failure_and_keeps_one() -> None:
+def test_an_endpoint_loses_half_its_slots_with_each_failure_and_keeps_one() -> None:
     pace = DeliveryPace(10, 500, 10, 500)
     slots = []
     for _ in range(4):
@@ -28,11 +28,11 @@ def test_it_loses_half_with_each_failure_and_keeps_one() -> None:
     assert slots == [5, 2, 1, 1]
 
 
-def test_one_that_has_been_failing_begins_with_one_slot() -> None:
+def test_a_failing_endpoint_starts_with_one_slot() -> None:
     assert start_pace(10, 500, is_failing=True).slots == 1
 
 
-def test_a_set_is_what_is_taken_in_two_seconds() -> None:
+def test_a_batch_is_sized_to_finish_in_two_seconds() -> None:
     pace = DeliveryPace(10, 500, 10, 10)
     assert after_batch(pace, finished=100, seconds=1.0).set_size == 200
     assert after_batch(pace, finished=5000, seconds=1.0).set_size == 500
@@ -44,7 +44,7 @@ def test_a_set_is_what_is_taken_in_two_seconds() -> None:
     st.lists(st.sampled_from(["success", "failure", "set"]), max_size=50),
     st.floats(0, 1000),
 )
-def test_there_is_always_a_slot_and_never_too_many(
+def test_the_number_of_slots_stays_within_its_limits(
     most: int, happenings: list[str], seconds: float
 ) -> None:
     pace = start_pace(most, 500, is_failing=False)

@@ -61,19 +61,19 @@ def test_escalated_names_the_step_and_the_communication() -> None:
     assert json.loads(event.body) == with_step(a_body("ESCALATED", communication=communication))
 
 
-def test_a_fee_goes_out_as_a_string_of_cents() -> None:
+def test_a_fee_is_a_string_of_cents() -> None:
     event = fee_added(HEAD, STEP, EventFeeData(99, "DUNNING_FEE", 250, "EUR"))
     fee = {"id": 99, "type": "DUNNING_FEE", "value": "250", "currency": "EUR"}
     assert json.loads(event.body) == with_step(a_body("FEE_ADDED", fee=fee))
 
 
-def test_a_checkpoint_carries_its_offset_and_message() -> None:
+def test_a_checkpoint_has_its_offset_and_message() -> None:
     event = checkpoint_reached(HEAD, STEP, 14, 'fee "window"')
     details = {"offset": 14, "message": 'fee "window"'}
     assert json.loads(event.body) == with_step(a_body("CHECKPOINT_REACHED", details=details))
 
 
-def test_archived_adds_nothing() -> None:
+def test_archived_has_no_additional_fields() -> None:
     assert json.loads(archived(HEAD).body) == a_body("ARCHIVED")
 
 
@@ -131,7 +131,7 @@ def test_a_dispute_names_its_reason() -> None:
     assert json.loads(event.body) == without_source(a_body("DISPUTED", disputeReason=reason))
 
 
-def test_a_dispute_for_another_reason_has_its_words() -> None:
+def test_a_dispute_with_the_reason_other_has_its_message() -> None:
     reason = {
         "type": "OTHER",
         "message": "ten too much",
@@ -141,12 +141,12 @@ def test_a_dispute_for_another_reason_has_its_words() -> None:
     assert json.loads(event.body) == without_source(a_body("DISPUTED", disputeReason=reason))
 
 
-def test_the_customer_number_is_there_only_when_it_was_given() -> None:
+def test_the_customer_number_is_included_only_when_it_was_given() -> None:
     head = EventHead(EVENT_ID, 7, 41, 3, AT, "INV-2026-1", "C-17")
     assert json.loads(archived(head).body) == a_body("ARCHIVED", customerNumber="C-17")
 
 
-def test_an_event_is_stored_with_what_its_body_says() -> None:
+def test_an_event_is_stored_with_the_facts_of_its_body() -> None:
     event = archived(HEAD)
     assert event == Event(EVENT_ID, 7, 41, 3, "ARCHIVED", AT, event.body)
 

@@ -151,7 +151,7 @@ def _plants(draw: st.DrawFn) -> list[tuple[Plant, str, str]]:
 
 
 @given(_plants())
-def test_every_planted_fault_is_told_and_none_besides(plants: list[tuple[Plant, str, str]]) -> None:
+def test_exactly_the_planted_faults_are_reported(plants: list[tuple[Plant, str, str]]) -> None:
     claim = copy.deepcopy(_GOOD)
     for plant, _, _ in plants:
         plant(claim)
@@ -159,7 +159,7 @@ def test_every_planted_fault_is_told_and_none_besides(plants: list[tuple[Plant, 
 
 
 @pytest.mark.parametrize("group", _FAULTS)
-def test_each_fault_is_told_alone_and_beside_one_of_type(group: str) -> None:
+def test_each_fault_is_reported_alone_and_together_with_a_type_fault(group: str) -> None:
     for plant, path, code in _FAULTS[group]:
         claim = copy.deepcopy(_GOOD)
         plant(claim)
@@ -168,7 +168,7 @@ def test_each_fault_is_told_alone_and_beside_one_of_type(group: str) -> None:
         assert _tell(claim) == sorted([(path, code), ("/maxDeferralDate", "WRONG_TYPE")])
 
 
-def test_a_key_that_stands_twice_does_not_hide_the_other_faults() -> None:
+def test_a_repeated_key_does_not_hide_other_faults() -> None:
     text = msgspec.json.encode([a_claim(currency="ABC", language="qqq")])
     [read] = check_claims(text.replace(b'"language"', b'"email":"a@b.de","language"'))
     assert isinstance(read, RejectedSubmission)
@@ -187,7 +187,7 @@ def test_in_a_thousand_claims_each_has_all_its_faults() -> None:
     assert len(reads) == 1_000
 
 
-def test_rules_are_bounded_as_shapes_are() -> None:
+def test_the_number_of_reported_rule_faults_is_limited() -> None:
     item = {"reference": "a", "type": "DUNNING_FEE", "value": "1", "itemDate": "2026-01-02"}
     claim = a_claim(items=[{**item, "dueDate": "2026-01-01"}] * 100)
     reads = check_claims(msgspec.json.encode([claim] * 1_000))
@@ -196,7 +196,7 @@ def test_rules_are_bounded_as_shapes_are() -> None:
 
 
 @given(_plants())
-def test_a_change_of_contact_data_tells_every_fault_too(
+def test_a_change_of_contact_data_reports_every_fault(
     plants: list[tuple[Plant, str, str]],
 ) -> None:
     names = {each.encode_name for each in msgspec.structs.fields(ContactPatch)}

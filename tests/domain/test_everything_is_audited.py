@@ -261,7 +261,7 @@ def trees() -> Mapping[str, ast.Module]:
     return dict(find_modules())
 
 
-def test_what_changes_something_says_what_was_before_and_after(
+def test_each_audit_row_of_a_change_has_before_and_after(
     trees: Mapping[str, ast.Module],
 ) -> None:
     silent = {
@@ -281,7 +281,7 @@ _WRITES_ITSELF = (
 
 
 @pytest.mark.parametrize("begin", _WRITES_ITSELF, ids=name_function)
-def test_a_draft_that_is_begun_writes_a_row_of_its_own(
+def test_starting_a_draft_writes_its_own_audit_row(
     trees: Mapping[str, ast.Module], begin: Callable[..., object]
 ) -> None:
     tree = trees[begin.__module__.removeprefix("dunwell.")]
@@ -349,7 +349,7 @@ async def _write(work: Work) -> None:
         ("end", True, False), ("end_all", True, False), ("Holds.end", True, False),
     ],
 )  # fmt: skip
-def test_each_use_case_of_a_module_is_judged_by_itself(
+def test_each_use_case_of_a_module_is_checked_separately(
     function: str, *, changes: bool, writes_a_row: bool
 ) -> None:
     tree = ast.parse(_SEVERAL_USE_CASES)
@@ -368,6 +368,6 @@ class Holds:
 """
 
 
-def test_a_row_without_before_and_after_is_seen_beside_a_method_of_the_same_name() -> None:
+def test_a_row_without_before_and_after_is_found_among_methods_of_the_same_name() -> None:
     found = {name: _has_either(call) for name, call in _list_audits(ast.parse(_TWO_CLASSES))}
     assert found == {"Notices.end": True, "Holds.end": False}

@@ -12,7 +12,7 @@ from dunwell.platform.text.yaml_document import parse_yaml
 _FILE = Path(__file__).parents[2] / "examples/production/installation.yaml"
 
 
-def test_the_line_for_letters_can_be_applied() -> None:
+def test_the_example_provider_for_letters_can_be_applied() -> None:
     lines = check_installation(parse_yaml(_FILE.read_text())).delivery_providers or {}
     letters = lines["letters"]
     assert isinstance(letters, SftpProvider)

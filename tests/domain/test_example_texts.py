@@ -30,7 +30,7 @@ def test_the_first_english_sentence_begins_with_a_capital_letter() -> None:
     assert [word for word in _list_first_words("en") if not word[0].isupper()] == []
 
 
-def test_the_first_german_sentence_goes_on_after_the_comma_in_lower_case() -> None:
+def test_the_first_german_sentence_continues_in_lower_case_after_the_comma() -> None:
     """Only the polite "Ihre" has a capital letter of its own."""
     words = _list_first_words("de")
     assert [word for word in words if not word[0].islower() and word != "Ihre"] == []

@@ -19,7 +19,7 @@ def an_endpoint(number: int, status: int | None = 503) -> FailingEndpoint:
     return FailingEndpoint(7, UUID(int=number), url, AT_NOON, status=status, error=error)
 
 
-def test_only_the_first_endpoints_have_a_label_of_their_own() -> None:
+def test_only_the_first_endpoints_have_their_own_label() -> None:
     waiting = [UndeliveredEvents(UUID(int=n), 2, _RAISED) for n in range(MAX_LABELS + 3)]
     counts, ages = compute_labels(waiting, AT_NOON + timedelta(minutes=5))
     assert len(counts) == len(ages) == MAX_LABELS + 1
@@ -27,12 +27,12 @@ def test_only_the_first_endpoints_have_a_label_of_their_own() -> None:
     assert set(ages.values()) == {300.0}
 
 
-def test_nothing_that_waits_is_a_zero() -> None:
+def test_no_waiting_delivery_is_reported_as_zero() -> None:
     assert compute_labels([], AT_NOON) == ({OTHERS: 0}, {OTHERS: 0.0})
 
 
 @pytest.mark.parametrize("language", ["en", "de", "fr"])
-def test_a_message_names_twenty_endpoints_and_how_many_more(language: str) -> None:
+def test_an_email_names_twenty_endpoints_and_the_number_of_others(language: str) -> None:
     endpoints = [an_endpoint(number) for number in range(25)]
     subject, body = render_webhook_email(endpoints, language, "https://dunwell.example")
     assert "https://erp0.example:8443" in subject
@@ -42,11 +42,11 @@ def test_a_message_names_twenty_endpoints_and_how_many_more(language: str) -> No
     assert "hooks?" not in body
 
 
-def test_no_answer_is_told_in_words() -> None:
+def test_a_missing_response_is_described_in_words() -> None:
     _, body = render_webhook_email([an_endpoint(1, None)], "en", "https://dunwell.example")
     assert "No response at the last attempt (timed out)" in body
     assert "Failing since 2026-03-02 12:00 UTC" in body
 
 
-def test_the_origin_holds_neither_user_nor_path() -> None:
+def test_the_shown_origin_contains_neither_user_nor_path() -> None:
     assert render_origin(an_endpoint(1).url) == "https://erp1.example:8443"

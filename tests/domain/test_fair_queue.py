@@ -89,7 +89,7 @@ async def test_a_single_slot_goes_to_another_key_after_one_job(
     assert (await jobs.run_all())[:4] == ["a0", "b0", "a1", "b1"]
 
 
-async def test_small_jobs_of_a_key_pass_its_large_ones(
+async def test_small_jobs_of_a_key_overtake_its_large_ones(
     a_queue: Callable[[int], tuple[FairQueue, _Jobs]],
 ) -> None:
     _, jobs = a_queue(1)
@@ -99,7 +99,7 @@ async def test_small_jobs_of_a_key_pass_its_large_ones(
     assert await jobs.run_all() == ["first", "small", "large"]
 
 
-async def test_a_large_job_of_another_key_waits_for_small_ones_but_not_for_all_of_them(
+async def test_a_large_job_of_another_key_waits_for_a_limited_number_of_small_ones(
     a_queue: Callable[[int], tuple[FairQueue, _Jobs]],
 ) -> None:
     """It costs as much as about twenty small ones, so after those it is its turn."""
@@ -111,7 +111,7 @@ async def test_a_large_job_of_another_key_waits_for_small_ones_but_not_for_all_o
     assert 15 <= (await jobs.run_all()).index("large") <= 25
 
 
-async def test_what_waits_too_long_because_of_its_own_key_is_rate_limited() -> None:
+async def test_a_job_that_waits_too_long_for_its_own_key_is_rate_limited() -> None:
     jobs = _Jobs(FairQueue(2, _limits()))
     await jobs.start("running", "a")
     await jobs.start("waiting", "a")
@@ -120,7 +120,7 @@ async def test_what_waits_too_long_because_of_its_own_key_is_rate_limited() -> N
     assert refusal.value.retry_after == 5
 
 
-async def test_what_waits_too_long_because_of_others_is_told_that_it_is_busy() -> None:
+async def test_a_job_that_waits_too_long_for_other_keys_is_answered_as_busy() -> None:
     jobs = _Jobs(FairQueue(1, _limits()))
     await jobs.start("running", "a")
     await jobs.start("waiting", "b")
@@ -129,7 +129,7 @@ async def test_what_waits_too_long_because_of_others_is_told_that_it_is_busy() -
     assert jobs.running == ["running"]
 
 
-async def test_a_key_has_so_many_waiting_jobs_and_others_may_still_come() -> None:
+async def test_the_waiting_jobs_of_a_key_are_limited_without_affecting_others() -> None:
     jobs = _Jobs(FairQueue(1, QueueLimits(1, waiting_per_key=2, waiting=3, wait_seconds=20.0)))
     for name in ("a0", "a1", "a2", "a3"):
         await jobs.start(name, "a")
@@ -143,7 +143,7 @@ async def test_a_key_has_so_many_waiting_jobs_and_others_may_still_come() -> Non
 
 
 @pytest.mark.parametrize("cancelled", ["running", "waiting"])
-async def test_cancelled_jobs_give_their_places_back(
+async def test_cancelled_jobs_release_their_slots(
     a_queue: Callable[[int], tuple[FairQueue, _Jobs]], cancelled: str
 ) -> None:
     queue, jobs = a_queue(1)
@@ -156,7 +156,7 @@ async def test_cancelled_jobs_give_their_places_back(
     assert queue.is_empty
 
 
-async def test_a_job_that_is_cancelled_as_it_gets_its_slot_gives_it_back(
+async def test_a_job_cancelled_while_it_gets_its_slot_releases_it(
     a_queue: Callable[[int], tuple[FairQueue, _Jobs]],
 ) -> None:
     queue, jobs = a_queue(1)

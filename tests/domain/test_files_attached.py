@@ -15,7 +15,7 @@ from dunwell.platform.errors import InvalidState, ValidationError
 
 
 @pytest.mark.parametrize("status", Status)
-def test_files_are_attached_to_claims_in_process_alone(status: Status) -> None:
+def test_files_can_only_be_attached_to_active_claims(status: Status) -> None:
     if status in ACTIVE:
         check_attachable(status)
         return
@@ -24,7 +24,7 @@ def test_files_are_attached_to_claims_in_process_alone(status: Status) -> None:
     assert caught.value.details == {"state": status.value}
 
 
-def test_the_twentieth_has_space_and_the_twenty_first_has_none() -> None:
+def test_a_claim_has_at_most_twenty_attachments() -> None:
     check_attachment_count(MAX_ATTACHMENTS - 1)
     with pytest.raises(ValidationError) as caught:
         check_attachment_count(MAX_ATTACHMENTS)
@@ -32,7 +32,7 @@ def test_the_twentieth_has_space_and_the_twenty_first_has_none() -> None:
 
 
 @given(st.text(st.characters(codec="utf-8")))
-def test_no_name_leaves_its_place_in_the_header(name: str) -> None:
+def test_no_file_name_can_break_the_header(name: str) -> None:
     header = render_disposition(name)
 
     assert header.isascii()

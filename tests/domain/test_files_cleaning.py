@@ -34,7 +34,7 @@ def test_a_png_keeps_every_pixel(mode: str) -> None:
     assert cleaned.convert("RGBA").tobytes() == look_at(content).convert("RGBA").tobytes()
 
 
-def test_the_colour_that_stands_for_none_is_kept() -> None:
+def test_the_transparent_colour_is_kept() -> None:
     cleaned = look_at(clean_file(a_picture("PNG", "P", transparency=0)).content)
     assert cleaned.info["transparency"] == 0
 
@@ -57,7 +57,7 @@ def test_a_lossless_webp_keeps_every_pixel() -> None:
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP"])
-def test_how_a_photograph_is_turned_is_kept_and_nothing_else_of_its_words(kind: str) -> None:
+def test_only_the_orientation_of_the_exif_data_is_kept(kind: str) -> None:
     exif = Image.Exif()
     exif[_ORIENTATION], exif[0x010F] = 6, "Camera"
 

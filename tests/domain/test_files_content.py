@@ -56,7 +56,7 @@ def test_a_protected_pdf_is_refused_and_says_why() -> None:
         clean_file(a_protected_pdf())
 
 
-def test_a_pdf_may_have_so_many_pages_and_no_more() -> None:
+def test_the_number_of_pages_of_a_pdf_is_limited() -> None:
     assert clean_file(a_pdf(MAX_PAGES)).content_type == "application/pdf"
     with pytest.raises(UnsupportedMediaType, match="501 pages"):
         clean_file(a_pdf(MAX_PAGES + 1))
@@ -75,6 +75,6 @@ def test_a_name_that_fits_or_claims_nothing_passes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.png", "a.html", "a.pdf.jpg", "a.exe"])
-def test_a_name_that_says_another_type_is_refused(name: str) -> None:
+def test_a_file_name_with_another_type_is_refused(name: str) -> None:
     with pytest.raises(UnsupportedMediaType, match="its content is application/pdf"):
         check_claimed_type(name, "application/pdf")

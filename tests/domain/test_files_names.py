@@ -23,7 +23,7 @@ def test_usual_names_have_no_fault() -> None:
         ("\ud800", "CONTROL_CHARACTER"),
     ],
 )
-def test_each_bad_name_is_a_fault_at_its_part(name: str, code: str) -> None:
+def test_each_invalid_name_is_a_fault_of_its_field(name: str, code: str) -> None:
     assert [(f.path, f.code) for f in find_name_faults(name, "a")] == [("/friendlyName", code)]
     assert [(f.path, f.code) for f in find_name_faults("a", name)] == [("/fileName", code)]
 

@@ -53,16 +53,16 @@ def test_seizure_is_found_in_all_its_forms(word: str) -> None:
 
 
 @pytest.mark.parametrize("word", ["Pfand", "Pfandflasche", "Pfund", "empfände", "empfänden"])
-def test_words_that_only_sound_like_seizure_pass(word: str) -> None:
+def test_words_that_only_resemble_seizure_are_allowed(word: str) -> None:
     assert _find(word) == ""
 
 
 @pytest.mark.parametrize("text", ["Schuld", "verpolizeit", "Bitte zahlen Sie", "Pursued"])
-def test_words_that_only_contain_one_pass(text: str) -> None:
+def test_words_that_only_contain_a_forbidden_word_are_allowed(text: str) -> None:
     assert _find(text) == ""
 
 
-def test_each_text_is_one_fault_with_its_place_and_all_its_words() -> None:
+def test_each_text_has_one_fault_with_its_path_and_all_forbidden_words() -> None:
     mail = {"subject": {"en": "Final warning"}, "body": {"en": "We sue you. Police! SUE"}}
     definition = a_definition(templates={"a/b": {"EMAIL": mail}}, snippets={})
     faults = [(each.path, each.message) for each in list_forbidden_word_faults(definition, {})]
@@ -78,11 +78,11 @@ def test_each_text_is_one_fault_with_its_place_and_all_its_words() -> None:
     ]
 
 
-def test_a_variety_of_a_language_has_the_languages_list() -> None:
+def test_a_regional_variant_uses_the_list_of_its_language() -> None:
     assert "Polizei" in _find("Polizei", "de-AT")
 
 
-def test_a_merchants_own_list_stands_in_place_of_the_standard_one() -> None:
+def test_a_merchants_own_list_replaces_the_standard_one() -> None:
     assert _find("Polizei", own={"de": ["Mahnung"]}) == ""
     assert "Mahnung" in _find("Mahnung", own={"de": ["Mahnung"]})
     assert _find("Polizei", own={"de": []}) == ""

@@ -67,13 +67,13 @@ def test_the_usual_process_is_foreseen_to_its_end() -> None:
     ]  # fmt: skip
 
 
-def test_it_stops_at_the_end_of_the_window_which_belongs_to_it() -> None:
+def test_a_forecast_includes_the_last_instant_of_its_window() -> None:
     process = a_process(EMAIL, WEEK, EMAIL)
     assert len(foresee(process, until=NOW + 7 * DAY)) == 4
     assert len(foresee(process, until=NOW + 7 * DAY - timedelta(seconds=1))) == 2
 
 
-def test_a_fee_raises_what_later_guards_see() -> None:
+def test_later_conditions_see_the_fee_of_an_earlier_step() -> None:
     guarded = {**EMAIL, "when": {"outstanding": {"min": "5250"}, "itemType": "DUNNING_FEE"}}
     *_, contact, end = foresee(a_process(EMAIL, FEE, WEEK, guarded))
     assert (contact.step.id, contact.channel, end.outcome) == (4, "EMAIL", Archived())
@@ -95,7 +95,7 @@ def test_ages_grow_with_the_days() -> None:
     assert isinstance(foresee(a_process(old), facts=facts)[0].outcome, Skipped)
 
 
-def test_what_a_guard_holds_back_is_made_at_the_instant_it_names_within_contact_hours() -> None:
+def test_a_contact_held_by_a_guard_is_forecast_in_the_contact_hours_after_it() -> None:
     asked: list[datetime] = []
 
     def guard(at: datetime, channel: str) -> datetime:
@@ -109,7 +109,7 @@ def test_what_a_guard_holds_back_is_made_at_the_instant_it_names_within_contact_
     assert asked == [NOW, monday]
 
 
-def test_a_contact_under_way_is_made_first_and_the_process_goes_on_behind_it() -> None:
+def test_a_pending_contact_is_forecast_first_and_the_process_continues_after_it() -> None:
     process = a_process(EMAIL, WEEK, EMAIL)
     step = process.steps[0]
     assert isinstance(step, ContactStep)
@@ -125,13 +125,13 @@ def test_a_contact_under_way_is_made_first_and_the_process_goes_on_behind_it() -
     assert read(foresee(process, late))[:3] == [(1, 1, "EMAIL"), (2, 1, None), (3, 8, "EMAIL")]
 
 
-def test_a_claim_that_ended_or_waits_for_what_is_not_told_has_no_future() -> None:
+def test_an_ended_or_waiting_claim_has_an_empty_forecast() -> None:
     process = a_process(EMAIL)
     assert foresee(process, WorkflowPosition(None, None)) == []
     assert foresee(process, WorkflowPosition(1, None)) == []
 
 
-def test_nobody_reachable_is_foreseen_as_such() -> None:
+def test_an_unreachable_debtor_is_forecast_as_such() -> None:
     first, _ = foresee(a_process(EMAIL), facts=replace(FACTS, usable_channels=frozenset()))
     assert isinstance(first.outcome, NobodyReachable)
 
@@ -155,7 +155,7 @@ _INSTANTS = st.datetimes(datetime(2025, 1, 1), datetime(2030, 1, 1), timezones=s
 
 
 @given(_STEPS, _INSTANTS, st.integers(-500, 500))
-def test_it_never_goes_back_and_ends_with_every_step_once(
+def test_a_forecast_is_in_order_and_has_every_step_once(
     kinds: list[dict[str, Any]], now: datetime, due_in_hours: int
 ) -> None:
     process = a_process(*kinds)

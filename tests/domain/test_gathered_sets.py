@@ -43,13 +43,13 @@ def test_everybody_is_in_one_set_in_the_order_of_coming(line: Line) -> None:
 
 
 @given(LINES)
-def test_whoever_came_first_is_in_the_next_set(line: Line) -> None:
+def test_the_first_request_is_in_the_next_batch(line: Line) -> None:
     taken, _ = split_next_batch(line, ROOM)
     assert taken[:1] == line[:1]
 
 
 @given(LINES)
-def test_a_set_is_of_one_kind_and_has_room_for_all_but_one_that_is_too_large_alone(
+def test_a_batch_has_one_kind_and_stays_within_its_size_limit(
     line: Line,
 ) -> None:
     for each in empty_line(line):
@@ -58,7 +58,7 @@ def test_a_set_is_of_one_kind_and_has_room_for_all_but_one_that_is_too_large_alo
 
 
 @given(LINES)
-def test_those_who_name_the_same_are_answered_one_after_the_other_as_they_came(
+def test_requests_for_the_same_name_are_answered_in_order(
     line: Line,
 ) -> None:
     sets = empty_line(line)
@@ -69,7 +69,7 @@ def test_those_who_name_the_same_are_answered_one_after_the_other_as_they_came(
 
 
 @given(LINES)
-def test_nobody_is_left_out_who_could_have_been_taken(line: Line) -> None:
+def test_every_request_that_fits_is_in_the_batch(line: Line) -> None:
     taken, left = split_next_batch(line, ROOM)
     room = ROOM - sum(member.size for member in taken)
     for each in left:
@@ -78,11 +78,11 @@ def test_nobody_is_left_out_who_could_have_been_taken(line: Line) -> None:
         assert is_named or each.kind != taken[0].kind or each.size > room
 
 
-def test_one_that_is_passed_over_keeps_its_names_for_itself() -> None:
+def test_a_skipped_request_reserves_its_names() -> None:
     first, passed, last = a_waiting("a"), a_waiting("ab"), a_waiting("b")
     assert split_next_batch([first, passed, last], ROOM) == ([first], [passed, last])
 
 
-def test_another_kind_waits() -> None:
+def test_a_request_of_another_kind_waits() -> None:
     old, new = a_waiting(), a_waiting(kind="new")
     assert split_next_batch([old, new, old], ROOM) == ([old, old], [new])

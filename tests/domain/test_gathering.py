@@ -39,7 +39,7 @@ async def pause() -> None:
         await asyncio.sleep(0)
 
 
-async def test_who_comes_while_a_set_is_answered_is_in_the_next() -> None:
+async def test_requests_that_arrive_during_a_batch_form_the_next_one() -> None:
     desk = Desk()
     desk.open.clear()
     first = desk.ask("a")
@@ -54,14 +54,14 @@ async def test_who_comes_while_a_set_is_answered_is_in_the_next() -> None:
     assert desk.sets == ["a", "bcd"]
 
 
-async def test_who_comes_when_nobody_is_there_is_answered_at_once() -> None:
+async def test_a_request_without_others_is_answered_at_once() -> None:
     desk = Desk()
     for each in "ab":
         assert await desk.ask(each) == each.upper()
     assert desk.sets == ["a", "b"]
 
 
-async def test_lines_do_not_wait_for_each_other() -> None:
+async def test_queues_do_not_wait_for_each_other() -> None:
     desk = Desk()
     desk.open.clear()
     asked = [desk.ask("a", line="one"), desk.ask("b", line="two")]
@@ -71,7 +71,7 @@ async def test_lines_do_not_wait_for_each_other() -> None:
     assert await asyncio.gather(*asked) == ["A", "B"]
 
 
-async def test_what_two_name_is_answered_one_after_the_other() -> None:
+async def test_two_requests_for_the_same_name_are_answered_in_separate_batches() -> None:
     desk = Desk()
     asked = [desk.ask(each, names=frozenset({"x"})) for each in "ab"]
     assert await asyncio.gather(*asked) == ["A", "B"]
@@ -89,7 +89,7 @@ async def test_a_set_that_fails_is_answered_one_by_one_and_the_fault_stays_its_o
     assert isinstance(answers[1], ValueError)
 
 
-async def test_what_is_refused_to_a_whole_set_is_not_tried_again() -> None:
+async def test_a_refusal_of_a_whole_batch_is_not_retried() -> None:
     desk = Desk()
     desk.faults["a"] = [InvalidRequest("no")]
     answers = await asyncio.gather(*map(desk.ask, "ab"), return_exceptions=True)
@@ -98,7 +98,9 @@ async def test_what_is_refused_to_a_whole_set_is_not_tried_again() -> None:
 
 
 @pytest.mark.parametrize(("was_sent", "sets"), [(True, ["a", "a"]), (False, ["a"])])
-async def test_what_may_have_been_done_is_asked_once_more(was_sent: bool, sets: list[str]) -> None:
+async def test_a_batch_that_may_have_been_committed_is_asked_once_more(
+    was_sent: bool, sets: list[str]
+) -> None:
     for is_alone in (False, True):
         desk = Desk()
         desk.faults["a"] = [DatabaseAway("away", was_sent=was_sent)]
@@ -111,7 +113,7 @@ async def test_what_may_have_been_done_is_asked_once_more(was_sent: bool, sets: 
         assert desk.sets == sets
 
 
-async def test_who_does_not_wait_any_more_is_left_out_and_the_others_are_answered() -> None:
+async def test_a_cancelled_request_is_left_out_of_its_batch() -> None:
     desk = Desk()
     desk.open.clear()
     first = desk.ask("a")

@@ -25,7 +25,7 @@ _STUMBLES = {
 
 
 @pytest.mark.parametrize("path", _TEXTS, ids=lambda path: path.name)
-def test_no_reader_stumbles(path: Path) -> None:
+def test_no_text_uses_an_awkward_german_phrase(path: Path) -> None:
     text = path.read_text()
     found = {better: re.findall(worse, text, re.IGNORECASE) for better, worse in _STUMBLES.items()}
     assert {better: each for better, each in found.items() if each} == {}

@@ -52,22 +52,22 @@ def test_a_salutation_says_how_a_person_is_greeted(
     assert (greet(debtor, "de"), greet(debtor, "en")) == (german, english)
 
 
-def test_without_a_last_name_a_salutation_greets_nobody() -> None:
+def test_a_salutation_without_a_last_name_gives_the_neutral_greeting() -> None:
     assert greet(structs.replace(_COMPANY, salutation="MR"), "de") == (
         "Sehr geehrte Damen und Herren,"
     )
 
 
-def test_a_snippet_of_the_definitions_own_stands_in_its_place() -> None:
+def test_a_greeting_snippet_of_the_definition_replaces_the_standard_one() -> None:
     assert greet(_ERIKA, "de", {"greeting": {"de": "Moin {{ debtor.firstName }}"}}) == "Moin Erika,"
 
 
-def test_what_a_debtor_is_called_cannot_mark_up_the_greeting() -> None:
+def test_the_name_of_a_debtor_cannot_add_markup_to_the_greeting() -> None:
     debtor = DebtorName(last_name="**x** <b> {0} {{ total }}")
     rendered = render_email(_EMAIL, {}, "en", some_facts(debtor=debtor))
     assert "Dear **x** &lt;b&gt; {0} {{ total }}," in rendered.body_html
 
 
-def test_a_letter_greets_as_an_e_mail_does() -> None:
+def test_a_letter_has_the_greeting_of_an_e_mail() -> None:
     letter = a_letter(debtor=_COMPANY, body="{{ snippet.greeting }},")
     assert letter.body_text.startswith("Sehr geehrte Damen und Herren,")

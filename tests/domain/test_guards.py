@@ -28,14 +28,14 @@ def contact(number: int, *identities: bytes) -> GuardCandidate:
     return GuardCandidate(UUID(int=number), identities)
 
 
-def test_of_two_contacts_of_one_person_the_first_goes_today_and_the_other_tomorrow() -> None:
+def test_the_second_contact_of_a_person_is_held_until_tomorrow() -> None:
     verdict = decide_contacts([contact(1, ANNA), contact(2, ANNA)], {}, Guards(), MONDAY)
     assert verdict.passed == (contact(1, ANNA),)
     assert verdict.held == {UUID(int=2): GuardHold(HoldReason.GUARD_DAY, MONDAY + DAY)}
     assert verdict.raised == (UpdatedGuard(ANNA, (MONDAY,), 1, 3, is_new=True),)
 
 
-def test_a_person_is_one_by_any_of_their_identities_and_all_are_raised() -> None:
+def test_a_person_is_recognised_by_any_identity_and_all_are_counted() -> None:
     both = contact(1, HER_NUMBER, ANNA)
     verdict = decide_contacts([both, contact(2, HER_NUMBER, BERND)], {}, Guards(), MONDAY)
     assert verdict.passed == (both,)
@@ -43,7 +43,7 @@ def test_a_person_is_one_by_any_of_their_identities_and_all_are_raised() -> None
     assert [each.identity for each in verdict.raised] == sorted([HER_NUMBER, ANNA])
 
 
-def test_a_contact_that_is_held_takes_no_room_from_others() -> None:
+def test_a_held_contact_does_not_count_against_others() -> None:
     known = {HER_NUMBER: [MONDAY]}
     held, free = contact(1, ANNA, HER_NUMBER), contact(2, ANNA)
     verdict = decide_contacts([held, free], known, Guards(), MONDAY)
@@ -59,19 +59,19 @@ def test_the_week_is_the_day_and_the_six_before() -> None:
     assert has_room(days, Guards(), MONDAY + 7 * DAY)
 
 
-def test_the_week_is_named_where_day_and_week_are_both_full() -> None:
+def test_a_contact_over_both_limits_is_held_by_the_weekly_one() -> None:
     guards = Guards(max_contacts_per_day=1, max_contacts_per_week=1)
     verdict = decide_contacts([contact(1, ANNA)], {ANNA: [MONDAY]}, guards, MONDAY)
     assert verdict.held[UUID(int=1)] == GuardHold(HoldReason.GUARD_WEEK, MONDAY + 7 * DAY)
 
 
-def test_a_dispatcher_behind_midnight_minds_what_one_past_it_has_sent() -> None:
+def test_contacts_of_the_following_day_count_for_the_week() -> None:
     guards = Guards(max_contacts_per_day=1, max_contacts_per_week=1)
     assert not has_room([MONDAY + DAY], guards, MONDAY)
     assert has_room([MONDAY + DAY], Guards(), MONDAY)
 
 
-def test_lowered_limits_rule_what_comes_and_old_days_are_dropped() -> None:
+def test_lowered_limits_apply_at_once_and_old_days_are_dropped() -> None:
     days = [MONDAY - 20 * DAY, MONDAY, MONDAY, MONDAY + DAY]
     lowered = Guards(max_contacts_per_day=1, max_contacts_per_week=4)
     wednesday = MONDAY + 2 * DAY
@@ -80,7 +80,7 @@ def test_lowered_limits_rule_what_comes_and_old_days_are_dropped() -> None:
     assert decide_contacts([contact(1, ANNA)], {ANNA: days}, lowered, MONDAY).passed == ()
 
 
-def test_a_day_is_taken_back_once() -> None:
+def test_a_contact_day_is_removed_once() -> None:
     assert remove_contact_day([MONDAY, MONDAY, MONDAY + DAY], MONDAY) == [MONDAY, MONDAY + DAY]
     assert remove_contact_day([MONDAY + DAY], MONDAY) == [MONDAY + DAY]
 
@@ -96,7 +96,7 @@ days_of_work = st.lists(
 
 
 @given(days_of_work, limits)
-def test_no_person_is_contacted_more_often_than_the_limits_whatever_is_given_back(
+def test_no_person_is_contacted_above_the_limits_whichever_contacts_fail(
     work: list[tuple[list[list[bytes]], set[int]]], guards: Guards
 ) -> None:
     known: dict[bytes, list[date]] = {}
@@ -121,7 +121,7 @@ def test_no_person_is_contacted_more_often_than_the_limits_whatever_is_given_bac
 
 
 @given(st.lists(people, min_size=1, max_size=25), limits)
-def test_nobody_is_held_for_ever(wanted: list[list[bytes]], guards: Guards) -> None:
+def test_no_contact_is_held_for_ever(wanted: list[list[bytes]], guards: Guards) -> None:
     waiting = {n: contact(n, *identities) for n, identities in enumerate(wanted)}
     due = dict.fromkeys(waiting, MONDAY)
     known: dict[bytes, list[date]] = {}
@@ -140,9 +140,7 @@ def test_nobody_is_held_for_ever(wanted: list[list[bytes]], guards: Guards) -> N
 
 
 @given(st.integers(1, 12), limits)
-def test_the_contacts_of_one_person_go_in_the_order_they_were_planned(
-    count: int, guards: Guards
-) -> None:
+def test_contacts_of_a_person_are_sent_in_the_order_of_planning(count: int, guards: Guards) -> None:
     waiting, known = [contact(n, ANNA) for n in range(count)], dict[bytes, list[date]]()
     gone: list[int] = []
     for offset in range(7 * count):
@@ -154,7 +152,7 @@ def test_the_contacts_of_one_person_go_in_the_order_they_were_planned(
 
 
 @given(st.lists(st.lists(st.integers(-8, 3), max_size=6), min_size=1, max_size=3), limits)
-def test_the_first_day_has_room_and_no_day_before_it(
+def test_a_hold_ends_on_the_first_day_within_the_limits(
     offsets: list[list[int]], guards: Guards
 ) -> None:
     identities = [[MONDAY + n * DAY for n in some] for some in offsets]

@@ -22,21 +22,21 @@ def a_hold(
     return Hold(kind, since, until, None, by)
 
 
-def test_a_hold_stands_up_to_its_end() -> None:
+def test_a_hold_is_active_until_its_end() -> None:
     hold = a_hold()
     assert hold.stands(NOW)
     assert hold.stands(NOW + 7 * DAY - timedelta(microseconds=1))
     assert not hold.stands(NOW + 7 * DAY)
 
 
-def test_a_debtors_pause_needs_an_end_a_merchants_does_not() -> None:
+def test_a_pause_by_a_debtor_needs_an_end_and_one_by_a_merchant_does_not() -> None:
     with pytest.raises(ValidationError):
         check_new_hold(a_hold(until=None), [])
     check_new_hold(a_hold(until=None, by=ActorKind.CREDENTIAL), [])
     check_new_hold(a_hold(HoldKind.DISPUTE, until=None), [])
 
 
-def test_a_debtor_gets_one_hold_of_a_kind_in_30_days() -> None:
+def test_a_debtor_may_open_one_hold_of_a_kind_in_30_days() -> None:
     earlier = [a_hold(since=NOW - 29 * DAY, until=NOW - 20 * DAY)]
     with pytest.raises(InvalidState) as refusal:
         check_new_hold(a_hold(), earlier)

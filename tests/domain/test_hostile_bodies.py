@@ -70,7 +70,7 @@ def _measure_best(step: Callable[[], object]) -> float:
 
 
 @pytest.mark.parametrize("kind", _CLAIMS)
-def test_each_claim_of_a_hostile_body_is_little_work(kind: str) -> None:
+def test_each_claim_of_a_hostile_body_is_checked_quickly(kind: str) -> None:
     body = _fill(_CLAIMS[kind])
     longest, rejected = 1.0, 0
     for _ in range(2):
@@ -99,7 +99,7 @@ def test_each_claim_of_a_hostile_body_is_little_work(kind: str) -> None:
     ],
     ids=["a long text", "very many numbers", "not JSON"],
 )
-def test_what_is_no_list_of_claims_is_refused_quickly(body: bytes) -> None:
+def test_a_body_that_is_no_list_of_claims_is_refused_quickly(body: bytes) -> None:
     def read() -> None:
         with pytest.raises(Refusal):
             next(parse_claims(body))
@@ -124,7 +124,7 @@ def test_what_is_no_list_of_claims_is_refused_quickly(body: bytes) -> None:
         "deep and twice", "too deep and twice", "too deep",
     ],
 )  # fmt: skip
-def test_another_body_is_refused_quickly_too(body: bytes) -> None:
+def test_other_hostile_bodies_are_refused_quickly(body: bytes) -> None:
     def read() -> None:
         with pytest.raises((InvalidRequest, ValidationError)) as refused:
             read_shape(body, FeeRequest)
@@ -133,14 +133,14 @@ def test_another_body_is_refused_quickly_too(body: bytes) -> None:
     assert _measure_best(read) < _LONGEST_SECONDS
 
 
-def test_a_body_that_is_larger_than_any_is_not_parsed() -> None:
+def test_a_body_above_the_size_limit_is_not_parsed() -> None:
     with pytest.raises(ValidationError) as refused:
         read_document(b'"%s"' % (b"a" * 1_048_576))
     assert [(each.path, each.code) for each in refused.value.faults] == [("", "TOO_LONG")]
     assert read_document(b'"%s"' % (b"a" * 1_048_574)) == ("a" * 1_048_574, [])
 
 
-def test_a_pointer_holds_the_beginning_of_an_endless_name() -> None:
+def test_the_path_of_a_fault_is_shortened() -> None:
     [claim] = parse_claims(b"[%s]" % _CLAIMS["fields twice below a long name"])
     assert isinstance(claim, RejectedSubmission)
     assert max(len(fault.path) for fault in claim.error.faults) < 300

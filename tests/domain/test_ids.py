@@ -11,7 +11,7 @@ _INSTANTS = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=s
 
 
 @given(_INSTANTS, st.binary(min_size=10, max_size=10))
-def test_an_id_bears_version_variant_and_milliseconds(at: datetime, randomness: bytes) -> None:
+def test_an_id_has_version_variant_and_milliseconds(at: datetime, randomness: bytes) -> None:
     made = uuid7(at, randomness)
     assert made.version == 7
     assert made.variant == "specified in RFC 4122"

@@ -20,18 +20,18 @@ OWN_FEE = OwedItem(4, 3, "COLLECTION_FEE", 100)
 ALL = [FIRST, SECOND, FEE, OWN_FEE]
 
 
-def test_an_item_goes_with_the_fees_that_were_added_for_it() -> None:
+def test_an_item_is_deleted_with_its_fees() -> None:
     assert select_items_to_delete(ALL, 2) == [SECOND, FEE]
     assert select_items_to_delete(ALL, 1) == [FIRST]
 
 
-def test_a_fee_goes_alone() -> None:
+def test_a_fee_is_deleted_alone() -> None:
     assert select_items_to_delete(ALL, 3) == [FEE]
     assert select_items_to_delete(ALL, 4) == [OWN_FEE]
 
 
 @pytest.mark.parametrize("paid", [2, 3])
-def test_what_money_was_paid_on_stays_with_its_item(paid: int) -> None:
+def test_an_item_with_a_payment_cannot_be_deleted(paid: int) -> None:
     items = [
         OwedItem(each.item_id, each.position, each.type, each.value_cents, 1, fee_of=each.fee_of)
         if each.item_id == paid
@@ -43,7 +43,7 @@ def test_what_money_was_paid_on_stays_with_its_item(paid: int) -> None:
     assert refused.value.details == {"state": "PAID"}
 
 
-def test_the_last_primary_item_stays() -> None:
+def test_the_last_primary_item_cannot_be_deleted() -> None:
     with pytest.raises(InvalidState) as refused:
         select_items_to_delete([SECOND, FEE, OWN_FEE], 2)
     assert refused.value.details == {"state": "LAST_PRIMARY"}
@@ -62,7 +62,7 @@ def test_a_primary_item_is_always_left(items: list[OwedItem], data: st.DataObjec
 
 
 @pytest.mark.parametrize("status", Status)
-def test_only_claims_in_process_take_items(status: Status) -> None:
+def test_items_can_only_be_added_to_claims_in_process(status: Status) -> None:
     if status in ACTIVE:
         check_changeable(status)
         return
@@ -82,7 +82,7 @@ def test_a_fee_is_added_for_a_primary_item_of_the_claim(item_id: int) -> None:
     ]
 
 
-def test_a_claim_takes_a_hundred_items() -> None:
+def test_a_claim_has_at_most_a_hundred_items() -> None:
     items = [OwedItem(n, n, "PRIMARY", 1) for n in range(MAX_ITEMS)]
     check_room(items[:-1])
     with pytest.raises(ValidationError) as refused:

@@ -59,7 +59,7 @@ def _codes(body: str | bytes) -> list[list[tuple[str, str]]]:
         ('"email"', '"email": null, "email"', "/email"),
     ],
 )
-def test_a_key_that_stands_twice_is_refused_and_named(old: str, new: str, path: str) -> None:
+def test_a_repeated_key_is_refused_with_its_path(old: str, new: str, path: str) -> None:
     once = _text(a_claim(**_FULL, email="a@example.org"))
     assert old in once
     assert _codes(f"[{once}]") == [[]]
@@ -67,7 +67,7 @@ def test_a_key_that_stands_twice_is_refused_and_named(old: str, new: str, path: 
     assert _codes(f"[{once}, {twice}]") == [[], [(path, "REPEATED")]]
 
 
-def test_a_twice_given_key_is_told_beside_other_faults() -> None:
+def test_a_repeated_key_is_reported_together_with_other_faults() -> None:
     wrong = _text(a_claim(mail="x")).replace('"currency"', '"currency": "EUR", "currency"', 1)
     assert [each for each in _codes(f"[{wrong}]")[0] if each[1] == "REPEATED"] == [
         ("/currency", "REPEATED")
@@ -86,18 +86,18 @@ def test_a_twice_given_key_is_told_beside_other_faults() -> None:
         {"customFields": {'x"': "1"}},
     ],
 )
-def test_what_looks_like_more_keys_is_none(changes: dict[str, Any]) -> None:
+def test_texts_that_look_like_keys_are_not_counted(changes: dict[str, Any]) -> None:
     assert _codes(f"[{_text(a_claim(**changes))}]") == [[]]
 
 
-def test_the_quick_look_is_enough_for_an_ordinary_claim() -> None:
+def test_the_quick_check_is_enough_for_an_ordinary_claim() -> None:
     text = _text(a_claim(**_FULL)).encode()
     claim = msgspec.json.decode(text, type=ClaimSubmission)
     assert has_given_keys([claim], text)
     assert not has_given_keys([claim], text.replace(b'"currency"', b'"currency": "X", "currency"'))
 
 
-def test_other_bodies_refuse_it_too() -> None:
+def test_other_bodies_refuse_repeated_keys() -> None:
     body = b'{"type": "DUNNING_FEE", "value": "1", "value": "99999"}'
     with pytest.raises(ValidationError) as refused:
         read_shape(body, FeeRequest)
@@ -117,12 +117,12 @@ def _values(texts: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
 
 
 @given(_values(st.text(st.characters(exclude_categories=["Cs"]))))
-def test_nothing_is_repeated_in_what_an_encoder_wrote(value: Any) -> None:
+def test_encoded_json_has_no_repeated_keys(value: Any) -> None:
     assert list(find_repeated_keys(msgspec.json.encode(value))) == []
 
 
 @given(_values(_PLAIN))
-def test_the_quick_look_counts_every_key_of_plain_texts(value: Any) -> None:
+def test_the_quick_check_counts_every_key_of_plain_texts(value: Any) -> None:
     assert has_no_repeated_keys(value, msgspec.json.encode(value))
 
 
@@ -141,19 +141,19 @@ def test_another_encoding_is_named(body: bytes, word: str) -> None:
         check_encoding(body)
 
 
-def test_utf_8_is_taken() -> None:
+def test_utf_8_is_accepted() -> None:
     check_encoding("[ü]".encode())
     check_encoding(b"")
 
 
-def test_at_most_so_many_faults_of_a_claim_are_told_and_that_there_may_be_more() -> None:
+def test_the_faults_of_a_claim_are_limited_with_a_note_that_there_may_be_more() -> None:
     [faults] = _faults(_text([a_claim(items=[{}] * 100)]))
     assert len(faults) == MAX_FAULTS
     assert faults[-1] == MORE_FAULTS
     assert MORE_FAULTS not in faults[:-1]
 
 
-def test_faults_that_can_all_be_told_are() -> None:
+def test_all_faults_up_to_the_limit_are_reported() -> None:
     names: dict[str, Any] = {f"x{n}": 1 for n in range(MAX_FAULTS)}
     faults = find_faults(a_claim(**names), ClaimSubmission)
     assert (len(faults), MORE_FAULTS in faults) == (MAX_FAULTS, False)
@@ -161,7 +161,7 @@ def test_faults_that_can_all_be_told_are() -> None:
     assert (len(more), more[-1]) == (MAX_FAULTS, MORE_FAULTS)
 
 
-def test_at_most_ten_thousand_faults_of_a_request_are_told() -> None:
+def test_at_most_ten_thousand_faults_of_a_request_are_reported() -> None:
     faults = _faults(_text([a_claim(items=[{}] * 100)] * 130))
     assert [len(each) for each in faults] == [100] * 100 + [1] * 30
     assert all(each == [MORE_FAULTS] for each in faults[100:])
@@ -178,20 +178,22 @@ def test_at_most_ten_thousand_faults_of_a_request_are_told() -> None:
         ({f"k{n}": 1 for n in range(5_000)}, ""),
     ],
 )
-def test_too_much_is_refused_before_it_is_described(changes: dict[str, Any], path: str) -> None:
+def test_a_value_that_is_too_large_is_refused_before_its_faults_are_listed(
+    changes: dict[str, Any], path: str
+) -> None:
     [faults] = _codes(_text([a_claim(**changes)]))
     assert faults[0] == (path, "TOO_MANY")
     assert len(faults) <= MAX_FAULTS
 
 
 @pytest.mark.parametrize("element", [b"{},", b"[],", b"1,"])
-def test_megabytes_of_nothing_are_not_parsed(element: bytes) -> None:
+def test_megabytes_of_white_space_are_not_parsed(element: bytes) -> None:
     with pytest.raises(ValidationError) as refused:
         next(parse_claims(b"[" + element * 3_000_000 + b"1]"))
     assert "commas" in refused.value.message
 
 
-def test_a_claim_larger_than_all_its_fields_is_not_looked_at() -> None:
+def test_a_claim_larger_than_all_its_fields_is_not_parsed() -> None:
     [large, other] = check_claims(_text([a_claim(debtorName="a" * 1_100_000), a_claim()]).encode())
     assert isinstance(large, RejectedSubmission)
     assert [fault.code for fault in large.error.faults] == ["TOO_LONG"]
@@ -199,7 +201,7 @@ def test_a_claim_larger_than_all_its_fields_is_not_looked_at() -> None:
     assert not isinstance(other, RejectedSubmission)
 
 
-def test_other_bodies_are_bounded_too() -> None:
+def test_other_bodies_have_a_size_limit() -> None:
     for body in (b"[" * 100_000, b"[" + b"1," * 6_000_000 + b"1]"):
         with pytest.raises(ValidationError) as refused:
             read_shape(body, FeeRequest)
@@ -207,7 +209,7 @@ def test_other_bodies_are_bounded_too() -> None:
         assert "commas" in refused.value.message
 
 
-def test_all_that_a_request_may_hold_is_read() -> None:
+def test_the_largest_allowed_request_is_parsed() -> None:
     item = {"reference": "a", "type": "PRIMARY", "value": "1"}
     claims = [a_claim(referenceNumber=f"R{n}", items=[item] * 100) for n in range(1_000)]
     assert not any(
@@ -215,7 +217,7 @@ def test_all_that_a_request_may_hold_is_read() -> None:
     )
 
 
-def test_references_are_compared_as_people_read_them() -> None:
+def test_references_are_compared_in_their_normalised_form() -> None:
     [trimmed, composed] = check_claims(
         msgspec.json.encode([
             a_claim(referenceNumber="  A-1 "),
@@ -261,20 +263,20 @@ def test_a_number_is_an_integer_however_it_is_spelled(number: str, item_id: int)
         ('"297"', "WRONG_TYPE"),
     ],
 )
-def test_what_is_no_integer_of_ours_is_refused(number: str, code: str) -> None:
+def test_an_invalid_integer_is_refused(number: str, code: str) -> None:
     with pytest.raises(ValidationError) as refused:
         _read_item_id(number)
     assert [(each.path, each.code) for each in refused.value.faults] == [("/itemId", code)]
 
 
-def test_a_list_of_integers_may_be_spelled_so_too() -> None:
+def test_a_list_of_integers_accepts_each_spelling() -> None:
     shape: Any = AnyAssignmentRequest
     assert read_shape(b"[1.0, 2e0]", shape) == [1, 2]
     assert read_shape(b'{"claimIds": [1.0, 2e0]}', shape).claim_ids == [1, 2]
     assert read_shape(b'[{"claimId": 3.0}]', shape)[0].claim_id == 3
 
 
-def test_a_plus_that_became_a_blank_is_told_as_such() -> None:
+def test_an_unencoded_plus_in_a_query_is_explained() -> None:
     query = Query(b"since=2026-03-02T09:00:00+01:00")
     query.instant("since")
     with pytest.raises(ValidationError) as refused:

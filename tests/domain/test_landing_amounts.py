@@ -28,7 +28,7 @@ from dunwell.interfaces.web.amounts import read_amount, render_plain
         ("0", 0),
     ],
 )
-def test_what_can_be_read_in_one_way_is_read_in_every_language(
+def test_an_unambiguous_amount_is_accepted_in_every_language(
     typed: str, cents: int, language: str
 ) -> None:
     assert read_amount(typed, "EUR", language) == cents
@@ -37,7 +37,7 @@ def test_what_can_be_read_in_one_way_is_read_in_every_language(
 @pytest.mark.parametrize(
     ("typed", "german", "english"), [("1.234", 123400, None), ("1,234", None, 123400)]
 )
-def test_thousands_are_read_as_the_language_has_them(
+def test_thousands_separators_follow_the_language(
     typed: str, german: int | None, english: int | None
 ) -> None:
     assert read_amount(typed, "EUR", "de") == german
@@ -54,7 +54,7 @@ def test_thousands_are_read_as_the_language_has_them(
         "1" * 12, "1" * 41, "50\x00", "<b>50</b>",
     ],
 )  # fmt: skip
-def test_what_is_doubtful_is_refused(typed: str, language: str) -> None:
+def test_an_ambiguous_amount_is_refused(typed: str, language: str) -> None:
     assert read_amount(typed, "EUR", language) is None
 
 
@@ -82,7 +82,7 @@ _LANGUAGES = st.sampled_from(["de", "en"])
 
 
 @given(_AMOUNTS, _CURRENCIES, _LANGUAGES)
-def test_an_amount_as_the_pages_show_it_is_read_back(
+def test_an_amount_as_shown_on_the_pages_is_accepted(
     cents: int, currency: str, language: str
 ) -> None:
     assert read_amount(render_money(cents, currency, language), currency, language) == cents
@@ -90,7 +90,7 @@ def test_an_amount_as_the_pages_show_it_is_read_back(
 
 
 @given(st.text(max_size=60), _LANGUAGES)
-def test_whatever_is_typed_is_an_amount_or_none(typed: str, language: str) -> None:
+def test_parsing_an_amount_never_crashes(typed: str, language: str) -> None:
     cents = read_amount(typed, "EUR", language)
     assert cents is None or 0 <= cents <= 999_999_999_999
 

@@ -35,7 +35,7 @@ def a_reason(dispute_type: DisputeType) -> OfferedReason:
 PAID = a_reason(DisputeType.DEBTOR_ALREADY_PAID)
 
 
-def test_fields_become_answers_in_one_form() -> None:
+def test_fields_are_parsed_to_answers_in_one_format() -> None:
     fields = {"day_day": " 4 ", "day_month": "2", "day_year": "2026", "amount": "1.102,40 €",
               "way": "CARD", "message": " so it is\n"}  # fmt: skip
 
@@ -45,13 +45,13 @@ def test_fields_become_answers_in_one_form() -> None:
     assert (answered.message, answered.faults) == ("so it is", [])
 
 
-def test_a_week_is_no_day() -> None:
+def test_a_week_is_not_accepted_as_a_day() -> None:
     fields = {"day_day": "1", "day_month": "W01", "day_year": "2026"}
     answered = parse_answers(PAID, fields, "EUR", "en", TODAY)
     assert [(each.path, each.code) for each in answered.faults] == [("day", "WRONG_FORMAT")]
 
 
-def test_only_the_reasons_own_fields_are_kept_without_controls() -> None:
+def test_only_the_fields_of_the_reason_are_kept_without_control_characters() -> None:
     form = {"token": "x", "do": "send", "amount": "5", "message": "a\x00b\ud800\nc", "person": "p",
             "number": " \n"}  # fmt: skip
     assert extract_fields(PAID, form) == {"amount": "5", "message": "ab\nc"}
@@ -65,7 +65,7 @@ def test_only_the_reasons_own_fields_are_kept_without_controls() -> None:
         st.text(),
     ),
 )  # fmt: skip
-def test_whatever_is_typed_is_an_answer_or_a_fault(
+def test_every_input_is_an_answer_or_a_fault(
     dispute_type: DisputeType, form: dict[str, str]
 ) -> None:
     reason = a_reason(dispute_type)
@@ -79,7 +79,7 @@ def test_whatever_is_typed_is_an_answer_or_a_fault(
     assert all(answered.answers.values())
 
 
-def test_a_link_alone_offers_what_needs_no_data_whoever_is_not_meant_first() -> None:
+def test_a_link_alone_offers_only_reasons_that_show_no_personal_data() -> None:
     names = [each.name for each in list_reasons_for_level(DisputeSettings(), Level.LINK)]
     assert names == [
         "WRONG_PERSON", "NOT_MY_DEBT", "PERSON_DIED", "IDENTITY_THEFT", "DEBTOR_ALREADY_PAID",
@@ -88,7 +88,7 @@ def test_a_link_alone_offers_what_needs_no_data_whoever_is_not_meant_first() -> 
     assert len(list_reasons_for_level(DisputeSettings(), Level.FACT)) == len(RESERVED_NAMES)
 
 
-def test_what_is_hidden_is_not_found_and_a_merchants_own_needs_the_fact() -> None:
+def test_hidden_reasons_are_not_found_and_own_reasons_require_a_known_fact() -> None:
     disputes = DisputeSettings(
         (DisputeReason("IDENTITY_THEFT", is_hidden=True), DisputeReason("TOO_BIG", {"en": "Big"}))
     )

@@ -31,13 +31,13 @@ FREE = ModalityRequestFacts(BY_RATE, ModalityFacts(100000), TODAY)
 DAY = {"first_day": "20", "first_month": "3", "first_year": "2026"}
 
 
-def test_an_offer_is_taken_as_it_stands() -> None:
+def test_an_offer_can_be_requested_unchanged() -> None:
     plan = parse_plan({"offer": "3"}, GROUND, "EUR", "en")
 
     assert plan == PlanTerms(3, date(2026, 3, 16))
 
 
-def test_an_offer_begins_on_a_day_of_ones_own() -> None:
+def test_an_offer_can_start_on_a_chosen_day() -> None:
     plan = parse_plan({"offer": "3", **DAY}, GROUND, "EUR", "en")
 
     assert plan == PlanTerms(3, date(2026, 3, 20))
@@ -46,7 +46,7 @@ def test_an_offer_begins_on_a_day_of_ones_own() -> None:
 @pytest.mark.parametrize(
     ("rate", "count"), [("50", 20), ("50.01", 20), ("49.99", 21), ("333.33", 4), ("333.34", 3)]
 )
-def test_an_amount_a_month_makes_the_fewest_payments_that_keep_to_it(rate: str, count: int) -> None:
+def test_a_monthly_amount_gives_the_fewest_instalments_within_it(rate: str, count: int) -> None:
     plan = parse_plan({"offer": "own", "rate": rate}, FREE, "EUR", "en")
 
     assert plan == PlanTerms(count, date(2026, 3, 16))
@@ -71,13 +71,13 @@ def test_an_amount_a_month_makes_the_fewest_payments_that_keep_to_it(rate: str, 
         ({"count": "٣", "first": "2026-03-16"}, [RefusedRequest.CHANGED]),
     ],
 )
-def test_what_cannot_be_asked_for_says_every_reason(
+def test_an_invalid_plan_is_refused_with_every_reason(
     fields: dict[str, str], refused: list[RefusedRequest]
 ) -> None:
     assert parse_plan(fields, GROUND, "EUR", "en") == refused
 
 
-def test_a_plan_that_ends_after_the_claims_last_day_begins_too_late() -> None:
+def test_a_plan_that_ends_after_the_claims_last_day_starts_too_late() -> None:
     ground = ModalityRequestFacts(COUNTED, ModalityFacts(10240, date(2026, 5, 17)), TODAY)
 
     assert parse_plan({"offer": "3", **DAY}, ground, "EUR", "en") == [RefusedRequest.ENDS_TOO_LATE]
@@ -109,7 +109,7 @@ def test_the_plan_for_an_amount_never_asks_for_more_a_month(
     assert is_available(plan, ground)
 
 
-def test_what_an_address_carries_is_read_back() -> None:
+def test_the_terms_in_an_address_are_parsed_unchanged() -> None:
     plan, day = PlanTerms(3, date(2026, 3, 16)), DeferralTerms(date(2026, 3, 31))
     carried = {"count": "3", "first": "2026-03-16"}
 
@@ -139,7 +139,7 @@ def test_a_day_to_pay_later_is_one_within_the_bounds(
     assert parse_deferment(fields, GROUND) == expected
 
 
-def test_every_offer_on_the_page_can_be_asked_for() -> None:
+def test_every_offer_on_the_page_can_be_requested() -> None:
     for ground in (GROUND, FREE):
         for offer in list_offers(ground.modalities, ground.facts, TODAY):
             assert is_available(offer.terms, ground)

@@ -14,7 +14,7 @@ _CSS = (Path(colors.__file__).parents[1] / "web" / "landing.css").read_text()
 _COLORS = st.integers(0, 0xFFFFFF).map(lambda number: f"#{number:06x}")
 
 
-def test_contrast_is_wcags() -> None:
+def test_contrast_is_computed_as_in_wcag() -> None:
     assert measure_contrast("#000000", "#ffffff") == pytest.approx(21)
     assert measure_contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
     assert measure_contrast("#ffffff", "#ffffff") == 1
@@ -26,7 +26,7 @@ def test_contrast_is_the_same_either_way(one: str, other: str) -> None:
 
 
 @given(_COLORS)
-def test_whatever_the_brand_all_can_be_read(color: str) -> None:
+def test_text_is_readable_in_every_brand_colour(color: str) -> None:
     palette = choose_palette(color)
 
     for ground in ("#ffffff", "#f3f5f7", "#e8eef3", "#fdf3e4"):
@@ -35,15 +35,15 @@ def test_whatever_the_brand_all_can_be_read(color: str) -> None:
 
 
 @pytest.mark.parametrize("color", [None, "", "#ffe600", "#0b5d5", "#0B5D57x", "red", "url(x)"])
-def test_what_cannot_be_read_leaves_the_neutral_colours(color: str | None) -> None:
+def test_an_unreadable_brand_colour_gives_the_neutral_palette(color: str | None) -> None:
     assert choose_palette(color) == NEUTRAL
 
 
-def test_a_dark_enough_brand_is_taken() -> None:
+def test_a_dark_brand_colour_is_used() -> None:
     assert choose_palette("#0b5d57").brand == "#0b5d57"
 
 
-def test_the_stylesheets_colours_are_those_that_are_checked() -> None:
+def test_the_colours_of_the_stylesheet_are_the_checked_ones() -> None:
     assert f"--brand: {NEUTRAL.brand};" in _CSS
     assert f"--brand-deep: {NEUTRAL.brand_deep};" in _CSS
     assert "--ground: #f3f5f7;" in _CSS

@@ -16,7 +16,7 @@ _GERMAN, _ENGLISH = "10. Dezember 2026", "10 December 2026"
 
 
 @pytest.mark.parametrize(("language", "day"), [("de", _GERMAN), ("en", _ENGLISH)])
-def test_no_line_of_a_page_ends_between_a_day_and_its_month(language: str, day: str) -> None:
+def test_pages_never_break_a_line_between_day_and_month(language: str, day: str) -> None:
     filters = build_page_filters(language)
     unbroken = day.replace(" ", "\N{NO-BREAK SPACE}", 1)
 
@@ -29,7 +29,7 @@ def test_no_line_of_a_page_ends_between_a_day_and_its_month(language: str, day: 
 
 
 @pytest.mark.parametrize(("language", "day"), [("de", _GERMAN), ("en", _ENGLISH)])
-def test_in_letters_and_e_mails_blanks_are_blanks(language: str, day: str) -> None:
+def test_dates_in_letters_and_e_mails_have_ordinary_spaces(language: str, day: str) -> None:
     filters = build_message_filters(language)
 
     assert filters["day"](_DAY) == day

@@ -18,12 +18,12 @@ _ON_FILE: Any = {"EMAIL": "Erika.M@example.org", "SMS": "+491711234567"}
         "\uff11\uff12\uff10\uff10", "01200",
     ],
 )  # fmt: skip
-def test_an_amount_that_once_stood_open_is_known_however_it_is_written(typed: str) -> None:
+def test_an_amount_that_was_once_open_is_recognised_in_every_spelling(typed: str) -> None:
     assert is_known_amount(typed, _SUMS)
 
 
 @pytest.mark.parametrize("typed", ["", "€", "0", "2,50", "49", "1200,01", "100", "-", "120"])
-def test_any_other_amount_is_not(typed: str) -> None:
+def test_any_other_amount_is_not_recognised(typed: str) -> None:
     assert not is_known_amount(typed, _SUMS)
 
 
@@ -47,10 +47,10 @@ def test_a_currency_without_minor_units_has_whole_amounts() -> None:
         ("\x00", None),
     ],
 )
-def test_an_address_is_recognised_however_it_is_written(typed: str, channel: str | None) -> None:
+def test_a_contact_address_is_recognised_in_every_spelling(typed: str, channel: str | None) -> None:
     assert match_contact(typed, _ON_FILE) == channel
 
 
-def test_nothing_is_recognised_where_nothing_is_on_file() -> None:
+def test_without_an_address_on_file_none_is_recognised() -> None:
     assert match_contact("", {}) is None
     assert match_contact("+491711234567", {"EMAIL": "erika@example.org"}) is None

@@ -21,7 +21,7 @@ def a_way(channel: Channel, suppressed_for: str | None = None) -> ContactWay:
     return ContactWay(channel, "e@example.org", suppressed_for)
 
 
-def test_a_way_is_a_channel_of_the_merchant_that_has_an_address() -> None:
+def test_contact_channels_are_those_of_the_merchant_with_an_address() -> None:
     on_file = OnFile("e@example.org", postal_address=_ADDRESS)
 
     assert list_addresses(on_file, _ALL) == {
@@ -31,7 +31,7 @@ def test_a_way_is_a_channel_of_the_merchant_that_has_an_address() -> None:
     assert list_addresses(OnFile(postal_address={"postal_code": "20095"}), _ALL) == {}
 
 
-def test_what_lost_its_tick_is_suppressed_and_what_got_one_is_lifted() -> None:
+def test_deselected_channels_are_suppressed_and_selected_ones_are_lifted() -> None:
     ways = [a_way("EMAIL"), a_way("SMS", "DEBTOR"), a_way("LETTER")]
 
     chosen = compute_way_changes(ways, ["SMS", "LETTER"])
@@ -42,7 +42,7 @@ def test_what_lost_its_tick_is_suppressed_and_what_got_one_is_lifted() -> None:
 
 
 @pytest.mark.parametrize("reason", ["BOUNCE", "MERCHANT", "OPERATOR"])
-def test_a_way_that_others_closed_is_not_counted_and_not_opened(reason: str) -> None:
+def test_a_channel_suppressed_by_others_cannot_be_chosen(reason: str) -> None:
     ways = [a_way("EMAIL", reason), a_way("SMS")]
 
     assert compute_way_changes(ways, ["EMAIL"]) is None
@@ -51,7 +51,7 @@ def test_a_way_that_others_closed_is_not_counted_and_not_opened(reason: str) -> 
     assert (list(chosen.suppressed), list(chosen.lifted)) == ([], [])
 
 
-def test_where_no_way_may_be_chosen_nothing_changes() -> None:
+def test_without_a_channel_to_choose_nothing_changes() -> None:
     chosen = compute_way_changes([a_way("EMAIL", "BOUNCE")], [])
     assert chosen is not None
     assert (list(chosen.suppressed), list(chosen.lifted)) == ([], [])
@@ -76,7 +76,7 @@ def test_where_no_way_may_be_chosen_nothing_changes() -> None:
         ("SMS", "+491379123456", None, ("+491379123456", "WRONG_NUMBER")),
     ],
 )
-def test_an_address_is_read_as_people_write_it(
+def test_an_address_is_accepted_in_common_spellings(
     channel: NoticeChannel, typed: str, present: str | None, expected: tuple[str, str | None]
 ) -> None:
     assert parse_address(channel, typed, present) == expected
@@ -89,7 +89,7 @@ def test_an_address_is_read_as_people_write_it(
         "+33 6 12 34 56 78", "+1 202 555 0123", "+1 876 210 1234",
     ],
 )  # fmt: skip
-def test_a_mobile_number_of_any_country_is_taken(number: str) -> None:
+def test_a_mobile_number_of_any_country_is_accepted(number: str) -> None:
     assert parse_address("SMS", number, "+491711234567") == (number.replace(" ", ""), None)
 
 
@@ -107,7 +107,7 @@ def test_a_mobile_number_of_any_country_is_taken(number: str) -> None:
         "+41 74 123 45 67", "+33 700 12 34 56",
     ],
 )  # fmt: skip
-def test_a_number_that_costs_more_or_takes_no_texts_is_not(number: str) -> None:
+def test_premium_and_landline_numbers_are_refused(number: str) -> None:
     assert parse_address("SMS", number, "+491711234567") == (number, "WRONG_NUMBER")
 
 

@@ -44,7 +44,7 @@ _FACTS: Any = {
         (("CODE",), KnownFacts(_FACTS, {}), CallUs()),
     ],
 )  # fmt: skip
-def test_the_first_fact_on_file_is_asked_for_then_a_code_then_nothing(
+def test_the_first_fact_on_file_is_requested_then_a_code_then_nothing(
     policy: tuple[VerificationMethod, ...], known: KnownFacts, way: LinkVerification
 ) -> None:
     assert decide_verification(policy, known, "EMAIL", _ALL) == way
@@ -61,7 +61,7 @@ def test_the_first_fact_on_file_is_asked_for_then_a_code_then_nothing(
         ("EMAIL", ("LETTER",), None),
     ],
 )
-def test_a_code_goes_by_another_channel_than_the_link_where_there_is_one(
+def test_a_code_is_sent_by_another_channel_than_the_link_if_possible(
     link: Any, channels: Any, channel: Any
 ) -> None:
     assert find_code_channel(KnownFacts({}, _BOTH), link, channels) == channel
@@ -79,7 +79,7 @@ def test_a_code_goes_by_another_channel_than_the_link_where_there_is_one(
         ("CONTRACT_NUMBER", "STRASSE 9"),
     ],
 )
-def test_case_blanks_and_forms_of_letters_do_not_count(fact: Fact, typed: str) -> None:
+def test_case_spaces_and_letter_variants_are_ignored(fact: Fact, typed: str) -> None:
     read = parse_typed_fact(fact, {"fact": typed})
     assert read is not None
     assert matches_fact(fact, read, KnownFacts(_FACTS, {}))
@@ -89,13 +89,13 @@ def test_case_blanks_and_forms_of_letters_do_not_count(fact: Fact, typed: str) -
     ("fact", "typed"),
     [("POSTAL_CODE", "20458"), ("POSTAL_CODE", "2045"), ("CUSTOMER_NUMBER", "K-4711")],
 )
-def test_anything_else_is_wrong(fact: Fact, typed: str) -> None:
+def test_any_other_input_is_wrong(fact: Fact, typed: str) -> None:
     read = parse_typed_fact(fact, {"fact": typed})
     assert read is not None
     assert not matches_fact(fact, read, KnownFacts(_FACTS, {}))
 
 
-def test_what_is_not_on_file_is_proven_by_nothing() -> None:
+def test_a_fact_that_is_not_on_file_cannot_be_proven() -> None:
     assert not matches_fact("POSTAL_CODE", "", KnownFacts({}, {}))
     assert not matches_fact("POSTAL_CODE", "20459", KnownFacts({}, {}))
 
@@ -114,7 +114,7 @@ def test_what_is_not_on_file_is_proven_by_nothing() -> None:
         ("27", "3", "１９８４", None),  # noqa: RUF001 - full-width digits
     ],
 )
-def test_a_birth_date_is_a_day_there_was(day: str, month: str, year: str, read: str | None) -> None:
+def test_a_birth_date_must_exist(day: str, month: str, year: str, read: str | None) -> None:
     form = {"born_day": day, "born_month": month, "born_year": year}
     assert parse_typed_fact("DATE_OF_BIRTH", form) == read
 
@@ -149,13 +149,15 @@ def test_a_birth_date_may_be_typed_with_two_digits_of_the_year(
     ("day", "month", "year"),
     [("27", "3", "4"), ("27", "3", "984"), ("30", "2", "84"), ("29", "2", "85")],
 )
-def test_a_birth_date_that_is_none_is_a_slip_and_no_guess(day: str, month: str, year: str) -> None:
+def test_an_invalid_birth_date_does_not_count_as_an_attempt(
+    day: str, month: str, year: str
+) -> None:
     form = {"born_day": day, "born_month": month, "born_year": year}
     assert parse_typed_fact("DATE_OF_BIRTH", form) is None
 
 
 @pytest.mark.parametrize("typed", ["", "  ", "---", "\u2028"])
-def test_nothing_that_counts_is_a_slip(typed: str) -> None:
+def test_an_empty_input_does_not_count_as_an_attempt(typed: str) -> None:
     assert parse_typed_fact("POSTAL_CODE", {"fact": typed}) is None
 
 
@@ -170,13 +172,13 @@ def test_nothing_that_counts_is_a_slip(typed: str) -> None:
         ((), {}, None),
     ],
 )
-def test_an_open_session_is_raised_by_the_merchants_facts_or_the_usual_ones(
+def test_a_session_is_upgraded_by_the_merchants_facts_or_the_default_ones(
     policy: tuple[VerificationMethod, ...], facts: Any, fact: Fact | None
 ) -> None:
     assert choose_fact(policy, KnownFacts(facts, _BOTH)) == fact
 
 
-def test_a_link_of_no_communication_asks_as_an_e_mails_does() -> None:
+def test_a_link_without_a_communication_asks_like_an_e_mail_link() -> None:
     page = LandingPage(verification={"EMAIL": ("POSTAL_CODE",), "SMS": ("CODE",)})
     configuration = Configuration("de", "Europe/Berlin", "EUR", landing_page=page)
 

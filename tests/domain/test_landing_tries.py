@@ -31,48 +31,48 @@ def _try_wrong(
     return tries, now
 
 
-def test_four_wrong_ones_lock_nothing() -> None:
+def test_four_wrong_facts_do_not_lock() -> None:
     tries, now = _try_wrong(4)
     assert decide_lock(tries, now) is None
 
 
-def test_the_fifth_locks_for_half_an_hour() -> None:
+def test_the_fifth_wrong_fact_locks_for_half_an_hour() -> None:
     tries, now = _try_wrong(5)
     assert decide_lock(tries, now) == Locked(30 * 60)
     assert decide_lock(tries, now + LOCKED_FOR - timedelta(milliseconds=1)) == Locked(1)
     assert decide_lock(tries, now + LOCKED_FOR) is None
 
 
-def test_after_a_lock_they_are_counted_anew() -> None:
+def test_the_counter_restarts_after_a_lock() -> None:
     tries, now = _try_wrong(5)
     again = add_failure(tries, now + LOCKED_FOR)
     assert again == FactAttempts(1, now + LOCKED_FOR, None, 6, _NOW)
 
 
-def test_wrong_ones_of_long_ago_do_not_count() -> None:
+def test_old_wrong_facts_do_not_count() -> None:
     tries, now = _try_wrong(4)
     assert add_failure(tries, _NOW + WINDOW) == FactAttempts(1, _NOW + WINDOW, None, 5, _NOW)
     assert add_failure(tries, now).locked_until is not None
 
 
-def test_wrong_ones_far_apart_lock_for_no_half_hour() -> None:
+def test_wrong_facts_far_apart_do_not_lock() -> None:
     tries, now = _try_wrong(14, apart=WINDOW)
     assert decide_lock(tries, now) is None
 
 
-def test_the_fifteenth_of_a_day_locks_until_a_new_link_is_asked_for() -> None:
+def test_the_fifteenth_wrong_fact_of_a_day_locks_until_a_new_link_is_requested() -> None:
     tries, now = _try_wrong(15, apart=WINDOW)
     assert decide_lock(tries, now) == Locked(None)
     assert decide_lock(tries, now + 30 * DAY) == Locked(None)
 
 
-def test_each_day_is_counted_anew() -> None:
+def test_the_daily_counter_restarts_each_day() -> None:
     tries, _ = _try_wrong(14, apart=WINDOW)
     assert add_failure(tries, _NOW + DAY).day_failures == 1
     assert add_failure(tries, _NOW + DAY - timedelta(seconds=1)).day_failures == 15
 
 
-def test_a_right_one_takes_none_of_the_days_back() -> None:
+def test_a_right_fact_does_not_reset_the_daily_counter() -> None:
     tries, now = _try_wrong(14, apart=WINDOW)
     assert clear_failures(tries, now) == FactAttempts(0, now, None, 14, _NOW)
 

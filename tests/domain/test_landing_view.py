@@ -97,12 +97,12 @@ def test_every_state_has_its_page(
     assert is_payable(state) is (state in (PageState.OPEN, PageState.HELD))
 
 
-def test_a_hold_whose_end_has_come_holds_no_more() -> None:
+def test_a_hold_is_not_active_after_its_end() -> None:
     facts = some_facts(holds=[a_hold(HoldKind.PAUSE, NOW)])
     assert decide_state(facts, NOW) is PageState.OPEN
 
 
-def test_of_two_holds_the_one_that_ends_last_counts() -> None:
+def test_the_hold_that_ends_last_is_shown() -> None:
     pauses = [a_hold(HoldKind.PAUSE, LATER + timedelta(days=1)), a_hold(HoldKind.PAUSE, LATER)]
     assert find_hold(some_facts(holds=pauses), HoldKind.PAUSE, NOW) == pauses[0]
     endless = a_hold(HoldKind.PAUSE, None)
@@ -117,7 +117,7 @@ def list_of(kinds: Collection[HoldKind], modality: Modality | None = None) -> li
 
 @pytest.mark.parametrize("kinds", list_subsets(HoldKind))
 @pytest.mark.parametrize("modality_type", [None, *ModalityType])
-def test_all_that_stands_is_said_once_and_in_order(
+def test_each_topic_is_shown_once_in_order(
     kinds: Collection[HoldKind], modality_type: ModalityType | None
 ) -> None:
     modality = None
@@ -145,12 +145,12 @@ def test_all_that_stands_is_said_once_and_in_order(
 
 
 @pytest.mark.parametrize("status", [Status.COLLECTED, Status.ARCHIVED, Status.WITHDRAWN])
-def test_of_a_claim_that_has_ended_nothing_more_is_said(status: Status) -> None:
+def test_an_ended_claim_has_no_topics(status: Status) -> None:
     facts = some_facts(status=status, holds=[a_hold(kind) for kind in HoldKind])
     assert list_topics(facts, decide_state(facts, NOW), a_modality(), NOW) == []
 
 
-def test_a_plan_asks_for_its_first_rate_that_is_not_paid() -> None:
+def test_a_plan_asks_for_its_first_unpaid_instalment() -> None:
     rates = apply_payments(build_schedule(10000, 3, NOW.date()), 4000)
     assert find_next_rate(a_modality(schedule=rates)) == rates[1]
     assert find_next_rate(a_modality(schedule=apply_payments(rates, 10000))) is None
@@ -159,7 +159,7 @@ def test_a_plan_asks_for_its_first_rate_that_is_not_paid() -> None:
     assert find_next_rate(None) is None
 
 
-def test_what_is_owed_is_what_was_not_allocated() -> None:
+def test_the_outstanding_amount_is_what_was_not_allocated() -> None:
     items = [
         PageItem("PRIMARY", 10000, None, None, None, 4000, 1, None),
         PageItem("DUNNING_FEE", 250, None, None, None, 250, 2, 1),
@@ -179,7 +179,7 @@ def test_what_is_owed_is_what_was_not_allocated() -> None:
         (("李", "小龍", "Firma"), "李.\u00a0小."),
     ],
 )
-def test_initials_tell_no_name(
+def test_initials_do_not_reveal_the_name(
     names: tuple[str | None, str | None, str | None], initials: str
 ) -> None:
     first, last, company = names
@@ -187,7 +187,7 @@ def test_initials_tell_no_name(
     assert render_initials(facts) == initials
 
 
-def test_only_a_completed_request_was_received() -> None:
+def test_only_a_completed_payment_request_counts_as_received() -> None:
     outcomes = {state: decide_outcome(state) for state in PaymentRequestState}
     received = {state for state, outcome in outcomes.items() if outcome is PaymentOutcome.RECEIVED}
     assert received == {PaymentRequestState.COMPLETED}

@@ -21,7 +21,7 @@ def a_visit(query: str) -> PageRequest:
     )
 
 
-def test_a_hundred_ticked_items_are_read() -> None:
+def test_a_hundred_selected_items_are_read() -> None:
     items = [str(9_999_999_999 - number) for number in range(100)]
     visit = a_visit("&".join(f"item={item}" for item in items))
     assert visit.query == {"item": items}
@@ -30,7 +30,7 @@ def test_a_hundred_ticked_items_are_read() -> None:
 @pytest.mark.parametrize(
     ("length", "language"), [(_MOST, "en"), (_MOST + 1, "e"), (_MOST * 1000, None)]
 )
-def test_of_a_longer_address_nothing_behind_four_kibibytes_is_read(
+def test_only_the_first_four_kibibytes_of_a_query_are_read(
     length: int, language: str | None
 ) -> None:
     end = "&lang=en"

@@ -16,7 +16,7 @@ from tests.domain.test_catalogues import list_translations
 _MOST_WORDS = 20
 
 
-def test_a_no_break_space_belongs_to_the_text_that_is_translated() -> None:
+def test_a_no_break_space_is_part_of_the_translated_text() -> None:
     class Words(NullTranslations):
         def gettext(self, message: str) -> str:
             return {"10\u00a0MB at most": "höchstens 10\u00a0MB"}.get(message, message)
@@ -64,7 +64,7 @@ def test_every_language_a_merchant_can_choose_has_a_catalogue() -> None:
         ("../de\r\nX: 1", None, "", "de", "de"),
     ],
 )
-def test_the_language_is_the_readers_then_the_claims(
+def test_the_language_is_chosen_by_the_reader_and_then_by_the_claim(
     chosen: str | None, claims: str | None, accepted: str, merchants: str, expected: str
 ) -> None:
     assert choose_language(("de", "en"), chosen, claims, accepted, merchants) == expected

@@ -27,7 +27,7 @@ def test_contents_have_one_digest_only_if_they_are_equal(
 
 
 @given(_DIGESTS, _DIGESTS, _DIGESTS, _DIGESTS)
-def test_seals_tell_rows_of_contacts_from_those_of_the_audit(
+def test_seals_distinguish_contact_rows_from_audit_rows(
     contacts: list[bytes], audits: list[bytes], others: list[bytes], more: list[bytes]
 ) -> None:
     one = digest_seal(KEYS, 1, SealParts(1, FIRST_PREVIOUS_DIGEST, contacts, audits))
@@ -42,7 +42,7 @@ def test_a_seal_covers_its_number_its_merchant_and_the_seal_before() -> None:
     assert base != digest_seal(KEYS, 1, SealParts(1, bytes(31) + b"x", [], []))
 
 
-def test_no_digest_stands_for_another_kind_or_another_merchant() -> None:
+def test_digests_of_different_kinds_and_merchants_differ() -> None:
     digests = {
         digest_recipient(KEYS, 1, "EMAIL", "a"),
         digest_recipient(KEYS, 2, "EMAIL", "a"),

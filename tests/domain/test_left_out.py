@@ -37,19 +37,19 @@ PAY = "Bitte zahlen Sie bis zum {{ payBy }}."
         ("Heute ist {{ today }}.\n\n\n\nDanke.", "Heute ist {{ today }}.\n\n\n\nDanke."),
     ],
 )
-def test_a_sentence_goes_as_a_whole(text: str, left: str) -> None:
+def test_a_sentence_is_left_out_as_a_whole(text: str, left: str) -> None:
     assert remove_sentences(text, {PAY_BY}) == left
 
 
 @given(st.text("ab.!? \n-{}", max_size=60), st.text("ab.!? \n-", max_size=60))
-def test_nothing_of_it_is_left_and_nothing_is_made_up(before: str, after: str) -> None:
+def test_no_part_of_the_sentence_is_left(before: str, after: str) -> None:
     left = remove_sentences(before + " {{ payBy }} " + after, {PAY_BY})
     assert PAY_BY not in list_used(left)
     assert set(left) <= set(before + after + " \n{}payBy")
 
 
 @given(st.text(max_size=80))
-def test_a_text_that_names_no_day_stays_as_it_is(text: str) -> None:
+def test_a_text_that_names_no_day_is_unchanged(text: str) -> None:
     if PAY_BY not in list_used(text):
         assert remove_sentences(text, {PAY_BY}) == text
 
@@ -64,7 +64,7 @@ def test_messages_name_the_pay_by_date() -> None:
     assert "bis zum 16. März 2026." in mail.body_html
 
 
-def test_messages_without_such_a_day_do_without_the_sentence_in_each_form() -> None:
+def test_messages_without_a_pay_by_date_omit_the_sentence_in_each_format() -> None:
     facts, snippets = some_facts(), {"when": {"de": PAY}}
     body = "Hallo. {{ snippet.when }} Danke."
     sms, _ = render_sms(SmsTemplate({"de": body}), snippets, "de", facts)
@@ -90,7 +90,7 @@ PARTS = "{{ merchant.name }} {{ claim.referenceNumber }} {{ outstanding }} {{ la
         ("Offen", f"Hallo.\n\n{PARTS} bis {{{{ payBy }}}}.", ["MISSING_PART"] * 3),
     ],
 )
-def test_what_every_message_says_stands_in_no_such_sentence(
+def test_mandatory_parts_may_not_be_in_an_optional_sentence(
     subject: str, body: str, codes: list[str]
 ) -> None:
     email = {"subject": {"de": subject}, "body": {"de": body}}

@@ -28,7 +28,7 @@ def _keys(merchant: Merchant) -> list[str]:
     return [gap.key for gap in list_legal_gaps(merchant.configuration)]
 
 
-def test_a_whole_one_lacks_nothing() -> None:
+def test_a_complete_merchant_lacks_nothing() -> None:
     assert list_legal_gaps(CONFIGURATION) == ()
 
 
@@ -50,7 +50,7 @@ def test_each_gap_is_named_with_its_reason() -> None:
         ("Petra Hansen", False), ("AGenda Hansen", False), ("Stadtwerke Hamburg", False),
     ],
 )  # fmt: skip
-def test_a_company_of_a_register_names_it(name: str, wants_a_register: bool) -> None:
+def test_a_registered_company_must_name_its_register(name: str, wants_a_register: bool) -> None:
     assert ("legal.register" in _keys(_merchant(name=name, register=None))) == wants_a_register
 
 
@@ -65,7 +65,7 @@ def test_a_company_of_a_register_names_it(name: str, wants_a_register: bool) -> 
         ({"is_sandbox": True}, False),
     ],
 )
-def test_only_live_ones_of_these_countries_are_stopped(
+def test_only_live_merchants_of_these_countries_are_blocked(
     given: dict[str, Any], is_stopped: bool
 ) -> None:
     merchant = _merchant(representatives=(), **given)
@@ -73,6 +73,6 @@ def test_only_live_ones_of_these_countries_are_stopped(
     assert bool(list_blocking_gaps(merchant)) == is_stopped
 
 
-def test_the_country_is_the_seats_else_the_zones() -> None:
+def test_the_country_is_that_of_the_seat_or_else_of_the_timezone() -> None:
     assert find_country(_merchant(country="AT").configuration) == "AT"
     assert find_country(_merchant().configuration) == "DE"

@@ -35,7 +35,7 @@ def test_a_country_is_named_when_the_senders_is_not_known() -> None:
     assert render_address(_ADA, _KOELN, None, "en")[-1] == "GERMANY"
 
 
-def test_no_value_adds_a_line_or_a_page() -> None:
+def test_no_value_can_add_a_line() -> None:
     address = {**_KOELN, "street": "A\nB\u202eC", "city": "x" * 255}
     lines = render_address(_ADA, address, "DE", "de")
     assert lines[1] == "A BC"
@@ -46,5 +46,5 @@ def test_no_value_adds_a_line_or_a_page() -> None:
 @pytest.mark.parametrize(
     ("zone", "country"), [("Europe/Berlin", "DE"), ("Europe/Vienna", "AT"), ("UTC", None)]
 )
-def test_a_senders_country_is_that_of_its_zone(zone: str, country: str | None) -> None:
+def test_the_senders_country_is_that_of_its_timezone(zone: str, country: str | None) -> None:
     assert find_timezone_country(zone) == country

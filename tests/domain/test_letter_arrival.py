@@ -78,7 +78,7 @@ def test_a_wait_long_after_a_letter_starts_at_once() -> None:
     assert decide_wait(process, SENT_AT, later) == later + timedelta(days=7)
 
 
-def test_the_merchants_setting_and_country_decide() -> None:
+def test_the_arrival_depends_on_the_merchants_setting_and_country() -> None:
     settings = {**DOCUMENT["settings"]}
     del settings["holidays"]
     steps = [{"id": 1, "name": "Letter", **LETTER}, {"id": 2, "name": "Wait", **WAIT}]
@@ -97,7 +97,7 @@ def test_the_merchants_setting_and_country_decide() -> None:
     assert arrivals == [date(2026, 4, 7), date(2026, 4, 9), date(2026, 4, 4)]
 
 
-def test_a_country_without_known_holidays_has_sundays_only() -> None:
+def test_a_country_without_known_holidays_excludes_only_sundays() -> None:
     settings = {**DOCUMENT["settings"]}
     del settings["holidays"]
     process = build_process_for_timezone(
@@ -106,7 +106,7 @@ def test_a_country_without_known_holidays_has_sundays_only() -> None:
     assert process.find_letter_arrival(SENT_AT) == datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 
-def test_a_forecast_counts_the_post_as_the_engine_does() -> None:
+def test_a_forecast_counts_postal_days_like_the_engine() -> None:
     process = a_process(LETTER, WAIT, EMAIL, WAIT)
     condition = ConditionFacts(5000, 5000, SENT_AT.date())
     facts = StepFacts(condition, False, frozenset({"LETTER", "EMAIL"}))

@@ -17,7 +17,7 @@ _USUAL: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_it_is_a_credit_transfer() -> None:
+def test_the_payment_code_is_a_credit_transfer() -> None:
     assert render_payment_code(**_USUAL) == (
         "BCD\n002\n1\nSCT\n\nNordwind\nDE02120300000000202051\nEUR104.90\n\n\nINV-1001"
     )
@@ -29,7 +29,7 @@ def test_it_is_a_credit_transfer() -> None:
     st.text(alphabet="ABC äöü&-/.", min_size=1, max_size=30).map(str.strip).filter(bool),
     st.sampled_from([None, "BYLADEM1001"]),
 )
-def test_it_is_the_same_symbol_as_segnos(cents: int, purpose: str, bic: str | None) -> None:
+def test_the_payment_code_equals_that_of_segno(cents: int, purpose: str, bic: str | None) -> None:
     ours = render_payment_code(**_USUAL | {"cents": cents, "purpose": purpose, "bic": bic})
     assert ours is not None
     theirs = make_epc_qr(
@@ -47,11 +47,11 @@ def test_it_is_the_same_symbol_as_segnos(cents: int, purpose: str, bic: str | No
         {"holder": " "}, {"purpose": "x" * 141}, {"holder": "漢" * 70, "purpose": "漢" * 60},
     ],
 )  # fmt: skip
-def test_what_the_scheme_cannot_express_gets_no_code(change: dict[str, Any]) -> None:
+def test_a_payment_that_the_scheme_cannot_express_has_no_code(change: dict[str, Any]) -> None:
     assert render_payment_code(**_USUAL | change) is None
 
 
-def test_no_value_adds_a_line() -> None:
+def test_no_value_can_add_a_line_to_the_code() -> None:
     payload = render_payment_code(**_USUAL | {"purpose": "A\nB", "holder": "C\r\nD"})
     assert payload is not None
     assert payload.split("\n")[5::5] == ["C D", "A B"]

@@ -22,7 +22,7 @@ class Written:
             return None
 
 
-def test_one_line_a_minute_of_an_event_is_kept_and_counts_the_others() -> None:
+def test_one_line_a_minute_is_logged_with_the_number_of_others() -> None:
     written = Written()
     assert written.passes("round failed", loop="a", once_a_minute=True) == {
         "event": "round failed", "loop": "a"
@@ -37,7 +37,7 @@ def test_one_line_a_minute_of_an_event_is_kept_and_counts_the_others() -> None:
 
 
 @pytest.mark.parametrize("fields", [{}, {"once_a_minute": False}])
-def test_other_lines_are_kept_each(fields: dict[str, Any]) -> None:
+def test_other_events_are_all_logged(fields: dict[str, Any]) -> None:
     written = Written()
     assert written.passes("round failed", once_a_minute=True) is not None
     assert [written.passes("round failed", **fields) for _ in range(3)] == [

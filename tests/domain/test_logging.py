@@ -27,7 +27,7 @@ def test_values_are_plain_and_short() -> None:
     assert kept == {"event_id": str(event_id), "state": "x" * 200, "rows": [1], "type": "dict"}
 
 
-def test_an_exception_leaves_its_words_behind() -> None:
+def test_the_message_of_an_exception_is_not_logged() -> None:
     with pytest.raises(ValueError) as caught:
         int(CANARY)
     described = describe_error(caught.value)
@@ -36,14 +36,14 @@ def test_an_exception_leaves_its_words_behind() -> None:
     assert CANARY not in str(described)
 
 
-def test_what_is_put_into_a_librarys_message_is_left_out() -> None:
+def test_arguments_of_library_messages_are_not_logged() -> None:
     formatter = LineFormatter("web")
     assert CANARY not in formatter.format(a_record("uvicorn.error", "from %s", CANARY))
     assert "from %s" in formatter.format(a_record("uvicorn.error", "from %s", CANARY))
     assert CANARY not in formatter.format(a_record("asyncio", f"never retrieved: {CANARY}"))
 
 
-def test_a_librarys_exception_is_told_by_class() -> None:
+def test_a_library_exception_is_logged_by_class() -> None:
     record = a_record("starlette", "failed")
     with pytest.raises(ValueError) as caught:
         int(CANARY)
@@ -54,6 +54,6 @@ def test_a_librarys_exception_is_told_by_class() -> None:
     assert CANARY not in line
 
 
-def test_a_line_and_what_was_met_there_are_named() -> None:
+def test_the_fields_of_provider_events_are_allowed() -> None:
     event = {"event": "status file refused", "line": "post", "uid": 7, "code": 550, "batch": "b"}
     assert filter_allowed_fields({**event, "recipient": "ada@example.org"}) == event

@@ -22,7 +22,9 @@ CASES = [
 
 
 @pytest.mark.parametrize(("quiet", "is_refused"), CASES)
-def test_what_leaves_nothing_is_refused(quiet: tuple[str, str], is_refused: bool) -> None:
+def test_quiet_hours_that_leave_no_contact_hours_are_refused(
+    quiet: tuple[str, str], is_refused: bool
+) -> None:
     guards = Guards(quiet_hours=QuietHours(*quiet))
     configuration = msgspec.structs.replace(CONFIGURATION, guards=guards)
     faults = [
@@ -32,7 +34,9 @@ def test_what_leaves_nothing_is_refused(quiet: tuple[str, str], is_refused: bool
 
 
 @pytest.mark.parametrize("change", [{"timezone": "America/New_York"}, {"contactHours": None}])
-def test_another_zone_and_no_hours_are_left_alone(change: dict[str, str | None]) -> None:
+def test_other_timezones_and_missing_contact_hours_are_not_checked(
+    change: dict[str, str | None],
+) -> None:
     guards = Guards(quiet_hours=QuietHours("00:00", "23:59"))
     configuration = msgspec.structs.replace(CONFIGURATION, guards=guards)
     definition = a_definition(settings={**DOCUMENT["settings"], **change})

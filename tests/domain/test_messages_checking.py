@@ -24,7 +24,7 @@ def test_the_usual_definition_has_no_fault() -> None:
     assert list_template_faults(a_definition()) == []
 
 
-def test_an_unknown_placeholder_is_told_with_the_nearest_known_one() -> None:
+def test_an_unknown_placeholder_is_reported_with_the_nearest_name() -> None:
     assert _faults("Dear {{ debtor.nmae }}") == [
         Fault(
             "/templates/first~1one/EMAIL/body/de",
@@ -34,13 +34,13 @@ def test_an_unknown_placeholder_is_told_with_the_nearest_known_one() -> None:
     ]
 
 
-def test_an_unknown_snippet_is_told_with_the_nearest_known_one() -> None:
+def test_an_unknown_snippet_is_reported_with_the_nearest_name() -> None:
     (fault,) = _faults("{{ snippet.signatur }}", {"signature": {"de": "x"}})
     assert fault.code == "UNKNOWN_SNIPPET"
     assert fault.message.endswith('Did you mean "signature"?')
 
 
-def test_the_greeting_is_a_snippet_that_nobody_has_to_write() -> None:
+def test_the_greeting_snippet_is_always_available() -> None:
     assert _faults("{{ snippet.greeting }},") == []
     (fault,) = _faults("{{ snippet.greting }},")
     assert fault.message.endswith('Did you mean "greeting"?')
@@ -60,12 +60,12 @@ def test_the_greeting_is_a_snippet_that_nobody_has_to_write() -> None:
         (" \n ", "EMPTY_TEXT"),
     ],
 )
-def test_an_unusable_text_is_one_fault(body: str, code: str) -> None:
+def test_an_unusable_text_has_one_fault(body: str, code: str) -> None:
     assert [fault.code for fault in _faults(body)] == [code]
 
 
 @pytest.mark.parametrize("body", ["1 < 2 > 0", "a <3 b", "Wow! [x](https://a.example)", "} {"])
-def test_ordinary_signs_are_no_fault(body: str) -> None:
+def test_ordinary_characters_are_no_fault(body: str) -> None:
     assert _faults(body) == []
 
 
@@ -93,7 +93,7 @@ def test_every_channel_is_checked() -> None:
     ]
 
 
-def test_a_subject_takes_no_table() -> None:
+def test_a_subject_cannot_contain_the_item_table() -> None:
     email = {"subject": {"de": "{{ items }}"}, "body": {"de": PARTS}}
     faults = list_template_faults(a_definition(templates={"t": {"EMAIL": email}}))
     assert [fault.code for fault in faults] == ["MISPLACED_ITEMS"]
@@ -138,7 +138,7 @@ def test_a_language_that_needs_other_letters_may_use_them_within_the_length() ->
     assert fault.code == "TOO_LONG"
 
 
-def test_a_code_stands_on_letters_alone() -> None:
+def test_an_access_code_is_only_allowed_on_letters() -> None:
     body = {"de": f"{PARTS} {{{{ landing.code }}}}"}
     mail = {"subject": {"de": "A"}, "body": body}
     faults = list_template_faults(a_definition(templates={"t": {"EMAIL": mail, "LETTER": mail}}))
@@ -148,7 +148,7 @@ def test_a_code_stands_on_letters_alone() -> None:
 
 
 @pytest.mark.parametrize("text", ["2 * 3 * 4", "a_b_c", "Zeile eins\nZeile zwei", "Rest: 5 %"])
-def test_ordinary_signs_may_stand_in_an_sms(text: str) -> None:
+def test_ordinary_characters_are_allowed_in_an_sms(text: str) -> None:
     sms = {"body": {"de": f"{PARTS}\n{text}"}}
     assert list_template_faults(a_definition(templates={"t": {"SMS": sms}})) == []
 

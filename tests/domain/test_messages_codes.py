@@ -21,7 +21,7 @@ OTHER_KEYS = KeyRing({1: b"o" * 32})
 
 
 @given(st.uuids())
-def test_a_code_is_read_back_from_what_is_printed(communication_id: UUID) -> None:
+def test_a_printed_code_is_parsed_back(communication_id: UUID) -> None:
     code = derive_code(KEYS, communication_id)
     assert len(code) == CODE_LENGTH
     assert set(code) <= set("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
@@ -30,7 +30,7 @@ def test_a_code_is_read_back_from_what_is_printed(communication_id: UUID) -> Non
 
 
 @given(st.uuids())
-def test_what_reads_alike_is_forgiven(communication_id: UUID) -> None:
+def test_similar_characters_are_accepted_in_a_code(communication_id: UUID) -> None:
     code = derive_code(KEYS, communication_id)
     typed = render_code(code).lower().replace("0", "o").replace("1", "l").replace("-", " - ")
     assert parse_code(f"  {typed}\n") == code
@@ -40,24 +40,24 @@ def test_what_reads_alike_is_forgiven(communication_id: UUID) -> None:
 @pytest.mark.parametrize(
     "text", ["", "ABCD-EFGH", "ABCD-EFGH-JKMU", "ABCD-EFGH-JKMN-P", "ÄBCDEFGHJKMN"]
 )
-def test_what_cannot_be_a_code_is_none(text: str) -> None:
+def test_an_invalid_code_is_parsed_to_none(text: str) -> None:
     assert parse_code(text) is None
 
 
 @given(st.text(max_size=40))
-def test_reading_takes_any_text(text: str) -> None:
+def test_parsing_a_code_never_crashes(text: str) -> None:
     code = parse_code(text)
     assert code is None or parse_code(code) == code
 
 
-def test_a_code_hangs_on_the_key_and_on_the_communication() -> None:
+def test_a_code_depends_on_the_key_and_the_communication() -> None:
     first, second = UUID(int=1), UUID(int=2)
     codes = {derive_code(KEYS, first), derive_code(KEYS, second), derive_code(OTHER_KEYS, first)}
     assert len(codes) == 3
     assert derive_code(KEYS, first) == derive_code(KeyRing({1: b"k" * 32}), first)
 
 
-def test_its_digest_is_keyed() -> None:
+def test_the_digest_of_a_code_is_keyed() -> None:
     code = derive_code(KEYS, UUID(int=1))
     assert digest_code(KEYS, code) != digest_code(OTHER_KEYS, code)
     assert len(digest_code(KEYS, code)) == 32

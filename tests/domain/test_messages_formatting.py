@@ -37,14 +37,14 @@ _NBSP = "\N{NO-BREAK SPACE}"
         (100, "EUR", "no such tongue", "€1.00"),
     ],
 )
-def test_money_reads_as_its_language_writes_it(
+def test_money_is_formatted_in_its_language(
     cents: int, currency: str, language: str, text: str
 ) -> None:
     assert render_money(cents, currency, language) == text
 
 
 @given(st.integers(0, 10**14), st.sampled_from(["en", "de", "fr", "pl"]))
-def test_money_never_breaks_over_two_lines(cents: int, language: str) -> None:
+def test_money_is_never_broken_across_lines(cents: int, language: str) -> None:
     assert " " not in render_money(cents, "EUR", language)
 
 
@@ -53,21 +53,21 @@ def test_money_never_breaks_over_two_lines(cents: int, language: str) -> None:
     st.sampled_from(["EUR", "USD", "CHF", "INR"]),
     st.sampled_from(["en", "de", "fr", "es", "pl", "hi", "ar", "de-CH", "pt-PT"]),
 )
-def test_money_of_every_size_reads_as_cldr_has_it(cents: int, code: str, language: str) -> None:
+def test_money_of_every_size_is_formatted_as_in_cldr(cents: int, code: str, language: str) -> None:
     locale = Locale.parse(language, sep="-")
     expected = format_currency(Decimal(cents) / 100, code, locale=locale)
     apart = re.sub(r"(?<=[A-Z])(?=\d)", "\N{NO-BREAK SPACE}", expected)
     assert render_money(cents, code, language) == apart.replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def test_days_bear_their_month_in_words() -> None:
+def test_days_have_their_month_in_words() -> None:
     assert render_day(date(2026, 3, 2), "de") == "2. März 2026"
     assert render_day(date(2026, 3, 2), "en") == "2 March 2026"
     assert render_day(date(2026, 10, 15), "en-US") == "October 15, 2026"
     assert render_day(None, "en") == ""
 
 
-def test_a_debtor_is_called_by_name_or_by_company() -> None:
+def test_a_debtor_is_named_by_name_or_company() -> None:
     ada = DebtorName(first_name="Ada", last_name="Lovelace", company_name="Engines Ltd")
     assert render_name(ada) == "Ada Lovelace"
     assert render_name(DebtorName(last_name="Lovelace")) == "Lovelace"
@@ -75,12 +75,12 @@ def test_a_debtor_is_called_by_name_or_by_company() -> None:
     assert render_name(DebtorName()) == ""
 
 
-def test_an_iban_is_read_in_fours() -> None:
+def test_an_iban_is_shown_in_groups_of_four() -> None:
     assert render_iban("DE02120300000000202051") == "DE02 1203 0000 0000 2020 51"
     assert render_iban(None) is None
 
 
-def test_a_value_cannot_break_its_line_or_turn_its_direction() -> None:
+def test_a_value_cannot_break_the_line_or_reverse_its_direction() -> None:
     assert render_line("Ada\r\nBcc: x@y") == "Ada Bcc: x@y"
     assert render_line("Ada\u202eecalevoL\x00\u2028!") == "AdaecalevoL !"
     assert render_line(f"Müller{_NBSP}👩‍💻") == f"Müller{_NBSP}👩‍💻"
@@ -99,7 +99,7 @@ def test_every_placeholder_has_a_text_in_every_language() -> None:
         assert empty == {"contractNumber", "companyName", "landing.code"}
 
 
-def test_what_is_no_placeholder_has_no_text() -> None:
+def test_an_unknown_placeholder_has_no_text() -> None:
     assert MessageValues(some_facts(), "de").text("no.such") == ""
 
 

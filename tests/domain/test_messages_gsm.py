@@ -34,18 +34,18 @@ from dunwell.contact.messages.templates.sms_parts import SmsParts, count_parts, 
         ("😀" * 67, SmsParts("UCS-2", 134, 3)),
     ],
 )
-def test_known_cases(text: str, parts: SmsParts) -> None:
+def test_the_number_of_sms_parts_is_right_for_known_cases(text: str, parts: SmsParts) -> None:
     assert count_parts(text) == parts
 
 
-def test_what_typographers_like_is_written_plainly() -> None:
+def test_typographic_characters_are_replaced_by_plain_ones() -> None:
     liked = "\u201e1.000,00\N{NO-BREAK SPACE}€\u201c \u2013 so\u00ad weit\u2026 O\u2019Hara"
     assert replace_typography(liked) == '"1.000,00 €" - so weit... O\'Hara'
     assert count_parts(replace_typography(liked)).alphabet == "GSM-7"
 
 
 @given(st.text(max_size=2000))
-def test_parts_grow_with_the_text_and_hold_it(text: str) -> None:
+def test_the_number_of_parts_grows_with_the_text(text: str) -> None:
     parts = count_parts(text)
     assert parts.count >= count_parts(text[:-1]).count or parts.alphabet != "UCS-2"
     room = 153 if parts.alphabet == "GSM-7" else 67

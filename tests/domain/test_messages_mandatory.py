@@ -46,16 +46,14 @@ def test_a_complete_text_has_no_fault(channel: str) -> None:
          "The amount to pay is missing; add {{ outstanding }} or {{ items }}."),
     ],
 )  # fmt: skip
-def test_each_part_that_only_the_text_can_give_is_asked_for(
-    channel: str, name: str, words: str
-) -> None:
+def test_each_mandatory_part_must_be_in_the_text(channel: str, name: str, words: str) -> None:
     body = COMPLETE[channel].replace(f"{{{{ {name} }}}}", "Guten Tag")
     assert faults_of(channel, body) == [
         Fault(f"/templates/t/{channel}/body/de", words, "MISSING_PART")
     ]
 
 
-def test_every_missing_part_is_told_at_once_and_in_each_language() -> None:
+def test_every_missing_part_is_reported_at_once_in_each_language() -> None:
     texts = {"body": {"de": "Guten Tag", "en": COMPLETE["SMS"], "fr": "Bonjour"}}
     faults = list_template_faults(a_definition(templates={"a/b": {"SMS": texts}}))
     assert [fault.path for fault in faults] == [
@@ -71,11 +69,11 @@ def test_a_subject_may_name_the_claim_but_neither_amount_nor_link() -> None:
     assert [fault.code for fault in faults] == ["MISSING_PART"] * 2
 
 
-def test_a_snippet_can_give_a_part() -> None:
+def test_a_snippet_can_provide_a_mandatory_part() -> None:
     body = "{{ outstanding }} {{ claim.referenceNumber }} {{ snippet.page }}"
     snippets = {"page": {"de": "[Zur Seite]({{ landing.url }})"}}
     assert faults_of("EMAIL", body, snippets=snippets) == []
 
 
-def test_what_gives_a_part_is_a_placeholder() -> None:
+def test_mandatory_parts_are_provided_by_known_placeholders() -> None:
     assert {name for names in PROVIDED_BY.values() for name in names} <= set(PLACEHOLDER_NAMES)

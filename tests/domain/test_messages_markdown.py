@@ -54,13 +54,13 @@ def test_lists_are_nested_and_numbered() -> None:
     assert _html("3. c").startswith('<ol start="3">')
 
 
-def test_a_link_leads_to_https_and_is_spelled_out_in_text() -> None:
+def test_a_link_uses_https_and_is_spelled_out_in_plain_text() -> None:
     source = "[Shop](https://shop.example/a?b=1&c=2)"
     assert _html(source) == '<p><a href="https://shop.example/a?b=1&amp;c=2">Shop</a></p>'
     assert _text(source) == "Shop (https://shop.example/a?b=1&c=2)"
 
 
-def test_the_landing_page_is_a_link_by_name_or_bare() -> None:
+def test_the_landing_page_is_a_link_with_or_without_a_label() -> None:
     link = '<a href="https://pay.example/q/abc">'
     assert _html("Now [pay]({{ landing.url }})") == f"<p>Now {link}pay</a></p>"
     assert _text("Now [pay]({{ landing.url }})") == "Now pay (https://pay.example/q/abc)"
@@ -70,7 +70,7 @@ def test_the_landing_page_is_a_link_by_name_or_bare() -> None:
     assert _text("At [{{ landing.url }}]({{ landing.url }})") == "At https://pay.example/q/abc"
 
 
-def test_the_landing_page_alone_in_a_paragraph_is_a_button_and_no_second_one() -> None:
+def test_a_paragraph_with_only_the_landing_page_is_one_button() -> None:
     button = '<a class="button" href="https://pay.example/q/abc">'
     assert _html("[Pay **now**]({{ landing.url }})") == (
         f"<p>{button}Pay <strong>now</strong></a></p>"
@@ -84,7 +84,7 @@ def test_the_landing_page_alone_in_a_paragraph_is_a_button_and_no_second_one() -
         assert not parse_markdown(other).has_button
 
 
-def test_a_label_with_its_value_alone_in_a_paragraph_is_a_box() -> None:
+def test_a_paragraph_with_only_a_label_and_value_is_a_box() -> None:
     assert _html("Your number: **{{ customerNumber }}**") == (
         '<p class="box"><span class="quiet">Your number:</span> <strong>C-9</strong></p>'
     )
@@ -93,7 +93,7 @@ def test_a_label_with_its_value_alone_in_a_paragraph_is_a_box() -> None:
         assert "box" not in _html(other)
 
 
-def test_without_a_landing_page_a_link_is_its_words() -> None:
+def test_without_a_landing_page_a_link_is_its_label() -> None:
     values = MessageValues(some_facts(landing=LandingFacts()), "en")
     assert _html("[Pay]({{ landing.url }})", values) == "<p>Pay</p>"
     assert _text("[Pay]({{ landing.url }})", values) == "Pay"
@@ -107,7 +107,7 @@ def test_without_a_landing_page_a_link_is_its_words() -> None:
         "https://user@shop.example/", "/relative",
     ],
 )  # fmt: skip
-def test_other_links_are_reported_and_never_made(target: str) -> None:
+def test_other_links_are_reported_and_not_rendered(target: str) -> None:
     source = f"[x]({target})"
     assert parse_markdown(source).bad_links == (target,)
     assert "href" not in _html(source)
@@ -119,7 +119,7 @@ def test_a_value_in_an_address_is_percent_encoded() -> None:
     assert 'href="https://shop.example/?n=a%2Fb%3Fc%3D%22d%22%26%C3%A9"' in html
 
 
-def test_items_are_a_table_outside_any_paragraph_and_aligned_lines_in_text() -> None:
+def test_items_are_a_table_in_html_and_aligned_lines_in_plain_text() -> None:
     html = _html("Before\n\n{{ items }}\n\nAfter")
     assert html.startswith('<p>Before</p>\n<table class="items">')
     assert html.endswith("</table>\n<p>After</p>")
@@ -157,21 +157,21 @@ class _Tags(HTMLParser):
 
 
 @given(st.text())
-def test_a_name_can_neither_mark_up_nor_inject(name: str) -> None:
+def test_a_name_can_neither_add_markup_nor_inject_anything(name: str) -> None:
     values = MessageValues(some_facts(debtor=DebtorName(last_name=name)), "en")
     tags = _Tags()
     tags.feed(_html("**Dear {{ debtor.name }}**, [x](https://a.example/{{ debtor.name }})", values))
     assert tags.seen == ["p", "strong", "a"]
 
 
-def test_a_name_in_markdown_stands_as_it_is() -> None:
+def test_markdown_in_a_name_is_not_interpreted() -> None:
     values = MessageValues(some_facts(debtor=DebtorName(last_name="**x** <b> {{ total }}")), "en")
     assert _html("Dear {{ debtor.name }}", values) == "<p>Dear **x** &lt;b&gt; {{ total }}</p>"
     assert _text("Dear {{ debtor.name }}", values) == "Dear **x** <b> {{ total }}"
 
 
 @given(st.text(alphabet="ab*_-#[]()<>{}.\n 1\\!&\ue000\ue001"))
-def test_no_text_of_an_author_makes_parsing_or_filling_fail(source: str) -> None:
+def test_parsing_and_filling_any_text_never_fails(source: str) -> None:
     tags = _Tags()
     tags.feed(_html(source))
     assert all(re.fullmatch("p|strong|em|br|ul|ol|li|a|h[1-6]", tag) for tag in tags.seen)

@@ -45,7 +45,7 @@ def faults(
         (0, date(2026, 3, 2), [("/count", "NOT_ALLOWED")]),
     ],
 )
-def test_a_plan_keeps_to_the_counts_and_the_range_of_its_first_date(
+def test_a_plan_keeps_to_the_allowed_counts_and_first_dates(
     count: int, first_on: date, expected: list[tuple[str, str]]
 ) -> None:
     assert faults(PlanTerms(count, first_on), OFFERED) == expected
@@ -61,18 +61,18 @@ def test_a_plan_keeps_to_the_counts_and_the_range_of_its_first_date(
         (37, [("/count", "OUT_OF_RANGE")]),
     ],
 )
-def test_a_least_rate_bounds_the_count(count: int, expected: list[tuple[str, str]]) -> None:
+def test_a_minimum_instalment_limits_the_count(count: int, expected: list[tuple[str, str]]) -> None:
     assert faults(PlanTerms(count, TODAY), BY_RATE) == expected
 
 
-def test_both_count_when_both_are_given() -> None:
+def test_both_limits_apply_when_both_are_configured() -> None:
     both = ModalitySettings(PlanSettings(counts=(2, 6), min_rate="2000"))
     assert faults(PlanTerms(2, TODAY), both) == []
     assert faults(PlanTerms(3, TODAY), both) == [("/count", "NOT_ALLOWED")]
     assert faults(PlanTerms(6, TODAY), both) == [("/count", "TOO_SMALL")]
 
 
-def test_there_is_a_cent_for_each_rate() -> None:
+def test_each_instalment_has_at_least_a_cent() -> None:
     assert faults(PlanTerms(3, TODAY), OFFERED, ModalityFacts(2)) == [("/count", "TOO_SMALL")]
 
 
@@ -103,7 +103,7 @@ def test_no_payment_is_due_after_the_claims_own_limit() -> None:
     assert faults(DeferralTerms(TODAY), OFFERED, over) == [("/until", "TOO_LATE")]
 
 
-def test_what_is_not_offered_cannot_be_had() -> None:
+def test_a_modality_that_is_not_offered_is_refused() -> None:
     for terms in (PlanTerms(3, TODAY), DeferralTerms(TODAY)):
         assert faults(terms, ModalitySettings()) == [("/type", "NOT_OFFERED")]
     assert list_offers(ModalitySettings(), OWED, TODAY) == []
@@ -126,7 +126,7 @@ def test_offers_have_exact_dates_and_sums() -> None:
     assert [each.total_cents for each in offers] == [10240] * 6
 
 
-def test_of_many_plans_the_shortest_the_longest_and_some_between_are_offered() -> None:
+def test_the_shortest_the_longest_and_some_other_plans_are_offered() -> None:
     large = ModalityFacts(500_000)
     counts = [
         each.terms.count
@@ -162,7 +162,7 @@ _FACTS = st.builds(
 
 
 @given(_MODALITIES, _FACTS)
-def test_every_offer_is_taken_as_it_stands(
+def test_every_offer_is_accepted_unchanged(
     modalities: ModalitySettings, facts: ModalityFacts
 ) -> None:
     offers = list_offers(modalities, facts, TODAY)

@@ -28,7 +28,7 @@ def test_the_first_parts_get_the_remaining_cents() -> None:
 
 
 @given(st.integers(1, 10**12), _COUNTS, _DAYS)
-def test_instalments_come_to_the_amount_and_differ_by_a_cent_at_most(
+def test_instalments_add_up_to_the_amount_and_differ_by_at_most_a_cent(
     amount: int, count: int, first_on: date
 ) -> None:
     shares = amounts(build_schedule(amount, count, first_on))
@@ -40,7 +40,7 @@ def test_instalments_come_to_the_amount_and_differ_by_a_cent_at_most(
 
 
 @given(_COUNTS, _DAYS)
-def test_every_month_has_one_on_the_first_ones_day_or_its_own_last(
+def test_instalments_are_due_monthly_on_the_day_of_the_first_or_the_last_day(
     count: int, first_on: date
 ) -> None:
     days = [each.due_on for each in build_schedule(10**6, count, first_on)]
@@ -58,14 +58,14 @@ def test_every_month_has_one_on_the_first_ones_day_or_its_own_last(
         (date(2026, 11, 15), [date(2026, 12, 15), date(2027, 1, 15), date(2027, 2, 15)]),
     ],
 )
-def test_month_ends_are_clipped_and_remembered(first_on: date, following: list[date]) -> None:
+def test_a_shorter_month_does_not_change_later_due_days(
+    first_on: date, following: list[date]
+) -> None:
     assert [add_months(first_on, months) for months in (1, 2, 3)] == following
 
 
 @given(st.integers(1, 10**6), _COUNTS, st.integers(-10, 2 * 10**6))
-def test_payments_cover_the_earliest_first_and_never_more_than_there_is(
-    amount: int, count: int, paid: int
-) -> None:
+def test_payments_cover_the_earliest_instalments_first(amount: int, count: int, paid: int) -> None:
     amount = max(amount, count)
     covered = apply_payments(build_schedule(amount, count, date(2026, 3, 16)), paid)
     assert sum(each.paid_cents for each in covered) == min(amount, max(0, paid))

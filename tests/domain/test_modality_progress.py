@@ -57,7 +57,7 @@ def a_deferment(paid: int = 0, state: ModalityState = ModalityState.APPROVED) ->
         (10240, date(2026, 3, 1), ModalityEndReason.FULFILLED),
     ],
 )
-def test_a_plan_breaks_on_the_eighth_day_after_an_unpaid_rate(
+def test_a_plan_breaks_on_the_eighth_day_after_an_unpaid_instalment(
     paid: int, today: date, course: date | ModalityEndReason
 ) -> None:
     assert decide_progress(a_plan(paid), Status.IN_PROCESS, today) == course
@@ -71,7 +71,7 @@ def test_a_deferment_lasts_until_the_end_of_its_day() -> None:
     assert paid is ModalityEndReason.FULFILLED
 
 
-def test_a_request_nobody_answered_ends_with_its_first_date() -> None:
+def test_an_unanswered_request_ends_with_its_first_date() -> None:
     asked = a_plan(state=ModalityState.REQUESTED)
     assert decide_progress(asked, Status.IN_PROCESS, date(2026, 3, 23)) == date(2026, 3, 24)
     assert decide_progress(asked, Status.IN_PROCESS, date(2026, 3, 24)) is ModalityEndReason.PASSED
@@ -94,7 +94,7 @@ def test_an_ended_claim_ends_its_modality(
 
 
 @given(st.integers(0, 10240), st.integers(0, 120), st.booleans())
-def test_what_goes_on_is_looked_at_again_later_and_by_its_end(
+def test_a_continuing_modality_is_checked_again_before_its_end(
     paid: int, days: int, deferred: bool
 ) -> None:
     modality = a_deferment(paid) if deferred else a_plan(paid)
@@ -105,7 +105,7 @@ def test_what_goes_on_is_looked_at_again_later_and_by_its_end(
         assert decide_progress(modality, Status.IN_PROCESS, course) != course
 
 
-def test_days_begin_in_the_merchants_zone() -> None:
+def test_days_begin_in_the_merchants_timezone() -> None:
     assert start_of_day(date(2026, 3, 30), "Europe/Berlin") == datetime(
         2026, 3, 29, 22, 0, tzinfo=UTC
     )
@@ -125,7 +125,7 @@ def test_days_begin_in_the_merchants_zone() -> None:
         )
     ),
 )
-def test_an_answer_is_final_and_only_for_what_stands(
+def test_an_answer_is_final_and_needs_an_open_request(
     state: ModalityState, ended: ModalityEndReason | None, answer: ModalityState
 ) -> None:
     modality = replace(a_plan(state=state), ended_reason=ended)

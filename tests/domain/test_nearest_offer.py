@@ -87,13 +87,13 @@ def until(day: str) -> DeferralTerms:
         ([until("2026-03-09")], None),
     ],
 )
-def test_it_is_the_next_smaller_thing_to_ask_for(
+def test_the_nearest_offer_is_the_next_smaller_request(
     refused: list[Terms], offered: Terms | None
 ) -> None:
     assert find(*refused) == offered
 
 
-def test_nothing_is_offered_where_the_merchant_offers_nothing_any_more() -> None:
+def test_without_offers_of_the_merchant_there_is_no_nearest_offer() -> None:
     assert find(plan(6, "2026-03-20"), bounds=ModalitySettings()) is None
     assert find(until("2026-03-20"), bounds=ModalitySettings()) is None
     assert find(plan(6, "2026-03-20"), facts=ModalityFacts(0)) is None
@@ -101,7 +101,7 @@ def test_nothing_is_offered_where_the_merchant_offers_nothing_any_more() -> None
 
 
 @given(REFUSED, BOUNDS, FACTS)
-def test_the_merchants_bounds_accept_it_and_it_adds_up(
+def test_the_nearest_offer_is_within_the_merchants_limits_and_adds_up(
     refused: list[Terms], bounds: ModalitySettings, facts: ModalityFacts
 ) -> None:
     offer = find_nearest_offer(refused, bounds, facts, TODAY)
@@ -113,7 +113,7 @@ def test_the_merchants_bounds_accept_it_and_it_adds_up(
 
 
 @given(REFUSED, BOUNDS, FACTS)
-def test_it_asks_the_merchant_for_less_than_everything_that_was_refused(
+def test_the_nearest_offer_asks_for_less_than_every_refused_request(
     refused: list[Terms], bounds: ModalitySettings, facts: ModalityFacts
 ) -> None:
     terms = find(*refused, bounds=bounds, facts=facts)
@@ -125,7 +125,7 @@ def test_it_asks_the_merchant_for_less_than_everything_that_was_refused(
 
 
 @given(ASKED, BOUNDS, FACTS)
-def test_the_merchant_has_never_received_less_by_any_day_than_by_what_it_refused(
+def test_the_nearest_offer_pays_no_later_than_the_refused_request(
     asked: Terms, bounds: ModalitySettings, facts: ModalityFacts
 ) -> None:
     """As long as the first day that was asked for is still to come."""
@@ -140,7 +140,7 @@ def test_the_merchant_has_never_received_less_by_any_day_than_by_what_it_refused
 
 
 @given(ASKED, BOUNDS, FACTS)
-def test_nothing_acceptable_lies_between_it_and_what_was_asked_for(
+def test_no_acceptable_offer_is_nearer_to_the_request(
     asked: Terms, bounds: ModalitySettings, facts: ModalityFacts
 ) -> None:
     terms = find(asked, bounds=bounds, facts=facts)

@@ -106,7 +106,7 @@ def read_html(notice: DebtorNotice) -> str:
     return " ".join(re.sub("<[^>]*>", " ", shown).split())
 
 
-def test_a_code_reads_like_this() -> None:
+def test_the_text_of_a_code_notice_is_as_expected() -> None:
     notice = write(CodeFacts(), "en")
     assert notice.subject == "Your code for Nordwind"
     assert body(notice).split("\n\n")[:2] == [
@@ -117,7 +117,7 @@ def test_a_code_reads_like_this() -> None:
     assert f"<strong>{NOTICE_CODE_MASK}</strong>" in notice.body_html
 
 
-def test_a_receipt_says_what_its_page_says() -> None:
+def test_a_receipt_has_the_content_of_its_page() -> None:
     assert body(write(RECEIPT)).split("\n\n")[1].splitlines() == [
         "- Bezahlt: 50,00\N{NO-BREAK SPACE}€",
         "- An: Nordwind Schuhe GmbH",
@@ -129,20 +129,20 @@ def test_a_receipt_says_what_its_page_says() -> None:
     ]
 
 
-def test_the_receipt_of_a_closed_claim_says_nothing_of_what_is_left() -> None:
+def test_the_receipt_of_a_closed_claim_names_no_remaining_amount() -> None:
     text = body(write(replace(RECEIPT, outstanding_cents=None), "en"))
     assert "- Payment number: tx_1_2" in text
     for left in ("Still to pay", "the rest", "Nothing is left"):
         assert left not in text
 
 
-def test_a_plan_names_every_day_and_what_it_costs() -> None:
+def test_a_plan_confirmation_names_every_instalment_and_the_fee() -> None:
     text = body(write(PLAN, "en"))
     assert "- 1 April 2026: €51.20\n- 1 May 2026: €56.20\n" in text
     assert "The total is €107.40. This includes €5.00 for the payment plan." in text
 
 
-def test_a_request_is_not_told_as_an_agreement() -> None:
+def test_a_request_is_not_confirmed_as_an_agreement() -> None:
     asked = [each for each in ALL if getattr(each, "is_approved", None) is False]
     assert all("request" in str(write(each, "en").subject) for each in asked)
     assert all("no reminders" not in body(write(each, "en")) for each in asked)
@@ -164,7 +164,7 @@ def test_text_and_html_say_the_same_in_both_languages(facts: Facts) -> None:
 
 
 @pytest.mark.parametrize("facts", BY_SMS, ids=lambda facts: f"{facts.template}")
-def test_an_sms_is_one_part_of_plain_letters(facts: Facts) -> None:
+def test_an_sms_notice_is_one_part_of_plain_characters(facts: Facts) -> None:
     for language in ("de", "en"):
         notice = write(facts, language, "SMS")
         assert (notice.subject, notice.body_html) == (None, None)
@@ -173,35 +173,35 @@ def test_an_sms_is_one_part_of_plain_letters(facts: Facts) -> None:
         assert (parts.alphabet, parts.count) == ("GSM-7", 1)
 
 
-def test_a_name_in_typographers_characters_makes_an_sms_no_dearer() -> None:
+def test_a_name_with_typographic_characters_does_not_add_sms_parts() -> None:
     name = "\u201eNord\u00a0Wind\u201c \u2013 Schuhe\u2026"
     text = write(CodeFacts(), channel="SMS", name=name).body_text
     assert text.startswith('"Nord Wind" - Schuhe...: Ihr Code')
     assert count_parts(text).alphabet == "GSM-7"
 
 
-def test_what_is_told_once_can_be_told_by_every_way_and_kept_until_then() -> None:
+def test_occasions_have_texts_for_every_channel_and_can_be_stored() -> None:
     assert {each.template for each in TOLD_ONCE} == OCCASIONS.keys()
     for facts in TOLD_ONCE:
         kept = msgspec.json.decode(msgspec.json.encode(facts))
         assert msgspec.convert(kept, OCCASIONS[facts.template]) == facts
 
 
-def test_only_the_kinds_that_bear_a_secret_have_its_mask() -> None:
+def test_only_kinds_with_a_secret_have_its_mask() -> None:
     for facts in ALL:
         text = write(facts).body_text
         assert (NOTICE_CODE_MASK in text) == isinstance(facts, CodeFacts | ChangeCodeFacts)
         assert (TOKEN_MASK in text) == isinstance(facts, _LINKED)
 
 
-def test_a_link_is_one_in_html_and_nothing_else_is() -> None:
+def test_only_the_link_of_a_notice_is_a_link_in_html() -> None:
     for facts in ALL:
         links = re.findall('href="([^"]*)"', str(write(facts).body_html))
         assert links == ([LINK] if isinstance(facts, _LINKED) else [])
 
 
 @pytest.mark.parametrize("language", ["de", "en"])
-def test_no_value_marks_up_or_injects_anything(language: str) -> None:
+def test_no_value_can_add_markup_or_inject_anything(language: str) -> None:
     hostile: list[Facts] = [
         ReceiptFacts(HOSTILE, "EUR", 1, AT, HOSTILE, HOSTILE, 0),
         PlanFacts(HOSTILE, "EUR", ((APRIL, 1),), 0, is_approved=True),
@@ -224,7 +224,7 @@ def test_no_value_marks_up_or_injects_anything(language: str) -> None:
     assert "\n" not in sms.body_text
 
 
-def test_every_template_is_written_by_a_kind() -> None:
+def test_every_template_belongs_to_a_kind() -> None:
     names = {f"{facts.template}.md" for facts in ALL} | {f"{each.template}.txt" for each in BY_SMS}
     # What several templates include has a name that begins with an underscore.
     written = {path.name for path in NOTICE_TEMPLATES.iterdir() if not path.name.startswith("_")}

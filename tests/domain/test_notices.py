@@ -35,7 +35,7 @@ NOTICE_ID = UUID(int=7)
 MINUTE = timedelta(minutes=1)
 
 
-def test_five_of_a_kind_go_out_in_an_hour() -> None:
+def test_five_notices_of_a_kind_are_allowed_in_an_hour() -> None:
     asked = [NOW - minutes * MINUTE for minutes in (59, 40, 30, 20)]
 
     assert MAX_PER_HOUR == 5
@@ -43,11 +43,11 @@ def test_five_of_a_kind_go_out_in_an_hour() -> None:
     assert decide_limit([*asked, NOW], NOW) == NoticeLimitReached(NOW + MINUTE)
 
 
-def test_what_was_asked_for_an_hour_ago_does_not_count() -> None:
+def test_a_request_an_hour_ago_does_not_count() -> None:
     assert decide_limit([NOW - 60 * MINUTE] * 5, NOW) is None
 
 
-def test_the_next_may_be_asked_for_when_few_enough_are_left() -> None:
+def test_the_next_notice_is_allowed_when_enough_have_expired() -> None:
     asked = [NOW - minutes * MINUTE for minutes in (1, 2, 3, 4, 5, 6, 7)]
 
     again = decide_limit(asked, NOW)
@@ -56,7 +56,7 @@ def test_the_next_may_be_asked_for_when_few_enough_are_left() -> None:
     assert decide_limit(asked, NOW + 55 * MINUTE) is None
 
 
-def test_one_address_gets_ten_in_an_hour_and_twenty_in_a_day() -> None:
+def test_an_address_gets_at_most_ten_notices_an_hour_and_twenty_a_day() -> None:
     hour = [NOW - minutes * MINUTE for minutes in range(1, 11)]
     day = [NOW - hours * 60 * MINUTE for hours in range(2, 22)]
 
@@ -78,7 +78,7 @@ def test_one_address_gets_ten_in_an_hour_and_twenty_in_a_day() -> None:
         ),
     ],
 )
-def test_a_suppressed_address_gets_what_is_waited_for_and_is_told_of_its_change(
+def test_a_suppressed_address_still_gets_requested_notices_and_change_notices(
     reason: str, sent: set[NoticeKind]
 ) -> None:
     assert {kind for kind in NoticeKind if not respects_suppression(kind, reason)} == sent
@@ -99,14 +99,14 @@ def test_a_suppressed_address_gets_what_is_waited_for_and_is_told_of_its_change(
         (Unanswered(is_repeatable=False), 1, NoticeSettlement("UNKNOWN")),
     ],
 )
-def test_what_an_answer_means(
+def test_each_answer_of_a_channel_has_its_settlement(
     answer: Outcome | Unanswered, attempts: int, expected: NoticeSettlement
 ) -> None:
     expires_at = NOW + 10 * MINUTE
     assert decide_settlement(answer, attempts=attempts, expires_at=expires_at, now=NOW) == expected
 
 
-def test_pauses_end_at_ten_minutes() -> None:
+def test_retry_delays_grow_to_ten_minutes() -> None:
     settlement = decide_settlement(Temporary(0), attempts=99, expires_at=NOW + 99 * MINUTE, now=NOW)
     assert settlement.due_at == NOW + 10 * MINUTE
 
@@ -132,7 +132,7 @@ def test_pauses_end_at_ten_minutes() -> None:
         ),
     ],
 )
-def test_why_a_channel_is_not_called(
+def test_each_reason_not_to_call_a_channel_is_decided(
     was_handed_over: bool, is_suppressed: bool, is_repeatable: bool | None, minutes: int,
     expected: NoticeSettlement | None,
 ) -> None:  # fmt: skip
@@ -141,7 +141,7 @@ def test_why_a_channel_is_not_called(
     assert decide_no_call(standing, NOW) == expected
 
 
-def test_a_code_is_six_digits_each_as_likely_as_the_others() -> None:
+def test_a_code_has_six_evenly_distributed_digits() -> None:
     codes = [derive_notice_code(KEYS, UUID(int=number)) for number in range(10_000)]
 
     assert all(len(code) == 6 and code.isdecimal() and code.isascii() for code in codes)
@@ -151,7 +151,7 @@ def test_a_code_is_six_digits_each_as_likely_as_the_others() -> None:
         assert all(880 < counts[digit] < 1120 for digit in "0123456789")
 
 
-def test_codes_and_tokens_are_the_keys_and_the_notices_own() -> None:
+def test_codes_and_tokens_depend_on_the_key_and_the_notice() -> None:
     other = KeyRing({1: b"x" * 32})
     assert derive_notice_code(KEYS, NOTICE_ID) != derive_notice_code(other, NOTICE_ID)
     assert derive_notice_token(KEYS, NOTICE_ID) != derive_notice_token(other, NOTICE_ID)
@@ -159,7 +159,7 @@ def test_codes_and_tokens_are_the_keys_and_the_notices_own() -> None:
     assert derive_notice_token(KEYS, NOTICE_ID) != derive_token(KEYS, NOTICE_ID)
 
 
-def test_a_code_is_known_again_however_it_is_grouped() -> None:
+def test_a_code_is_recognised_in_any_grouping() -> None:
     code = derive_notice_code(KEYS, NOTICE_ID)
     wrong = f"{(int(code) + 1) % 10**6:06d}"
 
@@ -169,7 +169,7 @@ def test_a_code_is_known_again_however_it_is_grouped() -> None:
         assert not is_notice_code(KEYS, NOTICE_ID, typed)
 
 
-def test_a_notice_shows_its_own_secret_and_no_other() -> None:
+def test_a_notice_reveals_only_its_own_secret() -> None:
     code, token = derive_notice_code(KEYS, NOTICE_ID), derive_notice_token(KEYS, NOTICE_ID)
     text = f"{NOTICE_CODE_MASK} {TOKEN_MASK}"
 

@@ -71,7 +71,7 @@ def list_parts(schema: Any, where: str) -> Iterator[tuple[str, Schema]]:
             yield from list_parts(schema.get(keyword), where)
 
 
-def test_no_request_has_defaults_of_which_clients_make_required_fields() -> None:
+def test_no_request_has_defaults_that_generators_turn_into_required_fields() -> None:
     sent = [
         (operation["operationId"], content["schema"])
         for operation in list_operations()
@@ -85,7 +85,7 @@ def test_no_request_has_defaults_of_which_clients_make_required_fields() -> None
     assert "createClaims/attachments/source" in {where for where, _ in parts}
 
 
-def test_every_json_answer_is_a_named_shape() -> None:
+def test_every_json_response_is_a_named_schema() -> None:
     for operation in list_operations():
         for status, answer in operation["responses"].items():
             for media_type, content in answer["content"].items():
@@ -94,7 +94,7 @@ def test_every_json_answer_is_a_named_shape() -> None:
                     assert content["schema"].keys() == {"$ref"}, where
 
 
-def test_an_envelope_is_named_by_what_it_holds() -> None:
+def test_an_envelope_is_named_after_its_content() -> None:
     names = {name for name in SCHEMAS if name.endswith("Envelope")}
     assert {"ClaimEnvelope", "WorkflowMetadataListEnvelope", "NotFoundEnvelope"} <= names
     for name in names:
@@ -111,7 +111,7 @@ def test_an_envelope_is_named_by_what_it_holds() -> None:
 @pytest.mark.parametrize(
     "name", [name for name, each in SCHEMAS.items() if "discriminator" in each]
 )
-def test_every_union_is_told_apart_by_a_constant_of_each_branch(name: str) -> None:
+def test_every_union_has_a_constant_discriminator_in_each_branch(name: str) -> None:
     union = SCHEMAS[name]
     told_by = union["discriminator"]["propertyName"]
     mapping = union["discriminator"]["mapping"]
@@ -143,7 +143,7 @@ def close(part: Any) -> Any:
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda each: each.type)
-def test_an_event_has_the_shape_of_its_type_and_no_other(event: Event) -> None:
+def test_an_event_matches_only_the_schema_of_its_type(event: Event) -> None:
     body = msgspec.json.decode(event.body)
     components = {"schemas": close(SCHEMAS)}
     fitting = [
@@ -165,7 +165,7 @@ def test_a_download_is_binary_in_each_of_its_types(operation_id: str) -> None:
         assert each == {"schema": {"type": "string", "format": "binary"}}
 
 
-def test_operations_have_names_and_words_of_their_own() -> None:
+def test_each_operation_has_its_own_name_and_description() -> None:
     operations = list(list_operations())
     tags = {each["name"] for each in DOCUMENT["tags"]}
     for part in ("operationId", "summary", "description"):
@@ -184,7 +184,7 @@ def test_the_reference_says_which_types_of_events_have_a_field() -> None:
     )
 
 
-def test_a_text_or_null_is_one_shape_with_its_limits() -> None:
+def test_a_text_or_null_is_one_schema_with_its_limits() -> None:
     name = SCHEMAS["ClaimSubmission"]["properties"]["debtorName"]
     assert name["type"] == ["string", "null"]
     assert name["maxLength"] == 255

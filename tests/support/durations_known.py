@@ -117,7 +117,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/usecases/test_alarms.py::test_what_a_dead_worker_held_is_not_sent_again",
     ),
     "accounts/installation/alerts/alert.py QUIET_PERIOD": (
-        "tests/domain/test_alarms.py::test_what_comes_and_goes_is_one_alarm",
+        "tests/domain/test_alarms.py::test_a_condition_that_comes_and_goes_is_one_alert",
     ),
     "contact/escalation/reports/delivery_reports.py _MIN_AGE": (
         "tests/engine/test_reports.py::test_a_message_in_doubt_is_queried_after_two_minutes",
@@ -190,7 +190,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/engine/test_deliver_signed.py::test_after_a_day_only_the_new_secret_signs",
     ),
     "core/events/webhooks/retry.py _SET_SECONDS": (
-        "tests/domain/test_events_pacing.py::test_a_set_is_what_is_taken_in_two_seconds",
+        "tests/domain/test_events_pacing.py::test_a_batch_is_sized_to_finish_in_two_seconds",
     ),
     "core/events/webhooks/retry.py DELAYS": (
         (
@@ -284,7 +284,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/domain/test_modality_bounds.py::test_a_deferment_ends_tomorrow_or_by_the_limit",
     ),
     "cases/modalities/offers.py _MIN_GAP": (
-        "tests/domain/test_deferment_offers.py::test_they_lie_within_the_merchants_bounds",
+        "tests/domain/test_deferment_offers.py::test_offered_days_are_within_the_merchants_limits",
     ),
     "cases/modalities/offers.py _TOMORROW": (
         (
@@ -296,12 +296,12 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/domain/test_modality_bounds.py::test_offers_have_exact_dates_and_sums",
     ),
     "cases/modalities/offers.py _WEEK": (
-        "tests/domain/test_deferment_offers.py::test_they_lie_within_the_merchants_bounds",
+        "tests/domain/test_deferment_offers.py::test_offered_days_are_within_the_merchants_limits",
     ),
     "cases/modalities/progress.py GRACE": (
         (
             "tests/domain/test_modality_progress.py"
-            "::test_a_plan_breaks_on_the_eighth_day_after_an_unpaid_rate"
+            "::test_a_plan_breaks_on_the_eighth_day_after_an_unpaid_instalment"
         ),
     ),
     "cases/modalities/progress.py _REMINDER_LEAD": (
@@ -319,10 +319,10 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     ),
     "contact/notices/notice_outcomes.py KEPT_FOR": (f"{_AGES}[debtor_notices]",),
     "contact/notices/notice.py _FIRST_DELAY": (
-        "tests/domain/test_notices.py::test_what_an_answer_means",
+        "tests/domain/test_notices.py::test_each_answer_of_a_channel_has_its_settlement",
     ),
     "contact/notices/notice.py _MAX_DELAY": (
-        "tests/domain/test_notices.py::test_pauses_end_at_ten_minutes",
+        "tests/domain/test_notices.py::test_retry_delays_grow_to_ten_minutes",
     ),
     "platform/banking_days.py _BANKING_DAYS": (
         "tests/domain/test_banking_days.py::test_three_banking_days_pass",
@@ -342,14 +342,14 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "cases/payments/requests/request_states.py CHECK_DELAYS": (
         (
             "tests/domain/test_check_schedule.py"
-            "::test_gaps_grow_from_a_minute_to_a_day_with_a_look_when_the_request_expires"
+            "::test_delays_between_checks_grow_from_a_minute_to_a_day_with_one_at_expiry"
         ),
     ),
     "operations/recovery/archive.py BASE_EVERY": (
-        "tests/domain/test_archive_bases.py::test_a_base_is_taken_when_the_last_is_a_week_old",
+        "tests/domain/test_archive_bases.py::test_a_base_backup_is_taken_when_the_last_is_a_week_old",
     ),
     "operations/recovery/archive.py KEPT_FOR": (
-        "tests/domain/test_archive_bases.py::test_a_base_goes_once_the_next_is_two_weeks_old",
+        "tests/domain/test_archive_bases.py::test_a_base_backup_is_deleted_once_the_next_is_two_weeks_old",
     ),
     "operations/dashboards/overview.py MONEY_DAYS": (
         "tests/usecases/test_read_overview.py::test_money_is_of_today_and_the_thirteen_days_before",
