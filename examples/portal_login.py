@@ -18,7 +18,7 @@ from examples.story import StoryBroken, say
 
 _EMAIL = "demo@example.org"
 _NAME = "Demo"
-_SECRET = re.compile(r"cannot scan it ((?:[A-Z2-7]{4} ?)+)")
+_SECRET = re.compile(r"cannot scan the code ((?:[A-Z2-7]{4} ?)+)")
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ async def _join(stage: Stage) -> dict[str, str]:
             raise StoryBroken(f'"{browser.heading}" shows no key for an authenticator app')
         app_key = found[1].replace(" ", "")
         code = pyotp.TOTP(app_key).now()
-        await browser.press("Join", password=password, password_again=password, code=code)
-        await browser.press("I have kept them")
+        await browser.press("Create account", password=password, password_again=password, code=code)
+        await browser.press("I have saved these codes")
     return {"password": password, "app_key": app_key}
 
 

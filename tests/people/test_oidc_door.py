@@ -81,7 +81,7 @@ async def test_the_sign_in_page_has_a_button_for_each_provider(site: Site) -> No
     assert 'href="/portal/sign-in/with/kontor?next=%2Fportal%2Fpeople"' in page.text
     words = read_words(page.text)
     assert "Sign in with Kontor Login" in words
-    assert "Or with a password" in words
+    assert "Sign in with a password" in words
     german = await site.door.visitor().get("/portal/sign-in", **{"Accept-Language": "de"})
     assert "Mit Kontor Login anmelden" in read_words(german.text)
 
@@ -144,7 +144,7 @@ async def test_an_unavailable_provider_does_not_prevent_sign_in_by_password(site
     visitor = site.door.visitor()
     page = await visitor.get(START)
     assert page.status_code == 503
-    assert "Kontor Login does not answer." in read_words(page.text)
+    assert "Kontor Login does not respond." in read_words(page.text)
     assert (await visitor.sign_in(erika)).status_code == 303
 
 
@@ -172,10 +172,10 @@ async def test_a_taken_address_shows_the_safely_quoted_link_command(
 @pytest.mark.parametrize(
     ("query", "words"),
     [
-        ("fault=SSO_AWAY&provider=kontor", "Kontor Login does not answer"),
+        ("fault=SSO_AWAY&provider=kontor", "Kontor Login does not respond"),
         ("fault=SSO_DENIED&provider=kontor", "not signed in with Kontor Login"),
-        ("fault=SSO_DOUBTED&provider=kontor", "could not be trusted"),
-        ("fault=SSO_DOUBTED&provider=nobody", "Too much time has passed"),
+        ("fault=SSO_DOUBTED&provider=kontor", "could not be verified"),
+        ("fault=SSO_DOUBTED&provider=nobody", "This sign-in was started too long ago"),
         ("fault=%3Cb%3E&provider=kontor", "Sign in with Kontor Login"),
     ],
 )  # fmt: skip
@@ -198,8 +198,8 @@ async def test_with_required_single_sign_on_the_password_form_is_for_emergencies
     page = await site.door.visitor().get("/portal/sign-in")
     words = read_words(page.text)
     assert "Emergency access for admins" in words
-    assert "Or with a password" not in words
-    assert "Password forgotten" not in words
+    assert "Sign in with a password" not in words
+    assert "Have you forgotten your password" not in words
 
 
 async def test_signing_out_offers_to_sign_out_at_the_provider(site: Site) -> None:
@@ -221,9 +221,9 @@ async def test_the_account_page_says_that_the_provider_has_password_and_factor(s
     visitor = site.door.visitor()
     await site.come(visitor, locale="en")
     words = read_words((await visitor.get("/portal/account")).text)
-    assert "By single sign-on (kontor)" in words
-    assert "Set up an authenticator app" not in words
-    assert "Add a passkey" not in words
+    assert "by single sign-on (kontor)" in words
+    assert "Second factors" not in words
+    assert "Add passkey" not in words
 
 
 async def test_a_user_of_a_provider_cannot_set_up_a_password_or_app(site: Site) -> None:

@@ -64,7 +64,7 @@ async def test_an_invited_user_joins_and_gets_ten_recovery_codes(
     code = pyotp.TOTP(find_secret(shown.text)).at(clock.now())
     given = {"password": NEW, "password_again": NEW, "code": code}
     wrong = await paul.send(link, **{**given, "password_again": "another one 42"})
-    assert (wrong.status_code, "The two passwords differ" in wrong.text) == (400, True)
+    assert (wrong.status_code, "The passwords do not match" in wrong.text) == (400, True)
     wrong = await paul.send(link, password="short", password_again="other", code="000000")
     assert wrong.text.count('aria-invalid="true"') == 2  # The code, and the differing passwords.
     joined = await paul.send(link, **given)
@@ -180,7 +180,7 @@ async def test_a_conflicting_change_shows_the_other_admins_change(
     assert first.headers["Location"] == f"{path}?done=saved"
     second = await admin.post(path, **{**hidden, "role": "OPERATOR"})
     assert second.status_code == 409
-    assert "Somebody else changed this user" in second.text
+    assert "Someone else changed this user" in second.text
     assert re.search(r'value="OPERATOR" checked', second.text)
     assert re.search(r"<dd>\s*Auditor\s*</dd>", second.text)
 
