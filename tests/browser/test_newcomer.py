@@ -132,7 +132,7 @@ async def test_the_readmes_steps_lead_to_the_answer_and_its_webhook(
         assert "DISPUTED event" in steps[3]
         log = page.locator("main table tbody tr").filter(has_text="TK-2026-1007")
         await expect(log.filter(has_text="DISPUTED").first).to_be_visible()
-        assert "Send test event: the demo's terminal shows" in steps[3]
+        assert "Send a test event: the demo's terminal shows" in steps[3]
         told = len(terminal.said)
         await page.get_by_role("button", name="Send test event").click()
         await expect(page.get_by_role("status").first).to_contain_text("acknowledged")

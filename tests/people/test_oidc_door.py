@@ -135,7 +135,7 @@ async def test_the_code_of_another_browser_signs_nobody_in(site: Site) -> None:
     assert answer.headers["Location"] == "/portal/sign-in?fault=SSO_GONE&provider=kontor"
     assert victim.session is None
     shown = await victim.get(answer.headers["Location"])
-    assert "begun too long ago, in another tab" in read_words(shown.text)
+    assert "started too long ago, in another tab" in read_words(shown.text)
 
 
 async def test_an_unavailable_provider_does_not_prevent_sign_in_by_password(site: Site) -> None:
@@ -153,7 +153,7 @@ async def test_a_user_without_a_configured_group_is_refused_with_the_reason(site
     await site.come(visitor)
     answer = await site.come(visitor, groups=["cooks"])
     assert answer.status_code == 403
-    assert "none of your groups there may use Dunwell" in read_words(answer.text)
+    assert "none of your groups there has access to Dunwell" in read_words(answer.text)
     assert (await visitor.get("/portal/account")).status_code == 303
 
 
@@ -175,7 +175,7 @@ async def test_a_taken_address_shows_the_safely_quoted_link_command(
         ("fault=SSO_AWAY&provider=kontor", "Kontor Login does not respond"),
         ("fault=SSO_DENIED&provider=kontor", "not signed in with Kontor Login"),
         ("fault=SSO_DOUBTED&provider=kontor", "could not be verified"),
-        ("fault=SSO_DOUBTED&provider=nobody", "This sign-in was started too long ago"),
+        ("fault=SSO_DOUBTED&provider=nobody", "Your sign-in has expired"),
         ("fault=%3Cb%3E&provider=kontor", "Sign in with Kontor Login"),
     ],
 )  # fmt: skip

@@ -206,7 +206,7 @@ async def test_a_sign_in_from_a_new_network_is_questioned(door: Door) -> None:
     assert answer.headers["Location"] == "/portal/account?done=new_place"
     shown = await far.get(answer.headers["Location"])
     assert "Was that you?" in shown.text
-    assert "new place" in shown.text
+    assert "new network" in shown.text
 
 
 async def test_the_code_page_requires_a_password_first(visitor: AtDoor) -> None:
