@@ -100,7 +100,7 @@ async def _sign_in(page: Page, output: str) -> None:
     await page.get_by_role("button", name="Continue").click()
     key = pyotp.TOTP(_find(output, "app key"))
     # The demo has used the code of this half minute, and each code is valid only once.
-    await page.get_by_label("Six-digit code from your authenticator app").fill(key.at(time.time() + _CODE_SECONDS))
+    await page.get_by_label("Six-digit code").fill(key.at(time.time() + _CODE_SECONDS))
     await page.get_by_role("button", name="Sign in").click()
     await page.wait_for_load_state()
     link = page.get_by_role("link", name="Yes, it was me")

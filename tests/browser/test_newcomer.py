@@ -91,7 +91,7 @@ async def _sign_in(page: Page, terminal: Terminal, steps: list[str]) -> None:
     while code == shown:
         code = await _ask_for_code(steps, terminal.find("app key"))
         await asyncio.sleep(0 if code != shown else _NEXT_CODE_SECONDS)
-    await page.get_by_label("Six-digit code from your authenticator app").fill(code)
+    await page.get_by_label("Six-digit code").fill(code)
     await page.get_by_role("button", name="Sign in").click()
     was_that_you = page.get_by_role("link", name="Yes, it was me")
     await expect(page.get_by_role("heading", level=1)).not_to_have_text("Sign in")
