@@ -1,1 +1,1 @@
-"""The installation's lines in the portal: what waits, what left and what came back."""
+"""Pages of the installation's delivery providers: queued, sent and returned messages."""

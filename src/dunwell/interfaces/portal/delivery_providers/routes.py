@@ -43,7 +43,7 @@ from dunwell.platform.text.translation import find_staff_language
 
 
 class AlertView(msgspec.Struct, frozen=True, gc=False):
-    """In the reader's language, with the address of where it is mended."""
+    """An alert in the user's language, with the address of the page on which to resolve it."""
 
     message: str
     address: str
@@ -55,24 +55,24 @@ class DeliveryProvidersPage(Page, frozen=True):
 
     view: ProviderOverview
     alerts: Sequence[AlertView]
-    # Nobody looks for alarms, or nobody is told of them.
+    # True if alerts are not being checked.
     is_stale: bool
     looked_at: datetime | None
     is_told_nobody: bool
-    # What is counted no further.
+    # The numbers up to which messages are counted.
     max_waiting: int
     max_sent: int
 
 
 class BatchesPage(Page, frozen=True):
-    """line: of which alone they are; "": of all."""
+    """The print batches of the delivery provider `line`, or of all for ""."""
 
     template: ClassVar[str] = "letter_batches.html"
 
     view: BatchesView
     line: str
     after: str
-    # What is counted no further.
+    # The number up to which letters are counted.
     max_waiting: int
 
 
@@ -85,7 +85,8 @@ class BatchPage(Page, frozen=True):
 
 
 class DoubtfulLettersPage(Page, frozen=True):
-    """fault: NOTHING (no letter was ticked) or OUTCOME (not said what became of them)."""
+    """Letters whose release is unknown after a restore. `fault` is NOTHING (no letter selected) or
+    OUTCOME (no outcome selected)."""
 
     template: ClassVar[str] = "letters_asked.html"
 
@@ -177,7 +178,8 @@ async def get_doubtful_letters_page(
 async def resolve_letters(
     site: PortalSite, request: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
-    """Of two who settle the same letters at once the second is told; what it chose stays."""
+    """Record whether the selected letters were released. If another user recorded an outcome first,
+    it stays, and the page says so."""
     keys = [key for key in map(_parse_letter_key, fields.all("letter")) if key is not None]
     was_released = _RELEASED_BY_OUTCOME.get(fields["outcome"])
     if not keys or was_released is None:
@@ -212,7 +214,8 @@ async def _render_doubtful_letters_page(
 
 
 def _parse_letter_key(text: str) -> tuple[int, UUID] | None:
-    """A letter as its box names it: its merchant, a dot, its message."""
+    """Return the merchant and the message from the value of a checkbox, separated by a dot; None if
+    it is not valid."""
     merchant, _, message = text.partition(".")
     if not (merchant.isascii() and merchant.isdecimal() and len(merchant) <= 9):
         return None
@@ -229,7 +232,7 @@ class UnmatchedMessagesPage(Page, frozen=True):
     found: Sequence[UnmatchedEntry]
     next_cursor: str | None
     after: str
-    # What has just become of a form of this page; "": nothing.
+    # The outcome of the form on this page, or "".
     done_here: str
 
 
@@ -252,7 +255,7 @@ async def get_unmatched_page(
 async def mark_as_seen(
     site: PortalSite, request: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
-    """Of two who look at once the second is told."""
+    """Mark a message as seen. If another user did so first, the page says so."""
     kind, resources = _parse_unmatched_kind(fields["of"]), site.resources
     async with resources.database.transaction() as tx:
         is_first = await mark_unmatched_as_seen(
@@ -268,7 +271,7 @@ def _parse_unmatched_kind(text: str) -> UnmatchedKind:
 
 
 def _parse_message_id(text: str) -> UUID:
-    """Raises NotFound."""
+    """Raises NotFound if `text` is not an id."""
     try:
         return UUID(text)
     except ValueError:

@@ -1,1 +1,1 @@
-"""The pages of assignment rules: what decides which workflow a new claim gets, and its draft."""
+"""Pages of the assignment rules, which decide the workflow of a new claim, and of their draft."""

@@ -1,4 +1,4 @@
-"""The list of assignment rules, changed one by one, and imported and exported as a file."""
+"""The list of assignment rules, editing the list, and importing and exporting it as a file."""
 
 from collections.abc import Mapping, Sequence
 from uuid import UUID
@@ -54,7 +54,7 @@ async def get_rules_page(
 async def submit_rule_change(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """One rule moved, copied or removed, as the list was seen."""
+    """Move, copy or remove one rule, unless the list was changed since it was rendered."""
     check_page_access(access)
     name, action, place = fields["name"], fields["do"], _parse_position(fields["place"])
     place = max(0, place + _MOVES.get(action, 0))
@@ -163,7 +163,7 @@ async def send_file(site: PortalSite, _request: PortalRequest, access: MerchantA
 async def submit_file(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """Looked at first, when that is asked for; else it becomes the draft."""
+    """Check the file, or save it as the draft."""
     check_page_access(access)
     text = fields["text"].replace("\r\n", "\n")
     try:
@@ -188,7 +188,7 @@ async def submit_file(
 
 
 def _check_names(view: RulesView, document: RulesDocument) -> None:
-    """Raises ValidationError."""
+    """Raises ValidationError if a rule names an unknown workflow."""
     known = {row.name for row in view.workflows.values() if not row.is_deleted}
     faults = list(find_unknown_names(document, known))
     if faults:
@@ -215,7 +215,7 @@ async def _render_faults_page(
     fields: FormFields,
     faults: Sequence[tuple[str, str]],
 ) -> Response:
-    """faults: where in the text, by the line, and what is wrong there."""
+    """Render the page of the file with its faults, each as the line number and the message."""
     async with site.work(access) as work:
         view = await get_rules(work)
     page = _build_file_page(access, view, fields["text"], seen=fields["revision"], faults=faults)
@@ -226,7 +226,8 @@ def _build_file_page(
     access: MerchantAccess, view: RulesView, text: str | None, *, seen: str = "",
     faults: Sequence[tuple[str, str]] = (), document: RulesDocument | None = None,
 ) -> RulesFilePage:  # fmt: skip
-    """seen: the revision that the text was written against; none: it is read now."""
+    """Build the page of the file. `seen` is the revision on which the text is based; "" uses the
+    current one."""
     return RulesFilePage(
         revision=seen or view.revision,
         is_draft=view.draft_rules is not None,
@@ -246,7 +247,7 @@ def _render(view: RulesView) -> str:
 async def _locate_faults(
     site: PortalSite, access: MerchantAccess, text: str, faults: Sequence[Fault]
 ) -> list[tuple[str, str]]:
-    """Each with the line that it is in."""
+    """Return the faults with their line numbers."""
     places = [_split_pointer(each.path) for each in faults]
     lines = await site.around.documents.find_lines(text, places, access.person.user_id)
     return [(str(line), each.message) for line, each in zip(lines, faults, strict=True)]

@@ -1,4 +1,4 @@
-"""Publishing and discarding the draft, and the versions that were published."""
+"""Publishing and discarding the draft, and the list of published versions."""
 
 from collections.abc import Sequence
 
@@ -105,7 +105,7 @@ async def _render_publishing_page(
     return site.answer_at(request, access, page, 409 if is_conflict else status)
 
 
-# What stands beside a field of the form.
+# The codes of faults that are shown next to a field of the form.
 _FIELD_FAULT_CODES = frozenset({"NOT_AGREED", "TOO_LONG", "CONTROL_CHARACTER"})
 
 
@@ -141,7 +141,7 @@ async def get_version_page(
 async def submit_restore(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """The version becomes the draft, to be looked at and published like any other."""
+    """Make the version the draft, which is reviewed and published like any other."""
     check_page_access(access)
     number = _get_version_number(request)
     try:
@@ -180,7 +180,7 @@ async def _render_version_page(
 
 
 def _get_version_number(request: PortalRequest) -> int:
-    """Raises NotFound for what can be none."""
+    """Return the version number in the path. Raises NotFound if it is not a number."""
     number = _parse_number(request.path_params["version"])
     if not number:
         raise NotFound("There is no such page.")

@@ -1,4 +1,4 @@
-"""One rule: the form that changes it or makes a new one, checked while it is written."""
+"""The form that creates or changes one rule, and checks it while it is edited."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -59,7 +59,7 @@ _FIELDS = (
 
 
 def open_rule_form(rule: RuleDocument | None, amounts: AmountFormat) -> Form:
-    """None: a new rule."""
+    """Return the form of a rule, or of a new rule for None."""
     if rule is None:
         return open_form(_FIELDS, {"active": True}, amounts)
     given = msgspec.to_builtins(rule)
@@ -72,8 +72,9 @@ def open_rule_form(rule: RuleDocument | None, amounts: AmountFormat) -> Form:
 
 
 def build_rule(content: FormContent, stored: RuleDocument | None) -> dict[str, Any]:
-    """The rule that a form says, as people write it, to be checked (`check_rule`). stored: the rule
-    that the form was opened on; what is written in the same way stays so."""
+    """Return the rule that a form describes, in the notation of files, to be checked by
+    `check_rule`. `stored` is the rule that was opened in the form; its notation is kept where the
+    values are the same."""
     given = msgspec.to_builtins(stored) if stored else {}
     when = build_condition(content, given.get("when"))
     rule = {"name": "", **content.parts}
@@ -83,7 +84,8 @@ def build_rule(content: FormContent, stored: RuleDocument | None) -> dict[str, A
 
 
 def place_rule_faults(form: Form, faults: Sequence[Fault]) -> PlacedFaults:
-    """The faults of a rule, with their fields; those of a share, with the field of its row."""
+    """Return the faults with the names of their fields; a fault of a share belongs to the field of
+    its row."""
     return [(_find_share(fault.path) or name, fault) for name, fault in form.place(faults)]
 
 
@@ -95,7 +97,8 @@ def _find_share(pointer: str) -> str:
 
 
 def _build_target(pairs: Sequence[tuple[str, str]], *, is_list: bool) -> str | list[dict[str, Any]]:
-    """One workflow is written alone, unless it was a share of a hundred percent."""
+    """Return the target in the shortest notation: the name alone for one workflow, unless it was
+    stored as a list with a share of 100 percent."""
     if len(pairs) == 1 and (
         not pairs[0][1].strip() or (pairs[0][1].strip() == "100" and not is_list)
     ):
@@ -104,12 +107,12 @@ def _build_target(pairs: Sequence[tuple[str, str]], *, is_list: bool) -> str | l
 
 
 def _parse_percent(text: str) -> int | str:
-    """Text that is no number is left as it is, for the check to find."""
+    """Return the number, or the text as it is, so that the check reports it."""
     number = read_number(text)
     return text if isinstance(number, Fault) else number
 
 
-# Buttons that only show the form again, with more rows to fill in.
+# Buttons that show the form again with more empty rows.
 _MORE_ROWS = ("more_fields", "more_shares")
 
 
@@ -117,7 +120,7 @@ _MORE_ROWS = ("more_fields", "more_shares")
 async def get_rule_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    """Without a name: a new one."""
+    """Return the form of the rule that the query names, or of a new rule."""
     check_page_access(access)
     name = request.ask("name")
     async with site.work(access) as work:
@@ -170,7 +173,8 @@ async def _render_conflict_page(
     form: Form,
     current: RuleDocument | None,
 ) -> Response:
-    """Both are shown; saving once more means it. A rule that is gone is made anew by it."""
+    """Show both versions of the rule. Saving again overwrites the other user's version, or restores
+    a rule that they removed."""
     async with site.work(access) as work:
         view = await get_rules(work)
         author_names = await list_author_names(work, view.changes)
@@ -195,8 +199,8 @@ def _find_amount_format(
 def _build_page(
     view: RulesView, name: str, form: Form, *, seen: str | None = None, action: str = ""
 ) -> RulePage:
-    """seen: the fingerprint that the form was opened with; None: it is opened now. wish: the button
-    that was pressed."""
+    """Build the page of the form. `seen` is the revision on which the form was opened; None means
+    that it is opened now. `action` is the name of the button that was pressed."""
     rule = find_rule(view.edited, name) if name else None
     current_revision = compute_revision(rule) if rule else ""
     shares = len(form.typed["target.name"]) + (2 if action == "more_shares" else 0)
@@ -217,7 +221,7 @@ def _find_rule_document(view: RulesView, name: str) -> RuleDocument | None:
 
 
 async def _load_rule_warnings(work: Work, checked: CheckedRule) -> RuleWarnings:
-    """Of a rule that has no faults, beside those of the draft."""
+    """Return the warnings of a rule without faults, compared with the other rules of the draft."""
     work.require(Right.READ_CLAIMS)
     if checked.rule is None or checked.draft_rules is None:
         return RuleWarnings()

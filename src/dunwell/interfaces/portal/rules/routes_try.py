@@ -1,4 +1,4 @@
-"""Rules tried on a claim that is there or on a made-up one, and on all claims of the last 30
+"""Trying the rules on an existing or a hypothetical claim, and on all claims of the last 30
 days."""
 
 from collections.abc import Sequence
@@ -50,14 +50,15 @@ _KINDS = {
     PropertyKind.TEXT: FieldKind.TEXT,
     PropertyKind.FIELDS: FieldKind.PAIRS,
 }
-# Of a made-up claim. Its items and the data of its debtor follow from the fees and the address.
+# The fields of a hypothetical claim. Its items and its debtor's data are derived from the fees and
+# the address.
 _FIELDS = (
     *(Field(each.name, _KINDS[each.kind]) for each in PROPERTIES if each.kind in _KINDS),
     Field("currency"),
     Field("fees", FieldKind.PICKS),
     Field("address", FieldKind.FLAG),
 )
-# Counted while somebody waits; a further page counts those before them.
+# Claims counted in one request, while the user waits. A link to the next page counts older ones.
 MAX_COUNTED_CLAIMS = 25_000
 
 
@@ -65,7 +66,7 @@ MAX_COUNTED_CLAIMS = 25_000
 async def get_trial_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    """Of the claim that the address names, if it names one."""
+    """Show how the rules assign the claim that the query names, if it names one."""
     check_page_access(access)
     reference = request.ask("reference")[:100]
     async with site.work(access) as work:
@@ -84,7 +85,8 @@ async def get_trial_page(
 async def submit_trial(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """Of a made-up claim. Nothing is kept; what describes a person stands in no address."""
+    """Show how the rules assign a hypothetical claim. Nothing is stored, and personal data is not
+    part of an address."""
     check_page_access(access)
     currency = fields.text("currency") or access.merchant.configuration.currency
     amounts = AmountFormat(currency, site.frame(request, access).language)
@@ -111,7 +113,7 @@ async def submit_trial(
 async def get_effect_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    """Of the draft, beside what is published."""
+    """Show the effect of the draft compared with the published rules."""
     check_page_access(access)
     from_id = _parse_number(request.ask("from"))
     async with site.work(access) as work:
@@ -135,7 +137,8 @@ async def get_effect_page(
 
 
 async def _load_chosen_rulebook(work: Work, view: RulesView, wanted: str) -> tuple[Rulebook, bool]:
-    """The draft if there is one, but for who asks for the published rules."""
+    """Return the rules to try and whether they are the draft: the draft if there is one, unless the
+    published rules are requested."""
     work.require(Right.READ_CLAIMS)
     is_draft = view.draft_rules is not None and wanted != "published"
     published_version = view.published_rules.rules if view.published_rules else RuleSet()
@@ -144,7 +147,7 @@ async def _load_chosen_rulebook(work: Work, view: RulesView, wanted: str) -> tup
 
 
 async def _find_claim(work: Work, reference: str) -> int | None:
-    """By its reference, or by its number."""
+    """Find a claim by its reference or by its number."""
     work.require(Right.READ_CLAIMS)
     found = await list_claims(work, limit=1, wanted=ClaimFilter(reference_number=reference))
     if found.items:

@@ -1,6 +1,5 @@
-"""What the pages of assignment rules show: each rule with its conflicts and its changes in the
-draft.
-"""
+"""The pages of assignment rules, and the rows that show each rule with its warnings and its change
+in the draft."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,7 +37,7 @@ from dunwell.platform.text.differences import compute_revision
 
 @dataclass(frozen=True, slots=True)
 class PartialOverlap:
-    """A rule that comes first for some of the claims, and what such a claim may look like."""
+    """An earlier rule that matches some of a rule's claims, with an example of such a claim."""
 
     name: str
     example: Sequence[KnownFact]
@@ -46,8 +45,9 @@ class PartialOverlap:
 
 @dataclass(frozen=True, slots=True)
 class RuleWarnings:
-    """obstacles: workflows that take no claims now, and why. hidden_by: the rule that leaves this
-    one nothing; "": none. hides: those it leaves nothing."""
+    """The warnings of one rule. `obstacles` are its workflows that accept no claims now, with the
+    reasons. `hidden_by` is the earlier rule that matches all its claims, or "". `hides` are the
+    later rules that it leaves no claims."""
 
     obstacles: Sequence[tuple[str, RuleOutcome]] = ()
     hidden_by: str = ""
@@ -57,7 +57,8 @@ class RuleWarnings:
 
 @dataclass(frozen=True, slots=True)
 class RuleRow:
-    """change: ADDED, CHANGED, or "": as it is published."""
+    """One rule of the list. `change` is ADDED, CHANGED, or "" if the rule is the same as the
+    published one."""
 
     rule: RuleDocument
     revision: str
@@ -69,7 +70,8 @@ def build_rule_rows(
     rulebook: Rulebook, document: RulesDocument, overlaps: Sequence[Overlap],
     published: RulesDocument | None = None,
 ) -> list[RuleRow]:  # fmt: skip
-    """document: the rulebook's rules. published: what they are held against; none: nothing."""
+    """Build the rows of the list. `document` has the rules of the rulebook. `published` are the
+    rules that they are compared with; None compares them with nothing."""
     before = {} if published is None else {rule.name: rule for rule in published.rules}
     return [
         RuleRow(
@@ -85,7 +87,7 @@ def build_rule_rows(
 def build_rule_warnings(
     rulebook: Rulebook, rule: Rule, overlaps: Sequence[Overlap]
 ) -> RuleWarnings:
-    """overlaps: this rule's may be among them."""
+    """Return the warnings of one rule. `overlaps` are those of all rules."""
     all_of = [each for each in overlaps if each.extent is OverlapExtent.ALL]
     some = [
         each for each in overlaps if each.extent is OverlapExtent.SOME and each.later == rule.name
@@ -99,7 +101,7 @@ def build_rule_warnings(
 
 
 def find_obstacles(rulebook: Rulebook, rule: Rule) -> Mapping[str, RuleOutcome]:
-    """By the workflow's name, why it takes no claims now."""
+    """Return the rule's workflows that accept no claims now, with the reasons."""
     found: dict[str, RuleOutcome] = {}
     for share in list_shares(rule):
         target = rulebook.targets.get(share.workflow)
@@ -123,16 +125,17 @@ def _build_partial_overlap(rulebook: Rulebook, rule: Rule, other: str) -> Partia
 
 
 class WorkflowChoice(msgspec.Struct, frozen=True, gc=False):
-    """obstacle: why it takes no claims now; "": it does."""
+    """A workflow that a rule can name. `obstacle` is the reason why it accepts no claims now, or
+    ""."""
 
     name: str
     obstacle: str = ""
 
 
 class RulesPage(Page, frozen=True):
-    """rows: of the draft, else of the published rules. writers: names by user id. at, by: the place
-    that a rule was moved to just now, and by which button. default_typed: what somebody chose who
-    was conflict; none: nobody."""
+    """The list of rules: of the draft, or of the published rules without one. `author_names` maps
+    user ids to names. `at` and `by` are the new position of a rule that was just moved and the
+    button. `default_typed` is the choice of a user who got a conflict."""
 
     template: ClassVar[str] = "rules.html"
     area: ClassVar[str] = "rules"
@@ -153,9 +156,9 @@ class RulesPage(Page, frozen=True):
 
 
 class RulePage(Page, frozen=True):
-    """known_name: "": a new rule. extra_rows: empty rows for custom fields. shares: how many rows
-    there are for workflows. standing: as it is now, of somebody who was conflict. is_checked:
-    whether the marks are of what is typed."""
+    """The form of a rule. `known_name` is "" for a new rule. `extra_rows` are empty rows for custom
+    fields; `shares` is the number of rows for workflows. `current_rule` is the stored rule after a
+    conflict. If `is_checked`, the warnings are those of the entered rule."""
 
     template: ClassVar[str] = "rule.html"
     area: ClassVar[str] = "rules"
@@ -177,7 +180,8 @@ class RulePage(Page, frozen=True):
 
 
 class PublishRulesPage(Page, frozen=True):
-    """own: the author whose changes need no tick. faults: field and code."""
+    """The review before publishing. `own` is the author whose changes need no tick. `faults` are
+    pairs of field and code."""
 
     template: ClassVar[str] = "rules_publish.html"
     area: ClassVar[str] = "rules"
@@ -208,7 +212,7 @@ class RulesVersionsPage(Page, frozen=True):
 
 
 class RulesVersionPage(Page, frozen=True):
-    """faults: workflows it names that are gone, by the field that names them."""
+    """One published version. `faults` are the messages about workflows that no longer exist."""
 
     template: ClassVar[str] = "rules_version.html"
     area: ClassVar[str] = "rules"
@@ -224,8 +228,8 @@ class RulesVersionPage(Page, frozen=True):
 
 
 class RulesFilePage(Page, frozen=True):
-    """text: of the draft, else of the published rules, or what somebody typed. faults: where in it,
-    and what is wrong there. others: what stands now, of somebody who was conflict."""
+    """The file of the rules. `text` contains the draft, the published rules, or what was entered.
+    `faults` are pairs of line and message. `current_text` is the current draft after a conflict."""
 
     template: ClassVar[str] = "rules_file.html"
     area: ClassVar[str] = "rules"
@@ -241,7 +245,8 @@ class RulesFilePage(Page, frozen=True):
 
 
 class PossibleOutcome(msgspec.Struct, frozen=True, gc=False):
-    """What so many of a hundred such claims get. No workflow: they stay unassigned."""
+    """The outcome for this percentage of such claims. They stay unassigned if `workflow` is
+    None."""
 
     percent: int
     workflow: str | None
@@ -251,8 +256,8 @@ class PossibleOutcome(msgspec.Struct, frozen=True, gc=False):
 
 
 class TrialPage(Page, frozen=True):
-    """claim_id: of the claim that was found by `reference`; none: none was. form: of a
-    made-up claim."""
+    """The trial of the rules. `claim_id` is the claim with the given `reference`, or None. `form`
+    describes a hypothetical claim."""
 
     template: ClassVar[str] = "rules_try.html"
     area: ClassVar[str] = "rules"
@@ -272,8 +277,9 @@ class TrialPage(Page, frozen=True):
 
 
 class RulesEffectPage(Page, frozen=True):
-    """names: of workflows. from_id: the claim that counting began at; 0: the newest. next_id: where
-    it goes on; none: all claims since then are counted."""
+    """The effect of the draft. `names` maps workflow ids to names. `from_id` is the claim at which
+    counting began, 0 for the newest one. `next_id` is where counting continues, or None if all
+    claims are counted."""
 
     template: ClassVar[str] = "rules_effect.html"
     area: ClassVar[str] = "rules"
@@ -288,7 +294,8 @@ class RulesEffectPage(Page, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class LoadedRules:
-    """rulebook: of what is edited: the draft, else what is published."""
+    """The rules and what is shown with them. `rulebook` has the rules being edited: the draft, or
+    the published rules without one."""
 
     view: RulesView
     rulebook: Rulebook
@@ -299,7 +306,8 @@ class LoadedRules:
 
 
 def check_page_access(access: MerchantAccess, right: Right = Right.CONFIGURE) -> None:
-    """Raises NotFound: for whoever may not there is no such page."""
+    """Raises NotFound if the user lacks the permission: the page must not be distinguishable from a
+    missing one."""
     if not access.may(right):
         raise NotFound("There is no such page.")
 
@@ -308,7 +316,7 @@ async def load_rules(work: Work) -> LoadedRules:
     work.require(Right.READ_CLAIMS)
     view = await get_rules(work)
     rulebook = await load_rulebook_of_rules(work.tx, work.merchant, view.edited, None)
-    # With many rules these are some ten thousand pairs.
+    # In a thread: with many rules there are about ten thousand pairs.
     overlaps = await asyncio.to_thread(list_overlaps, rulebook.rules, rulebook.targets)
     publishers = [view.published_rules.actor_id] if view.published_rules else []
     return LoadedRules(
@@ -322,7 +330,7 @@ async def load_rules(work: Work) -> LoadedRules:
 
 
 def list_workflow_choices(view: RulesView) -> list[WorkflowChoice]:
-    """The workflows that are not deleted, in the order of their names."""
+    """Return the workflows that are not deleted, sorted by name."""
     there = [row for row in view.workflows.values() if not row.is_deleted]
     return [
         WorkflowChoice(row.name, _find_obstacle(row))
@@ -333,7 +341,7 @@ def list_workflow_choices(view: RulesView) -> list[WorkflowChoice]:
 async def list_author_names(
     work: Work, changes: Iterable[RulesDraftChange], current_text: Iterable[str | None] = ()
 ) -> Mapping[str, str]:
-    """The names of people, by their ids."""
+    """Return the users' names by their ids."""
     work.require(Right.READ_CLAIMS)
     ids = {*(change.actor_id for change in changes), *current_text}
     return await list_user_names(work.tx, {each for each in ids if each is not None})

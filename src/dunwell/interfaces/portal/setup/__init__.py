@@ -1,1 +1,2 @@
-"""Settings: merchants are opened, set up, given credentials, taken as files; the sandbox clock."""
+"""Pages of a merchant's settings, its credentials and webhook endpoints, the merchant file, and the
+test clock of a sandbox."""

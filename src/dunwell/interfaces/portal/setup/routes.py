@@ -1,4 +1,4 @@
-"""A new merchant, and the settings of one: what is missing, and the way to each form."""
+"""Creating a merchant, and the overview of a merchant's settings with its checklist."""
 
 from collections.abc import Mapping
 
@@ -106,7 +106,7 @@ async def get_settings_page(
 
 
 async def _find_counterpart(tx: Connection, access: MerchantAccess) -> tuple[int, str] | None:
-    """The counterpart that is there, if the person reaches it."""
+    """Find the merchant's counterpart and its key, if it exists and the user has access to it."""
     key = find_counterpart_key(access.merchant)
     merchant_id = await find_merchant_id_by_key(tx, key) if key else None
     if merchant_id is None or not access.person.reaches(merchant_id):
@@ -115,7 +115,8 @@ async def _find_counterpart(tx: Connection, access: MerchantAccess) -> tuple[int
 
 
 async def _find_requested_counterpart(site: PortalSite, given: str) -> Merchant | None:
-    """Whoever may configure all merchants may begin with the settings of any. Raises NotFound."""
+    """Find the merchant whose settings the new one starts with. Users who configure all merchants
+    may choose any. Raises NotFound."""
     if not given:
         return None
     is_id = given.isascii() and given.isdecimal() and len(given) < 10
@@ -139,7 +140,8 @@ def _describe_counterpart(counterpart: Merchant) -> Mapping[str, str]:
 
 
 def _check_may_create_merchants(person: SignedInUser) -> None:
-    """Raises NotFound: denied looks like absent."""
+    """Raises NotFound if the user lacks the permission: the page must not be distinguishable from a
+    missing one."""
     if Right.CONFIGURE not in person.rights_everywhere:
         raise NotFound("There is no such page.")
 

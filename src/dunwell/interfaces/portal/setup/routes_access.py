@@ -1,4 +1,4 @@
-"""API credentials and webhook endpoints of a merchant: listed, added, rotated, removed."""
+"""A merchant's API credentials and webhook endpoints: list, add, rotate and remove them."""
 
 import secrets
 from collections.abc import Mapping
@@ -96,7 +96,8 @@ async def get_credential_page(
 async def submit_credential_change(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """do: rotate, end-old or revoke. What was done already is told, and not done twice."""
+    """Rotate a credential, end its old secret, or revoke it, as the field `do` says. A change that
+    was made in the meantime is reported and not repeated."""
     check_may_configure(access)
     client_id, do = request.path_params["client_id"], fields["do"]
     try:
@@ -138,7 +139,7 @@ async def _render_credentials_page(
 async def _render_credential_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, *, is_conflict: bool = False
 ) -> Response:
-    """Raises NotFound for one that is not there, or is revoked."""
+    """Render the page of one credential. Raises NotFound if it does not exist or is revoked."""
     check_may_configure(access)
     client_id = request.path_params["client_id"]
     async with site.work(access) as work:
@@ -151,7 +152,7 @@ async def _render_credential_page(
 
 
 def _parse_rotation_time(text: str) -> datetime:
-    """One that never was, for what is none: nothing matches it."""
+    """Return the time, or a time that matches no credential if `text` is not a time."""
     try:
         return datetime.fromisoformat(text)
     except ValueError:
@@ -175,7 +176,7 @@ async def get_webhooks_page(
 async def submit_webhooks(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """do: "remove" takes away the endpoint that is named; anything else adds one."""
+    """Remove the named endpoint if the field `do` is "remove"; otherwise add one."""
     check_may_configure(access)
     if fields["do"] == "remove":
         return await _remove_webhook(site, request, access, fields["endpoint"])
@@ -206,7 +207,7 @@ async def submit_webhooks(
 async def _remove_webhook(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, given: str
 ) -> Response:
-    """Of two who take away the same, the second is told."""
+    """Remove an endpoint. If another user already removed it, the page says so."""
     done = "removed"
     try:
         async with site.work(access) as work:
@@ -220,7 +221,8 @@ async def _render_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, typed: Mapping[str, Any],
     faults: PlacedFaults = (), *, created: NewEndpointSecret | None = None,
 ) -> Response:  # fmt: skip
-    """made: its secret stands in this answer alone."""
+    """Render the endpoints. `created` is a new endpoint with its secret, which is shown only in
+    this response."""
     check_may_configure(access)
     async with site.work(access) as work:
         found = await list_endpoints(work, limit=PAGE)

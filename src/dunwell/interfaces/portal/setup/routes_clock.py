@@ -1,4 +1,4 @@
-"""The clock of a sandbox: where it stands, moving it, and what came of that."""
+"""The test clock of a sandbox: show it, advance it, and list the events that this caused."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -25,7 +25,7 @@ from dunwell.platform.errors import NotFound, ValidationError
 _STEPS: Mapping[str, timedelta] = {
     "hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1),
 }  # fmt: skip
-# A slip of the pen in the year would run the process for ages.
+# Limits the work after a typing error in the year.
 _MAX_ADVANCE = timedelta(days=366)
 
 
@@ -40,8 +40,9 @@ async def get_clock_page(
 async def submit_clock(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """do: "hour", "day", "week", "next" or "to" the day and time that are typed. It counts from
-    where the clock stood on the page: pressed twice, it moves once."""
+    """Advance the clock, as the field `do` says: by an "hour", "day" or "week", to the "next" due
+    time, or "to" the entered time. The request names the time that the page showed, so that a form
+    submitted twice advances the clock once."""
     _check_is_sandbox(access)
     check_right(access.actor, Right.OPERATE)
     typed = fields.text("to")
@@ -110,7 +111,7 @@ async def _render_page(
 
 
 def _check_is_sandbox(access: MerchantAccess) -> None:
-    """Raises NotFound: a live merchant has no clock of its own."""
+    """Raises NotFound: a live merchant has no test clock."""
     if not access.merchant.is_sandbox:
         raise NotFound("There is no such page.")
 

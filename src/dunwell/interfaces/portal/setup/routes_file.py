@@ -1,4 +1,4 @@
-"""A merchant as a file: downloaded, given, what it would change, and making it so."""
+"""The merchant file: export it, and preview and apply a submitted one."""
 
 from collections.abc import Sequence
 
@@ -49,7 +49,7 @@ async def send_file(site: PortalSite, _request: PortalRequest, access: MerchantA
 async def redirect_to_file(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    """From the address of what would change, reloaded or in another language."""
+    """Redirect a GET of the preview, such as a reload or a change of the language."""
     check_may_configure(access)
     return site.redirect(request, access, "settings_file")
 
@@ -63,7 +63,8 @@ def _is_applying(_request: PortalRequest, fields: FormFields) -> bool:
 async def submit_file(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, upload: Upload
 ) -> Response:
-    """do: "apply" makes it so, when nothing was changed since it was shown."""
+    """Preview the file, or apply it if the field `do` is "apply" and nothing has changed since the
+    preview."""
     check_may_configure(access)
     fields, publish = upload.fields, bool(upload.fields["publish"])
     text = upload.files.get("file", fields["text"].encode()).decode("utf-8", "replace")
@@ -97,7 +98,7 @@ async def _render_plan(
 ) -> Response:
     source, limits = await _parse_file(site, access, text), get_installation_limits(site)
     async with site.work(access) as work:
-        # Before the plan: what is changed beside it makes the plan an old one.
+        # Loaded first, so that a change made during planning counts as a conflict.
         merchant = await load_merchant(work.tx, work.merchant_id)
         report = await plan_given_file(work, site.resources, source, limits, publish=publish)
     revision = merchant.revision if merchant else 0
@@ -121,7 +122,8 @@ async def _apply_file(
     publish: bool,
     known: str,
 ) -> Response:
-    """The secrets of what is new stand in this answer alone."""
+    """Apply the file. The secrets of new endpoints and credentials are shown only in this
+    response."""
     source = await _parse_file(site, access, text)
     revision = int(known) if known.isascii() and known.isdecimal() and len(known) < 10 else -1
     async with site.work(access) as work:

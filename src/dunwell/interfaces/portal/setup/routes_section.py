@@ -1,4 +1,4 @@
-"""One part of the settings: its form, what it would change, and saving it."""
+"""One section of the settings: its form, the preview of a change, and saving it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -68,8 +68,8 @@ _REASON_PREFIX = "disputes.reasons."
 
 @dataclass(frozen=True, slots=True)
 class SectionForm(Form):
-    """`document`: the settings as a merchant file has them. `seen_revision`: the one that the user
-    saw; "": the form shows what is stored now."""
+    """The form of a section. `document` has the settings as in the merchant file. `seen_revision`
+    is the revision that the user saw; if it is "", the form shows what is stored now."""
 
     section: Section
     document: Mapping[str, Any]
@@ -77,7 +77,7 @@ class SectionForm(Form):
 
     @property
     def revision(self) -> str:
-        """What the form is compared with when it is saved."""
+        """The revision that must still be stored when the form is saved."""
         return self.seen_revision or compute_parts_revision(self.document, self.section.keys)
 
     def fill(self, sent: FormFields) -> Self:
@@ -88,7 +88,8 @@ class SectionForm(Form):
         return replace(form, typed={**form.typed, **reasons})
 
     def read(self) -> FormContent:
-        """Keys of the merchant file, and what cannot be read."""
+        """Return the values by the keys of the merchant file, and the faults of unreadable
+        values."""
         content = read_fields(self.fields, self.typed, self.amounts)
         if self.section.name == "disputes":
             reasons = [each for _, each in parse_reasons(self.typed, self.document)]
@@ -102,7 +103,8 @@ class SectionForm(Form):
         return [(self._find_reason_field(fault.path) or name, fault) for name, fault in placed]
 
     def _find_reason_field(self, pointer: str) -> str:
-        """The field of a reason to dispute that a fault is about; "" for other faults."""
+        """Return the field of the reason to dispute that a fault concerns, or "" for other
+        faults."""
         place = pointer.removeprefix("/").replace("/", ".")
         if not place.startswith(_REASON_PREFIX):
             return ""
@@ -128,7 +130,7 @@ def open_section_form(
 
 
 def _keep_stored_option(field: Field, stored: str | Sequence[str]) -> Field:
-    """The stored value stays an option when the installation no longer offers it."""
+    """Keep the stored value as an option if the installation no longer offers it."""
     if field.kind not in (FieldKind.PICK, FieldKind.PICKS):
         return field
     values = [stored] if isinstance(stored, str) else stored
@@ -146,7 +148,7 @@ async def get_section_page(
 
 
 def _changes_bank_account(request: PortalRequest, fields: FormFields) -> bool:
-    """Whoever changes it decides where debtors pay to."""
+    """Changing the bank account changes where debtors pay, so it needs a confirmation."""
     return request.path_params["section"] == "payment" and fields["do"] == "save"
 
 
@@ -155,8 +157,8 @@ def _changes_bank_account(request: PortalRequest, fields: FormFields) -> bool:
 async def submit_section(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, upload: Upload
 ) -> Response:
-    """do: "look" shows the form again with what was typed, "save" is said on the page that shows
-    what would change."""
+    """Show the form again if the field `do` is "look", save it if it is "save" (the button of the
+    preview), and otherwise show a preview where the section requires one."""
     check_may_configure(access)
     form = (await _open_form(site, request, access)).fill(upload.fields)
     do = upload.fields["do"]
@@ -165,11 +167,11 @@ async def submit_section(
     read = form.read()
     logo, refused = await _get_logo(site, access, upload)
     if "brand" in read.parts and logo is not None:
-        # What stands in the form beside it; the image is given apart.
+        # A placeholder: the image itself is passed separately.
         read.parts["brand"]["logo"] = "logo"
     submit_credential_change = SettingsChange(read.parts, form.revision, logo)
     if read.faults or refused:
-        # A key of which nothing can be read is checked as it is stored.
+        # For keys without a readable value the stored value is checked.
         stored = {key: form.document.get(key) for key in form.section.keys}
         readable = replace(submit_credential_change, parts={**stored, **read.parts})
         more = await _list_more_faults(site, access, form=form, submit_credential_change=readable)
@@ -202,7 +204,7 @@ async def _list_more_faults(
     form: SectionForm,
     submit_credential_change: SettingsChange,
 ) -> PlacedFaults:
-    """Those of the values that could be read, so that a form shows all its errors at once."""
+    """Return the faults of the readable values, so that the form shows all errors at once."""
     try:
         async with site.work(access) as work:
             await check_settings(
@@ -211,7 +213,7 @@ async def _list_more_faults(
     except ValidationError as refusal:
         return form.place(refusal.faults)
     except EditConflict:
-        # The form keeps its revision, so the conflict is shown once everything can be read.
+        # The form keeps its revision, so the conflict is shown when all values are readable.
         return []
     return []
 
@@ -224,7 +226,7 @@ async def _render_confirmation(
     form: SectionForm,
     submit_credential_change: SettingsChange,
 ) -> Response:
-    """Whether to save it, once it is shown what would change."""
+    """Render the preview of the change, with a button that saves it."""
     async with site.work(access) as work:
         await check_settings(
             work, site.resources, submit_credential_change, get_installation_limits(site)
@@ -243,7 +245,7 @@ async def _render_confirmation(
 
 @at_merchant
 async def get_logo(_site: PortalSite, _request: PortalRequest, access: MerchantAccess) -> Response:
-    """As e-mails show it: pixels that we drew ourselves."""
+    """Return the logo as it appears in e-mails: a PNG that Dunwell rendered itself."""
     check_may_configure(access)
     logo = access.merchant.configuration.brand.logo
     if logo is None or logo.png is None:
@@ -254,7 +256,7 @@ async def get_logo(_site: PortalSite, _request: PortalRequest, access: MerchantA
 async def _get_logo(
     site: PortalSite, access: MerchantAccess, upload: Upload
 ) -> tuple[Logo | None, PlacedFaults]:
-    """The image that was chosen, looked into; else the one that is there, unless it is to go."""
+    """Return the checked image from the upload, or the stored logo unless it is to be removed."""
     if "logo" in upload.too_large:
         return None, [("logo", Fault(LOGO_POINTER, "It is larger than 50 KB.", "WRONG_IMAGE"))]
     if "logo" not in upload.files:
@@ -268,7 +270,7 @@ async def _get_logo(
 async def _open_form(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> SectionForm:
-    """Raises NotFound."""
+    """Return the form of the section in the path. Raises NotFound."""
     section = SECTIONS.get(request.path_params["section"])
     if section is None:
         raise NotFound("There is no such page.")

@@ -1,6 +1,5 @@
-"""The sections of the settings and the reasons to dispute as fields of forms, with the keys of the
-merchant file that they stand for. Pure.
-"""
+"""The sections of the settings and the reasons to dispute as form fields, mapped to the keys of the
+merchant file. Pure."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from dunwell.cases.disputes.reasons import ALWAYS_OFFERED, RESERVED_NAMES
 from dunwell.interfaces.web.forms import Field, FieldKind, Typed
 
 _ADAPTER, _PROVIDER = "adapter:", "provider:"
-# As many proofs of a link can be chosen, one after the other, as there are.
+# The number of verification methods that can be chosen in order for one channel: all of them.
 _MAX_PROOFS = len(VERIFICATION_METHODS)
 LEGAL_BASES = ("CONTRACT", "LEGITIMATE_INTEREST", "LEGAL_OBLIGATION")
 ALLOCATIONS = ("COSTS_FIRST", "PRIMARY_FIRST")
@@ -24,8 +23,8 @@ ALLOCATIONS = ("COSTS_FIRST", "PRIMARY_FIRST")
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """`keys`: those of the merchant file that are saved together. `is_weighty`: what would change
-    is shown before it is saved."""
+    """One section of the settings. `keys` are the keys of the merchant file that are saved
+    together. `needs_confirmation` is true if a preview is shown before saving."""
 
     name: str
     keys: tuple[str, ...]
@@ -35,7 +34,8 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class AvailableChoices:
-    """What the installation offers: by channel, the names of adapters and of lines; providers."""
+    """The choices that the installation offers: adapters and delivery providers by channel, and
+    payment providers."""
 
     adapters: Mapping[str, Collection[str]]
     delivery_providers: Mapping[str, Collection[str]]
@@ -148,14 +148,15 @@ SECTIONS: Mapping[str, Section] = {
         Section("words", ("forbiddenWords",), (), needs_confirmation=True),
     )
 }
-# Key of the checklist -> the section whose form sets it.
+# The section that sets a key of the checklist.
 SECTION_BY_KEY = {"legal": "creditor", **{key: s.name for s in SECTIONS.values() for key in s.keys}}
 
 
 def list_fields(
     section: Section, document: Mapping[str, Any], choices: AvailableChoices
 ) -> list[Field]:
-    """With what the installation offers; of what is by language, one field for each."""
+    """Return the section's fields with the choices of the installation; a setting by language has
+    one field for each."""
     if section.name == "words":
         codes = dict.fromkeys([*PAGE_LANGUAGES, *document.get("forbiddenWords", {})])
         return [Field(f"forbiddenWords.{code}", FieldKind.LINES) for code in codes]
@@ -163,7 +164,8 @@ def list_fields(
 
 
 def _require_stored(field: Field, document: Mapping[str, Any]) -> Field:
-    """A file can change a channel or a bank account that is there, and not take it away."""
+    """Make the fields of a stored channel or bank account required: a merchant file can change them
+    but not remove them."""
     account, channels = document["payment"].get("bankAccount"), document["channels"]
     is_account = field.name in ("payment.bankAccount.iban", "payment.bankAccount.holder")
     is_channel = field.name.startswith("channels.") and field.group in channels
@@ -183,8 +185,8 @@ def _add_options(field: Field, choices: AvailableChoices) -> Field:
 
 
 def flatten_section(name: str, document: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The document as the section's fields call its places: where the file has a list or one of two
-    keys, a field has one value."""
+    """Return the document with the structure of the section's fields: one value where the file has
+    a list, or one of two keys."""
     given = document.get(SECTIONS[name].keys[0], {})
     if name == "payment":
         methods = [each["provider"] for each in given.get("methods", ())]
@@ -201,7 +203,8 @@ def flatten_section(name: str, document: Mapping[str, Any]) -> Mapping[str, Any]
 
 
 def unflatten_section(name: str, parts: dict[str, Any]) -> dict[str, Any]:
-    """The other way about; what the file wants whole is whole."""
+    """Return the document from the values of the fields. Settings that the file must have in full
+    are complete."""
     if name == "payment":
         payment = parts["payment"]
         methods = [{"provider": each} for each in payment["methods"]]
@@ -246,7 +249,8 @@ _REASONS_FIELD = "disputes.reasons"
 
 @dataclass(frozen=True, slots=True)
 class ReasonRow:
-    """`name`: of its fields, before ".hidden", ".label.de" and, of one's own, ".type"."""
+    """The fields of one reason to dispute. `name` is their prefix, before ".hidden", ".label.de"
+    and, for the merchant's own reasons, ".type"."""
 
     name: str
     type: str
@@ -255,13 +259,14 @@ class ReasonRow:
 
 
 def list_reason_languages(document: Mapping[str, Any]) -> list[str]:
-    """Those of the pages, and any other that a reason has words in."""
+    """Return the languages of the pages and any other language in which a reason has a label."""
     more = [code for each in _list_reasons(document) for code in each.get("label", {})]
     return list(dict.fromkeys([*PAGE_LANGUAGES, *more]))
 
 
 def list_reason_rows(typed: Typed) -> list[ReasonRow]:
-    """As the form has them: what was typed into it says how many there are of one's own."""
+    """Return the rows of the form; the entered values determine the number of the merchant's own
+    reasons."""
     rows = [
         ReasonRow(
             f"{_REASONS_FIELD}.{kind}", str(kind), is_own=False, can_hide=kind not in ALWAYS_OFFERED
@@ -289,8 +294,8 @@ def flatten_reasons(document: Mapping[str, Any]) -> Typed:
 
 
 def parse_reasons(typed: Typed, document: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """The reasons as the file has them, each with the name of its row: those that were there in
-    their order, then others."""
+    """Return the reasons as in the file, each with the name of its row: first the stored ones in
+    their order, then new ones."""
     languages = list_reason_languages(document)
     read = [(row.name, _parse_reason(row, typed, languages)) for row in list_reason_rows(typed)]
     said = [

@@ -1,6 +1,5 @@
 """The pages of the settings, and what their routes share: the permission, the choices of the
-installation and the preview of the brand.
-"""
+installation and the preview of the brand."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -33,8 +32,9 @@ from dunwell.platform.text.colors import is_color, measure_contrast
 
 
 class BrandView(msgspec.Struct, frozen=True):
-    """`color`: what is judged, "" for none. `contrast`: on white, to one place, rounded down.
-    `logo`: of which kind; "" for none. `is_mailed`: whether e-mails have it."""
+    """The preview of the brand. `color` is "" for none. `contrast` with white has one decimal
+    place, rounded down. `logo` is the media type, or "" for none. `is_mailed` is true if e-mails
+    contain the logo."""
 
     color: str = ""
     contrast: str = ""
@@ -57,9 +57,9 @@ class NewMerchantPage(Page, frozen=True):
 
 
 class MerchantSettingsPage(_SettingsPage, frozen=True):
-    """`sections`: the names of the forms, in their order. `section_of`: by the key that is needed.
-    `beside`: the merchant's sandbox, or the live merchant of a sandbox, if there is one, by its
-    number and key; `beside_key`: what it would be called."""
+    """The overview of the settings. `section_of` maps keys of the checklist to sections.
+    `counterpart` is the id and key of a live merchant's sandbox, or of a sandbox's live merchant,
+    if it exists; `counterpart_key` is the key that it has or would get."""
 
     template: ClassVar[str] = "settings.html"
 
@@ -70,7 +70,6 @@ class MerchantSettingsPage(_SettingsPage, frozen=True):
     counterpart_key: str
     live_credentials: int
     endpoints: int
-    # One is published.
     has_published_workflow: bool
     has_rules: bool
     has_brand: bool
@@ -78,8 +77,8 @@ class MerchantSettingsPage(_SettingsPage, frozen=True):
 
 
 class SectionPage(_SettingsPage, frozen=True):
-    """`stored`: what of it is stored otherwise, by the field's name,
-    when somebody else was faster. `rows`: of the reasons to dispute."""
+    """The form of a section. `stored` has the stored values that differ from the entered ones, by
+    field, after a conflict. `rows` are the reasons to dispute."""
 
     template: ClassVar[str] = "settings_section.html"
 
@@ -98,7 +97,7 @@ class SectionPage(_SettingsPage, frozen=True):
 
 
 class SettingsConfirmPage(_SettingsPage, frozen=True):
-    """What would change; `hidden_fields`: all that was typed, once more."""
+    """The preview of a change. `hidden_fields` repeat all entered values."""
 
     template: ClassVar[str] = "settings_confirm.html"
 
@@ -112,13 +111,14 @@ class MerchantFilePage(_SettingsPage, frozen=True):
     template: ClassVar[str] = "settings_file.html"
 
     text: str
-    # Of what was given and cannot be read.
+    # The faults of the submitted file.
     faults: Sequence[Fault]
     typed: str
 
 
 class FileChangesPage(_SettingsPage, frozen=True):
-    """What a given file would change; with `is_applied` what it has changed, secrets included."""
+    """The changes that a file would make, or has made if `is_applied`; then they include new
+    secrets."""
 
     template: ClassVar[str] = "settings_changes.html"
 
@@ -148,7 +148,7 @@ class CredentialPage(_SettingsPage, frozen=True):
 
 
 class CredentialSecretPage(_SettingsPage, frozen=True):
-    """The one answer that bears a secret."""
+    """The only page that shows a new secret."""
 
     template: ClassVar[str] = "credential_secret.html"
 
@@ -158,7 +158,7 @@ class CredentialSecretPage(_SettingsPage, frozen=True):
 
 
 class WebhookSettingsPage(_SettingsPage, frozen=True):
-    """`made`: an endpoint that was added just now, with its secret."""
+    """The endpoints. `created` is a new endpoint with its secret."""
 
     template: ClassVar[str] = "settings_webhooks.html"
 
@@ -170,7 +170,8 @@ class WebhookSettingsPage(_SettingsPage, frozen=True):
 
 
 class ClockPage(_SettingsPage, frozen=True):
-    """`now`, `next_at`: the merchant's. `came`: events since `since`, the newest last."""
+    """The test clock. `now` and `next_at` are times of the merchant's clock. `new_events` are the
+    events since `since`, the newest last."""
 
     template: ClassVar[str] = "clock.html"
 
@@ -184,7 +185,7 @@ class ClockPage(_SettingsPage, frozen=True):
 
 
 _WHITE = "#ffffff"
-# As e-mails judge it: a line is seen, a text is read (WCAG 2).
+# The limits of the e-mails (WCAG 2): for lines, and for text.
 _VISIBLE_CONTRAST, _READABLE_CONTRAST = 3.0, 4.5
 
 
@@ -209,14 +210,15 @@ def build_brand_view(color: str, logo: Logo | None) -> BrandView:
     return msgspec.structs.replace(view, color=known, contrast=said, legibility=legibility)
 
 
-# Of places: what a clerk looks for, without the aliases.
+# Time zones named after places, without aliases.
 TIMEZONES = sorted(
     each for each in available_timezones() if "/" in each and not each.startswith(("Etc/", "posix"))
 )
 
 
 def check_may_configure(access: MerchantAccess) -> None:
-    """Raises NotFound: denied looks like absent."""
+    """Raises NotFound if the user lacks the permission: the page must not be distinguishable from a
+    missing one."""
     if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
 
@@ -229,14 +231,15 @@ def get_installation_limits(site: PortalSite) -> InstallationLimits:
 
 
 def open_logo_maker(site: PortalSite, access: MerchantAccess) -> LogoMaker:
-    """With the children that also check uploads and print previews."""
+    """Return a logo maker with the child processes that also check uploads and print previews."""
     return LogoMaker(site.debtors.inspector, site.debtors.printer, access.person.user_id)
 
 
 async def load_choices(
     site: PortalSite, tx: Connection, access: MerchantAccess
 ) -> AvailableChoices:
-    """A sandbox sends nothing outside, so it has no lines to choose from."""
+    """Return the choices of the installation. A sandbox sends nothing to the outside, so it has no
+    delivery providers."""
     limits = get_installation_limits(site)
     delivery_providers: dict[str, list[str]] = {}
     if not access.merchant.is_sandbox:

@@ -1,1 +1,1 @@
-"""The start page: what waits for a person, and a few figures that lead to their lists."""
+"""The overview page of a merchant: items that need attention, and figures with links to lists."""

@@ -31,12 +31,12 @@ from dunwell.operations.dashboards.overview import (
 
 
 class AttentionRow(msgspec.Struct, frozen=True, gc=False):
-    """kind: as the template words it."""
+    """A list of items that need attention. The template has the text for each `kind`."""
 
     kind: str
     count: int
     is_more: bool
-    # None: beyond what was looked at.
+    # None if the oldest item is beyond the counted ones.
     since: datetime | None
 
 
@@ -45,30 +45,30 @@ class StartPage(Page, frozen=True):
     area: ClassVar[str] = "start"
 
     lines: Sequence[AttentionRow]
-    # How many of them are overdue, by the kind of their line.
+    # The number of overdue items, by the kind of the row that shows them.
     overdue: Mapping[str, int]
     states: Sequence[tuple[str, int]]
     max_counted: int
     held: int
     tomorrow: TomorrowForecast
     tomorrow_on: date
-    # The days, each with what was paid on it; of the currency that most was paid in.
+    # One entry for each day, with payments in the currency in which most was paid.
     days: Sequence[PaidDay]
     currency: str
     paid_cents: int
     has_more_payments: bool
     newest: int
-    # Channel, planned, accepted, failed, unknown.
+    # Tuples of channel, planned, accepted, failed and unknown contacts.
     channels: Sequence[tuple[str, int, int, int, int]]
     now: datetime
-    # Of the installation, for whoever operates it: those that stand, and whether anybody looks.
+    # For operators of the installation: the number of active alerts.
     alerts: int
     is_alert_check_stale: bool
-    # Where people are to be told of it: at 80 % and more.
+    # Set when 80 % or more of the storage is used.
     storage: StorageUse | None
 
 
-# The kind of a line -> which of it is overdue.
+# The kind of a row -> the kind of its overdue items.
 OVERDUE_KIND: Mapping[AttentionKind, AttentionKind] = {
     AttentionKind.OPEN_DISPUTES: AttentionKind.OVERDUE_DISPUTES,
     AttentionKind.REQUESTED_MODALITIES: AttentionKind.OVERDUE_MODALITIES,
@@ -79,7 +79,8 @@ _BEGINNING_OF_TIME = datetime.min.replace(tzinfo=UTC)
 def build_attention_rows(
     attention_items: Mapping[AttentionKind, AttentionItem],
 ) -> list[AttentionRow]:
-    """The oldest first. What is overdue is shown in the line of its kind (`OVERDUE`)."""
+    """Return the rows, the oldest first. Overdue items are shown in the row of their kind
+    (`OVERDUE_KIND`)."""
     lines = [
         AttentionRow(str(kind), each.count.number, each.count.is_more, each.oldest_at)
         for kind, each in attention_items.items()
@@ -89,7 +90,7 @@ def build_attention_rows(
 
 
 def fill_days(paid: Sequence[PaidDay], currency: str, today: date) -> list[PaidDay]:
-    """Every day, also those on which nothing was paid."""
+    """Return one entry for each day, including days without payments."""
     found = {each.day: each for each in paid if each.currency == currency}
     days = [today - timedelta(days=back) for back in range(MONEY_DAYS - 1, -1, -1)]
     return [found.get(day, PaidDay(day, currency, 0, 0)) for day in days]

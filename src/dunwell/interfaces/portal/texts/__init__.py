@@ -1,1 +1,1 @@
-"""The texts of a process: written, looked at as debtors get them, sent to oneself, simulated."""
+"""Pages of a workflow's templates: edit, preview and simulate them, and send a test to oneself."""

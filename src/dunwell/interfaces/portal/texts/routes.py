@@ -1,4 +1,5 @@
-"""The grid of a workflow's templates, the editor of one, and a workflow simulated on one claim."""
+"""The grid of a workflow's templates, the editor of one template, and the simulation of a workflow
+on one claim."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -66,7 +67,7 @@ from dunwell.platform.errors import (
 from dunwell.platform.text.differences import compute_revision
 from dunwell.platform.text.lazy_text import LazyText
 
-# As much as a text of a definition may have.
+# The maximum length of a text in a definition.
 _MAX_CHARACTERS = 20_000
 
 
@@ -91,8 +92,8 @@ async def get_text_page(
 
 @dataclass(frozen=True, slots=True)
 class _TextForm:
-    """What stands in the form. known: what the text was when the form was shown; "": as it stands.
-    faults: by field."""
+    """The values of the form. `known_revision` is the revision of the text when the form was
+    rendered; "" means the current one. `faults` are pairs of field and message."""
 
     written: TextContent
     known_revision: str = ""
@@ -108,7 +109,7 @@ class _TextForm:
 async def submit_text(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """Checks what was typed, puts a placeholder into it, or saves it in the draft."""
+    """Check the text, insert a placeholder, save the text in the draft, or remove it."""
     do, typed = fields["do"], _TextForm(_get_typed_text(fields), fields["revision"])
     if do == "save":
         typed = replace(typed, faults=_list_form_faults(request, typed.written))
@@ -138,7 +139,7 @@ async def submit_text(
 async def _render_text_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, typed: _TextForm | None
 ) -> Response:
-    """typed: None: the text as it stands."""
+    """Render the editor with the entered text, or with the stored one if `typed` is None."""
     if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
 
@@ -152,7 +153,7 @@ async def _render_text_page(
 async def _build_text_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, typed: _TextForm | None
 ) -> TextPage:
-    """The transaction is over before the text is looked over and written."""
+    """Build the page. The transaction ends before the text is reviewed and rendered."""
     async with site.work(access) as work:
         opened = await get_requested_texts(work, request)
         place = parse_text_place(request, opened.definition)
@@ -190,7 +191,8 @@ async def _build_text_page(
 async def _prepare_sample(
     site: PortalSite, work: Work, wanted: Definition, place: TextPlace
 ) -> tuple[list[PlaceholderExample], PreparedMessage | None, str]:
-    """What placeholders become, and the text for a made-up debtor; else why not."""
+    """Return the values of the placeholders, and the message for a sample debtor or the reason why
+    there is none."""
     placeholders: list[PlaceholderExample] = []
     try:
         writer = await prepare_trial_writer(work, site.resources, wanted)
@@ -207,7 +209,7 @@ async def _prepare_sample(
 
 
 def _get_typed_text(fields: FormFields) -> TextContent:
-    """With what is to be put in at the end of it, for who has no scripts."""
+    """Return the entered text. Without scripts, a chosen placeholder is appended to it."""
     body = fields["body"].replace("\r\n", "\n")
     if fields["insert"]:
         body = f"{body.rstrip()} {{{{ {fields['insert']} }}}}".lstrip()
@@ -222,7 +224,7 @@ def _describe_fault(fault: Fault) -> str:
 
 
 def _list_form_faults(request: PortalRequest, typed: TextContent) -> list[tuple[str, str]]:
-    """Of the form: what could not be kept at all."""
+    """Return the faults that prevent the text from being saved."""
     faults = list[tuple[str, str]]()
     if not typed.body.strip():
         faults.append(("body", TEXT_FAULTS["REQUIRED"]))
@@ -274,7 +276,7 @@ async def get_simulation_page(
 async def _simulate(
     site: PortalSite, prepared: PreparedSimulation
 ) -> tuple[Simulation | None, str]:
-    """No transaction is open. The simulation, or why there is none."""
+    """Return the simulation, or the reason why there is none. No transaction is open."""
     try:
         return await simulate(prepared, printer=site.preview_printer), ""
     except MerchantNotConfigured:

@@ -1,6 +1,5 @@
-"""A template as debtors get it: an e-mail as a phone shows it, a letter's pages, an SMS with its
-parts.
-"""
+"""The preview of a template as debtors get it: an e-mail on a phone, the pages of a letter, an SMS
+with its parts."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -74,13 +73,14 @@ from dunwell.platform.errors import (
     ValidationError,
 )
 
-# Two pages are made at once; each user's letter before is still there when they go back to it.
+# Two letters are printed at once; each user's previous letter stays in the cache.
 _MAX_CACHED_LETTERS = 4
 _MAX_CACHED_BYTES = 8 * 1024 * 1024
 
 
 class PreviewPrinter(LetterPrinter):
-    """One child for each page that is made at once, so that no user waits for another's letter."""
+    """A printer with one child process for each letter that is printed at once, so that no user
+    waits for another user's letter, and with a small cache."""
 
     def __init__(self, size: int = 2, fonts: Sequence[Path] = ()) -> None:
         super().__init__(size, fonts=fonts)
@@ -111,7 +111,7 @@ _TRIAL_OUTCOMES = ("ACCEPTED", "LATER", "REFUSED", "UNKNOWN", "NO_CHANNEL", "RAT
 
 @dataclass(frozen=True, slots=True)
 class _PreparedPreview:
-    """What the transaction has found."""
+    """What the transaction loaded for the preview."""
 
     opened: WorkflowTexts
     subject: PreviewSubject
@@ -167,7 +167,7 @@ async def get_preview_page(
 async def send_mail_frame(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    """The e-mail alone, as the page's frame shows it."""
+    """Return only the e-mail, for the frame of the page."""
     _check_may_configure(access)
     loaded = await _load_preview(site, request, access, with_pages=False)
     html = hide_secrets(loaded.preview.html or "") if loaded.preview else ""
@@ -186,7 +186,7 @@ async def send_mail_frame(
 async def send_letter_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    """A page of a letter as a picture."""
+    """Return a page of a letter as an image."""
     _check_may_configure(access)
     given = request.path_params["page"]
     if not (given.isascii() and given.isdigit() and len(given) <= _MAX_PAGE_DIGITS):
@@ -215,7 +215,8 @@ async def send_letter_page(
 async def submit_trial(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, _fields: FormFields
 ) -> Response:
-    """No transaction is open while the text is written and while the line is waited for."""
+    """Send a test message to the user. No transaction is open while the message is rendered and
+    sent."""
     _check_may_configure(access)
     sent, place_query = "", dict[str, object]()
     async with site.work(access) as work:
@@ -254,7 +255,8 @@ async def _write_trial(
     opened: WorkflowTexts,
     wanted: WantedMessage,
 ) -> Message:
-    """Ready to be sent, and counted. Raises what each of its steps raises."""
+    """Return the message, and count it against the rate limit. Raises the errors of
+    `prepare_trial`, `write_trial` and `record_trial`."""
     async with site.work(access) as work:
         trial = await prepare_trial(work, site.resources, opened.definition, wanted)
     user_id = access.person.user_id
@@ -267,8 +269,8 @@ async def _write_trial(
 async def _load_preview(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, *, with_pages: bool
 ) -> _LoadedPreview:
-    """The transaction is over before anything is written or printed. Raises NotFound for what is no
-    text of the workflow's."""
+    """Load and render the preview. The transaction ends before rendering and printing. Raises
+    NotFound if the query names no text of the workflow."""
     async with site.work(access) as work:
         prepared = await _prepare_preview(site, work, request, access, with_costs=with_pages)
     problems, preview, costs = [*prepared.problems], None, None
@@ -295,7 +297,8 @@ async def _prepare_preview(
     *,
     with_costs: bool,
 ) -> _PreparedPreview:
-    """counts: of an SMS, what it costs over real names."""
+    """Load the preview in one transaction. `with_costs` includes the cost of an SMS for real
+    names."""
     opened = await get_requested_texts(work, request)
     subject = await load_subject(work, request, access)
     wanted = parse_wanted_message(request, opened.definition, subject)
@@ -312,7 +315,7 @@ async def _prepare_preview(
 
 
 def _check_may_configure(access: MerchantAccess) -> None:
-    """Raises NotFound."""
+    """Raises NotFound if the user lacks the permission."""
     if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
 

@@ -1,4 +1,4 @@
-"""What the pages of templates show, and what their addresses name: which text, for which claim."""
+"""The pages of templates, and the text and the claim that their queries name."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,14 +24,15 @@ from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import EditConflict, NotFound, ValidationError
 
-# As long as a name may be, and what somebody types for a claim.
+# The limits of a template's name, and of an entered claim reference.
 _MAX_NAME_LENGTH, _MAX_REFERENCE_LENGTH = 255, 200
 
 
 @dataclass(frozen=True, slots=True)
 class PreviewSubject:
-    """Whose claim a text is shown for. `claim_id`: None: one that is made up, by its `case`.
-    `is_unknown`: what was typed is no claim, or several: the made-up one stands in its place."""
+    """The claim for which a text is rendered. `claim_id` is None for the sample claim `case`.
+    `is_unknown` is true if the entered reference matches no claim, or several; then the sample
+    claim is used."""
 
     case: SampleCase = "USUAL"
     typed: str = ""
@@ -40,7 +41,8 @@ class PreviewSubject:
 
 
 async def get_requested_texts(work: Work, request: PortalRequest) -> WorkflowTexts:
-    """The version that the address names, else the draft, else the latest. Raises NotFound."""
+    """Return the texts of the version that the query names, else of the draft, else of the latest
+    version. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
     return await get_workflow_texts(
         work, read_id(request, "workflow_id"), request.ask("version") or None
@@ -48,7 +50,8 @@ async def get_requested_texts(work: Work, request: PortalRequest) -> WorkflowTex
 
 
 def parse_text_place(request: PortalRequest, definition: Definition) -> TextPlace:
-    """Nothing need be written there yet. Raises NotFound for what can be no place."""
+    """Return the text that the query names; it need not exist yet. Raises NotFound if it cannot
+    exist."""
     language, channel = request.ask("language"), request.ask("channel")
     template, snippet = request.ask("template"), request.ask("snippet")
     name = template or snippet
@@ -66,7 +69,7 @@ def parse_text_place(request: PortalRequest, definition: Definition) -> TextPlac
 def parse_wanted_message(
     request: PortalRequest, definition: Definition, subject: PreviewSubject
 ) -> WantedMessage:
-    """A text that is there, or may be. Raises NotFound."""
+    """Return the message that the query names. Raises NotFound."""
     place = parse_text_place(request, definition)
     if place.channel is None:
         raise NotFound("A snippet is no message.")
@@ -82,7 +85,8 @@ def parse_wanted_message(
 async def load_subject(
     work: Work, request: PortalRequest, access: MerchantAccess
 ) -> PreviewSubject:
-    """A look at a claim is kept, where a merchant's own staff looks."""
+    """Return the claim that the query names. A view by a merchant's own staff is recorded in the
+    audit log."""
     work.require(Right.READ_CLAIMS)
     case = next((each for each in SAMPLE_CASES if each == request.ask("case")), SAMPLE_CASES[0])
     typed = request.ask("claim")[:_MAX_REFERENCE_LENGTH]
@@ -96,12 +100,11 @@ async def load_subject(
 
 
 def list_fault_codes(refusal: ValidationError) -> list[str]:
-    """By their codes."""
     return [fault.code for fault in refusal.faults]
 
 
 def build_place_query(place: TextPlace, version: str = "") -> dict[str, str | None]:
-    """As the query of an address has it."""
+    """Return the query of a text's address."""
     name = "template" if place.group == "templates" else "snippet"
     return {
         name: place.name, "channel": place.channel, "language": place.language, "version": version,
@@ -109,7 +112,7 @@ def build_place_query(place: TextPlace, version: str = "") -> dict[str, str | No
 
 
 def build_audit_subject(workflow_id: UUID) -> str:
-    """In the audit log."""
+    """Return the subject of the workflow in the audit log."""
     return f"workflow:{workflow_id}"
 
 
@@ -123,9 +126,9 @@ class TemplatesPage(Page, frozen=True):
 
 
 class TextPage(Page, frozen=True):
-    """typed: what stands in the form. known: what the text was, when the form was shown. sample:
-    None: it cannot be written; why not is in `problem`, by code. faults: of the form, by field and
-    code."""
+    """The editor of a text. `typed` is the text in the form; `known_revision` is its revision when
+    the form was rendered. `sample` is None if it cannot be rendered, for the reason in the code
+    `problem`. `faults` are pairs of field and message."""
 
     template: ClassVar[str] = "text.html"
     area: ClassVar[str] = "workflows"
@@ -141,15 +144,16 @@ class TextPage(Page, frozen=True):
     placeholders: Sequence[PlaceholderExample]
     sample: MessagePreview | None
     problem: str
-    # Of what a message costs.
+    # The currency of message costs.
     currency: str
     faults: Sequence[tuple[str, str]]
     conflict: EditConflict | None
 
 
 class TextPreviewPage(Page, frozen=True):
-    """preview: None: there is none, for the reasons in `problems` (codes). sent: what became of a
-    test to oneself, by code; "": none was sent. costs: of an SMS. own_email: of who looks."""
+    """The preview of a text. `preview` is None for the reasons in `problems` (codes). `sent` is the
+    code of a test's outcome, or "" if none was sent. `costs` are those of an SMS. `own_email` is
+    the user's address."""
 
     template: ClassVar[str] = "text_preview.html"
     area: ClassVar[str] = "workflows"
@@ -157,7 +161,7 @@ class TextPreviewPage(Page, frozen=True):
     opened: WorkflowTexts
     place: TextPlace
     place_query: Mapping[str, str | None]
-    # The same, with the claim.
+    # `place_query` with the claim.
     shown: Mapping[str, str | None]
     subject: PreviewSubject
     cases: Sequence[SampleCase]
@@ -172,7 +176,8 @@ class TextPreviewPage(Page, frozen=True):
 
 
 class SimulationPage(Page, frozen=True):
-    """start_error: what was typed as a day is none. problem: why nothing can be played, by code."""
+    """The simulation. `start_error` is true if the entered day is not a date. `problem` is the code
+    of the reason why there is no simulation."""
 
     template: ClassVar[str] = "simulation.html"
     area: ClassVar[str] = "workflows"
@@ -185,8 +190,8 @@ class SimulationPage(Page, frozen=True):
     start_error: bool
     simulation: Simulation | None
     problem: str
-    # By name, those that are told.
+    # The names of the holidays that delay a step.
     holidays: Mapping[date, str]
-    # What messages cost is in the merchant's.
+    # The currency of message costs.
     currency: str
     start_on: date | None

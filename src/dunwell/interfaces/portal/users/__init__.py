@@ -1,1 +1,1 @@
-"""Signing in, one's own account, and other people's."""
+"""Pages for signing in, for one's own account, and for managing users."""

@@ -173,14 +173,15 @@ def build_password_confirmation(
 def describe_password_fault(
     refusal: WrongSignIn | TooManyAttempts | SignInTooOld,
 ) -> tuple[Faults, int]:
-    """What is wrong with the password that was said once more, and for how many minutes."""
+    """Return the fault of a password confirmation, and in how many minutes the user may try
+    again."""
     if isinstance(refusal, TooManyAttempts):
         return {"password": "TOO_OFTEN"}, count_minutes(refusal.retry_after)
     return {"password": "TOO_LONG_AGO" if isinstance(refusal, SignInTooOld) else "WRONG"}, 0
 
 
 def parse_uuid(given: str) -> UUID:
-    """Raises NotFound."""
+    """Raises NotFound if `given` is not a UUID."""
     try:
         return UUID(given)
     except ValueError:
@@ -255,7 +256,8 @@ async def get_new_app_page(
 async def submit_app(
     site: PortalSite, request: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
-    """First the password, which starts one; then its first code, which confirms it."""
+    """Start the setup of an authenticator app after the password, and finish it with its first
+    code."""
     if "code" in fields:
         async with get_sign_in_services(site).work(person.actor) as work:
             is_right = await finish_app_setup(work, person, fields["code"][:100])
@@ -276,7 +278,8 @@ async def submit_app(
 async def ask_browser(
     site: PortalSite, request: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
-    """What the page's script asks a passkey to be made for; a refusal is 403 for it."""
+    """Return the options with which the page's script creates a passkey; 403 if the password is
+    refused."""
     services = get_sign_in_services(site)
     refusal = await confirm_own_password(
         services, build_password_confirmation(site, request, person, fields)
@@ -307,7 +310,7 @@ async def submit_passkey(
 async def submit_factor_removal(
     site: PortalSite, request: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
-    """Raises NotFound, InvalidState."""
+    """Remove a second factor. Raises NotFound, InvalidState."""
     factor_id = parse_uuid(fields["factor"])
     refusal = await confirm_own_password(
         get_sign_in_services(site), build_password_confirmation(site, request, person, fields)

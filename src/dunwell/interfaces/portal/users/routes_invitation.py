@@ -1,4 +1,5 @@
-"""Joining by a one-time link. Opening it changes nothing; one form takes all of it."""
+"""Accepting an invitation by a one-time link. Opening the link changes nothing; one form sets the
+password and the second factor."""
 
 import secrets
 from collections.abc import Mapping
@@ -69,7 +70,7 @@ async def _render_password_mismatch(
 
 
 async def ask_browser(site: PortalSite, request: PortalRequest) -> Response:
-    """What the page's script asks a passkey to be made for. Raises NotFound."""
+    """Return the options with which the page's script creates a passkey. Raises NotFound."""
     await request.read_form()
     challenge = secrets.token_bytes(CHALLENGE_BYTES)
     options = await start_passkey_registration(
@@ -110,7 +111,7 @@ async def _answer_outcome(
 async def _tell(
     site: PortalSite, request: PortalRequest, faults: Faults, status: int = 400
 ) -> Response:
-    """The form, with the secret of an app that is this browser's alone."""
+    """Render the form, with an app secret that only this browser gets."""
     opener = get_opener_secret(site, request)
     invited = await find_invitation(get_sign_in_services(site), request.path_params["link"], opener)
     if invited is None:

@@ -1,4 +1,4 @@
-"""Signing in and out: a password, then a code; or a passkey alone."""
+"""Signing in with a password and a code, or with a passkey; and signing out."""
 
 import secrets
 
@@ -46,14 +46,14 @@ from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import answer_redirect
 
-# Faults that an address may bring.
+# Faults that the query of the address may name.
 _LINKABLE_FAULTS = {"GONE", "SSO_GONE"}
 _PROVIDER_FAULTS = {f"SSO_{each}" for each in SignOnFailure} - _LINKABLE_FAULTS
 _STATUS_OF_FAULT = {"WRONG": 400, "PASSKEY": 400, "GONE": 400, "TOO_OFTEN": 429, "LOCKED": 403}
 
 
 async def get_sign_in_page(site: PortalSite, request: PortalRequest) -> Response:
-    """Whoever is signed in goes on."""
+    """Render the sign-in page, or redirect a user who is already signed in."""
     to = choose_next_page(request.ask("next"))
     if await site.find_person(request) is not None:
         return answer_redirect(to)
@@ -106,7 +106,7 @@ async def submit_recovery_code(site: PortalSite, request: PortalRequest) -> Resp
 
 
 async def ask_browser(site: PortalSite, request: PortalRequest) -> Response:
-    """What the page's script asks a passkey."""
+    """Return the options with which the page's script asks for a passkey."""
     await request.read_form()
     challenge = secrets.token_bytes(CHALLENGE_BYTES)
     options = await start_passkey_sign_in(
@@ -147,7 +147,7 @@ async def sign_out(
 
 
 def _get_fault(request: PortalRequest, page: SignInPage) -> str:
-    """As the address says it; of a provider that there is."""
+    """Return the fault that the query names; a provider's fault only for a configured provider."""
     fault = request.ask("fault")
     if fault in _PROVIDER_FAULTS:
         return fault if page.title else "GONE"

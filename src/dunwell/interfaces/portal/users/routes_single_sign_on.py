@@ -1,4 +1,5 @@
-"""Single sign-on: to the identity provider and back, sign-out there, and confirming a session."""
+"""Single sign-on: redirect to the identity provider and back, sign out there, and confirm a
+session."""
 
 import json
 import secrets
@@ -58,7 +59,7 @@ from dunwell.platform.security_events import log_security_event
 async def ask_browser(
     site: PortalSite, _request: PortalRequest, person: SignedInUser, _fields: FormFields
 ) -> Response:
-    """Return what the page's script asks a passkey."""
+    """Return the options with which the page's script asks for a passkey."""
     challenge = secrets.token_bytes(CHALLENGE_BYTES)
     options = await start_passkey_confirmation(get_sign_in_services(site), person, challenge)
     return Response(options, media_type="application/json")
@@ -68,7 +69,7 @@ async def ask_browser(
 async def redirect_to_confirmation(
     site: PortalSite, request: PortalRequest, person: SignedInUser
 ) -> Response:
-    """Redirect to the provider that the person signs in with. Raises NotFound."""
+    """Redirect to the provider with which the user signs in. Raises NotFound."""
     async with get_sign_in_services(site).work(person.actor) as work:
         ways = await find_confirmation_ways(work, person)
     provider = site.providers.find(ways.provider) if ways.provider else None
@@ -96,19 +97,19 @@ def render_confirmation_page(
     site: PortalSite, request: PortalRequest, provider: IdentityProvider, failure: str, *,
     status: int, minutes: int = 0,
 ) -> Response:  # fmt: skip
-    """failure: "" if the session is confirmed."""
+    """Render the result of a confirmation. `failure` is "" if the session is confirmed."""
     page = ConfirmationPage(failure, provider.provider.shown, minutes)
     return site.answer(site.frame(request), page, status)
 
 
-# Nobody knows yet who sends it. A logout token is a few kilobytes.
+# The sender is not authenticated yet. A logout token has a few kilobytes.
 _MAX_LOGOUT_BYTES = 16 * 1024
-# What a browser may bring back of one thing; longer ones are none.
+# The maximum length of a query parameter that a provider returns.
 _MAX_PARAMETER_LENGTH = 4_000
 
 
 async def redirect_to_provider(site: PortalSite, request: PortalRequest) -> Response:
-    """Raises NotFound."""
+    """Redirect to the provider to sign in. Raises NotFound."""
     provider = _find(site, request)
     to = choose_next_page(request.ask("next"))
     outcome = await start_attempt(
@@ -133,7 +134,8 @@ async def redirect_to_provider(site: PortalSite, request: PortalRequest) -> Resp
 
 
 async def finish_sign_on(site: PortalSite, request: PortalRequest) -> Response:
-    """What the address says is used once and led away from. Raises NotFound."""
+    """Finish the sign-in after the provider's redirect. The parameters can be used only once, and
+    the response redirects away from them. Raises NotFound."""
     provider = _find(site, request)
     returned = ProviderReturn(
         secret=get_attempt_secret(site, request),
@@ -153,7 +155,7 @@ async def finish_sign_on(site: PortalSite, request: PortalRequest) -> Response:
                 site, outcome.opened, choose_next_page(outcome.next_page)
             )
         case ConfirmationEnded(failure):
-            # For the page, which shows who is signed in.
+            # Makes the page show who is signed in.
             await site.find_person(request)
             answer = render_confirmation_page(
                 site, request, provider, str(failure or ""), status=403 if failure else 200
@@ -175,7 +177,7 @@ async def finish_sign_on(site: PortalSite, request: PortalRequest) -> Response:
 
 
 async def submit_logout_token(site: PortalSite, request: PortalRequest) -> Response:
-    """The provider's own request: no cookie, no page. Raises NotFound."""
+    """Process a logout token that the provider sends itself, without a cookie. Raises NotFound."""
     provider, services = _find(site, request), get_sign_in_services(site)
     body = await read_body(request, _MAX_LOGOUT_BYTES)
     given = parse_qs(body.decode("latin-1")).get("logout_token", [])
@@ -196,7 +198,7 @@ async def submit_logout_token(site: PortalSite, request: PortalRequest) -> Respo
 
 
 async def sign_out_at_provider(site: PortalSite, request: PortalRequest) -> Response:
-    """Out of the provider too, where it has a way. Raises NotFound."""
+    """Sign out at the provider too, if it has an address for that. Raises NotFound."""
     provider = _find(site, request)
     back_to = site.resources.settings.public_url + build_address("sign_in")
     address = await provider.find_leaving_address(back_to, site.now())
@@ -204,7 +206,8 @@ async def sign_out_at_provider(site: PortalSite, request: PortalRequest) -> Resp
 
 
 def _render_link_command(unwelcome: SignOnRefused, provider: str) -> str:
-    """For the operator's shell: what the provider says is data there too."""
+    """Return the command that links the user to the identity. The provider's values are quoted for
+    the shell."""
     claims = unwelcome.claims
     words = ["link", claims.email, "--provider", provider, "--subject", claims.subject]
     return shlex.join(["dunwell", "user", *words])

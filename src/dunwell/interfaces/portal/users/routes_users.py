@@ -1,6 +1,5 @@
-"""Other users: what they may do and why, inviting, changing and ending them, and the audit log of
-the installation.
-"""
+"""Managing other users: their permissions, invitations, changes and deactivation; and the audit log
+of the installation."""
 
 import json
 import secrets
@@ -51,7 +50,7 @@ from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 
-# The field of a merchant's role: "at_7".
+# The name of the field of the role at merchant 7 is "at_7".
 _ROLE_FIELD_PREFIX = "at_"
 _MAX_TEXT_LENGTH = 300
 _MAX_ID = 2**31 - 1
@@ -107,7 +106,7 @@ async def get_user_page(site: PortalSite, request: PortalRequest, person: Signed
 async def submit_roles(
     site: PortalSite, request: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
-    """Whoever was slower is shown what is there now beside what they chose."""
+    """Save the roles. After a conflict, the page shows the stored roles and the chosen ones."""
     user_id, roles = parse_uuid(request.path_params["user_id"]), _parse_roles(fields)
     revision = _parse_number(fields["revision"]) or 0
     try:
@@ -177,7 +176,8 @@ async def submit_reset(
 
 
 def _parse_roles(fields: FormFields) -> UserRoles:
-    """What is none of the roles is left out, and then missed."""
+    """Return the chosen roles. Unknown roles are left out, and the check then reports a missing
+    role."""
     memberships: dict[int, Role] = {}
     for name in fields:
         number = _parse_number(name.removeprefix(_ROLE_FIELD_PREFIX))
@@ -188,7 +188,8 @@ def _parse_roles(fields: FormFields) -> UserRoles:
 
 
 def _parse_number(text: str) -> int | None:
-    """At most the greatest there is; Python refuses to read thousands of digits."""
+    """Return the number, at most the largest id; Python refuses to parse numbers with thousands of
+    digits."""
     is_number = text.isascii() and text.isdecimal()
     return min(int(text[:10]), _MAX_ID) if is_number else None
 
@@ -224,7 +225,7 @@ async def _render_user_page(
     faults: Faults,
     status: int = 200,
 ) -> Response:  # fmt: skip
-    """typed: what was chosen and not saved."""
+    """Render the page of a user. `typed` are the roles that were chosen and not saved."""
     user_id = parse_uuid(request.path_params["user_id"])
     async with get_sign_in_services(site).work(person.actor) as work:
         work.require(Right.PEOPLE)
@@ -249,7 +250,7 @@ async def _render_user_page(
 def _render_link_page(
     site: PortalSite, request: PortalRequest, name: str, email: str, invitation: Invitation
 ) -> Response:
-    """The address stands in this answer alone."""
+    """Render the one-time link, which is shown only in this response."""
     address = build_address("invitation", link=invitation.secret)
     origin = site.resources.settings.public_url
     page = OneTimeLinkPage(name, email, origin + address, invitation.expires_at)
@@ -264,7 +265,8 @@ _USER_PREFIX = "user:"
 async def get_audit_page(
     site: PortalSite, request: PortalRequest, person: SignedInUser
 ) -> Response:
-    """of: a user's id, whose rows alone are wanted."""
+    """Render the audit log. The query parameter `of` is the id of the user whose entries are
+    shown."""
     of, after = request.ask("of")[:40], request.ask("after")[:200]
     wanted = AuditFilter(subject=f"{_USER_PREFIX}{of}" if of else None)
     async with get_sign_in_services(site).work(person.actor) as work:

@@ -1,6 +1,4 @@
-"""What the routes about people share: who is at the door, the cookie of a sign-in under way, and
-the codes of authenticator apps as pictures.
-"""
+"""The cookies of sign-ins and invitations, and what else the routes for users share."""
 
 import math
 import secrets
@@ -32,10 +30,11 @@ from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.responses import answer_redirect
 
 _SECRET_GROUP_LENGTH = 4
-# Cookies: of a sign-in that waits for its second factor, of a browser that signed in before, of one
-# that has opened a one-time link.
+# The cookies of a sign-in that awaits its second factor, and of a browser that has signed in
+# before.
 _PENDING_SIGN_IN_COOKIE, _DEVICE_COOKIE = "dunwell-portal-entry", "dunwell-portal-device"
-# Of somebody who was sent to a provider.
+# The cookie of a sign-in at a provider, and below it the one of a browser that opened a one-time
+# link.
 _ATTEMPT_COOKIE = "dunwell-portal-attempt"
 _OPENER_COOKIE = "dunwell-portal-opener"
 
@@ -65,7 +64,7 @@ def has_passkeys(site: PortalSite) -> bool:
 
 
 def read_session_secret(site: PortalSite, request: PortalRequest) -> str:
-    """Of somebody who is signed in."""
+    """Return the secret of the session of a user who is signed in."""
     return read_secret(request.cookies, is_secure=site.is_secure) or ""
 
 
@@ -75,7 +74,7 @@ def build_app_setup(secret: str, email: str) -> AppSetup:
         secret[place : place + _SECRET_GROUP_LENGTH]
         for place in range(0, len(secret), _SECRET_GROUP_LENGTH)
     )
-    # Our own drawing: it holds no text of anybody.
+    # The drawing is safe: it contains no text from outside.
     return AppSetup(" ".join(groups), Markup(draw_svg(address).decode()), address)  # noqa: S704
 
 
@@ -84,14 +83,15 @@ def count_minutes(seconds: int) -> int:
 
 
 def choose_next_page(given: str) -> str:
-    """Where a sign-in leads: to the page of ours that was asked for, else to the first."""
+    """Return the address after the sign-in: the requested page if it is in the portal, else its
+    first page."""
     sign_in = build_address("sign_in")
     return given if is_ours(given) and not given.startswith(sign_in) else build_address("portal")
 
 
 def start_browser_session(site: PortalSite, opened: OpenedSession, to: str) -> Response:
-    """The session's cookie is new with each sign-in, whatever the browser had before; what waited
-    for a second factor is over."""
+    """Redirect and set the cookie of the new session, whatever session the browser had before. The
+    cookie of the pending sign-in is deleted."""
     if opened.is_restricted:
         to = build_address("account")
     elif opened.is_new_network:
@@ -112,7 +112,7 @@ def get_pending_sign_in_secret(site: PortalSite, request: PortalRequest) -> str:
 
 
 def render_pending_sign_in_cookie(secret: str, *, is_secure: bool) -> str:
-    """The Set-Cookie header; an empty secret removes it."""
+    """Return the Set-Cookie header. An empty secret deletes the cookie."""
     return _render(_PENDING_SIGN_IN_COOKIE, secret, is_secure=is_secure)
 
 
@@ -121,12 +121,13 @@ def get_attempt_secret(site: PortalSite, request: PortalRequest) -> str:
 
 
 def render_attempt_cookie(secret: str, *, is_secure: bool) -> str:
-    """The Set-Cookie header; an empty secret removes it."""
+    """Return the Set-Cookie header. An empty secret deletes the cookie."""
     return _render(_ATTEMPT_COOKIE, secret, is_secure=is_secure, lasts=ATTEMPT_LASTS)
 
 
 async def end_previous_session(site: PortalSite, request: PortalRequest) -> None:
-    """A session that this browser was in goes: nobody else's goes on under it."""
+    """End the session that this browser had before, so that another user's session does not remain
+    open."""
     before = hash_secret(read_session_secret(site, request))
     if before is not None:
         async with site.resources.database.transaction() as tx:
@@ -134,7 +135,7 @@ async def end_previous_session(site: PortalSite, request: PortalRequest) -> None
 
 
 def build_sign_in_page(site: PortalSite, to: str, name: str = "") -> SignInPage:
-    """With all ways in that there are."""
+    """Return the sign-in page with all available methods."""
     shown = site.providers.list_shown()
     return SignInPage(
         next=to,
@@ -146,7 +147,7 @@ def build_sign_in_page(site: PortalSite, to: str, name: str = "") -> SignInPage:
 
 
 def get_opener_secret(site: PortalSite, request: PortalRequest) -> str:
-    """What the browser was given when it opened a link; a new one, where it has none."""
+    """Return the secret that the browser got when it opened a link, or a new one."""
     given = request.cookies.get(_name(_OPENER_COOKIE, is_secure=site.is_secure), "")
     return given if hash_secret(given) is not None else render_secret(generate_randomness())
 

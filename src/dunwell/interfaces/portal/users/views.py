@@ -1,4 +1,4 @@
-"""What the pages about people show."""
+"""The pages for signing in, for one's own account, and for managing users."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -15,57 +15,57 @@ from dunwell.accounts.users.store import NamedMerchant
 from dunwell.accounts.users.user import EffectiveRight, User
 from dunwell.interfaces.web.templates import Page
 
-# What is wrong with a form: by field, the name of what to say (`_people_faults.html`).
+# The faults of a form, by field. The template has the text for each.
 Faults = Mapping[str, str]
 
 
 class SignInPage(Page, frozen=True):
     template: ClassVar[str] = "sign_in.html"
 
-    # What was typed, and the page of ours that is asked for.
+    # The entered e-mail address, and the page to open after the sign-in.
     email: str = ""
     next: str = ""
-    # WRONG, TOO_OFTEN, LOCKED, GONE, PASSKEY, SSO_ and the name of a failure, or "".
+    # WRONG, TOO_OFTEN, LOCKED, GONE, PASSKEY, "SSO_" and the name of a failure, or "".
     fault: str = ""
     minutes: int = 0
     has_passkeys: bool = False
-    # Of single sign-on; whether break-glass admins alone come in without; and as which one is
-    # called that the fault is about.
+    # Single sign-on: the providers, whether only break-glass admins may sign in without one, and
+    # the name of the provider that the fault concerns.
     providers: Sequence[IdentityProviderSettings] = ()
     is_required: bool = False
     title: str = ""
-    # The provider that somebody signed in with who has just signed out here.
+    # The provider of the user who has just signed out.
     left: IdentityProviderSettings | None = None
 
 
 class SignOnRefusedPage(Page, frozen=True):
-    """Somebody whom the provider knows is not let in."""
+    """A user of the provider who may not sign in."""
 
     template: ClassVar[str] = "unwelcome.html"
 
     # NO_GROUP, WEAK, ENDED, NO_EMAIL, EMAIL_TAKEN or OVER.
     reason: str
     title: str
-    # By the provider's word.
+    # The address that the provider sent.
     email: str
-    # What links the two, for EMAIL_TAKEN.
+    # For EMAIL_TAKEN: the command that links the user to the identity.
     command: str
 
 
 class ConfirmationPage(Page, frozen=True):
-    """What came of a fresh sign-in at the provider that was to confirm a session."""
+    """The result of a new sign-in at the provider that confirms a session."""
 
     template: ClassVar[str] = "confirmation.html"
 
-    # As of `ConfirmationFailure`, or TOO_OFTEN; "": it is confirmed.
+    # A `ConfirmationFailure`, TOO_OFTEN, or "" if the session is confirmed.
     failure: str
-    # The provider's, as its button says it.
+    # The provider's name, as on its button.
     title: str
     minutes: int = 0
 
 
 class SecondFactorPage(Page, frozen=True):
-    """The app's code, or a recovery code, behind a right password."""
+    """The form for the app's code, or for a recovery code, after the password."""
 
     template: ClassVar[str] = "second.html"
 
@@ -82,7 +82,7 @@ class InvitationPage(Page, frozen=True):
     link: str
     name: str
     email: str
-    # Of the authenticator app: in base32, in groups, and as a picture of its address.
+    # The authenticator app's secret in groups of base32 characters, and its address as a QR code.
     secret: str
     code_image: Markup
     address: str
@@ -100,7 +100,7 @@ class UserAccountPage(Page, frozen=True):
     account: UserAccount
     merchants: Mapping[int, str]
     has_passkeys: bool
-    # The session began where they never signed in before: was that you?
+    # True if the session began in a network in which the user never signed in before.
     is_new_network: bool
     faults: Faults
 
@@ -115,7 +115,7 @@ class PasswordPage(Page, frozen=True):
 
 
 class AppPage(Page, frozen=True):
-    """An authenticator app that is to be given its secret; none: it was not started yet."""
+    """The setup of an authenticator app. `secret` is "" if it has not been started."""
 
     template: ClassVar[str] = "account_app.html"
 
@@ -130,7 +130,7 @@ class AppPage(Page, frozen=True):
 class CodesPage(Page, frozen=True):
     template: ClassVar[str] = "account_codes.html"
 
-    # As they are printed; none: they are not shown any more.
+    # Empty if the codes are no longer shown.
     codes: Sequence[str]
     left: int
     has_password: bool
@@ -151,13 +151,13 @@ class InvitePage(Page, frozen=True):
 
     merchants: Sequence[NamedMerchant]
     typed: Mapping[str, str]
-    # By merchant.
+    # The roles by merchant id.
     roles: Mapping[int, str]
     faults: Faults
 
 
 class OneTimeLinkPage(Page, frozen=True):
-    """A one-time address, shown to whoever made it, this once."""
+    """A one-time link, shown only once, to the user who created it."""
 
     template: ClassVar[str] = "people_link.html"
 
@@ -174,17 +174,17 @@ class UserPage(Page, frozen=True):
     merchants: Sequence[NamedMerchant]
     names: Mapping[int, str]
     rights: Sequence[EffectiveRight]
-    # Those that have not ended, the newest first.
+    # The active sessions, the newest first.
     sessions: Sequence[SessionRow]
     is_own_account: bool
-    # What was typed and not saved, as somebody else was faster.
+    # The role that was chosen and not saved because of a conflict.
     typed_global_role: str
     typed_roles: Mapping[int, str]
     faults: Faults
 
 
 class InstallationAuditRow(msgspec.Struct, frozen=True, gc=False):
-    """Names in place of ids, where they are known."""
+    """An entry of the audit log, with names instead of ids where they are known."""
 
     audit_id: UUID
     at: datetime
@@ -201,5 +201,5 @@ class UserAuditPage(Page, frozen=True):
 
     rows: Sequence[InstallationAuditRow]
     of: str
-    # Behind which the next page begins; "": it is the last.
+    # The cursor of the next page, or "" on the last one.
     after: str

@@ -1,1 +1,1 @@
-"""Webhook endpoints: how they are doing, what they were sent, and what can be done about it."""
+"""Pages of webhook endpoints: their health, their delivery log and the actions on them."""

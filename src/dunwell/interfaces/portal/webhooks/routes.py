@@ -1,6 +1,5 @@
-"""Webhook endpoints: their list, one with its delivery log, a delivery; and what is done with an
-endpoint: test it, rotate its secret, enable it, replay deliveries.
-"""
+"""Webhook endpoints: the list, an endpoint with its delivery log, and a delivery; and the actions
+on an endpoint: test it, rotate its secret, enable it, replay deliveries."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -51,8 +50,8 @@ class EndpointsPage(Page, frozen=True):
 
 
 class EndpointPage(Page, frozen=True):
-    """filters: those of the log that are given, as they stand in the address. since_error: what
-    was typed as a day and is none. again: how many were made due again just now."""
+    """One endpoint. `filters` are the filters of the log, as in the query. `since_error` is the
+    fault of the entered day. `again` is the number of deliveries that were just scheduled again."""
 
     template: ClassVar[str] = "endpoint.html"
     area: ClassVar[str] = "endpoints"
@@ -82,7 +81,8 @@ class DeliveryPage(Page, frozen=True):
 
 
 class EndpointTestPage(Page, frozen=True):
-    """What an endpoint has answered to a test event. reply: None: its secrets cannot be opened."""
+    """The response to a test event. `reply` is None if the endpoint's secrets cannot be
+    decrypted."""
 
     template: ClassVar[str] = "endpoint_test.html"
     area: ClassVar[str] = "endpoints"
@@ -96,8 +96,8 @@ class EndpointTestPage(Page, frozen=True):
 
 
 class EndpointSecretPage(Page, frozen=True):
-    """Before a secret is rotated, and after. until: of the secret before, while both sign. made:
-    the new one, in this answer alone."""
+    """The page before and after a rotation. `until` is when the previous secret expires, while both
+    sign. `new_secret` is shown only in this response."""
 
     template: ClassVar[str] = "endpoint_secret.html"
     area: ClassVar[str] = "endpoints"
@@ -138,7 +138,8 @@ async def render_endpoint_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, *, since_typed: str = "",
     since_error: str = "", status: int = 200,
 ) -> Response:  # fmt: skip
-    """since_typed, since_error: of the form that replays what was given up."""
+    """Render an endpoint. `since_typed` and `since_error` belong to the form that replays failed
+    deliveries."""
     endpoint_id, after = read_id(request, "endpoint_id"), request.ask("after")
     wanted = _parse_filter(request)
     first_number = parse_number(request.ask("from")) or 1
@@ -182,7 +183,7 @@ async def get_delivery_page(
 
 
 def parse_delivery_ids(request: PortalRequest) -> tuple[UUID, UUID]:
-    """The endpoint and the event of a delivery. Raises NotFound."""
+    """Return the ids of the endpoint and the event in the path. Raises NotFound."""
     return read_id(request, "endpoint_id"), read_id(request, "event_id")
 
 
@@ -192,7 +193,7 @@ def parse_number(text: str) -> int | None:
 
 
 def _parse_filter(request: PortalRequest) -> DeliveryFilter:
-    """What means nothing is left out."""
+    """Return the filter of the query without values that do not exist."""
     state, kind = request.ask("state"), request.ask("type")
     return DeliveryFilter(
         state=next((each for each in _STATES if each == state), None),
@@ -208,7 +209,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 async def redirect_to_endpoint(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    """From the address of what was done, reloaded or in another language."""
+    """Redirect a GET of an action's address, such as a reload or a change of the language."""
     endpoint_id = read_id(request, "endpoint_id")
     async with site.work(access) as work:
         await get_endpoint(work, endpoint_id)
@@ -219,7 +220,7 @@ async def redirect_to_endpoint(
 async def submit_test(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, _fields: FormFields
 ) -> Response:
-    """No transaction is open while the endpoint is waited for."""
+    """Send a test event. No transaction is open while the endpoint responds."""
     endpoint_id = read_id(request, "endpoint_id")
     async with site.work(access) as work:
         test = await start_test(work, endpoint_id)
@@ -254,7 +255,8 @@ async def get_secret_page(
 async def submit_rotation(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """The new secret stands in this answer alone: asked for again, the form is an old one."""
+    """Rotate the secret. The new secret is shown only in this response; submitting the form again
+    causes a conflict."""
     endpoint_id = read_id(request, "endpoint_id")
     try:
         async with site.work(access) as work:
@@ -303,7 +305,7 @@ async def submit_enable(
 async def submit_replay(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """All that was given up of a day of the merchant's and later."""
+    """Replay all failed deliveries since a day in the merchant's time zone."""
     endpoint_id, typed = read_id(request, "endpoint_id"), fields.text("since")
     since, _ = span_of_day(access.merchant, read_day(typed))
     if since is None:

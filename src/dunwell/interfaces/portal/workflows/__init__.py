@@ -1,1 +1,2 @@
-"""Processes: the list of workflows, the editor of a draft, publishing, history, the switch."""
+"""Pages of workflows: the list, the editor of a draft, publishing, the version history, and the
+switch from scenarios to workflows."""

@@ -1,4 +1,5 @@
-"""The forms of a draft's parts (a step or the settings), and saving what was typed into them."""
+"""The forms of a draft's parts (a step or the settings), and saving the values that were
+entered."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -46,7 +47,7 @@ _STEP_FIELDS: Mapping[str, tuple[Field, ...]] = {
     "CHECKPOINT": (Field("offset", FieldKind.NUMBER), Field("message", FieldKind.BLOCK)),
 }
 STEP_KINDS = tuple(_STEP_FIELDS)
-# What a step says where its form says nothing.
+# The values of a new step, by its kind.
 _EMPTY: Mapping[str, Mapping[str, Any]] = {
     "COMMUNICATION": {
         "channel": "EMAIL", "template": "", "fallbacks": [], "send": "CONTACT_HOURS",
@@ -72,7 +73,8 @@ _SETTINGS_FIELDS = (
 
 
 def open_step_form(kind: str, step: Mapping[str, Any] | None, amounts: AmountFormat) -> Form:
-    """step: as JSON, defaults left out or not; None: a new one."""
+    """Return the form of a step. `step` is its JSON form, with or without default values; None
+    opens the form of a new step."""
     flat = {**_EMPTY[kind], "offset": None, **(step or {})}
     flat["fallbacks"] = {str(place): each for place, each in enumerate(flat.get("fallbacks", ()))}
     is_business = flat.get("businessDays") is not None
@@ -86,7 +88,8 @@ def open_step_form(kind: str, step: Mapping[str, Any] | None, amounts: AmountFor
 def build_step(
     kind: str, content: FormContent, stored: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The step that a form says, as JSON and without its id. stored: as the draft has it."""
+    """Return the step that a form describes, as JSON and without its id. `stored` is the step in
+    the draft."""
     parts = content.parts
     step = {"kind": kind, "name": "", **_EMPTY[kind], **parts}
     if kind == "COMMUNICATION":
@@ -99,13 +102,15 @@ def build_step(
 
 
 def open_settings_form(settings: Mapping[str, Any], amounts: AmountFormat) -> Form:
-    """settings: as JSON, defaults left out or not."""
+    """Return the form of the settings. `settings` is their JSON form, with or without default
+    values."""
     flat = {"processingStart": "CREATION", "feesNeedContact": True, **settings}
     return open_form(_SETTINGS_FIELDS, flat, amounts)
 
 
 def build_settings(content: FormContent) -> dict[str, Any]:
-    """The settings that a form says, as JSON. Without any contact hours there are none."""
+    """Return the settings that a form describes, as JSON. If all contact hours are empty,
+    `contactHours` is None."""
     parts = content.parts
     absent = dict.fromkeys(("currency", "timezone", "contactHours", "holidays", "latePolicy"))
     settings = {**absent, "processingStart": "CREATION", **parts}
@@ -121,12 +126,13 @@ def build_settings(content: FormContent) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class PartOutcome:
-    """What became of a form. is_saved: the draft holds it."""
+    """The result of submitting a form. `is_saved` is true if the draft contains the entered
+    values."""
 
     is_saved: bool
     problems: PlacedFaults = ()
     conflict: PartConflict | None = None
-    # What the page's next save is compared with; "": as it stands.
+    # The revision that the next save must match; "" for the revision that is stored now.
     seen: str = ""
 
 
@@ -138,7 +144,7 @@ def get_amount_format(access: MerchantAccess, draft: DraftOverview, language: st
 async def save_part(
     work: Work, workflow_id: UUID, edit: PartEdit, form: Form, content: FormContent
 ) -> PartOutcome:
-    """What the form says, unless some of it cannot be read or has no shape."""
+    """Save the entered values, unless some are unreadable or the part has no valid structure."""
     work.require(Right.CONFIGURE)
     try:
         if not content.faults:
@@ -158,7 +164,7 @@ async def save_part(
 async def check_part(
     work: Work, workflow_id: UUID, edit: PartEdit, *, form: Form, content: FormContent
 ) -> PartOutcome:
-    """What is wrong with what the form says. Nothing is saved."""
+    """Check the entered values without saving them."""
     work.require(Right.CONFIGURE)
     draft = await get_draft_overview(work, workflow_id, {edit.part: edit.value})
     problems = content.add(locate_part_faults(draft, edit.part, form))
@@ -175,8 +181,8 @@ def build_part_conflict(conflict: EditConflict, typed: Any) -> PartConflict:
 
 
 def locate_part_faults(draft: DraftOverview, part: str, form: Form) -> PlacedFaults:
-    """What is wrong with a part, beside which field. What is wrong with a wait as a whole is shown
-    beside its days."""
+    """Return the faults of a part, each with the name of its field. A fault of a wait as a whole is
+    shown next to its days."""
     names = [each.name for each in form.fields]
     return form.place(
         draft.faults, get_part_pointer(draft, part), "days" if "days" in names else ""
@@ -184,10 +190,10 @@ def locate_part_faults(draft: DraftOverview, part: str, form: Form) -> PlacedFau
 
 
 def get_part_pointer(draft: DraftOverview, part: str) -> str:
-    """Where a part stands in the document."""
+    """Return the JSON pointer of a part in the document."""
     step_id = find_step_id(part)
     if step_id is None:
         return f"/{part}"
     order: list[int] = draft.parts.get(STEP_ORDER, [])
-    # A new one comes last.
+    # A new step is the last one.
     return f"/steps/{order.index(step_id) if step_id in order else len(order)}"

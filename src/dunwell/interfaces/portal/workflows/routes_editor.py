@@ -55,7 +55,8 @@ from dunwell.platform.text.differences import compute_revision
 
 @dataclass(frozen=True, slots=True)
 class _EditorNotice:
-    """What did not go through: the order was changed, or the step."""
+    """Why a change of the list failed: a conflict over the order or over one step, or another
+    reason."""
 
     done: str
     is_order_conflict: bool = False
@@ -66,8 +67,8 @@ class _EditorNotice:
 async def get_editor_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    """With an ETag, so that whoever waits for a colleague's changes asks for little. Who may only
-    read sees the published versions."""
+    """Return the editor, with an ETag so that polling for a colleague's changes is cheap. Users who
+    may only read are redirected to the published versions."""
     if not access.may(Right.CONFIGURE):
         workflow_id = read_id(request, "workflow_id")
         return site.redirect(request, access, "workflow_history", workflow_id=workflow_id)
@@ -81,7 +82,7 @@ async def get_editor_page(
 async def submit_arrangement(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """Moves, doubles or takes out one step."""
+    """Move, duplicate or remove one step."""
     workflow_id, step_id = read_id(request, "workflow_id"), parse_step_id(fields["step"])
     try:
         async with site.work(access) as work:
@@ -135,15 +136,15 @@ async def _render_editor_page(
 
 
 def parse_step_id(text: str) -> int:
-    """Of a step. Raises NotFound for what can be none's."""
+    """Return the id of a step. Raises NotFound if `text` cannot be an id."""
     if not (text.isascii() and text.isdecimal() and len(text) <= 10):
         raise NotFound("There is no such step.")
     return int(text)
 
 
-# Stands for the id of a new step while it is checked. No stored step has it.
+# The id of a new step while it is checked. No stored step has it.
 _NEW_ID = 2_147_483_647
-# Buttons that only show the form again.
+# Buttons that show the form again without saving it.
 _REDISPLAY_BUTTONS = ("check", "more_fields")
 
 
@@ -151,7 +152,7 @@ _REDISPLAY_BUTTONS = ("check", "more_fields")
 async def get_step_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    """With an ETag, as the editor."""
+    """Return the form of a step, with an ETag like the editor."""
     step_id = parse_step_id(request.path_params["step_id"])
     async with site.work(access) as work:
         draft = await get_draft_overview(work, read_id(request, "workflow_id"))
@@ -171,8 +172,9 @@ async def get_step_page(
 async def submit_step(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """Saves what is typed, or only checks it. If somebody else has changed the step since, their
-    version is shown beside it; a step that was removed comes back when it is saved once more."""
+    """Save the form of a step, or only check it. If another user changed the step in the meantime,
+    their version is shown next to it. A step that they removed is restored when the user saves
+    again."""
     step_id, kind = parse_step_id(request.path_params["step_id"]), _get_step_kind(fields)
     workflow_id, part = read_id(request, "workflow_id"), name_step(step_id)
     is_save = fields["do"] not in _REDISPLAY_BUTTONS
@@ -246,7 +248,7 @@ async def submit_new_step(
 async def _add_step(
     work: Work, workflow_id: UUID, step: Mapping[str, Any], after: int | None
 ) -> int | None:
-    """None: it has no shape of a step."""
+    """Add the step and return its id, or None if it has no valid structure."""
     try:
         return await add_step(work, workflow_id, step, after=after)
     except ValidationError:
@@ -293,7 +295,7 @@ def _build_step_page(
 async def get_settings_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    """With an ETag, as the editor."""
+    """Return the form of the settings, with an ETag like the editor."""
     async with site.work(access) as work:
         draft = await get_draft_overview(work, read_id(request, "workflow_id"))
     form = _open_settings_form(site, request, access, draft)
@@ -306,7 +308,7 @@ async def get_settings_page(
 async def submit_settings(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """Saves what is typed, or only checks it."""
+    """Save the form of the settings, or only check it."""
     workflow_id, is_save = read_id(request, "workflow_id"), fields["do"] != "check"
     async with site.work(access) as work:
         draft = await get_draft_overview(work, workflow_id)

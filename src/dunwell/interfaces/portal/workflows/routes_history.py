@@ -1,6 +1,5 @@
-"""A workflow's versions: listed, viewed, compared, restored as a draft, exported and imported as a
-file.
-"""
+"""The versions of a workflow: list, view, compare, restore as a draft, export, and import from a
+file."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -81,7 +80,7 @@ def render_text(definition: Definition, form: str = "yaml") -> str:
 
 
 class WorkflowHistoryPage(Page, frozen=True):
-    """versions: the newest first."""
+    """The history of a workflow. `versions` begins with the newest one."""
 
     template: ClassVar[str] = "workflow_history.html"
     area: ClassVar[str] = "workflows"
@@ -93,7 +92,8 @@ class WorkflowHistoryPage(Page, frozen=True):
 
 
 class WorkflowVersionPage(Page, frozen=True):
-    """parts: of its definition. newest: by which a change meanwhile is known."""
+    """One version. `newest` identifies the draft or version that was the newest one when the page
+    was rendered, so that a later change is detected."""
 
     template: ClassVar[str] = "workflow_version.html"
     area: ClassVar[str] = "workflows"
@@ -120,9 +120,9 @@ class WorkflowComparisonPage(Page, frozen=True):
 
 
 class WorkflowFilePage(Page, frozen=True):
-    """text: what the draft says as a file, or what was put in its place. is_looked: what it would
-    change is shown. faults: why it cannot be taken; missing: what would keep it from being
-    published."""
+    """The draft as a file, and the import of a file. `text` is the exported draft, or the text that
+    was submitted. If `is_checked`, the page shows what the import would change. `faults` are the
+    reasons why the file cannot be imported."""
 
     template: ClassVar[str] = "workflow_file.html"
     area: ClassVar[str] = "workflows"
@@ -164,8 +164,7 @@ async def get_version_page(
 async def submit_restore(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """What the version says becomes the draft; of a draft that was changed meanwhile nothing is
-    lost."""
+    """Make the version the draft. A draft that was changed in the meantime is not overwritten."""
     workflow_id = read_id(request, "workflow_id")
     try:
         async with site.work(access) as work:
@@ -200,7 +199,8 @@ async def _render_version_page(
 async def get_comparison_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    """Of the two that the address names; the latest and the draft, or the two latest."""
+    """Compare the two versions that the query names; by default the latest one with the draft, or
+    the two latest ones."""
     workflow_id = read_id(request, "workflow_id")
     async with site.work(access) as work:
         workflow = await get_workflow_overview(work, workflow_id)
@@ -222,7 +222,8 @@ async def get_comparison_page(
 async def send_version_file(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    """As `dunwell workflow show` prints it, and as it is taken back."""
+    """Download the version in the format that `dunwell workflow show` prints and that can be
+    imported."""
     workflow_id, form = read_id(request, "workflow_id"), request.path_params["form"]
     if form not in _CONTENT_TYPES:
         raise NotFound("There is no such form of a file.")
@@ -233,7 +234,7 @@ async def send_version_file(
 
 
 def get_newest_revision(workflow: WorkflowOverview) -> UUID | None:
-    """The id of the draft, or without one of the current version."""
+    """Return the id of the draft, or of the current version if there is no draft."""
     return workflow.draft_id or workflow.version_id
 
 
@@ -243,7 +244,7 @@ def get_currency(access: MerchantAccess, version: VersionDetails) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _ParsedFile:
-    """A file as it was given. definition: None: it is none."""
+    """A submitted file. `definition` is None if the file is not a valid definition."""
 
     text: str
     definition: Definition | None = None
@@ -262,7 +263,8 @@ async def get_file_page(
 async def submit_file(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """Looked at, or made the draft; another draft by now is not overwritten."""
+    """Preview the import, or import the file as the draft. A draft that was changed in the meantime
+    is not overwritten."""
     workflow_id = read_id(request, "workflow_id")
     read = await _read(site, access, fields.text("text"))
     if read.definition is None or fields["do"] != "import":
@@ -314,7 +316,7 @@ async def _read(site: PortalSite, access: MerchantAccess, text: str) -> _ParsedF
 
 
 def _parse_definition(value: Any, text: str) -> tuple[DefinitionFile, Definition | list[Fault]]:
-    """The definition, or what is wrong with it."""
+    """Return the definition, or its faults."""
     given = build_definition_file(value, text, "file")
     try:
         return given, parse_definition(given.document)

@@ -1,6 +1,5 @@
-"""The list of workflows and what is done with one as a whole: created, renamed, deactivated,
-deleted; and the switch from scenarios.
-"""
+"""The list of workflows; creating, renaming, deactivating and deleting a workflow; and the switch
+from scenarios."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,13 +42,13 @@ from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.text.differences import compute_revision
 
-# Long enough for a pay-by date, whatever the weekday and with bank holidays in it.
+# Longer than any payment period, whatever the weekday and including bank holidays.
 _WAIT_DAYS = 14
 
 
 @dataclass(frozen=True, slots=True)
 class FirstStepNames:
-    """What the two steps of a new workflow are called, in the user's language."""
+    """The names of the two steps of a new workflow, in the user's language."""
 
     message: str
     wait: str
@@ -58,11 +57,12 @@ class FirstStepNames:
 async def build_first_definition(
     work: Work, copied_workflow: str, names: FirstStepNames
 ) -> Definition:
-    """Return what a new workflow says.
+    """Return the definition of a new workflow.
 
-    like: the id of the workflow whose latest version is copied, without one its draft; "": one
-    e-mail in the merchant's language, on weekdays from 9 to 18, and two weeks to pay. Without the
-    wait the claim would be archived as soon as the e-mail is sent. Raises NotFound.
+    `copied_workflow` is the id of the workflow whose latest version, or draft if it has none, is
+    copied. If it is empty, the definition has one e-mail in the merchant's language, sent on
+    weekdays from 9 to 18, and a wait of two weeks; without the wait, the claim would be archived as
+    soon as the e-mail is sent. Raises NotFound.
     """
     work.require(Right.CONFIGURE)
     if not copied_workflow:
@@ -90,7 +90,8 @@ def _build_default_document(work: Work, names: FirstStepNames) -> dict[str, Any]
 
 
 class WorkflowsPage(Page, frozen=True):
-    """scenarios: of a merchant that is not switched. name, faults: of the form for a new one."""
+    """The list of workflows. `scenarios` are those of a merchant that has not switched to
+    workflows. `name` and `faults` belong to the form that creates a workflow."""
 
     template: ClassVar[str] = "workflows.html"
     area: ClassVar[str] = "workflows"
@@ -98,7 +99,7 @@ class WorkflowsPage(Page, frozen=True):
     workflows: Sequence[WorkflowOverview]
     scenarios: Sequence[ScenarioView]
     is_switched: bool
-    # Beyond it claims are not counted.
+    # Claims are counted up to this number.
     max_counted: int
     done_here: str
     name: str = ""
@@ -107,7 +108,8 @@ class WorkflowsPage(Page, frozen=True):
 
 
 class WorkflowManagePage(Page, frozen=True):
-    """uses: what keeps it from being deleted; None: it was not tried."""
+    """The page that renames, deactivates or deletes a workflow. `refusal` is the reason why the
+    last action failed."""
 
     template: ClassVar[str] = "workflow_manage.html"
     area: ClassVar[str] = "workflows"
@@ -121,7 +123,8 @@ class WorkflowManagePage(Page, frozen=True):
 
 
 class WorkflowSwitchPage(Page, frozen=True):
-    """seen: by which a change of the scenarios since is known."""
+    """The preview of the switch. `seen` is the revision of the scenarios that the page shows, so
+    that a later change is detected."""
 
     template: ClassVar[str] = "switch.html"
     area: ClassVar[str] = "workflows"
@@ -143,7 +146,7 @@ async def get_workflows_page(
 async def submit_new_workflow(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """A new workflow: with one message and a wait, or like another."""
+    """Create a workflow with one message and a wait, or as a copy of another one."""
     name, copied_workflow = fields.text("name"), fields["like"]
     names = FirstStepNames(fields.text("first") or name, fields.text("wait") or name)
     try:
@@ -215,7 +218,7 @@ async def _apply_action(work: Work, workflow_id: UUID, action: str, fields: Form
     elif action == "delete":
         await delete_workflow(work, workflow_id)
     else:
-        # Nothing of ours; whoever may not change it is not told so.
+        # An unknown action. Users without the permission get the same answer as for a known one.
         work.require(Right.CONFIGURE)
         await get_workflow_overview(work, workflow_id)
 
@@ -249,7 +252,8 @@ async def get_switch_page(
 async def submit_switch(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """There is no way back: what was shown is what is done, and it is ticked first."""
+    """Switch to workflows, which cannot be undone. The user must tick the checkbox, and the
+    scenarios must not have changed since the preview."""
     is_ticked = "sure" in fields
     async with site.work(access) as work:
         report = await preview_switch(work)
@@ -262,7 +266,8 @@ async def submit_switch(
 
 
 def _compute_switch_revision(report: SwitchReport) -> str:
-    """Of what becomes of which scenario; the claims on it come and go."""
+    """Return the revision of the scenarios and their workflows. Claims do not count: their number
+    changes all the time."""
     shown = [(e.scenario_id, e.name, e.version_id, e.is_default) for e in report.scenarios]
     return compute_revision(shown)
 

@@ -1,4 +1,5 @@
-"""Publishing a draft: what it changes, by whom, which claims move; and discarding it."""
+"""Publishing a draft, with its changes, their authors and the claims that move; and discarding
+it."""
 
 from collections.abc import Sequence
 
@@ -41,7 +42,7 @@ from dunwell.operations.jobs.previews.draft_previews import find_draft_preview, 
 from dunwell.operations.jobs.start_job import TooManyJobs
 from dunwell.platform.errors import InvalidState, ValidationError
 
-# Beyond it, claims are counted by the worker.
+# The worker counts the claims if there are more.
 _MAX_INLINE_CLAIMS = 200
 _MAX_LISTED_CLAIMS = 20
 
@@ -50,7 +51,7 @@ _MAX_LISTED_CLAIMS = 20
 async def get_publication_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    """With an ETag, while the worker counts."""
+    """Return the page, with an ETag so that polling is cheap while the worker counts."""
     return add_etag(await _render_page(site, request, access), request.headers)
 
 
@@ -93,7 +94,7 @@ async def submit_publication(
 async def count_claims(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """By the worker; the page shows how far it is."""
+    """Let the worker count the affected claims. The page shows the progress."""
     workflow_id = read_id(request, "workflow_id")
     try:
         async with site.work(access) as work:
@@ -166,7 +167,8 @@ def _count_claims(workflow: WorkflowOverview) -> int:
 
 
 def _parse_reviewed_changes(fields: FormFields, changes: Sequence[DraftChange]) -> ReviewedChanges:
-    """The form names what it showed, and whose changes are ticked."""
+    """Return which of the changes the form showed, and which of them the user ticked as
+    reviewed."""
     shown, ticked = set(fields.all("seen")), set(fields.all("agreed"))
     seen = [each for each in changes if str(each.change_id) in shown]
     agreed = [each.change_id for each in seen if build_author_key(each) in ticked]

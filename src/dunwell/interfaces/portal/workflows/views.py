@@ -33,7 +33,8 @@ from dunwell.platform.text.differences import compute_revision
 
 
 class DraftFault(msgspec.Struct, frozen=True, gc=False):
-    """step, place: the step or the text that it is about; None: another part's."""
+    """A fault of the draft, with the step or the text that it concerns; both are None for other
+    parts."""
 
     fault: Fault
     step: Step | None
@@ -57,7 +58,8 @@ def _find_step(definition: Definition, pointer: str) -> Step | None:
 
 
 class AuthorChange(msgspec.Struct, frozen=True, gc=False):
-    """difference: None: it changes nothing that is told, such as the place of a new step."""
+    """One change. `difference` is None if there is nothing to show, such as for the position of a
+    new step."""
 
     change: DraftChange
     difference: PartDifference | None
@@ -65,7 +67,8 @@ class AuthorChange(msgspec.Struct, frozen=True, gc=False):
 
 
 class AuthorChanges(msgspec.Struct, frozen=True, gc=False):
-    """key: what a tick says of whom. is_open: a tick was missing."""
+    """The changes of one author. `key` is the value of the author's checkbox. `is_open` is true if
+    the checkbox was required and not ticked."""
 
     key: str
     kind: str
@@ -76,7 +79,8 @@ class AuthorChanges(msgspec.Struct, frozen=True, gc=False):
 
 
 class OutlookFigures(msgspec.Struct, frozen=True, gc=False):
-    """What the draft does in the coming days: the figures of `dunwell workflow preview`."""
+    """The effects of the draft in the coming days, with the figures of `dunwell workflow
+    preview`."""
 
     outlook: OutlookView
     days: int
@@ -87,7 +91,7 @@ class OutlookFigures(msgspec.Struct, frozen=True, gc=False):
 
 
 def build_outlook_figures(found: DraftEffectsView | None) -> OutlookFigures | None:
-    """Return None if the days after the next contacts were not computed."""
+    """Return None if only the next contacts were computed, and not the days after them."""
     if found is None or found.outlook is None:
         return None
     outlook = found.outlook
@@ -102,9 +106,10 @@ def build_outlook_figures(found: DraftEffectsView | None) -> OutlookFigures | No
 
 
 class PublishWorkflowPage(Page, frozen=True):
-    """reached, staying: of claims in process, up to `most`. moves: of few claims, at once. preview:
-    by the worker, of very many claims, and of the days ahead. is_conflict: the draft is another
-    one, or has new changes."""
+    """`affected_claims` and `unaffected_claims` count active claims up to `max_counted`.
+    `next_contacts` are computed immediately if few claims are affected; `preview` is computed by
+    the worker, for many claims and for the coming days. `is_conflict` is true if the draft was
+    replaced or has new changes."""
 
     template: ClassVar[str] = "workflow_publish.html"
     area: ClassVar[str] = "workflows"
@@ -122,7 +127,7 @@ class PublishWorkflowPage(Page, frozen=True):
     comment: str
     is_conflict: bool
     is_unticked: bool
-    # The comment has control characters.
+    # True if the comment contains control characters.
     has_control_characters: bool
 
 
@@ -144,7 +149,8 @@ def group_changes(
     changes: Sequence[DraftChange], actor: Actor, *, new: Collection[UUID] = (),
     unticked: Collection[UUID] = (),
 ) -> list[AuthorChanges]:  # fmt: skip
-    """new, unticked: the changes that came since the page was shown, and that need a tick."""
+    """Return the changes by author. `new` are the changes since the page was rendered, `unticked`
+    those that need a review."""
     by_author: dict[str, list[DraftChange]] = {}
     for each in changes:
         by_author.setdefault(build_author_key(each), []).append(each)
@@ -175,8 +181,8 @@ def _compare_change(change: DraftChange) -> PartDifference | None:
 
 
 class StepCard(msgspec.Struct, frozen=True, gc=False):
-    """day: of the process, counted in calendar days; is_about: waits in business days or after a
-    letter are among them. seen: its fingerprint."""
+    """One step in the editor. `day` is the calendar day of the process; `is_approximate` is true if
+    waits in business days, or after a letter, precede it. `seen` is the step's revision."""
 
     step: Mapping[str, Any]
     day: int
@@ -194,7 +200,7 @@ class WorkflowEditorPage(Page, frozen=True):
 
     draft: DraftOverview
     cards: Sequence[StepCard]
-    # Those that are of no step.
+    # The faults that concern no step.
     faults: Sequence[DraftFault]
     order_revision: str
     currency: str
@@ -204,8 +210,8 @@ class WorkflowEditorPage(Page, frozen=True):
 
 
 class PartConflict(msgspec.Struct, frozen=True, gc=False):
-    """The same part, changed by somebody else. theirs: what stands there against what was typed;
-    is_gone: it was taken out."""
+    """A part that another user changed in the meantime. `differences` compares the stored part with
+    the entered one; `is_gone` is true if the part was removed."""
 
     change: DraftChange | None
     differences: PartDifference | None
@@ -213,8 +219,8 @@ class PartConflict(msgspec.Struct, frozen=True, gc=False):
 
 
 class PartPage(Page, frozen=True):
-    """The form of a step or of the settings. problems: what is wrong, with its fields. seen: the
-    part's fingerprint. is_saved: whether the draft holds what the form shows."""
+    """The form of a step or of the settings. `problems` are faults with their fields. `seen` is the
+    part's revision. `is_saved` is true if the draft contains what the form shows."""
 
     area: ClassVar[str] = "workflows"
 
@@ -229,7 +235,8 @@ class PartPage(Page, frozen=True):
 
 
 class WorkflowStepPage(PartPage, frozen=True, kw_only=True):
-    """step_id: None: of a new one, which comes behind `after`; "": first."""
+    """The form of a step. `step_id` is None for a new step, which is inserted after the step
+    `after`; "" inserts it at the beginning."""
 
     template: ClassVar[str] = "workflow_step.html"
 
@@ -265,14 +272,17 @@ def build_step_cards(draft: DraftOverview, postal_days: int) -> list[StepCard]:
 
 
 def list_faults_of_no_step(draft: DraftOverview) -> list[Fault]:
-    """Those that are of no step."""
+    """Return the faults that concern no step."""
     return [each for each in draft.faults if not each.path.startswith("/steps/")]
 
 
 def compute_step_days(steps: Sequence[Step], postal_days: int) -> Iterator[tuple[int, bool]]:
-    """Of each step the day of the process on which it comes at the earliest, from 0; and whether
-    business days or a letter before it make that a guess: five business days are taken for a week,
-    and the wait after a letter starts when it can have arrived."""
+    """Yield for each step the earliest day of the process on which it is due, counted from 0, and
+    whether this day is approximate.
+
+    It is approximate after a wait in business days, of which five count as a week, and after a
+    letter: the wait after it begins when the letter should have arrived.
+    """
     day, is_approximate, arrives_on = 0, False, 0
     for step in steps:
         yield day, is_approximate
