@@ -1,7 +1,7 @@
-"""The debtor's pages as an application: its routes, what it answers to all else, what it needs.
+"""The debtor's pages as an ASGI application: its routes and services.
 
-Every address answers every method with a page: what an address does not take gets a page that leads
-on, in the session's language and with its creditor.
+Every address answers every method with a page. An unsupported method gets an error page with links,
+in the session's language and with its creditor.
 """
 
 import re
@@ -58,22 +58,24 @@ if _PAGES.keys() != PATHS.keys():
         "Each page has an address in render/addresses.py and a handler in a slice's PAGES; one has"
         f" not: {_PAGES.keys() ^ PATHS.keys()}"
     )
-# Address -> method -> what it does.
+# The handlers by path and method.
 ROUTES: Mapping[str, Mapping[str, PageHandler]] = {
     path: _PAGES[page] for page, path in (*PATHS.items(), *IN_CLAIM.items())
 }
-# What stands in a claim alone, as messages and bookmarks from before there were handles name it.
+# The paths of a claim's pages without the handle, which messages and bookmarks use. They redirect
+# to the latest claim.
 LEADING: Mapping[str, PageHandler] = {
     strip_handle(path): redirect_to_latest(_PAGES[page]["GET"])
     for page, path in PATHS.items()
     if strip_handle(path) != path
 }
-# Of the claim's own page, which all others of a claim begin with.
+# The path of the claim's page, which all other paths of a claim begin with.
 _CLAIM = PATHS["claim"]
 _OF_CLAIM = re.compile(_CLAIM.replace("{handle}", HANDLE) + "(|/.*)", re.ASCII)
-# Where a request's scope bears the route that it was found to fit.
+# The key of the request's scope that holds the matching route.
 _FOUND = "dunwell.route"
-# What begins with one of these is the debtor's pages', also between and below their addresses.
+# The first path segments of the debtor's pages. All paths below them belong to these pages,
+# including unknown ones.
 _ROOTS = frozenset(path.split("/")[1] for path in PATHS.values())
 
 
@@ -86,10 +88,11 @@ def build_landing_routes(  # noqa: PLR0913, PLR0917 - what a process opens once
     printer: LetterPrinter | None = None,
     find_operator: FindOperator = find_no_operator,
 ) -> Sequence[BaseRoute]:
-    """hand_off_origins: of providers' own pages, by the provider's name (see
-    `DebtorSite`). catalogues: the folder with the languages other than English. inspector: checks
-    debtors' files. printer: prints their letters. The caller closes both. find_operator: who runs
-    the installation.
+    """Build the routes of the debtor's pages. The caller closes `inspector` and `printer`.
+
+    hand_off_origins: the origins of payment providers' pages, by provider; see `DebtorSite`.
+    catalogues: the folder of the translations. inspector: checks debtors' files. printer: prints
+    receipts and confirmations. find_operator: returns the operator of the installation.
     """
     site = build_site(
         resources, providers, hand_off_origins, catalogues,
@@ -99,7 +102,7 @@ def build_landing_routes(  # noqa: PLR0913, PLR0917 - what a process opens once
 
 
 def list_routes(site: DebtorSite) -> Sequence[BaseRoute]:
-    """The routes of a site that another interface shows too."""
+    """List the routes of a site that another interface also uses."""
     router = _build_router(site)
     return [_DebtorPages(router, _is_below_root), ScopeRoute(router, _is_looked_at)]
 
@@ -114,7 +117,7 @@ def build_site(  # noqa: PLR0913 - what a process opens once
     printer: LetterPrinter | None = None,
     find_operator: FindOperator = find_no_operator,
 ) -> DebtorSite:
-    """What the pages share; as `build_landing_routes`."""
+    """Build the shared services of the pages. For the parameters see `build_landing_routes`."""
     settings = resources.settings
     languages = load_languages(catalogues)
     return DebtorSite(
@@ -137,7 +140,7 @@ def build_site(  # noqa: PLR0913 - what a process opens once
 
 
 class _Handle(Convertor[str]):
-    """What is no claim's handle names no page."""
+    """Matches only handles, so that other texts in their place lead to no page."""
 
     regex = HANDLE
 
@@ -152,7 +155,7 @@ register_url_convertor("handle", _Handle())
 
 
 class _DebtorPages(ScopeRoute):
-    """Answers everything below the roots."""
+    """Answers all paths below `_ROOTS`."""
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["path"] = normalize_case(scope["path"])
@@ -164,17 +167,18 @@ def _is_below_root(scope: Scope) -> bool:
 
 
 def _is_looked_at(scope: Scope) -> bool:
-    """Whether a browser asks for a page, at any other address. Programs of merchants do not."""
+    """Return whether a browser requests a page at any other address. Programs of merchants do not
+    accept HTML."""
     accepts = Headers(scope=scope).get("accept", "")
     return scope["method"] in ("GET", "HEAD") and "text/html" in accepts
 
 
 class _PlainPages(BaseRoute):
-    """The pages of a claim whose address says nothing but their name behind its handle: found by
-    that name, where a hundred patterns would be tried one after the other."""
+    """The pages of a claim whose path has no parameter besides the handle. They are found with one
+    dictionary lookup instead of matching up to a hundred patterns."""
 
     def __init__(self, routes: Mapping[str, Route]) -> None:
-        """By the end of their addresses, from the slash behind the handle; "": the claim's own."""
+        """`routes` maps the path after the handle to the route; "" is the claim's page."""
         self._routes = routes
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:

@@ -1,6 +1,5 @@
-"""Removes sessions a day after their end, drafts that nobody went on with, new addresses nobody has
-confirmed, and wrong codes that count no more.
-"""
+"""Delete sessions a day after their end, expired drafts, expired changes of addresses, and old
+counts of wrong codes."""
 
 from dunwell.interfaces.landing.contact_preferences.store import delete_old_changes
 from dunwell.interfaces.landing.session.session import ENDED_SESSION_RETENTION
@@ -13,7 +12,8 @@ _ROWS_AT_ONCE = 5000
 
 
 async def delete_expired_debtor_data(resources: Resources) -> int:
-    """Rows removed; 0 when nothing was left."""
+    """Delete up to `_ROWS_AT_ONCE` rows of each kind. Return the number of deleted rows; 0 if none
+    was left."""
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
         removed = await delete_old_sessions(tx, now - ENDED_SESSION_RETENTION, _ROWS_AT_ONCE)

@@ -31,7 +31,7 @@ from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 
-# A hold until midnight is one until the day before.
+# Subtracted from the end of a hold, so that a hold until midnight ends on the day before.
 _INSTANT = timedelta(microseconds=1)
 
 
@@ -53,14 +53,16 @@ _AGREED = {Topic.PLAN_ACTIVE, Topic.DEFERRED}
 
 class NextSteps(msgspec.Struct, frozen=True, gc=False):
     kind: NextKind
-    # Of a course: the day until which nothing happens, if it is stopped; then what follows.
+    # Set for COURSE: the last day on which nothing happens, if the claim is on hold, and the
+    # contacts that follow.
     still_until: date | None = None
     announced: Sequence[Announcement] = ()
-    # Of objections and of a request: when all have their answer, and whether that day is over.
+    # Set for ANSWER and REQUEST: the last day on which the merchant answers, and whether that day
+    # has passed.
     answer_on: date | None = None
     is_late: bool = False
-    # Of a plan: the first rate that is not paid, whether its day is over, and the last day of its
-    # grace.
+    # Set for PLAN: the first instalment that is not fully paid, whether its due date has passed,
+    # and the last day of its grace period.
     rate: Instalment | None = None
     is_missed: bool = False
     mend_by: date | None = None
@@ -68,7 +70,7 @@ class NextSteps(msgspec.Struct, frozen=True, gc=False):
 
 
 def decide_next_kind(opened: OpenedClaim, now: datetime) -> NextKind:
-    """now: the merchant's. Only of a course is anything foreseen."""
+    """Decide what the page says. `now` is the merchant's time. Only COURSE has a forecast."""
     facts, modality = opened.facts, opened.modality
     state = decide_state(facts, now)
     if state in (PageState.PAID, PageState.CLOSED):
@@ -86,7 +88,7 @@ def decide_next_kind(opened: OpenedClaim, now: datetime) -> NextKind:
 
 
 def _decide_course(facts: PageClaim, topics: Collection[Topic], now: datetime) -> NextKind:
-    """Of a claim that nobody has to answer, and without an agreement."""
+    """Decide the kind for a claim without an agreement and without an open dispute or request."""
     endless = {hold.kind for hold in list_active_holds(facts, now) if hold.until is None}
     if Topic.PLAN_ENDED in topics and endless == {HoldKind.MODALITY_ACTIVE}:
         return NextKind.PLAN_ENDED
@@ -99,7 +101,7 @@ def is_foreseeable(opened: OpenedClaim, now: datetime) -> bool:
 
 
 def find_held_until(opened: OpenedClaim, now: datetime) -> datetime | None:
-    """When the last of what stops it ends, as far as that is known."""
+    """Return when the last hold ends, or None if no hold has a known end."""
     ends = [hold.until for hold in list_active_holds(opened.facts, now) if hold.until]
     return max(ends, default=None)
 
@@ -107,7 +109,7 @@ def find_held_until(opened: OpenedClaim, now: datetime) -> datetime | None:
 def describe_next(
     opened: OpenedClaim, now: datetime, announced: Sequence[Announcement]
 ) -> NextSteps:
-    """announced: what is foreseen, where it is."""
+    """Describe what happens next. `announced` is the forecast of `load_forecast`."""
     kind, configuration = decide_next_kind(opened, now), opened.merchant.configuration
     zone = configuration.timezone
     today = get_local_day(now, zone)
@@ -139,8 +141,9 @@ def describe_next(
 async def load_forecast(
     resources: Resources, opened: OpenedClaim, now: datetime, tx: Connection | None = None
 ) -> Sequence[Announcement]:
-    """In one statement, or none where nothing is foreseen. now: the merchant's. tx: what the
-    caller has open: nobody holds one connection while waiting for another."""
+    """Forecast the claim's contacts with one statement, or return () if nothing can be forecast.
+    `now` is the merchant's time. `tx` is the caller's connection if it has one open, because a task
+    must not hold one connection while it waits for another."""
     facts = opened.facts
     if facts.process is None or not is_foreseeable(opened, now):
         return ()

@@ -1,5 +1,6 @@
-"""A debtor's other open claims of the same merchant, for who has typed in a code that went to an
-address which is on file of them too (CONTRACT 17)."""
+"""The debtor's other open claims of the same merchant. They are shown to a session that has entered
+a code which was sent to an address, if that address is also on file for the other claims (CONTRACT
+17)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,9 +29,9 @@ from dunwell.platform.database.sql import compose, load_statement, nest_rows
 MAX_OTHER_CLAIMS = 50
 _PURPOSE = "landing-other-claim"
 _compose = partial(load_statement, __file__, "other_claims.sql", most=str(MAX_OTHER_CLAIMS))
-# Rides on debtors_email.
+# Uses the index debtors_email.
 _BY_EMAIL = _compose(column="email", indexed="lower(other.email) = lower($4)")
-# Rides on debtors_mobile_number.
+# Uses the index debtors_mobile_number.
 _BY_NUMBER = _compose(column="mobile_number", indexed="other.mobile_number = $4")
 
 
@@ -38,14 +39,14 @@ class OtherClaimOfDebtor(msgspec.Struct, frozen=True, gc=False):
     claim_id: int
     reference_number: str
     currency: str
-    # By which it was found.
+    # The address on file that the claim was found by.
     address: str
     outstanding_cents: int
 
 
 @dataclass(frozen=True, slots=True)
 class OtherClaimOpening:
-    """One of them to open, with the new session's id."""
+    """The claim to open, with the id and the random bytes of its new session."""
 
     claim_id: int
     session_id: UUID
@@ -63,7 +64,8 @@ OTHERS: Detail[dict[NoticeChannel, list[OtherClaimOfDebtor]]] = Detail(
 
 
 def list_other_claims(keys: KeyRing, opened: OpenedClaim) -> Sequence[OtherClaimOfDebtor]:
-    """Of an opened claim with OTHERS, those at an address whose code was typed in."""
+    """List the other claims at the addresses whose code this session has entered. `opened` must be
+    loaded with OTHERS."""
     session = opened.session
     if not session.level.reaches(Level.CODE) or not session.proven_digests:
         return ()
@@ -82,8 +84,8 @@ def list_other_claims(keys: KeyRing, opened: OpenedClaim) -> Sequence[OtherClaim
 async def open_other_claim(
     work: Work, keys: KeyRing, session: Session, other: OtherClaimOpening
 ) -> OpenedClaimSession:
-    """Open the other claim at this session's level, for the rest of this session's time. A form
-    that is sent twice within ten seconds opens one session; see `repeat_opening`."""
+    """Open the other claim at this session's level, until this session would end. A form that is
+    sent twice within ten seconds opens one session; see `reissue_token`."""
     work.require(Right.READ_CLAIMS)
     await lock_claim(work.tx, work.merchant_id, other.claim_id)
     origin = keys.digest(_PURPOSE, session.session_id.bytes + other.claim_id.to_bytes(8))

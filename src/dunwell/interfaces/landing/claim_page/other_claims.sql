@@ -1,6 +1,6 @@
--- The other open claims ($2: not this one) of a merchant at an address on file of this claim ($4),
--- the newest first, for a session of level CODE ($3). Nested in the page's statement. `column` of
--- the address, and how it is found by an index, `others` fills in.
+-- The other open claims of a merchant ($1) at an address on file of this claim ($2, $4), the newest
+-- first. Empty unless the session's level ($3) is CODE. Nested in the statement of the page.
+-- `other_claims` fills in the address's column and the condition that uses its index.
 SELECT other.claim_id, claim.reference_number, claim.currency, other.{column} AS address,
        (SELECT coalesce(sum(item.value_cents), 0)::bigint
         FROM items item

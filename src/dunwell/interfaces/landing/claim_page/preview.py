@@ -1,5 +1,5 @@
-"""A claim's page as its debtor sees it, for who works on the claim: nobody is told that it was
-looked at, no session begins, and no form of it is taken."""
+"""A preview of the claim's page for the merchant's staff. It opens no session and publishes no
+event, and its forms cannot be sent."""
 
 from dataclasses import dataclass
 
@@ -28,7 +28,7 @@ from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import NotFound
 
 _SHOWN = VisitorSession(form_token="", minutes_left=60, is_warned=False, can_stay=False)
-# Nothing of it can be sent.
+# The Content-Security-Policy of the preview. It forbids all forms and scripts.
 _POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'none'; "
     "frame-ancestors 'none'; base-uri 'none'"
@@ -37,7 +37,7 @@ _POLICY = (
 
 @dataclass(frozen=True, slots=True)
 class DebtorViewOfClaim:
-    """What the page shows. No transaction is needed to render it."""
+    """The page to render. Rendering needs no transaction."""
 
     merchant: Merchant
     language: str | None
@@ -47,7 +47,8 @@ class DebtorViewOfClaim:
 async def prepare_claim_preview(
     site: DebtorSite, work: Work, claim_id: int, *, is_link_only: bool
 ) -> DebtorViewOfClaim:
-    """is_link_only: show what a link without a known fact shows. Raises NotFound."""
+    """Prepare the preview at the level of a known fact, or at the level of a link if
+    `is_link_only`. Raises NotFound: the claim does not exist."""
     work.require(Right.READ_CLAIMS)
     merchant = work.merchant
     level = Level.LINK if is_link_only else Level.FACT

@@ -1,6 +1,5 @@
-"""What a claim's page shows first for a month: answers to disputes and requests, and what can be
-requested instead of a refused plan.
-"""
+"""The merchant's answers to disputes and requests, which the claim's page shows for thirty days,
+and the offer that it makes instead of a refused plan."""
 
 from contextlib import nullcontext
 from datetime import date, datetime, timedelta
@@ -30,7 +29,8 @@ _NEWS = timedelta(days=30)
 
 
 class DisputeNews(msgspec.Struct, frozen=True, gc=False):
-    """To the latest objection. resolution: the creditor's words, if the session may see them."""
+    """The answer to the latest dispute. `resolution` is None if the merchant wrote nothing or the
+    session may not see it."""
 
     dispute_id: UUID
     is_accepted: bool
@@ -39,29 +39,29 @@ class DisputeNews(msgspec.Struct, frozen=True, gc=False):
 
 
 class EndedPlan(msgspec.Struct, frozen=True, gc=False):
-    """A plan that ended because an instalment was not paid in its grace."""
+    """A plan that ended because an instalment was not paid within its grace period."""
 
     modality_id: UUID
     ended_on: date
-    # Of the instalment.
+    # The due date of the unpaid instalment.
     due_on: date
     left_cents: int
-    # Until when nothing is done; none: not known yet, or it is over.
+    # The end of the hold that follows. None if it has no known end or is over.
     rests_until: datetime | None
 
 
 class ModalityRefusal(msgspec.Struct, frozen=True, gc=False):
-    """A payment plan or a deferral that was asked for and refused."""
+    """A payment plan or a deferral that the debtor requested and the merchant refused."""
 
     modality_id: UUID
     is_plan: bool
     answered_on: date
-    # The creditor's words, if it gave any and the session may see them.
+    # The merchant's reason, or None if it gave none or the session may not see it.
     reason: str | None
 
 
 def find_dispute_news(opened: OpenedClaim, now: datetime) -> DisputeNews | None:
-    """now: the merchant's, as below."""
+    """Find the answer if it is at most thirty days old. `now` is the merchant's time."""
     answer, timezone = opened.facts.answer, opened.merchant.configuration.timezone
     if answer is None or now >= answer.answered_at + _NEWS:
         return None
@@ -75,7 +75,8 @@ def find_dispute_news(opened: OpenedClaim, now: datetime) -> DisputeNews | None:
 
 
 def find_ended_plan(opened: OpenedClaim, state: PageState, now: datetime) -> EndedPlan | None:
-    """Unless something else was agreed or asked for since, or nothing is left to pay."""
+    """Find the plan that ended unpaid, unless there is another agreement or request, or nothing is
+    left to pay. `now` is the merchant's time."""
     plan, timezone = opened.unsuccessful, opened.merchant.configuration.timezone
     if plan is None or plan.ended_at is None or plan.ended_reason is not ModalityEndReason.BROKEN:
         return None
@@ -97,7 +98,8 @@ def find_ended_plan(opened: OpenedClaim, state: PageState, now: datetime) -> End
 def find_modality_refusal(
     opened: OpenedClaim, state: PageState, now: datetime
 ) -> ModalityRefusal | None:
-    """Unless something else was asked for since, or nothing is left to pay."""
+    """Find the refused request, unless there is another agreement or request, or nothing is left to
+    pay. `now` is the merchant's time."""
     refused, timezone = opened.unsuccessful, opened.merchant.configuration.timezone
     if refused is None or refused.ended_reason is not ModalityEndReason.REJECTED or opened.modality:
         return None
@@ -119,18 +121,20 @@ def is_recent_refusal(modality: Modality, now: datetime) -> bool:
     return is_refused and answered_at is not None and now < answered_at + _NEWS
 
 
-# A debtor can ask three times in the thirty days that count; the others are what the merchant
-# itself has recorded. More than one page of them says nothing about what can be asked for.
+# A debtor can make three requests in thirty days. More modalities than these were recorded by the
+# merchant, and they do not affect what the debtor can request.
 _EARLIER = 50
 
 
 async def find_alternative(
     resources: Resources, opened: OpenedClaim, now: datetime, tx: Connection | None = None
 ) -> ModalityOffer | None:
-    """Return the nearest offer where the page shows a refusal and the debtor may ask again.
+    """Find the offer nearest to the refused requests, if the page shows a refusal and the debtor
+    may request again.
 
-    One statement, or none where the page shows no refusal. now: the merchant's. tx: the caller's
-    connection, if it has one open: a caller never holds one while it waits for another.
+    It takes one statement, or none if the page shows no refusal. `now` is the merchant's time. `tx`
+    is the caller's connection if it has one open, because a task must not hold one connection while
+    it waits for another.
     """
     facts, merchant = opened.facts, opened.merchant
     is_shown = find_modality_refusal(opened, decide_state(facts, now), now) is not None

@@ -60,7 +60,8 @@ from dunwell.platform.errors import NotFound
 
 
 async def list_claims_to_close(site: DebtorSite, request: DebtorRequest) -> list[ClosingClaim]:
-    """The claims that would close for the one in the address; none: there is room."""
+    """List the open claims that must close so that the claim in the address can stay open. Empty if
+    there is room."""
     if len(request.session_hashes) <= MAX_OPEN_CLAIMS:
         return []
     handles = list_handles_to_close(
@@ -85,7 +86,8 @@ def _describe(handle: str, opened: OpenedClaim) -> ClosingClaim:
 async def close_oldest_claims(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, form: FormFields
 ) -> Response:
-    """Closes the oldest, or gives up the claim that was opened last. A second click finds room."""
+    """Close the oldest claims, or end the session of the claim in the address. A form that is sent
+    twice changes nothing more."""
     context = site.build_claim_context(request, opened)
     if form.get("do") == "back":
         async with site.resources.database.transaction() as tx:
@@ -105,7 +107,8 @@ async def close_oldest_claims(
 async def return_to_claim(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
-    """An address that only takes forms, opened by hand or by choosing a language there."""
+    """Redirect a GET request for an address that accepts only forms, for example after a change of
+    language."""
     return site.redirect(site.build_claim_context(request, opened), "claim")
 
 
@@ -127,7 +130,8 @@ async def show_claim(site: DebtorSite, request: DebtorRequest, opened: OpenedCla
 
 
 async def submit_extension(site: DebtorSite, request: DebtorRequest) -> Response:
-    """Another hour; a second click lands on the same page."""
+    """Extend the session by an hour. If the form is sent twice, the second request redirects to the
+    same page."""
     form, opened = await request.read_session_form(), await site.find_opened(request)
     if opened is None:
         return site.answer_session_ended(request, None)
@@ -151,7 +155,8 @@ async def submit_end(
     async with site.resources.database.transaction() as tx:
         work = site.work(tx, opened.merchant, opened.session.session_id)
         await end_session(work, opened.session)
-    # The cookie stays: it opens nothing, but tells why, and what another tab still brings is kept.
+    # Keep the cookie. It opens nothing, but the page can tell why, and text that another tab
+    # submits is saved.
     return site.redirect(site.build_claim_context(request, opened), "ended")
 
 
@@ -160,15 +165,17 @@ async def show_ended(site: DebtorSite, request: DebtorRequest) -> Response:
 
 
 async def redirect_to_latest_claim(site: DebtorSite, request: DebtorRequest) -> Response:
-    """An address that only takes forms, opened by hand or by choosing a language there."""
+    """Redirect a GET request for an address that accepts only forms, for example after a change of
+    language."""
     return site.redirect(site.build_context(request), "claim")
 
 
 async def show_notices(site: DebtorSite, request: DebtorRequest) -> Response:
-    """Legal notice, privacy and accessibility, in a session or outside of one.
+    """Show the legal notice, the privacy notice and the accessibility statement.
 
-    A session that has timed out still names its creditor. One that the debtor ended does not: the
-    next person at the same screen must not learn who wrote.
+    In a session that has timed out they still name the creditor. After the debtor has ended the
+    session they do not, because the next person at the same screen must not learn who sent the
+    claim.
     """
     opened = await site.find_opened(request)
     if opened is None or opened.session.ended_at is not None:
@@ -181,7 +188,8 @@ async def show_notices(site: DebtorSite, request: DebtorRequest) -> Response:
 
 
 async def show_imprint(site: DebtorSite, request: DebtorRequest) -> Response:
-    """The legal notice at the address where people look for it: of the claim opened last."""
+    """Redirect the usual address of a legal notice to the notice of the claim that was opened
+    last."""
     handle = await find_latest_handle(site, request)
     if handle is None:
         return site.answer(site.build_context(request), describe_notices(None))
@@ -208,7 +216,7 @@ async def show_documents(site: DebtorSite, request: DebtorRequest, opened: Opene
 async def send_document(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
     check_feature(opened, "DOCUMENTS")
     attachment_id = _read_id(request.path_params["attachment_id"])
-    # The connection is given back before the file storage is called.
+    # Return the connection to the pool before the file storage is called.
     async with site.resources.database.connection() as connection:
         work = site.work(connection, opened.merchant, opened.session.session_id)
         attached = await get_attachment(work, opened.facts.claim_id, attachment_id)
@@ -225,7 +233,8 @@ def _answer_list(
     opened: OpenedClaim,
     missing: AttachedFile | None = None,
 ) -> Response:
-    """missing: one whose file should be there."""
+    """Render the list of documents. `missing` is a document whose file was not found in the
+    storage."""
     page = describe_documents(DOCUMENTS.read(opened.detail), missing)
     return site.answer(site.build_claim_context(request, opened), page, 410 if missing else 200)
 
@@ -252,7 +261,8 @@ async def show_others(site: DebtorSite, request: DebtorRequest, opened: OpenedCl
 async def redirect_to_other_claim(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
-    """Into the session that has it open, or a new one. Raises NotFound for what is none of them."""
+    """Redirect to the session of another claim, and open one if needed. Raises NotFound: the id
+    does not belong to another claim of this debtor."""
     keys, context = site.resources.keys, site.build_claim_context(request, opened)
     known = {str(each.claim_id): each.claim_id for each in list_other_claims(keys, opened)}
     claim_id = known.get(request.path_params["other"])
@@ -274,7 +284,8 @@ async def redirect_to_other_claim(
 async def redirect_to_other_claims(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
-    """An address that only takes forms, opened by hand or by choosing a language there."""
+    """Redirect a GET request for an address that accepts only forms, for example after a change of
+    language."""
     return site.redirect(site.build_claim_context(request, opened), "others")
 
 

@@ -1,4 +1,4 @@
-"""What the claim's page shows, by its state and by how much its session may see."""
+"""What the claim's page shows, depending on the claim's state and the session's level."""
 
 from collections.abc import Sequence
 from datetime import date, datetime
@@ -60,7 +60,7 @@ class OpenDispute(msgspec.Struct, frozen=True, gc=False):
     dispute_id: UUID
     case_number: str
     opened_on: date
-    # The part that the debtor agrees with, where it can be paid alone.
+    # The part that the debtor does not dispute, if it can be paid separately.
     undisputed_cents: int | None
 
 
@@ -70,66 +70,71 @@ class ClaimPage(Page, frozen=True):
     state: PageState
     topics: Sequence[Topic]
     features: Sequence[PageFeature]
-    # Whether the session may see what the claim is for.
+    # Whether the session may see the details of the claim.
     shows_all: bool
-    # Whether there is any way to pay.
+    # Whether the merchant offers a way to pay.
     can_pay: bool
     can_dispute: bool
-    # Whether a message alone has opened it, so that its reader may be the wrong person.
+    # Whether the claim was opened with a message alone, so that the reader may not be the debtor.
     offers_not_me: bool
     currency: str
     timezone: str
     reference: str
     initials: str
     outstanding_cents: int
-    # Paid beyond what was owed.
+    # The amount paid in excess of the total.
     overpaid_cents: int
     due_on: date | None
     is_due: bool
-    # Those the session may see.
+    # Empty if the session may not see them.
     items: Sequence[PageItem]
     payments: Sequence[PaymentFacts]
-    # No company; what a debt collector has to tell of the fees it demands is told to these alone.
+    # Whether the debtor is not a company. Only consumers are shown what a debt collector must
+    # disclose about its fees.
     is_consumer: bool
-    # Of the items the session may see.
+    # The sum of the fees, or 0 if the session may not see the items.
     fees_cents: int
     contract_number: str | None
     document_count: int
     modality: Modality | None
-    # Of a plan in force, the first that is not paid in full.
+    # The first instalment of an active plan that is not fully paid.
     next_rate: Instalment | None
-    # What is left of it, unless it is all that is owed or not for this session.
+    # The unpaid part of `next_rate`. None if it is the whole outstanding amount or the session may
+    # not see it.
     rate_cents: int | None
-    # The payment that a provider's money is waited for; when an announced transfer was sent.
+    # The payment request whose money a provider has not confirmed yet, and the day on which an
+    # announced bank transfer was sent.
     awaited_id: UUID | None
     sent_on: date | None
     disputes: Sequence[OpenDispute]
     answer: DisputeNews | None
     ended_plan: EndedPlan | None
     refusal: ModalityRefusal | None
-    # What can be asked for instead; none: nothing, or the session may not see it.
+    # The offer that can be requested after a refusal. None if there is none or the session may not
+    # see it.
     alternative: ModalityOffer | None
-    # Until when nothing is done after it; none: not known yet, or it is over.
+    # The end of the hold after the merchant's answer to a dispute. None if it has no known end or
+    # is over.
     rests_until: datetime | None
-    # What happens, and when.
     next: NextSteps
-    # Since when the merchant has stopped the claim without a dispute of ours.
+    # When the hold of a dispute began, if the claim has such a hold but no open dispute.
     held_since: datetime | None
     paused_until: datetime | None
-    # What was typed and not sent, by the reason of its objection.
+    # The reasons of disputes with a saved draft that was not sent.
     unsent: Sequence[str]
-    # How many other open claims of the same merchant the debtor has, for who may see them.
+    # How many other open claims of the same merchant the session may see.
     other_count: int
 
 
 class PreviewedClaimPage(ClaimPage, frozen=True):
-    """As the debtor sees it, for somebody else."""
+    """The claim's page as a preview for the merchant's staff."""
 
     template: ClassVar[str] = "claim_preview.html"
 
 
 class WithheldPage(Page, frozen=True):
-    """Nothing of the claim, and nothing is asked for (`cases.disputes.withheld`)."""
+    """The page of a claim whose details are withheld because the reader may be the wrong person. It
+    asks for nothing (`cases.disputes.withheld`)."""
 
     template: ClassVar[str] = "withheld.html"
 
@@ -137,13 +142,13 @@ class WithheldPage(Page, frozen=True):
     dispute_id: UUID
     case_number: str
     opened_on: date
-    # Whether nobody writes to the address any more at which this reader was reached.
+    # Whether the address that this reader was contacted at is on the suppression list.
     is_address_suppressed: bool
     can_take_back: bool
 
 
 class PreviewedWithheldPage(WithheldPage, frozen=True):
-    """The same for somebody else."""
+    """The page of a withheld claim as a preview for the merchant's staff."""
 
     template: ClassVar[str] = "withheld_preview.html"
 
@@ -157,7 +162,7 @@ class OtherClaimsPage(Page, frozen=True):
 
 
 class ClosingClaim(msgspec.Struct, frozen=True, gc=False):
-    """An open claim that would close; no reference: the claim is withheld."""
+    """An open claim that would close. `reference` is None if the claim is withheld."""
 
     handle: str
     creditor: str
@@ -165,7 +170,8 @@ class ClosingClaim(msgspec.Struct, frozen=True, gc=False):
 
 
 class TooManyClaimsPage(Page, frozen=True):
-    """Asks whether other claims may close in this browser, so that this one can be opened."""
+    """The page that asks whether other claims may close in this browser, so that this one can be
+    opened."""
 
     template: ClassVar[str] = "room.html"
 
@@ -183,7 +189,7 @@ class DocumentsPage(Page, frozen=True):
     template: ClassVar[str] = "documents.html"
 
     documents: Sequence[ShownDocument]
-    # The name of a file that should be there.
+    # The name of a document whose file was not found in the storage.
     missing: str | None = None
 
 
@@ -191,11 +197,11 @@ def describe_claim(
     opened: OpenedClaim, now: datetime, announced: Sequence[Announcement] = (),
     *, can_pay: bool, other_count: int, alternative: ModalityOffer | None = None,
 ) -> ClaimPage:  # fmt: skip
-    """now: the merchant's. announced: what is foreseen. can_pay: whether there is any way to."""
+    """Describe the page. `now` is the merchant's time, `announced` comes from `load_forecast`."""
     facts, configuration = opened.facts, opened.merchant.configuration
     shows_all, next_rate = opened.session.level.reaches(Level.FACT), find_next_rate(opened.modality)
     state, due_on, timezone = decide_state(facts, now), facts.due_on, configuration.timezone
-    # What the merchant stopped without a dispute, or what rests after an answer.
+    # A DISPUTE hold without an open dispute: the merchant set it, or it remains after an answer.
     hold = None if facts.disputes else find_hold(facts, HoldKind.DISPUTE, now)
     pause = find_hold(facts, HoldKind.PAUSE, now)
     return ClaimPage(
@@ -240,8 +246,8 @@ def _find_awaited_id(facts: PageClaim) -> UUID | None:
 
 
 def describe_withheld(opened: OpenedClaim, withheld: WithheldFacts) -> WithheldPage:
-    """Only the browser that has said it may take it back: whoever else holds the link may be the
-    stranger."""
+    """Describe the withheld claim. Only the session that reported the wrong recipient may take it
+    back, because anyone else with the link may be that recipient."""
     is_own = withheld.actor_id == str(opened.session.session_id)
     is_debtors = withheld.actor_kind is ActorKind.DEBTOR
     return WithheldPage(
@@ -255,7 +261,8 @@ def describe_withheld(opened: OpenedClaim, withheld: WithheldFacts) -> WithheldP
 
 
 def is_opened_by_message_alone(session: Session) -> bool:
-    """By a link, or by the code of a letter, which whoever lives at its address can have opened."""
+    """Return whether the claim was opened with a link, or with a letter's code. Anyone who lives at
+    the letter's address can have opened the letter."""
     is_letter = session.channel is None and session.level is Level.FACT
     return session.level is Level.LINK or is_letter
 
@@ -274,7 +281,7 @@ def _list_fees(items: Sequence[PageItem]) -> Sequence[PageItem]:
 def describe_documents(
     attached: Sequence[AttachedFile], missing: AttachedFile | None = None
 ) -> DocumentsPage:
-    """missing: one whose file should be there."""
+    """Describe the documents. `missing` is a document whose file was not found in the storage."""
     documents = [
         ShownDocument(each.attachment_id, name_document(each), each.content_type, each.size_bytes)
         for each in attached

@@ -1,6 +1,5 @@
-"""Changes how a debtor is contacted: channels, and an address after the new one has shown its
-code.
-"""
+"""Change how a debtor is contacted: the channels, and an address once the code sent to it has been
+entered."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -55,9 +54,10 @@ from dunwell.platform.errors import NotFound
 async def change_channels(
     work: Work, keys: KeyRing, claim_id: int, wanted: Collection[str]
 ) -> ContactWayChanges | None:
-    """None: nothing was changed, as no way would be left. Raises NotFound.
+    """Suppress and unsuppress the debtor's channels. Return None and change nothing if no channel
+    would be left. Raises NotFound: the claim does not exist.
 
-    The claim's lock lets two choices at once take turns, so that they cannot leave none together.
+    The lock on the claim keeps two concurrent requests from leaving no channel together.
     """
     work.require(Right.CONTACT_SETTINGS)
     if await lock_claim(work.tx, work.merchant_id, claim_id) is None:
@@ -74,12 +74,14 @@ async def change_channels(
 
 
 async def unsubscribe(work: Work, keys: KeyRing, reference: Reference) -> bool:
-    """One click in a mail program (RFC 8058), which whoever holds the message may make: the address
-    that it went to gets no more e-mails from this merchant; a second click
-    changes nothing. False: the message is gone.
+    """Stop e-mails to the address that a message was sent to. Return False if the message no longer
+    exists.
 
-    Unlike the page of preferences it takes off the last way too: a mail program cannot be asked
-    which other is wanted, and shows no answer."""
+    This is the one-click unsubscribe of a mail program (RFC 8058). It needs no session, because it
+    can be requested by anyone who has the message; repeating it changes nothing. Unlike the
+    preferences page it may suppress the last channel, because a mail program can neither ask which
+    channel to keep nor show an answer.
+    """
     work.require(Right.CONTACT_SETTINGS)
     address = await find_written_address(work.tx, work.merchant_id, reference.communication_id)
     if address is None:
@@ -89,7 +91,8 @@ async def unsubscribe(work: Work, keys: KeyRing, reference: Reference) -> bool:
 
 
 async def list_contact_ways(work: Work, keys: KeyRing, on_file: OnFile) -> list[ContactWay]:
-    """E-mail, mobile number and postal address, as far as they are there and used."""
+    """List the addresses of the merchant's channels with their suppressions, read from the
+    database."""
     work.require(Right.READ_CLAIMS)
     addresses = list_addresses(on_file, work.merchant.configuration.channels)
     reasons = await load_reasons(work.tx, keys, work.merchant_id, list(addresses.items()))
@@ -102,8 +105,8 @@ async def list_contact_ways(work: Work, keys: KeyRing, on_file: OnFile) -> list[
 def build_contact_ways(
     keys: KeyRing, merchant: Merchant, on_file: OnFile, suppressions: KnownSuppressions | None
 ) -> list[ContactWay] | None:
-    """The same of what a page has read already. None: an address is not among what was asked
-    for."""
+    """Build the same list as `list_contact_ways` from what the page has loaded. None if an address
+    has changed since, so that its suppression is not among `suppressions`."""
     addresses = list_addresses(on_file, merchant.configuration.channels)
     digests = digest_addresses(keys, merchant.merchant_id, addresses)
     if suppressions is None or not all(map(suppressions.covers, digests.values())):
@@ -120,7 +123,7 @@ _PATCHED: dict[NoticeChannel, str] = {"EMAIL": "email", "SMS": "mobileNumber"}
 
 @dataclass(frozen=True, slots=True)
 class TypedChangeCode:
-    """What was typed, for which claim."""
+    """The code that was entered for a pending change of a claim."""
 
     claim_id: int
     text: str
@@ -129,9 +132,12 @@ class TypedChangeCode:
 async def request_change(
     work: Work, keys: KeyRing, notice: DebtorNotice
 ) -> UUID | NoticeLimitReached | RecipientUnreachable:
-    """`notice`: of kind CHANGE_CODE, to the new address. A change that waited for its code before
-    is given up for it; a second click sends no second code, unless that one was tried already.
-    Raises NotFound."""
+    """Send a code to the new address and save the pending change. `notice` is of the kind
+    CHANGE_CODE.
+
+    A previous pending change is replaced. A form that is sent twice sends one code, unless a wrong
+    code was entered in between. Raises NotFound: the claim does not exist.
+    """
     work.require(Right.CHANGE_CLAIMS)
     repeated = await find_repeated_notice(work, notice)
     if repeated is not None and await _is_untried(work, notice, repeated):
@@ -153,10 +159,12 @@ async def confirm_change(
     work: Work, keys: KeyRing, typed: TypedChangeCode, tell: Callable[[PendingChange, str],
     DebtorNotice],
 ) -> PendingChange | WrongAttempt | Locked:  # fmt: skip
-    """The address is changed. `tell` composes what the old one, its second argument, is told.
+    """Change the address if the code is correct. `tell` composes the notice to the old address,
+    which is its second argument.
 
-    The answer is the same for a code that is wrong, too old, tried too often or was never sent.
-    What it wrote is to be committed, whatever it answers. Raises NotFound.
+    The result is the same for a code that is wrong, expired, entered too often or was never sent.
+    The caller commits in every case, because wrong attempts are counted. Raises NotFound: the claim
+    does not exist.
     """
     work.require(Right.CHANGE_CLAIMS)
     claim = work.merchant_id, typed.claim_id

@@ -1,6 +1,4 @@
-"""Contact preferences: the language, the channels, and unsubscribing by an e-mail's List-
-Unsubscribe.
-"""
+"""The contact preferences page: language, channels, and the one-click unsubscribe of e-mails."""
 
 import msgspec
 from starlette.responses import Response
@@ -39,9 +37,9 @@ from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.http.requests import read_body
 
-# Comes back to the page, which shows masked addresses.
+# Verification returns to this page, which shows masked addresses.
 _PLACE = "reach"
-# What the page can say was saved.
+# The values of `saved` in the page's address.
 _SAVED = ("language", "channels", "email", "sms")
 
 
@@ -59,7 +57,7 @@ async def show_preferences(
 async def save_language(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, form: FormFields
 ) -> Response:
-    """The claim's: its messages come in it from now on, and so does this page."""
+    """Save the language of the claim. Messages and this page use it from now on."""
     check_feature(opened, "PREFERENCES")
     context, language = site.build_claim_context(request, opened), form.get("language", "")
     if language not in context.offered:
@@ -89,7 +87,8 @@ async def save_channels(
 
 @in_session
 async def redirect_back(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
-    """An address that only takes forms, opened by hand or by choosing a language there."""
+    """Redirect a GET request for an address that accepts only forms, for example after a change of
+    language."""
     return site.redirect(site.build_claim_context(request, opened), "preferences")
 
 
@@ -97,7 +96,8 @@ async def _answer(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim,
     *, saved: str | None = None, is_last: bool = False,
 ) -> Response:  # fmt: skip
-    """is_last: no way would have been left."""
+    """Render the page. `is_last` says that the choice was refused because no channel would be
+    left."""
     context = site.build_claim_context(request, opened)
     page = describe_preferences(
         opened, context, site.pages.languages, await _find_ways(site, opened),
@@ -107,7 +107,8 @@ async def _answer(
 
 
 async def _find_ways(site: DebtorSite, opened: OpenedClaim) -> list[ContactWay]:
-    """Of addresses that have changed since the session was opened, suppressions are asked for."""
+    """List the addresses. Suppressions are read again if an address has changed since the session
+    was opened."""
     keys, on_file = site.resources.keys, opened.facts.on_file
     ways = build_contact_ways(keys, opened.merchant, on_file, SUPPRESSIONS.read(opened.detail))
     if ways is not None:
@@ -117,7 +118,7 @@ async def _find_ways(site: DebtorSite, opened: OpenedClaim) -> list[ContactWay]:
         return await list_contact_ways(work, keys, on_file)
 
 
-# "List-Unsubscribe=One-Click", as a form or in parts.
+# Enough for the body "List-Unsubscribe=One-Click", as a form or as multipart.
 _MOST_BYTES = 8 * 1024
 
 
@@ -130,7 +131,8 @@ async def show_unsubscribe(site: DebtorSite, request: DebtorRequest) -> Response
 
 
 async def submit_unsubscribe(site: DebtorSite, request: DebtorRequest) -> Response:
-    """No redirect: mail programs follow none (RFC 8058, 3.1)."""
+    """Unsubscribe. The response is not a redirect, because mail programs follow none (RFC 8058,
+    section 3.1)."""
     await read_body(request, _MOST_BYTES)
     reference, merchant = _read(site, request), None
     if reference is not None:
@@ -150,7 +152,7 @@ def _read(site: DebtorSite, request: DebtorRequest) -> Reference | None:
 def _answer_unsubscribe(
     site: DebtorSite, request: DebtorRequest, merchant: Merchant | None, *, is_done: bool
 ) -> Response:
-    """merchant: none: the address leads nowhere any more."""
+    """Render the page, or the page of a dead link if `merchant` is None."""
     if merchant is None:
         return site.answer(site.build_context(request), DeadLinkPage(), 410)
     page = UnsubscribePage(request.path_params["reference"], is_done)

@@ -1,4 +1,4 @@
-"""Changing the e-mail address or the mobile number: the new one, and the code sent there."""
+"""Changing the e-mail address or the mobile number, with a code that is sent to the new one."""
 
 from uuid import UUID
 
@@ -57,7 +57,7 @@ from dunwell.interfaces.web.requests import ForeignForm
 from dunwell.platform.errors import NotFound
 
 _PLACE = "preferences"
-# As its field takes.
+# The maximum length of the form's field.
 _LONGEST = 254
 
 
@@ -66,12 +66,13 @@ _LONGEST = 254
 async def show_address_form(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
-    """With what this session has typed already, to correct it."""
+    """Show the form with what this session has entered before, so that it can be corrected."""
     return _answer_form(site, request, opened, _find_typed(request, opened))
 
 
 async def submit_address(site: DebtorSite, request: DebtorRequest) -> Response:
-    """A form of a live session. Of one of another nothing is sent: what it brings is shown anew."""
+    """Send a code to the new address. A form of another session sends nothing, and its text is
+    shown again."""
     form, opened = await request.read_session_form(), await site.find_opened(request)
     typed = form.get("address", "")[:_LONGEST]
     if opened is None or not site.is_live(opened):
@@ -90,7 +91,7 @@ async def submit_address(site: DebtorSite, request: DebtorRequest) -> Response:
 async def _answer_stale(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, typed: str
 ) -> Response:
-    """It is kept with the session in which it came, whose reader has it on the screen."""
+    """Save what was entered with the current session, which shows it again."""
     channel = _find_channel(request, opened)
     async with site.resources.database.transaction() as tx:
         await lock_claim(tx, opened.merchant.merchant_id, opened.facts.claim_id)
@@ -152,7 +153,7 @@ async def enter_code(
 async def send_again(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
-    """Of an address that waits still; else it is asked for anew."""
+    """Send another code to the pending address, or show the form if no change is pending."""
     channel = _find_channel(request, opened)
     async with site.resources.database.connection() as connection:
         change = await load_change(connection, opened.merchant.merchant_id, opened.facts.claim_id)
@@ -165,7 +166,8 @@ async def send_again(
 async def redirect_to_form(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
-    """An address that only takes forms, opened by hand or by choosing a language there."""
+    """Redirect a GET request for an address that accepts only forms, for example after a change of
+    language."""
     _find_channel(request, opened)
     return site.redirect(site.build_claim_context(request, opened), "address", **_name(request))
 
@@ -217,7 +219,7 @@ def _answer_code(
 
 
 def _read_field(request: DebtorRequest, opened: OpenedClaim) -> CodeField:
-    """Where the code of a new address is typed in, of an opened claim with NEW_ADDRESSES."""
+    """Describe the field for the code. `opened` must be loaded with NEW_ADDRESSES."""
     channel, found = _find_channel(request, opened), NEW_ADDRESSES.read(opened.detail)
     waiting, typed = found.waiting, found.find_typed(channel)
     if waiting is None or waiting.channel != channel:
@@ -233,7 +235,8 @@ def _read_field(request: DebtorRequest, opened: OpenedClaim) -> CodeField:
 
 
 def _find_typed(request: DebtorRequest, opened: OpenedClaim) -> str:
-    """By this session, and not on file."""
+    """Find the address that this session has entered, unless it is on file. Empty if there is
+    none."""
     channel = _find_channel(request, opened)
     typed = NEW_ADDRESSES.read(opened.detail).find_typed(channel)
     if typed is None or typed == opened.facts.on_file.find(channel):
@@ -242,7 +245,8 @@ def _find_typed(request: DebtorRequest, opened: OpenedClaim) -> str:
 
 
 def _find_channel(request: DebtorRequest, opened: OpenedClaim) -> NoticeChannel:
-    """Of the page's address. Raises NotFound, also where no code could be sent by it."""
+    """Return the channel in the page's address. Raises NotFound: the merchant does not use the
+    channel, so that no code could be sent."""
     check_feature(opened, "PREFERENCES")
     channel = CHANGEABLE.get(request.path_params["what"])
     if channel is None or channel not in opened.merchant.configuration.channels:
@@ -251,7 +255,7 @@ def _find_channel(request: DebtorRequest, opened: OpenedClaim) -> NoticeChannel:
 
 
 def _name(request: DebtorRequest) -> dict[str, str]:
-    """For the page's addresses."""
+    """Return the parameter of the page's address."""
     return {"what": request.path_params["what"]}
 
 

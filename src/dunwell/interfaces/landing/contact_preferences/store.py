@@ -1,8 +1,9 @@
-"""The SQL of a debtor's preferences: what is on file, and a new address that waits for its code.
+"""The SQL of a debtor's preferences: suppressions, and a new address whose code was not entered
+yet.
 
-What somebody typed is shown again to be corrected, while its code is waited for and when its form
-came too late to be taken. It is kept with the session that typed it: another session of the claim,
-whose reader may hold the old address, does not see the new one (docs/decisions/0019).
+An entered address is saved with the session that entered it, and shown again to be corrected.
+Another session of the claim, whose user may have access to the old address, does not see it
+(docs/decisions/0019).
 """
 
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from dunwell.interfaces.landing.session.store import lock_draft, save_fields
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose, nest_row, nest_rows
 
-# The newest in place of the one before.
+# Replaces the pending change of the claim.
 _SAVE = """
 INSERT INTO pending_contact_changes (merchant_id, claim_id, channel, address, notice_id, expires_at)
 VALUES ($1, $2, $3, $4, $5, $6)
@@ -28,7 +29,7 @@ ON CONFLICT (merchant_id, claim_id) DO UPDATE
 SET channel = excluded.channel, address = excluded.address, notice_id = excluded.notice_id,
     expires_at = excluded.expires_at, failures = 0
 """
-# By primary key.
+# Uses the primary key.
 _LOAD_CHANGE = """
 SELECT channel, address, notice_id, expires_at, failures,
        (SELECT key_version FROM debtor_notices notice
@@ -41,14 +42,14 @@ _SAVE_WRONG = """
 UPDATE pending_contact_changes SET failures = failures + 1 WHERE merchant_id = $1 AND claim_id = $2
 """
 _REMOVE = "DELETE FROM pending_contact_changes WHERE merchant_id = $1 AND claim_id = $2"
-# Rides on debtor_contact_changes_expiry.
+# Uses the index pending_contact_changes_expiry.
 _SWEEP = """
 DELETE FROM pending_contact_changes
 WHERE (merchant_id, claim_id) IN (
     SELECT merchant_id, claim_id FROM pending_contact_changes WHERE expires_at < $1 LIMIT $2
 )
 """
-# By primary keys. Where a message went may be gone: then it takes nobody off.
+# Uses the primary keys. If the content of a message was deleted, it has no address any more.
 _FIND_WRITTEN = """
 SELECT content.recipient
 FROM communications contact
@@ -59,12 +60,12 @@ SELECT recipient
 FROM debtor_notices
 WHERE merchant_id = $1 AND notice_id = $2 AND channel = 'EMAIL'
 """
-# Of the addresses on file when the session was opened.
+# The suppressions of the addresses that were on file when the session was opened.
 SUPPRESSIONS: Detail[KnownSuppressions | None] = Detail(
     nest_row(LOAD_KNOWN, "s.merchant_id", "s.address_digests"), KnownSuppressions | None
 )
 _FIELD = "address"
-# By primary keys.
+# Uses the primary keys.
 _LOAD_WAITING = """
 SELECT change.channel, change.address, notice.state = 'FAILED' AS is_undelivered
 FROM pending_contact_changes change
@@ -72,7 +73,7 @@ LEFT JOIN debtor_notices notice
     ON notice.merchant_id = $1 AND notice.notice_id = change.notice_id
 WHERE change.merchant_id = $1 AND change.claim_id = $2
 """
-# By the beginning of the primary key; $2: the session.
+# Uses the beginning of the primary key. $2 is the session.
 _LOAD_TYPED = """
 SELECT substr(draft.subject, 9) AS channel, draft.fields ->> 'address' AS address
 FROM debtor_drafts draft
@@ -82,14 +83,14 @@ WHERE draft.merchant_id = $1 AND draft.session_id = $2 AND draft.subject LIKE 'a
 
 @dataclass(frozen=True, slots=True)
 class PendingChange:
-    """An address whose code was sent there. Real time."""
+    """An address to which a code was sent. All times are real times."""
 
     channel: NoticeChannel
     address: str
     notice_id: UUID
     expires_at: datetime
     failures: int = 0
-    # Of the secret key: what the code was derived with.
+    # The version of the secret key that the code was derived with.
     key_version: int | None = None
 
 
@@ -110,7 +111,8 @@ async def load_change(tx: Connection, merchant_id: int, claim_id: int) -> Pendin
 async def find_written_address(
     tx: Connection, merchant_id: int, communication_id: UUID
 ) -> str | None:
-    """Where an e-mail went. None: there is none, or it is too long ago to say."""
+    """Find the address that an e-mail was sent to. None if there is no such e-mail or its content
+    was deleted."""
     address: str | None = await tx.fetchval(_FIND_WRITTEN, merchant_id, communication_id)
     return address
 
@@ -134,17 +136,18 @@ class TypedAddress(msgspec.Struct, frozen=True, gc=False):
 
 
 class WaitingAddress(msgspec.Struct, frozen=True, gc=False):
-    """A change that waits for the code sent to the new address."""
+    """A pending change as the page shows it."""
 
     channel: NoticeChannel
-    # Not for who has not typed it.
+    # Shown only to the session that entered it.
     address: str
-    # The notice with the code was reported not to arrive.
+    # Whether the notice with the code was reported as undelivered. None if the notice no longer
+    # exists.
     is_undelivered: bool | None
 
 
 class NewAddresses(msgspec.Struct, frozen=True, gc=False):
-    """What waits for its code, whoever typed it; what this session has typed last."""
+    """The pending change of the claim, and the addresses that this session has entered."""
 
     waiting: WaitingAddress | None
     typed: list[TypedAddress]
@@ -166,12 +169,12 @@ NEW_ADDRESSES: Detail[NewAddresses] = Detail(
 async def save_typed_address(
     tx: Connection, session: Session, channel: NoticeChannel, address: str
 ) -> None:
-    """In place of the one before. Its claim must be locked."""
+    """Save the entered address in place of a previous one. The claim must be locked."""
     key = DraftKey(session.merchant_id, session.claim_id, session.session_id, _name(channel))
     await lock_draft(tx, key, session.expires_at + ENDED_SESSION_RETENTION)
     await save_fields(tx, key, {_FIELD: address})
 
 
 def _name(channel: NoticeChannel) -> str:
-    """Of the draft."""
+    """Return the subject of the draft."""
     return f"address:{channel}"

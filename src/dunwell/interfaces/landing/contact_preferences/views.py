@@ -1,4 +1,4 @@
-"""How a debtor is contacted and what of it can be chosen, as the pages show it, masked."""
+"""How a debtor is contacted and what the debtor can choose, with masked addresses."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from dunwell.platform.text.texts import is_email_address
 from dunwell.platform.text.translation import Language
 
 _LONGEST = 254
-# What a page's address calls that which can be changed there.
+# The changeable channels, by their name in the page's address.
 CHANGEABLE: Mapping[str, NoticeChannel] = {"email": "EMAIL", "mobile": "SMS"}
 _MOBILE = (
     phonenumbers.PhoneNumberType.MOBILE,
@@ -32,7 +32,7 @@ AddressFault = Literal["WRONG_EMAIL", "WRONG_NUMBER", "SAME"]
 class ContactWay:
     channel: Channel
     address: str
-    # The reason of its suppression; none: it is used.
+    # The reason of the suppression, or None if messages are sent to the address.
     suppressed_for: str | None
 
     @property
@@ -45,13 +45,14 @@ class ContactWay:
 
     @property
     def may_choose(self) -> bool:
-        """Only the debtor's own refusal is the debtor's to take back."""
+        """Return whether the debtor can choose. Only suppressions by the debtor can be lifted
+        here."""
         return self.suppressed_for in (None, "DEBTOR")
 
 
 @dataclass(frozen=True, slots=True)
 class ContactWayChanges:
-    """What is to change."""
+    """The addresses to suppress and to lift."""
 
     suppressed: Sequence[ContactWay]
     lifted: Sequence[ContactWay]
@@ -60,7 +61,8 @@ class ContactWayChanges:
 def compute_way_changes(
     ways: Sequence[ContactWay], wanted: Collection[str]
 ) -> ContactWayChanges | None:
-    """`wanted`: the channels to use, others are not. None: no way would be left."""
+    """Compute the changes that leave exactly the `wanted` channels in use. None if no channel would
+    be left."""
     free = [way for way in ways if way.may_choose]
     if free and not any(way.channel in wanted for way in free):
         return None
@@ -73,8 +75,8 @@ def compute_way_changes(
 def parse_address(
     channel: NoticeChannel, typed: str, present: str | None
 ) -> tuple[str, AddressFault | None]:
-    """What was typed as it is kept, and what is wrong with it. A number is read as it is dialled
-    where the present one is from, else with its country's code."""
+    """Parse an entered address. Return it as it is stored, with a fault or None. A number without a
+    country code is read in the country of `present`, the number on file."""
     typed = typed.strip()[:_LONGEST]
     address = typed if channel == "EMAIL" else _read_number(typed, present)
     if channel == "EMAIL" and not is_email_address(typed):
@@ -101,15 +103,15 @@ def _read_number(typed: str, present: str | None) -> str | None:
 
 
 def _is_mobile(number: phonenumbers.PhoneNumber) -> bool:
-    """Whether a text message gets there at the price of one. Satellites and ships (+870, +881) are
-    called mobile too, but no country's: a message there costs many times as much, and whoever owns
-    the number may be paid for each."""
+    """Return whether a text message to this number costs as much as to any mobile number. Satellite
+    and ship numbers (+870, +881) also count as mobile, but they belong to no country: a message
+    costs many times as much, and the owner of the number may receive a share."""
     is_a_countrys = phonenumbers.region_code_for_number(number) not in _NO_COUNTRY
     return is_a_countrys and phonenumbers.number_type(number) in _MOBILE
 
 
 def render_address(channel: NoticeChannel, address: str) -> str:
-    """As people compare it: a number in the groups of its country."""
+    """Render the address for comparison. A number is grouped as in its country."""
     if channel == "EMAIL":
         return address
     try:
@@ -121,8 +123,8 @@ def render_address(channel: NoticeChannel, address: str) -> str:
 
 
 class ShownAddress(msgspec.Struct, frozen=True, gc=False):
-    """One that can be changed. name: as the page's address calls it. masked: none: there is
-    none."""
+    """An address that can be changed. `name` is its name in the page's address. `masked` is None if
+    no address is on file."""
 
     name: str
     channel: NoticeChannel
@@ -136,18 +138,18 @@ class PreferencesPage(Page, frozen=True):
     claims_language: str
     ways: Sequence[ContactWay]
     addresses: Sequence[ShownAddress]
-    # Whether the session may change them at once.
+    # Whether the session may change addresses without another proof.
     may_change: bool
-    # What was saved: language, channels, email, sms.
+    # What was saved: language, channels, email or sms.
     saved: str | None
-    # What was chosen would have left no way.
+    # Whether the choice was refused because no channel would be left.
     is_last: bool
 
 
 class UnsubscribePage(Page, frozen=True):
     template: ClassVar[str] = "unsubscribe.html"
 
-    # Of the message, as its address has it.
+    # The message's reference in the address.
     reference: str
     is_done: bool
 
@@ -155,14 +157,14 @@ class UnsubscribePage(Page, frozen=True):
 class AddressPage(Page, frozen=True):
     template: ClassVar[str] = "address.html"
 
-    # As the page's address calls it.
+    # The name in the page's address.
     what: str
     channel: NoticeChannel
     typed: str
     fault: AddressFault | None
-    # The one on file.
+    # The address on file.
     masked: str | None
-    # Whether its form was of a session that this one has taken the place of.
+    # Whether the form belonged to a session that was replaced by this one.
     is_stale: bool
 
 
@@ -170,7 +172,7 @@ def describe_preferences(
     opened: OpenedClaim, context: DebtorPageContext, languages: Mapping[str, Language],
     ways: Sequence[ContactWay], *, saved: str | None, is_last: bool,
 ) -> PreferencesPage:  # fmt: skip
-    """languages: of the installation."""
+    """Describe the page. `languages` are the installation's."""
     language = opened.facts.language
     return PreferencesPage(
         languages=[languages[code] for code in context.offered],
@@ -184,13 +186,14 @@ def describe_preferences(
 
 
 def mask_present(opened: OpenedClaim, channel: NoticeChannel) -> str | None:
-    """The address on file."""
+    """Mask the address on file."""
     present = opened.facts.on_file.find(channel)
     return mask_address(channel, present) if present else None
 
 
 def _list_addresses(opened: OpenedClaim) -> list[ShownAddress]:
-    """A code can only be sent by a channel the merchant has."""
+    """List the changeable addresses whose channel the merchant uses, because only there a code can
+    be sent."""
     return [
         ShownAddress(name, channel, mask_present(opened, channel))
         for name, channel in CHANGEABLE.items()

@@ -1,8 +1,8 @@
-"""Takes in a form that may bring files: each file is checked, written anew and put away before the
-next one is read, so that a form never weighs more than one file.
+"""Receive a form that may contain files. Each file is checked, re-encoded and stored before the
+next one is read, so that a form needs the memory of one file only.
 
-Nothing leads to what was put away until a draft or a dispute does; what none takes goes when the
-session is over, after a crash too.
+Stored files expire after the end of the session unless a draft or a dispute refers to them by then.
+This also holds after a crash.
 """
 
 from collections.abc import Sequence
@@ -37,19 +37,21 @@ from dunwell.platform.errors import (
 )
 from dunwell.platform.http.multipart import UPLOADS, FormLimits, FormPart, SpoolShare
 
-# Until then a draft or a dispute has taken it.
+# How long a stored file is kept at least, until a draft or a dispute refers to it.
 _UNTAKEN = timedelta(hours=1)
 _MOST_TEXT_BYTES = 64 * 1024
 _MOST_PARTS = 30
-# Of a form that nobody takes: the texts of our forms come before their files and are far shorter.
+# The limit for a form without a session. In our forms texts come before files and are far shorter
+# than this.
 _MOST_UNTAKEN_BYTES = 256 * 1024
 _MOST_BODY_BYTES = MAX_FILES_AT_ONCE * MAX_FILE_BYTES + 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class FileRefusal:
-    """A file that was not taken, by its name; none: all of them. code: TOO_LARGE, TOO_MANY, TYPE,
-    EMPTY, AWAY (files cannot be checked just now), FULL (the merchant has no storage left)."""
+    """A file that was refused, or all files if `name` is None. `code` is TOO_LARGE, TOO_MANY, TYPE,
+    EMPTY, AWAY (files cannot be checked at the moment) or FULL (the merchant has no storage left).
+    """
 
     code: str
     name: str | None = None
@@ -57,9 +59,9 @@ class FileRefusal:
 
 @dataclass(slots=True)
 class ReceivedForm:
-    """`opened`: its claim with the session as it is by now, which may have ended; none: it is gone.
-    `is_stale`: the form is of a session that this one has taken the place of, so it is not to be
-    acted on; what was typed may be kept."""
+    """`opened` is the claim after the form was read. Its session may have ended, and it is None if
+    the session was deleted. `is_stale` says that the form belongs to a session which this one has
+    replaced: what was entered may be saved, but nothing may be submitted."""
 
     fields: dict[str, str] = field(default_factory=dict)
     uploads: list[PreparedUpload] = field(default_factory=list)
@@ -71,9 +73,9 @@ class ReceivedForm:
 async def receive_form(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> ReceivedForm:
-    """A form of this session, whose token comes before its files.
+    """Receive a form of this session. The token precedes the files.
 
-    Raises ForeignForm and InvalidRequest; then nothing is put away.
+    Raises ForeignForm and InvalidRequest; nothing is stored then.
     """
     received = await _receive(site, request, opened)
     received.opened = await site.find_opened(request)
@@ -81,8 +83,8 @@ async def receive_form(
 
 
 async def receive_texts(request: DebtorRequest) -> dict[str, str]:
-    """The texts of a form that no session takes; its files are thrown away, and what follows the
-    first quarter of a megabyte is not read. Raises ForeignForm and InvalidRequest."""
+    """Receive the texts of a form that belongs to no session. Files are discarded, and only the
+    first 256 KiB are read. Raises ForeignForm and InvalidRequest."""
     texts: dict[str, str] = {}
     limits = FormLimits(
         parts=_MOST_PARTS, text_bytes=_MOST_TEXT_BYTES, file_bytes=0, overflow=_pass_over,
@@ -98,24 +100,24 @@ async def receive_texts(request: DebtorRequest) -> dict[str, str]:
 
 
 class _Nowhere:
-    """A file's content that nobody keeps."""
+    """A file object that discards its content."""
 
     def __len__(self) -> int:
         return 0
 
     def write(self, chunk: bytes) -> None:
-        """Nothing is kept."""
+        """Discard the chunk."""
 
     def read(self) -> bytes:
         return b""
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing."""
 
 
 async def _receive(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> ReceivedForm:
     received, count = ReceivedForm(), 0
-    # One file of the form is held at a time.
+    # Only one file of the form is held at a time.
     share = UPLOADS.get_share(opened.debtor_key)
     share.check_room(MAX_FILE_BYTES)
     try:
@@ -141,7 +143,8 @@ async def _receive(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 def _check_token(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, received: ReceivedForm
 ) -> None:
-    """Raises ForeignForm for a form of which it is not sure that it is one of our pages'."""
+    """Check the form's token. Raises ForeignForm: the form does not certainly come from our
+    pages."""
     try:
         site.check_token(opened.session, received.fields)
     except ForeignForm:
@@ -151,7 +154,7 @@ def _check_token(
 
 
 async def discard(site: DebtorSite, opened: OpenedClaim, uploads: Sequence[PreparedUpload]) -> None:
-    """What was put away and is not wanted."""
+    """Delete stored files that nothing refers to."""
     ticket_ids = [upload.ticket_id for upload in uploads]
     await discard_uploads(
         site.resources.database, site.storage, opened.merchant.merchant_id, ticket_ids
@@ -176,7 +179,7 @@ async def _take_file(
 async def _prepare(
     site: DebtorSite, opened: OpenedClaim, received: ReceivedForm, name: str, part: FormPart
 ) -> str | None:
-    """Why the file is not taken; None: it is."""
+    """Check and store a file. Return the code of its refusal, or None."""
     if part.is_too_large:
         return "TOO_LARGE"
     if not part.file:
@@ -186,7 +189,8 @@ async def _prepare(
     limit_bytes = site.resources.settings.merchant_storage_bytes
     upload = NewUpload(name, name, part.file)
     try:
-        # Before the work of checking it; its size may change by being written anew.
+        # Check the room before the costly check. The size may still change when the file is
+        # re-encoded.
         await check_storage_room(database, merchant_id, 1, limit_bytes)
         checked = await check_upload(
             site.inspector, merchant_id, ticket_id, upload, sender=opened.debtor_key
@@ -210,7 +214,7 @@ async def _prepare(
 
 
 def _decode(part: FormPart) -> str:
-    """Line ends as they were typed: browsers send two signs for each."""
+    """Decode a text. Browsers send CR LF for each line end, which becomes LF."""
     if part.is_too_large:
         raise InvalidRequest("A text of the form is too long.")
     try:
@@ -220,7 +224,7 @@ def _decode(part: FormPart) -> str:
 
 
 def _pass_over(_part: FormPart, _limit: int) -> None:
-    """The rest of it is not kept, and its reader is told."""
+    """Discard the rest of the part. Its reader sees `is_too_large`."""
 
 
 def _limit_form(share: SpoolShare) -> FormLimits:

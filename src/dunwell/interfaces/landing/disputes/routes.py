@@ -1,7 +1,7 @@
-"""Objecting to a claim: the reasons, the questions of one, and sending it.
+"""Disputing a claim: the reasons, the questions of a reason, and submitting the dispute.
 
-What was typed is kept at every click, so that nothing of it is lost by a fault, a refused file or a
-longer session.
+Entered text is saved with every request, so that an error, a refused file or an extension of the
+session loses nothing.
 """
 
 import msgspec
@@ -60,9 +60,9 @@ from dunwell.interfaces.web.responses import answer_redirect
 from dunwell.platform.errors import InvalidState, NotFound, Refusal, Unavailable
 
 _PLACE = "dispute"
-# Its id on the page.
+# The form's id on the page.
 _FORM = "answers"
-# Its button for one more hour.
+# The value of the button that extends the session.
 _STAY = "stay"
 
 
@@ -93,7 +93,7 @@ async def show_questions(site: DebtorSite, request: DebtorRequest, opened: Opene
 
 
 async def submit_answers(site: DebtorSite, request: DebtorRequest) -> Response:
-    """A form of a live session; of one that has ended, what was typed is kept."""
+    """Accept the form in a live session. In an ended session, save what was entered."""
     opened = await site.find_opened(request)
     if opened is None:
         return site.answer_session_ended(request, None, form=await receive_texts(request))
@@ -101,7 +101,8 @@ async def submit_answers(site: DebtorSite, request: DebtorRequest) -> Response:
         return await _answer_late(site, request, await receive_form(site, request, opened))
     found = await _find_reason(site, request, opened)
     if isinstance(found, Response):
-        # Another tab was faster, or the claim is not what it was: the words stay all the same.
+        # Another tab has opened the dispute, or the claim has changed. The text is saved
+        # nevertheless.
         if _find_late_reason(request, opened) is not None:
             await _answer_late(site, request, await receive_form(site, request, opened))
         return found
@@ -118,8 +119,8 @@ async def _save_or_send(
     reason: OfferedReason,
     received: ReceivedForm,
 ) -> Response:
-    """Save what was typed, and send it if that was asked for and nothing is wrong. Then discard
-    the files that neither the draft nor the dispute took."""
+    """Save what was entered, and submit the dispute if that was requested and there is no fault.
+    Then discard the files that neither the draft nor the dispute refers to."""
     typed, wish = parse_dispute_form(site, reason, received), received.fields.get("do")
     answered = _read(site, request, opened, reason=reason, typed=typed)
     is_sent = wish == "send" and not received.is_stale
@@ -129,12 +130,12 @@ async def _save_or_send(
         else:
             kept = await save_typed_form(site, opened, typed, received.fields.get("remove", ""))
     except Unavailable:
-        # It may have been written all the same.
+        # The transaction may have been committed nevertheless, so the files must stay.
         raise
     except Refusal as refusal:
         await discard(site, opened, received.uploads)
         if isinstance(refusal, InvalidState):
-            # Paid, ended or objected since the page was shown: the claim page says which.
+            # The claim was paid, closed or disputed since the page was shown. Its page says which.
             return site.redirect(site.build_claim_context(request, opened), "claim")
         raise
     await discard(site, opened, [each for each in received.uploads if each not in kept.taken])
@@ -145,7 +146,7 @@ async def _save_or_send(
         typed.form_id,
         answered.faults if is_sent and not kept.has_conflict else [],
         list_refusals(received, kept),
-        # Beside what somebody else has typed: both are shown.
+        # The conflicting version is shown next to the saved one.
         overtaking=typed.fields if kept.has_conflict else None,
         is_stale=received.is_stale,
     )
@@ -171,7 +172,7 @@ async def _extend(
 async def _answer_late(
     site: DebtorSite, request: DebtorRequest, received: ReceivedForm
 ) -> Response:
-    """Keep what was typed, if the form belongs to the ended session, and send nothing."""
+    """Save what was entered, if the form belongs to the ended session, and submit nothing."""
     opened = received.opened
     reason = _find_late_reason(request, opened)
     if opened is None or reason is None:
@@ -185,7 +186,7 @@ async def _answer_late(
 
 
 def _find_late_reason(request: DebtorRequest, opened: OpenedClaim | None) -> OfferedReason | None:
-    """If a session of this level could have typed something of it."""
+    """Find the reason if a session of this level could have filled in its form."""
     if opened is None:
         return None
     reason = find_reason(opened.merchant.configuration.disputes, request.path_params["reason"])
@@ -202,8 +203,8 @@ async def _answer_stay(
     state: QuestionsState,
     value: str | None,
 ) -> Response:
-    """Another hour with all that is typed, and a word on each file that was not kept. value: the
-    new session's cookie."""
+    """Redirect to the form in the extended session, or show it with the files that were refused.
+    `value` is the cookie of the extended session."""
     extended = await find_opened_by(site, value) if value and state.refusals else None
     if value is None or extended is None:
         return site.redirect(
@@ -238,9 +239,9 @@ async def _send(
 async def _find_reason(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> OfferedReason | Response:
-    """The reason in the path, or where to go first: also to the dispute that stands, or to what is
-    said when there were too many. Raises NotFound.
-    """
+    """Return the reason in the path, or a redirect: to verification, to the claim, to the open
+    dispute for this reason, or to the reasons if there were too many disputes. Raises NotFound: the
+    reason does not exist."""
     reason = find_reason(opened.merchant.configuration.disputes, request.path_params["reason"])
     if reason is None:
         raise NotFound("There is no such reason.")
@@ -293,7 +294,7 @@ async def _answer_questions(
     reason: OfferedReason,
     state: QuestionsState,
 ) -> Response:
-    """With what was typed so far."""
+    """Render the form with the saved draft."""
     context = msgspec.structs.replace(site.build_claim_context(request, opened), kept_form=_FORM)
     page = describe_questions(
         opened, context.language, reason,

@@ -1,4 +1,4 @@
-"""A dispute that was sent: its case number, what is paused, more files, taking it back."""
+"""A submitted dispute: its case number, its state, more files, and withdrawing it."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -44,7 +44,7 @@ from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import InvalidState, Refusal, Unavailable, ValidationError
 
 _PLACE = "claim"
-# Its buttons for files that are kept.
+# The values of the buttons that send or delete the saved files.
 _SEND_KEPT, _DROP_KEPT = "send-kept", "drop-kept"
 
 
@@ -54,8 +54,8 @@ async def show_dispute(site: DebtorSite, request: DebtorRequest, opened: OpenedC
 
 
 async def add_files(site: DebtorSite, request: DebtorRequest) -> Response:
-    """A form of a live session; files that another brings are kept, and not sent. Those that are
-    kept are sent, or given up, by buttons of their own."""
+    """Add files to the dispute. Files in a form of another session are saved but not sent; two
+    buttons send or delete saved files."""
     opened = await site.find_opened(request, DISPUTE)
     if opened is None:
         return site.answer_session_ended(request, None)
@@ -88,7 +88,8 @@ async def add_files(site: DebtorSite, request: DebtorRequest) -> Response:
 async def _keep(
     site: DebtorSite, request: DebtorRequest, dispute: ClaimDispute, received: ReceivedForm
 ) -> Response:
-    """What a form brings whose session has ended or was replaced, for who opens the claim anew."""
+    """Save the files of a form whose session has ended or was replaced, until the claim is opened
+    again."""
     opened = received.opened
     taken: list[PreparedUpload] = []
     if opened is not None and received.uploads and dispute.state is DisputeState.OPEN:
@@ -112,7 +113,8 @@ async def _keep(
 async def redirect_to_dispute(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
-    """An address that only takes forms, opened by hand or by choosing a language there."""
+    """Redirect a GET request for an address that accepts only forms, for example after a change of
+    language."""
     dispute = DISPUTE.read(opened.detail).dispute
     return _go_to(site, request, opened, dispute)
 
@@ -137,7 +139,8 @@ async def confirm_withdrawal(
 async def withdraw(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
-    """What was answered meanwhile stays as it is: the page says how."""
+    """Withdraw the dispute. If it was answered meanwhile, nothing changes and its page shows the
+    answer."""
     dispute = DISPUTE.read(opened.detail).dispute
     if can_withdraw(dispute):
         if not is_theirs(dispute, opened.session):
@@ -154,14 +157,15 @@ async def withdraw(
 async def _add(
     site: DebtorSite, opened: OpenedClaim, dispute: ClaimDispute, uploads: list[PreparedUpload]
 ) -> list[FileRefusal]:
-    """All of them or none, but for those the dispute has already: a second click adds nothing. What
-    was answered meanwhile takes none: the page says so."""
+    """Add all of the files or none. Files that the dispute already has are skipped, so that a
+    second click adds nothing. A dispute that was answered meanwhile gets none, and its page says
+    so."""
     if not uploads:
         return []
     try:
         async with site.resources.database.transaction() as tx:
             work = site.work(tx, opened.merchant, opened.session.session_id)
-            # Two forms at once take turns.
+            # Serializes concurrent forms.
             await lock_claim(tx, work.merchant_id, opened.facts.claim_id)
             known = await list_evidence_digests(tx, work.merchant_id, dispute.dispute_id)
             fresh = {each.sha256: each for each in uploads if each.sha256 not in known}
@@ -170,7 +174,7 @@ async def _add(
                 ticket_ids = [upload.ticket_id for upload in new]
                 await add_evidence(work, opened.facts.claim_id, dispute.dispute_id, ticket_ids)
     except Unavailable:
-        # They may have been written all the same.
+        # The transaction may have been committed nevertheless, so the files must stay.
         raise
     except Refusal as refusal:
         await discard(site, opened, uploads)
@@ -186,7 +190,8 @@ async def _add(
 async def _send_draft_files(
     site: DebtorSite, opened: OpenedClaim, dispute: ClaimDispute
 ) -> list[FileRefusal]:
-    """All of them or none. What was answered meanwhile takes none: the page says so."""
+    """Send all saved files or none. A dispute that was answered meanwhile gets none, and its page
+    says so."""
     try:
         async with site.resources.database.transaction() as tx:
             await send_draft_files(
@@ -216,7 +221,7 @@ def _answer_dispute(
 
 
 def _find_undisputed(site: DebtorSite, opened: OpenedClaim, dispute: ClaimDispute) -> int | None:
-    """The part that can be paid while the rest is looked into."""
+    """Find the undisputed part, if it can be paid while the dispute is open."""
     if dispute.state is not DisputeState.OPEN or not can_pay(site, opened):
         return None
     return find_undisputed_cents(dispute, opened.facts, opened.merchant.configuration)

@@ -1,4 +1,5 @@
-"""What the pages of objecting show: the reasons, the questions of one, a dispute that was sent."""
+"""What the pages about disputes show: the reasons, the form of a reason, and a submitted
+dispute."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -35,7 +36,8 @@ from dunwell.platform.errors import Fault
 
 
 class ShownReason(msgspec.Struct, frozen=True, gc=False):
-    """label: the merchant's words for it; none: the page has its own for the type."""
+    """`label` is the merchant's text, or None for a built-in reason, which the page names
+    itself."""
 
     name: str
     type: DisputeType
@@ -43,19 +45,20 @@ class ShownReason(msgspec.Struct, frozen=True, gc=False):
 
 
 class QuestionsState(msgspec.Struct, frozen=True, gc=False):
-    """One state of the form, and what was wrong with the last one. `overtaking`: what was typed
-    into a form that somebody else's words have overtaken."""
+    """One state of the form, with the faults of the last request. `overtaking` is the text of this
+    form if another version was saved meanwhile."""
 
     form_id: UUID
     faults: Sequence[Fault] = ()
     refusals: Sequence[FileRefusal] = ()
     overtaking: Fields | None = None
-    # The form was of a session that has ended.
+    # The form belonged to a session that has ended.
     is_stale: bool = False
 
     @property
     def is_news(self) -> bool:
-        """Whether nothing is wrong with the form, but it could not be taken as it came."""
+        """Return whether the form has no fault but could not be accepted because of a conflict or
+        an ended session."""
         return self.overtaking is not None or self.is_stale
 
 
@@ -63,9 +66,9 @@ class ReasonsPage(Page, frozen=True):
     template: ClassVar[str] = "dispute.html"
 
     reasons: Sequence[ShownReason]
-    # Whether there are more for who says more of who it is.
+    # Whether more reasons are available after verification.
     has_more: bool
-    # Whether there were too many disputes.
+    # Whether the limit of disputes is reached.
     is_full: bool
 
 
@@ -76,18 +79,18 @@ class QuestionsPage(Page, frozen=True):
     questions: Sequence[DisputeQuestion]
     needs_message: bool
     most_files: int
-    # What marks one state of the form.
+    # The id of this state of the form.
     form_id: UUID
-    # What was typed so far, by the field's name, and the files that go with it.
+    # What was entered so far, by field name, and the files of the draft.
     typed: Fields
     files: Sequence[DraftFile]
-    # What a form says it was made of.
+    # The revision of the draft that the form shows.
     revision: int
-    # Other versions of what was typed.
+    # Conflicting versions of the text.
     others: Sequence[Fields]
     has_conflict: bool
     is_stale: bool
-    # What was wrong with the form that was sent last.
+    # The faults of the last submission.
     faults: Sequence[Fault]
     refusals: Sequence[FileRefusal]
 
@@ -99,27 +102,27 @@ class SentDisputePage(Page, frozen=True):
     case_number: str
     state: DisputeState
     ended_claim: bool | None
-    # Whether the claim stands still for it.
+    # Whether the claim is on hold for the dispute.
     is_stopped: bool
-    # Whether nothing is done after the answer, and until when, if that is known.
+    # Whether the claim stays on hold after the answer, and until when, if that is known.
     is_resting: bool
     rests_until: date | None
     opened_on: date
     answer_on: date
-    # What was said and answered, where the session may see it.
+    # The reason, the debtor's message and the merchant's answer, if the session may see them.
     reason: ShownReason | None
     message: str | None
     resolution: str | None
     file_names: Sequence[str]
-    # What was written of it and not sent, where the session may see it.
+    # Text of the draft that was not sent, if the session may see it.
     unsent: Sequence[str]
-    # Files that were chosen for it and not sent, for who may change it.
+    # Files of the draft that were not sent, if the session may change the dispute.
     kept_files: Sequence[str]
     is_stale: bool
     currency: str
-    # The part that can be paid while the rest is looked into.
+    # The undisputed part, if it can be paid while the dispute is open.
     undisputed_cents: int | None
-    # Whether the session may change it.
+    # Whether the session may change the dispute.
     is_theirs: bool
     can_withdraw: bool
     most_files: int
@@ -131,7 +134,7 @@ class DisputeWithdrawPage(Page, frozen=True):
 
     dispute_id: UUID
     case_number: str
-    # The name of a reason that is not the contract's.
+    # The name of the reason, or None if only the type of the dispute is known.
     reason: str | None
 
 
@@ -166,12 +169,12 @@ def describe_dispute(
     opened: OpenedClaim, found: DisputeWithFiles, undisputed_cents: int | None,
     refusals: Sequence[FileRefusal] = (), *, is_stale: bool = False,
 ) -> SentDisputePage:  # fmt: skip
-    """undisputed_cents: that can be paid now, if the session may see it. is_stale: files came in a
-    form of another session, and are kept."""
+    """Describe the dispute. `undisputed_cents` is the part that can be paid now. `is_stale` says
+    that the files of a form of another session were saved."""
     dispute, configuration = found.dispute, opened.merchant.configuration
     shows_content = opened.session.level.reaches(Level.FACT)
     days, timezone = configuration.disputes.answer_within_days, configuration.timezone
-    # A reason that is built in has words on the page, in the debtor's language.
+    # A built-in reason is named by the page in the debtor's language.
     label = None if dispute.reason in BUILT_IN_REASONS else dispute.label
     reason = ShownReason(dispute.reason or dispute.type, dispute.type, label)
     return SentDisputePage(
@@ -206,7 +209,7 @@ def _is_resting(dispute: ClaimDispute, opened: OpenedClaim) -> bool:
 
 
 def _find_rest(dispute: ClaimDispute, opened: OpenedClaim) -> date | None:
-    """The last day of its hold."""
+    """Return the last day of the dispute's hold."""
     ends = [
         hold.until for hold in opened.facts.holds if hold.hold_id == dispute.hold_id and hold.until
     ]
@@ -214,7 +217,8 @@ def _find_rest(dispute: ClaimDispute, opened: OpenedClaim) -> date | None:
 
 
 def can_withdraw(dispute: ClaimDispute) -> bool:
-    """What the merchant recorded is the merchant's to answer."""
+    """Return whether the debtor can withdraw the dispute. One that the merchant recorded is the
+    merchant's to answer."""
     return dispute.state is DisputeState.OPEN and dispute.actor_kind is ActorKind.DEBTOR
 
 
@@ -223,7 +227,8 @@ def _takes_files(dispute: ClaimDispute, session: Session) -> bool:
 
 
 def is_theirs(dispute: ClaimDispute, session: Session) -> bool:
-    """Whether a session may change it: a link alone changes only what it has opened itself."""
+    """Return whether the session may change the dispute. A session opened by a link alone may
+    change only what it has opened itself."""
     if session.level.reaches(Level.FACT):
         return True
     is_debtors = dispute.actor_kind is ActorKind.DEBTOR

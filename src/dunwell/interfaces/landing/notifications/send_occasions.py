@@ -1,10 +1,10 @@
-"""Tells debtors what they are to be told (`contact.notices.occasions.notify_debtor`), each occasion
+"""Send debtors the notices that are due (`contact.notices.occasions.notify_debtor`), each occasion
 once.
 
-By e-mail, else by SMS, else, where it is worth one, by letter: the next way is taken where there is
-no address, where it is suppressed, where a channel refuses, and where it is reported later that a
-message did not arrive. What may have left is not sent by another way. Who cannot be reached finds
-it on the page.
+A notice is sent by e-mail, else by SMS, else by letter if the occasion is worth one. The next
+channel is used if there is no address, if it is suppressed, if the channel refuses the notice, or
+if the notice is later reported as undelivered. A notice that may have been sent is not sent by
+another channel. A debtor who cannot be reached finds the information on the claim's page.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -58,7 +58,7 @@ from dunwell.platform.text.codes import find_timezone_country
 
 TELL_SECONDS = 1.0
 _SET_SIZE = 100
-# What else happens once something was told, and while it is being told: by the occasion's name.
+# What follows when a notice was sent or is being sent, by the name of the occasion.
 _FOLLOWED_BY: Mapping[str, Callable[[Work, int, str, OccasionOutcome], Awaitable[None]]] = {
     DisputeAnswerFacts.template: set_hold_after_response,
     PlanBrokenFacts.template: set_hold_after_break,
@@ -68,7 +68,7 @@ log = structlog.get_logger(__name__)
 
 
 async def send_due_occasions(resources: Resources, writer: NoticeWriter) -> int:
-    """Occasions looked at; 0 when nothing was left."""
+    """Send the notices of due occasions. Return the number of occasions; 0 if none was due."""
     async with resources.database.connection() as connection:
         found = await list_due_occasions(connection, resources.clock.now(), _SET_SIZE)
     for occasion in found:
@@ -77,7 +77,8 @@ async def send_due_occasions(resources: Resources, writer: NoticeWriter) -> int:
         except Unavailable:
             raise
         except Exception as error:
-            # One that cannot be told must not come again and again: the page tells it.
+            # A notice that cannot be sent must not be tried forever. The claim's page shows the
+            # information.
             log.exception(
                 "cannot tell", merchant_id=occasion.merchant_id, error=type(error).__name__
             )
@@ -88,9 +89,9 @@ async def send_due_occasions(resources: Resources, writer: NoticeWriter) -> int:
 async def _look(
     resources: Resources, occasion: NoticeOccasion, writer: NoticeWriter | None
 ) -> None:
-    """Send it by the next way, or end it. No writer: it is given up."""
+    """Send the notice by the next channel, or end the occasion. Without a writer it is ended."""
     async with resources.database.transaction() as tx:
-        # The claim before everything else.
+        # The claim is locked before everything else.
         claim = await lock_claim(tx, occasion.merchant_id, occasion.claim_id)
         merchant = await load_merchant(tx, occasion.merchant_id)
         standing = await lock_occasion(tx, occasion, resources.clock.now())
@@ -118,7 +119,8 @@ async def _send(
     occasion: NoticeOccasion,
     standing: OccasionState,
 ) -> bool:
-    """By the first way left that takes it. False: there is none."""
+    """Send the notice by the first remaining channel that accepts it. Return False if there is
+    none."""
     debtor = await load_debtor(work.tx, work.merchant_id, occasion.claim_id)
     for addressee in _list_addressees(work, occasion, standing, debtor):
         if addressee.channel == "LETTER":
@@ -141,7 +143,7 @@ async def _send(
 def _list_addressees(
     work: Work, occasion: NoticeOccasion, standing: OccasionState, debtor: Debtor
 ) -> Iterator[Addressee]:
-    """Those not tried yet, in their order, at addresses there are."""
+    """List the addressees of the channels that were not tried yet and have an address."""
     postal = debtor.address
     line = render_postal_address(postal) if postal and has_postal_address(postal) else None
     addresses = {"EMAIL": debtor.email, "SMS": debtor.mobile_number, "LETTER": line}
@@ -156,7 +158,8 @@ def _list_addressees(
 async def _write_letter(
     work: Work, writer: NoticeWriter, addressee: Addressee, facts: OccasionFacts, debtor: Debtor
 ) -> DebtorNotice:
-    """With what is outstanding now; the claim is locked, so nothing is paid meanwhile."""
+    """Write the letter with the current outstanding amount. The claim is locked, so no payment is
+    recorded meanwhile."""
     configuration = work.merchant.configuration
     window = render_address(
         debtor.name,

@@ -1,8 +1,8 @@
-"""Writes the messages a debtor asks for on the pages: subject, text and HTML, or an SMS.
+"""Write notices to debtors: the subject, text and HTML of an e-mail, an SMS, or a letter.
 
-Their words stand in templates of their own and in the pages' catalogues. A template is Markdown;
-values are cut out before it is read and put in after it, escaped, so that no name can mark up or
-inject anything. The first paragraph is the subject.
+Each notice has a template in Markdown, translated like the pages; its first paragraph is the
+subject. Values are replaced by placeholders before the Markdown is parsed, and are inserted and
+escaped afterwards, so that a name cannot inject markup.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,19 +46,20 @@ from dunwell.interfaces.web.templates import TranslatedTemplates, install_transl
 from dunwell.platform.text.translation import SOURCE_LANGUAGE, Language, find_debtor_language
 
 NOTICE_TEMPLATES = Path(__file__).parent / "templates"
-# What a template is rendered with to gather the values it mentions.
+# The template variable that collects the values which the template mentions.
 _VALUES = "values"
 
 
 class _Link(str):
-    """The address of the debtor's page: a link wherever it stands."""
+    """The address of the debtor's page, which becomes a link."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class NoticeLetterPost:
-    """The window's lines, the debtor's name, the letter's date, and what is outstanding."""
+    """What a letter needs besides the facts: the lines of the address window, the debtor's name,
+    the date, and the outstanding amount."""
 
     window: Sequence[str]
     name: DebtorName
@@ -68,13 +69,13 @@ class NoticeLetterPost:
 
 
 class NoticeWriter:
-    """The notices of one installation."""
+    """The writer of all notices of one installation."""
 
     def __init__(
         self, languages: Mapping[str, Language], public_url: str,
         find_operator: FindOperator = find_no_operator,
     ) -> None:  # fmt: skip
-        """find_operator: who runs the installation, at this moment."""
+        """`find_operator` returns the current operator of the installation."""
         self._find_operator = find_operator
         self._environments = {
             code: _build_environment(language) for code, language in languages.items()
@@ -88,9 +89,9 @@ class NoticeWriter:
         }
 
     def write(self, merchant: Merchant, addressee: Addressee, facts: Facts) -> DebtorNotice:
-        """In the addressee's language; in English where there is no catalogue.
+        """Write the notice in the addressee's language, or in English if it has no catalogue.
 
-        Raises MerchantNotConfigured, and LookupError where these facts make no SMS.
+        Raises MerchantNotConfigured. Raises LookupError: the facts have no template for an SMS.
         """
         language = self._choose(addressee)
         creditor = build_creditor(merchant, self._find_operator())
@@ -126,7 +127,7 @@ class NoticeWriter:
     def write_letter(
         self, merchant: Merchant, addressee: Addressee, facts: LetterFacts, post: NoticeLetterPost
     ) -> DebtorNotice:
-        """The same on paper. Raises MerchantNotConfigured."""
+        """Write the notice as a letter. Raises MerchantNotConfigured."""
         language = self._choose(addressee)
         creditor = build_creditor(merchant, self._find_operator())
         due_cents = find_amount_due(facts, post.outstanding_cents)
@@ -172,9 +173,9 @@ class NoticeWriter:
         self, name: str, merchant: Merchant, language: str, facts: Facts, creditor: CreditorFacts,
         *, letter: Mapping[str, object] | None = None,
     ) -> tuple[str, NamedTexts]:  # fmt: skip
-        """The template's Markdown with its values cut out, and the values.
+        """Render the template's Markdown with placeholders, and return it with the values.
 
-        letter: what only a letter says; None for an e-mail or an SMS.
+        `letter` holds what only a letter says, and is None for an e-mail or an SMS.
         """
         values: dict[str, str] = {}
         shown = {
@@ -187,7 +188,7 @@ class NoticeWriter:
 
 @pass_context
 def _cut_out(context: Context, value: object) -> str:
-    """A placeholder in the value's stead; the value is kept."""
+    """Collect the value and return its placeholder."""
     values: dict[str, str] = context[_VALUES]
     name = LANDING_URL if isinstance(value, _Link) else str(len(values))
     values[name] = str(value)

@@ -1,4 +1,4 @@
-"""What a debtor wants to pay and by which methods, as addresses and forms say it."""
+"""What a debtor wants to pay and by which methods, as parsed from addresses and forms."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,30 +30,30 @@ from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.web.amounts import read_amount
 
 _MOST_DIGITS = 12
-# The fields of an address that say a choice.
+# The query parameters that hold a choice.
 FIELDS = ("want", "amount", "item", "cents", "items")
 Query = Mapping[str, Sequence[str]]
 
 
 class RefusedChoice(StrEnum):
-    """Why what was typed or ticked cannot be paid."""
+    """Why an entered amount or a selection of items cannot be paid."""
 
     UNREADABLE = "UNREADABLE"
     TOO_SMALL = "TOO_SMALL"
     TOO_GREAT = "TOO_GREAT"
     NO_ITEM = "NO_ITEM"
-    # What an address or a form carried is not to be had any more.
+    # The choice in the address or form is no longer available.
     CHANGED = "CHANGED"
 
 
 @dataclass(frozen=True, slots=True)
 class PaymentOptions:
-    """What of a claim can be paid at once."""
+    """The amounts of a claim that can be paid now."""
 
     outstanding_cents: int
-    # None: no part of one's own choice.
+    # None if the debtor cannot enter an amount.
     bounds: PartBounds | None
-    # Empty: no items to choose among.
+    # Empty if the debtor cannot choose items.
     groups: Sequence[PayableGroup]
 
     @property
@@ -62,14 +62,14 @@ class PaymentOptions:
 
     @property
     def has_any(self) -> bool:
-        """Whether there is anything to choose."""
+        """Return whether there is a choice besides the whole amount."""
         return self.bounds is not None or bool(self.groups)
 
 
 def compute_options(
     facts: PageClaim, partial: PartialPaymentSettings | None, *, shows_items: bool
 ) -> PaymentOptions:
-    """shows_items: whether the session may see them."""
+    """Compute the options. `shows_items` says whether the session may see the items."""
     items = [
         OwedItem(
             item_id=each.item_id,
@@ -91,7 +91,7 @@ def compute_options(
 def parse_choice(
     query: Query, options: PaymentOptions, currency: str, language: str
 ) -> PaymentChoice | RefusedChoice:
-    """All of it where nothing else is said."""
+    """Parse the choice from a query. Without any parameter it is the whole amount."""
     if "items" in query:
         ids = _read_numbers(query["items"][-1].split(","))
         return _choose(options, ids) or RefusedChoice.CHANGED
@@ -111,7 +111,7 @@ def parse_choice(
 def parse_submitted_choice(
     form: Mapping[str, str], options: PaymentOptions, currency: str
 ) -> PaymentChoice | None:
-    """What a form carries on, worked out anew; None: another sum was shown for it."""
+    """Parse the choice of a form. None if its amount is no longer the one that the page showed."""
     carried = {name: [form[name]] for name in ("cents", "items") if name in form}
     choice = parse_choice(carried, options, currency, "")
     if isinstance(choice, RefusedChoice) or form.get("shown") != str(choice.cents):
@@ -120,7 +120,7 @@ def parse_submitted_choice(
 
 
 def render_choice(choice: PaymentChoice) -> str:
-    """As an address carries it."""
+    """Render the choice as a query parameter."""
     if choice.kind is PaymentChoiceKind.PART:
         return f"cents={choice.cents}"
     if choice.kind is PaymentChoiceKind.ITEMS:
@@ -140,7 +140,7 @@ def _check_part(options: PaymentOptions, cents: int) -> PaymentChoice | RefusedC
 
 
 def _choose(options: PaymentOptions, ids: Sequence[int]) -> PaymentChoice | None:
-    """All of it when everything is chosen."""
+    """Choose items. If all items are chosen, the choice is the whole amount."""
     choice = choose_items(options.groups, ids)
     if choice is not None and choice.cents == options.outstanding_cents:
         return options.whole
@@ -148,22 +148,21 @@ def _choose(options: PaymentOptions, ids: Sequence[int]) -> PaymentChoice | None
 
 
 def _read_numbers(texts: Sequence[str]) -> list[int]:
-    """None at all when one is no number."""
+    """Parse numbers. Empty if one of them is invalid."""
     if not all(text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS for text in texts):
         return []
     return [int(text) for text in texts]
 
 
 class ShownMethod(msgspec.Struct, frozen=True, gc=False):
-    # As the configuration names it.
+    # The provider's name in the configuration.
     name: str
-    # As people read it.
+    # The name that pages show.
     label: str
 
 
 def list_methods(providers: PaymentProviders, merchant: Merchant) -> list[ShownMethod]:
-    """The providers that the merchant chose and that are installed here, in the merchant's
-    order."""
+    """List the merchant's payment providers that are installed, in the merchant's order."""
     return [
         ShownMethod(each.provider, render_provider_name(each.provider))
         for each in merchant.configuration.payment.methods
@@ -176,7 +175,7 @@ def accepts_transfers(merchant: Merchant) -> bool:
 
 
 def has_method(providers: PaymentProviders, merchant: Merchant) -> bool:
-    """Whether there is any way to pay from the page."""
+    """Return whether the merchant offers a way to pay."""
     return accepts_transfers(merchant) or bool(list_methods(providers, merchant))
 
 

@@ -1,7 +1,7 @@
-"""Paying: how much, by which method, and the hand-off to a provider.
+"""Paying: the amount, the payment method, and the hand-off to a provider.
 
-What is chosen stands in the address; the amount is the server's, and what a form says was shown is
-only compared with it.
+The choice is in the address, and the server computes the amount. The amount in a form is only
+compared with it, to notice that the page showed another one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,7 +48,7 @@ _TICKED: Mapping[str, Sequence[str] | None] = {"all": None, "none": ()}
 
 @in_session
 async def choose_amount(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
-    """Where there is nothing to choose, the page after it."""
+    """Show the choice of amounts, or the payment methods if there is nothing to choose."""
     if not can_pay(site, opened):
         return site.redirect(site.build_claim_context(request, opened), "claim")
     options = get_options(opened)
@@ -100,7 +100,8 @@ async def hand_off(
 def parse_choice_address(
     request: DebtorRequest, opened: OpenedClaim, language: str
 ) -> PaymentChoice | RefusedChoice | None:
-    """None: nothing was chosen where there is something to choose, or it is not to be had."""
+    """Parse the choice in the address. None if it is missing although there are options, or if it
+    is no longer available."""
     options, query = get_options(opened), request.query
     if options.has_any and not any(name in query for name in FIELDS):
         return None
@@ -109,7 +110,8 @@ def parse_choice_address(
 
 
 def _answer_changed(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
-    """What was shown is not to be had any more: choose again, or check all of it once more."""
+    """Show the options again, or the payment methods with a notice if there is nothing to
+    choose."""
     if not can_pay(site, opened):
         return site.redirect(site.build_claim_context(request, opened), "claim")
     options = get_options(opened)
@@ -130,10 +132,10 @@ def _answer_amount(
     given = request.read_query("cents") or ""
     if not typed and given.isascii() and given.isdecimal() and len(given) <= len("999999999999"):
         typed = render_plain(int(given), opened.facts.currency, context.language)
-    # All or none at one press.
+    # The buttons that select all items or none.
     given_items = _TICKED.get(request.read_query("tick") or "", request.query.get("item"))
     page = describe_amount(opened, options, typed=typed, ticked=given_items, refused=refused)
-    # What has changed is no fault of the reader's.
+    # A change of the claim is not an error of the reader.
     return site.answer(context, page, 422 if refused not in (None, RefusedChoice.CHANGED) else 200)
 
 
@@ -160,16 +162,18 @@ def _answer_check(
 class HandOffFailure(StrEnum):
     # The provider cannot be reached.
     AWAY = "AWAY"
-    # Paid, ended, or money under way since the page was shown: the claim page says which.
+    # The claim was paid or closed since the page was shown, or another payment is pending. The
+    # claim's page says which.
     NOT_PAYABLE = "NOT_PAYABLE"
-    # Another sum is owed.
+    # The outstanding amount has changed.
     CHANGED = "CHANGED"
 
 
 async def start_hand_off(
     site: DebtorSite, opened: OpenedClaim, wanted: PaymentIntent
 ) -> str | HandOffFailure:
-    """The provider's page to go to. Raises ValidationError for a provider there is not."""
+    """Start the payment and return the URL of the provider's page. Raises ValidationError: the
+    provider does not exist."""
     actor = debtor_actor(str(opened.session.session_id))
     try:
         started = await start_payment(

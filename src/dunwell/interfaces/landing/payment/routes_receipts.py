@@ -1,4 +1,4 @@
-"""The return from a provider, and the receipt: as a page, as a PDF, by e-mail."""
+"""The return from a provider, and the receipt as a page, as a PDF and by e-mail."""
 
 from collections.abc import Callable
 from uuid import UUID
@@ -50,7 +50,7 @@ def compose_receipt(
     language: Language, opened: OpenedClaim, payment: ReceiptPayment, method: str,
     operator: Operator | None = None,
 ) -> Paper:  # fmt: skip
-    """Raises MerchantNotConfigured."""
+    """Compose the receipt for printing. Raises MerchantNotConfigured."""
     translate, facts = language.translate, opened.facts
     closed = is_closed(facts)
     creditor = build_creditor(opened.merchant, operator)
@@ -90,7 +90,7 @@ def _tell_rest(translate: Callable[[str], str], outstanding_cents: int) -> str:
     return translate("We will only write to you about the remaining amount.")
 
 
-# What the page can say of a copy that was asked for.
+# The outcomes of sending a copy that the page can show.
 _COPIES = ("sent", "refused")
 RECEIPT: Detail[PaymentReceipt] = Detail(
     nest_row(LOAD_RECEIPT, *KEY, "$2"), PaymentReceipt, "request_id",
@@ -134,7 +134,7 @@ async def send_pdf(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 async def send_copy(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
-    """To the address on file, which the page shows masked."""
+    """Send the receipt to the e-mail address on file, which the page shows masked."""
     receipt, payment = _read_paid(opened)
     context, facts = site.build_claim_context(request, opened), opened.facts
     email = find_copy_address(opened)
@@ -168,7 +168,8 @@ def _read_paid(opened: OpenedClaim) -> tuple[PaymentReceipt, ReceiptPayment]:
 
 
 async def _settle(site: DebtorSite, opened: OpenedClaim, request_id: UUID) -> None:
-    """What is not known now comes by notice, or with the next look."""
+    """Ask the provider for the payment's state. If the provider cannot be reached, the state is
+    updated by its callback or at the next visit."""
     try:
         await settle_payment(
             site.resources, site.providers, opened.merchant.merchant_id, request_id

@@ -1,4 +1,4 @@
-"""Paying by bank transfer: where to, the code for banking apps, and "I have sent it"."""
+"""Paying by bank transfer: the account, the QR code for banking apps, and announcing a transfer."""
 
 import asyncio
 from datetime import date, timedelta
@@ -36,8 +36,9 @@ from dunwell.platform.banking_days import compute_recorded_on
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 
 _OTHER_DAY = "other"
-# Where somebody goes on who has announced a transfer, or cannot any more: paid, ended, or money
-# under way since the page was shown, which the claim page says.
+# The page to redirect to, by the fault of an announced transfer; None means that it was recorded.
+# NOT_PAYABLE: since the page was shown, the claim was paid or closed, or another payment is
+# pending.
 _PLACES = {
     None: "transfer_sent",
     "AMOUNT_CHANGED": "pay",
@@ -63,12 +64,13 @@ async def show_transfer(site: DebtorSite, request: DebtorRequest, opened: Opened
 
 @in_session
 async def send_qr_code(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
-    """The picture that banking apps scan. Raises NotFound where there is none."""
+    """Send the QR code for banking apps. Raises NotFound: the claim cannot be paid by transfer, or
+    the amount has no QR code."""
     choice = parse_choice_address(request, opened, "") if _takes(site, opened) else None
     text = _write_code(opened, choice) if isinstance(choice, PaymentChoice) else None
     if text is None:
         raise NotFound("There is no such picture.")
-    # Milliseconds of a processor, which nobody else waits for.
+    # Drawing takes milliseconds of CPU time, so it runs in a thread.
     return answer_file(await asyncio.to_thread(draw_png, text), "image/png")
 
 
@@ -76,7 +78,7 @@ async def send_qr_code(site: DebtorSite, request: DebtorRequest, opened: OpenedC
 async def show_transfer_date(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
-    """When it was sent; once that is known, what was taken down."""
+    """Ask when the transfer was sent. If one is announced already, show what was recorded."""
     context = site.build_claim_context(request, opened)
     now = opened.merchant.now(site.resources.clock)
     sent_on = find_announced_transfer(opened.facts, now)
@@ -118,7 +120,7 @@ async def submit_transfer_date(
 
 
 async def _announce(site: DebtorSite, opened: OpenedClaim, sent: AnnouncedTransfer) -> str | None:
-    """None: it is taken down; else why not."""
+    """Record the announced transfer. Return None, or the fault."""
     try:
         async with site.resources.database.transaction() as tx:
             work = site.work(tx, opened.merchant, opened.session.session_id)
@@ -150,7 +152,7 @@ def _write_code(opened: OpenedClaim, choice: PaymentChoice) -> str | None:
 
 
 def _read_day(form: FormFields) -> date | None:
-    """One of the days that were offered, or the three fields."""
+    """Parse one of the offered days, or the day in the three fields."""
     chosen = form.get("sent", "")
     if chosen and chosen != _OTHER_DAY:
         return parse_iso_day(chosen)

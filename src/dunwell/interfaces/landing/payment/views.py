@@ -1,4 +1,4 @@
-"""What the pages of paying show."""
+"""What the pages about payments show."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date
@@ -29,30 +29,30 @@ class AmountPage(Page, frozen=True):
 
     currency: str
     outstanding_cents: int
-    # None: no part of one's own choice.
+    # None if the debtor cannot enter an amount.
     bounds: PartBounds | None
-    # Empty: no items to choose among.
+    # Empty if the debtor cannot choose items.
     groups: Sequence[PayableGroup]
     typed: str
-    # The ids of items that were ticked; none: nobody has chosen yet, and all are.
+    # The ids of the selected items. None selects all, before the debtor has chosen.
     ticked: Collection[str] | None
     refused: RefusedChoice | None
 
 
 class ShownChoice(msgspec.Struct, frozen=True, gc=False):
-    """What is to be paid, on a page that carries it on."""
+    """The chosen amount, on the pages that follow the choice."""
 
     cents: int
     currency: str
     reference: str
-    # Those chosen, where items were.
+    # The chosen items. Empty if an amount was chosen.
     items: Sequence[PageItem]
-    # As addresses and forms carry it.
+    # The query parameter or form field that holds the choice.
     carried: Mapping[str, str]
 
 
 class PaymentCheckPage(Page, frozen=True):
-    """notice: the amount has CHANGED, or the provider is AWAY."""
+    """`notice` is CHANGED if the amount has changed, and AWAY if the provider cannot be reached."""
 
     template: ClassVar[str] = "pay.html"
 
@@ -68,41 +68,42 @@ class TransferPage(Page, frozen=True):
 
     choice: ShownChoice
     iban: str
-    # Whether there is a picture of it for banking apps.
+    # Whether there is a QR code for banking apps.
     has_picture: bool
 
 
 class TransferDatePage(Page, frozen=True):
-    """When a transfer was sent."""
+    """The form that asks when a transfer was sent."""
 
     template: ClassVar[str] = "sent_form.html"
 
     choice: ShownChoice
     today: date
     yesterday: date
-    # The day that was chosen, or what is chosen for one of one's own.
+    # The offered day that was chosen, or the value of `other` for another day.
     sent: str
     other: str
-    # The fields of such a day, by name.
+    # The fields of another day, by name.
     typed: Mapping[str, str]
-    # UNREADABLE, IN_FUTURE, TOO_EARLY; TOO_OFTEN: no second time is waited.
+    # UNREADABLE, IN_FUTURE, TOO_EARLY, or TOO_OFTEN: the claim has been put on hold for an
+    # announced transfer before.
     fault: str | None
 
 
 class TransferSentPage(Page, frozen=True):
-    """A transfer that is waited for."""
+    """An announced transfer that has not arrived."""
 
     template: ClassVar[str] = "sent.html"
 
     amount_cents: int
     currency: str
     sent_on: date
-    # The last day on which it may arrive.
+    # The day by which the payment is recorded if it was sent.
     known_on: date
 
 
 class ReturnPage(Page, frozen=True):
-    """What a provider is known to have made of a payment."""
+    """The state of a payment after the return from the provider."""
 
     template: ClassVar[str] = "back.html"
 
@@ -128,9 +129,10 @@ class ReceiptPage(Page, frozen=True):
     outstanding_cents: int
     is_closed: bool
     shows_all: bool
-    # Where a copy may go; none: nowhere, or not for a link alone.
+    # The masked address for a copy. None if there is no e-mail address or the session may not see
+    # it.
     masked: str | None
-    # Of a copy that was asked for: sent or refused.
+    # The outcome of sending a copy: sent or refused.
     copy: str | None
 
 
@@ -194,11 +196,11 @@ def describe_receipt(
 
 
 def find_copy_address(opened: OpenedClaim) -> str | None:
-    """Where a copy may go; None: nowhere, or not for a link alone."""
+    """Find the e-mail address for a copy. None if there is none or the session may not see it."""
     return opened.facts.on_file.email if opened.session.level.reaches(Level.FACT) else None
 
 
 def describe_method(opened: OpenedClaim, receipt: PaymentReceipt, payment: ReceiptPayment) -> str:
-    """What it was paid with is not for a link alone."""
+    """Name the provider. The payment method is added only if the session may see it."""
     method = payment.method if opened.session.level.reaches(Level.FACT) else None
     return ", ".join(filter(None, (render_provider_name(receipt.provider), method)))

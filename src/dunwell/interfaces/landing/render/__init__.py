@@ -1,1 +1,1 @@
-"""Rendering the pages: addresses, the creditor's details, colours and templates."""
+"""Rendering the pages: addresses, the creditor's details, colors, form fields and templates."""

@@ -1,7 +1,7 @@
-"""The addresses of the debtor's pages by name, and the one function that builds them.
+"""The addresses of the debtor's pages by name, and the function that builds them.
 
-An opened claim lives below a handle of its own (`session.session`), so that several live side by
-side in one browser. Without it, a page's address leads on to the claim that was opened last. Pure.
+The address of an opened claim contains a handle (`session.session`), so that one browser can open
+several claims. An address without the handle redirects to the claim that was opened last. Pure.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 _CLAIMS = "/claim"
 _CLAIM = f"{_CLAIMS}/{{handle}}"
 _PARAMETER = re.compile(r"\{(\w+)\}")
-# What pages, routes, redirects and messages call a page -> its path.
+# The path of each page, by the name that routes, redirects and messages use.
 PATHS: Mapping[str, str] = {
     "home": "/",
     "code": "/q",
@@ -72,7 +72,7 @@ PATHS: Mapping[str, str] = {
     "asset": f"{_CLAIMS}/assets/{{name}}",
     "brand": f"{_CLAIMS}/brand/{{merchant_id}}/{{revision}}/{{name}}",
 }
-# Where pages that stand outside of a claim too stand in one.
+# The paths below a claim of pages that exist outside of a claim too.
 IN_CLAIM: Mapping[str, str] = {
     "notices": f"{_CLAIM}/notices",
     "real": f"{_CLAIM}/real",
@@ -80,15 +80,16 @@ IN_CLAIM: Mapping[str, str] = {
 _PARAMETERS = {
     path: frozenset(_PARAMETER.findall(path)) for path in (*PATHS.values(), *IN_CLAIM.values())
 }
-# Addresses as they stand, of pages outside of a claim and of those that lead on to the last one.
+# Addresses without parameters, of pages outside of a claim and of those that redirect to the latest
+# one.
 _PLAIN = frozenset(
     plain for path in PATHS.values() if "{" not in (plain := path.replace(_CLAIM, _CLAIMS, 1))
 )
 
 
 def normalize_case(path: str) -> str:
-    """A path as somebody typed it from paper, as it stands here: only what is not ours in it, such
-    as a link's token, keeps its capitals."""
+    """Normalize a path that was typed from paper: words of ours become lower-case, and tokens keep
+    their capitals."""
     if path.lower() in _PLAIN:
         return path.lower()
     _, root, *rest = path.split("/")
@@ -96,9 +97,9 @@ def normalize_case(path: str) -> str:
 
 
 def build_address(page: str, handle: str = "", /, **values: object) -> str:
-    """handle: the opened claim's; "": the page stands outside of any, or leads on to the last one.
-    values: what stands in the path, and then the query, in this order; they are ids and words of
-    ours, which need no escaping."""
+    """Build the address of a page. `handle` is the opened claim's, or "" for a page outside of a
+    claim or a redirect to the latest one. `values` fill the path and then the query, in this order.
+    They are ids and words of ours, so they are not escaped."""
     path = IN_CLAIM.get(page, PATHS[page]) if handle else PATHS[page]
     parameters = _PARAMETERS[path]
     query = [f"{name}={value}" for name, value in values.items() if name not in parameters]
@@ -107,10 +108,10 @@ def build_address(page: str, handle: str = "", /, **values: object) -> str:
 
 
 def strip_handle(path: str) -> str:
-    """One of `PATHS` without the claim's handle."""
+    """Remove the handle from one of `PATHS`."""
     return path.replace(_CLAIM, _CLAIMS, 1)
 
 
 def insert_handle(path: str, handle: str) -> str:
-    """The address below this handle of one that has none (`strip_handle`)."""
+    """Insert the handle into an address that has none."""
     return path.replace(_CLAIMS, f"{_CLAIMS}/{handle}", 1)

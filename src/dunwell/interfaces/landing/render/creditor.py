@@ -1,6 +1,4 @@
-"""The creditor as the pages show it: names, address, contact details and the colors of its brand.
-Pure.
-"""
+"""The creditor as the pages show it: names, address, contact details and brand colors. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,7 +14,7 @@ from dunwell.platform.text.colors import is_color, measure_contrast, split_color
 @dataclass(frozen=True, slots=True)
 class Bank:
     holder: str
-    # In fours.
+    # In groups of four characters.
     iban: str
     bic: str | None
 
@@ -32,22 +30,23 @@ class Creditor:
     representatives: str
     email: str | None
     phone: str | None
-    # The phone number as it is dialled.
+    # The phone number for a tel: link.
     dialled: str
     hours: str | None
-    # Which it writes its own words in.
+    # The language of the merchant's own texts.
     language: str
     bank: Bank | None
-    # By language, its own words on where to find advice, in lines.
+    # The merchant's information on debt advice, in lines, by language.
     advice: Mapping[str, Sequence[str]]
-    # Addresses of ours; none where the brand brings nothing of its own.
+    # The addresses of the brand's style sheet and logo. None if the brand has none.
     style: str | None
     logo: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class ShownOperator:
-    """Who runs the installation; no role: nobody was named."""
+    """The company that runs the installation. `role` is None if the installation names no
+    operator."""
 
     role: OperatorRole | None = None
     legal_name: str | None = None
@@ -60,7 +59,7 @@ class ShownOperator:
     phone: str | None = None
     dialled: str = ""
     hours: str | None = None
-    # Of a debt collector: its number, and who looks after it.
+    # The registration number and the supervisory authority of a debt collector.
     registration: str | None = None
     registrar: tuple[str, ...] = ()
 
@@ -94,7 +93,8 @@ def describe_creditor(merchant: Merchant) -> Creditor:
 
 
 def describe_operator(operator: Operator | None, phone: str | None) -> ShownOperator:
-    """phone: of the installation's settings, which goes before the operator's own."""
+    """Describe the operator. `phone` is set in the installation's settings and replaces the
+    operator's own."""
     phone = phone or (operator.contact.phone if operator else None)
     if operator is None:
         return ShownOperator(phone=phone, dialled=render_dialled_number(phone or ""))
@@ -117,7 +117,7 @@ def describe_operator(operator: Operator | None, phone: str | None) -> ShownOper
 
 
 def render_dialled_number(phone: str) -> str:
-    """A phone number as it is dialled."""
+    """Render a phone number for a tel: link."""
     return re.sub(r"[^0-9+]", "", phone)
 
 
@@ -133,14 +133,15 @@ def split_lines(text: str) -> tuple[str, ...]:
 
 
 _LEAST_CONTRAST = 4.5
-# The grounds of landing.css on which something stands in the colour: --paper, --ground, a notice's.
+# The backgrounds in landing.css on which the brand's color is used: --paper, --ground, and that of
+# a notice. White text is placed on the color itself, so WCAG's 4.5:1 applies to white, too.
 _GROUNDS = ("#ffffff", "#f3f5f7", "#e8eef3", "#fdf3e4")
 _DARKER_BY = 0.82
 
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """`brand` under white text, `brand_deep` the same while a pointer is over it."""
+    """`brand` is the background of white text, and `brand_deep` replaces it under the pointer."""
 
     brand: str
     brand_deep: str
@@ -150,7 +151,8 @@ NEUTRAL = Palette("#1f4a68", "#163850")
 
 
 def choose_palette(color: str | None) -> Palette:
-    """The brand's palette, or the neutral one when there is none, or none that can be read."""
+    """Choose the brand's palette, or the neutral one if the brand has no color or its contrast is
+    too low."""
     if color is None or not is_color(color):
         return NEUTRAL
     if min(measure_contrast(color, request_facts) for request_facts in _GROUNDS) < _LEAST_CONTRAST:

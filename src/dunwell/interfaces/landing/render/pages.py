@@ -1,4 +1,4 @@
-"""Renders the debtor's pages: what all of them know about their reader, creditor and operator."""
+"""Render the debtor's pages, with their reader, creditor and operator."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -21,7 +21,7 @@ from dunwell.interfaces.web.requests import LANGUAGE_PARAMETER
 from dunwell.interfaces.web.templates import Page, PageContext, PageRenderer, build_environment
 from dunwell.platform.text.translation import Language
 
-# Creditors whose descriptions a process keeps.
+# How many descriptions of creditors a process caches.
 _MOST_KEPT = 1_000
 _ICON = Markup(
     '<svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">{}</svg>'
@@ -32,7 +32,7 @@ _ICONS = {
     "wait": _ICON.format(_CIRCLE + Markup('<path d="M12 6.5V12l3.5 2"/>')),
 }
 _LANDING = Path(__file__).parents[1]
-# The folders of the slices. The name of a template is unique among them.
+# The template folders. The name of a template is unique among them.
 TEMPLATES = sorted(_LANDING.glob("*/templates"))
 
 
@@ -41,40 +41,40 @@ class VisitorSession(msgspec.Struct, frozen=True, gc=False):
 
     form_token: str
     minutes_left: int
-    # It ends soon.
+    # Whether the session ends within `EXPIRY_WARNING`.
     is_warned: bool
-    # Whether there is another hour to be had.
+    # Whether the session can be extended.
     can_stay: bool
 
 
 class DebtorPageContext(PageContext, frozen=True, gc=False):
     """What every page for debtors knows about its reader."""
 
-    # The language that the reader chose, which addresses keep. None: it was found out.
+    # The language that the reader chose, which is kept in addresses. None if it was detected.
     chosen: str | None = None
     session: VisitorSession | None = None
-    # The id of a form that is kept when the session is extended from its page.
+    # The id of a form whose content is saved when the session is extended from its page.
     kept_form: str = ""
-    # Of the claim that the page is about (`build_address`); "": of none.
+    # The handle of the claim that the page is about, or "".
     handle: str = ""
-    # The token of the link that the page belongs to, before the claim is opened.
+    # The token of the link, on the pages before the claim is opened.
     link_token: str = ""
 
     @property
     def notices_address(self) -> str:
-        """The legal notice that names the creditor whenever the page knows one."""
+        """The address of the legal notice, which names the creditor if the page knows one."""
         if self.link_token:
             return self.address("link_notices", token=self.link_token)
         return self.address("notices")
 
     def address(self, page: str, /, **values: object) -> str:
-        """Of a page of ours, for this reader (`build_address`)."""
+        """Return the address of a page for this reader; see `build_address`."""
         if self.chosen is not None:
             values[LANGUAGE_PARAMETER] = self.chosen
         return build_address(page, self.handle, **values)
 
     def bare_address(self, page: str, /) -> str:
-        """The same for a form that brings its own query."""
+        """Return the address of a page without a query, for a form that adds its own."""
         return build_address(page, self.handle)
 
 
@@ -86,8 +86,8 @@ class DebtorPages(PageRenderer):
         assets: Mapping[str, str], phone: str | None = None,
         find_operator: FindOperator = find_no_operator,
     ) -> None:  # fmt: skip
-        """phone: the operator's, for pages without a creditor. find_operator: who runs the
-        installation, at this moment. The rest: see PageRenderer."""
+        """`phone` is the operator's, for pages without a creditor. `find_operator` returns the
+        current operator of the installation. The other parameters are PageRenderer's."""
         environments = {code: load_environment(each) for code, each in languages.items()}
         super().__init__(languages, environments, domain, stylesheet=stylesheet, assets=assets)
         self.find_operator = find_operator
@@ -108,14 +108,14 @@ class DebtorPages(PageRenderer):
         return self.render_page(context, page, values)
 
     def _find_shown_operator(self) -> ShownOperator:
-        """As it was described for the last page, unless it is another since."""
+        """Return the description of the operator, cached until the operator changes."""
         operator = self.find_operator()
         if self._operator is None or self._operator[0] is not operator:
             self._operator = operator, describe_operator(operator, self._phone)
         return self._operator[1]
 
     def _find_creditor(self, merchant: Merchant) -> Creditor:
-        """As it was described for the last page, unless something of it has changed since."""
+        """Return the description of the creditor, cached until the merchant changes."""
         kept = self._creditors.get(merchant.merchant_id)
         if kept is not None and _is_same(kept[0], merchant):
             return kept[1]

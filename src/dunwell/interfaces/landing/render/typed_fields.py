@@ -1,4 +1,8 @@
-"""Fields of a submitted form: days in three fields, and the texts that a page shows again. Pure."""
+"""Fields of a submitted form: days in three fields, and the texts that a page shows again.
+
+Only the texts of the named fields are shown again. Proofs of identity, such as codes, dates of
+birth and postal codes, and hidden values are never among them. Pure.
+"""
 
 from collections.abc import Mapping
 from datetime import date
@@ -7,20 +11,20 @@ _PARTS = ("year", "month", "day")
 
 
 def is_day_given(fields: Mapping[str, str], name: str) -> bool:
-    """Whether anything stands in one of the three."""
+    """Return whether at least one of the three fields was filled in."""
     return any(fields.get(f"{name}_{part}", "").strip() for part in _PARTS)
 
 
 def parse_day(fields: Mapping[str, str], name: str) -> date | None:
-    """None for what is no day."""
+    """Parse the day in the three fields. None if they are no valid date."""
     return _join([fields.get(f"{name}_{part}", "").strip() for part in _PARTS])
 
 
 def parse_birth_date(fields: Mapping[str, str], name: str) -> str | None:
-    """Return the day as 1984-03-27, or as 84-03-27 if the year was typed with two digits.
+    """Parse a date of birth. Return 1984-03-27, or 84-03-27 if the year has two digits.
 
-    None for what is no day. A year of two digits is not completed: people of a hundred are as
-    welcome as people of twenty.
+    None if it is no valid date. The century of a year with two digits is not guessed, because the
+    debtor may be twenty or a hundred years old.
     """
     year = fields.get(f"{name}_year", "").strip()
     if len(year) == len("1984"):
@@ -28,14 +32,15 @@ def parse_birth_date(fields: Mapping[str, str], name: str) -> str | None:
         return None if day is None else day.isoformat()
     if len(year) != len("84"):
         return None
-    # A leap year of either century has a 29 February: 1900 was none, 2000 was.
+    # A year with two digits is a leap year in one century but maybe not in the other: 1900 was
+    # none, 2000 was one.
     completed = (parse_day({**fields, f"{name}_year": f"{each}{year}"}, name) for each in (20, 19))
     found = next((day for day in completed if day is not None), None)
     return None if found is None else found.isoformat()[len("19") :]
 
 
 def parse_iso_day(text: str) -> date | None:
-    """2026-03-16."""
+    """Parse a day such as 2026-03-16. None if it is no valid date."""
     return _join(text.split("-"))
 
 
@@ -53,16 +58,16 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) <= len("2026")
 
 
-# Texts, amounts and addresses of the claim's forms, in the order in which they are shown.
+# Texts, amounts and addresses in the forms of a claim, in the order in which they are shown.
 _SHOWN = ("message", "person", "court", "number", "amount", "rate", "address")
-# Days that are typed in three fields: when something happened or was sent, and a first payment.
+# Days in three fields: the day of an event or a transfer, and of a first payment.
 _DAYS = ("day", "on", "first")
-# Twice what the longest text may have, so that one that was refused for its length is seen too.
+# Twice the maximum length of the longest text, so that a text that was too long is shown too.
 _LONGEST = 4_000
 
 
 def list_typed_texts(form: Mapping[str, str]) -> list[str]:
-    """In the reader's own words, without what is empty."""
+    """List the non-empty texts as they were entered."""
     texts = (form.get(name, "") for name in _SHOWN)
     days = (_join_day(form, name) for name in _DAYS)
     return [text.strip()[:_LONGEST] for text in (*texts, *days) if text.strip()]

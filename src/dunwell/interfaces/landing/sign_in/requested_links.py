@@ -1,4 +1,4 @@
-"""A new link on request, for a visitor who names a claim's reference and the address on file."""
+"""Sending a new link to a visitor who enters a claim's reference and the address on file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,8 +34,8 @@ from dunwell.platform.resources import Resources
 
 
 def match_contact(typed: str, addresses: Mapping[NoticeChannel, str]) -> NoticeChannel | None:
-    """Which of the addresses on file was typed. Case does not count, nor how a number is written:
-    with its country's code, or as it is dialled there."""
+    """Find the channel whose address on file was entered. Case does not matter, and a number may be
+    written with or without its country code."""
     email, number = addresses.get("EMAIL"), addresses.get("SMS")
     if email is not None and email.casefold() == typed.strip().casefold():
         return "EMAIL"
@@ -54,10 +54,10 @@ def _is_same_number(typed: str, on_file: str) -> bool:
 
 
 POLL_SECONDS = 1.0
-# A reference is one merchant's, but two may have thought of the same one.
+# Merchants choose references independently, so several may have a claim with the same one.
 _MOST_SENT = 5
 _SET_SIZE = 100
-# One link of a claim is enough, whoever asks again: a second click, somebody impatient.
+# How long a claim gets no second link after a repeated request, such as a double click.
 MIN_INTERVAL = timedelta(minutes=5)
 _ASKER = debtor_actor("new-link")
 
@@ -66,7 +66,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Whose claim has that reference and that address on file."""
+    """A claim that matches the request, with the address to send the link to."""
 
     merchant: Merchant
     addressee: Addressee
@@ -75,7 +75,8 @@ class _Found:
 async def request_link(
     tx: Connection, link_request_id: UUID, asked: LinkRequest, visitor: bytes
 ) -> Locked | None:
-    """None: it is taken down and counted. `visitor`: `digest_visitor`'s."""
+    """Save and count the request, or return the lock of the visitor. `visitor` comes from
+    `digest_visitor`."""
     locked = await find_request_lock(tx, visitor, asked.requested_at)
     if locked is not None:
         return locked
@@ -85,7 +86,7 @@ async def request_link(
 
 
 async def send_requested_links(resources: Resources, writer: NoticeWriter) -> int:
-    """How many were looked at; 0 when nothing was left."""
+    """Send the requested links. Return the number of requests; 0 if there was none."""
     async with resources.database.connection() as connection:
         waiting = await list_link_requests(connection, _SET_SIZE)
     for link_request_id in waiting:
@@ -94,7 +95,7 @@ async def send_requested_links(resources: Resources, writer: NoticeWriter) -> in
         except Unavailable:
             raise
         except Exception as error:
-            # One that cannot be sent must not come again and again.
+            # A request that fails must not be tried forever.
             log.exception("cannot send an asked link", error=type(error).__name__)
             async with resources.database.transaction() as tx:
                 await delete_link_request(tx, link_request_id)
@@ -104,11 +105,12 @@ async def send_requested_links(resources: Resources, writer: NoticeWriter) -> in
 async def _look_at(resources: Resources, writer: NoticeWriter, link_request_id: UUID) -> None:
     async with resources.database.transaction() as tx:
         asked = await delete_link_request(tx, link_request_id)
-        # Who has waited for an hour has given up.
+        # After an hour the visitor no longer expects the link.
         if asked is None or asked.requested_at + HOUR <= resources.clock.now():
             return
         found = await _find(tx, asked)
-        # All of them before the first address, as whoever sends there has the claim first.
+        # Lock all claims before the first notice is sent, because sending locks the address, and
+        # locks are taken in the order claim, address.
         for each in found:
             await lock_claim(tx, each.merchant.merchant_id, each.addressee.claim_id)
         for each in found:
@@ -116,7 +118,7 @@ async def _look_at(resources: Resources, writer: NoticeWriter, link_request_id: 
 
 
 async def _find(tx: Connection, asked: LinkRequest) -> list[_Found]:
-    """Of all merchants, the first few."""
+    """Find the first few matching claims of all merchants."""
     found: list[_Found] = []
     for claim in await list_claims_by_reference(tx, asked.reference):
         channel = match_contact(asked.contact, claim.addresses)
@@ -133,8 +135,9 @@ async def _find(tx: Connection, asked: LinkRequest) -> list[_Found]:
 
 
 async def _send(tx: Connection, resources: Resources, writer: NoticeWriter, found: _Found) -> None:
-    """Unless one is on its way, there were enough for this claim, or the merchant has no such
-    channel. The claim is locked: of two workers the second sees the first one's."""
+    """Send the link, unless one was sent within MIN_INTERVAL, the limit of the claim is reached, or
+    the merchant does not use the channel. The claim is locked, so a second worker sees the notice
+    of the first."""
     since = resources.clock.now() - MIN_INTERVAL
     if await has_recent_notice(
         tx, found.merchant.merchant_id, found.addressee, kind=NoticeKind.LINK, since=since
@@ -143,5 +146,5 @@ async def _send(tx: Connection, resources: Resources, writer: NoticeWriter, foun
     notice = writer.write(found.merchant, found.addressee, LinkFacts())
     work = Work.open(resources, tx, found.merchant, _ASKER)
     if isinstance(await send_notice(work, resources.keys, notice), UUID):
-        # To the address on file: what somebody tried before counts no more.
+        # The link goes to the address on file, so earlier wrong attempts are forgotten.
         await delete_fact_attempts(tx, found.merchant.merchant_id, found.addressee.claim_id)

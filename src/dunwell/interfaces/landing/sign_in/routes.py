@@ -1,5 +1,5 @@
-"""The ways in: the front door, whose address our messages name, a message's link, and the code of a
-letter. Looking at them changes nothing."""
+"""Opening a claim: the start page, the link of a message, and the code of a letter. GET requests
+change nothing."""
 
 from collections.abc import Sequence
 
@@ -67,7 +67,7 @@ from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.database.database import Connection
 
-# What may stand behind a link in a text, and in no token.
+# Characters that can follow a link in a text but are not part of a token.
 _PURPOSE = "landing-sent-session"
 _AFTER_LINK = ".,;:!?)]}>\"'*»\u2019\u201d"
 
@@ -96,7 +96,8 @@ async def enter_code(site: DebtorSite, request: DebtorRequest) -> Response:
 
 
 async def show_link(site: DebtorSite, request: DebtorRequest) -> Response:
-    """Whoever looks, a scanner too, sees the creditor only, and what is asked for."""
+    """Show the link's page. Every visitor, including a link scanner, sees only the creditor and
+    what the link asks for."""
     access = await _find_access(site, request)
     return (
         _answer_dead_link(site, request) if access is None else _answer_link(site, request, access)
@@ -104,7 +105,7 @@ async def show_link(site: DebtorSite, request: DebtorRequest) -> Response:
 
 
 async def show_link_notices(site: DebtorSite, request: DebtorRequest) -> Response:
-    """The legal notice of the creditor whom the link's own page names, opened or not."""
+    """Show the legal notice of the link's creditor, whether or not the claim is opened."""
     access = await _find_access(site, request)
     if access is None:
         return _answer_dead_link(site, request)
@@ -168,7 +169,7 @@ async def send_link_code(site: DebtorSite, request: DebtorRequest) -> Response:
 
 
 async def show_link_code_field(site: DebtorSite, request: DebtorRequest) -> Response:
-    """The field for the code that was sent."""
+    """Show the field for the code that was sent."""
     access = await _find_access(site, request)
     if access is None:
         return _answer_dead_link(site, request)
@@ -197,7 +198,8 @@ async def enter_link_code(site: DebtorSite, request: DebtorRequest) -> Response:
 
 
 async def redirect_to_link(site: DebtorSite, request: DebtorRequest) -> Response:
-    """An address that only takes forms, opened by hand or by choosing a language there."""
+    """Redirect a GET request for an address that accepts only forms, for example after a change of
+    language."""
     if not looks_like_token(_read_token(request)):
         return _answer_dead_link(site, request)
     return site.redirect(site.build_context(request), "link", **_name_link(request))
@@ -236,12 +238,13 @@ def _build_context(
 
 
 def _name_link(request: DebtorRequest) -> dict[str, str]:
-    """For its addresses. What stands in it was found, or it is at least no more than a token."""
+    """Return the parameter of the link's addresses. The token was found, or at least has the format
+    of a token."""
     return {"token": _read_token(request)}
 
 
 def _read_token(request: DebtorRequest) -> str:
-    """Without the end of the sentence that a mail program took for a part of the link."""
+    """Return the token without punctuation that a mail program took for a part of the link."""
     token: str = request.path_params["token"]
     return token.rstrip(_AFTER_LINK)
 
@@ -259,8 +262,8 @@ async def _open(
     access: ClaimAccess,
     level: Level,
 ) -> Response:
-    """Back into the session that the same way has opened, or a new one; what was proven in one that
-    it takes the place of is proven in this one."""
+    """Redirect to the session that this link or code has opened in this browser, or open one. A
+    session with a higher level that the new one replaces passes on its level."""
     sessions = await load_browser_sessions(site, request)
     back = find_session_of_link(site, sessions, access)
     if back is not None:
@@ -292,7 +295,8 @@ async def _open(
 async def _try_sent(
     site: DebtorSite, tx: Connection, access: ClaimAccess, typed: TypedCode
 ) -> OpenedClaimSession | WrongAttempt | Locked:
-    """To a visitor who did not use the code first, a code that was used is a wrong one."""
+    """Verify the sent code and open the claim. A used code is wrong for any visitor but the one who
+    has used it."""
     keys, now = site.resources.keys, site.now()
     result = await verify_sent_code(tx, keys, typed, now)
     if not isinstance(result, CorrectCode):
@@ -327,7 +331,8 @@ async def _open_by_code(
 
 
 def _answer_dead_link(site: DebtorSite, request: DebtorRequest) -> Response:
-    """The same for links that were and links that never were."""
+    """Answer a link that does not exist. The response is the same for a deleted link and for one
+    that never existed."""
     return site.answer(site.build_context(request), DeadLinkPage(), 410)
 
 

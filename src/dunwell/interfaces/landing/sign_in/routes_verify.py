@@ -1,6 +1,5 @@
-"""Raising what a session shows: a known fact, a letter's code, a code to the address on file. Forms
-that come twice are taken once.
-"""
+"""Raising the level of a session with a known fact, a letter's code, or a code sent to the address
+on file. A form that is sent twice counts once."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -60,7 +59,7 @@ from dunwell.platform.database.database import Connection
 
 @dataclass(frozen=True, slots=True)
 class SubmittedProof:
-    """A form of a live session, or of one that lives on under another cookie (`is_late`)."""
+    """A form of a live session, or of one whose token has been replaced (`is_late`)."""
 
     site: DebtorSite
     request: DebtorRequest
@@ -75,33 +74,37 @@ class SubmittedProof:
 
 @dataclass(frozen=True, slots=True)
 class LevelRaised:
-    """`value`: the cookie's; none: the browser has it already."""
+    """`value` is the new value of the cookie, or None if the browser has it already."""
 
     value: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class SessionEnded:
-    """The session has ended, or this cookie never was one's."""
+    """The session has ended, or the cookie never belonged to one."""
 
 
 Tried: TypeAlias = CorrectCode | WrongAttempt | Locked | Slowed
-# None: there is nothing this claim could be asked for.
+# Verifies a proof. None means that the claim has no fact that could be asked for.
 VerifyProof: TypeAlias = Callable[[Connection, SubmittedProof], Awaitable[Tried | None]]
 
 
 async def submit_proof(
     site: DebtorSite, request: DebtorRequest, level: Level, prove: VerifyProof
 ) -> tuple[OpenedClaim | None, LevelRaised | WrongAttempt | Locked | Slowed | SessionEnded | None]:
-    """The visitor's session with what came of the form; the session is none when it was not to be
-    had by the cookie alone. Raises ForeignForm."""
+    """Verify a proof and raise the session's level.
+
+    Return the claim and the result. The claim is None if it was found only by a token that has been
+    replaced. Raises ForeignForm: the form belongs to another session.
+    """
     form, opened = await request.read_session_form(), await site.find_opened(request)
     proof = await _load_proof(site, request, form, opened)
     if proof is None:
         return opened, SessionEnded()
     session = proof.opened.session
     if not proof.is_late and session.level.reaches(level):
-        # The first answer's cookie was there before the second click; the form is the old one.
+        # A double click: the browser already has the cookie of the first response, and the form is
+        # still the old one.
         return opened, LevelRaised(None)
     if not is_form_token(site.resources.keys, proof.session_hash, form.get("token", "")):
         raise ForeignForm("The form belongs to another session.")
@@ -118,7 +121,7 @@ async def submit_proof(
         return None, SessionEnded()
     if not isinstance(result, CorrectCode):
         return opened, result
-    # Another session of the claim has used the code up a moment ago; or this one has ended.
+    # Another session of the claim has used the code meanwhile, or this session has ended.
     still = await site.find_opened(request)
     return still, WrongAttempt() if site.is_live(still) else SessionEnded()
 
@@ -163,7 +166,8 @@ async def redirect_to_place(site: DebtorSite, request: DebtorRequest) -> Respons
 
 
 async def redirect_to_verify(site: DebtorSite, request: DebtorRequest) -> Response:
-    """An address that only takes forms, opened by hand or by choosing a language there."""
+    """Redirect a GET request for an address that accepts only forms, for example after a change of
+    language."""
     return site.redirect(site.build_context(request), "verify", place=_name_place(request))
 
 
@@ -242,7 +246,7 @@ async def enter_sent(site: DebtorSite, request: DebtorRequest) -> Response:
 async def _take(
     site: DebtorSite, request: DebtorRequest, level: Level, prove: VerifyProof, wrong: str
 ) -> Response:
-    """`wrong`: as of `_answer_tried`."""
+    """Verify a proof and answer the form. `wrong` is the name of the form; see `_answer_tried`."""
     opened, taken = await submit_proof(site, request, level, prove)
     if isinstance(taken, LevelRaised):
         path, _ = _find_place(request)
@@ -266,7 +270,8 @@ async def _answer_tried(
     result: WrongAttempt | Locked | Slowed,
     wrong: str,
 ) -> Response:
-    """`wrong`: which of the page's forms did not fit."""
+    """Answer a proof that was not accepted. `wrong` is the form that was sent: FACT, LETTER or
+    CODE."""
     if isinstance(result, Locked | Slowed):
         return answer_problem(
             site, site.build_claim_context(request, opened), describe_lock(result)

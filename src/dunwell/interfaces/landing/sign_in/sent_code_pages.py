@@ -1,4 +1,4 @@
-"""What the pages of a link and of a session share where a code is sent and typed in."""
+"""Sending a code and entering it, shared by the pages of a link and those of a session."""
 
 from dataclasses import dataclass
 from math import ceil
@@ -22,7 +22,8 @@ from dunwell.interfaces.web.problems import Problem
 
 @dataclass(frozen=True, slots=True)
 class CodeRecipient:
-    """Whose code goes where; `asked_by`: the session, or the way that leads to one."""
+    """The claim and the address to send a code to. `asked_by` is the session, or the link that
+    leads to one."""
 
     merchant: Merchant
     claim_id: int
@@ -34,7 +35,7 @@ class CodeRecipient:
 async def send_code_and_redirect(
     site: DebtorSite, context: DebtorPageContext, recipient: CodeRecipient, field: CodeField
 ) -> Response:
-    """Sends a code, then on to the field for it."""
+    """Send a code and redirect to the field for it."""
     resources = site.resources
     addressee = Addressee(
         recipient.claim_id, recipient.channel, recipient.address, context.language
@@ -52,14 +53,14 @@ async def send_code_and_redirect(
 def answer_too_many_codes(
     site: DebtorSite, context: DebtorPageContext, field: CodeField, refusal: NoticeLimitReached
 ) -> Response:
-    """The newest code still works there."""
+    """Answer that no more codes can be sent for now. The newest code can still be entered."""
     seconds = compute_wait_seconds(refusal.again_at - site.now())
     page = SentCodePage(field, wait_minutes=ceil(seconds / 60))
     return site.answer(context, page, 429, more={"Retry-After": str(seconds)})
 
 
 def describe_lock(result: Locked | Slowed) -> Problem:
-    """Of what was not looked at."""
+    """Describe why an attempt was not checked."""
     if isinstance(result, Slowed):
         return too_many(result.retry_after_seconds, "SLOWED")
     return too_many(

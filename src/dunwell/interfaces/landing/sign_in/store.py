@@ -1,5 +1,6 @@
-"""The SQL of the ways in: links, codes and references, the landing's only reads without a merchant
-id, and the attempts that are counted.
+"""The SQL of links, codes and references, and of the attempts that are counted.
+
+These are the only reads of the debtor's pages that have no merchant id.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +28,7 @@ from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose, nest
 
 _MERCHANT = "m.merchant_id, m.key, m.name, m.switched_to_workflows, m.revision, m.sandbox_now"
-# Rides on debtor_links_token_hash_key, then on primary keys.
+# Uses the index debtor_links_token_hash_key, then primary keys.
 _FIND_LINK = compose(
     """
 SELECT {merchant}, link.claim_id, link.communication_id, debtor.language,
@@ -46,7 +47,7 @@ WHERE link.token_hash = $1
 """,
     merchant=_MERCHANT,
 )
-# Rides on debtor_codes_code_digest_key, then on a primary key.
+# Uses the index letter_codes_code_digest_key, then a primary key.
 _FIND_CODE = compose(
     """
 SELECT {merchant}, claim_id, communication_id, debtor.language
@@ -57,7 +58,7 @@ WHERE code_digest = ANY($1::bytea[])
 """,
     merchant=_MERCHANT,
 )
-# Rides on check_codes_digest, then on a primary key.
+# Uses the index check_codes_digest, then a primary key.
 _FIND_CHECKED = compose(
     """
 SELECT {merchant}, code.claim_id
@@ -69,8 +70,8 @@ LIMIT 5
 """,
     merchant=_MERCHANT,
 )
-# Every merchant has one claim of a reference at most: claims_reference, for each of them; then a
-# primary key.
+# A merchant has at most one claim with this reference. Uses the index claims_reference once per
+# merchant, then a primary key.
 _FIND_REFERENCES = """
 SELECT debtor.merchant_id, debtor.claim_id, debtor.email, debtor.mobile_number, debtor.language
 FROM merchants merchant
@@ -84,7 +85,7 @@ JOIN debtors debtor
     ON debtor.merchant_id = claim.merchant_id AND debtor.claim_id = claim.claim_id
 ORDER BY debtor.merchant_id
 """
-# By primary key, on items' and on payments' unique key.
+# Uses the primary key, and the indexes of items and payments by claim.
 _LOAD_SUMS = """
 SELECT claim.currency,
        ARRAY(SELECT item.value_cents FROM items item
@@ -106,26 +107,26 @@ class ClaimAccess:
     merchant: Merchant
     claim_id: int
     communication_id: UUID | None
-    # Of the communication or notice the link belonged to; none for a code and for the claim's own
-    # link.
+    # The channel of the link's communication or notice. None for a code, and for the claim's
+    # permanent link.
     channel: Channel | None
     level: Level
-    # The claim's.
+    # The language on file for the claim.
     language: str | None
-    # What a link can ask for; a code asks for nothing.
+    # What a link can ask for. Empty for a code, which asks for nothing.
     known: KnownFacts = NO_KNOWN_FACTS
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedClaim:
-    """A claim that a message is about whose code was typed."""
+    """A claim whose message contains the check code that was entered."""
 
     merchant: Merchant
     claim_id: int
 
 
 class ReferencedClaim(msgspec.Struct, frozen=True, gc=False):
-    """A claim of a reference, and where its debtor is reached."""
+    """A claim with the entered reference, and the debtor's addresses."""
 
     merchant_id: int
     claim_id: int
@@ -144,7 +145,7 @@ async def find_access_by_link(tx: Connection, token_hash: bytes) -> ClaimAccess 
 
 
 async def find_access_by_code(tx: Connection, code_digests: Sequence[bytes]) -> ClaimAccess | None:
-    """A letter's code counts as the known fact."""
+    """Find the claim of a letter's code, which counts as a known fact."""
     row = await tx.fetchrow(_FIND_CODE, code_digests)
     return None if row is None else await _build_access(tx, row, None, Level.FACT)
 
@@ -152,7 +153,7 @@ async def find_access_by_code(tx: Connection, code_digests: Sequence[bytes]) -> 
 async def list_claims_by_check_code(
     tx: Connection, code_digests: Sequence[bytes]
 ) -> list[CheckedClaim]:
-    """The claims of e-mails and texts with this code, which opens none of them."""
+    """List the claims of e-mails and text messages with this check code, which opens no claim."""
     return [
         CheckedClaim(await _read_merchant(tx, row), row["claim_id"])
         for row in await tx.fetch(_FIND_CHECKED, code_digests)
@@ -160,7 +161,7 @@ async def list_claims_by_check_code(
 
 
 async def list_claims_by_reference(tx: Connection, reference: str) -> list[ReferencedClaim]:
-    """The claims of this reference, over all merchants."""
+    """List the claims with this reference, of all merchants."""
     return [
         ReferencedClaim(row["merchant_id"], row["claim_id"], _read_addresses(row), row["language"])
         for row in await tx.fetch(_FIND_REFERENCES, reference)
@@ -197,9 +198,9 @@ def _read_addresses(row: Row) -> dict[NoticeChannel, str]:
     return {channel: address for channel, address in given.items() if address}
 
 
-# Tries of one visitor take turns, so that many at once are counted as if one by one.
+# Serializes the requests of one visitor, so that concurrent ones are all counted.
 _TAKE_TURN = "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), 0))"
-# By primary key.
+# Uses the primary key.
 _LOAD_VISITORS = """
 SELECT coalesce(sum(requests), 0)::integer AS visitors, min(window_start) AS first_at
 FROM link_request_counts
@@ -210,9 +211,9 @@ INSERT INTO link_request_counts AS known (visitor_digest, window_start, requests
 VALUES ($1, $2, 1)
 ON CONFLICT (visitor_digest, window_start) DO UPDATE SET requests = known.requests + 1
 """
-# Whoever counts one more waits until those before are there to be seen, or are given up.
+# Serializes wrong codes of all visitors, so that each transaction sees those before it.
 _TAKE_EVERYBODYS_TURN = "SELECT pg_advisory_xact_lock(hashtextextended('wrong codes', 2))"
-# By primary key; the table holds some twenty minutes, a row for each.
+# Uses the primary key. The table has one row per minute, for about twenty minutes.
 _COUNT_EVERYBODYS = """
 WITH this AS (
     INSERT INTO letter_code_failures AS known (minute, count)
@@ -226,7 +227,7 @@ GROUP BY this.count
 """
 _REMOVE_EVERYBODYS = "DELETE FROM letter_code_failures WHERE minute < $1"
 _REMOVE_VISITORS = "DELETE FROM link_request_counts WHERE window_start < $1"
-# By primary key, as those below; what is there is locked as it is.
+# Uses the primary key, as do the statements below. The update of a row to its own value locks it.
 _LOCK_TRIES = """
 INSERT INTO verification_failures AS known (merchant_id, claim_id, failures, first_at)
 VALUES ($1, $2, 0, $3)
@@ -246,7 +247,7 @@ ON CONFLICT (merchant_id, claim_id) DO UPDATE
 SET notice_id = excluded.notice_id, expires_at = excluded.expires_at, failures = 0,
     used_at = NULL
 """
-# Of the claim's newest code.
+# The delivery of the claim's newest code.
 _LOAD_DELIVERY = """
 SELECT notice.state = 'FAILED' AS is_undelivered
 FROM verification_codes code
@@ -268,13 +269,14 @@ UPDATE verification_codes SET failures = failures + 1 WHERE merchant_id = $1 AND
 _SAVE_SENT_USED = """
 UPDATE verification_codes SET used_at = $3 WHERE merchant_id = $1 AND claim_id = $2
 """
-# Whether the newest code to the address on file was reported not to arrive; null: none was sent.
+# Whether the newest code sent to the address on file was reported as undelivered. None if none was
+# sent.
 UNDELIVERED: Detail[bool | None] = Detail(nest(_LOAD_DELIVERY, *KEY), bool | None)
 
 
 @dataclass(frozen=True, slots=True)
 class VisitorRequests:
-    """Of the time looked at: what the visitor asked for, and when first."""
+    """How many links the visitor requested in the period, and the time of the first request."""
 
     visitors: int
     first_at: datetime | None
@@ -286,15 +288,15 @@ class SentCode:
     expires_at: datetime
     failures: int
     used_at: datetime | None
-    # Of the secret key: what the code was derived with.
+    # The version of the secret key that the code was derived with.
     key_version: int | None
-    # Where it went.
+    # The channel and address that the code was sent to.
     channel: NoticeChannel | None
     recipient: str | None
 
 
 async def load_visitor_requests(tx: Connection, visitor: bytes, since: datetime) -> VisitorRequests:
-    """Waits until other tries of this visitor are done."""
+    """Load the visitor's requests. Waits for other transactions of this visitor."""
     await tx.execute(_TAKE_TURN, visitor)
     return VisitorRequests(**await tx.fetchrow(_LOAD_VISITORS, visitor, since))
 
@@ -304,15 +306,15 @@ async def save_visitor_request(tx: Connection, visitor: bytes, minute: datetime)
 
 
 async def count_wrong_codes(tx: Connection, minute: datetime, since: datetime) -> int:
-    """With one more; waits until others who count are done. No two are told the same number while
-    none grows too old."""
+    """Count one more wrong code and return the number since `since`. Waits for other transactions
+    that count, so that no two see the same number within the period."""
     await tx.execute(_TAKE_EVERYBODYS_TURN)
     count: int = await tx.fetchval(_COUNT_EVERYBODYS, minute, since)
     return count
 
 
 async def delete_visitor_attempts(tx: Connection, before: datetime) -> int:
-    """Whole minutes of visitors and of everybody; how many."""
+    """Delete the counts of visitors and the counts of wrong codes. Return the number of rows."""
     tags = [
         await tx.execute(statement, before) for statement in (_REMOVE_VISITORS, _REMOVE_EVERYBODYS)
     ]
@@ -322,7 +324,7 @@ async def delete_visitor_attempts(tx: Connection, before: datetime) -> int:
 async def lock_fact_attempts(
     tx: Connection, merchant_id: int, claim_id: int, now: datetime
 ) -> FactAttempts:
-    """Waits until other tries of this claim are done."""
+    """Lock the attempts of a claim. Waits for other transactions that hold the lock."""
     return FactAttempts(**await tx.fetchrow(_LOCK_TRIES, merchant_id, claim_id, now))
 
 
@@ -342,12 +344,12 @@ async def delete_fact_attempts(tx: Connection, merchant_id: int, claim_id: int) 
 async def save_sent_code(
     tx: Connection, merchant_id: int, claim_id: int, notice_id: UUID, expires_at: datetime
 ) -> None:
-    """In place of the one before."""
+    """Save the sent code in place of the previous one."""
     await tx.execute(_SAVE_SENT, merchant_id, claim_id, notice_id, expires_at)
 
 
 async def is_undelivered(tx: Connection, merchant_id: int, claim_id: int) -> bool:
-    """Whether the claim's newest code was reported not to arrive."""
+    """Return whether the claim's newest code was reported as undelivered."""
     return bool(await tx.fetchval(_LOAD_DELIVERY, merchant_id, claim_id))
 
 
@@ -370,9 +372,9 @@ _SAVE = """
 INSERT INTO link_requests (link_request_id, reference, contact, requested_at) VALUES ($1, $2, $3,
     $4)
 """
-# Rides on asked_links_asked.
+# Uses the index link_requests_requested.
 _FIND = "SELECT link_request_id FROM link_requests ORDER BY requested_at LIMIT $1"
-# By primary key.
+# Uses the primary key.
 _TAKE = """
 DELETE FROM link_requests
 WHERE link_request_id = $1 RETURNING reference, contact, requested_at
@@ -381,7 +383,7 @@ WHERE link_request_id = $1 RETURNING reference, contact, requested_at
 
 @dataclass(frozen=True, slots=True)
 class LinkRequest:
-    """As it was typed."""
+    """A request for a new link, as it was entered."""
 
     reference: str
     contact: str
@@ -394,11 +396,12 @@ async def insert_link_request(tx: Connection, link_request_id: UUID, asked: Link
 
 
 async def list_link_requests(tx: Connection, limit: int) -> Sequence[UUID]:
-    """The oldest first."""
+    """List the oldest requests."""
     return [row["link_request_id"] for row in await tx.fetch(_FIND, limit)]
 
 
 async def delete_link_request(tx: Connection, link_request_id: UUID) -> LinkRequest | None:
-    """If it is still there, it is the caller's alone, and gone once the caller has committed."""
+    """Delete the request and return it. None if it no longer exists. If the transaction is rolled
+    back, the request is kept."""
     row = await tx.fetchrow(_TAKE, link_request_id)
     return None if row is None else LinkRequest(**row)

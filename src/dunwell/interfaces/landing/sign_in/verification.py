@@ -1,6 +1,5 @@
-"""What opens a claim's page, and how what is typed is compared: known facts, amounts, codes.
-Pure.
-"""
+"""Which proof opens a claim or raises a session's level, and how entered facts, amounts and codes
+are compared. Pure."""
 
 import hashlib
 import hmac
@@ -20,7 +19,8 @@ from dunwell.interfaces.landing.session.facts import OnFile
 
 @dataclass(frozen=True, slots=True)
 class LetterAmounts:
-    """Amounts in minor units: the items' in their order, the payments' the oldest first."""
+    """Amounts in minor units: the items by position, and the payments from the oldest to the
+    newest."""
 
     currency: str
     items_cents: Sequence[int]
@@ -28,7 +28,8 @@ class LetterAmounts:
 
 
 def is_known_amount(typed: str, sums: LetterAmounts) -> bool:
-    """However it is written: 1.234,50 and EUR 1,234.50 are one amount, as are 120 and 120.00."""
+    """Return whether a letter about the claim can have shown this amount. Separators and the
+    currency do not matter: 1.234,50 equals EUR 1,234.50, and 120 equals 120.00."""
     digits = "".join(c for c in unicodedata.normalize("NFKC", typed) if c in "0123456789")
     return bool(digits) and digits.lstrip("0") in _list_written(sums)
 
@@ -43,19 +44,19 @@ def _list_written(sums: LetterAmounts) -> set[str]:
 
 
 Fact = Literal["POSTAL_CODE", "DATE_OF_BIRTH", "CONTRACT_NUMBER", "CUSTOMER_NUMBER"]
-# What a session is asked for where the merchant's links ask for nothing.
+# The facts that a session is asked for if the merchant's policy names none.
 _USUAL: tuple[Fact, ...] = ("POSTAL_CODE", "DATE_OF_BIRTH", "CUSTOMER_NUMBER", "CONTRACT_NUMBER")
-# Written before the number by some, as in D-20459.
+# The country prefix of a postal code, as in D-20459.
 _COUNTRY_MARK = re.compile(r"^[a-z]{1,2}(?=[0-9]{4,5}$)")
 _CODE_CHANNELS: tuple[NoticeChannel, ...] = ("EMAIL", "SMS")
 
 
 @dataclass(frozen=True, slots=True)
 class KnownFacts:
-    """What is on file of a claim's debtor."""
+    """The debtor's data on file that can be asked for."""
 
     facts: Mapping[Fact, str]
-    # Where a code can be sent.
+    # The addresses that a code can be sent to.
     addresses: Mapping[NoticeChannel, str]
 
 
@@ -78,7 +79,7 @@ def build_known_facts(on_file: OnFile) -> KnownFacts:
 
 @dataclass(frozen=True, slots=True)
 class OpensByItself:
-    """It opens by itself."""
+    """The link opens the claim without a proof."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +89,15 @@ class AskFact:
 
 @dataclass(frozen=True, slots=True)
 class AskCode:
-    """Six digits, sent by this channel to the address on file."""
+    """Asks for a six-digit code that is sent by this channel to the address on file."""
 
     channel: NoticeChannel
 
 
 @dataclass(frozen=True, slots=True)
 class CallUs:
-    """Nothing is on file to ask for: the phone, or the code of a letter."""
+    """Nothing is on file that could be asked for. The debtor can call, or enter the code of a
+    letter."""
 
 
 LinkVerification = OpensByItself | AskFact | AskCode | CallUs
@@ -104,7 +106,8 @@ LinkVerification = OpensByItself | AskFact | AskCode | CallUs
 def get_verification_policy(
     configuration: Configuration, channel: Channel | None
 ) -> Sequence[VerificationMethod]:
-    """What links of a channel ask for. A link of no communication asks as an e-mail's does."""
+    """Return the proofs that links of a channel ask for. A link without a communication counts as
+    an e-mail's."""
     return configuration.landing_page.list_proofs(channel or "EMAIL")
 
 
@@ -114,7 +117,8 @@ def decide_verification(
     link: Channel | None,
     channels: Collection[Channel],
 ) -> LinkVerification:
-    """`link`: the channel the link went by. `channels`: those the merchant has."""
+    """Decide what a link asks for. `link` is the channel that the link was sent by, and `channels`
+    are the merchant's."""
     if not policy:
         return OpensByItself()
     code_channel = find_code_channel(known, link, channels)
@@ -128,7 +132,7 @@ def decide_verification(
 
 
 def choose_fact(policy: Sequence[VerificationMethod], known: KnownFacts) -> Fact | None:
-    """What raises a session that a link opened; none when no such fact is on file."""
+    """Choose the fact that raises the level of a session. None if no suitable fact is on file."""
     wanted = [proof for proof in policy if proof != "CODE"] or _USUAL
     return next((fact for fact in wanted if fact in known.facts), None)
 
@@ -136,38 +140,40 @@ def choose_fact(policy: Sequence[VerificationMethod], known: KnownFacts) -> Fact
 def find_code_channel(
     known: KnownFacts, link: Channel | None, channels: Collection[Channel]
 ) -> NoticeChannel | None:
-    """Another one than the link's if there is one: who took the link has not taken both."""
+    """Find the channel for a code. A channel other than the link's is preferred, because someone
+    who has intercepted the link may not have access to both."""
     there = [each for each in _CODE_CHANNELS if each in known.addresses and each in channels]
     return next((each for each in there if each != link), there[0] if there else None)
 
 
 def parse_typed_fact(fact: Fact, form: Mapping[str, str]) -> str | None:
-    """The fact as it is compared, from the form's fields; none when it can be none: a slip of the
-    finger."""
+    """Parse the entered fact for comparison. None if it cannot be such a fact, as after a typing
+    error."""
     if fact == "DATE_OF_BIRTH":
         return parse_birth_date(form, "born")
     return _simplify(fact, form.get("fact", "")) or None
 
 
 def matches_fact(fact: Fact, typed: str, known: KnownFacts) -> bool:
-    """`typed`: `parse_typed_fact`'s. Takes the same time wherever the two differ."""
+    """Return whether the fact is correct. `typed` comes from `parse_typed_fact`. The comparison
+    takes constant time."""
     on_file = known.facts.get(fact)
     if on_file is None:
         return False
     expected = on_file if fact == "DATE_OF_BIRTH" else _simplify(fact, on_file)
     if fact == "DATE_OF_BIRTH" and len(typed) < len(expected):
-        # Of a year with two digits, the century is not asked.
+        # A year that was entered with two digits is compared without its century.
         expected = expected[len("19") :]
     return hmac.compare_digest(_digest(expected), _digest(typed))
 
 
 def _digest(text: str) -> bytes:
-    """As long whatever the text."""
+    """Hash the text, so that the compared values have the same length."""
     return hashlib.sha256(text.encode()).digest()
 
 
 def _simplify(fact: Fact, text: str) -> str:
-    """Case, blanks, signs and the forms of letters do not count."""
+    """Remove differences of case, spaces, punctuation and Unicode form."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     plain = "".join(letter for letter in folded if letter.isalnum())
     return _COUNTRY_MARK.sub("", plain) if fact == "POSTAL_CODE" else plain

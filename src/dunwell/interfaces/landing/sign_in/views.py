@@ -1,4 +1,4 @@
-"""What the pages before a session show: links, codes, known facts and the legal notices."""
+"""What the pages show before a claim is opened, and the legal notices. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
@@ -15,7 +15,7 @@ from dunwell.interfaces.web.templates import Page
 
 
 class LetterCodePage(Page, frozen=True):
-    """is_wrong: no letter has the code that was entered."""
+    """`is_wrong` says that no letter has the entered code."""
 
     template: ClassVar[str] = "code.html"
 
@@ -30,7 +30,7 @@ class ClaimLinkPage(Page, frozen=True):
     template: ClassVar[str] = "link.html"
 
     token: str
-    # What the link asks for, by the name of its kind (`Way`).
+    # What the link asks for: the class name of its `LinkVerification`.
     verification: str
     fact: Fact | None
     channel: NoticeChannel | None
@@ -38,7 +38,7 @@ class ClaimLinkPage(Page, frozen=True):
 
 
 class NewLinkPage(Page, frozen=True):
-    """faults: the names of the fields that nothing was typed into."""
+    """`faults` are the names of the empty fields."""
 
     template: ClassVar[str] = "new_link.html"
 
@@ -50,14 +50,14 @@ class NewLinkSentPage(Page, frozen=True):
 
 
 class HomePage(Page, frozen=True):
-    """The front door, for whoever comes without a link."""
+    """The start page, for visitors without a link."""
 
     template: ClassVar[str] = "home.html"
 
 
 class AuthenticityPage(Page, frozen=True):
-    """outcome: what was checked is our LETTER, or another MESSAGE of ours, or UNCONFIRMED; none:
-    nothing was checked yet."""
+    """`outcome` is LETTER or MESSAGE if the checked letter or message is ours, UNCONFIRMED if not,
+    and None if nothing was checked yet."""
 
     template: ClassVar[str] = "real.html"
 
@@ -67,26 +67,26 @@ class AuthenticityPage(Page, frozen=True):
 class VerifyPage(Page, frozen=True):
     template: ClassVar[str] = "verify.html"
 
-    # Of the page's address: where the reader comes back to.
+    # The page to return to, by its name in the address.
     place: str
     needed: Level
-    # What can be asked for, and where a code can be sent.
+    # The fact that can be asked for, and the channel that a code can be sent by.
     fact: Fact | None
     channel: NoticeChannel | None
-    # Which of the page's forms did not fit: FACT or LETTER.
+    # The form that was wrong: FACT or LETTER.
     wrong: str | None
 
 
 class CodeField(msgspec.Struct, frozen=True, gc=False):
-    """A page that takes a sent code. page, values: the name and the address's values of the one
-    that sends codes, whose `<page>_send` and `<page>_code` take the forms."""
+    """A page with the field for a sent code. `page` and `values` are the name and parameters of the
+    page that sends codes; the pages `<page>_send` and `<page>_code` accept its forms."""
 
     channel: NoticeChannel
     page: str
     values: Mapping[str, str]
-    # What the reader has typed there; none: it is not theirs to see.
+    # The address, if this session has entered it, so that it may be shown in full.
     sent_to: str | None = None
-    # It was reported that the newest code did not arrive.
+    # Whether the newest code was reported as undelivered.
     is_undelivered: bool = False
 
 
@@ -95,7 +95,7 @@ class SentCodePage(Page, frozen=True):
 
     field: CodeField
     is_wrong: bool = False
-    # Until another code can be sent, when one was asked for too often.
+    # Minutes until another code can be sent, after too many requests.
     wait_minutes: int = 0
 
 
@@ -109,7 +109,7 @@ def describe_link(token: str, verification: LinkVerification, *, is_wrong: bool)
     )
 
 
-# Who watches that services for consumers can be used by everybody, by country.
+# The market surveillance authority for the accessibility of services, by country.
 _ACCESSIBILITY_AUTHORITIES: Mapping[str, str] = {
     "DE": (
         "Marktüberwachungsstelle der Länder für die Barrierefreiheit von Produkten und "
@@ -120,26 +120,28 @@ _ACCESSIBILITY_AUTHORITIES: Mapping[str, str] = {
 
 
 class ShownPrivacy(msgspec.Struct, frozen=True, gc=False):
-    """The merchant's part of the privacy notice, in lines. controller: empty for the creditor."""
+    """The merchant's part of the privacy notice, in lines. `controller` is empty if the creditor is
+    the controller."""
 
     controller: Sequence[str]
     officer: Sequence[str]
     authority: Sequence[str]
     basis: Sequence[LegalBasis]
     claim_years: int
-    # 0: not told apart.
+    # 0 if records have no separate retention period.
     record_years: int
 
 
 class NoticesPage(Page, frozen=True):
-    """Legal notice, privacy, accessibility; of no creditor where none is known."""
+    """The legal notice, the privacy notice and the accessibility statement. Without a creditor they
+    describe the installation only."""
 
     template: ClassVar[str] = "notices.html"
 
     privacy: ShownPrivacy | None
-    # Whom the debtor can tell; none: their country's is not known.
+    # None if the merchant's country is unknown.
     accessibility_authority: str | None
-    # By their place among the payment methods that move money through others.
+    # Whether payment providers are used, or may be used if the creditor is unknown.
     has_providers: bool
     channels: Sequence[str]
 

@@ -1,6 +1,6 @@
-"""The assets of the debtor's pages, and a merchant's colours and logo under its revision.
+"""The assets of the debtor's pages, and a merchant's colors and logo under its revision.
 
-Everybody may load them: they say nothing but how a company looks.
+They need no session, because they reveal only what a company looks like.
 """
 
 import re
@@ -22,7 +22,7 @@ _ID = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 
 
 async def send_brand(site: DebtorSite, request: DebtorRequest) -> Response:
-    """Raises NotFound where the merchant has none."""
+    """Send the merchant's style sheet or logo. Raises NotFound: the merchant has no such asset."""
     merchant = await _load_merchant(site, request.path_params["merchant_id"])
     is_current = request.path_params["revision"] == str(merchant.revision)
     brand, name = merchant.configuration.brand, request.path_params["name"]
@@ -35,7 +35,7 @@ async def send_brand(site: DebtorSite, request: DebtorRequest) -> Response:
 
 
 def render_brand(color: str | None) -> bytes:
-    """The merchant's colours; nothing where the neutral ones stand."""
+    """Render the merchant's colors as CSS variables."""
     palette = choose_palette(color)
     return f":root{{--brand:{palette.brand};--brand-deep:{palette.brand_deep}}}\n".encode()
 

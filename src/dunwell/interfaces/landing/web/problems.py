@@ -1,4 +1,4 @@
-"""Error pages for debtors: in the session, if there is one, with its creditor and its language."""
+"""Error pages for debtors, with the creditor and the language of the session if there is one."""
 
 import math
 from collections.abc import Sequence
@@ -14,13 +14,14 @@ from dunwell.platform import errors
 
 
 def too_many(retry_after_seconds: int | None, kind: str) -> Problem:
-    """kind: codes of letters that are SLOWED, a claim that is LOCKED after wrong answers, or
-    LOCKED_FOR_LINK until a new one, or links that were ASKED_OFTEN or OPENED_OFTEN."""
+    """Build a response for too many requests. `kind` is SLOWED for codes of letters, LOCKED for a
+    claim after wrong answers, LOCKED_FOR_LINK until the claim gets a new link, or ASKED_OFTEN or
+    OPENED_OFTEN for links."""
     return Problem(429, kind, retry_after=retry_after_seconds)
 
 
 async def answer_failure(site: DebtorSite, request: DebtorRequest, error: Exception) -> Response:
-    """What was raised, in the session if one was opened, with its creditor and its language."""
+    """Answer an exception with an error page."""
     problem = find_problem(error)
     opened, request_id = request.opened, None
     if problem.status == 500:
