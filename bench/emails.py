@@ -54,11 +54,11 @@ class _Watched(SmtpChannel):
 
     kept: list[bytes]
 
-    async def _write(self, message):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-        letter = await super()._write(message)
+    async def _build_mail(self, message):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        mail = await super()._build_mail(message)
         if not self.kept:
-            self.kept.append(letter._content)  # noqa: SLF001
-        return letter
+            self.kept.append(mail._content)  # noqa: SLF001
+        return mail
 
 
 async def _send(

@@ -66,9 +66,11 @@ async def measure(ground: Ground, scale: Scale) -> list[Line]:
 async def _measure_folder(
     resources: Resources, merchant_id: int, folder: Path, scale: Scale
 ) -> tuple[list[float], list[float]]:
-    depot = folder / "depot"
-    depot.mkdir()
-    line = FolderProvider(channel="LETTER", folder=str(depot), batch=BatchSettings(most=10_000))
+    letter_folder = folder / "depot"
+    letter_folder.mkdir()
+    line = FolderProvider(
+        channel="LETTER", folder=str(letter_folder), batch=BatchSettings(most=10_000)
+    )
     adapter, printer = FolderChannel("post", line, resources), LetterPrinter(1)
     await printer.print_sheet(make_sheet(0))
     compiler = typst.Compiler(b"x", font_paths=typst.Fonts(include_system_fonts=False))
@@ -167,7 +169,7 @@ async def _hand_over(
 
 async def _write_bare(server: Sshd, pdf: bytes, count: int) -> float:
     key = asyncssh.import_private_key(server.secrets["deliveryProviders/post/keyFile"])
-    slots, depot = asyncio.Semaphore(_FILES_AT_ONCE), server.depot
+    slots, letter_folder = asyncio.Semaphore(_FILES_AT_ONCE), server.letter_folder
     async with asyncssh.connect(
         "127.0.0.1", server.port, username=server.line().user, client_keys=[key],
         known_hosts=None, config=[], agent_path=None,
@@ -175,7 +177,7 @@ async def _write_bare(server: Sshd, pdf: bytes, count: int) -> float:
 
         async def write(number: int) -> None:
             async with slots:
-                path = str(depot / f"bare-{number}.pdf")
+                path = str(letter_folder / f"bare-{number}.pdf")
                 async with client.open(f"{path}.part", "wb") as file:
                     await file.write(pdf)
                 await client.posix_rename(f"{path}.part", path)

@@ -30,9 +30,9 @@ class PrintServiceContract(ChannelContract):
         )
         message = channel.a_message(attachments=files)
         assert isinstance(await channel.adapter.send(message), Accepted)
-        (content,) = list_letters(channel.depot).values()
+        (content,) = list_letters(channel.letter_folder).values()
         assert read_pdf(content)[1] == 4
-        assert [name[-4:] for name in list_files(channel.depot)] == [".pdf"]
+        assert [name[-4:] for name in list_files(channel.letter_folder)] == [".pdf"]
 
     async def test_what_is_no_pdf_or_picture_is_refused_for_good(
         self, channel: ChannelUnderTest
@@ -58,7 +58,7 @@ class PrintServiceContract(ChannelContract):
         assert isinstance(channel, PrintServiceUnderTest)
         message = channel.a_message(country="AT")
         outcome = await channel.adapter.send(message)
-        (name,) = list_letters(channel.depot)
+        (name,) = list_letters(channel.letter_folder)
         assert outcome == Accepted(name.removesuffix(".pdf"))
         named = parse_reference(resources.keys, name.removesuffix(".pdf"))
         assert named is not None
@@ -85,7 +85,7 @@ class PrintServiceContract(ChannelContract):
                 "SELECT files -> 0 ->> 'name' FROM letter_batch_items WHERE communication_id = $1",
                 before,
             )
-        (channel.depot / name).unlink()
+        (channel.letter_folder / name).unlink()
         became = await channel.adapter.look_up_outcomes([sent, before, behind, never])  # type: ignore[attr-defined]
         assert became == {sent: True, before: False, behind: True}
         async with resources.database.connection() as connection:
@@ -101,6 +101,6 @@ class PrintServiceContract(ChannelContract):
         await channel.adapter.send(message)
         async with resources.database.transaction() as tx:
             await tx.execute("UPDATE letter_batch_items SET state = 'TAKEN_BACK'")
-        remove_all(channel.depot)
+        remove_all(channel.letter_folder)
         assert isinstance(await channel.adapter.send(message), Accepted)
-        assert list_files(channel.depot) == []
+        assert list_files(channel.letter_folder) == []

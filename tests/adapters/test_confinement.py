@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from dunwell.adapters.mail.incoming import Envelope
-from dunwell.adapters.mail.receive_mail import MailReader
+from dunwell.adapters.mail.receive_mail import MailParser
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.contact.messages.letters.sheet import encode_sheet
 from dunwell.core.files.inspection import Inspector
@@ -68,7 +68,7 @@ async def _read_document(children: list[Callable[[], Awaitable[None]]]) -> None:
 
 
 async def _read_mail(children: list[Callable[[], Awaitable[None]]]) -> None:
-    reader = MailReader()
+    reader = MailParser()
     children.append(reader.close)
     await reader.read(KeyRing({1: b"k" * 32}), Envelope("post", "", "x@y.example", b"\r\nx"))
 

@@ -25,22 +25,24 @@ from tests.support.print_files import (
 
 
 @pytest.fixture
-def depot(tmp_path: Path) -> Path:
+def letter_folder(tmp_path: Path) -> Path:
     folder = tmp_path / "letters"
     folder.mkdir()
     return folder
 
 
-def a_line(depot: Path, **changes: object) -> FolderProvider:
-    return FolderProvider(**{"channel": "LETTER", "folder": str(depot)} | changes)  # type: ignore[arg-type]
+def a_line(letter_folder: Path, **changes: object) -> FolderProvider:
+    return FolderProvider(**{"channel": "LETTER", "folder": str(letter_folder)} | changes)  # type: ignore[arg-type]
 
 
 @pytest.fixture
-async def channel(depot: Path, resources: Resources) -> AsyncIterator[PrintServiceUnderTest]:
+async def channel(
+    letter_folder: Path, resources: Resources
+) -> AsyncIterator[PrintServiceUnderTest]:
     async with resources.database.transaction() as tx:
         merchant = await a_merchant(tx, now=resources.clock.now())
-    adapter = FolderChannel("post", a_line(depot), resources, PRINTER)
-    yield under_test(adapter, depot, merchant.merchant_id)
+    adapter = FolderChannel("post", a_line(letter_folder), resources, PRINTER)
+    yield under_test(adapter, letter_folder, merchant.merchant_id)
     await adapter.close()
 
 
@@ -51,36 +53,36 @@ class TestFolder(PrintServiceContract):
 
 
 async def test_enclosures_stand_beside_the_letter_where_the_line_says_so(
-    depot: Path, resources: Resources, channel: PrintServiceUnderTest
+    letter_folder: Path, resources: Resources, channel: PrintServiceUnderTest
 ) -> None:
-    adapter = FolderChannel("post", a_line(depot, enclosures="BESIDE"), resources)
+    adapter = FolderChannel("post", a_line(letter_folder, enclosures="BESIDE"), resources)
     files = (
         MessageFile("Rechnung.pdf", "application/pdf", a_pdf(pages=2)),
         MessageFile("Bild.png", "image/png", an_image("PNG")),
     )
     assert isinstance(await adapter.send(channel.a_message(attachments=files)), Accepted)
-    names = [name.partition(".")[2] for name in list_files(depot)]
+    names = [name.partition(".")[2] for name in list_files(letter_folder)]
     assert sorted(names) == ["1.pdf", "2.png", "pdf"]
     await adapter.close()
 
 
 async def test_a_folder_that_is_away_takes_nothing_and_is_not_made(
-    depot: Path, channel: PrintServiceUnderTest
+    letter_folder: Path, channel: PrintServiceUnderTest
 ) -> None:
-    with that_is_away(depot):
+    with that_is_away(letter_folder):
         assert await channel.adapter.send(channel.a_message()) == Temporary(60)
-        assert list_files(depot) == []
+        assert list_files(letter_folder) == []
     assert isinstance(await channel.adapter.send(channel.a_message()), Accepted)
 
 
 async def test_equal_letters_are_equal_bytes(
-    depot: Path, channel: PrintServiceUnderTest, resources: Resources
+    letter_folder: Path, channel: PrintServiceUnderTest, resources: Resources
 ) -> None:
     files = (MessageFile("Bild.png", "image/png", an_image("PNG")),)
     await channel.adapter.send(channel.a_message(attachments=files))
-    first = list_letters(depot)
-    remove_all(depot)
+    first = list_letters(letter_folder)
+    remove_all(letter_folder)
     async with resources.database.transaction() as tx:
         await tx.execute("UPDATE letter_batch_items SET state = 'UPLOADING'")
     await channel.adapter.send(channel.a_message(attachments=files))
-    assert list_letters(depot) == first
+    assert list_letters(letter_folder) == first

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from aiohttp import web
 
-from dunwell.adapters.channels.gateway import AWAY, Gateway
+from dunwell.adapters.channels.gateway import NOT_REACHED, Gateway
 from dunwell.platform.http.client import HttpResponse
 
 
@@ -26,7 +26,7 @@ class SlowGateway:
 
 
 async def call_it(
-    calls: int, *, turn_seconds: float, is_open: bool
+    calls: int, *, wait_seconds: float, is_open: bool
 ) -> tuple[SlowGateway, list[object]]:
     slow = SlowGateway()
     if is_open:
@@ -38,7 +38,7 @@ async def call_it(
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
     address = f"http://127.0.0.1:{runner.addresses[0][1]}/"
-    gateway = Gateway("sms", ["127.0.0.1/32"], connections=2, turn_seconds=turn_seconds)
+    gateway = Gateway("sms", ["127.0.0.1/32"], connections=2, wait_seconds=wait_seconds)
     posts = [asyncio.create_task(gateway.post(address, b"x", {})) for _ in range(calls)]
     if not is_open:
         await asyncio.wait(posts, return_when=asyncio.FIRST_COMPLETED)
@@ -50,25 +50,27 @@ async def call_it(
 
 
 async def test_no_more_than_it_takes_are_with_it_at_a_time() -> None:
-    slow, answers = await call_it(20, turn_seconds=20, is_open=True)
+    slow, answers = await call_it(20, wait_seconds=20, is_open=True)
 
     assert answers == [202] * 20
     assert slow.most <= 2
 
 
 async def test_who_waits_too_long_for_a_turn_was_never_there() -> None:
-    slow, answers = await call_it(5, turn_seconds=0.05, is_open=False)
+    slow, answers = await call_it(5, wait_seconds=0.05, is_open=False)
 
-    assert sorted(map(str, answers)) == sorted(map(str, [202, 202, AWAY, AWAY, AWAY]))
+    assert sorted(map(str, answers)) == sorted(
+        map(str, [202, 202, NOT_REACHED, NOT_REACHED, NOT_REACHED])
+    )
     assert slow.calls == 2
 
 
 @pytest.mark.parametrize("connections", [1, 3])
 async def test_a_turn_is_given_back_by_whoever_is_broken_off(connections: int) -> None:
-    gateway = Gateway("sms", ["127.0.0.1/32"], connections=connections, turn_seconds=0.05)
+    gateway = Gateway("sms", ["127.0.0.1/32"], connections=connections, wait_seconds=0.05)
     nobody = "http://127.0.0.1:9/"
 
     answers = [await gateway.post(nobody, b"x", {}) for _ in range(connections + 2)]
 
-    assert answers == [AWAY] * (connections + 2)
+    assert answers == [NOT_REACHED] * (connections + 2)
     await gateway.close()

@@ -8,8 +8,8 @@ from uuid import UUID
 import aiosmtplib
 import pytest
 
-from dunwell.adapters.channels.smtp.return_addresses import write_address
-from dunwell.adapters.mail.listener import MOST_BYTES, Doorkeeper, Protocol, listen
+from dunwell.adapters.channels.smtp.return_addresses import build_return_address
+from dunwell.adapters.mail.listener import MAX_BYTES, MailHandler, Protocol, listen
 from dunwell.core.claims.store import lock_claim
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -34,11 +34,11 @@ _MESSAGE = UUID("01900000-0000-7000-8000-000000000001")
 
 @asynccontextmanager
 async def a_listener(
-    resources: Resources, protocol: Protocol = "SMTP", most: int = 20
+    resources: Resources, protocol: Protocol = "SMTP", max_connections: int = 20
 ) -> AsyncIterator[int]:
     lines = {"post": a_line(25)}
-    doorkeeper = Doorkeeper(resources, MAIL_READER, lambda: lines, most=most)
-    async with listen(doorkeeper, protocol, "127.0.0.1", 0) as port:
+    handler = MailHandler(resources, MAIL_READER, lambda: lines, max_connections=max_connections)
+    async with listen(handler, protocol, "127.0.0.1", 0) as port:
         yield port
 
 
@@ -53,7 +53,7 @@ async def a_client(port: int) -> AsyncIterator[aiosmtplib.SMTP]:
 
 
 def bounce(resources: Resources) -> str:
-    return write_address(
+    return build_return_address(
         resources.keys, "bounce", "returns.example.com", merchant_id=7, communication_id=_MESSAGE
     )
 
@@ -117,9 +117,7 @@ async def test_more_than_so_many_bytes_are_refused(resources: Resources) -> None
         await client.mail("")
         await client.rcpt(bounce(resources))
         with pytest.raises(aiosmtplib.SMTPDataError) as refused:
-            await client.data(
-                b"Subject: x\r\n\r\n" + (b"z" * 76 + b"\r\n") * (MOST_BYTES // 78 + 1)
-            )
+            await client.data(b"Subject: x\r\n\r\n" + (b"z" * 76 + b"\r\n") * (MAX_BYTES // 78 + 1))
         assert refused.value.code == 552
     assert await saved(resources) == []
 
@@ -145,7 +143,7 @@ async def test_more_than_so_many_lines_are_refused_before_all_of_them_came(
 
 
 async def test_more_than_so_many_connections_are_refused(resources: Resources) -> None:
-    async with a_listener(resources, most=2) as port, a_client(port), a_client(port):
+    async with a_listener(resources, max_connections=2) as port, a_client(port), a_client(port):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         assert (await reader.readline()).startswith(b"421 ")
         assert await reader.read() == b""
@@ -162,11 +160,11 @@ async def test_strangers_at_one_door_keep_nobody_from_the_other(
     house = await a_house_with_a_line(resources, clock, line)
     [claim_id] = await house.create()
     await house.run()
-    reply = write_address(
+    reply = build_return_address(
         resources.keys, "reply", "returns.example.com",
         merchant_id=house.merchant.merchant_id, communication_id=line.sent[0].communication_id,
     )  # fmt: skip
-    doorkeeper = Doorkeeper(resources, MAIL_READER, lambda: {"post": a_line(25)}, most=2)
+    handler = MailHandler(resources, MAIL_READER, lambda: {"post": a_line(25)}, max_connections=2)
 
     async def answer(client: aiosmtplib.SMTP, number: int) -> None:
         await client.mail("erika@customer.example")
@@ -174,8 +172,8 @@ async def test_strangers_at_one_door_keep_nobody_from_the_other(
         await client.data(a_plain_mail("erika@customer.example", f"Re {number}", "I paid."))
 
     async with (
-        listen(doorkeeper, "SMTP", "127.0.0.1", 0) as smtp,
-        listen(doorkeeper, "LMTP", "127.0.0.1", 0) as lmtp,
+        listen(handler, "SMTP", "127.0.0.1", 0) as smtp,
+        listen(handler, "LMTP", "127.0.0.1", 0) as lmtp,
         a_client(smtp) as one,
         a_client(smtp) as two,
     ):
@@ -183,7 +181,7 @@ async def test_strangers_at_one_door_keep_nobody_from_the_other(
             assert await lock_claim(work.tx, work.merchant_id, claim_id)
             waiting = [asyncio.create_task(answer(each, n)) for n, each in enumerate((one, two))]
             async with asyncio.timeout(20):
-                while not doorkeeper.is_busy("SMTP"):  # noqa: ASYNC110 - the listener tells
+                while not handler.is_busy("SMTP"):  # noqa: ASYNC110 - the listener tells
                     await asyncio.sleep(0.01)
                 assert await bring_by_lmtp(lmtp, bounce(resources)) == b"250"
             assert not any(each.done() for each in waiting)

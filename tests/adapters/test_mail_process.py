@@ -9,7 +9,7 @@ import aiosmtplib
 
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import Installation
-from dunwell.adapters.channels.smtp.return_addresses import write_address
+from dunwell.adapters.channels.smtp.return_addresses import build_return_address
 from dunwell.platform.resources import Resources
 from tests.support.bounces import a_block, a_report
 from tests.support.processes import complete_environment
@@ -33,7 +33,7 @@ async def test_it_takes_a_report_from_its_first_line_on(resources: Resources) ->
         async with asyncio.timeout(60):
             line = (await process.stdout.readline()).decode()
         assert line.startswith("ready, mail: mailboxes, SMTP at 127.0.0.1:")
-        address = write_address(
+        address = build_return_address(
             resources.keys,
             "bounce",
             "returns.example.com",

@@ -6,16 +6,16 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.adapters.channels.smtp.return_addresses import write_address
+from dunwell.adapters.channels.smtp.return_addresses import build_return_address
 from dunwell.adapters.mail.incoming import MAX_HEADER_BYTES, MAX_LINES, MAX_PART_LINES, Envelope
-from dunwell.adapters.mail.receive_mail import MailReader
+from dunwell.adapters.mail.receive_mail import MailParser
 from dunwell.cases.replies.reply import NewReply
 from dunwell.contact.sending.report import Report
 from dunwell.platform.crypto import KeyRing
 from tests.support.children import end_all, find_children
 
 _KEYS = KeyRing({1: b"k" * 32})
-_REPLY = write_address(
+_REPLY = build_return_address(
     _KEYS, "reply", "returns.example.com", merchant_id=7, communication_id=UUID(int=1)
 )
 _MOST = 10 * 1024 * 1024
@@ -41,9 +41,9 @@ _HOSTILE: dict[str, Callable[[], bytes]] = {
 
 
 @pytest.fixture
-async def reader() -> AsyncIterator[MailReader]:
+async def reader() -> AsyncIterator[MailParser]:
     await end_all("mail_child")
-    reader = MailReader()
+    reader = MailParser()
     yield reader
     await reader.close()
 
@@ -59,7 +59,7 @@ def _measure_ended_children() -> float:
 
 @pytest.mark.parametrize("name", _HOSTILE)
 async def test_a_hostile_mail_is_kept_unread_and_costs_little(
-    reader: MailReader, name: str
+    reader: MailParser, name: str
 ) -> None:
     content, ended = _HOSTILE[name](), _measure_ended_children()
     read = await reader.read(_KEYS, _envelope(content))
@@ -72,7 +72,7 @@ async def test_a_hostile_mail_is_kept_unread_and_costs_little(
     assert (stranger.state, stranger.reason) == ("DELAYED", "unreadable")
 
 
-async def test_an_honest_mail_of_the_largest_size_is_read(reader: MailReader) -> None:
+async def test_an_honest_mail_of_the_largest_size_is_read(reader: MailParser) -> None:
     photo = b"--b\r\nContent-Disposition: attachment; filename=photo.jpg\r\n\r\n"
     content = _fill(_MIXED + b"--b\r\n\r\nI paid.\r\n" + photo, b"z" * 76 + b"\r\n")
     read = await reader.read(_KEYS, _envelope(content + b"--b--\r\n"))
@@ -81,21 +81,21 @@ async def test_an_honest_mail_of_the_largest_size_is_read(reader: MailReader) ->
 
 
 async def test_a_mail_that_takes_too_long_is_kept_unread_and_the_next_is_read() -> None:
-    slow = MailReader(timeout_seconds=0.001)
+    slow = MailParser(timeout_seconds=0.001)
     read = await slow.read(_KEYS, _envelope(_HEAD + b"\r\nhi"))
     assert isinstance(read, NewReply)
     assert read.text == ""
     await slow.close()
 
 
-async def test_a_mail_of_which_only_the_beginning_came_is_kept_unread(reader: MailReader) -> None:
+async def test_a_mail_of_which_only_the_beginning_came_is_kept_unread(reader: MailParser) -> None:
     cut = Envelope("post", "a@example.com", _REPLY, _HEAD + b"\r\nhi", is_cut=True)
     read = await reader.read(_KEYS, cut)
     assert isinstance(read, NewReply)
     assert read.text == ""
 
 
-async def test_unusual_character_sets_are_read_in_the_confined_child(reader: MailReader) -> None:
+async def test_unusual_character_sets_are_read_in_the_confined_child(reader: MailParser) -> None:
     for charset, text in (("koi8-r", "привет"), ("iso-2022-jp", "こんにちは"), ("cp1252", "Grüße")):
         head = _HEAD + f"Content-Type: text/plain; charset={charset}\r\n\r\n".encode()
         read = await reader.read(_KEYS, _envelope(head + text.encode(charset)))

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.adapters.payments.sandbox.checkout import Notices
+from dunwell.adapters.payments.sandbox.checkout import NoticeDelivery
 from dunwell.adapters.payments.sandbox.notice_sender import CheckoutNoticeSender, open_notice_sender
 from dunwell.adapters.payments.sandbox.provider import SandboxProvider
 from dunwell.platform.clock import MovableClock
@@ -23,7 +23,7 @@ async def sender(resources: Resources) -> AsyncIterator[CheckoutNoticeSender]:
         yield sender
 
 
-async def pay(resources: Resources, receiver: Receiver, notices: Notices) -> str:
+async def pay(resources: Resources, receiver: Receiver, notices: NoticeDelivery) -> str:
     """A checkout that was paid, and whose notices go to the receiver; its reference."""
     asked = replace(ASKED, notice_url=receiver.url)
     checkout = await SandboxProvider(resources).start(asked)
@@ -43,7 +43,7 @@ async def test_a_notice_at_once_arrives_and_can_be_read(
     resources: Resources, sender: CheckoutNoticeSender
 ) -> None:
     async with a_receiver(answers(200)) as receiver:
-        reference = await pay(resources, receiver, Notices.AT_ONCE)
+        reference = await pay(resources, receiver, NoticeDelivery.AT_ONCE)
         assert await send_all(sender) == 1
     [received] = receiver.received
     notice = SandboxProvider(resources).read_notice(received.headers, received.body)
@@ -54,16 +54,18 @@ async def test_a_late_notice_waits_half_a_minute(
     resources: Resources, sender: CheckoutNoticeSender, clock: MovableClock
 ) -> None:
     async with a_receiver(answers(200)) as receiver:
-        await pay(resources, receiver, Notices.LATE)
+        await pay(resources, receiver, NoticeDelivery.LATE)
         clock.advance(timedelta(seconds=29))
         assert await send_all(sender) == 0
         clock.advance(timedelta(seconds=1))
         assert await send_all(sender) == 1
 
 
-@pytest.mark.parametrize(("notices", "count"), [(Notices.TWICE, 2), (Notices.NEVER, 0)])
+@pytest.mark.parametrize(
+    ("notices", "count"), [(NoticeDelivery.TWICE, 2), (NoticeDelivery.NEVER, 0)]
+)
 async def test_two_or_none_can_be_ordered(
-    resources: Resources, sender: CheckoutNoticeSender, notices: Notices, count: int
+    resources: Resources, sender: CheckoutNoticeSender, notices: NoticeDelivery, count: int
 ) -> None:
     async with a_receiver(answers(200)) as receiver:
         await pay(resources, receiver, notices)
@@ -75,7 +77,7 @@ async def test_one_that_is_not_taken_is_sent_again_each_half_minute(
     resources: Resources, sender: CheckoutNoticeSender, clock: MovableClock
 ) -> None:
     async with a_receiver(answers_in_turn(404, 503, 200)) as receiver:
-        await pay(resources, receiver, Notices.AT_ONCE)
+        await pay(resources, receiver, NoticeDelivery.AT_ONCE)
         for count in (1, 2, 3):
             assert await send_all(sender) == 1
             assert len(receiver.received) == count
@@ -89,7 +91,7 @@ async def test_it_is_given_up_after_a_day(
     resources: Resources, sender: CheckoutNoticeSender, clock: MovableClock
 ) -> None:
     async with a_receiver(answers(500)) as receiver:
-        await pay(resources, receiver, Notices.AT_ONCE)
+        await pay(resources, receiver, NoticeDelivery.AT_ONCE)
         sent = []
         for passed in (
             timedelta(days=1, microseconds=-1),
@@ -105,6 +107,6 @@ async def test_two_workers_send_a_notice_once(
     resources: Resources, sender: CheckoutNoticeSender
 ) -> None:
     async with a_receiver(answers(200)) as receiver:
-        await pay(resources, receiver, Notices.AT_ONCE)
+        await pay(resources, receiver, NoticeDelivery.AT_ONCE)
         sent = await asyncio.gather(*(sender.run_once() for _ in range(5)))
         assert (sum(sent), len(receiver.received)) == (1, 1)

@@ -14,8 +14,8 @@ import pytest
 
 from dunwell.accounts.installation.delivery_providers import SmtpProvider
 from dunwell.adapters.channels.smtp.channel import SmtpChannel
-from dunwell.adapters.channels.smtp.connections import read_host
-from dunwell.adapters.channels.smtp.return_addresses import ReturnAddress, read_address
+from dunwell.adapters.channels.smtp.connections import parse_host
+from dunwell.adapters.channels.smtp.return_addresses import ReturnAddress, parse_return_address
 from dunwell.contact.sending.channel import Accepted, Permanent, Temporary
 from dunwell.contact.sending.report import Reference
 from dunwell.platform.crypto import KeyRing
@@ -63,8 +63,8 @@ async def test_each_message_has_addresses_of_its_own_to_come_back_to(sink: Sink)
     [taken] = sink.taken
     reference = Reference(7, UUID("01900000-0000-7000-8000-000000000001"))
     message = message_from_bytes(taken.content, policy=default)
-    assert read_address(KEYS, taken.sender) == ReturnAddress("bounce", reference)
-    assert read_address(KEYS, message["Reply-To"]) == ReturnAddress("reply", reference)
+    assert parse_return_address(KEYS, taken.sender) == ReturnAddress("bounce", reference)
+    assert parse_return_address(KEYS, message["Reply-To"]) == ReturnAddress("reply", reference)
     assert taken.sender.endswith("@returns.example.com")
     assert message["From"].addresses[0].addr_spec == "claims@nordwind.example"
     assert message["Message-ID"] == "<01900000-0000-7000-8000-000000000001@nordwind.example>"
@@ -252,4 +252,4 @@ async def test_letters_beyond_ascii_in_an_address_need_a_server_that_takes_them(
     ],
 )
 def test_a_server_may_name_its_port(text: str, read: tuple[str, int]) -> None:
-    assert read_host(text, 465) == read
+    assert parse_host(text, 465) == read

@@ -11,7 +11,7 @@ import pytest
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.delivery_providers import Credentials, TwilioProvider
 from dunwell.accounts.installation.installation_file import Installation
-from dunwell.adapters.channels.gateway import UnclearAnswer
+from dunwell.adapters.channels.gateway import UnclearResponse
 from dunwell.adapters.channels.twilio.channel import TwilioChannel, sign
 from dunwell.contact.escalation.reports.delivery_reports import process_reports
 from dunwell.contact.sending.channel import Permanent, Temporary
@@ -91,7 +91,7 @@ async def test_a_provider_that_is_broken_may_have_taken_it(
     fake: FakeTwilio, adapter: TwilioChannel
 ) -> None:
     fake.refusals = [(500, 20500)]
-    with pytest.raises(UnclearAnswer):
+    with pytest.raises(UnclearResponse):
         await adapter.send(_MESSAGE)
 
 
@@ -99,7 +99,7 @@ async def test_what_may_have_been_taken_is_not_posted_again(
     fake: FakeTwilio, adapter: TwilioChannel
 ) -> None:
     fake.hangs_up = True
-    with pytest.raises(UnclearAnswer):
+    with pytest.raises(UnclearResponse):
         await adapter.send(_MESSAGE)
     assert len(fake.messages) == 1
 

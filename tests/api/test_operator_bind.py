@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from dunwell.interfaces.api.edge import name_hosts
-from dunwell.interfaces.wiring import Web, open_web
+from dunwell.interfaces.wiring import WebService, open_web
 from dunwell.platform.resources import Resources
 from tests.support.application import connect
 
@@ -16,7 +16,7 @@ _PUBLIC = "claims.example.com"
 
 
 @asynccontextmanager
-async def _in_production(resources: Resources) -> AsyncIterator[Web]:
+async def _in_production(resources: Resources) -> AsyncIterator[WebService]:
     settings = replace(resources.settings, profile="production", public_url=f"https://{_PUBLIC}")
     async with open_web(replace(resources, settings=settings)) as web:
         yield web

@@ -7,21 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.adapters.channels.smtp.return_addresses import write_address
+from dunwell.adapters.channels.smtp.return_addresses import build_return_address
 from dunwell.adapters.mail.bounce import (
     Bounce,
     MailFailure,
-    read_bounce,
-    read_diagnostic,
-    read_status,
+    parse_bounce,
+    parse_diagnostic,
+    parse_status,
 )
 from dunwell.adapters.mail.incoming import (
     Envelope,
-    WantedMail,
+    MailRequest,
+    build_unreadable_mail,
+    classify_mail,
     find_return_address,
-    make_mail,
-    read_message,
-    wrap_unreadable_mail,
+    parse_mail,
 )
 from dunwell.cases.replies.reply import NewReply
 from dunwell.contact.sending.report import Reference, Report
@@ -33,31 +33,31 @@ REFERENCE = Reference(7, UUID("01900000-0000-7000-8000-000000000001"))
 _NAMED = {
     "merchant_id": REFERENCE.merchant_id, "communication_id": REFERENCE.communication_id,
 }  # fmt: skip
-BOUNCE = write_address(KEYS, "bounce", "returns.example.com", **_NAMED)  # type: ignore[arg-type]
-REPLY = write_address(KEYS, "reply", "returns.example.com", **_NAMED)  # type: ignore[arg-type]
+BOUNCE = build_return_address(KEYS, "bounce", "returns.example.com", **_NAMED)  # type: ignore[arg-type]
+REPLY = build_return_address(KEYS, "reply", "returns.example.com", **_NAMED)  # type: ignore[arg-type]
 FAILED = a_report(a_block("failed", "5.1.1"))
 
 
 def _read(content: bytes, recipient: str = BOUNCE, sender: str = "") -> Report | NewReply:
     envelope = Envelope("post", sender, recipient, content)
     address = find_return_address(KEYS, envelope)
-    read = read_message(WantedMail(content, sender))
+    read = parse_mail(MailRequest(content, sender))
     return (
-        make_mail(envelope, address, read)
-        if read.is_read
-        else wrap_unreadable_mail(envelope, address)
+        classify_mail(envelope, address, read)
+        if read.is_parsed
+        else build_unreadable_mail(envelope, address)
     )
 
 
 @pytest.mark.parametrize("name", TABLE)
 def test_reports_of_mail_servers_are_parsed(name: str) -> None:
     content, read = TABLE[name]
-    assert read_bounce(message_from_bytes(content)) == Bounce(*read)  # type: ignore[arg-type]
+    assert parse_bounce(message_from_bytes(content)) == Bounce(*read)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("text", ["", "5.0.0", "5", "x", "192.0.2.5.1.1.7", "version 5.1.1.2"])
 def test_a_text_without_a_status_code_has_none(text: str) -> None:
-    assert read_status(text) is None
+    assert parse_status(text) is None
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_text_without_a_status_code_has_none(text: str) -> None:
 def test_the_diagnostic_text_is_used_when_the_code_is_unspecific(
     text: str, failure: MailFailure | None
 ) -> None:
-    assert read_diagnostic(text) == failure
+    assert parse_diagnostic(text) == failure
 
 
 def test_a_report_is_matched_by_the_address_it_was_sent_to() -> None:

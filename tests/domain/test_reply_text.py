@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.adapters.mail.reply_text import list_file_names, read_html, read_reply_text
+from dunwell.adapters.mail.reply_text import extract_text, list_file_names, parse_reply_text
 from tests.support.bounces import a_plain_mail
 
 
 def _text(text: str) -> str:
-    return read_reply_text(message_from_bytes(a_plain_mail("e@x.example", "Re", text)))
+    return parse_reply_text(message_from_bytes(a_plain_mail("e@x.example", "Re", text)))
 
 
 @pytest.mark.parametrize(
@@ -33,8 +33,8 @@ def test_quotes_and_controls_are_left_out(written: str, read: str) -> None:
 def test_html_alone_becomes_text() -> None:
     html = "<html><head><style>p{}</style></head><body><p>I paid <b>all</b>.</p><script>x()</script><p>Bye &amp; thanks</p></body>"
     mail = a_plain_mail("e@x.example", "Re", html).replace(b"text/plain", b"text/html")
-    assert read_reply_text(message_from_bytes(mail)) == "I paid all.\nBye & thanks"
-    assert read_html("<script>alert(1)</script>") == ""
+    assert parse_reply_text(message_from_bytes(mail)) == "I paid all.\nBye & thanks"
+    assert extract_text("<script>alert(1)</script>") == ""
 
 
 def test_files_are_named_and_not_opened() -> None:
@@ -45,7 +45,7 @@ def test_files_are_named_and_not_opened() -> None:
     )
     message = message_from_bytes(mail)
     assert list_file_names(message) == [".._.._Beleg März.pdf"]
-    assert read_reply_text(message) == "See file."
+    assert parse_reply_text(message) == "See file."
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_files_are_named_and_not_opened() -> None:
 def test_hostile_texts_take_no_time(hostile: str) -> None:
     started = time.process_time()
     _text(hostile)
-    read_html(hostile)
+    extract_text(hostile)
     assert time.process_time() - started < 2
 
 

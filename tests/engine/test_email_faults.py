@@ -87,7 +87,7 @@ async def test_a_bounce_settles_an_email_in_doubt_without_sending_it_again(
         # The report as our own mail server writes it.
         content = b"Received: by mail.example.com (Postfix)\r\n"
         content += a_report(a_block("failed", "5.1.1"))
-        brought = Envelope("post", "", sink.taken[0].sender, content, is_by_our_server=True)
+        brought = Envelope("post", "", sink.taken[0].sender, content, is_from_our_server=True)
         for _ in range(2):
             await receive_mail(resources, MAIL_READER, brought)
             await process_reports(resources)

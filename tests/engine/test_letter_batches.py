@@ -11,7 +11,7 @@ import pytest
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.delivery_providers import BatchSettings, FolderProvider
 from dunwell.accounts.installation.installation_file import Installation
-from dunwell.adapters.channels.folder.channel import FolderDepot
+from dunwell.adapters.channels.folder.channel import LocalLetterFolder
 from dunwell.contact.sending.batches.release_batches import WITHDRAWN_REASON, BatchReleaser
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError
@@ -42,19 +42,19 @@ def later(post: LetterHouse, by: timedelta = _HOUR) -> None:
 
 def remove_manifests(post: LetterHouse) -> None:
     """Remove the manifests as the print service does when it has read them."""
-    for path in post.depot.glob("batch-*"):
+    for path in post.letter_folder.glob("batch-*"):
         path.unlink()
 
 
 def forget_release(post: LetterHouse) -> None:
     """Restore the state before any file of a batch was written."""
     remove_manifests(post)
-    for path in post.depot.glob("released/*"):
+    for path in post.letter_folder.glob("released/*"):
         path.unlink()
 
 
 def unfinish_manifests(post: LetterHouse) -> None:
-    for path in post.depot.glob("batch-*"):
+    for path in post.letter_folder.glob("batch-*"):
         path.rename(f"{path}.part")
 
 
@@ -84,7 +84,7 @@ async def test_a_manifest_proves_each_letter(post: LetterHouse) -> None:
     await post.release()
     (manifest,) = post.manifests()
     (letter,) = manifest["letters"]
-    ((name, content),) = list_letters(post.depot).items()
+    ((name, content),) = list_letters(post.letter_folder).items()
     assert letter == {
         "reference": name.removesuffix(".pdf"),
         "country": "DE",
@@ -185,7 +185,7 @@ async def test_a_manifest_that_was_picked_up_is_not_written_again(post: LetterHo
 async def test_letters_wait_while_the_folder_is_unavailable(post: LetterHouse) -> None:
     await post.create("A-1")
     later(post)
-    with that_is_away(post.depot):
+    with that_is_away(post.letter_folder):
         assert await post.release() == 0
         assert await post.items() == [("WAITING", "ACCEPTED", None, None, False)]
     assert await post.release() == 1
@@ -205,7 +205,7 @@ async def test_letters_that_were_never_completely_uploaded_are_deleted_after_two
     assert await post.items() == []
 
 
-class UnfinishedDepot(FolderDepot):
+class UnfinishedLetterFolder(LocalLetterFolder):
     """A folder whose server fails before a manifest gets its final name."""
 
     async def finish_part(self, name: str) -> None:
@@ -215,7 +215,9 @@ class UnfinishedDepot(FolderDepot):
 async def test_the_lease_of_a_batch_lasts_three_minutes(post: LetterHouse) -> None:
     await post.create("A-1")
     later(post)
-    line = replace(post.adapter.letter_line, depot=UnfinishedDepot(post.depot))
+    line = replace(
+        post.adapter.letter_line, letter_folder=UnfinishedLetterFolder(post.letter_folder)
+    )
     await BatchReleaser(post.house.resources, lambda: {"post": line}).run_once()
     later(post, timedelta(minutes=3) - timedelta(microseconds=1))
     await post.release()
@@ -232,10 +234,10 @@ async def test_an_unavailable_folder_has_released_nothing(post: LetterHouse) -> 
     unfinish_manifests(post)
     await run(post, _CUT_BEHIND)
     later(post)
-    away = post.depot.rename(post.depot.with_name("away"))
+    away = post.letter_folder.rename(post.letter_folder.with_name("away"))
     assert await post.release() == 0
     assert [row["state"] for row in await post.house.rows(_BATCHES)] == ["WRITTEN"]
-    away.rename(post.depot)
+    away.rename(post.letter_folder)
     later(post)
     await post.release()
     assert [row["state"] for row in await post.house.rows(_BATCHES)] == ["RELEASED"]
@@ -246,7 +248,7 @@ async def test_a_provider_cannot_be_removed_until_its_letters_are_released(
     post: LetterHouse,
 ) -> None:
     resources = post.house.resources
-    line = FolderProvider(channel="LETTER", folder=str(post.depot))
+    line = FolderProvider(channel="LETTER", folder=str(post.letter_folder))
     both = Installation(delivery_providers={"post": line, "old": line})
     await apply_installation(resources, both)
     await post.create("A-1")

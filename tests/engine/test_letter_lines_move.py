@@ -56,11 +56,11 @@ async def test_a_provider_cannot_change_its_folder_until_its_letters_are_release
     """After they were released, it can."""
     resources = post.house.resources
     await apply_installation(
-        resources, Installation(delivery_providers={"post": a_line(post.depot)})
+        resources, Installation(delivery_providers={"post": a_line(post.letter_folder)})
     )
     await post.create("A-1")
     await run(post, f"UPDATE letter_batch_items SET state = '{state}'")
-    moved = Installation(delivery_providers={"post": a_line(post.depot.with_name("new"))})
+    moved = Installation(delivery_providers={"post": a_line(post.letter_folder.with_name("new"))})
     with pytest.raises(ValidationError) as refused:
         await apply_installation(resources, moved)
     assert [(each.path, each.code) for each in refused.value.faults] == [
@@ -77,7 +77,7 @@ async def test_a_provider_cannot_change_its_folder_until_its_manifest_is_complet
 ) -> None:
     resources = post.house.resources
     await apply_installation(
-        resources, Installation(delivery_providers={"post": a_line(post.depot)})
+        resources, Installation(delivery_providers={"post": a_line(post.letter_folder)})
     )
     await post.create("A-1")
     later(post)
@@ -99,21 +99,21 @@ async def test_other_settings_of_a_provider_can_change_while_letters_wait(
 ) -> None:
     resources = post.house.resources
     await apply_installation(
-        resources, Installation(delivery_providers={"post": a_line(post.depot)})
+        resources, Installation(delivery_providers={"post": a_line(post.letter_folder)})
     )
     await post.create("A-1")
-    other = a_line(post.depot, batch=BatchSettings(every_minutes=5), layout="c5-6")
+    other = a_line(post.letter_folder, batch=BatchSettings(every_minutes=5), layout="c5-6")
     await apply_installation(resources, Installation(delivery_providers={"post": other}))
 
 
 async def test_no_letter_is_handed_over_to_the_former_folder(post: LetterHouse) -> None:
     """The worker has not read the new installation file yet."""
-    new = Installation(delivery_providers={"post": a_line(post.depot.with_name("new"))})
+    new = Installation(delivery_providers={"post": a_line(post.letter_folder.with_name("new"))})
     await apply_installation(post.house.resources, new)
     await post.create("A-1")
     assert await post.items() == []
     assert post.letters() == []
-    old = Installation(delivery_providers={"post": a_line(post.depot)})
+    old = Installation(delivery_providers={"post": a_line(post.letter_folder)})
     await apply_installation(post.house.resources, old)
     later(post)
     await post.house.run()
@@ -126,17 +126,17 @@ async def test_changing_the_folder_waits_for_a_letter_that_is_being_handed_over(
     """Neither transaction sees uncommitted rows of the other, so one must wait."""
     resources = post.house.resources
     await apply_installation(
-        resources, Installation(delivery_providers={"post": a_line(post.depot)})
+        resources, Installation(delivery_providers={"post": a_line(post.letter_folder)})
     )
     await post.create("A-1")
     async with resources.database.transaction() as tx:
         await tx.execute("UPDATE letter_batch_items SET state = 'TAKEN_BACK'")
-    moved = Installation(delivery_providers={"post": a_line(post.depot.with_name("new"))})
+    moved = Installation(delivery_providers={"post": a_line(post.letter_folder.with_name("new"))})
     async with resources.database.transaction() as tx:
         key = await tx.fetchrow("DELETE FROM letter_batch_items RETURNING *")
         letter = BatchLetter(key["reference"], "DE", 1, [])
         begun = (key["merchant_id"], key["communication_id"])
-        place = describe_letter_location(a_line(post.depot))
+        place = describe_letter_location(a_line(post.letter_folder))
         now = post.house.clock.now()
         assert await begin_items(tx, "post", [(begun, letter)], place=place, real_now=now)
         moving = asyncio.create_task(apply_installation(resources, moved))

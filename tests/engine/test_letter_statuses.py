@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from dunwell.adapters.channels.folder.channel import FolderDepot
+from dunwell.adapters.channels.folder.channel import LocalLetterFolder
 from dunwell.contact.sending.batches.read_statuses import StatusFileReader
 from dunwell.contact.sending.batches.status_file import MAX_STATUS_FILE_BYTES, MAX_STATUS_LINES
 from dunwell.contact.sending.batches.store import lease_status_files
@@ -202,11 +202,11 @@ async def test_a_large_file_is_saved_in_batches(post: LetterHouse) -> None:
     assert (await post.items())[0][3] == "POSTED"
 
 
-class SeenDepot(FolderDepot):
+class ObservedLetterFolder(LocalLetterFolder):
     """A folder in which a second worker looks while the first reads a file."""
 
     def __init__(self, post: LetterHouse) -> None:
-        super().__init__(post.depot)
+        super().__init__(post.letter_folder)
         self.post = post
         self.second: list[int] = []
 
@@ -218,11 +218,11 @@ class SeenDepot(FolderDepot):
 async def test_one_worker_at_a_time_reads_the_files_of_a_provider(post: LetterHouse) -> None:
     (reference,) = post.references()
     post.say("1.csv", write_status((reference, "posted", _NOON)))
-    depot = SeenDepot(post)
-    line = replace(post.adapter.letter_line, depot=depot)
+    letter_folder = ObservedLetterFolder(post)
+    line = replace(post.adapter.letter_line, letter_folder=letter_folder)
     reader = StatusFileReader(post.house.resources, lambda: {"post": line})
     assert await reader.run_once() == 1
-    assert depot.second == [0]
+    assert letter_folder.second == [0]
     assert await reader.run_once() == 0
     assert await post.house.rows(_READERS) == []
 

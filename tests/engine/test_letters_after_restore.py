@@ -65,7 +65,7 @@ def later(post: LetterHouse, **by: float) -> None:
 
 def take_away(post: LetterHouse, pattern: str = "*.*") -> list[str]:
     """Pick up what a manifest names, as the print service does, and return the names."""
-    taken = [path for path in sorted(post.depot.glob(pattern)) if path.is_file()]
+    taken = [path for path in sorted(post.letter_folder.glob(pattern)) if path.is_file()]
     for path in taken:
         path.unlink()
     return [path.name for path in taken]
@@ -128,12 +128,12 @@ async def test_letters_in_doubt_are_not_released_while_the_folder_is_unavailable
 ) -> None:
     await post.create("A-1")
     await lose(post, await back_up(post.house.resources))
-    away = post.depot.rename(post.depot.with_name("away"))
+    away = post.letter_folder.rename(post.letter_folder.with_name("away"))
     for _ in range(2):
         await post.release()
         later(post)
     assert await rows(post) == [_BATCHED, _WAITING]
-    away.rename(post.depot)
+    away.rename(post.letter_folder)
     assert len(await release_all(post)) == 1
 
 
@@ -161,7 +161,7 @@ async def test_a_broken_manifest_copy_proves_nothing(post: LetterHouse) -> None:
     await post.create("A-1", "A-2", "A-3")
     backup = await back_up(post.house.resources)
     await post.release()
-    newest = max(post.depot.glob("released/*"))
+    newest = max(post.letter_folder.glob("released/*"))
     newest.write_bytes(newest.read_bytes()[:-9])
     take_away(post, "batch-*")
     await lose(post, backup)
@@ -201,7 +201,7 @@ async def test_letters_whose_manifest_was_not_completed_before_the_loss_are_prin
     await post.create("A-1", "A-2", "A-3")
     backup = await back_up(post.house.resources)
     await post.release()
-    (path,) = post.depot.glob("batch-*")
+    (path,) = post.letter_folder.glob("batch-*")
     path.rename(f"{path}.part")
     await lose(post, backup)
     (manifest,) = await release_all(post)

@@ -7,7 +7,7 @@ import time
 import pytest
 import structlog
 
-from dunwell.interfaces.worker.loops import Loop, decide_pause, run_loops
+from dunwell.interfaces.worker.loops import Loop, compute_pause, run_loops
 from dunwell.platform.database.database import DatabaseAway
 from dunwell.platform.metrics import REGISTRY
 
@@ -34,7 +34,7 @@ class Rounds:
     ("failures", "seconds"), [(1, 0.2), (2, 0.4), (3, 0.8), (5, 3.2), (6, 5.0), (10_000, 5.0)]
 )
 def test_the_delay_after_failures_grows_to_five_seconds(failures: int, seconds: float) -> None:
-    assert decide_pause(failures) == pytest.approx(seconds)
+    assert compute_pause(failures) == pytest.approx(seconds)
 
 
 async def test_a_loop_continues_at_once_while_there_is_work() -> None:

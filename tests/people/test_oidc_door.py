@@ -12,7 +12,7 @@ import pytest
 
 from dunwell.accounts.installation.current_installation import CurrentInstallation
 from dunwell.accounts.users.passwords import Passwords, SignInServices
-from dunwell.adapters.providers import StandingProviders
+from dunwell.adapters.identity_providers import IdentityProviderAdapters
 from dunwell.interfaces.api.app import build_app
 from dunwell.interfaces.landing.application import build_site
 from dunwell.interfaces.portal.application import build_portal_routes
@@ -55,7 +55,7 @@ async def site(resources: Resources) -> AsyncIterator[Site]:
     async with a_house(SignInServices(there, passwords)) as house:
         installation = CurrentInstallation(there)
         await installation.read()
-        providers = StandingProviders(installation)
+        providers = IdentityProviderAdapters(installation)
         debtors = build_site(there, {}, inspector=INSPECTOR, printer=PRINTER)
         routes = [
             *build_portal_routes(

@@ -6,7 +6,7 @@ import sys
 from datetime import timedelta
 
 from dunwell.accounts.installation.current_installation import open_current_installation
-from dunwell.adapters.lines import open_lines
+from dunwell.adapters.delivery_providers import open_delivery_providers
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.platform.config import load_settings
@@ -25,7 +25,7 @@ async def main(ahead_seconds: float) -> None:
     resources = Resources(settings, database, clock, RandomIds(), KeyRing(settings.secret_key))
     async with (
         open_current_installation(resources) as installation,
-        open_lines(resources, installation) as lines,
+        open_delivery_providers(resources, installation) as lines,
     ):
         engine = Engine(resources)
         dispatcher = MessageDispatcher(resources, [], find_line=lines.find)

@@ -16,7 +16,7 @@ from dunwell.accounts.installation.delivery_providers import KannelProvider, Pro
 from dunwell.accounts.installation.installation_file import Installation, check_installation
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.adapters.channels.kannel.channel import KannelChannel
-from dunwell.adapters.lines import build_line
+from dunwell.adapters.delivery_providers import build_delivery_provider
 from dunwell.contact.escalation.reports.delivery_reports import process_reports
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -111,7 +111,7 @@ async def open_sms_process(
         line = a_line(kannel.address)
         await apply_installation(own, Installation(delivery_providers={NAME: line}), SECRETS)
         await served.installation.read()
-        channel = build_line(NAME, line, SECRETS, own)
+        channel = build_delivery_provider(NAME, line, SECRETS, own)
         assert isinstance(channel, KannelChannel)
         house = await a_sending_house(own, clock, channel)
         yield SmsProcess(house, kannel, served, channel)

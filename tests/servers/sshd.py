@@ -63,7 +63,7 @@ class Sshd:
         return os.getuid() == 0 and tried.returncode == 0
 
     @property
-    def depot(self) -> Path:
+    def letter_folder(self) -> Path:
         return self.folder / "out"
 
     def start(self) -> None:
@@ -113,7 +113,7 @@ class Sshd:
             "host_key": " ".join(public[:2]),
             "user": getpass.getuser(),
             "key_file": "letters_key",
-            "folder": str(self.depot),
+            "folder": str(self.letter_folder),
             "batch": BatchSettings(every_minutes=60, most=1000),
         }
         return SftpProvider(**(usual | changes))  # type: ignore[arg-type]

@@ -150,7 +150,7 @@ async def test_a_test_letter_is_uploaded_to_the_print_services_server(
     await apply(resources, "post", sshd.line(), keyFile=key)
     done = await run(resources, dunwell, "post", "--to", _TO)
     assert done.returncode == 0, done.stderr
-    check_specimen(sshd.depot, done.stdout)
+    check_specimen(sshd.letter_folder, done.stdout)
 
 
 async def test_no_test_letter_is_uploaded_to_a_server_with_another_host_key(
@@ -163,7 +163,7 @@ async def test_no_test_letter_is_uploaded_to_a_server_with_another_host_key(
     await apply(resources, "post", line, keyFile=key)
     done = await run(resources, dunwell, "post", "--to", _TO)
     assert "another host key than the pinned one: nothing was handed over" in done.stderr
-    assert list_files(sshd.depot) == []
+    assert list_files(sshd.letter_folder) == []
 
 
 @pytest.fixture

@@ -122,20 +122,20 @@ async def test_the_pages_letter_provider_uploads_the_test_letter(
         ("sftp.printer.example:22", f"127.0.0.1:{sshd.port}"),
         ("ssh-ed25519 AAAA...", await asyncio.to_thread(ask_for_host_key, sshd)),
         ("user: letters", f"user: {getpass.getuser()}"),
-        ("folder: out", f"folder: {sshd.depot}"),
+        ("folder: out", f"folder: {sshd.letter_folder}"),
     )
     assert "The line post took it" in await operator.run(read_test_command("Print services"))
-    [manifest] = sshd.depot.glob("test-*.json")
+    [manifest] = sshd.letter_folder.glob("test-*.json")
     made = json.loads(await asyncio.to_thread(manifest.read_text))
     assert made["head"].pop("test") is True
     [shown] = read_blocks("Print services", _PAGE, "json")
     assert list_keys(made) == list_keys(json.loads(shown))
 
-    before = list_files(sshd.depot)
+    before = list_files(sshd.letter_folder)
     [more] = re.findall("add `(--out [^`]+)`", read_section("Print services", _PAGE))
     told = await operator.run(f"{read_test_command('Print services')} {more}")
     assert "specimen.pdf written, nothing handed over" in told
-    assert list_files(sshd.depot) == before
+    assert list_files(sshd.letter_folder) == before
 
 
 def list_keys(value: Any) -> Any:

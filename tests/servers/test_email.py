@@ -15,7 +15,7 @@ import pytest
 from dunwell.accounts.installation.delivery_providers import SmtpProvider
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.adapters.channels.smtp.channel import SmtpChannel
-from dunwell.adapters.mail.listener import Doorkeeper, listen
+from dunwell.adapters.mail.listener import MailHandler, listen
 from dunwell.contact.escalation.reports.delivery_reports import process_reports
 from dunwell.contact.notices.occasions.facts import CodeFacts, InstalmentDueFacts
 from dunwell.contact.notices.sender import NoticeSender
@@ -93,7 +93,7 @@ async def a_house(
     line = read_line(postfix)
     channel: Any = SmtpChannel("post", line, {}, resources.keys)
     house = await a_house_with_a_line(resources, clock, channel)
-    doorkeeper = Doorkeeper(resources, MAIL_READER, lambda: {"post": line})
+    doorkeeper = MailHandler(resources, MAIL_READER, lambda: {"post": line})
     async with listen(doorkeeper, "LMTP", "127.0.0.1", postfix.lmtp_port):
         yield house
     await channel.close()

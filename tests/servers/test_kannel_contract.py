@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dunwell.adapters.channels import gateway
-from dunwell.adapters.channels.gateway import UnclearAnswer
+from dunwell.adapters.channels.gateway import UnclearResponse
 from dunwell.adapters.channels.kannel.channel import KannelChannel
 from dunwell.contact.messages.templates.sms_parts import count_parts
 from dunwell.contact.sending.channel import Accepted, Message, Outcome, Temporary
@@ -126,7 +126,7 @@ async def test_a_gateway_that_does_not_answer_leaves_the_outcome_unclear(
     kannel.boxes["bearerbox"].send_signal(signal.SIGSTOP)
     monkeypatch.setattr(gateway, "_RELOAD_SECONDS", 0.5)
     try:
-        with pytest.raises(UnclearAnswer, match="timed out"):
+        with pytest.raises(UnclearResponse, match="timed out"):
             await adapter.send(_MESSAGE)
     finally:
         kannel.boxes["bearerbox"].send_signal(signal.SIGCONT)

@@ -30,8 +30,8 @@ def read(found: DoctorFinding) -> tuple[str, str]:
 async def test_a_working_letter_server_is_reported_as_ok(sshd: Sshd) -> None:
     mark, words = read(await check_letter_line("post", sshd.line(), sshd.secrets))
     assert (mark, words.split(" in ")[0]) == ("ok", "writes, reads and removes")
-    assert list_files(sshd.depot) == ["released"]
-    assert list_files(sshd.depot / "released") == []
+    assert list_files(sshd.letter_folder) == ["released"]
+    assert list_files(sshd.letter_folder / "released") == []
 
 
 async def test_another_host_key_is_a_fault(sshd: Sshd) -> None:
@@ -43,7 +43,7 @@ async def test_another_host_key_is_a_fault(sshd: Sshd) -> None:
     assert read(found) == (
         "FAULT", "the server shows another host key than the pinned one: nothing is handed over",
     )  # fmt: skip
-    assert list_files(sshd.depot) == []
+    assert list_files(sshd.letter_folder) == []
 
 
 async def test_a_key_that_the_server_does_not_know_is_a_fault(sshd: Sshd) -> None:
@@ -60,17 +60,19 @@ async def test_a_server_without_write_permission_is_a_fault(sshd: Sshd) -> None:
     path.write_text(path.read_text().replace("internal-sftp", "internal-sftp -R"))
     sshd.start()
     found = await check_letter_line("post", sshd.line(), sshd.secrets)
-    assert read(found) == ("FAULT", f"we may not write in {sshd.depot}")
+    assert read(found) == ("FAULT", f"we may not write in {sshd.letter_folder}")
 
 
 async def test_a_server_that_refuses_the_folder_for_manifest_copies_is_a_fault(sshd: Sshd) -> None:
     """Once somebody there has made it, all is well."""
-    path, copies = sshd.folder / "sshd_config", sshd.depot / "released"
+    path, copies = sshd.folder / "sshd_config", sshd.letter_folder / "released"
     sshd.stop()
     path.write_text(path.read_text().replace("internal-sftp", "internal-sftp -P mkdir"))
     sshd.start()
     found = await check_letter_line("post", sshd.line(), sshd.secrets)
-    words = f"takes letters in {sshd.depot}, and no copies of manifests in released below it"
+    words = (
+        f"takes letters in {sshd.letter_folder}, and no copies of manifests in released below it"
+    )
     assert read(found) == ("FAULT", words)
     assert "the right to make that folder" in (found.remedy or "")
     copies.mkdir()
@@ -79,16 +81,16 @@ async def test_a_server_that_refuses_the_folder_for_manifest_copies_is_a_fault(s
 
 
 async def test_a_file_in_place_of_the_folder_for_manifest_copies_is_a_fault(sshd: Sshd) -> None:
-    (sshd.depot / "released").write_bytes(b"")
+    (sshd.letter_folder / "released").write_bytes(b"")
     found = await check_letter_line("post", sshd.line(), sshd.secrets)
     assert found.mark == "FAULT"
     assert "no file may have its name" in (found.remedy or "")
 
 
 async def test_a_missing_folder_or_an_unreachable_server_is_a_fault(sshd: Sshd) -> None:
-    line = sshd.line(folder=f"{sshd.depot}/gone")
+    line = sshd.line(folder=f"{sshd.letter_folder}/gone")
     found = await check_letter_line("post", line, sshd.secrets)
-    assert read(found) == ("FAULT", f"there is no folder {sshd.depot}/gone")
+    assert read(found) == ("FAULT", f"there is no folder {sshd.letter_folder}/gone")
     sshd.stop()
     found = await check_letter_line("post", sshd.line(), sshd.secrets)
     assert read(found) == ("FAULT", "the server does not answer")

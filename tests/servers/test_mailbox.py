@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from dunwell.accounts.installation.delivery_providers import ReturnMailbox
-from dunwell.adapters.channels.smtp.return_addresses import write_address
-from dunwell.adapters.mail.mailboxes import MOST_BYTES, MailboxAway, fetch_new_mail
+from dunwell.adapters.channels.smtp.return_addresses import build_return_address
+from dunwell.adapters.mail.mailboxes import MAX_BYTES, MailboxUnavailable, fetch_new_mail
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.servers.dovecot import Dovecot
@@ -37,7 +37,7 @@ def a_mailbox(dovecot: Dovecot, user: str, **changes: object) -> ReturnMailbox:
 
 
 def bounce(resources: Resources) -> str:
-    return write_address(
+    return build_return_address(
         resources.keys, "bounce", "returns.example.com", merchant_id=7, communication_id=_MESSAGE
     )
 
@@ -101,7 +101,7 @@ async def test_the_beginning_of_an_oversized_mail_is_kept_as_unreadable(
     resources: Resources, dovecot: Dovecot, user: str
 ) -> None:
     mailbox = a_mailbox(dovecot, user)
-    large = b"Subject: x\r\n\r\n" + (b"z" * 76 + b"\r\n") * (MOST_BYTES // 78 + 1)
+    large = b"Subject: x\r\n\r\n" + (b"z" * 76 + b"\r\n") * (MAX_BYTES // 78 + 1)
     dovecot.deliver(user, large, bounce(resources))
     dovecot.deliver(user, _REPORT, bounce(resources))
     assert await fetch_new_mail(resources, MAIL_READER, "post", mailbox, "right") == 2
@@ -126,9 +126,9 @@ async def test_a_recreated_mailbox_is_read_from_its_beginning(
 async def test_a_wrong_mailbox_password_fails_without_being_disclosed(
     resources: Resources, dovecot: Dovecot, user: str
 ) -> None:
-    with pytest.raises(MailboxAway) as away:
+    with pytest.raises(MailboxUnavailable) as away:
         await fetch_new_mail(resources, MAIL_READER, "post", a_mailbox(dovecot, user), "wrong")
     assert "wrong" not in str(away.value)
     mailbox = a_mailbox(dovecot, user, server="127.0.0.1:1")
-    with pytest.raises(MailboxAway):
+    with pytest.raises(MailboxUnavailable):
         await fetch_new_mail(resources, MAIL_READER, "post", mailbox, "right")

@@ -11,7 +11,7 @@ import pytest
 
 from dunwell.accounts.installation.delivery_providers import BatchSettings
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
-from dunwell.adapters.channels.sftp.channel import SftpChannel, SftpDepot
+from dunwell.adapters.channels.sftp.channel import SftpChannel, SftpLetterFolder
 from dunwell.contact.sending.channel import Accepted, DeliveryProviderUnusable, Temporary
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -27,7 +27,7 @@ async def channel(sshd: Sshd, resources: Resources) -> AsyncIterator[PrintServic
     async with resources.database.transaction() as tx:
         merchant = await a_merchant(tx, now=resources.clock.now())
     adapter = SftpChannel(LINE, sshd.line(), sshd.secrets, resources)
-    yield under_test(adapter, sshd.depot, merchant.merchant_id)
+    yield under_test(adapter, sshd.letter_folder, merchant.merchant_id)
     await adapter.close()
 
 
@@ -35,7 +35,7 @@ async def channel(sshd: Sshd, resources: Resources) -> AsyncIterator[PrintServic
 async def post(sshd: Sshd, resources: Resources, clock: MovableClock) -> AsyncIterator[LetterHouse]:
     line = sshd.line(batch=BatchSettings(every_minutes=60, most=2))
     adapter = SftpChannel(LINE, line, sshd.secrets, resources)
-    yield await a_letter_house(resources, clock, adapter, sshd.depot)
+    yield await a_letter_house(resources, clock, adapter, sshd.letter_folder)
     await adapter.close()
 
 
@@ -49,17 +49,19 @@ async def test_nothing_is_uploaded_to_a_server_with_another_host_key(
     sshd: Sshd, channel: PrintServiceUnderTest
 ) -> None:
     await channel.adapter.send(channel.a_message())
-    before = list_files(sshd.depot)
+    before = list_files(sshd.letter_folder)
     sshd.stop()
     line = sshd.line()
     sshd.replace_host_key()
     sshd.start()
     other = channel.a_message(communication_id=_an_id())
     assert await channel.adapter.send(other) == Temporary(600)
-    assert list_files(sshd.depot) == before
-    depot = SftpDepot(line, password=None, key=sshd.secrets["deliveryProviders/post/keyFile"])
+    assert list_files(sshd.letter_folder) == before
+    letter_folder = SftpLetterFolder(
+        line, password=None, key=sshd.secrets["deliveryProviders/post/keyFile"]
+    )
     with pytest.raises(ConnectionError, match="another host key"):
-        await depot.list()
+        await letter_folder.list()
 
 
 async def test_an_unknown_client_key_is_a_temporary_failure(
@@ -68,7 +70,7 @@ async def test_an_unknown_client_key_is_a_temporary_failure(
     unknown = asyncssh.generate_private_key("ssh-ed25519").export_private_key()
     adapter = SftpChannel(LINE, sshd.line(), {"deliveryProviders/post/keyFile": unknown}, resources)
     assert await adapter.send(channel.a_message()) == Temporary(60)
-    assert list_files(sshd.depot) == []
+    assert list_files(sshd.letter_folder) == []
     await adapter.close()
 
 
@@ -84,11 +86,11 @@ async def test_a_letter_is_accepted_once_the_full_disk_has_space_again(
 ) -> None:
     if os.getuid() != 0:
         pytest.skip("only root can make a disk that is full")
-    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(sshd.depot)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(sshd.letter_folder)]
     if subprocess.run(mount, check=False, capture_output=True).returncode:  # noqa: ASYNC221
         pytest.skip("this machine mounts nothing")
     try:
-        full = sshd.depot / "full"
+        full = sshd.letter_folder / "full"
         full.write_bytes(b"x" * 64 * 1024)
         assert await channel.adapter.send(channel.a_message()) == Temporary(60)
         assert channel.received() == []
@@ -96,16 +98,16 @@ async def test_a_letter_is_accepted_once_the_full_disk_has_space_again(
         assert isinstance(await channel.adapter.send(channel.a_message()), Accepted)
         assert len(channel.received()) == 1
     finally:
-        subprocess.run(["umount", "-l", str(sshd.depot)], check=True)  # noqa: ASYNC221
+        subprocess.run(["umount", "-l", str(sshd.letter_folder)], check=True)  # noqa: ASYNC221
 
 
 async def test_a_missing_folder_is_not_created(
     sshd: Sshd, resources: Resources, channel: PrintServiceUnderTest
 ) -> None:
-    line = sshd.line(folder=str(sshd.depot / "missing"))
+    line = sshd.line(folder=str(sshd.letter_folder / "missing"))
     adapter = SftpChannel(LINE, line, sshd.secrets, resources)
     assert await adapter.send(channel.a_message()) == Temporary(60)
-    assert list_files(sshd.depot) == []
+    assert list_files(sshd.letter_folder) == []
     await adapter.close()
 
 
@@ -134,8 +136,8 @@ async def test_connections_cut_during_uploads_neither_lose_nor_repeat_letters(
     for message, outcome in zip(messages, outcomes, strict=True):
         if isinstance(outcome, Temporary):
             assert isinstance(await channel.adapter.send(message), Accepted)
-    assert len(list_letters(sshd.depot)) == 40
-    assert [name for name in list_files(sshd.depot) if name.endswith(".part")] == []
+    assert len(list_letters(sshd.letter_folder)) == 40
+    assert [name for name in list_files(sshd.letter_folder) if name.endswith(".part")] == []
 
 
 async def test_a_stalled_server_is_a_temporary_failure_after_a_timeout(
@@ -143,8 +145,10 @@ async def test_a_stalled_server_is_a_temporary_failure_after_a_timeout(
 ) -> None:
     """It did not take the letter; a later try makes one of it."""
     key = sshd.secrets["deliveryProviders/post/keyFile"]
-    depot = SftpDepot(sshd.line(), password=None, key=key, statement_timeout_seconds=1)
-    adapter = PrintServiceChannel(LINE, sshd.line(), depot, resources)
+    letter_folder = SftpLetterFolder(
+        sshd.line(), password=None, key=key, statement_timeout_seconds=1
+    )
+    adapter = PrintServiceChannel(LINE, sshd.line(), letter_folder, resources)
     await adapter.send(channel.a_message())
     sshd.halt()
     message = channel.a_message(communication_id=_an_id())

@@ -11,7 +11,7 @@ import asyncssh
 import pytest
 
 from dunwell.accounts.installation.delivery_providers import BatchSettings
-from dunwell.adapters.channels.sftp.channel import SftpChannel, SftpDepot
+from dunwell.adapters.channels.sftp.channel import SftpChannel, SftpLetterFolder
 from dunwell.contact.escalation.reports.delivery_reports import process_reports
 from dunwell.contact.sending.batches.status_file import MAX_STATUS_LINES
 from dunwell.contact.sending.channel import Accepted, Temporary
@@ -49,14 +49,14 @@ async def message_of(resources: Resources, by_password: Sshd) -> PrintServiceUnd
     async with resources.database.transaction() as tx:
         merchant = await a_merchant(tx, now=resources.clock.now())
     adapter = with_password(by_password, resources, _PASSWORD)
-    return under_test(adapter, by_password.depot, merchant.merchant_id)
+    return under_test(adapter, by_password.letter_folder, merchant.merchant_id)
 
 
 @pytest.fixture
 async def post(sshd: Sshd, resources: Resources, clock: MovableClock) -> AsyncIterator[LetterHouse]:
     line = sshd.line(batch=BatchSettings(every_minutes=60, most=2))
     adapter = SftpChannel(LINE, line, sshd.secrets, resources)
-    yield await a_letter_house(resources, clock, adapter, sshd.depot)
+    yield await a_letter_house(resources, clock, adapter, sshd.letter_folder)
     await adapter.close()
 
 
@@ -80,7 +80,7 @@ async def test_letters_are_uploaded_with_a_password(
     """A file of it ends with a line's end."""
     adapter = with_password(by_password, resources, _PASSWORD + b"\n")
     assert isinstance(await adapter.send(message_of.a_message()), Accepted)
-    assert len(list_letters(by_password.depot)) == 1
+    assert len(list_letters(by_password.letter_folder)) == 1
     await adapter.close()
 
 
@@ -91,9 +91,9 @@ async def test_a_wrong_password_is_a_temporary_failure_until_corrected(
     message = message_of.a_message()
     assert await wrong.send(message) == Temporary(60)
     with pytest.raises(PermissionError):
-        await wrong.letter_line.depot.list()
+        await wrong.letter_line.letter_folder.list()
     await wrong.close()
-    assert list_files(by_password.depot) == []
+    assert list_files(by_password.letter_folder) == []
     right = with_password(by_password, resources, _PASSWORD)
     assert isinstance(await right.send(message), Accepted)
     await right.close()
@@ -105,11 +105,11 @@ async def test_the_password_is_not_sent_to_a_server_with_another_host_key(
     other = asyncssh.generate_private_key("ssh-ed25519").export_public_key().decode().strip()
     adapter = with_password(by_password, resources, _PASSWORD, host_key=other)
     assert await adapter.send(message_of.a_message()) == Temporary(600)
-    assert list_files(by_password.depot) == []
+    assert list_files(by_password.letter_folder) == []
     await adapter.close()
 
 
-class CutDepot(SftpDepot):
+class InterruptedLetterFolder(SftpLetterFolder):
     """The server dies when the manifest has its name, before it says so."""
 
     server: Sshd
@@ -123,19 +123,21 @@ class CutDepot(SftpDepot):
 async def test_a_batch_is_released_once_if_the_server_stops_after_the_rename(
     sshd: Sshd, post: LetterHouse
 ) -> None:
-    depot = CutDepot(sshd.line(), password=None, key=sshd.secrets["deliveryProviders/post/keyFile"])
-    depot.server = sshd
-    whole, post.adapter._depot = post.adapter._depot, depot
+    letter_folder = InterruptedLetterFolder(
+        sshd.line(), password=None, key=sshd.secrets["deliveryProviders/post/keyFile"]
+    )
+    letter_folder.server = sshd
+    whole, post.adapter._letter_folder = post.adapter._letter_folder, letter_folder
     await post.create("A-1", "A-2")
     assert await post.release() == 0
-    post.adapter._depot = whole
+    post.adapter._letter_folder = whole
     sshd.start()
     (before,) = post.manifests()
     post.house.clock.advance(_LEASE)
     await post.release()
     assert post.manifests() == [before]
     assert [row[0] for row in await post.items()] == ["BATCHED"] * 2
-    await depot.close()
+    await letter_folder.close()
 
 
 async def test_a_batch_is_released_whole_once_the_full_disk_has_space_again(
@@ -144,12 +146,12 @@ async def test_a_batch_is_released_whole_once_the_full_disk_has_space_again(
     """Of the print service: its letters fit, the manifest does not."""
     if os.getuid() != 0:
         pytest.skip("only root can make a disk that is full")
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(sshd.depot)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(sshd.letter_folder)]
     if subprocess.run(mount, check=False, capture_output=True).returncode:  # noqa: ASYNC221
         pytest.skip("this machine mounts nothing")
     try:
         await post.create("A-1", "A-2")
-        full = sshd.depot / "full"
+        full = sshd.letter_folder / "full"
         with pytest.raises(OSError, match="No space"):
             fill(full)
         assert await post.release() == 0
@@ -160,7 +162,7 @@ async def test_a_batch_is_released_whole_once_the_full_disk_has_space_again(
         (manifest,) = post.manifests()
         assert manifest["head"]["letters"] == 2
     finally:
-        subprocess.run(["umount", "-l", str(sshd.depot)], check=True)  # noqa: ASYNC221
+        subprocess.run(["umount", "-l", str(sshd.letter_folder)], check=True)  # noqa: ASYNC221
 
 
 async def test_repeated_late_and_forged_statuses_are_recorded_once(

@@ -41,7 +41,7 @@ async def test_every_letter_is_printed_once_despite_fifty_kills(
     real = replace(resources, clock=SystemClock())
     line = sshd.line(batch=BatchSettings(every_minutes=1, most=20))
     adapter = SftpChannel(LINE, line, sshd.secrets, real)
-    post = await a_letter_house(real, MovableClock(datetime.now(UTC)), adapter, sshd.depot)
+    post = await a_letter_house(real, MovableClock(datetime.now(UTC)), adapter, sshd.letter_folder)
     await adapter.close()
     await post.house.create(*(f"A-{n}" for n in range(_LETTERS)), address=ADDRESS)
     arguments = (str(sshd.folder / "letters_key"), msgspec.json.encode(line).decode())
@@ -68,7 +68,7 @@ async def _count_open(post: LetterHouse) -> int:
 
 async def _compare(post: LetterHouse) -> None:
     states = {row["state"]: row["count"] for row in await post.house.rows(_STATES)}
-    letters, manifests = list_letters(post.depot), list_manifests(post.depot)
+    letters, manifests = list_letters(post.letter_folder), list_manifests(post.letter_folder)
     named = [each for manifest in manifests for each in manifest["letters"]]
     accepted = {row["answer"] for row in await post.house.rows(_ACCEPTED)}
     print(f"\nkills: {_KILLS}, letters: {len(letters)}, manifests: {len(manifests)}, {states}")
@@ -78,4 +78,4 @@ async def _compare(post: LetterHouse) -> None:
     proofs = {file["name"]: file["sha256"] for each in named for file in each["files"]}
     assert proofs == {name: digest(content) for name, content in letters.items()}
     assert len({each["head"]["batch"] for each in manifests}) == len(manifests)
-    assert [name for name in list_files(post.depot) if name.endswith(".json.part")] == []
+    assert [name for name in list_files(post.letter_folder) if name.endswith(".json.part")] == []

@@ -41,13 +41,13 @@ _FOUND = "SELECT count(*) FROM letter_batches WHERE $1 > 0 AND found_at IS NOT N
 class PrintService:
     """What it has printed, by the manifests that it has taken away with their letters."""
 
-    depot: Path
+    letter_folder: Path
     printed: list[str] = field(default_factory=list)
 
     def take(self) -> None:
-        for path in sorted(self.depot.glob("batch-*.json")):
+        for path in sorted(self.letter_folder.glob("batch-*.json")):
             for letter in msgspec.json.decode(path.read_bytes())["letters"]:
-                (self.depot / letter["files"][0]["name"]).unlink(missing_ok=True)
+                (self.letter_folder / letter["files"][0]["name"]).unlink(missing_ok=True)
                 self.printed.append(letter["reference"])
             path.unlink()
 
@@ -94,14 +94,14 @@ async def test_no_letter_is_printed_twice_after_restores(sshd: Sshd, resources: 
     real = replace(resources, clock=SystemClock())
     line = sshd.line(batch=BatchSettings(every_minutes=1, most=10))
     adapter = SftpChannel(LINE, line, sshd.secrets, real)
-    post = await a_letter_house(real, MovableClock(datetime.now(UTC)), adapter, sshd.depot)
+    post = await a_letter_house(real, MovableClock(datetime.now(UTC)), adapter, sshd.letter_folder)
     await adapter.close()
     await post.house.create(*(f"A-{n}" for n in range(_LETTERS)), address=ADDRESS)
     while await Engine(real).run_once():
         pass
     arguments = (str(sshd.folder / "letters_key"), msgspec.json.encode(line).decode())
     installation = Installation(real, post, arguments)
-    service, chance = PrintService(sshd.depot), random.Random(19)
+    service, chance = PrintService(sshd.letter_folder), random.Random(19)
     async with installation.a_worker():
         await installation.until_more_are_released()
     for number in range(_ROUNDS):
@@ -127,4 +127,6 @@ async def test_no_letter_is_printed_twice_after_restores(sshd: Sshd, resources: 
     assert found > 0
     assert len(service.printed) == len(set(service.printed)) == _LETTERS
     # What was handed over a second time lies there still, and is named by nothing.
-    assert {name.removesuffix(".pdf") for name in list_letters(sshd.depot)} <= set(service.printed)
+    assert {name.removesuffix(".pdf") for name in list_letters(sshd.letter_folder)} <= set(
+        service.printed
+    )

@@ -8,7 +8,7 @@ import asyncio
 
 import psutil
 
-from dunwell.adapters.mail.receive_mail import MailReader
+from dunwell.adapters.mail.receive_mail import MailParser
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.pictures import PagePictures
@@ -23,7 +23,7 @@ class _LastingPrinter(LetterPrinter):
 INSPECTOR = Inspector()
 PAINTER = PagePictures()
 DOCUMENTS = DocumentReader()
-MAIL_READER = MailReader()
+MAIL_READER = MailParser()
 PRINTER = _LastingPrinter(1)
 
 

@@ -44,34 +44,34 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_a_stopped_contact_is_checked_again_and_sent_after_a_day"
         ),
     ),
-    "adapters/payments/sandbox/checkout.py LATE": (
+    "adapters/payments/sandbox/checkout.py LATE_DELAY": (
         "tests/adapters/test_sandbox_checkout.py::test_notices_come_as_they_were_ordered",
     ),
-    "adapters/payments/sandbox/checkout.py LIVES_FOR": (
+    "adapters/payments/sandbox/checkout.py LIFETIME": (
         (
             "tests/adapters/test_sandbox_provider.py"
             "::test_an_open_checkout_expires_after_a_day_and_a_pending_one_does_not"
         ),
     ),
-    "adapters/payments/sandbox/notice_sender.py _AGAIN_AFTER": (
+    "adapters/payments/sandbox/notice_sender.py _RETRY_AFTER": (
         (
             "tests/adapters/test_sandbox_notices.py"
             "::test_one_that_is_not_taken_is_sent_again_each_half_minute"
         ),
     ),
-    "adapters/payments/sandbox/notice_sender.py _GIVEN_UP_AFTER": (
+    "adapters/payments/sandbox/notice_sender.py _GIVE_UP_AFTER": (
         "tests/adapters/test_sandbox_notices.py::test_it_is_given_up_after_a_day",
     ),
-    "adapters/oidc/discovery.py ASKED_AGAIN": (
+    "adapters/oidc/discovery.py RETRY_AFTER": (
         f"{_KEYS}::test_forged_tokens_do_not_cause_repeated_key_requests",
         f"{_KEYS}::test_an_unavailable_provider_is_asked_again_after_ten_seconds",
     ),
-    "adapters/oidc/discovery.py KEYS_LAST": (f"{_KEYS}::{_ASKED_ONCE}",),
-    "adapters/oidc/discovery.py METADATA_LASTS": (f"{_KEYS}::{_ASKED_ONCE}",),
+    "adapters/oidc/discovery.py KEYS_LIFETIME": (f"{_KEYS}::{_ASKED_ONCE}",),
+    "adapters/oidc/discovery.py METADATA_LIFETIME": (f"{_KEYS}::{_ASKED_ONCE}",),
     "adapters/oidc/tokens.py LEEWAY_SECONDS": (
         "tests/people/test_oidc_tokens.py::test_clocks_may_differ_by_a_minute",
     ),
-    "adapters/oidc/tokens.py _LOGOUT_LASTS": (
+    "adapters/oidc/tokens.py _LOGOUT_LIFETIME": (
         "tests/people/test_oidc_logout.py::test_a_logout_token_is_valid_for_ten_minutes",
     ),
     "interfaces/cli/findings/installation.py _MOST_SKEW_SECONDS": (
@@ -149,7 +149,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "contact/sending/batches/release_batches.py _LEFT_AFTER": (
         "tests/engine/test_letter_batches.py::test_letters_that_were_never_completely_uploaded_are_deleted_after_two_days",
     ),
-    "adapters/channels/smtp/channel.py NOT_LET_IN_SECONDS": (
+    "adapters/channels/smtp/channel.py LOGIN_RETRY_SECONDS": (
         "tests/adapters/test_smtp_adapter.py::test_it_encrypts_and_signs_in",
     ),
     "cases/replies/reply.py compute_hold_end": (

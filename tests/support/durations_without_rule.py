@@ -24,15 +24,16 @@ NO_RULE: Mapping[str, str] = {
     "interfaces/api/serving.py _ADMITTED_SECONDS": (
         "how long what was found of a token is not asked again"
     ),
-    "adapters/channels/gateway.py _SECONDS": _PATIENCE,
-    "adapters/channels/gateway.py _TURN_SECONDS": _PATIENCE,
-    "adapters/channels/print_service/channel.py _AFTER_MOVE_SECONDS": _PAUSE,
-    "adapters/channels/print_service/channel.py _AFTER_REFUSED_KEY_SECONDS": _PAUSE,
+    "adapters/channels/gateway.py _REQUEST_SECONDS": _PATIENCE,
+    "adapters/channels/gateway.py _CONNECTION_WAIT_SECONDS": _PATIENCE,
+    "adapters/channels/print_service/channel.py _MOVED_RETRY_SECONDS": _PAUSE,
+    "adapters/channels/twilio/channel.py _DEFAULT_RETRY_SECONDS": _PAUSE,
+    "adapters/channels/print_service/channel.py _HOST_KEY_RETRY_SECONDS": _PAUSE,
     "adapters/channels/print_service/channel.py _RETRY_AFTER_SECONDS": _PAUSE,
     "adapters/channels/outbox/channel.py _RETRY_AFTER_SECONDS": _PAUSE,
-    "adapters/lines.py _LONGEST_CALL_SECONDS": _PATIENCE,
+    "adapters/delivery_providers.py _LONGEST_CALL_SECONDS": _PATIENCE,
     "adapters/mail/mail_child.py _CPU_SECONDS_PER_MAIL": _PATIENCE,
-    "adapters/mail/receive_mail.py _PATIENCE_SECONDS": _PATIENCE,
+    "adapters/mail/receive_mail.py _PARSE_SECONDS": _PATIENCE,
     "adapters/mail/receive_mail.py _DAY": _BOUND,
     "adapters/oidc/discovery.py _SECONDS": _PATIENCE,
     "adapters/payments/sandbox/notice_sender.py NOTICE_SECONDS": _PAUSE,
@@ -128,7 +129,7 @@ NO_RULE: Mapping[str, str] = {
     "cases/payments/requests/settle_payment.py _CALL_SECONDS": _PATIENCE,
     "cases/payments/requests/start_payment.py _CALL_SECONDS": _PATIENCE,
     "cases/payments/requests/settle_payment.py SWEEP_SECONDS": _PAUSE,
-    "adapters/oidc/provider.py _FRESH_SECONDS": (
+    "adapters/oidc/provider.py _RECENT_SECONDS": (
         "what a provider is asked for; whether it complied is seen in its token"
     ),
     "accounts/users/factors/passkeys.py _TIMEOUT_MILLISECONDS": _PATIENCE,

@@ -39,7 +39,7 @@ class LetterHouse:
 
     house: House
     adapter: PrintServiceChannel
-    depot: Path
+    letter_folder: Path
 
     @property
     def lines(self) -> dict[str, PrintProvider]:
@@ -67,22 +67,22 @@ class LetterHouse:
         return [tuple(row) for row in await self.house.rows(_ITEMS)]
 
     def letters(self) -> list[str]:
-        return list(list_letters(self.depot))
+        return list(list_letters(self.letter_folder))
 
     def manifests(self) -> list[dict[str, Any]]:
-        return list_manifests(self.depot)
+        return list_manifests(self.letter_folder)
 
     def references(self) -> list[str]:
         return [name.removesuffix(".pdf") for name in self.letters()]
 
     def say(self, name: str, content: str | bytes) -> None:
         """Write a status file as the print service does."""
-        folder = self.depot / "status"
+        folder = self.letter_folder / "status"
         folder.mkdir(exist_ok=True)
         (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
 
     def files(self, folder: str = "") -> list[str]:
-        found = self.depot / folder
+        found = self.letter_folder / folder
         return sorted(path.name for path in found.iterdir() if path.is_file())
 
 
@@ -92,7 +92,7 @@ def write_status(*lines: Sequence[str]) -> str:
 
 
 async def a_letter_house(
-    resources: Resources, clock: MovableClock, adapter: PrintServiceChannel, depot: Path,
+    resources: Resources, clock: MovableClock, adapter: PrintServiceChannel, letter_folder: Path,
     **given: Any,
 ) -> LetterHouse:  # fmt: skip
     """Return a merchant that sends a letter at once, and an e-mail if the letter fails. `given` is
@@ -112,7 +112,7 @@ async def a_letter_house(
         configuration=configuration, channels=three_channels(), lines=lines,
         **given,
     )  # fmt: skip
-    return LetterHouse(house, adapter, depot)
+    return LetterHouse(house, adapter, letter_folder)
 
 
 async def a_house_with_a_folder(

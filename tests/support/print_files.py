@@ -65,7 +65,7 @@ def list_manifests(folder: Path) -> list[dict[str, Any]]:
 class PrintServiceUnderTest(ChannelUnderTest):
     """Its letters are PDFs, because their pages are counted."""
 
-    depot: Path = field(default_factory=Path)
+    letter_folder: Path = field(default_factory=Path)
     merchant_id: int = 1
 
     def a_message(self, **changes: Any) -> Message:
@@ -74,12 +74,16 @@ class PrintServiceUnderTest(ChannelUnderTest):
         return replace(message, document=letter)
 
 
-def under_test(adapter: Any, depot: Path, merchant_id: int) -> PrintServiceUnderTest:
+def under_test(adapter: Any, letter_folder: Path, merchant_id: int) -> PrintServiceUnderTest:
     def received() -> list[str]:
-        return [read_pdf(content)[0] for content in list_letters(depot).values()]
+        return [read_pdf(content)[0] for content in list_letters(letter_folder).values()]
 
     return PrintServiceUnderTest(
-        adapter, received, bad_recipient="x\n" * 7, depot=depot, merchant_id=merchant_id
+        adapter,
+        received,
+        bad_recipient="x\n" * 7,
+        letter_folder=letter_folder,
+        merchant_id=merchant_id,
     )
 
 

@@ -4,7 +4,7 @@ notifications."""
 from dunwell.adapters.payments.sandbox.checkout import (
     TRANSITIONS,
     CheckoutDecision,
-    Notices,
+    NoticeDelivery,
     plan_notices,
     render_notice,
     sign_notice,
@@ -15,7 +15,7 @@ from dunwell.platform.resources import Resources
 
 
 async def decide(
-    resources: Resources, reference: str, word: str, notices: Notices = Notices.NEVER
+    resources: Resources, reference: str, word: str, notices: NoticeDelivery = NoticeDelivery.NEVER
 ) -> None:
     """Press one of the page's buttons: pay, fail, cancel, pending."""
     checkout = await find_checkout(resources, reference)

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.adapters.channels.smtp.return_addresses import write_address
+from dunwell.adapters.channels.smtp.return_addresses import build_return_address
 from dunwell.adapters.mail.incoming import Envelope
 from dunwell.adapters.mail.receive_mail import receive_mail
 from dunwell.cases.replies.receive_reply import ReplyOutcome, list_unread_replies, mark_replies_read
@@ -61,7 +61,7 @@ async def answer(
         "merchant_id": house.merchant.merchant_id,
         "communication_id": contact_id,
     } | changes
-    address = write_address(house.resources.keys, "reply", "returns.example.com", **named)
+    address = build_return_address(house.resources.keys, "reply", "returns.example.com", **named)
     return await receive_mail(
         house.resources, MAIL_READER, Envelope("post", sender, address, content)
     )

@@ -18,14 +18,14 @@ from dunwell.accounts.installation.current_installation import (
 from dunwell.adapters.channels.callbacks import channel_callback_routes
 from dunwell.adapters.channels.outbox.channel import report_late_failures
 from dunwell.adapters.channels.outbox.pages import outbox_routes
+from dunwell.adapters.delivery_providers import DeliveryProviderAdapters, open_delivery_providers
+from dunwell.adapters.identity_providers import open_identity_providers
 from dunwell.adapters.installed import choose_channels, choose_providers
-from dunwell.adapters.lines import Lines, open_lines
 from dunwell.adapters.mail.mailboxes import MAILBOX_SECONDS, Mailboxes
-from dunwell.adapters.mail.receive_mail import MailReader
+from dunwell.adapters.mail.receive_mail import MailParser
 from dunwell.adapters.payments.callbacks import callback_routes
 from dunwell.adapters.payments.sandbox.notice_sender import NOTICE_SECONDS, open_notice_sender
 from dunwell.adapters.payments.sandbox.routes import sandbox_provider_routes
-from dunwell.adapters.providers import open_providers
 from dunwell.cases.modalities.sweep_modalities import MODALITY_SECONDS, sweep_modalities
 from dunwell.cases.payments.requests.settle_payment import SWEEP_SECONDS, sweep_requests
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
@@ -71,7 +71,7 @@ from dunwell.interfaces.portal.application import build_portal_routes
 from dunwell.interfaces.portal.texts.routes_preview import PreviewPrinter
 from dunwell.interfaces.portal.web.site import PortalServices
 from dunwell.interfaces.worker.housekeeping import HOUSEKEEPING_SECONDS, Housekeeping
-from dunwell.interfaces.worker.loops import Loop, note_success
+from dunwell.interfaces.worker.loops import Loop, record_success
 from dunwell.operations.alerts.backlog_metrics import BACKLOG_SECONDS, BacklogMetrics
 from dunwell.operations.alerts.check_alerts import (
     CHECK_SECONDS,
@@ -98,17 +98,17 @@ from dunwell.platform.watched_clock import DatabaseTime
 
 
 @dataclass(frozen=True, slots=True)
-class Web:
+class WebService:
     """What one web process serves, and the limits on its connections."""
 
     app: Starlette
     bounds: ConnectionBounds
-    operators: "Operators"
+    operators: "OperatorService"
     installation: CurrentInstallation
 
 
 @dataclass(frozen=True, slots=True)
-class Operators:
+class OperatorService:
     """What a process serves to operators at a separate address, and the limits on its
     connections."""
 
@@ -116,47 +116,53 @@ class Operators:
     bounds: ConnectionBounds
 
 
-def choose_operators(resources: Resources, figures: RequestMetrics | None = None) -> Operators:
+def build_operator_service(
+    resources: Resources, figures: RequestMetrics | None = None
+) -> OperatorService:
     """Build what operators can see. `figures` are the API's metrics if this process serves the
     API."""
     set_build_info(resources.settings.commit)
     app = build_operators_app(resources, figures or RequestMetrics())
-    return Operators(app, ConnectionBounds(build_outside_answer(resources), lambda _host: False))
+    return OperatorService(
+        app, ConnectionBounds(build_outside_answer(resources), lambda _host: False)
+    )
 
 
 @asynccontextmanager
-async def open_web(resources: Resources) -> AsyncIterator[Web]:
+async def open_web(resources: Resources) -> AsyncIterator[WebService]:
     """Open the application with its child processes for files."""
     channels = choose_channels(resources.settings)
     providers = choose_providers(resources.settings, resources)
     inspector, painter, documents = Inspector(), PagePictures(), DocumentReader()
-    press = LetterPrinter(1, fonts=resources.settings.fonts, limits=INTERACTIVE)
-    preview_press = PreviewPrinter(fonts=resources.settings.fonts)
+    printer = LetterPrinter(1, fonts=resources.settings.fonts, limits=INTERACTIVE)
+    preview_printer = PreviewPrinter(fonts=resources.settings.fonts)
     UPLOADS.use_folder(resources.settings.data_dir / "incoming")
     async with AsyncExitStack() as closing:
+        enter = closing.enter_async_context
         closing.push_async_callback(inspector.close)
-        closing.push_async_callback(press.close)
-        closing.push_async_callback(preview_press.close)
+        closing.push_async_callback(printer.close)
+        closing.push_async_callback(preview_printer.close)
         closing.push_async_callback(painter.close)
         closing.push_async_callback(documents.close)
-        await closing.enter_async_context(report_clock_difference(resources, socket.gethostname()))
-        installation = await closing.enter_async_context(open_current_installation(resources))
-        identities = await closing.enter_async_context(open_providers(installation))
-        lines = await closing.enter_async_context(open_lines(resources, installation))
-        around = PortalServices(
-            painter=painter, providers=identities, adapters=Adapters(channels, lines.find),
-            channels=channels, documents=documents, preview_printer=preview_press,
+        await enter(report_clock_difference(resources, socket.gethostname()))
+        installation = await enter(open_current_installation(resources))
+        identity_providers = await enter(open_identity_providers(installation))
+        delivery_providers = await enter(open_delivery_providers(resources, installation))
+        services = PortalServices(
+            painter=painter, providers=identity_providers, channels=channels,
+            adapters=Adapters(channels, delivery_providers.find),
+            documents=documents, preview_printer=preview_printer,
         )  # fmt: skip
         debtors = build_site(
             resources, providers,
-            inspector=inspector, printer=press, find_operator=installation.find_operator,
+            inspector=inspector, printer=printer, find_operator=installation.find_operator,
         )  # fmt: skip
         routes = [
             *outbox_routes(resources),
             *callback_routes(resources, providers),
             *channel_callback_routes(resources, installation),
             *sandbox_provider_routes(resources),
-            *build_portal_routes(resources, debtors, around),
+            *build_portal_routes(resources, debtors, services),
             *list_routes(debtors),
         ]
         figures = RequestMetrics()
@@ -165,7 +171,7 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
             find_visitor=installation.find_visitor, figures=figures,
         )  # fmt: skip
         bounds = ConnectionBounds(build_outside_answer(resources), installation.is_proxy)
-        yield Web(app, bounds, choose_operators(resources, figures), installation)
+        yield WebService(app, bounds, build_operator_service(resources, figures), installation)
 
 
 @asynccontextmanager
@@ -173,17 +179,18 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
     """Open the loops that one worker runs until `stop`."""
     settings = resources.settings
     async with AsyncExitStack() as closing:
-        await closing.enter_async_context(report_clock_difference(resources, socket.gethostname()))
-        sender = await closing.enter_async_context(
+        enter = closing.enter_async_context
+        await enter(report_clock_difference(resources, socket.gethostname()))
+        sender = await enter(
             open_webhook_sender(allow_loopback=settings.is_development, authorities=settings.ca)
         )
-        provider_notices = await closing.enter_async_context(open_notice_sender(resources))
+        provider_notices = await enter(open_notice_sender(resources))
         providers = choose_providers(settings, resources)
-        installation = await closing.enter_async_context(open_current_installation(resources))
-        lines = await closing.enter_async_context(open_lines(resources, installation))
+        installation = await enter(open_current_installation(resources))
+        delivery_providers = await enter(open_delivery_providers(resources, installation))
         channels = choose_channels(settings)
-        messages = MessageDispatcher(resources, channels, find_line=lines.find)
-        notices = NoticeSender(resources, channels, find_line=lines.find)
+        messages = MessageDispatcher(resources, channels, find_line=delivery_providers.find)
+        notices = NoticeSender(resources, channels, find_line=delivery_providers.find)
         writer = NoticeWriter(
             load_languages(DEBTOR_CATALOGUES), settings.public_url, installation.find_operator
         )
@@ -193,31 +200,26 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
             Loop("engine", Engine(resources).run_once),
             Loop("messages", messages.run_once, finish=messages.close),
             Loop("notices", notices.run_once, finish=notices.close),
-            *_list_report_loops(resources, Adapters(channels, lines.find)),
-            *_list_letter_loops(resources, lines),
-            *_list_alarm_loops(resources, lines),
+            *_list_report_loops(resources, Adapters(channels, delivery_providers.find)),
+            *_list_letter_loops(resources, delivery_providers),
+            *_list_alert_loops(resources, delivery_providers),
             _webhook_loop(resources, sender, stop),
             Loop("holds", lambda: expire_holds(resources)),
             Loop("modalities", lambda: sweep_modalities(resources), idle_seconds=MODALITY_SECONDS),
-            *_list_telling_loops(resources, writer),
+            *_list_notification_loops(resources, writer),
             *_list_job_loops(resources, storage),
             Loop(
                 "payments", lambda: sweep_requests(resources, providers), idle_seconds=SWEEP_SECONDS
             ),
             Loop("sandbox notices", provider_notices.run_once, idle_seconds=NOTICE_SECONDS),
             Loop("sealed values", resealer.run_once, idle_seconds=RESEAL_SECONDS),
-            Loop("ledger", lambda: seal_ledger(resources), idle_seconds=SEAL_SECONDS),
-            Loop(
-                "installation ledger",
-                lambda: seal_installation(resources),
-                idle_seconds=SEAL_SECONDS,
-            ),
+            *_list_ledger_loops(resources),
             *_list_sweeping_loops(resources, storage),
         ]
 
 
 def open_mail_loops(
-    resources: Resources, reader: MailReader, installation: CurrentInstallation
+    resources: Resources, reader: MailParser, installation: CurrentInstallation
 ) -> Sequence[Loop]:
     """Return the loops of the process that receives e-mails."""
     mailboxes = Mailboxes(resources, reader, installation)
@@ -237,14 +239,18 @@ def _list_report_loops(resources: Resources, adapters: Adapters) -> Sequence[Loo
         Loop(
             "old reports", lambda: sweep_old_reports(resources), idle_seconds=HOUSEKEEPING_SECONDS
         ),
-        Loop("old replies", lambda: sweep_old_sms(resources), idle_seconds=HOUSEKEEPING_SECONDS),
+        Loop(
+            "old incoming SMS", lambda: sweep_old_sms(resources), idle_seconds=HOUSEKEEPING_SECONDS
+        ),
     ]
 
 
-def _list_letter_loops(resources: Resources, lines: Lines) -> Sequence[Loop]:
+def _list_letter_loops(
+    resources: Resources, delivery_providers: DeliveryProviderAdapters
+) -> Sequence[Loop]:
     """Return the loops that send letters to print services and read their status files."""
-    releaser = BatchReleaser(resources, lines.list_letter_lines)
-    reader = StatusFileReader(resources, lines.list_letter_lines)
+    releaser = BatchReleaser(resources, delivery_providers.list_letter_lines)
+    reader = StatusFileReader(resources, delivery_providers.list_letter_lines)
     return [
         Loop("letter batches", releaser.run_once, idle_seconds=BATCH_SECONDS),
         Loop("letter statuses", reader.run_once, idle_seconds=STATUS_SECONDS),
@@ -253,21 +259,23 @@ def _list_letter_loops(resources: Resources, lines: Lines) -> Sequence[Loop]:
     ]
 
 
-def _list_alarm_loops(resources: Resources, lines: Lines) -> Sequence[Loop]:
+def _list_alert_loops(
+    resources: Resources, delivery_providers: DeliveryProviderAdapters
+) -> Sequence[Loop]:
     """Return the loops that alert operators. They use the database's time, because they also report
     wrong clocks."""
     url = get_database_url(resources.settings)
     resources = replace(resources, clock=DatabaseTime(resources.clock))
     return [
         Loop(
-            "alarms",
-            lambda: check_for_alerts(resources, lines.find, url),
+            "alerts",
+            lambda: check_for_alerts(resources, delivery_providers.find, url),
             idle_seconds=CHECK_SECONDS,
             runs_by_database_time=True,
         ),
         Loop(
-            "alarm mails",
-            lambda: send_alert_emails(resources, lines.find),
+            "alert e-mails",
+            lambda: send_alert_emails(resources, delivery_providers.find),
             idle_seconds=EMAIL_SECONDS,
             runs_by_database_time=True,
         ),
@@ -276,17 +284,19 @@ def _list_alarm_loops(resources: Resources, lines: Lines) -> Sequence[Loop]:
     ]
 
 
-def _list_telling_loops(resources: Resources, writer: NoticeWriter) -> Sequence[Loop]:
+def _list_notification_loops(resources: Resources, writer: NoticeWriter) -> Sequence[Loop]:
     """Return the loops that notify debtors and send them the links that they requested."""
     return [
         Loop(
-            "overdue answers",
+            "overdue disputes",
             lambda: notify_overdue_disputes(resources, writer),
             idle_seconds=OVERDUE_SECONDS,
         ),
-        Loop("telling", lambda: send_due_occasions(resources, writer), idle_seconds=TELL_SECONDS),
         Loop(
-            "asked links",
+            "due notices", lambda: send_due_occasions(resources, writer), idle_seconds=TELL_SECONDS
+        ),
+        Loop(
+            "requested links",
             lambda: send_requested_links(resources, writer),
             idle_seconds=POLL_SECONDS,
         ),
@@ -302,6 +312,18 @@ def _list_job_loops(resources: Resources, storage: SealedFiles) -> Sequence[Loop
         Loop("previews", lambda: run_previews(resources), idle_seconds=JOB_SECONDS),
         Loop("search", lambda: index_claims(resources), idle_seconds=INDEX_INTERVAL_SECONDS),
         Loop("old jobs", lambda: sweep_jobs(resources, storage), idle_seconds=SWEEP_JOBS_SECONDS),
+    ]
+
+
+def _list_ledger_loops(resources: Resources) -> Sequence[Loop]:
+    """Return the loops that seal the ledgers of merchants and of the installation."""
+    return [
+        Loop("ledger", lambda: seal_ledger(resources), idle_seconds=SEAL_SECONDS),
+        Loop(
+            "installation ledger",
+            lambda: seal_installation(resources),
+            idle_seconds=SEAL_SECONDS,
+        ),
     ]
 
 
@@ -328,7 +350,7 @@ def _webhook_loop(resources: Resources, sender: WebhookSender, stop: asyncio.Eve
     async def deliver() -> int:
         # Use a new dispatcher each time. The deliveries of a failed one are found again by their
         # leases.
-        await WebhookDispatcher(resources, sender).run(stop, lambda: note_success(name))
+        await WebhookDispatcher(resources, sender).run(stop, lambda: record_success(name))
         return 0
 
     return Loop(name, deliver)

@@ -18,11 +18,11 @@ from dunwell.platform.errors import InvalidRequest
 from dunwell.platform.http.client import HttpClient, HttpResponse, NoResponse, open_http_client
 
 
-class Forged(InvalidRequest):
+class ForgedRequest(InvalidRequest):
     """The request is not authenticated as one of the delivery provider's gateway."""
 
 
-def read_text(text: str, most: int) -> str:
+def clean_text(text: str, most: int) -> str:
     """Return the text without control characters, cut to `most` characters."""
     kept = "".join(letter for letter in text if letter.isprintable() or letter in "\n\t")
     return kept[:most]
@@ -30,12 +30,12 @@ def read_text(text: str, most: int) -> str:
 
 USER_AGENT = "Dunwell-Channels/1"
 # Shorter than the timeout of the caller.
-_SECONDS = 45.0
+_REQUEST_SECONDS = 45.0
 # How long a message waits for a connection. Together with the request this is shorter than the
 # timeout of the caller.
-_TURN_SECONDS = 10.0
+_CONNECTION_WAIT_SECONDS = 10.0
 # The gateway cannot be reached at the moment.
-AWAY = Temporary(reason="The gateway was not reached.")
+NOT_REACHED = Temporary(reason="The gateway was not reached.")
 # The gateway responds but refuses. An operator has to resolve this.
 REFUSED = Temporary(300, "The gateway refuses the line's credentials or configuration.")
 _NUMBER = re.compile(r"\+[1-9][0-9]{6,14}")
@@ -46,10 +46,10 @@ log = structlog.get_logger(__name__)
 
 
 # What is wrong with a delivery provider, for its operator.
-Trouble = Literal["NOT_REACHED", "REFUSED", "OTHER_ANSWER"]
+GatewayProblem = Literal["NOT_REACHED", "REFUSED", "OTHER_ANSWER"]
 
 
-class UnclearAnswer(Exception):  # noqa: N818 - reads as what happened
+class UnclearResponse(Exception):  # noqa: N818 - reads as what happened
     """The gateway may have accepted the message."""
 
 
@@ -59,10 +59,10 @@ class Gateway:
 
     def __init__(
         self, line: str, networks: Sequence[str], *, connections: int,
-        turn_seconds: float = _TURN_SECONDS,
+        wait_seconds: float = _CONNECTION_WAIT_SECONDS,
     ) -> None:  # fmt: skip
         self._line = line
-        self._turn_seconds = turn_seconds
+        self._wait_seconds = wait_seconds
         self._slots = asyncio.Semaphore(connections)
         self._networks = [ip_network(network) for network in networks]
         self._opening = asyncio.Lock()
@@ -72,42 +72,44 @@ class Gateway:
     async def post(
         self, url: str, body: bytes, headers: Mapping[str, str]
     ) -> HttpResponse | Temporary:
-        """Post a request. Return Temporary if the gateway was not reached. Raises UnclearAnswer."""
+        """Post a request. Return Temporary if the gateway was not reached. Raises
+        UnclearResponse.
+        """
         client = await self._find_client()
         try:
-            await asyncio.wait_for(self._slots.acquire(), self._turn_seconds)
+            await asyncio.wait_for(self._slots.acquire(), self._wait_seconds)
         except TimeoutError:
-            return AWAY
+            return NOT_REACHED
         try:
             answer = await client.post_once(url, body, headers)
         finally:
             self._slots.release()
         if isinstance(answer, HttpResponse):
             return answer
-        return self._judge(answer)
+        return self._interpret_failure(answer)
 
     async def probe(
-        self, url: str, body: bytes, headers: Mapping[str, str], *, welcome: int
-    ) -> Trouble | None:
-        """Test the gateway with a request that cannot become a message. `welcome` is the status
-        with which it responds to an authorised client."""
+        self, url: str, body: bytes, headers: Mapping[str, str], *, expected_status: int
+    ) -> GatewayProblem | None:
+        """Test the gateway with a request that cannot become a message. `expected_status` is the
+        status with which it responds to an authorised client."""
         try:
             answer = await self.post(url, body, headers)
-        except UnclearAnswer:
+        except UnclearResponse:
             return "NOT_REACHED"
         if isinstance(answer, Temporary):
             return "NOT_REACHED"
         if answer.status in (401, 403):
             return "REFUSED"
-        return None if answer.status == welcome else "OTHER_ANSWER"
+        return None if answer.status == expected_status else "OTHER_ANSWER"
 
-    def _judge(self, answer: NoResponse) -> Temporary:
+    def _interpret_failure(self, answer: NoResponse) -> Temporary:
         if answer.may_have_arrived:
-            raise UnclearAnswer(answer.reason)
+            raise UnclearResponse(answer.reason)
         log.warning("gateway not reached", line=self._line, reason=answer.reason)
-        return AWAY
+        return NOT_REACHED
 
-    def tell_refusal(self, status: int) -> Temporary:
+    def log_refusal(self, status: int) -> Temporary:
         """Log and return that the gateway refuses our credentials or configuration, which is not
         the recipient's fault."""
         log.error("gateway refuses us", line=self._line, status=status)
@@ -118,7 +120,8 @@ class Gateway:
             if self._client is None:
                 self._client = await self._open.enter_async_context(
                     open_http_client(
-                        allow_loopback=False, user_agent=USER_AGENT, timeout_seconds=_SECONDS,
+                        allow_loopback=False, user_agent=USER_AGENT,
+                        timeout_seconds=_REQUEST_SECONDS,
                         networks=self._networks, keeps_connections=False,
                     )
                 )  # fmt: skip
@@ -128,11 +131,11 @@ class Gateway:
         await self._open.aclose()
 
 
-def is_number(text: str) -> bool:
+def is_phone_number(text: str) -> bool:
     """Return whether this is a phone number in international format."""
     return _NUMBER.fullmatch(text) is not None
 
 
-def is_sender(text: str) -> bool:
+def is_sms_sender(text: str) -> bool:
     """Return whether this can be the sender of an SMS."""
     return _SENDER.fullmatch(text) is not None

@@ -17,7 +17,7 @@ _BASIC = re.compile(r"(?<![\d.-])([45]\d\d)(?=[ \-:#]|$)(?!\.\d)")
 _OUR_ADDRESS = ((1, 7), (1, 8))
 # Patterns for a text without a code; the first that matches is used. Texts that blame the sender
 # come first: "mailbox unavailable (blocked)" says nothing about the recipient.
-_WORDS: tuple[tuple[FailureCause, str, re.Pattern[str]], ...] = (
+_TEXT_PATTERNS: tuple[tuple[FailureCause, str, re.Pattern[str]], ...] = (
     (
         "ABOUT_US",
         "refused as unwanted",
@@ -56,34 +56,34 @@ class MailFailure:
     reason: str
 
 
-def read_status(text: str) -> MailFailure | None:
+def parse_status(text: str) -> MailFailure | None:
     """Interpret a status such as "5.1.1". Return None if it is not a status or says nothing
     ("5.0.0")."""
     found = _ENHANCED.search(text)
     if found is None or found[2] == "0":
         return None
-    return MailFailure(_judge(int(found[1]), int(found[2]), int(found[3])), found[0])
+    return MailFailure(_classify(int(found[1]), int(found[2]), int(found[3])), found[0])
 
 
-def read_diagnostic(text: str) -> MailFailure | None:
+def parse_diagnostic(text: str) -> MailFailure | None:
     """Interpret a server's text by its enhanced code or, without one, by its words and its
     three-digit code. Return None if it has no code and no known words."""
     text = text[:_LONGEST_SEARCHED]
     for found in _ENHANCED.finditer(text):
-        failure = read_status(found[0])
+        failure = parse_status(found[0])
         if failure is not None:
             return failure
     basic = _BASIC.search(text)
     code = "" if basic is None else basic[1]
     if code.startswith("4"):
         return MailFailure("OTHER", code)
-    for cause, words, pattern in _WORDS:
+    for cause, words, pattern in _TEXT_PATTERNS:
         if pattern.search(text):
             return MailFailure(cause, f"{code} {words}".strip())
     return MailFailure("OTHER", code) if code else None
 
 
-def _judge(kind: int, subject: int, detail: int) -> FailureCause:
+def _classify(kind: int, subject: int, detail: int) -> FailureCause:
     if kind != 5:
         return "OTHER"
     if subject == 7 or (subject, detail) in _OUR_ADDRESS:
@@ -103,8 +103,8 @@ _STATES: dict[str, ReportState] = {
     "expanded": "DELAYED",
 }
 # The worst state of several recipients counts. Our messages have only one.
-_WORST: tuple[ReportState, ...] = ("FAILED", "DELAYED", "DELIVERED")
-_MOST_TEXT = 32_768
+_BY_SEVERITY: tuple[ReportState, ...] = ("FAILED", "DELAYED", "DELIVERED")
+_MAX_TEXT = 32_768
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,20 +114,22 @@ class Bounce:
     reason: str
 
 
-def read_bounce(message: Message, beginning: Message | None = None) -> Bounce | None:
+def parse_bounce(message: Message, beginning: Message | None = None) -> Bounce | None:
     """Return the bounce, or None if this is not a readable report.
 
     `beginning` is the message parsed from its first part only, if it is large. The library examines
     each line many times, which takes seconds for an attachment of 10 MiB, and every report that it
     knows says at the beginning what failed.
     """
-    return _read_status_part(message) or _read_by_shape(message if beginning is None else beginning)
+    return _parse_status_part(message) or _parse_other_formats(
+        message if beginning is None else beginning
+    )
 
 
-def _read_status_part(message: Message) -> Bounce | None:
-    found = [_read_block(block, message) for block in _list_blocks(message)]
+def _parse_status_part(message: Message) -> Bounce | None:
+    found = [_parse_block(block, message) for block in _list_blocks(message)]
     bounces = [each for each in found if each is not None]
-    by_state = (each for state in _WORST for each in bounces if each.state == state)
+    by_state = (each for state in _BY_SEVERITY for each in bounces if each.state == state)
     return next(by_state, None)
 
 
@@ -143,30 +145,30 @@ def _list_blocks(message: Message) -> Iterator[Message]:
             yield from (each for each in blocks if isinstance(each, Message) and each["Action"])
 
 
-def _read_block(block: Message, message: Message) -> Bounce | None:
+def _parse_block(block: Message, message: Message) -> Bounce | None:
     words = str(block["Action"]).split()
     state = _STATES.get(words[0].lower().strip(";,")) if words else None
     if state is None:
         return None
     if state != "FAILED":
         return Bounce(state, "OTHER", "")
-    status = read_status(str(block["Status"] or ""))
+    status = parse_status(str(block["Status"] or ""))
     failure = (
         status
-        or read_diagnostic(str(block["Diagnostic-Code"] or ""))
-        or read_diagnostic(_read_text(message))
+        or parse_diagnostic(str(block["Diagnostic-Code"] or ""))
+        or parse_diagnostic(_read_text(message))
         or UNREADABLE
     )
     return Bounce("FAILED", failure.cause, failure.reason)
 
 
-def _read_by_shape(message: Message) -> Bounce | None:
+def _parse_other_formats(message: Message) -> Bounce | None:
     try:
         temporary, permanent = all_failures(message)
     except Exception:  # noqa: BLE001 - whatever strangers' bytes do to a reader of theirs
         return None
     if permanent:
-        failure = read_diagnostic(_read_text(message)) or UNREADABLE
+        failure = parse_diagnostic(_read_text(message)) or UNREADABLE
         return Bounce("FAILED", failure.cause, failure.reason)
     return Bounce("DELAYED", "OTHER", "") if temporary else None
 
@@ -177,6 +179,6 @@ def _read_text(message: Message) -> str:
         if part.get_content_type() == "text/plain":
             payload = part.get_payload(decode=True)
             if isinstance(payload, bytes):
-                return payload[:_MOST_TEXT].decode("utf-8", errors="replace")
+                return payload[:_MAX_TEXT].decode("utf-8", errors="replace")
             break
     return ""

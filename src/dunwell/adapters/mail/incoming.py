@@ -14,21 +14,21 @@ import msgspec
 
 from dunwell.adapters.channels.smtp.return_addresses import (
     ReturnAddress,
-    find_address,
-    read_address,
+    find_return_address_in,
+    parse_return_address,
 )
-from dunwell.adapters.mail.bounce import UNREADABLE, Bounce, read_bounce
-from dunwell.adapters.mail.reply_text import list_file_names, read_reply_text, read_subject
+from dunwell.adapters.mail.bounce import UNREADABLE, Bounce, parse_bounce
+from dunwell.adapters.mail.reply_text import list_file_names, parse_reply_text, parse_subject
 from dunwell.cases.replies.reply import NewReply
 from dunwell.contact.sending.report import FailureCause, Report, ReportState
 from dunwell.platform.crypto import KeyRing, sha256
 
 # How much of a report is stored for clerks. Our own message follows after that.
-_MOST_RAW = 131_072
+_MAX_STORED_BYTES = 131_072
 # How much of a message that names none of ours is stored. Anybody can send one.
-_MOST_OF_STRANGE = 16_384
+_MAX_UNRELATED_BYTES = 16_384
 # Where our own message can be named.
-_MOST_SEARCHED = 262_144
+_MAX_SEARCHED_BYTES = 262_144
 # The limits of what is parsed. An attachment of 10 MiB has 138,000 lines of 76 characters. The
 # library takes some microseconds for each line, and much more for each part and header.
 MAX_LINES = 200_000
@@ -36,9 +36,9 @@ MAX_LINES = 200_000
 MAX_PART_LINES = 1_000
 MAX_HEADER_BYTES = 256 * 1024
 # How much of the head is searched. Our own mail server writes its header first.
-_MOST_HEAD = 64 * 1024
+_MAX_HEAD_BYTES = 64 * 1024
 # No mail program writes a longer id.
-_MOST_ID = 2_000
+_MAX_ID_LENGTH = 2_000
 _YEARS = range(2000, 2100)
 _BULK = ("bulk", "junk", "list", "auto_reply", "auto-reply")
 _DOMAIN = re.compile(r"@([A-Za-z0-9.-]{1,190})>?\s*$")
@@ -54,23 +54,23 @@ class Envelope:
     recipient: str
     content: bytes
     # Whether our own mail server delivered it, whose first header says from where it came.
-    is_by_our_server: bool = False
+    is_from_our_server: bool = False
     # Whether the content is only the beginning of a message that is too large to fetch.
     is_cut: bool = False
 
 
-class WantedMail(msgspec.Struct, frozen=True, array_like=True):
+class MailRequest(msgspec.Struct, frozen=True, array_like=True):
     """What the child process gets."""
 
     content: bytes
     sender: str
 
 
-class ReadMail(msgspec.Struct, frozen=True, array_like=True):
-    """What the child process read. `is_read` is False if parsing failed. `state` is empty if the
+class ParsedMail(msgspec.Struct, frozen=True, array_like=True):
+    """What the child process read. `is_parsed` is False if parsing failed. `state` is empty if the
     message is not a bounce."""
 
-    is_read: bool = False
+    is_parsed: bool = False
     state: str = ""
     cause: str = "OTHER"
     reason: str = ""
@@ -86,8 +86,8 @@ class ReadMail(msgspec.Struct, frozen=True, array_like=True):
 
 def find_return_address(keys: KeyRing, envelope: Envelope) -> ReturnAddress | None:
     """Return our return address to which the message was sent, or which it contains."""
-    searched = envelope.content[:_MOST_SEARCHED].decode("latin-1")
-    return read_address(keys, envelope.recipient) or find_address(keys, searched)
+    searched = envelope.content[:_MAX_SEARCHED_BYTES].decode("latin-1")
+    return parse_return_address(keys, envelope.recipient) or find_return_address_in(keys, searched)
 
 
 def is_readable(content: bytes) -> bool:
@@ -98,7 +98,7 @@ def is_readable(content: bytes) -> bool:
     return content.count(b"\n") <= MAX_LINES and content.count(b"\n--") <= MAX_PART_LINES
 
 
-def wrap_unreadable_mail(envelope: Envelope, address: ReturnAddress | None) -> Report | NewReply:
+def build_unreadable_mail(envelope: Envelope, address: ReturnAddress | None) -> Report | NewReply:
     """Return the report or reply for a message that cannot be parsed. Its content is stored for a
     clerk to look at."""
     provider_message_id = _find_id(envelope, "")
@@ -121,76 +121,77 @@ def wrap_unreadable_mail(envelope: Envelope, address: ReturnAddress | None) -> R
     )
 
 
-def read_message(wanted: WantedMail) -> ReadMail:
+def parse_mail(request: MailRequest) -> ParsedMail:
     """Parse a message in a confined child process. Never raises."""
     try:
-        return _read(wanted)
+        return _parse(request)
     except Exception:  # noqa: BLE001 - whatever strangers' bytes do to readers of theirs
-        return ReadMail()
+        return ParsedMail()
 
 
-def make_mail(
-    envelope: Envelope, address: ReturnAddress | None, read: ReadMail
+def classify_mail(
+    envelope: Envelope, address: ReturnAddress | None, parsed: ParsedMail
 ) -> Report | NewReply:
     """Decide what a message is. Its content may have taken over the child process, but even then
     the result can contain nothing that the sender could not have written anyway."""
-    is_report = not envelope.sender or read.is_from_daemon
-    is_bounce = read.state in get_args(ReportState)
+    is_report = not envelope.sender or parsed.is_from_daemon
+    is_bounce = parsed.state in get_args(ReportState)
     if not is_bounce and address is not None and not is_report:
-        return _make_reply(envelope, read, address, is_automatic=read.is_automatic)
+        return _build_reply(envelope, parsed, address, is_automatic=parsed.is_automatic)
     if not is_bounce and address is not None and address.purpose == "reply":
         # An automatic reply to the reply address, such as an out-of-office notice.
-        return _make_reply(envelope, read, address, is_automatic=True)
+        return _build_reply(envelope, parsed, address, is_automatic=True)
     # An unreadable report changes no state, but is shown to clerks.
     bounce = (
-        Bounce(cast(ReportState, read.state), cast(FailureCause, read.cause), read.reason)
-        if is_bounce and read.cause in get_args(FailureCause)
+        Bounce(cast(ReportState, parsed.state), cast(FailureCause, parsed.cause), parsed.reason)
+        if is_bounce and parsed.cause in get_args(FailureCause)
         else Bounce("DELAYED", UNREADABLE.cause, UNREADABLE.reason)
     )
     return Report(
         line=envelope.line,
-        provider_message_id=_find_id(envelope, read.message_id),
+        provider_message_id=_find_id(envelope, parsed.message_id),
         state=bounce.state,
-        happened_at=read.happened_at,
+        happened_at=parsed.happened_at,
         reference=None if address is None else address.reference,
         reason=bounce.reason,
         cause=bounce.cause,
         raw=_cut(envelope, address),
-        destination=read.destination,
-        is_authenticated=envelope.is_by_our_server and _was_made_here(envelope.content),
+        destination=parsed.destination,
+        is_authenticated=envelope.is_from_our_server
+        and _was_created_by_our_server(envelope.content),
     )
 
 
-def _read(wanted: WantedMail) -> ReadMail:
-    message = message_from_bytes(wanted.content)
-    bounce = read_bounce(message, message_from_bytes(wanted.content[:_MOST_RAW]))
+def _parse(request: MailRequest) -> ParsedMail:
+    message = message_from_bytes(request.content)
+    bounce = parse_bounce(message, message_from_bytes(request.content[:_MAX_STORED_BYTES]))
     is_bounce = bounce is not None
-    return ReadMail(
-        is_read=True,
+    return ParsedMail(
+        is_parsed=True,
         state=bounce.state if bounce else "",
         cause=bounce.cause if bounce else "OTHER",
         reason=bounce.reason if bounce else "",
-        is_automatic=_is_automatic(message, wanted.sender),
+        is_automatic=_is_automatic(message, request.sender),
         is_from_daemon=bool(_DAEMON.search(str(message["From"] or ""))),
-        message_id=str(message["Message-ID"] or "").strip()[:_MOST_ID],
-        subject="" if is_bounce else read_subject(message),
-        text="" if is_bounce else read_reply_text(message),
+        message_id=str(message["Message-ID"] or "").strip()[:_MAX_ID_LENGTH],
+        subject="" if is_bounce else parse_subject(message),
+        text="" if is_bounce else parse_reply_text(message),
         file_names=[] if is_bounce else list_file_names(message),
-        happened_at=_read_date(message),
+        happened_at=_parse_date(message),
         destination=_find_destination(message),
     )
 
 
-def _make_reply(
-    envelope: Envelope, read: ReadMail, address: ReturnAddress, *, is_automatic: bool
+def _build_reply(
+    envelope: Envelope, parsed: ParsedMail, address: ReturnAddress, *, is_automatic: bool
 ) -> NewReply:
     return NewReply(
         line=envelope.line,
-        provider_message_id=_find_id(envelope, read.message_id),
+        provider_message_id=_find_id(envelope, parsed.message_id),
         reference=address.reference,
-        subject=read.subject,
-        text=read.text,
-        file_names=read.file_names,
+        subject=parsed.subject,
+        text=parsed.text,
+        file_names=parsed.file_names,
         is_automatic=is_automatic,
         raw=envelope.content,
     )
@@ -209,17 +210,17 @@ def _is_automatic(message: Message, sender: str) -> bool:
     )
 
 
-def _was_made_here(content: bytes) -> bool:
+def _was_created_by_our_server(content: bytes) -> bool:
     """Return whether our own mail server created the message: its first Received header then begins
     with "by" and not with "from". This is checked here and not in the child process, which the
     message may have taken over."""
-    head, _, _ = content[:_MOST_HEAD].partition(b"\r\n\r\n")
+    head, _, _ = content[:_MAX_HEAD_BYTES].partition(b"\r\n\r\n")
     lines = BytesHeaderParser().parsebytes(head + b"\r\n\r\n").get_all("Received") or [""]
     return str(lines[0]).lstrip().lower().startswith("by ")
 
 
 def _cut(envelope: Envelope, address: ReturnAddress | None) -> bytes:
-    return envelope.content[: _MOST_OF_STRANGE if address is None else _MOST_RAW]
+    return envelope.content[: _MAX_UNRELATED_BYTES if address is None else _MAX_STORED_BYTES]
 
 
 def _find_id(envelope: Envelope, message_id: str) -> str:
@@ -232,14 +233,14 @@ def _find_id(envelope: Envelope, message_id: str) -> str:
     return sha256(recipient.encode(errors="replace") + body).hex()
 
 
-def _read_date(message: Message) -> datetime | None:
+def _parse_date(message: Message) -> datetime | None:
     try:
-        read = parsedate_to_datetime(str(message["Date"]))
+        parsed = parsedate_to_datetime(str(message["Date"]))
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
-    if read.tzinfo is None or read.year not in _YEARS:
+    if parsed.tzinfo is None or parsed.year not in _YEARS:
         return None
-    return read.astimezone(UTC)
+    return parsed.astimezone(UTC)
 
 
 def _find_destination(message: Message) -> str | None:

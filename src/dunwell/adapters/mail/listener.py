@@ -17,28 +17,28 @@ from aiosmtpd.lmtp import LMTP
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from dunwell.accounts.installation.delivery_providers import DeliveryProvider
-from dunwell.adapters.channels.smtp.return_addresses import read_address
+from dunwell.adapters.channels.smtp.return_addresses import parse_return_address
 from dunwell.adapters.mail import incoming
-from dunwell.adapters.mail.receive_mail import MailReader, find_return_domains, receive_mail
+from dunwell.adapters.mail.receive_mail import MailParser, find_return_domains, receive_mail
 from dunwell.cases.replies.receive_reply import ReplyOutcome
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 
 Protocol = Literal["SMTP", "LMTP"]
-MOST_BYTES = 10 * 1024 * 1024
+MAX_BYTES = 10 * 1024 * 1024
 # In one message, including the commands. This is more than is parsed (`incoming.MAX_LINES`).
-MOST_LINES = 250_000
+MAX_LINES = 250_000
 # For each protocol.
-MOST_CONNECTIONS = 20
+MAX_CONNECTIONS = 20
 # From one address. A mail server in front of this one may use all connections.
-_MOST_OF_ONE = 5
+_MAX_CONNECTIONS_PER_HOST = 5
 # From one command to the next, including the content.
 _COMMAND_SECONDS = 60
 # For one connection, however busy it is.
 _CONNECTION_SECONDS = 600
 # For each protocol.
-_READ_AT_ONCE = 2
-_ANSWERS = {
+_PARSED_AT_ONCE = 2
+_RESPONSES = {
     ReplyOutcome.NEW: "250 2.0.0 Taken",
     ReplyOutcome.KNOWN: "250 2.0.0 Taken before",
     ReplyOutcome.GONE: "550 5.1.1 What this answers is not open any more",
@@ -48,32 +48,32 @@ _ANSWERS = {
 log = structlog.get_logger(__name__)
 
 
-class Doorkeeper:
+class MailHandler:
     """An aiosmtpd handler. It decides which connections and messages are accepted."""
 
     def __init__(
-        self, resources: Resources, reader: MailReader, find_lines: Callable[[], Any], *,
-        most: int = MOST_CONNECTIONS,
+        self, resources: Resources, reader: MailParser, find_lines: Callable[[], Any], *,
+        max_connections: int = MAX_CONNECTIONS,
     ) -> None:  # fmt: skip
-        """`find_lines` returns the current delivery providers by name. `most` is the number of
-        connections for each protocol."""
+        """`find_lines` returns the current delivery providers by name. `max_connections` is the
+        number of connections for each protocol."""
         self._resources = resources
         self._reader = reader
         self._find_lines: Callable[[], dict[str, DeliveryProvider]] = find_lines
         # Each protocol has its own limit, so that strangers on one do not block the other.
-        doors: tuple[Protocol, ...] = get_args(Protocol)
-        self._reading = {each: asyncio.Semaphore(_READ_AT_ONCE) for each in doors}
-        self._most = most
-        self.open: Mapping[Protocol, Counter[str]] = {each: Counter() for each in doors}
+        protocols: tuple[Protocol, ...] = get_args(Protocol)
+        self._slots = {each: asyncio.Semaphore(_PARSED_AT_ONCE) for each in protocols}
+        self._max_connections = max_connections
+        self.open: Mapping[Protocol, Counter[str]] = {each: Counter() for each in protocols}
 
-    def admits(self, host: str, protocol: Protocol) -> bool:
+    def accepts_connection(self, host: str, protocol: Protocol) -> bool:
         open_now = self.open[protocol]
-        is_full = open_now.total() >= self._most
-        return not is_full and (protocol == "LMTP" or open_now[host] < _MOST_OF_ONE)
+        is_full = open_now.total() >= self._max_connections
+        return not is_full and (protocol == "LMTP" or open_now[host] < _MAX_CONNECTIONS_PER_HOST)
 
     def is_busy(self, protocol: Protocol) -> bool:
         """Return whether the next message has to wait."""
-        return self._reading[protocol].locked()
+        return self._slots[protocol].locked()
 
     async def handle_RCPT(  # noqa: N802 - aiosmtpd's
         self, _server: Any, _session: Session, envelope: Envelope, address: str, _options: list[str]
@@ -83,7 +83,7 @@ class Doorkeeper:
             return "452 4.5.3 One recipient at a time"
         if self._find_line(address) is None:
             return "550 5.7.1 We take no mail for this domain"
-        if _read_sender(envelope) and read_address(self._resources.keys, address) is None:
+        if _get_sender(envelope) and parse_return_address(self._resources.keys, address) is None:
             return "550 5.1.1 There is no such address"
         envelope.rcpt_tos.append(address)
         return "250 2.1.5 OK"
@@ -91,17 +91,17 @@ class Doorkeeper:
     async def handle_DATA(  # noqa: N802 - aiosmtpd's
         self, server: Any, _session: Session, envelope: Envelope
     ) -> str:
-        door: Protocol = server.protocol
+        protocol: Protocol = server.protocol
         [recipient] = envelope.rcpt_tos
         line, content = self._find_line(recipient), envelope.content
         if line is None or not isinstance(content, bytes):
             return "550 5.7.1 We take no mail for this domain"
-        brought = incoming.Envelope(
-            line, _read_sender(envelope), recipient, content, is_by_our_server=door == "LMTP"
+        received = incoming.Envelope(
+            line, _get_sender(envelope), recipient, content, is_from_our_server=protocol == "LMTP"
         )
         try:
-            async with self._reading[door]:
-                return _ANSWERS[await receive_mail(self._resources, self._reader, brought)]
+            async with self._slots[protocol]:
+                return _RESPONSES[await receive_mail(self._resources, self._reader, received)]
         except Unavailable:
             return "451 4.3.0 Come again later"
 
@@ -114,17 +114,17 @@ class Doorkeeper:
         return find_return_domains(self._find_lines()).get(domain)
 
 
-def _read_sender(envelope: Envelope) -> str:
+def _get_sender(envelope: Envelope) -> str:
     """Return the sender, "" for a message that must not be answered, for which aiosmtpd has
     "<>"."""
     return (envelope.mail_from or "").removeprefix("<>")
 
 
-def _build(doorkeeper: Doorkeeper, protocol: Protocol) -> SMTP:
+def _build_connection(handler: MailHandler, protocol: Protocol) -> SMTP:
     kind = _LmtpConnection if protocol == "LMTP" else _SmtpConnection
     return kind(
-        doorkeeper,
-        data_size_limit=MOST_BYTES,
+        handler,
+        data_size_limit=MAX_BYTES,
         enable_SMTPUTF8=True,
         hostname="dunwell",
         ident="mail",
@@ -132,11 +132,11 @@ def _build(doorkeeper: Doorkeeper, protocol: Protocol) -> SMTP:
     )
 
 
-class _Bounded(SMTP):
+class _LimitedConnection(SMTP):
     """A connection that is counted while it is open and closed after a maximum time."""
 
     protocol: Protocol = "SMTP"
-    _host = ""
+    _client_host = ""
     _end: asyncio.TimerHandle | None = None
     # The envelope to which the counts below belong. Each message has its own.
     _counted: Envelope | None = None
@@ -144,15 +144,15 @@ class _Bounded(SMTP):
     _bytes = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        doorkeeper: Doorkeeper = self.event_handler
+        handler: MailHandler = self.event_handler
         host = str((transport.get_extra_info("peername") or ("",))[0])
-        if not doorkeeper.admits(host, self.protocol):
+        if not handler.accepts_connection(host, self.protocol):
             assert isinstance(transport, asyncio.WriteTransport)
             transport.write(b"421 4.3.2 Too many connections\r\n")
             transport.close()
             return
-        self._host = host
-        doorkeeper.open[self.protocol][host] += 1
+        self._client_host = host
+        handler.open[self.protocol][host] += 1
         loop = asyncio.get_running_loop()
         self._end = loop.call_later(_CONNECTION_SECONDS, transport.close)
         super().connection_made(transport)
@@ -161,7 +161,7 @@ class _Bounded(SMTP):
         if self._end is None:
             return
         self._count(data)
-        if self._lines > MOST_LINES or self._bytes > 2 * MOST_BYTES:
+        if self._lines > MAX_LINES or self._bytes > 2 * MAX_BYTES:
             # The library would read on to the end of the message, line by line.
             assert isinstance(self.transport, asyncio.WriteTransport)
             self.transport.write(b"552 5.3.4 Too large, or too many lines\r\n")
@@ -186,29 +186,29 @@ class _Bounded(SMTP):
         self._end.cancel()
         self._end = None
         open_now = self.event_handler.open[self.protocol]
-        open_now[self._host] -= 1
-        if not open_now[self._host]:
-            del open_now[self._host]
+        open_now[self._client_host] -= 1
+        if not open_now[self._client_host]:
+            del open_now[self._client_host]
         super().connection_lost(error)
 
 
-class _SmtpConnection(_Bounded):
+class _SmtpConnection(_LimitedConnection):
     pass
 
 
-class _LmtpConnection(_Bounded, LMTP):
+class _LmtpConnection(_LimitedConnection, LMTP):
     protocol: Protocol = "LMTP"
 
 
 @asynccontextmanager
 async def listen(
-    doorkeeper: Doorkeeper, protocol: Protocol, host: str, port: int
+    handler: MailHandler, protocol: Protocol, host: str, port: int
 ) -> AsyncIterator[int]:
     """Listen and yield the port. Port 0 means any free port."""
     # aiosmtpd would log addresses.
     logging.getLogger("mail.log").setLevel(logging.CRITICAL)
     server = await asyncio.get_running_loop().create_server(
-        lambda: _build(doorkeeper, protocol), host, port
+        lambda: _build_connection(handler, protocol), host, port
     )
     try:
         yield server.sockets[0].getsockname()[1]

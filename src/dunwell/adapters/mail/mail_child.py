@@ -4,7 +4,7 @@ import codecs
 
 import msgspec
 
-from dunwell.adapters.mail.incoming import WantedMail, read_message
+from dunwell.adapters.mail.incoming import MailRequest, parse_mail
 from dunwell.platform.children.child import confine_process, serve
 
 # A message of 10 MiB needs a quarter of this.
@@ -35,13 +35,13 @@ def main() -> None:
         b"delivery-status\r\n\r\nAction: failed\r\nStatus: 5.1.1\r\n\r\n--b--\r\n"
     )
     for content in (_WARM_UP, plain, report):
-        _read(msgspec.msgpack.encode(WantedMail(content, "a@example.com")))
+        _read(msgspec.msgpack.encode(MailRequest(content, "a@example.com")))
     confine_process(_MEMORY_BYTES, _CPU_SECONDS_PER_MAIL)
     serve(_read, _CPU_SECONDS_PER_MAIL)
 
 
 def _read(request: bytes) -> bytes:
-    return msgspec.msgpack.encode(read_message(msgspec.msgpack.decode(request, type=WantedMail)))
+    return msgspec.msgpack.encode(parse_mail(msgspec.msgpack.decode(request, type=MailRequest)))
 
 
 if __name__ == "__main__":

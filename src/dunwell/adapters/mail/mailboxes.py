@@ -18,26 +18,26 @@ from imapclient.exceptions import IMAPClientError, LoginError
 
 from dunwell.accounts.installation.current_installation import CurrentInstallation
 from dunwell.accounts.installation.delivery_providers import ReturnMailbox, SmtpProvider
-from dunwell.adapters.channels.smtp.connections import read_host
+from dunwell.adapters.channels.smtp.connections import parse_host
 from dunwell.adapters.mail.incoming import Envelope
-from dunwell.adapters.mail.receive_mail import MailReader, receive_mail
-from dunwell.adapters.mail.store import MailboxPlace, load_place, save_place
+from dunwell.adapters.mail.receive_mail import MailParser, receive_mail
+from dunwell.adapters.mail.store import MailboxProgress, find_progress, save_progress
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 
 _PORTS = {"TLS": 993, "STARTTLS": 143, "NONE": 143}
 _SECONDS = 30.0
-_MOST_AT_ONCE = 20
+_FETCHED_AT_ONCE = 20
 # Only the beginning of a larger message is fetched. It is stored as unreadable.
-MOST_BYTES = 10 * 1024 * 1024
+MAX_BYTES = 10 * 1024 * 1024
 _FETCHED_OF_LARGER = 128 * 1024
 
 
-class MailboxAway(Exception):  # noqa: N818 - reads as what happened
+class MailboxUnavailable(Exception):  # noqa: N818 - reads as what happened
     """The mailbox does not respond or refuses the sign-in. The text contains no secret."""
 
 
-class MailboxRefused(MailboxAway):
+class MailboxRefused(MailboxUnavailable):
     """The mailbox refuses the sign-in."""
 
 
@@ -50,27 +50,29 @@ class FetchedMail:
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchedMails:
     """The next messages in their order, and the UIDVALIDITY of their numbers."""
 
     validity: int
     mails: Sequence[FetchedMail]
 
 
-def fetch_mail(mailbox: ReturnMailbox, password: str, *, validity: int, behind_uid: int) -> Fetched:
-    """Return the messages after `behind_uid`, or all of them if the mailbox has another
+def fetch_mail(
+    mailbox: ReturnMailbox, password: str, *, validity: int, after_uid: int
+) -> FetchedMails:
+    """Return the messages after `after_uid`, or all of them if the mailbox has another
     UIDVALIDITY. Blocks, so call it in a thread. Raises MailboxAway."""
     try:
         with _connect(mailbox) as client:
             client.login(mailbox.credentials.user, password)
             selected = client.select_folder(mailbox.folder, readonly=True)
             found = int(selected[b"UIDVALIDITY"])
-            last = behind_uid if found == validity else 0
+            last = after_uid if found == validity else 0
             # "n:*" includes the last message even if its number is smaller than n.
             uids = sorted(uid for uid in client.search(f"UID {last + 1}:*") if uid > last)
-            return Fetched(found, [_fetch(client, uid) for uid in uids[:_MOST_AT_ONCE]])
+            return FetchedMails(found, [_fetch(client, uid) for uid in uids[:_FETCHED_AT_ONCE]])
     except (IMAPClientError, OSError, KeyError, ValueError) as error:
-        raise MailboxAway(type(error).__name__) from error
+        raise MailboxUnavailable(type(error).__name__) from error
 
 
 def check_mailbox(mailbox: ReturnMailbox, password: str) -> None:
@@ -80,15 +82,15 @@ def check_mailbox(mailbox: ReturnMailbox, password: str) -> None:
         with _connect(mailbox) as client:
             client.login(mailbox.credentials.user, password)
             if not client.folder_exists(mailbox.folder):
-                raise MailboxAway(f"it has no folder {mailbox.folder}")
+                raise MailboxUnavailable(f"it has no folder {mailbox.folder}")
     except LoginError as error:
         raise MailboxRefused from error
     except (IMAPClientError, OSError, ValueError) as error:
-        raise MailboxAway(type(error).__name__) from error
+        raise MailboxUnavailable(type(error).__name__) from error
 
 
 def _connect(mailbox: ReturnMailbox) -> IMAPClient:
-    host, port = read_host(mailbox.server, _PORTS[mailbox.encryption])
+    host, port = parse_host(mailbox.server, _PORTS[mailbox.encryption])
     context = ssl.create_default_context()
     client = IMAPClient(
         host, port, ssl=mailbox.encryption == "TLS", ssl_context=context, timeout=_SECONDS
@@ -102,7 +104,7 @@ def _fetch(client: IMAPClient, uid: int) -> FetchedMail:
     size = client.fetch([uid], ["RFC822.SIZE"])
     if uid not in size:
         return FetchedMail(uid, None)
-    is_cut = int(size[uid][b"RFC822.SIZE"]) > MOST_BYTES
+    is_cut = int(size[uid][b"RFC822.SIZE"]) > MAX_BYTES
     part = f"<0.{_FETCHED_OF_LARGER}>" if is_cut else ""
     fetched = client.fetch([uid], [f"BODY.PEEK[]{part}"]).get(uid, {})
     content = fetched.get(b"BODY[]<0>" if is_cut else b"BODY[]")
@@ -111,10 +113,10 @@ def _fetch(client: IMAPClient, uid: int) -> FetchedMail:
 
 MAILBOX_SECONDS = 30.0
 # Headers in which a mail server names the recipient. A catch-all mailbox has many recipients.
-_RECIPIENT = ("X-Original-To", "Delivered-To", "Envelope-To", "To")
+_RECIPIENT_HEADERS = ("X-Original-To", "Delivered-To", "Envelope-To", "To")
 
 # How much of the head is searched for the recipient.
-_MOST_HEAD = 64 * 1024
+_MAX_HEAD_BYTES = 64 * 1024
 
 log = structlog.get_logger(__name__)
 
@@ -123,7 +125,7 @@ class Mailboxes:
     """The mailboxes of the current delivery providers."""
 
     def __init__(
-        self, resources: Resources, reader: MailReader, installation: CurrentInstallation
+        self, resources: Resources, reader: MailParser, installation: CurrentInstallation
     ) -> None:
         self._resources = resources
         self._reader = reader
@@ -133,13 +135,13 @@ class Mailboxes:
         """Fetch new messages from all mailboxes and return their number. A mailbox that does not
         respond does not delay the others."""
         looks = [
-            self._look(name, line.mailbox)
+            self._fetch_from(name, line.mailbox)
             for name, line in self._installation.delivery_providers.items()
             if isinstance(line, SmtpProvider) and line.mailbox is not None
         ]
         return sum(await asyncio.gather(*looks))
 
-    async def _look(self, line: str, mailbox: ReturnMailbox) -> int:
+    async def _fetch_from(self, line: str, mailbox: ReturnMailbox) -> int:
         password = self._installation.secrets.get(
             f"deliveryProviders/{line}/mailbox/credentials/passwordFile", b""
         )
@@ -148,55 +150,57 @@ class Mailboxes:
             return await fetch_new_mail(
                 self._resources, self._reader, line, mailbox=mailbox, password=found
             )
-        except (MailboxAway, UnicodeDecodeError) as error:
+        except (MailboxUnavailable, UnicodeDecodeError) as error:
             log.warning("mailbox away", line=line, error=str(error))
             return 0
 
 
 async def fetch_new_mail(
-    resources: Resources, reader: MailReader, line: str, mailbox: ReturnMailbox, password: str
+    resources: Resources, reader: MailParser, line: str, mailbox: ReturnMailbox, password: str
 ) -> int:
     """Fetch and store new messages, and return their number. Raises MailboxAway, Unavailable."""
     async with resources.database.connection() as connection:
-        place = await load_place(connection, line)
-    if place is None or place.folder != mailbox.folder:
-        place = MailboxPlace(mailbox.folder, 0, 0)
-    fetched: Fetched = await asyncio.to_thread(
-        fetch_mail, mailbox, password, validity=place.uid_validity, behind_uid=place.last_uid
+        progress = await find_progress(connection, line)
+    if progress is None or progress.folder != mailbox.folder:
+        progress = MailboxProgress(mailbox.folder, 0, 0)
+    fetched: FetchedMails = await asyncio.to_thread(
+        fetch_mail, mailbox, password, validity=progress.uid_validity, after_uid=progress.last_uid
     )
-    is_same = fetched.validity == place.uid_validity
-    passed = MailboxPlace(mailbox.folder, fetched.validity, place.last_uid if is_same else 0)
+    is_same = fetched.validity == progress.uid_validity
+    new_progress = MailboxProgress(
+        mailbox.folder, fetched.validity, progress.last_uid if is_same else 0
+    )
     for mail in fetched.mails:
         try:
-            await _take(resources, reader, line, mail)
+            await _receive(resources, reader, line, mail)
         except Unavailable:
             raise
         except Exception:  # A message that cannot be processed must not block the others.
             log.exception("mail not taken, kept as unreadable", line=line, uid=mail.uid)
             unread = Envelope(line, "", "", mail.content or b"", is_cut=True)
             await receive_mail(resources, reader, unread)
-        passed = MailboxPlace(mailbox.folder, fetched.validity, mail.uid)
-        await _pass(resources, line, passed)
+        new_progress = MailboxProgress(mailbox.folder, fetched.validity, mail.uid)
+        await _save_progress(resources, line, new_progress)
     if not fetched.mails:
         # Record the attempt even without messages, because an alert depends on it.
-        await _pass(resources, line, passed)
+        await _save_progress(resources, line, new_progress)
     return len(fetched.mails)
 
 
-async def _pass(resources: Resources, line: str, place: MailboxPlace) -> None:
+async def _save_progress(resources: Resources, line: str, progress: MailboxProgress) -> None:
     async with resources.database.transaction() as tx:
-        await save_place(tx, line, place, resources.clock.now())
+        await save_progress(tx, line, progress, resources.clock.now())
 
 
-async def _take(resources: Resources, reader: MailReader, line: str, mail: FetchedMail) -> None:
+async def _receive(resources: Resources, reader: MailParser, line: str, mail: FetchedMail) -> None:
     if mail.content is None:
         return
     if mail.is_cut:
         log.warning("mail too large, kept as unreadable", line=line, uid=mail.uid)
     # Only the head is parsed here. A child process parses the rest.
-    head, _, _ = mail.content[:_MOST_HEAD].partition(b"\r\n\r\n")
+    head, _, _ = mail.content[:_MAX_HEAD_BYTES].partition(b"\r\n\r\n")
     message = BytesHeaderParser().parsebytes(head + b"\r\n\r\n")
-    recipient = next((str(message[name]) for name in _RECIPIENT if message[name]), "")
+    recipient = next((str(message[name]) for name in _RECIPIENT_HEADERS if message[name]), "")
     sender = parseaddr(str(message["Return-Path"] or message["From"] or ""))[1]
     envelope = Envelope(line, sender, parseaddr(recipient)[1], mail.content, is_cut=mail.is_cut)
     await receive_mail(resources, reader, envelope)

@@ -19,12 +19,12 @@ from dunwell.accounts.merchants.store import load_merchant
 from dunwell.adapters.channels.smtp.return_addresses import ReturnAddress
 from dunwell.adapters.mail.incoming import (
     Envelope,
-    ReadMail,
-    WantedMail,
+    MailRequest,
+    ParsedMail,
+    build_unreadable_mail,
+    classify_mail,
     find_return_address,
     is_readable,
-    make_mail,
-    wrap_unreadable_mail,
 )
 from dunwell.cases.replies.receive_reply import ReplyOutcome, receive_reply
 from dunwell.cases.replies.reply import NewReply
@@ -40,20 +40,20 @@ from dunwell.platform.resources import Resources
 _CHILD = "dunwell.adapters.mail.mail_child"
 _MAX_ANSWER_BYTES = 1024 * 1024
 # Wall time, which includes starting the child. The child's own limit on processor time is lower.
-_PATIENCE_SECONDS = 15.0
+_PARSE_SECONDS = 15.0
 # At most two messages are parsed at a time, and at most one of one sender. A client waits up to
 # half a minute and then tries again. The number of connections limits how many wait.
-_READ_AT_ONCE = 2
+_PARSED_AT_ONCE = 2
 _LIMITS = QueueLimits(slots_per_key=1, waiting_per_key=50, waiting=100, wait_seconds=30.0)
 
 
-class MailReader:
+class MailParser:
     """A pool that is opened once in a process and closed at its end. Children start when they are
     first needed."""
 
-    def __init__(self, timeout_seconds: float = _PATIENCE_SECONDS) -> None:
+    def __init__(self, timeout_seconds: float = _PARSE_SECONDS) -> None:
         self._children = ChildPool(
-            _CHILD, size=_READ_AT_ONCE, timeout_seconds=timeout_seconds,
+            _CHILD, size=_PARSED_AT_ONCE, timeout_seconds=timeout_seconds,
             max_answer_bytes=_MAX_ANSWER_BYTES, limits=_LIMITS,
         )  # fmt: skip
 
@@ -61,36 +61,36 @@ class MailReader:
         """Return what the message is. Raises Unavailable if the client has to try again later."""
         address = await asyncio.to_thread(find_return_address, keys, envelope)
         if envelope.is_cut or not is_readable(envelope.content):
-            return wrap_unreadable_mail(envelope, address)
+            return build_unreadable_mail(envelope, address)
         try:
             read = await self._ask(envelope, address)
         except (ChildLost, msgspec.MsgspecError):
-            return wrap_unreadable_mail(envelope, address)
+            return build_unreadable_mail(envelope, address)
         except (OSError, RateLimited) as error:
             raise Unavailable("Mail cannot be read just now. Bring it again later.") from error
         return (
-            make_mail(envelope, address, read)
-            if read.is_read
-            else wrap_unreadable_mail(envelope, address)
+            classify_mail(envelope, address, read)
+            if read.is_parsed
+            else build_unreadable_mail(envelope, address)
         )
 
     async def close(self) -> None:
         """Let each child finish its message, end the children and accept no more messages."""
         await self._children.close()
 
-    async def _ask(self, envelope: Envelope, address: ReturnAddress | None) -> ReadMail:
-        wanted = msgspec.msgpack.encode(WantedMail(envelope.content, envelope.sender))
+    async def _ask(self, envelope: Envelope, address: ReturnAddress | None) -> ParsedMail:
+        request = msgspec.msgpack.encode(MailRequest(envelope.content, envelope.sender))
         # A reply to one of our messages counts for its merchant. All other messages share one key.
         key = "strangers" if address is None else address.reference.merchant_id
-        answer = await self._children.ask(wanted, key=key, size_bytes=len(wanted))
-        return msgspec.msgpack.decode(answer, type=ReadMail)
+        answer = await self._children.ask(request, key=key, size_bytes=len(request))
+        return msgspec.msgpack.decode(answer, type=ParsedMail)
 
 
 _DAY = timedelta(days=1)
 # For one message: delays, and a final state.
-_MOST_OF_MESSAGE = 40
+_MAX_REPORTS_PER_MESSAGE = 40
 # Reports per day, over all delivery providers, that belong to none of our messages.
-_MOST_STRANGE = 1_000
+_MAX_UNRELATED_PER_DAY = 1_000
 
 log = structlog.get_logger(__name__)
 
@@ -105,18 +105,18 @@ def find_return_domains(lines: Mapping[str, DeliveryProvider]) -> dict[str, str]
 
 
 async def receive_mail(
-    resources: Resources, reader: MailReader, envelope: Envelope
+    resources: Resources, reader: MailParser, envelope: Envelope
 ) -> ReplyOutcome:
     """Store a message and return what became of it. Raises Unavailable while the database is
     unavailable or too many messages are being read; the message is then not stored."""
     read = await reader.read(resources.keys, envelope)
     if isinstance(read, NewReply):
-        taken = await _take(resources, read)
-        log.info("answer received", line=envelope.line, outcome=taken.value)
-        return taken
+        outcome = await _store_reply(resources, read)
+        log.info("answer received", line=envelope.line, outcome=outcome.value)
+        return outcome
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
-        if await _are_too_many(tx, read, now):
+        if await _is_over_limit(tx, read, now):
             log.warning("too many reports", line=envelope.line)
             return ReplyOutcome.TOO_MANY
         is_new = await save_report(tx, read, real_now=now, ids=resources.ids)
@@ -124,16 +124,19 @@ async def receive_mail(
     return ReplyOutcome.NEW if is_new else ReplyOutcome.KNOWN
 
 
-async def _are_too_many(tx: Connection, report: Report, now: datetime) -> bool:
+async def _is_over_limit(tx: Connection, report: Report, now: datetime) -> bool:
     """Return whether too many reports were stored for this message, or for no message. Anybody can
     send them."""
     if report.reference is not None:
         known = await count_reports(tx, [report.reference])
-        return known[report.reference] >= _MOST_OF_MESSAGE
-    return await count_unmatched_reports(tx, now - _DAY, _MOST_STRANGE) >= _MOST_STRANGE
+        return known[report.reference] >= _MAX_REPORTS_PER_MESSAGE
+    return (
+        await count_unmatched_reports(tx, now - _DAY, _MAX_UNRELATED_PER_DAY)
+        >= _MAX_UNRELATED_PER_DAY
+    )
 
 
-async def _take(resources: Resources, reply: NewReply) -> ReplyOutcome:
+async def _store_reply(resources: Resources, reply: NewReply) -> ReplyOutcome:
     async with resources.database.transaction() as tx:
         merchant = await load_merchant(tx, reply.reference.merchant_id)
         if merchant is None:

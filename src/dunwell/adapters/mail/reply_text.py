@@ -12,34 +12,36 @@ from html.parser import HTMLParser
 from mailparser_reply import EmailReplyParser
 
 # How much text is searched. The whole message is stored as received.
-_MOST_SEARCHED = 40_000
+_MAX_SEARCHED = 40_000
 # The time to remove quotes grows with the square of a line's length and of the number of blank
 # lines.
-_MOST_PARSED = 12_000
+_MAX_PARSED = 12_000
 _LONGEST_LINE = re.compile(r"([^\n]{500})(?=[^\n])")
 _BLANK_LINES = re.compile(r"[ \t]*\n(?:[ \t]*\n)+")
-_MOST_KEPT = 10_000
-_MOST_SUBJECT = 255
-_MOST_FILES = 50
-_MOST_NAME = 120
-_BLOCKS = frozenset({"p", "div", "br", "li", "tr", "h1", "h2", "h3", "h4", "blockquote", "table"})
-_UNSEEN = frozenset({"script", "style", "head", "title", "template"})
-_QUOTED = frozenset({"blockquote"})
+_MAX_TEXT_LENGTH = 10_000
+_MAX_SUBJECT_LENGTH = 255
+_MAX_FILES = 50
+_MAX_NAME_LENGTH = 120
+_BLOCK_TAGS = frozenset(
+    {"p", "div", "br", "li", "tr", "h1", "h2", "h3", "h4", "blockquote", "table"}
+)
+_HIDDEN_TAGS = frozenset({"script", "style", "head", "title", "template"})
+_QUOTE_TAGS = frozenset({"blockquote"})
 
 
-def read_subject(message: Message) -> str:
-    return _clean(_decode(str(message["Subject"] or "")))[:_MOST_SUBJECT]
+def parse_subject(message: Message) -> str:
+    return _clean(_decode(str(message["Subject"] or "")))[:_MAX_SUBJECT_LENGTH]
 
 
-def read_reply_text(message: Message) -> str:
+def parse_reply_text(message: Message) -> str:
     """Return the text of a reply, "" if there is none. It has no control characters, but must be
     escaped in HTML."""
     plain = _find_part(message, "text/plain")
-    text = plain if plain.strip() else read_html(_find_part(message, "text/html"))
-    text = _clean(text[:_MOST_SEARCHED].replace("\r\n", "\n").replace("\r", "\n"), keep="\n\t")
-    text = _BLANK_LINES.sub("\n\n", _LONGEST_LINE.sub(r"\1\n", text))[:_MOST_PARSED]
+    text = plain if plain.strip() else extract_text(_find_part(message, "text/html"))
+    text = _clean(text[:_MAX_SEARCHED].replace("\r\n", "\n").replace("\r", "\n"), keep="\n\t")
+    text = _BLANK_LINES.sub("\n\n", _LONGEST_LINE.sub(r"\1\n", text))[:_MAX_PARSED]
     newest = str(EmailReplyParser(languages=["en", "de"]).parse_reply(text) or "").strip()
-    return (newest or text.strip())[:_MOST_KEPT]
+    return (newest or text.strip())[:_MAX_TEXT_LENGTH]
 
 
 def list_file_names(message: Message) -> list[str]:
@@ -51,22 +53,22 @@ def list_file_names(message: Message) -> list[str]:
         name = part.get_filename()
         if name or part.get_content_disposition() == "attachment":
             named = _clean(_decode(str(name or part.get_content_type())))
-            names.append(named.replace("/", "_").replace("\\", "_")[:_MOST_NAME])
-    return names[:_MOST_FILES]
+            names.append(named.replace("/", "_").replace("\\", "_")[:_MAX_NAME_LENGTH])
+    return names[:_MAX_FILES]
 
 
-def read_html(html: str) -> str:
+def extract_text(html: str) -> str:
     """Return the text of an HTML document, one line for each block."""
-    reader = _Words()
+    reader = _TextExtractor()
     # The parser fails at some malformed declarations. The text before them is kept.
     with suppress(AssertionError):
-        reader.feed(html[:_MOST_SEARCHED])
+        reader.feed(html[:_MAX_SEARCHED])
         reader.close()
     lines = (" ".join(line.split()) for line in "".join(reader.pieces).split("\n"))
     return "\n".join(line for line in lines if line)
 
 
-class _Words(HTMLParser):
+class _TextExtractor(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.pieces: list[str] = []
@@ -75,15 +77,15 @@ class _Words(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         del attrs
-        self._hidden += tag in _UNSEEN
-        self._quoted += tag in _QUOTED
-        if tag in _BLOCKS:
+        self._hidden += tag in _HIDDEN_TAGS
+        self._quoted += tag in _QUOTE_TAGS
+        if tag in _BLOCK_TAGS:
             self.pieces.append("\n")
 
     def handle_endtag(self, tag: str) -> None:
-        self._hidden = max(0, self._hidden - (tag in _UNSEEN))
-        self._quoted = max(0, self._quoted - (tag in _QUOTED))
-        if tag in _BLOCKS:
+        self._hidden = max(0, self._hidden - (tag in _HIDDEN_TAGS))
+        self._quoted = max(0, self._quoted - (tag in _QUOTE_TAGS))
+        if tag in _BLOCK_TAGS:
             self.pieces.append("\n")
 
     def handle_data(self, data: str) -> None:
@@ -101,7 +103,7 @@ def _find_part(message: Message, kind: str) -> str:
 
 
 def _decode_bytes(payload: bytes, charset: str) -> str:
-    payload = payload[: _MOST_SEARCHED * 4]
+    payload = payload[: _MAX_SEARCHED * 4]
     try:
         return payload.decode(charset, errors="replace")
     except (LookupError, ValueError):
@@ -110,16 +112,16 @@ def _decode_bytes(payload: bytes, charset: str) -> str:
 
 def _decode(text: str) -> str:
     try:
-        return str(make_header(decode_header(text[: _MOST_SUBJECT * 8])))
+        return str(make_header(decode_header(text[: _MAX_SUBJECT_LENGTH * 8])))
     except (LookupError, ValueError, MessageError):
         return text
 
 
 def _clean(text: str, keep: str = "") -> str:
-    return "".join(_shown(text, keep))
+    return "".join(_list_printable(text, keep))
 
 
-def _shown(text: str, keep: str) -> Iterator[str]:
+def _list_printable(text: str, keep: str) -> Iterator[str]:
     for character in text:
         if character.isprintable() or character in keep:
             yield character

@@ -24,18 +24,22 @@ SET folder = excluded.folder, uid_validity = excluded.uid_validity, read_at = ex
 
 
 @dataclass(frozen=True, slots=True)
-class MailboxPlace:
+class MailboxProgress:
     folder: str
     # IMAP's UIDVALIDITY. The numbers of messages are valid only within it.
     uid_validity: int
     last_uid: int
 
 
-async def load_place(connection: Connection, line: str) -> MailboxPlace | None:
+async def find_progress(connection: Connection, line: str) -> MailboxProgress | None:
     """Return the progress, None if nothing was fetched yet."""
     row = await connection.fetchrow(_LOAD, line)
-    return None if row is None else MailboxPlace(**row)
+    return None if row is None else MailboxProgress(**row)
 
 
-async def save_place(tx: Connection, line: str, place: MailboxPlace, read_at: datetime) -> None:
-    await tx.execute(_SAVE, line, place.folder, place.uid_validity, place.last_uid, read_at)
+async def save_progress(
+    tx: Connection, line: str, progress: MailboxProgress, read_at: datetime
+) -> None:
+    await tx.execute(
+        _SAVE, line, progress.folder, progress.uid_validity, progress.last_uid, read_at
+    )

@@ -15,7 +15,7 @@ import structlog
 from joserfc.jwk import KeySet
 
 from dunwell.accounts.installation.single_sign_on_settings import IdentityProviderSettings
-from dunwell.adapters.oidc.tokens import TokenRefused, read_keys
+from dunwell.adapters.oidc.tokens import TokenRefused, parse_keys
 from dunwell.platform.http.client import HttpClient, HttpResponse, NoResponse, open_http_client
 
 _PATH = "/.well-known/openid-configuration"
@@ -33,7 +33,7 @@ class Metadata(msgspec.Struct, frozen=True):
     authorization_response_iss_parameter_supported: bool = False
 
     @property
-    def takes_basic(self) -> bool:
+    def accepts_basic(self) -> bool:
         """Return whether the client secret is sent in a header. Otherwise it is a form field."""
         return "client_secret_basic" in self.token_endpoint_auth_methods_supported
 
@@ -46,7 +46,7 @@ def build_discovery_address(provider: IdentityProviderSettings) -> str:
     return provider.issuer.rstrip("/") + _PATH
 
 
-def read_metadata(provider: IdentityProviderSettings, body: bytes) -> Metadata:
+def parse_metadata(provider: IdentityProviderSettings, body: bytes) -> Metadata:
     """Return the metadata. Raises MetadataUnusable if it has another issuer or an address to which
     users must not be sent."""
     try:
@@ -71,19 +71,19 @@ def _list_addresses(metadata: Metadata) -> dict[str, str]:
     }
 
 
-METADATA_LASTS = timedelta(hours=1)
-KEYS_LAST = timedelta(minutes=10)
+METADATA_LIFETIME = timedelta(hours=1)
+KEYS_LIFETIME = timedelta(minutes=10)
 # How often unknown keys are requested, and how often a provider is tried that does not respond.
-ASKED_AGAIN = timedelta(seconds=10)
+RETRY_AFTER = timedelta(seconds=10)
 _SECONDS = 5.0
 # A larger response is refused.
-_MOST_BYTES = 256 * 1024
+_MAX_BYTES = 256 * 1024
 _USER_AGENT = "Dunwell"
 
 log = structlog.get_logger(__name__)
 
 
-class IdentityProviderAway(Exception):  # noqa: N818 - reads as what happened
+class IdentityProviderUnavailable(Exception):  # noqa: N818 - reads as what happened
     """The identity provider is unavailable. The message is for operators and contains no secret."""
 
 
@@ -94,7 +94,7 @@ class ProviderDiscovery:
         self._provider = provider
         self._open = AsyncExitStack()
         self._client: HttpClient | None = None
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._metadata: tuple[datetime, Metadata] | None = None
         self._keys: tuple[datetime, KeySet] | None = None
         self._failed: tuple[datetime, str] | None = None
@@ -102,76 +102,76 @@ class ProviderDiscovery:
         # send its time.
         self.skew_seconds: float | None = None
 
-    async def find_metadata(self, now: datetime) -> Metadata:
-        """Return the metadata, cached for METADATA_LASTS. Raises IdentityProviderAway."""
-        async with self._turn:
-            if self._metadata is None or self._metadata[0] + METADATA_LASTS <= now:
+    async def get_metadata(self, now: datetime) -> Metadata:
+        """Return the metadata, cached for METADATA_LIFETIME. Raises IdentityProviderAway."""
+        async with self._lock:
+            if self._metadata is None or self._metadata[0] + METADATA_LIFETIME <= now:
                 body = await self._fetch(build_discovery_address(self._provider), now)
                 try:
-                    self._metadata = (now, read_metadata(self._provider, body))
+                    self._metadata = (now, parse_metadata(self._provider, body))
                 except MetadataUnusable as error:
-                    raise self._note(str(error), now) from error
+                    raise self._record_failure(str(error), now) from error
             return self._metadata[1]
 
-    async def find_keys(self, now: datetime, *, anew: bool = False) -> KeySet:
-        """Return the keys. With `anew`, no known key fits; the keys are then requested again, at
-        most once in ASKED_AGAIN. Raises IdentityProviderAway."""
-        metadata = await self.find_metadata(now)
-        lasts = ASKED_AGAIN if anew else KEYS_LAST
-        async with self._turn:
-            if self._keys is None or self._keys[0] + lasts <= now:
+    async def get_keys(self, now: datetime, *, refresh: bool = False) -> KeySet:
+        """Return the keys. With `refresh`, no known key fits; the keys are then requested again, at
+        most once in RETRY_AFTER. Raises IdentityProviderAway."""
+        metadata = await self.get_metadata(now)
+        lifetime = RETRY_AFTER if refresh else KEYS_LIFETIME
+        async with self._lock:
+            if self._keys is None or self._keys[0] + lifetime <= now:
                 body = await self._fetch(metadata.jwks_uri, now)
                 try:
-                    self._keys = (now, read_keys(body))
+                    self._keys = (now, parse_keys(body))
                 except TokenRefused as error:
-                    raise self._note("its keys cannot be read", now) from error
+                    raise self._record_failure("its keys cannot be read", now) from error
             return self._keys[1]
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> HttpResponse:
         """Post a request once. Raises IdentityProviderAway."""
-        client = await self._find_client()
-        answer = await client.post_once(url, body, headers, max_bytes=_MOST_BYTES)
+        client = await self._get_client()
+        answer = await client.post_once(url, body, headers, max_bytes=_MAX_BYTES)
         if isinstance(answer, NoResponse):
-            raise self._tell(answer.reason)
-        if answer.status >= 500 or len(answer.start) >= _MOST_BYTES:
-            raise self._tell(f"it answers {answer.status}")
+            raise self._log_failure(answer.reason)
+        if answer.status >= 500 or len(answer.start) >= _MAX_BYTES:
+            raise self._log_failure(f"it answers {answer.status}")
         return answer
 
     async def get_object(self, url: str, headers: Mapping[str, str]) -> Mapping[str, Any]:
         """Return a JSON object from the provider. Raises IdentityProviderAway."""
-        client = await self._find_client()
-        answer = await client.get(url, headers, max_bytes=_MOST_BYTES)
-        return read_object(self._check(answer))
+        client = await self._get_client()
+        answer = await client.get(url, headers, max_bytes=_MAX_BYTES)
+        return parse_object(self._check(answer))
 
     async def _fetch(self, url: str, now: datetime) -> bytes:
-        if self._failed is not None and self._failed[0] + ASKED_AGAIN > now:
-            raise IdentityProviderAway(self._failed[1])
-        client = await self._find_client()
-        answer = await client.get(url, {"Accept": "application/json"}, max_bytes=_MOST_BYTES)
+        if self._failed is not None and self._failed[0] + RETRY_AFTER > now:
+            raise IdentityProviderUnavailable(self._failed[1])
+        client = await self._get_client()
+        answer = await client.get(url, {"Accept": "application/json"}, max_bytes=_MAX_BYTES)
         if isinstance(answer, HttpResponse):
-            self.skew_seconds = _find_skew(answer, now)
+            self.skew_seconds = _compute_skew(answer, now)
         try:
             return self._check(answer)
-        except IdentityProviderAway as error:
+        except IdentityProviderUnavailable as error:
             self._failed = (now, str(error))
             raise
 
     def _check(self, answer: HttpResponse | NoResponse) -> bytes:
         if isinstance(answer, NoResponse):
-            raise self._tell(answer.reason)
-        if answer.status != 200 or len(answer.start) >= _MOST_BYTES:
-            raise self._tell(f"it answers {answer.status}")
+            raise self._log_failure(answer.reason)
+        if answer.status != 200 or len(answer.start) >= _MAX_BYTES:
+            raise self._log_failure(f"it answers {answer.status}")
         return answer.start
 
-    def _note(self, reason: str, now: datetime) -> IdentityProviderAway:
+    def _record_failure(self, reason: str, now: datetime) -> IdentityProviderUnavailable:
         self._failed = (now, reason)
-        return self._tell(reason)
+        return self._log_failure(reason)
 
-    def _tell(self, reason: str) -> IdentityProviderAway:
+    def _log_failure(self, reason: str) -> IdentityProviderUnavailable:
         log.warning("provider away", provider=self._provider.name, reason=reason)
-        return IdentityProviderAway(reason)
+        return IdentityProviderUnavailable(reason)
 
-    async def _find_client(self) -> HttpClient:
+    async def _get_client(self) -> HttpClient:
         if self._client is None:
             self._client = await self._open.enter_async_context(
                 open_http_client(
@@ -188,17 +188,17 @@ class ProviderDiscovery:
         await self._open.aclose()
 
 
-def _find_skew(answer: HttpResponse, now: datetime) -> float | None:
+def _compute_skew(answer: HttpResponse, now: datetime) -> float | None:
     try:
-        there = parsedate_to_datetime(answer.headers.get("Date", ""))
-        return (there - now).total_seconds()
+        their_time = parsedate_to_datetime(answer.headers.get("Date", ""))
+        return (their_time - now).total_seconds()
     except (TypeError, ValueError):
         return None
 
 
-def read_object(body: bytes) -> Mapping[str, Any]:
+def parse_object(body: bytes) -> Mapping[str, Any]:
     """Parse a JSON object. Raises IdentityProviderAway for anything else."""
     try:
         return msgspec.json.decode(body, type=dict[str, Any])
     except msgspec.MsgspecError as error:
-        raise IdentityProviderAway("its answer cannot be read") from error
+        raise IdentityProviderUnavailable("its answer cannot be read") from error

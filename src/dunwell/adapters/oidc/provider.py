@@ -23,27 +23,27 @@ from dunwell.accounts.users.single_sign_on.provider import (
     TokenRejected,
 )
 from dunwell.adapters.oidc.discovery import (
-    IdentityProviderAway,
+    IdentityProviderUnavailable,
     Metadata,
     ProviderDiscovery,
-    read_object,
+    parse_object,
 )
 from dunwell.adapters.oidc.tokens import (
-    Expected,
+    ExpectedClaims,
     KeyUnknown,
     TokenRefused,
     check_id_token,
     check_logout_token,
-    read_told,
+    read_identity,
 )
 
 _FORM = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
 # The greatest age of a sign-in that must be recent. Some providers treat 0 as missing.
-_FRESH_SECONDS = 60
-_LONGEST_CODE, _LONGEST_TOKEN = 4_000, 64_000
+_RECENT_SECONDS = 60
+_MAX_CODE_LENGTH, _MAX_TOKEN_LENGTH = 4_000, 64_000
 # Claims that the userinfo endpoint may add. How the user signed in is not one of them.
-_TOLD_LATER = ("email", "name", "preferred_username", "locale")
-_Read = TypeVar("_Read")
+_USERINFO_CLAIMS = ("email", "name", "preferred_username", "locale")
+_Checked = TypeVar("_Checked")
 
 log = structlog.get_logger(__name__)
 
@@ -54,14 +54,14 @@ class OidcProvider:
     def __init__(self, provider: IdentityProviderSettings, secret: str) -> None:
         self.provider = provider
         self._secret = secret
-        self._asking = ProviderDiscovery(provider)
+        self._discovery = ProviderDiscovery(provider)
 
     async def build_address(
         self, secrets: AttemptSecrets, redirect_uri: str, now: datetime, *, is_fresh: bool = False
     ) -> str | ProviderUnavailable:
         try:
-            metadata = await self._asking.find_metadata(now)
-        except IdentityProviderAway:
+            metadata = await self._discovery.get_metadata(now)
+        except IdentityProviderUnavailable:
             return ProviderUnavailable()
         address: str = prepare_grant_uri(
             metadata.authorization_endpoint,
@@ -76,7 +76,7 @@ class OidcProvider:
             acr_values=" ".join(self.provider.acr_values) or None,
             # With max_age, a provider must send auth_time (OpenID Connect Core 1.0, 3.1.2.1).
             prompt="login" if is_fresh else None,
-            max_age=_FRESH_SECONDS if is_fresh else None,
+            max_age=_RECENT_SECONDS if is_fresh else None,
         )
         return address
 
@@ -84,19 +84,19 @@ class OidcProvider:
         self, code: AuthorizationCode, now: datetime
     ) -> IdentityClaims | TokenRejected | ProviderUnavailable:
         try:
-            metadata = await self._asking.find_metadata(now)
-            if not self._is_from_here(metadata, code.issuer):
+            metadata = await self._discovery.get_metadata(now)
+            if not self._has_right_issuer(metadata, code.issuer):
                 return TokenRejected(TokenFault.ISSUER)
-            tokens = await self._ask_tokens(metadata, code)
+            tokens = await self._request_tokens(metadata, code)
             if tokens is None:
                 return TokenRejected(TokenFault.CODE)
             claims = await self._read_tokens(metadata, tokens, code.secrets, now)
-        except IdentityProviderAway:
+        except IdentityProviderUnavailable:
             return ProviderUnavailable()
         except TokenRefused as error:
             log.warning("token refused", provider=self.provider.name, reason=str(error))
             return TokenRejected(TokenFault.TOKEN)
-        return read_told(self.provider, claims)
+        return read_identity(self.provider, claims)
 
     async def read_logout(
         self, token: str, now: datetime
@@ -105,7 +105,7 @@ class OidcProvider:
             return await self._check_with_keys(
                 token, now, lambda keys: check_logout_token(self.provider, token, keys, now)
             )
-        except IdentityProviderAway:
+        except IdentityProviderUnavailable:
             return ProviderUnavailable()
         except TokenRefused as error:
             log.warning("logout refused", provider=self.provider.name, reason=str(error))
@@ -113,57 +113,57 @@ class OidcProvider:
 
     async def find_leaving_address(self, back_to: str, now: datetime) -> str | None:
         try:
-            metadata = await self._asking.find_metadata(now)
-        except IdentityProviderAway:
+            metadata = await self._discovery.get_metadata(now)
+        except IdentityProviderUnavailable:
             return None
         if metadata.end_session_endpoint is None:
             return None
-        joint = "&" if "?" in metadata.end_session_endpoint else "?"
+        separator = "&" if "?" in metadata.end_session_endpoint else "?"
         client, back = quote(self.provider.client_id, safe=""), quote(back_to, safe="")
         query = f"client_id={client}&post_logout_redirect_uri={back}"
-        return f"{metadata.end_session_endpoint}{joint}{query}"
+        return f"{metadata.end_session_endpoint}{separator}{query}"
 
     async def check(self, now: datetime) -> tuple[str | None, float | None]:
         """Test the provider. Return what is wrong with it, or None if it responds with the right
         issuer and keys, and by how many seconds its clock is ahead of `now`, if it sends its time.
         """
         try:
-            await self._asking.find_keys(now)
-        except IdentityProviderAway as error:
+            await self._discovery.get_keys(now)
+        except IdentityProviderUnavailable as error:
             return str(error), None
-        return None, self._asking.skew_seconds
+        return None, self._discovery.skew_seconds
 
     async def close(self) -> None:
-        await self._asking.close()
+        await self._discovery.close()
 
-    def _is_from_here(self, metadata: Metadata, issuer: str | None) -> bool:
+    def _has_right_issuer(self, metadata: Metadata, issuer: str | None) -> bool:
         """Return whether the response comes from this provider. A provider that always names its
         issuer must do so here, too."""
         if issuer is None:
             return not metadata.authorization_response_iss_parameter_supported
         return issuer == self.provider.issuer
 
-    async def _ask_tokens(
+    async def _request_tokens(
         self, metadata: Metadata, code: AuthorizationCode
     ) -> Mapping[str, Any] | None:
         """Return the tokens, or None if the provider refuses the code or our credentials."""
-        if len(code.code) > _LONGEST_CODE:
+        if len(code.code) > _MAX_CODE_LENGTH:
             return None
-        headers, more = dict(_FORM), {}
+        headers, credentials = dict(_FORM), {}
         client_id = self.provider.client_id
-        if metadata.takes_basic:
+        if metadata.accepts_basic:
             # Both are form-encoded (RFC 6749, 2.3.1).
             pair = f"{quote(client_id, safe='')}:{quote(self._secret, safe='')}"
             headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
         else:
-            more = {"client_id": client_id, "client_secret": self._secret}
+            credentials = {"client_id": client_id, "client_secret": self._secret}
         body: str = prepare_token_request(
             "authorization_code", code=code.code, redirect_uri=code.redirect_uri,
-            code_verifier=code.secrets.verifier, **more,
+            code_verifier=code.secrets.verifier, **credentials,
         )  # fmt: skip
-        answer = await self._asking.post(metadata.token_endpoint, body.encode(), headers)
+        answer = await self._discovery.post(metadata.token_endpoint, body.encode(), headers)
         if answer.status == 200:
-            return read_object(answer.start)
+            return parse_object(answer.start)
         log.warning("code refused", provider=self.provider.name, status=answer.status)
         return None
 
@@ -175,7 +175,7 @@ class OidcProvider:
         token, access = tokens.get("id_token"), tokens.get("access_token")
         if not isinstance(token, str):
             raise TokenRefused("there is none")
-        expected = Expected(secrets.nonce, access if isinstance(access, str) else None)
+        expected = ExpectedClaims(secrets.nonce, access if isinstance(access, str) else None)
         claims = await self._check_with_keys(
             token, now,
             lambda keys: check_id_token(self.provider, token, keys, expected, now=now),
@@ -184,23 +184,23 @@ class OidcProvider:
         is_whole = {"email", groups} <= claims.keys()
         if is_whole or metadata.userinfo_endpoint is None or expected.access_token is None:
             return claims
-        more = await self._asking.get_object(
+        userinfo = await self._discovery.get_object(
             metadata.userinfo_endpoint,
             {"Authorization": f"Bearer {expected.access_token}", "Accept": "application/json"},
         )
-        if more.get("sub") != claims["sub"]:
+        if userinfo.get("sub") != claims["sub"]:
             raise TokenRefused("another subject's")
-        added = {name: more[name] for name in more.keys() & {*_TOLD_LATER, groups}}
+        added = {name: userinfo[name] for name in userinfo.keys() & {*_USERINFO_CLAIMS, groups}}
         return {**added, **claims}
 
     async def _check_with_keys(
-        self, token: str, now: datetime, check: Callable[[KeySet], _Read]
-    ) -> _Read:
+        self, token: str, now: datetime, check: Callable[[KeySet], _Checked]
+    ) -> _Checked:
         """Check a token with the known keys and, if none fits, once more with newly fetched ones.
         Raises IdentityProviderAway, TokenRefused."""
-        if len(token) > _LONGEST_TOKEN:
+        if len(token) > _MAX_TOKEN_LENGTH:
             raise TokenRefused("too long")
         try:
-            return check(await self._asking.find_keys(now))
+            return check(await self._discovery.get_keys(now))
         except KeyUnknown:
-            return check(await self._asking.find_keys(now, anew=True))
+            return check(await self._discovery.get_keys(now, refresh=True))

@@ -27,10 +27,10 @@ ALGORITHMS = (
 # The greatest difference of two clocks.
 LEEWAY_SECONDS = 60
 # An older logout token is refused.
-_LOGOUT_LASTS = timedelta(minutes=10)
+_LOGOUT_LIFETIME = timedelta(minutes=10)
 _LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
-_LATEST = 253_402_300_800
-_LONGEST, _LONGEST_SUBJECT, _MOST_GROUPS = 2_000, 255, 2_000
+_END_OF_TIME = 253_402_300_800
+_MAX_TEXT_LENGTH, _MAX_SUBJECT_LENGTH, _MAX_GROUPS = 2_000, 255, 2_000
 
 
 class TokenRefused(Exception):  # noqa: N818 - reads as what happened
@@ -43,14 +43,14 @@ class KeyUnknown(TokenRefused):
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedClaims:
     """The values that an ID token must match."""
 
     nonce: str
     access_token: str | None
 
 
-def read_keys(body: bytes) -> KeySet:
+def parse_keys(body: bytes) -> KeySet:
     """Parse a key set. Raises TokenRefused."""
     try:
         return KeySet.import_key_set(msgspec.json.decode(body, type=dict[str, Any]))  # type: ignore[arg-type]
@@ -62,7 +62,7 @@ def check_id_token(
     provider: IdentityProviderSettings,
     token: str,
     keys: KeySet,
-    expected: Expected,
+    expected: ExpectedClaims,
     *,
     now: datetime,
 ) -> Mapping[str, Any]:
@@ -86,7 +86,7 @@ def check_id_token(
         claims.validate(now=int(now.timestamp()), leeway=LEEWAY_SECONDS)
     except (JoseError, ValueError, TypeError, AttributeError) as error:
         raise TokenRefused(f"claims: {type(error).__name__}") from error
-    _require_text(claims.get("sub"), _LONGEST_SUBJECT)
+    _require_text(claims.get("sub"), _MAX_SUBJECT_LENGTH)
     return dict(claims)
 
 
@@ -114,21 +114,21 @@ def check_logout_token(
     if not is_logout or "nonce" in claims:
         raise TokenRefused("no logout")
     issued_at = datetime.fromtimestamp(claims["iat"], UTC)
-    if issued_at + _LOGOUT_LASTS < now:
+    if issued_at + _LOGOUT_LIFETIME < now:
         raise TokenRefused("too old")
     subject, session = claims.get("sub"), claims.get("sid")
     if subject is None and session is None:
         raise TokenRefused("nobody")
     return LogoutToken(
         issuer=provider.issuer,
-        token_id=_require_text(claims["jti"], _LONGEST),
-        subject=None if subject is None else _require_text(subject, _LONGEST_SUBJECT),
-        session=None if session is None else _require_text(session, _LONGEST),
+        token_id=_require_text(claims["jti"], _MAX_TEXT_LENGTH),
+        subject=None if subject is None else _require_text(subject, _MAX_SUBJECT_LENGTH),
+        session=None if session is None else _require_text(session, _MAX_TEXT_LENGTH),
         issued_at=issued_at,
     )
 
 
-def read_told(provider: IdentityProviderSettings, claims: Mapping[str, Any]) -> IdentityClaims:
+def read_identity(provider: IdentityProviderSettings, claims: Mapping[str, Any]) -> IdentityClaims:
     """Return the identity in the claims. They come from a valid ID token, completed by the
     provider's userinfo."""
     session, acr = claims.get("sid"), claims.get("acr")
@@ -166,13 +166,13 @@ def _require_text(value: object, longest: int) -> str:
 
 
 def _read_text(value: object) -> str:
-    return value.strip() if isinstance(value, str) and len(value) <= _LONGEST else ""
+    return value.strip() if isinstance(value, str) and len(value) <= _MAX_TEXT_LENGTH else ""
 
 
 def _read_instant(value: object) -> datetime | None:
     """Return the instant of a number of seconds since 1970, None for anything else and for years
     after 9999."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _LATEST:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _END_OF_TIME:
         return None
     return datetime.fromtimestamp(value, UTC)
 
@@ -189,4 +189,4 @@ def _read_name(claims: Mapping[str, Any]) -> str:
 def _read_set(value: object) -> frozenset[str]:
     """Return a claim that is a list of strings or a single string."""
     given = [value] if isinstance(value, str) else value if isinstance(value, list) else []
-    return frozenset(each for each in given[:_MOST_GROUPS] if isinstance(each, str))
+    return frozenset(each for each in given[:_MAX_GROUPS] if isinstance(each, str))

@@ -12,7 +12,7 @@ import click
 import uvicorn
 
 from dunwell.interfaces.api.readiness import Readiness
-from dunwell.interfaces.wiring import Operators
+from dunwell.interfaces.wiring import OperatorService
 from dunwell.platform.config import Settings
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.http.server import build_server
@@ -77,7 +77,7 @@ class _Beside(uvicorn.Server):
 
 @asynccontextmanager
 async def serve_operators(
-    operators: Operators, listener: socket.socket | None
+    operators: OperatorService, listener: socket.socket | None
 ) -> AsyncIterator[None]:
     """Serve until the block ends. Does nothing without a listener."""
     if listener is None:

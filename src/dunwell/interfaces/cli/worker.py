@@ -15,7 +15,7 @@ from dunwell.interfaces.cli.serving import (
     operators_option,
     serve_operators,
 )
-from dunwell.interfaces.wiring import choose_operators, open_loops
+from dunwell.interfaces.wiring import build_operator_service, open_loops
 from dunwell.interfaces.worker.loops import run_loops
 from dunwell.operations.recovery.restore_hold import wait_until_resumed
 from dunwell.platform.children.process import end_with_parent, tune_garbage_collector
@@ -48,7 +48,7 @@ async def _work(settings: Settings, operators: socket.socket | None, *, is_alone
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with (
         open_resources(settings, "worker") as resources,
-        serve_operators(choose_operators(resources), operators),
+        serve_operators(build_operator_service(resources), operators),
     ):
         line = "ready, worker"
         if settings.operator_bind is not None:

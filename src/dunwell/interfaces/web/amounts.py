@@ -12,8 +12,8 @@ from babel.numbers import get_currency_symbol, get_decimal_symbol, get_group_sym
 from dunwell.contact.messages.templates.formatting import count_minor_digits, get_locale
 
 _BLANKS = re.compile(r"[\s\u00a0\u202f]+")
-_MOST_TYPED = 40
-_MOST_DIGITS = 12
+_MAX_TYPED_LENGTH = 40
+_MAX_DIGITS = 12
 _PLAIN = re.compile(r"(?P<whole>0|[1-9][0-9]*)(?:(?P<point>[.,])(?P<minor>[0-9]+))?")
 _GROUPED = re.compile(
     r"(?P<whole>[1-9][0-9]{0,2}(?P<group>[.,])[0-9]{3}(?:(?P=group)[0-9]{3})*)"
@@ -21,27 +21,27 @@ _GROUPED = re.compile(
 )
 
 
-def read_amount(typed: str, currency: str, language: str) -> int | None:
+def parse_amount(typed: str, currency: str, language: str) -> int | None:
     """Return the amount in minor units, None if it is not an unambiguous amount of this currency.
 
     Accepts "50", "50,00", "50.00", with the currency's symbol or code before or after it, and with
     grouped thousands: "1.234,56", "1,234.56".
     """
-    if len(typed) > _MOST_TYPED:
+    if len(typed) > _MAX_TYPED_LENGTH:
         return None
     text = _strip_currency(_BLANKS.sub(" ", typed).strip(), currency, language)
     digits = count_minor_digits(currency)
     plain = _PLAIN.fullmatch(text)
-    if plain is not None and _is_sure(plain, digits, language):
+    if plain is not None and _is_unambiguous(plain, digits, language):
         return _join(plain["whole"], plain["minor"], digits)
     grouped = _GROUPED.fullmatch(text)
-    if grouped is not None and _is_sure_group(grouped, digits, language):
+    if grouped is not None and _is_unambiguous_group(grouped, digits, language):
         whole = grouped["whole"].replace(grouped["group"], "")
         return _join(whole, grouped["minor"], digits)
     return None
 
 
-def render_plain(cents: int, currency: str, language: str) -> str:
+def render_typed_amount(cents: int, currency: str, language: str) -> str:
     """Return the amount as one types and copies it: "1234,50" in German, without the currency."""
     digits = count_minor_digits(currency)
     whole, minor = divmod(cents, 10**digits)
@@ -49,7 +49,7 @@ def render_plain(cents: int, currency: str, language: str) -> str:
     return f"{whole}{point}{minor:0{digits}}" if digits else str(whole)
 
 
-def _is_sure(found: re.Match[str], digits: int, language: str) -> bool:
+def _is_unambiguous(found: re.Match[str], digits: int, language: str) -> bool:
     """Return whether the amount is unambiguous. Three digits after a separator may be thousands,
     unless it is the language's decimal separator."""
     if found["minor"] is None:
@@ -59,7 +59,7 @@ def _is_sure(found: re.Match[str], digits: int, language: str) -> bool:
     return digits != 3 or found["point"] == _find_symbols(language)[0]
 
 
-def _is_sure_group(found: re.Match[str], digits: int, language: str) -> bool:
+def _is_unambiguous_group(found: re.Match[str], digits: int, language: str) -> bool:
     if found["minor"] is not None:
         return digits > 0 and len(found["minor"]) == digits
     return found["whole"].count(found["group"]) > 1 or found["group"] == _find_symbols(language)[1]
@@ -67,7 +67,7 @@ def _is_sure_group(found: re.Match[str], digits: int, language: str) -> bool:
 
 def _join(whole: str, minor: str | None, digits: int) -> int | None:
     amount = whole + (minor or "0" * digits)
-    return int(amount) if len(amount) <= _MOST_DIGITS else None
+    return int(amount) if len(amount) <= _MAX_DIGITS else None
 
 
 def _strip_currency(text: str, currency: str, language: str) -> str:

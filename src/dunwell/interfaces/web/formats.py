@@ -23,7 +23,7 @@ from dunwell.contact.messages.templates.formatting import (
     render_day,
     render_money,
 )
-from dunwell.interfaces.web.amounts import render_plain
+from dunwell.interfaces.web.amounts import render_typed_amount
 
 _MEGABYTE = 1_000_000
 _GIGABYTE = 1000 * _MEGABYTE
@@ -54,7 +54,7 @@ def build_page_filters(language: str) -> dict[str, Callable[..., Any]]:
     return build_message_filters(language) | {
         "day": lambda day: render_bound_day(day, language),
         "bound_moment": lambda instant, timezone: render_bound_moment(instant, timezone, language),
-        "plain": lambda cents, currency: render_plain(cents, currency, language),
+        "plain": lambda cents, currency: render_typed_amount(cents, currency, language),
         "day_of": lambda instant, timezone: render_bound_day(
             _localize(instant, timezone).date(), language
         ),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Self, TypeAlias
 
-from dunwell.interfaces.web.amounts import read_amount, render_plain
+from dunwell.interfaces.web.amounts import parse_amount, render_typed_amount
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import Fault
 
@@ -94,9 +94,9 @@ class Form:
         typed: dict[str, str | Sequence[str]] = {}
         for each in self.fields:
             if each.kind is FieldKind.PICKS:
-                typed[each.name] = _order(sent.all(each.name), self.stored[each.name])
+                typed[each.name] = _sort_as_stored(sent.all(each.name), self.stored[each.name])
             elif each.kind is FieldKind.PAIRS:
-                typed |= _take_pairs(each.name, sent)
+                typed |= _collect_pairs(each.name, sent)
             else:
                 is_exact = each.kind is FieldKind.EXACT and sent[each.name].strip()
                 typed[each.name] = sent[each.name] if is_exact else sent.text(each.name)
@@ -104,7 +104,7 @@ class Form:
 
     def read(self) -> FormContent:
         """Return the content, without empty values and without parts that do not exist."""
-        return read_fields(self.fields, self.typed, self.amounts)
+        return parse_fields(self.fields, self.typed, self.amounts)
 
     def place(self, faults: Sequence[Fault], root: str = "", whole: str = "") -> PlacedFaults:
         """Return the faults at or below `root`, each with its field. `whole` is the field that
@@ -124,13 +124,13 @@ class Form:
                 yield name, before, after
 
 
-def open_form(fields: Sequence[Field], document: Mapping[str, Any], amounts: AmountFormat) -> Form:
+def build_form(fields: Sequence[Field], document: Mapping[str, Any], amounts: AmountFormat) -> Form:
     """Return the form of a stored document."""
-    typed = show_fields(fields, document, amounts)
+    typed = render_fields(fields, document, amounts)
     return Form(fields, stored=typed, typed=typed, amounts=amounts)
 
 
-def show_fields(
+def render_fields(
     fields: Sequence[Field], document: Mapping[str, Any], amounts: AmountFormat
 ) -> Typed:
     """Return the document's values as text."""
@@ -141,11 +141,11 @@ def show_fields(
             typed[f"{each.name}.name"] = [name for name, _ in value or ()]
             typed[f"{each.name}.value"] = [text for _, text in value or ()]
         else:
-            typed[each.name] = _show(each, value, amounts)
+            typed[each.name] = _render(each, value, amounts)
     return typed
 
 
-def read_fields(fields: Sequence[Field], typed: Typed, amounts: AmountFormat) -> FormContent:
+def parse_fields(fields: Sequence[Field], typed: Typed, amounts: AmountFormat) -> FormContent:
     """Parse the fields. An empty field is absent, and the fields of a part that does not exist are
     ignored."""
     content = FormContent()
@@ -154,13 +154,13 @@ def read_fields(fields: Sequence[Field], typed: Typed, amounts: AmountFormat) ->
     for each in fields:
         if each.name.startswith(absent):
             continue
-        value = _read(each, typed, amounts)
+        value = _parse(each, typed, amounts)
         if value is None and each.is_required:
             value = Fault("", "Please fill this in.", "REQUIRED")
         if isinstance(value, Fault):
             content.faults.append((each.name, value))
         elif value is not None:
-            _put(content.parts, each.name, value)
+            _set(content.parts, each.name, value)
     return content
 
 
@@ -179,14 +179,14 @@ def find_field(names: Sequence[str], pointer: str) -> str:
     return ""
 
 
-def read_number(text: str) -> int | Fault:
+def parse_number(text: str) -> int | Fault:
     digits = text.removeprefix("-")
     if digits.isascii() and digits.isdecimal() and len(digits) <= _MAX_DIGITS:
         return int(text)
     return Fault("", "This is no whole number.", "NUMBER")
 
 
-def _take_pairs(name: str, sent: FormFields) -> dict[str, list[str]]:
+def _collect_pairs(name: str, sent: FormFields) -> dict[str, list[str]]:
     """Return the rows that are at least partly filled in."""
     names, values = sent.all(f"{name}.name"), sent.all(f"{name}.value")
     rows = [(left.strip(), right) for left, right in zip(names, values, strict=False)]
@@ -197,7 +197,7 @@ def _take_pairs(name: str, sent: FormFields) -> dict[str, list[str]]:
     }
 
 
-def _show(each: Field, value: Any, amounts: AmountFormat) -> str | Sequence[str]:
+def _render(each: Field, value: Any, amounts: AmountFormat) -> str | Sequence[str]:
     if each.kind is FieldKind.PICKS:
         return list(value or ())
     if each.kind is FieldKind.PART:
@@ -205,13 +205,13 @@ def _show(each: Field, value: Any, amounts: AmountFormat) -> str | Sequence[str]
     if value is None or value is False:
         return ""
     if each.kind is FieldKind.MONEY and str(value).isascii() and str(value).isdecimal():
-        return render_plain(int(value), amounts.currency, amounts.language)
+        return render_typed_amount(int(value), amounts.currency, amounts.language)
     if isinstance(value, list):
         return ("\n" if each.kind is FieldKind.LINES else ", ").join(map(str, value))
     return "yes" if each.kind is FieldKind.FLAG else str(value)
 
 
-def _read(each: Field, typed: Typed, amounts: AmountFormat) -> Any:
+def _parse(each: Field, typed: Typed, amounts: AmountFormat) -> Any:
     """Return a value of the document, None if it is absent, or a Fault if it cannot be parsed."""
     if each.kind is FieldKind.PAIRS:
         return [*zip(typed[f"{each.name}.name"], typed[f"{each.name}.value"], strict=True)]
@@ -220,36 +220,36 @@ def _read(each: Field, typed: Typed, amounts: AmountFormat) -> Any:
         return list(given)
     text = given if each.kind is FieldKind.EXACT else given.strip()
     if text and each.kind is FieldKind.MONEY:
-        return _read_money(text, amounts)
+        return _parse_money(text, amounts)
     if text or each.kind in _EMPTY_VALUES:
-        return _READERS.get(each.kind, str)(text)
+        return _PARSERS.get(each.kind, str)(text)
     return None
 
 
-def _read_money(text: str, amounts: AmountFormat) -> str | Fault:
-    cents = read_amount(text, amounts.currency, amounts.language)
+def _parse_money(text: str, amounts: AmountFormat) -> str | Fault:
+    cents = parse_amount(text, amounts.currency, amounts.language)
     return Fault("", "This is no amount.", "AMOUNT") if cents is None else str(cents)
 
 
-def _read_lines(text: str) -> list[str]:
+def _parse_lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def _read_codes(text: str) -> list[str]:
+def _parse_codes(text: str) -> list[str]:
     return text.replace(",", " ").replace(";", " ").split()
 
 
-def _read_numbers(text: str) -> list[int] | Fault:
-    read = [read_number(part.strip()) for part in text.split(",") if part.strip()]
+def _parse_numbers(text: str) -> list[int] | Fault:
+    read = [parse_number(part.strip()) for part in text.split(",") if part.strip()]
     numbers = [each for each in read if isinstance(each, int)]
     return numbers if len(numbers) == len(read) else Fault("", "These are no numbers.", "NUMBER")
 
 
-_READERS: Mapping[FieldKind, Callable[[str], Any]] = {
-    FieldKind.NUMBER: read_number,
-    FieldKind.NUMBERS: _read_numbers,
-    FieldKind.LINES: _read_lines,
-    FieldKind.CODES: _read_codes,
+_PARSERS: Mapping[FieldKind, Callable[[str], Any]] = {
+    FieldKind.NUMBER: parse_number,
+    FieldKind.NUMBERS: _parse_numbers,
+    FieldKind.LINES: _parse_lines,
+    FieldKind.CODES: _parse_codes,
     FieldKind.FLAG: bool,
     FieldKind.PART: lambda _: {},
 }
@@ -257,7 +257,7 @@ _READERS: Mapping[FieldKind, Callable[[str], Any]] = {
 _EMPTY_VALUES = (FieldKind.LINES, FieldKind.CODES, FieldKind.FLAG)
 
 
-def _order(given: Sequence[str], stored: str | Sequence[str]) -> list[str]:
+def _sort_as_stored(given: Sequence[str], stored: str | Sequence[str]) -> list[str]:
     """Return the selected options in the stored order."""
     before = list(stored)
     return sorted(given, key=lambda each: before.index(each) if each in before else len(before))
@@ -270,7 +270,7 @@ def _find(document: Mapping[str, Any], name: str) -> Any:
     return value
 
 
-def _put(document: dict[str, Any], name: str, value: Any) -> None:
+def _set(document: dict[str, Any], name: str, value: Any) -> None:
     *outer, last = name.split(".")
     for part in outer:
         document = document.setdefault(part, {})

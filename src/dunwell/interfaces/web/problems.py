@@ -38,7 +38,7 @@ class Problem:
 ProblemTable: TypeAlias = Sequence[tuple[type[errors.Refusal], Problem]]
 CRASH = Problem(500, "CRASH")
 # The first row with a matching type is used. The rows of an interface come before these.
-_SHARED: ProblemTable = (
+_SHARED_PROBLEMS: ProblemTable = (
     (ForeignForm, Problem(403, "STALE")),
     (errors.NotFound, Problem(404, "NOT_FOUND")),
     (errors.PayloadTooLarge, Problem(413, "TOO_LARGE")),
@@ -57,7 +57,7 @@ def find_problem(
     problem of a refusal without a row."""
     if isinstance(error, HTTPException):
         return _describe_mismatch(error)
-    for refusal, problem in (*own, *_SHARED):
+    for refusal, problem in (*own, *_SHARED_PROBLEMS):
         if isinstance(error, refusal):
             return problem
     return otherwise if isinstance(error, errors.Refusal) else CRASH

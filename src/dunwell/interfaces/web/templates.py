@@ -29,13 +29,13 @@ _TEXT = re.compile(
     re.DOTALL,
 )
 # A no-break space is part of the text, as in the catalogues.
-_BLANKS = " \t\r\n\f\v"
-_BLANK = re.compile(f"[{_BLANKS}]+")
+_WHITE_SPACE = " \t\r\n\f\v"
+_WHITE_SPACE_RUN = re.compile(f"[{_WHITE_SPACE}]+")
 # A text that is passed to a macro, with or without values. A long one consists of several strings.
-_GIVEN = re.compile(r'\bgettext\(\s*(?P<text>"[^"\\]*"(?:\s+"[^"\\]*")*)(?P<end>\)|,\s)')
+_GETTEXT_CALL = re.compile(r'\bgettext\(\s*(?P<text>"[^"\\]*"(?:\s+"[^"\\]*")*)(?P<end>\)|,\s)')
 _STRING = re.compile(r'"([^"]*)"')
-_FACT = re.compile(r"\{\{ (\w+) \}\}")
-_PLACE = re.compile(r"%\((\w+)\)s")
+_PLACEHOLDER = re.compile(r"\{\{ (\w+) \}\}")
+_TRANSLATED_PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 
 
 class Page(msgspec.Struct, frozen=True, gc=False):
@@ -131,18 +131,21 @@ class TranslatedTemplates(Extension):
         del name, filename
         words: NullTranslations = self.environment.globals["words"]  # type: ignore[assignment]
         whole = _TEXT.sub(lambda found: _translate(words, found), source)
-        return _GIVEN.sub(lambda found: _give(words, found), whole)
+        return _GETTEXT_CALL.sub(lambda found: _translate_call(words, found), whole)
 
 
 def _translate(words: NullTranslations, found: re.Match[str]) -> str:
     """Return the translated text with its placeholders."""
-    facts, text = found["facts"].strip(), _BLANK.sub(" ", found["text"].strip(_BLANKS))
-    translated = words.gettext(_FACT.sub(r"%(\1)s", text))
-    shown = _PLACE.sub(r"{{ \1 }}", translated)
+    facts, text = (
+        found["facts"].strip(),
+        _WHITE_SPACE_RUN.sub(" ", found["text"].strip(_WHITE_SPACE)),
+    )
+    translated = words.gettext(_PLACEHOLDER.sub(r"%(\1)s", text))
+    shown = _TRANSLATED_PLACEHOLDER.sub(r"{{ \1 }}", translated)
     return f"{{% with {facts} %}}{shown}{{% endwith %}}" if facts else shown
 
 
-def _give(words: NullTranslations, found: re.Match[str]) -> str:
+def _translate_call(words: NullTranslations, found: re.Match[str]) -> str:
     """Return the translated text as a safe constant. The values inserted into it are escaped."""
     whole = "".join(_STRING.findall(found["text"]))
     text = words.gettext(whole).replace("\\", "\\\\").replace('"', '\\"')

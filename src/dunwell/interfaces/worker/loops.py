@@ -21,10 +21,10 @@ IDLE_SECONDS = 0.2
 _FIRST_PAUSE_SECONDS = 0.2
 _LONGEST_PAUSE_SECONDS = 5.0
 
-_DONE = Counter(
+_WORK_DONE = Counter(
     "dunwell_worker_done", "What the worker's loops did, by loop.", ("loop",), registry=REGISTRY
 )
-_FAILED = Counter(
+_ROUNDS_FAILED = Counter(
     "dunwell_worker_rounds_failed", "Rounds of the worker's loops that failed, by loop.",
     ("loop",), registry=REGISTRY,
 )  # fmt: skip
@@ -61,7 +61,7 @@ async def run_loops(
     """
     clock = clock or SystemClock()
     tasks = [
-        asyncio.create_task(_keep_running(loop, stop, clock), name=loop.name) for loop in loops
+        asyncio.create_task(_run_repeatedly(loop, stop, clock), name=loop.name) for loop in loops
     ]
     await stop.wait()
     _, late = await asyncio.wait(tasks, timeout=timeout_seconds)
@@ -71,9 +71,9 @@ async def run_loops(
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _keep_running(loop: Loop, stop: asyncio.Event, clock: Clock) -> None:
+async def _run_repeatedly(loop: Loop, stop: asyncio.Event, clock: Clock) -> None:
     failures = 0
-    done_here, failed_here = _DONE.labels(loop.name), _FAILED.labels(loop.name)
+    work_done, rounds_failed = _WORK_DONE.labels(loop.name), _ROUNDS_FAILED.labels(loop.name)
     # Create the series at the start, so that a loop that never succeeds also triggers the alert.
     _LAST_SUCCESS.labels(loop.name)
     while not stop.is_set():
@@ -84,8 +84,8 @@ async def _keep_running(loop: Loop, stop: asyncio.Event, clock: Clock) -> None:
             done = await loop.run_once()
         except Exception as error:  # A loop must survive every error of a round.
             failures += 1
-            failed_here.inc()
-            pause = decide_pause(failures)
+            rounds_failed.inc()
+            pause = compute_pause(failures)
             # Something that is unavailable affects all loops at once.
             is_away = isinstance(error, Unavailable)
             log.exception(
@@ -93,22 +93,22 @@ async def _keep_running(loop: Loop, stop: asyncio.Event, clock: Clock) -> None:
             )
         else:
             failures = 0
-            note_success(loop.name)
+            record_success(loop.name)
             pause = 0.0 if done else loop.idle_seconds
             if done:
-                done_here.inc(done)
+                work_done.inc(done)
                 _log_round(loop, done, started)
         await _wait(stop, pause)
     if loop.finish is not None:
         await loop.finish()
 
 
-def note_success(loop_name: str) -> None:
+def record_success(loop_name: str) -> None:
     """Record that a loop works. A loop whose round does not end calls this itself."""
     _LAST_SUCCESS.labels(loop_name).set(time.time())
 
 
-def decide_pause(failures: int) -> float:
+def compute_pause(failures: int) -> float:
     """Return how many seconds to wait after this many failures in a row."""
     doublings = min(failures - 1, 10)
     return min(_FIRST_PAUSE_SECONDS * (1 << doublings), _LONGEST_PAUSE_SECONDS)

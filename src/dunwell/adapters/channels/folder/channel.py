@@ -14,7 +14,7 @@ from dunwell.contact.sending.batches.letter_folder import PART
 from dunwell.platform.resources import Resources
 
 
-class FolderDepot:
+class LocalLetterFolder:
     """A `LetterFolder` on this machine. The folder is never created, so that a disk that is not
     mounted is reported instead of written around."""
 
@@ -98,5 +98,9 @@ class FolderChannel(PrintServiceChannel):
         printer: LetterPrinter | None = None,
     ) -> None:  # fmt: skip
         super().__init__(
-            name, line, depot=FolderDepot(Path(line.folder)), resources=resources, printer=printer
+            name,
+            line,
+            letter_folder=LocalLetterFolder(Path(line.folder)),
+            resources=resources,
+            printer=printer,
         )

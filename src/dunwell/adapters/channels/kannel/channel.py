@@ -15,14 +15,14 @@ from collections.abc import Mapping
 from dunwell.accounts.installation.delivery_providers import KannelProvider, ProviderPace
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.adapters.channels.gateway import (
-    AWAY,
-    Forged,
+    NOT_REACHED,
+    ForgedRequest,
     Gateway,
-    Trouble,
-    UnclearAnswer,
-    is_number,
-    is_sender,
-    read_text,
+    GatewayProblem,
+    UnclearResponse,
+    clean_text,
+    is_phone_number,
+    is_sms_sender,
 )
 from dunwell.contact.messages.templates.sms_parts import count_parts
 from dunwell.contact.sending.channel import (
@@ -50,41 +50,41 @@ _ARRIVED: tuple[str, FailureCause] = ("", "OTHER")
 _REFUSED = re.compile(r"NACK/0x0*([0-9a-fA-F]{1,8})(?:/|$)")
 _RECEIPT = re.compile(r"stat:([A-Za-z]{1,10}).*?err:([0-9A-Za-z]{1,8})", re.DOTALL)
 # SMPP 3.4, 5.1.3: the provider's error codes for a refused message.
-_NOBODY_THERE = frozenset({0x0B})
+_UNREACHABLE = frozenset({0x0B})
 _ABOUT_US = frozenset({0x0A, 0x0D, 0x0E, 0x0F, 0x15, 0x48, 0x49})
 _CHARSETS = {"UTF-16BE": "utf-16-be", "ISO-8859-1": "latin-1", "WINDOWS-1252": "cp1252"}
-_MOST_OF_AN_ID = 100
+_MAX_ID_LENGTH = 100
 
 
-def read_report(
-    line: str, reference: Reference, written: str, values: Mapping[str, str], raw: bytes
+def parse_report(
+    line: str, reference: Reference, reference_text: str, values: Mapping[str, str], raw: bytes
 ) -> Report | None:
-    """Return the report, or None if it is not final. `written` is the reference as it is in the
-    address."""
+    """Return the report, or None if it is not final. `reference_text` is the reference as it is in
+    the address."""
     state = _STATES.get(values.get("type", ""))
     if state is None:
         return None
-    reason, cause = _ARRIVED if state == "DELIVERED" else _read_reason(values.get("answer"))
-    provider_message_id = read_text(values.get("id", ""), _MOST_OF_AN_ID)
+    reason, cause = _ARRIVED if state == "DELIVERED" else _parse_reason(values.get("answer"))
+    provider_message_id = clean_text(values.get("id", ""), _MAX_ID_LENGTH)
     return Report(
         line=line,
         # Providers reuse their ids. Together with our reference the id is unique.
-        provider_message_id=f"{written}/{provider_message_id}",
+        provider_message_id=f"{reference_text}/{provider_message_id}",
         state=state,
         happened_at=None,
         reference=reference,
         reason=reason,
         cause=cause,
         raw=raw,
-        destination=read_text(values.get("country", ""), 2) or None,
+        destination=clean_text(values.get("country", ""), 2) or None,
     )
 
 
-def _read_reason(answer: str | None) -> tuple[str, FailureCause]:
+def _parse_reason(answer: str | None) -> tuple[str, FailureCause]:
     if refused := _REFUSED.search(answer or ""):
         code = int(refused[1], 16)
         reason = f"The provider refused it: error 0x{code:02x}."
-        if code in _NOBODY_THERE:
+        if code in _UNREACHABLE:
             return reason, "ADDRESS"
         return reason, "ABOUT_US" if code in _ABOUT_US else "OTHER"
     if receipt := _RECEIPT.search(answer or ""):
@@ -92,19 +92,19 @@ def _read_reason(answer: str | None) -> tuple[str, FailureCause]:
     return "The provider reported that it failed.", "OTHER"
 
 
-def read_incoming(line: str, secret: bytes | None, values: Mapping[str, str]) -> ReceivedSms:
-    """Return a received message. `values` are bytes as Latin-1 text. Raises Forged."""
-    said = values.get("secret", "").encode("latin-1")
-    if secret is None or not hmac.compare_digest(said, secret):
-        raise Forged("The secret of incoming messages is another one.")
+def parse_incoming(line: str, secret: bytes | None, values: Mapping[str, str]) -> ReceivedSms:
+    """Return a received message. `values` are bytes as Latin-1 text. Raises ForgedRequest."""
+    given_secret = values.get("secret", "").encode("latin-1")
+    if secret is None or not hmac.compare_digest(given_secret, secret):
+        raise ForgedRequest("The secret of incoming messages is another one.")
     text = values.get("text", "").encode("latin-1")
     charset = _CHARSETS.get(values.get("charset", "").upper(), "utf-8")
     return ReceivedSms(
         line=line,
-        provider_message_id=read_text(values.get("id", ""), _MOST_OF_AN_ID),
-        sender=read_text(values.get("from", ""), 40),
-        recipient=read_text(values.get("to", ""), 20),
-        text=read_text(text.decode(charset, "replace"), 1_600),
+        provider_message_id=clean_text(values.get("id", ""), _MAX_ID_LENGTH),
+        sender=clean_text(values.get("from", ""), 40),
+        recipient=clean_text(values.get("to", ""), 20),
+        text=clean_text(text.decode(charset, "replace"), 1_600),
     )
 
 
@@ -120,7 +120,7 @@ _REPORT_VALUES = "type=%d&id=%F&answer=%A"
 
 
 class KannelChannel:
-    """A `LineAdapter` for Kannel."""
+    """A `ProviderAdapter` for Kannel."""
 
     channel: Channel = "SMS"
     is_repeatable = False
@@ -129,7 +129,7 @@ class KannelChannel:
         self, name: str, line: KannelProvider, secrets: Mapping[str, bytes], keys: KeyRing,
         public_url: str,
     ) -> None:  # fmt: skip
-        """`secrets` are those of the installation file. Raises LineUnusable."""
+        """`secrets` are those of the installation file. Raises DeliveryProviderUnusable."""
         self.name = name
         self._line = line
         self._keys = keys
@@ -147,17 +147,17 @@ class KannelChannel:
         return self._line.pace
 
     async def send(self, message: Message) -> Outcome:
-        """Send a message. Raises UnclearAnswer."""
-        if not is_number(message.recipient):
+        """Send a message. Raises UnclearResponse."""
+        if not is_phone_number(message.recipient):
             return Permanent("The mobile number is none in international format.")
-        if not is_sender(message.sender):
+        if not is_sms_sender(message.sender):
             return Permanent("The sender is no number and no name of 1 to 11 letters.")
-        headers = self._write_headers(message)
+        headers = self._build_headers(message)
         url = self._line.server.rstrip("/") + _PATH
         answer = await self._gateway.post(url, message.body_text.encode(), headers)
-        return answer if isinstance(answer, Temporary) else self._read(answer)
+        return answer if isinstance(answer, Temporary) else self._interpret(answer)
 
-    def _write_headers(self, message: Message) -> dict[str, str]:
+    def _build_headers(self, message: Message) -> dict[str, str]:
         is_narrow = count_parts(message.body_text).alphabet == "GSM-7"
         reference = build_reference(self._keys, message.merchant_id, message.communication_id)
         country = find_country(message.recipient)
@@ -177,7 +177,7 @@ class KannelChannel:
             headers["X-Kannel-SMSC"] = self._line.smsc
         return headers
 
-    def _read(self, answer: HttpResponse) -> Outcome:
+    def _interpret(self, answer: HttpResponse) -> Outcome:
         """Interpret the response. Kannel responds with 202 once it has stored the message, and with
         503 if it certainly has not."""
         words = answer.start.decode("latin-1")
@@ -185,18 +185,18 @@ class KannelChannel:
             case 202:
                 return Accepted(words.strip()[:100])
             case 503:
-                return AWAY
+                return NOT_REACHED
             case 403 if words.startswith("Not routable"):
                 return Permanent("The gateway has no way to this number.")
             case 400:
                 return Permanent("The gateway does not take the message as it stands.")
             case status if 400 <= status < 500:
-                return self._gateway.tell_refusal(status)
+                return self._gateway.log_refusal(status)
             case status:
                 # Kannel does not use this status, so something in front of it responded.
-                raise UnclearAnswer(str(status))
+                raise UnclearResponse(str(status))
 
-    async def check(self) -> Trouble | None:
+    async def check(self) -> GatewayProblem | None:
         """Test the connection by a message without a recipient. An authorised client is told that
         the recipient is missing."""
         headers = {
@@ -206,7 +206,7 @@ class KannelChannel:
             "X-Kannel-To": "",
         }
         url = self._line.server.rstrip("/") + _PATH
-        return await self._gateway.probe(url, b"", headers, welcome=400)
+        return await self._gateway.probe(url, b"", headers, expected_status=400)
 
     async def close(self) -> None:
         await self._gateway.close()

@@ -58,7 +58,7 @@ _BY_DIGITS = {
     "000005": Behaviour.DIE,
 }
 # These block a slot or kill the process, which affects others in the installation.
-_FOR_DEVELOPMENT = frozenset({Behaviour.HANG, Behaviour.DIE})
+_DEVELOPMENT_ONLY = frozenset({Behaviour.HANG, Behaviour.DIE})
 
 
 def find_behaviour(
@@ -67,16 +67,16 @@ def find_behaviour(
     """Return the recipient's special behaviour, or None to accept the message."""
     if not (is_sandbox or is_development):
         return None
-    behaviour = _read(channel, recipient)
-    return behaviour if is_development or behaviour not in _FOR_DEVELOPMENT else None
+    behaviour = _find_named_behaviour(channel, recipient)
+    return behaviour if is_development or behaviour not in _DEVELOPMENT_ONLY else None
 
 
-def _read(channel: Channel, recipient: str) -> Behaviour | None:
+def _find_named_behaviour(channel: Channel, recipient: str) -> Behaviour | None:
     if channel == "SMS":
         return _BY_DIGITS.get(recipient[-6:])
     texts = [recipient.rpartition("@")[0]] if channel == "EMAIL" else recipient.splitlines()
-    told = (each for each in Behaviour for text in texts if text.endswith(f"+{each}"))
-    return next(told, None)
+    named = (each for each in Behaviour for text in texts if text.endswith(f"+{each}"))
+    return next(named, None)
 
 
 _RETRY_AFTER_SECONDS = 60
@@ -121,14 +121,14 @@ class _Outbox(ABC):
         if behaviour is Behaviour.HANG:
             await asyncio.Event().wait()
         try:
-            self._keep(message, behaviour)
+            self._write_as_told(message, behaviour)
         except _Unusable as error:
             return Permanent(str(error))
         except OSError:
             return Temporary(_RETRY_AFTER_SECONDS, "The outbox did not take it.")
         return Accepted()
 
-    def _keep(self, message: Message, behaviour: Behaviour | None) -> None:
+    def _write_as_told(self, message: Message, behaviour: Behaviour | None) -> None:
         path = self._folder.find(self.channel, message, self.ending)
         is_first = behaviour is Behaviour.DIE and not path.exists()
         self._write(message, path)
@@ -216,13 +216,13 @@ async def report_late_failures(resources: Resources) -> int:
     marks = await asyncio.to_thread(list_marks, resources.settings.data_dir)
     reported = 0
     for mark, merchant_id, communication_id in marks:
-        if await _report(resources, merchant_id, communication_id):
+        if await _report_one(resources, merchant_id, communication_id):
             mark.unlink(missing_ok=True)
             reported += 1
     return reported
 
 
-async def _report(resources: Resources, merchant_id: int, communication_id: UUID) -> bool:
+async def _report_one(resources: Resources, merchant_id: int, communication_id: UUID) -> bool:
     """Report the failure of the contact with this id or, if there is none, of the notice. Return
     whether the mark can be deleted."""
     async with resources.database.transaction() as tx:

@@ -37,7 +37,7 @@ class LetterRecord(msgspec.Struct, frozen=True):
 
 
 # The folder with a mark for each message that is to be reported as undeliverable.
-_LATE = "fails-later"
+_FAILS_LATER = "fails-later"
 # Appended to the name of an encrypted file.
 SEALED = ".sealed"
 _PURPOSE = "outbox"
@@ -86,7 +86,7 @@ class OutboxFolder:
         return path.relative_to(self.path).as_posix()
 
     def find_mark(self, message: Message) -> Path:
-        return self.path / _LATE / f"{message.merchant_id}.{message.communication_id}"
+        return self.path / _FAILS_LATER / f"{message.merchant_id}.{message.communication_id}"
 
 
 def read_message(data_dir: Path, keys: KeyRing, communication_id: UUID) -> Mapping[str, bytes]:
@@ -105,7 +105,7 @@ def list_marks(data_dir: Path) -> list[tuple[Path, int, UUID]]:
     """Return the marked messages: the path of the mark, the merchant's id and the communication's
     id."""
     marks = []
-    for path in sorted((outbox_folder(data_dir) / _LATE).glob("[0-9]*")):
+    for path in sorted((outbox_folder(data_dir) / _FAILS_LATER).glob("[0-9]*")):
         merchant_id, _, communication_id = path.name.removesuffix(SEALED).partition(".")
         marks.append((path, int(merchant_id), UUID(communication_id)))
     return marks

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from email.message import EmailMessage, MIMEPart
-from email.policy import default as modern
+from email.policy import default as modern_policy
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -37,7 +37,7 @@ _ENDINGS: dict[Channel, str] = {"EMAIL": ".eml", "SMS": ".json", "LETTER": ".jso
 
 
 @dataclass(frozen=True, slots=True)
-class OutboxLine:
+class OutboxEntry:
     """One message in the list."""
 
     channel: Channel
@@ -51,7 +51,7 @@ class OutboxLine:
 
 @dataclass(frozen=True, slots=True)
 class OutboxPage:
-    lines: list[OutboxLine]
+    entries: list[OutboxEntry]
     count: int
 
 
@@ -59,8 +59,10 @@ def load_page(folder: Path, first: int, limit: int) -> OutboxPage:
     """Return the messages from position `first` (0 is the newest), ordered by the time of
     writing."""
     entries = sorted(_scan(folder), reverse=True)
-    lines = [_load_line(Path(path), channel) for _, path, channel in entries[first : first + limit]]
-    return OutboxPage(lines, len(entries))
+    shown = [
+        _load_entry(Path(path), channel) for _, path, channel in entries[first : first + limit]
+    ]
+    return OutboxPage(shown, len(entries))
 
 
 def find_message(
@@ -77,7 +79,7 @@ def parse_email(content: bytes) -> EmailMessage:
     """Parse an e-mail. It is decoded as UTF-8 first, because addresses may have a local part in
     UTF-8 (RFC 6532)."""
     text = content.decode("utf-8", "surrogateescape")
-    return email.message_from_string(text, policy=modern)
+    return email.message_from_string(text, policy=modern_policy)
 
 
 def _scan(folder: Path) -> Iterator[tuple[int, str, Channel]]:
@@ -89,9 +91,9 @@ def _scan(folder: Path) -> Iterator[tuple[int, str, Channel]]:
                         yield entry.stat().st_mtime_ns, entry.path, channel
 
 
-def _load_line(path: Path, channel: Channel) -> OutboxLine:
+def _load_entry(path: Path, channel: Channel) -> OutboxEntry:
     recipient, subject, dated_at = _READERS[channel](path)
-    return OutboxLine(
+    return OutboxEntry(
         channel=channel,
         merchant_id=int(path.parent.parent.name),
         communication_id=UUID(path.stem),
@@ -178,14 +180,14 @@ def _read_text(part: MIMEPart) -> str:
 
 
 _PAGE_LENGTH = 50
-_MOST_PAGES = 1_000_000
+_MAX_PAGE_NUMBER = 1_000_000
 _MESSAGE = "/outbox/{merchant_id:int}/{communication_id:uuid}"
-_OPENING: dict[Channel, tuple[str, Callable[[Path], Any]]] = {
+_DETAIL_VIEWS: dict[Channel, tuple[str, Callable[[Path], Any]]] = {
     "EMAIL": ("email.html", open_email),
     "SMS": ("sms.html", open_sms),
     "LETTER": ("letter.html", open_letter),
 }
-_FACE = Path(__file__).parent
+_FOLDER = Path(__file__).parent
 _PAGE_POLICY = (
     "default-src 'none'; style-src 'self'; frame-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
@@ -195,7 +197,7 @@ PDF_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-anc
 
 _templates = Jinja2Templates(
     env=Environment(
-        loader=FileSystemLoader(_FACE / "templates"),
+        loader=FileSystemLoader(_FOLDER / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -230,11 +232,11 @@ class _Pages:
         """Show one page of the list. Raises InvalidRequest if the page number is invalid."""
         given = request.query_params.get("page", "1")
         number = int(given[:8]) if given.isascii() and given.isdecimal() else 0
-        if not 1 <= number <= _MOST_PAGES:
-            raise InvalidRequest(f"page is a number from 1 to {_MOST_PAGES}.")
+        if not 1 <= number <= _MAX_PAGE_NUMBER:
+            raise InvalidRequest(f"page is a number from 1 to {_MAX_PAGE_NUMBER}.")
         first = (number - 1) * _PAGE_LENGTH
         page = await asyncio.to_thread(load_page, self._folder, first, _PAGE_LENGTH)
-        has_more = first + len(page.lines) < page.count
+        has_more = first + len(page.entries) < page.count
         return render_page(request, "list.html", page=page, number=number, has_more=has_more)
 
     async def show_message(self, request: Request) -> Response:
@@ -242,7 +244,7 @@ class _Pages:
         if found is None:
             return render_missing(request)
         channel, path = found
-        template, read = _OPENING[channel]
+        template, read = _DETAIL_VIEWS[channel]
         opened = await asyncio.to_thread(read, path)
         address = request.scope["path"]
         return render_page(request, template, opened=opened, address=address)
@@ -288,7 +290,7 @@ def render_missing(request: Request) -> Response:
 
 
 def send_style() -> Response:
-    style = (_FACE / "outbox.css").read_bytes()
+    style = (_FOLDER / "outbox.css").read_bytes()
     return Response(style, headers=_headers(_PAGE_POLICY), media_type="text/css")
 
 

@@ -20,9 +20,9 @@ from dunwell.accounts.installation.delivery_providers import (
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.request_sets import RequestBatcher
 from dunwell.adapters.channels.print_service.letter_files import (
-    LetterUnfit,
+    LetterRejected,
     PrintServiceFiles,
-    make_files,
+    build_letter_files,
 )
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.contact.sending.batches.letter_folder import (
@@ -48,13 +48,13 @@ from dunwell.platform.resources import Resources
 _RETRY_AFTER_SECONDS = 60
 _NOT_UPLOADED = "The print service did not take the letter's file."
 # An operator has to check the host key first.
-_AFTER_REFUSED_KEY_SECONDS = 600
+_HOST_KEY_RETRY_SECONDS = 600
 # By then a worker knows the new installation file.
-_AFTER_MOVE_SECONDS = 10
+_MOVED_RETRY_SECONDS = 10
 # Letters that are registered by one statement.
 _REGISTERED_AT_ONCE = 500
 # Shorter than the sender's timeout for a call.
-_UPLOAD_SECONDS, _LOOK_SECONDS = 40, 12
+_UPLOAD_SECONDS, _LIST_SECONDS = 40, 12
 
 log = structlog.get_logger(__name__)
 
@@ -67,19 +67,19 @@ class PrintServiceChannel:
     is_repeatable = True
 
     def __init__(
-        self, name: str, line: FolderProvider | SftpProvider, depot: LetterFolder,
+        self, name: str, line: FolderProvider | SftpProvider, letter_folder: LetterFolder,
         resources: Resources,
         printer: LetterPrinter | None = None,
     ) -> None:  # fmt: skip
         """`printer` processes enclosures. Without it, the channel starts its own."""
         self.name = name
         self._line = line
-        self._depot = depot
+        self._letter_folder = letter_folder
         self._resources = resources
         self._printer = printer or LetterPrinter(1)
         # Letters that are sent at the same time are registered together.
-        self._beginning = RequestBatcher(self._begin, room=_REGISTERED_AT_ONCE)
-        self._finishing = RequestBatcher(self._finish, room=_REGISTERED_AT_ONCE)
+        self._registrations = RequestBatcher(self._register_items, room=_REGISTERED_AT_ONCE)
+        self._completions = RequestBatcher(self._complete_items, room=_REGISTERED_AT_ONCE)
 
     @property
     def pace(self) -> ProviderPace:
@@ -90,7 +90,7 @@ class PrintServiceChannel:
         form = load_status_format(self._line.status_format)
         return PrintProvider(
             self.name,
-            self._depot,
+            self._letter_folder,
             batch=self._line.batch,
             status_format=form,
             layout=self._line.layout,
@@ -98,7 +98,7 @@ class PrintServiceChannel:
 
     async def close(self) -> None:
         await self._printer.close()
-        await self._depot.close()
+        await self._letter_folder.close()
 
     async def send(self, message: Message) -> Outcome:
         """Upload a letter. Return Accepted once its file has its final name, and Temporary if the
@@ -106,40 +106,42 @@ class PrintServiceChannel:
         key = (message.merchant_id, message.communication_id)
         reference = build_reference(self._resources.keys, *key)
         try:
-            files = await make_files(
+            files = await build_letter_files(
                 message,
                 reference,
                 printer=self._printer,
                 enclosures=self._line.enclosures,
-                most=self._line.most_pages,
+                max_pages=self._line.most_pages,
             )
-        except LetterUnfit as error:
+        except LetterRejected as error:
             return Permanent(str(error))
         names = frozenset({reference})
-        state = await self._beginning.ask(None, (key, files.letter), names=names)
+        state = await self._registrations.ask(None, (key, files.letter), names=names)
         if state is None:
-            return Temporary(_AFTER_MOVE_SECONDS, "Its line is moving to another place.")
+            return Temporary(_MOVED_RETRY_SECONDS, "Its line is moving to another place.")
         if state != "UPLOADING":
             return Accepted(reference)
         refusal = await self._upload(files)
         if refusal is not None:
             return refusal
-        is_there = await self._finishing.ask(None, key)
-        return Accepted(reference) if is_there else Temporary(_RETRY_AFTER_SECONDS, _NOT_UPLOADED)
+        is_complete = await self._completions.ask(None, key)
+        return (
+            Accepted(reference) if is_complete else Temporary(_RETRY_AFTER_SECONDS, _NOT_UPLOADED)
+        )
 
     async def look_up_outcomes(self, communication_ids: Sequence[UUID]) -> Mapping[UUID, bool]:
         """Return for each letter whether it was sent: by the registration or, for an interrupted
         upload, by the files in the folder. Raises OSError if the folder cannot be reached."""
         async with self._resources.database.connection() as connection:
             items = await load_items(connection, self.name, communication_ids)
-        begun = [each for each in items.values() if each.state == "UPLOADING"]
-        listed = await self._depot.list() if begun else {}
-        became = {each: items[each].state != "UPLOADING" for each in items}
-        for item in begun:
-            became[item.communication_id] = await self._settle(item, listed)
-        return became
+        interrupted = [each for each in items.values() if each.state == "UPLOADING"]
+        listed = await self._letter_folder.list() if interrupted else {}
+        was_sent = {each: items[each].state != "UPLOADING" for each in items}
+        for item in interrupted:
+            was_sent[item.communication_id] = await self._resolve_upload(item, listed)
+        return was_sent
 
-    async def _begin(
+    async def _register_items(
         self, letters: Sequence[tuple[ItemKey, BatchLetter]]
     ) -> Sequence[ItemState | None]:
         place, now = describe_letter_location(self._line), self._resources.clock.now()
@@ -147,12 +149,12 @@ class PrintServiceChannel:
             states = await begin_items(tx, self.name, letters, place=place, real_now=now)
         return [states.get(key) for key, _ in letters]
 
-    async def _finish(self, keys: Sequence[ItemKey]) -> Sequence[bool]:
+    async def _complete_items(self, keys: Sequence[ItemKey]) -> Sequence[bool]:
         async with self._resources.database.connection() as connection:
             finished = await finish_items(connection, keys, self._resources.clock.now())
         return [key in finished for key in keys]
 
-    async def _settle(self, item: BatchItem, listed: Mapping[str, int]) -> bool:
+    async def _resolve_upload(self, item: BatchItem, listed: Mapping[str, int]) -> bool:
         key = (item.merchant_id, item.communication_id)
         async with self._resources.database.connection() as connection:
             if all(name in listed for name in item.files):
@@ -164,23 +166,23 @@ class PrintServiceChannel:
         try:
             async with asyncio.timeout(_UPLOAD_SECONDS):
                 for name, content in files.contents.items():
-                    await self._depot.write(name, content)
+                    await self._letter_folder.write(name, content)
         except HostKeyRefused:
             log.error("host key refused", line=self.name)  # noqa: TRY400 - it says all there is
-            return Temporary(_AFTER_REFUSED_KEY_SECONDS, "The print service shows another key.")
+            return Temporary(_HOST_KEY_RETRY_SECONDS, "The print service shows another key.")
         except OSError as error:
-            if await self._is_there(files):
+            if await self._was_uploaded(files):
                 return None
             log.warning("letter not handed over", line=self.name, error=type(error).__name__)
             return Temporary(_RETRY_AFTER_SECONDS, _NOT_UPLOADED)
         return None
 
-    async def _is_there(self, files: PrintServiceFiles) -> bool:
+    async def _was_uploaded(self, files: PrintServiceFiles) -> bool:
         """Return whether all files were uploaded although the response was lost. Return False if
         that cannot be determined: an unregistered letter is not printed."""
         try:
-            async with asyncio.timeout(_LOOK_SECONDS):
-                listed = await self._depot.list()
+            async with asyncio.timeout(_LIST_SECONDS):
+                listed = await self._letter_folder.list()
         except OSError:
             return False
         return all(listed.get(name) == len(content) for name, content in files.contents.items())

@@ -40,7 +40,7 @@ from dunwell.platform.text.translation import find_debtor_language
 _TYPES = MimeTypes()
 
 
-class LetterUnfit(Exception):  # noqa: N818 - reads as what is wrong
+class LetterRejected(Exception):  # noqa: N818 - reads as what is wrong
     """This delivery provider cannot send the letter. The text says why, without personal data."""
 
 
@@ -53,74 +53,75 @@ class PrintServiceFiles:
     contents: dict[str, bytes]
 
 
-async def make_files(
-    message: Message, reference: str, printer: LetterPrinter, enclosures: Enclosures, most: int
+async def build_letter_files(
+    message: Message, reference: str, printer: LetterPrinter, enclosures: Enclosures, max_pages: int
 ) -> PrintServiceFiles:
-    """Return the files of a letter. `most` is the largest number of pages, including enclosures.
-    Raises LetterUnfit, and OSError if no child process can be started."""
+    """Return the files of a letter. `max_pages` is the largest number of pages, including
+    enclosures. Raises LetterRejected, and OSError if no child process can be started."""
     if not 0 < len(message.recipient.splitlines()) <= MAX_LINES or not message.recipient.strip():
-        raise LetterUnfit(f"An address has one to {MAX_LINES} lines.")
+        raise LetterRejected(f"An address has one to {MAX_LINES} lines.")
     document = message.document
     if document is None:
-        raise LetterUnfit("There is no document to print.")
+        raise LetterRejected("There is no document to print.")
     files = (document, *message.attachments)
     if enclosures == "APPENDED" and message.attachments:
-        content, pages = await _join(files, printer)
+        content, pages = await _join_files(files, printer)
         contents, counts = {f"{reference}.pdf": content}, [pages]
     else:
         contents = {
-            _name(reference, number, file): file.content for number, file in enumerate(files)
+            _build_file_name(reference, number, file): file.content
+            for number, file in enumerate(files)
         }
-        counts = [await _count(file, printer, is_ours=file is document) for file in files]
+        counts = [await _count_pages(file, printer, is_ours=file is document) for file in files]
     total = sum(counts)
-    if total > most:
-        raise LetterUnfit(f"It has {total} pages; this line takes {most}.")
-    handed = [
+    if total > max_pages:
+        raise LetterRejected(f"It has {total} pages; this line takes {max_pages}.")
+    entries = [
         # A file that is not a PDF is a page for the printer, but has no pages to count.
         LetterFile(name, sha256(content).hex(), pages if name.endswith(".pdf") else None)
         for (name, content), pages in zip(contents.items(), counts, strict=True)
     ]
-    letter = BatchLetter(reference, message.country, total, handed)
+    letter = BatchLetter(reference, message.country, total, entries)
     return PrintServiceFiles(letter, dict(reversed(contents.items())))
 
 
-def _name(reference: str, number: int, file: MessageFile) -> str:
+def _build_file_name(reference: str, number: int, file: MessageFile) -> str:
     """Return the name of a file. No part of it comes from a merchant or debtor."""
     if number == 0:
         return f"{reference}.pdf"
     return f"{reference}.{number}{_TYPES.guess_extension(file.content_type) or '.bin'}"
 
 
-async def _join(files: tuple[MessageFile, ...], printer: LetterPrinter) -> tuple[bytes, int]:
+async def _join_files(files: tuple[MessageFile, ...], printer: LetterPrinter) -> tuple[bytes, int]:
     try:
         return await printer.join([EnclosedPart(each.content_type, each.content) for each in files])
     except Unprintable as error:
         words = "An enclosure cannot be put into one PDF with the letter."
-        raise LetterUnfit(words) from error
+        raise LetterRejected(words) from error
 
 
-async def _count(file: MessageFile, printer: LetterPrinter, *, is_ours: bool) -> int:
+async def _count_pages(file: MessageFile, printer: LetterPrinter, *, is_ours: bool) -> int:
     """Return the number of pages. Only the printer's child process opens files from outside."""
     if file.content_type != PDF:
         return 1
     if is_ours:
-        return _count_own(file.content)
+        return _count_letter_pages(file.content)
     pages = await printer.count_pages(file.content)
     if pages is None:
-        raise LetterUnfit("An enclosure is no PDF that can be read.")
+        raise LetterRejected("An enclosure is no PDF that can be read.")
     return pages
 
 
-def _count_own(content: bytes) -> int:
+def _count_letter_pages(content: bytes) -> int:
     try:
         with pikepdf.open(io.BytesIO(content)) as opened:
             return len(opened.pages)
     except pikepdf.PdfError as error:
-        raise LetterUnfit("The letter is no PDF.") from error
+        raise LetterRejected("The letter is no PDF.") from error
 
 
 # The id that no merchant has.
-NOBODY = 0
+NO_MERCHANT = 0
 _SUBJECT = "TEST: a specimen, not to be posted"
 _BODY = """
 This is a test of the line {name}. It is about no claim, and nothing is owed.
@@ -150,27 +151,31 @@ async def print_specimen(
     return await printer.print_sheet(encode_sheet(replace(sheet, layout=line.layout)))
 
 
-async def hand_over_specimen(
-    depot: LetterFolder, name: str, files: PrintServiceFiles, batch_id: UUID, created_at: datetime
+async def upload_specimen(
+    letter_folder: LetterFolder,
+    name: str,
+    files: PrintServiceFiles,
+    batch_id: UUID,
+    created_at: datetime,
 ) -> str:
     """Upload the files and a separate manifest that belongs to no batch, and return the manifest's
     name. Raises OSError."""
     for file, content in files.contents.items():
-        await depot.write(file, content)
+        await letter_folder.write(file, content)
     manifest = f"test-{batch_id}.json"
     content = render_manifest(batch_id, name, created_at, [files.letter], is_test=True)
-    await depot.write(manifest, content)
+    await letter_folder.write(manifest, content)
     return manifest
 
 
-async def make_specimen_files(
+async def build_specimen_files(
     line: FolderProvider | SftpProvider, message: Message, keys: KeyRing, printer: LetterPrinter
 ) -> PrintServiceFiles:
     """Return the files as for any letter, with a reference that no message has. Raises
-    LetterUnfit."""
-    reference = build_reference(keys, NOBODY, message.communication_id)
-    return await make_files(
-        message, reference, printer=printer, enclosures=line.enclosures, most=line.most_pages
+    LetterRejected."""
+    reference = build_reference(keys, NO_MERCHANT, message.communication_id)
+    return await build_letter_files(
+        message, reference, printer=printer, enclosures=line.enclosures, max_pages=line.most_pages
     )
 
 

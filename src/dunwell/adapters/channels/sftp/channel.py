@@ -25,7 +25,7 @@ _FILES_AT_ONCE = 16
 _ENCRYPTION = "^aes256-gcm@openssh.com"
 
 
-class SftpDepot:
+class SftpLetterFolder:
     """A `LetterFolder` on an SFTP server. It uses a password or a key, as configured; a key is in
     PEM or OpenSSH format, without a passphrase."""
 
@@ -48,29 +48,29 @@ class SftpDepot:
         self._client: asyncssh.SFTPClient | None = None
 
     async def write(self, name: str, content: bytes) -> None:
-        async with self._slots, self._talk() as client:
+        async with self._slots, self._lend_client() as client:
             below = posixpath.dirname(name)
-            if below and not await client.isdir(self._find(below)):
-                await client.mkdir(self._find(below))
-            await self._put(client, name, content)
-            await client.posix_rename(self._find(name + PART), self._find(name))
+            if below and not await client.isdir(self._build_path(below)):
+                await client.mkdir(self._build_path(below))
+            await self._upload_part(client, name, content)
+            await client.posix_rename(self._build_path(name + PART), self._build_path(name))
 
     async def write_part(self, name: str, content: bytes) -> None:
-        async with self._slots, self._talk() as client:
-            await self._put(client, name, content)
+        async with self._slots, self._lend_client() as client:
+            await self._upload_part(client, name, content)
 
     async def finish_part(self, name: str) -> None:
-        async with self._talk() as client:
-            await client.posix_rename(self._find(name + PART), self._find(name))
+        async with self._lend_client() as client:
+            await client.posix_rename(self._build_path(name + PART), self._build_path(name))
 
     async def has(self, name: str) -> bool:
-        async with self._talk() as client:
-            return await client.isfile(self._find(name))
+        async with self._lend_client() as client:
+            return await client.isfile(self._build_path(name))
 
     async def list(self, folder: str = "") -> dict[str, int]:
         try:
-            async with self._talk() as client:
-                entries = await client.readdir(self._find(folder))
+            async with self._lend_client() as client:
+                entries = await client.readdir(self._build_path(folder))
         except FileNotFoundError:
             if not folder:
                 raise
@@ -85,23 +85,23 @@ class SftpDepot:
         }
 
     async def read(self, name: str) -> bytes:
-        async with self._talk() as client, client.open(self._find(name), "rb") as file:
+        async with self._lend_client() as client, client.open(self._build_path(name), "rb") as file:
             return await file.read()
 
     async def move(self, name: str, to: str) -> None:
-        async with self._talk() as client:
-            await client.makedirs(self._find(posixpath.dirname(to)), exist_ok=True)
-            await client.posix_rename(self._find(name), self._find(to))
+        async with self._lend_client() as client:
+            await client.makedirs(self._build_path(posixpath.dirname(to)), exist_ok=True)
+            await client.posix_rename(self._build_path(name), self._build_path(to))
 
     async def remove(self, name: str) -> None:
         with contextlib.suppress(FileNotFoundError):
-            async with self._talk() as client:
-                await client.remove(self._find(name))
+            async with self._lend_client() as client:
+                await client.remove(self._build_path(name))
 
     async def free_bytes(self) -> int | None:
-        async with self._talk() as client:
+        async with self._lend_client() as client:
             try:
-                found = await client.statvfs(self._find(""))
+                found = await client.statvfs(self._build_path(""))
             except asyncssh.SFTPOpUnsupported:
                 return None
             return found.bavail * found.frsize
@@ -114,15 +114,15 @@ class SftpDepot:
             with contextlib.suppress(OSError, asyncssh.Error):
                 await connection.wait_closed()
 
-    def _find(self, name: str) -> str:
+    def _build_path(self, name: str) -> str:
         return posixpath.join(self._line.folder, name)
 
-    async def _put(self, client: asyncssh.SFTPClient, name: str, content: bytes) -> None:
-        async with client.open(self._find(name + PART), "wb") as file:
+    async def _upload_part(self, client: asyncssh.SFTPClient, name: str, content: bytes) -> None:
+        async with client.open(self._build_path(name + PART), "wb") as file:
             await file.write(content)
 
     @asynccontextmanager
-    async def _talk(self) -> AsyncIterator[asyncssh.SFTPClient]:
+    async def _lend_client(self) -> AsyncIterator[asyncssh.SFTPClient]:
         """Lend the connection. Raises only OSError. An error or timeout of the connection closes it
         for all users."""
         client = await self._ensure_open()
@@ -132,7 +132,7 @@ class SftpDepot:
         except (asyncssh.SFTPNoSuchFile, asyncssh.SFTPNoSuchPath) as error:
             raise FileNotFoundError(str(error)) from error
         except (asyncssh.SFTPConnectionLost, asyncssh.SFTPNoConnection) as error:
-            self._drop(client)
+            self._discard(client)
             raise ConnectionError(str(error)) from error
         except asyncssh.SFTPPermissionDenied as error:
             raise PermissionError("the server does not let us write or read there") from error
@@ -140,10 +140,10 @@ class SftpDepot:
             # A full disk, for example.
             raise OSError(f"the server refuses: {error.code}") from error
         except (OSError, asyncssh.Error) as error:
-            self._drop(client)
+            self._discard(client)
             raise ConnectionError(type(error).__name__) from error
 
-    def _drop(self, client: asyncssh.SFTPClient) -> None:
+    def _discard(self, client: asyncssh.SFTPClient) -> None:
         if self._client is client and self._connection is not None:
             self._connection.abort()
             self._connection = self._client = None
@@ -168,7 +168,7 @@ class SftpDepot:
         return self._connection is None or self._connection.is_closed()
 
     async def _connect(self) -> SSHClientConnection:
-        host, port = read_server(self._line.server)
+        host, port = parse_server(self._line.server)
         return await asyncssh.connect(
             host,
             port,
@@ -185,7 +185,7 @@ class SftpDepot:
         )
 
 
-def read_server(server: str) -> tuple[str, int]:
+def parse_server(server: str) -> tuple[str, int]:
     """Return the host and the port. An IPv6 address is in brackets if it is followed by a port."""
     host, colon, port = server.rpartition(":")
     if colon and port.isdecimal() and (host.endswith("]") or ":" not in host):
@@ -193,10 +193,14 @@ def read_server(server: str) -> tuple[str, int]:
     return server.strip("[]"), _PORT
 
 
-def open_depot(name: str, line: SftpProvider, secrets: Mapping[str, bytes]) -> SftpDepot:
-    """Return the folder without connecting. Raises LineUnusable if a key cannot be read."""
+def open_letter_folder(
+    name: str, line: SftpProvider, secrets: Mapping[str, bytes]
+) -> SftpLetterFolder:
+    """Return the folder without connecting. Raises DeliveryProviderUnusable if a key cannot be
+    read.
+    """
     try:
-        return SftpDepot(
+        return SftpLetterFolder(
             line,
             password=secrets.get(f"deliveryProviders/{name}/passwordFile"),
             key=secrets.get(f"deliveryProviders/{name}/keyFile"),
@@ -209,6 +213,8 @@ class SftpChannel(PrintServiceChannel):
     def __init__(
         self, name: str, line: SftpProvider, secrets: Mapping[str, bytes], resources: Resources
     ) -> None:
-        """`secrets` are those of the installation file, by name. Raises LineUnusable."""
-        depot = open_depot(name, line, secrets)
-        super().__init__(name, line, depot, resources)
+        """`secrets` are those of the installation file, by name. Raises
+        DeliveryProviderUnusable.
+        """
+        letter_folder = open_letter_folder(name, line, secrets)
+        super().__init__(name, line, letter_folder, resources)

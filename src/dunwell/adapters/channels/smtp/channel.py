@@ -26,11 +26,11 @@ from dunwell.adapters.channels.smtp.connections import (
     Connection,
     Connections,
     MailServer,
-    find_port,
-    read_host,
+    get_default_port,
+    parse_host,
 )
-from dunwell.adapters.channels.smtp.return_addresses import write_address
-from dunwell.adapters.mail.bounce import read_status
+from dunwell.adapters.channels.smtp.return_addresses import build_return_address
+from dunwell.adapters.mail.bounce import parse_status
 from dunwell.contact.sending.channel import (
     Accepted,
     DeliveryProviderUnusable,
@@ -42,7 +42,7 @@ from dunwell.contact.sending.channel import (
 from dunwell.platform.crypto import KeyRing
 
 # The headers that a recipient sees, and those that programs act upon.
-_SIGNED = (
+_SIGNED_HEADERS = (
     b"from", b"reply-to", b"to", b"subject", b"date", b"message-id", b"mime-version",
     b"content-type", b"list-unsubscribe", b"list-unsubscribe-post", b"auto-submitted",
 )  # fmt: skip
@@ -66,13 +66,15 @@ class _Dkim:
 
         signature: bytes = dkim.sign(
             content, self.selector, self.domain, self.key,
-            canonicalize=(b"relaxed", b"relaxed"), include_headers=list(_SIGNED),
+            canonicalize=(b"relaxed", b"relaxed"), include_headers=list(_SIGNED_HEADERS),
         )  # fmt: skip
         return signature + content
 
 
 def open_signer(name: str, line: SmtpProvider, secrets: Mapping[str, bytes]) -> Signer | None:
-    """Return the signer, or None if the delivery provider has no DKIM key. Raises LineUnusable."""
+    """Return the signer, or None if the delivery provider has no DKIM key. Raises
+    DeliveryProviderUnusable.
+    """
     if line.dkim is None:
         return None
     try:
@@ -91,15 +93,15 @@ def open_signer(name: str, line: SmtpProvider, secrets: Mapping[str, bytes]) -> 
 
 
 # The message is not at fault: the server refuses our sign-in, which an operator has to resolve.
-NOT_LET_IN_SECONDS = 300
+LOGIN_RETRY_SECONDS = 300
 _ABOUT_US = (530, 534, 535, 538)
 _ENHANCED = re.compile(r"\s*([245]\.\d{1,3}\.\d{1,3})\b")
 _ADDRESS = re.compile(r"[^\s<>\"]+@[^\s<>\"]+")
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\s]+")
-_LONGEST = 200
+_MAX_RESPONSE_LENGTH = 200
 
 
-def decide_refusal(code: int, text: str, *, of_sender: bool = False) -> Outcome:
+def interpret_refusal(code: int, text: str, *, of_sender: bool = False) -> Outcome:
     """Interpret a response that refuses a message. With `of_sender`, it was refused before the
     recipient was named."""
     if code in _ABOUT_US:
@@ -107,16 +109,16 @@ def decide_refusal(code: int, text: str, *, of_sender: bool = False) -> Outcome:
     if 500 <= code < 600:
         words = f"The mail server refused it: {render_code(code, text)}."
         enhanced = _ENHANCED.match(text)
-        told = read_status(enhanced[1]) if enhanced else None
-        if told is None or (of_sender and told.cause == "ADDRESS"):
+        status_meaning = parse_status(enhanced[1]) if enhanced else None
+        if status_meaning is None or (of_sender and status_meaning.cause == "ADDRESS"):
             return Permanent(words)
-        return Permanent(words, told.cause)
+        return Permanent(words, status_meaning.cause)
     return Temporary(reason=f"The mail server put it off: {render_code(code, text)}.")
 
 
 def refuse_login(code: int, text: str) -> Temporary:
     reason = f"The mail server does not let us in: {render_code(code, text)}."
-    return Temporary(NOT_LET_IN_SECONDS, reason)
+    return Temporary(LOGIN_RETRY_SECONDS, reason)
 
 
 def is_about_us(code: int) -> bool:
@@ -134,7 +136,7 @@ def render_answer(code: int, text: str) -> str:
     """Return the server's response to an accepted message. It usually has the id in the server's
     log."""
     words = _CONTROLS.sub(" ", text).strip()
-    return f"{code} {_ADDRESS.sub('...', words)}"[:_LONGEST]
+    return f"{code} {_ADDRESS.sub('...', words)}"[:_MAX_RESPONSE_LENGTH]
 
 
 # Shorter than the caller's timeout, so that an interruption is known to have happened here.
@@ -144,7 +146,7 @@ log = structlog.get_logger(__name__)
 
 
 class SmtpChannel:
-    """A `LineAdapter` for e-mail. It must be closed at the end."""
+    """A `ProviderAdapter` for e-mail. It must be closed at the end."""
 
     channel: Channel = "EMAIL"
     is_repeatable = False
@@ -153,12 +155,16 @@ class SmtpChannel:
         self, name: str, line: SmtpProvider, secrets: Mapping[str, bytes], keys: KeyRing,
         *, send_seconds: float = _SEND_SECONDS,
     ) -> None:  # fmt: skip
-        """`secrets` are those of the installation file, by name. Raises LineUnusable."""
+        """`secrets` are those of the installation file, by name. Raises
+        DeliveryProviderUnusable.
+        """
         self.name = name
         self._line = line
         self._keys = keys
         self._signer: Signer | None = open_signer(name, line, secrets)
-        self._connections = Connections(find_server(name, line, secrets), most=line.pace.at_once)
+        self._connections = Connections(
+            build_mail_server(name, line, secrets), most=line.pace.at_once
+        )
         self._send_seconds = send_seconds
 
     @property
@@ -170,24 +176,24 @@ class SmtpChannel:
 
     async def send(self, message: Message) -> Outcome:
         try:
-            letter = await self._write(message)
+            mail = await self._build_mail(message)
         except AddressUnusable:
             return Permanent("The e-mail address cannot be written into a message.")
         try:
             async with asyncio.timeout(self._send_seconds):
-                return await self._send(letter)
+                return await self._send(mail)
         except (TimeoutError, OSError, aiosmtplib.SMTPException) as error:
-            if letter.has_begun:
+            if mail.has_sent_content:
                 raise
             return self._decide_failure(error)
 
-    async def _write(self, message: Message) -> "_Letter":
+    async def _build_mail(self, message: Message) -> "_OutgoingMail":
         """Render and sign the message. Raises AddressUnusable."""
         sender, domain = message.sender, self._line.return_domain
         if domain is not None:
             merchant_id, message_id = message.merchant_id, message.communication_id
             sender, reply_to = (
-                write_address(
+                build_return_address(
                     self._keys, purpose, domain,
                     merchant_id=merchant_id, communication_id=message_id,
                 )
@@ -197,20 +203,20 @@ class SmtpChannel:
         content = build_internet_message(message)
         if self._signer is not None:
             content = await asyncio.to_thread(self._signer.sign, content)
-        return _Letter(check_address(sender), check_address(message.recipient), content)
+        return _OutgoingMail(check_address(sender), check_address(message.recipient), content)
 
-    async def _send(self, letter: "_Letter") -> Outcome:
+    async def _send(self, mail: "_OutgoingMail") -> Outcome:
         """Send the message. Repeat it once if an idle connection turned out to be closed."""
         is_fresh = True
         try:
             async with self._connections.lend() as connection:
                 is_fresh = connection.is_fresh
-                return await letter.hand_over(connection)
+                return await mail.send_over(connection)
         except (aiosmtplib.SMTPServerDisconnected, ConnectionError):
-            if letter.has_begun or is_fresh:
+            if mail.has_sent_content or is_fresh:
                 raise
         async with self._connections.lend(is_new=True) as connection:
-            return await letter.hand_over(connection)
+            return await mail.send_over(connection)
 
     def _decide_failure(self, error: Exception) -> Outcome:
         """Return the outcome of a failure before anything was sent. The server's own text may name
@@ -224,7 +230,7 @@ class SmtpChannel:
         return Temporary(reason=f"The mail server put it off: {code}.")
 
 
-class _Letter:
+class _OutgoingMail:
     """One message in the form in which the server receives it."""
 
     def __init__(self, sender: str, recipient: str, content: bytes) -> None:
@@ -232,29 +238,29 @@ class _Letter:
         self._recipient = recipient
         self._content = content
         # True if the server may have the content.
-        self.has_begun = False
+        self.has_sent_content = False
 
-    async def hand_over(self, connection: Connection) -> Outcome:
+    async def send_over(self, connection: Connection) -> Outcome:
         """Send the message over a connection. Raises the connection's exceptions."""
         client = connection.client
         if not self._recipient.isascii() and not client.supports_extension("smtputf8"):
             return Permanent("The mail server takes no address with such letters.")
         try:
-            await self._announce(client)
+            await self._send_envelope(client)
             connection.messages += 1
-            self.has_begun = True
+            self.has_sent_content = True
             answer = await client.data(self._content)
         except aiosmtplib.SMTPResponseException as refused:
-            if self.has_begun and 200 <= refused.code < 300:
+            if self.has_sent_content and 200 <= refused.code < 300:
                 return Accepted(render_answer(refused.code, refused.message))
-            if self.has_begun and not 400 <= refused.code < 600:
+            if self.has_sent_content and not 400 <= refused.code < 600:
                 # Not a response of a mail server, so it may have accepted the message.
                 raise
-            self.has_begun = False
-            return await _refuse(client, refused)
+            self.has_sent_content = False
+            return await _handle_refusal(client, refused)
         return Accepted(render_answer(answer.code, answer.message))
 
-    async def _announce(self, client: aiosmtplib.SMTP) -> None:
+    async def _send_envelope(self, client: aiosmtplib.SMTP) -> None:
         options = [f"SIZE={len(self._content)}"] if client.supports_extension("size") else []
         encoding = "ascii"
         if not self._recipient.isascii():
@@ -264,18 +270,20 @@ class _Letter:
         await client.rcpt(self._recipient, encoding=encoding)
 
 
-async def _refuse(client: aiosmtplib.SMTP, refused: aiosmtplib.SMTPResponseException) -> Outcome:
+async def _handle_refusal(
+    client: aiosmtplib.SMTP, refused: aiosmtplib.SMTPResponseException
+) -> Outcome:
     """Prepare the connection for the next message or close it, and return the outcome."""
     try:
         await client.rset()
     except (aiosmtplib.SMTPException, OSError, TimeoutError):
         client.close()
     of_sender = isinstance(refused, aiosmtplib.SMTPSenderRefused)
-    return decide_refusal(refused.code, refused.message, of_sender=of_sender)
+    return interpret_refusal(refused.code, refused.message, of_sender=of_sender)
 
 
-def read_secret(secrets: Mapping[str, bytes], name: str) -> str:
-    """Return a secret as text. Raises LineUnusable."""
+def get_secret_text(secrets: Mapping[str, bytes], name: str) -> str:
+    """Return a secret as text. Raises DeliveryProviderUnusable."""
     try:
         return secrets[name].decode()
     except (KeyError, UnicodeDecodeError) as error:
@@ -283,15 +291,17 @@ def read_secret(secrets: Mapping[str, bytes], name: str) -> str:
         raise DeliveryProviderUnusable(words) from error
 
 
-def find_server(name: str, line: SmtpProvider, secrets: Mapping[str, bytes]) -> MailServer:
-    """Return the delivery provider's mail server with the password. Raises LineUnusable."""
-    host, port = read_host(line.server, find_port(line.encryption))
+def build_mail_server(name: str, line: SmtpProvider, secrets: Mapping[str, bytes]) -> MailServer:
+    """Return the delivery provider's mail server with the password. Raises
+    DeliveryProviderUnusable.
+    """
+    host, port = parse_host(line.server, get_default_port(line.encryption))
     user = password = None
     if line.credentials is not None:
         user = line.credentials.user
-        password = read_secret(secrets, f"deliveryProviders/{name}/credentials/passwordFile").strip(
-            "\r\n"
-        )
+        password = get_secret_text(
+            secrets, f"deliveryProviders/{name}/credentials/passwordFile"
+        ).strip("\r\n")
     return MailServer(
         host,
         port,

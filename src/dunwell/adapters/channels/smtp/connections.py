@@ -20,7 +20,7 @@ _QUIT_SECONDS = 2.0
 # Servers close idle connections. Close ours earlier.
 _LONGEST_IDLE_SECONDS = 20.0
 # Some servers accept no more messages over one connection.
-_MOST_MESSAGES = 100
+_MAX_MESSAGES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class MailServer:
     our_name: str | None = None
 
 
-def read_host(server: str, port: int) -> tuple[str, int]:
+def parse_host(server: str, port: int) -> tuple[str, int]:
     """Return the host and port of "mail.example.com:587", "[::1]:25" or a host without a port,
     which gets `port`."""
     host, _, named = server.rpartition("]:" if server.startswith("[") else ":")
@@ -45,7 +45,7 @@ def read_host(server: str, port: int) -> tuple[str, int]:
     return server.strip("[]"), port
 
 
-def find_port(encryption: Encryption) -> int:
+def get_default_port(encryption: Encryption) -> int:
     """Return the usual port for this encryption."""
     return _PORTS[encryption]
 
@@ -65,8 +65,8 @@ class Connection:
 
     @property
     def is_usable(self) -> bool:
-        is_warm = time.monotonic() - self.used_at < _LONGEST_IDLE_SECONDS
-        return self.client.is_connected and is_warm and self.messages < _MOST_MESSAGES
+        is_recent = time.monotonic() - self.used_at < _LONGEST_IDLE_SECONDS
+        return self.client.is_connected and is_recent and self.messages < _MAX_MESSAGES
 
 
 class Connections:
@@ -131,10 +131,10 @@ class Connections:
     async def close(self) -> None:
         """Close the idle connections. A lent connection is closed by its user."""
         idle, self._idle = self._idle, []
-        await asyncio.gather(*(end(each.client) for each in idle))
+        await asyncio.gather(*(quit_connection(each.client) for each in idle))
 
 
-async def end(client: aiosmtplib.SMTP) -> None:
+async def quit_connection(client: aiosmtplib.SMTP) -> None:
     """Say goodbye to the server and close the connection, whether the server responds or not."""
     with suppress(aiosmtplib.SMTPException, OSError, TimeoutError):
         await client.quit(timeout=_QUIT_SECONDS)

@@ -21,13 +21,13 @@ class ReturnAddress:
     reference: Reference
 
 
-def write_address(
+def build_return_address(
     keys: KeyRing, purpose: Purpose, domain: str, *, merchant_id: int, communication_id: UUID
 ) -> str:
     return f"{purpose}+{build_reference(keys, merchant_id, communication_id)}@{domain}"
 
 
-def read_address(keys: KeyRing, address: str) -> ReturnAddress | None:
+def parse_return_address(keys: KeyRing, address: str) -> ReturnAddress | None:
     """Return the parts of an address, or None if this installation did not create it."""
     found = _ADDRESS.fullmatch(address.rpartition("@")[0])
     if found is None:
@@ -37,11 +37,11 @@ def read_address(keys: KeyRing, address: str) -> ReturnAddress | None:
     return None if reference is None else ReturnAddress(purpose, reference)
 
 
-def find_address(keys: KeyRing, text: str) -> ReturnAddress | None:
+def find_return_address_in(keys: KeyRing, text: str) -> ReturnAddress | None:
     """Return the first valid return address in a text. A mail server may send our message back to
     an address of its own."""
     for found in _ADDRESS.finditer(text):
-        address = read_address(keys, f"{found[0]}@")
+        address = parse_return_address(keys, f"{found[0]}@")
         if address is not None:
             return address
     return None

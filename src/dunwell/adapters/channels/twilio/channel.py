@@ -18,13 +18,13 @@ from dunwell.accounts.installation.delivery_providers import ProviderPace, Twili
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.adapters.channels.gateway import (
     REFUSED,
-    Forged,
+    ForgedRequest,
     Gateway,
-    Trouble,
-    UnclearAnswer,
-    is_number,
-    is_sender,
-    read_text,
+    GatewayProblem,
+    UnclearResponse,
+    clean_text,
+    is_phone_number,
+    is_sms_sender,
 )
 from dunwell.contact.sending.channel import (
     Accepted,
@@ -47,7 +47,7 @@ _STATES: dict[str, ReportState] = {
 # those that concern our account, sender or content.
 _UNREACHABLE = frozenset({"21211", "21610", "21614", "30005"})
 _ABOUT_US = frozenset({"21606", "30001", "30002", "30007", "30032", "30034", "30038"})
-_MOST_OF_AN_ID = 100
+_MAX_ID_LENGTH = 100
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -58,15 +58,17 @@ def sign(token: bytes, address: str, pairs: Pairs) -> str:
 
 
 def check_signature(token: bytes | None, address: str, pairs: Pairs, signature: str) -> None:
-    """Check the signature. `address` is the one that the provider was given. Raises Forged."""
+    """Check the signature. `address` is the one that the provider was given. Raises
+    ForgedRequest.
+    """
     is_right = token is not None and hmac.compare_digest(
         sign(token, address, pairs).encode(), signature.encode()
     )
     if not is_right:
-        raise Forged("The signature is another one.")
+        raise ForgedRequest("The signature is another one.")
 
 
-def read_report(line: str, reference: Reference | None, pairs: Pairs, raw: bytes) -> Report | None:
+def parse_report(line: str, reference: Reference | None, pairs: Pairs, raw: bytes) -> Report | None:
     """Return the report of a request with a valid signature, or None if it is not final.
     `reference` is None if the address contains none of ours."""
     values = dict(pairs)
@@ -79,7 +81,7 @@ def read_report(line: str, reference: Reference | None, pairs: Pairs, raw: bytes
     reason = f"The provider reported error {code or 'without a number'}." if has_failed else ""
     return Report(
         line=line,
-        provider_message_id=read_text(values.get("MessageSid", ""), _MOST_OF_AN_ID),
+        provider_message_id=clean_text(values.get("MessageSid", ""), _MAX_ID_LENGTH),
         state=state,
         happened_at=None,
         reference=reference,
@@ -95,27 +97,27 @@ def _find_cause(code: str) -> FailureCause:
     return "ABOUT_US" if code in _ABOUT_US else "OTHER"
 
 
-def read_incoming(line: str, pairs: Pairs) -> ReceivedSms:
+def parse_incoming(line: str, pairs: Pairs) -> ReceivedSms:
     """Return the message of a request with a valid signature."""
     values = dict(pairs)
     return ReceivedSms(
         line=line,
-        provider_message_id=read_text(values.get("MessageSid", ""), _MOST_OF_AN_ID),
-        sender=read_text(values.get("From", ""), 40),
-        recipient=read_text(values.get("To", ""), 20),
-        text=read_text(values.get("Body", ""), 1_600),
+        provider_message_id=clean_text(values.get("MessageSid", ""), _MAX_ID_LENGTH),
+        sender=clean_text(values.get("From", ""), 40),
+        recipient=clean_text(values.get("To", ""), 20),
+        text=clean_text(values.get("Body", ""), 1_600),
     )
 
 
-_SLOWER = 30
-_TEXT_CHARACTERS = 1_600
+_DEFAULT_RETRY_SECONDS = 30
+_MAX_TEXT_LENGTH = 1_600
 # The number does not exist, cannot receive SMS, or its owner has unsubscribed at the provider.
 _UNREACHABLE_ON_SENDING = frozenset({21211, 21214, 21217, 21610, 21614})
 # This message cannot be sent to this number, but another channel may work.
-_NOT_THIS_WAY = frozenset({21408, 21612, 21617, 21635, 30006})
+_NOT_SENDABLE = frozenset({21408, 21612, 21617, 21635, 30006})
 
 
-class _Words(msgspec.Struct, frozen=True):
+class _ResponseFields(msgspec.Struct, frozen=True):
     """The fields of a response."""
 
     sid: str = ""
@@ -123,7 +125,7 @@ class _Words(msgspec.Struct, frozen=True):
 
 
 class TwilioChannel:
-    """A `LineAdapter` for Twilio."""
+    """A `ProviderAdapter` for Twilio."""
 
     channel: Channel = "SMS"
     is_repeatable = False
@@ -132,7 +134,7 @@ class TwilioChannel:
         self, name: str, line: TwilioProvider, secrets: Mapping[str, bytes], keys: KeyRing,
         public_url: str,
     ) -> None:  # fmt: skip
-        """`secrets` are those of the installation file. Raises LineUnusable."""
+        """`secrets` are those of the installation file. Raises DeliveryProviderUnusable."""
         self.name = name
         self._line = line
         self._keys = keys
@@ -151,13 +153,13 @@ class TwilioChannel:
         return self._line.pace
 
     async def send(self, message: Message) -> Outcome:
-        """Send a message. Raises UnclearAnswer."""
-        if not is_number(message.recipient):
+        """Send a message. Raises UnclearResponse."""
+        if not is_phone_number(message.recipient):
             return Permanent("The mobile number is none in international format.")
-        if not is_sender(message.sender):
+        if not is_sms_sender(message.sender):
             return Permanent("The sender is no number and no name of 1 to 11 letters.")
-        if len(message.body_text) > _TEXT_CHARACTERS:
-            return Permanent(f"The text is longer than {_TEXT_CHARACTERS} characters.")
+        if len(message.body_text) > _MAX_TEXT_LENGTH:
+            return Permanent(f"The text is longer than {_MAX_TEXT_LENGTH} characters.")
         reference = build_reference(self._keys, message.merchant_id, message.communication_id)
         form = {
             "To": message.recipient,
@@ -170,55 +172,57 @@ class TwilioChannel:
             "Content-Type": "application/x-www-form-urlencoded",
         }
         answer = await self._gateway.post(self._url, urlencode(form).encode(), headers)
-        return answer if isinstance(answer, Temporary) else self._read(answer)
+        return answer if isinstance(answer, Temporary) else self._interpret(answer)
 
-    def _read(self, answer: HttpResponse) -> Outcome:
-        words = _read_words(answer.start)
+    def _interpret(self, answer: HttpResponse) -> Outcome:
+        words = _parse_response(answer.start)
         match answer.status:
             case 200 | 201 if words is not None and words.sid:
                 return Accepted(words.sid[:100])
             case 429:
-                seconds = _read_seconds(answer.headers.get("Retry-After", ""))
+                seconds = _parse_retry_after(answer.headers.get("Retry-After", ""))
                 return Temporary(seconds, "The provider asks to be called later: 429.")
             case 400 if words is not None and words.code is not None:
                 return self._refuse(words.code, answer.status)
             case status if 400 <= status < 500:
-                return self._gateway.tell_refusal(status)
+                return self._gateway.log_refusal(status)
             case status:
-                raise UnclearAnswer(str(status))
+                raise UnclearResponse(str(status))
 
     def _refuse(self, code: int, status: int) -> Outcome:
         if code in _UNREACHABLE_ON_SENDING:
             words = f"The provider says that nobody is reached there: error {code}."
             return Permanent(words, "ADDRESS")
-        if code in _NOT_THIS_WAY:
+        if code in _NOT_SENDABLE:
             return Permanent(f"The provider does not take it: error {code}.")
         # The sender or the account is at fault, not the recipient.
-        self._gateway.tell_refusal(status)
+        self._gateway.log_refusal(status)
         return REFUSED
 
-    async def check(self) -> Trouble | None:
+    async def check(self) -> GatewayProblem | None:
         """Test the connection by a message without a recipient. An authorised client is told that
         the recipient is missing."""
         headers = {
             "Authorization": self._authorization,
             "Content-Type": "application/x-www-form-urlencoded",
         }
-        return await self._gateway.probe(self._url, b"", headers, welcome=400)
+        return await self._gateway.probe(self._url, b"", headers, expected_status=400)
 
     async def close(self) -> None:
         await self._gateway.close()
 
 
-def _read_words(content: bytes) -> _Words | None:
+def _parse_response(content: bytes) -> _ResponseFields | None:
     """Return the fields, or None if the response does not follow the API or is too long."""
     try:
-        return msgspec.json.decode(content, type=_Words)
+        return msgspec.json.decode(content, type=_ResponseFields)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
 
 
-def _read_seconds(text: str) -> int:
+def _parse_retry_after(text: str) -> int:
     return (
-        min(int(text), 3_600) if text.isascii() and text.isdecimal() and len(text) < 6 else _SLOWER
+        min(int(text), 3_600)
+        if text.isascii() and text.isdecimal() and len(text) < 6
+        else _DEFAULT_RETRY_SECONDS
     )

@@ -20,11 +20,11 @@ from dunwell.platform.crypto import KeyRing
 
 _REFERENCE = re.compile(r"sbx_([1-9][0-9]{0,9})_([0-9a-f]{32})", re.ASCII)
 _GREATEST_INTEGER = 2**31 - 1
-LIVES_FOR = timedelta(hours=24)
-LATE = timedelta(seconds=30)
+LIFETIME = timedelta(hours=24)
+LATE_DELAY = timedelta(seconds=30)
 
 
-class State(StrEnum):
+class SandboxCheckoutState(StrEnum):
     OPEN = "OPEN"
     PENDING = "PENDING"
     SUCCEEDED = "SUCCEEDED"
@@ -41,7 +41,7 @@ class CheckoutDecision(StrEnum):
     LEAVE_PENDING = "pending"
 
 
-class Notices(StrEnum):
+class NoticeDelivery(StrEnum):
     """How the notification is sent."""
 
     AT_ONCE = "once"
@@ -50,13 +50,13 @@ class Notices(StrEnum):
     NEVER = "never"
 
 
-TRANSITIONS: dict[tuple[State, CheckoutDecision], State] = {
-    (State.OPEN, CheckoutDecision.PAY): State.SUCCEEDED,
-    (State.OPEN, CheckoutDecision.FAIL): State.FAILED,
-    (State.OPEN, CheckoutDecision.CANCEL): State.CANCELLED,
-    (State.OPEN, CheckoutDecision.LEAVE_PENDING): State.PENDING,
-    (State.PENDING, CheckoutDecision.PAY): State.SUCCEEDED,
-    (State.PENDING, CheckoutDecision.FAIL): State.FAILED,
+TRANSITIONS: dict[tuple[SandboxCheckoutState, CheckoutDecision], SandboxCheckoutState] = {
+    (SandboxCheckoutState.OPEN, CheckoutDecision.PAY): SandboxCheckoutState.SUCCEEDED,
+    (SandboxCheckoutState.OPEN, CheckoutDecision.FAIL): SandboxCheckoutState.FAILED,
+    (SandboxCheckoutState.OPEN, CheckoutDecision.CANCEL): SandboxCheckoutState.CANCELLED,
+    (SandboxCheckoutState.OPEN, CheckoutDecision.LEAVE_PENDING): SandboxCheckoutState.PENDING,
+    (SandboxCheckoutState.PENDING, CheckoutDecision.PAY): SandboxCheckoutState.SUCCEEDED,
+    (SandboxCheckoutState.PENDING, CheckoutDecision.FAIL): SandboxCheckoutState.FAILED,
 }
 
 
@@ -69,7 +69,7 @@ class SandboxCheckout:
     reference: str
     description: str
     return_url: str
-    state: State
+    state: SandboxCheckoutState
     transaction_id: str | None
     # Both instants are real time.
     created_at: datetime
@@ -83,15 +83,15 @@ class SandboxCheckout:
         return [decision for state, decision in TRANSITIONS if state is self.state]
 
     def is_expired(self, now: datetime) -> bool:
-        return self.state is State.OPEN and now >= self.created_at + LIVES_FOR
+        return self.state is SandboxCheckoutState.OPEN and now >= self.created_at + LIFETIME
 
 
-def plan_notices(notices: Notices, now: datetime) -> tuple[int, datetime | None]:
+def plan_notices(notices: NoticeDelivery, now: datetime) -> tuple[int, datetime | None]:
     """Return how many notifications to send, and when to send the first."""
-    if notices is Notices.NEVER:
+    if notices is NoticeDelivery.NEVER:
         return 0, None
-    count = 2 if notices is Notices.TWICE else 1
-    return count, now + LATE if notices is Notices.LATE else now
+    count = 2 if notices is NoticeDelivery.TWICE else 1
+    return count, now + LATE_DELAY if notices is NoticeDelivery.LATE else now
 
 
 def render_reference(merchant_id: int, checkout_id: UUID) -> str:
@@ -136,7 +136,9 @@ def sign_notice(keys: KeyRing, notice_id: str, body: bytes, now: datetime) -> di
 def read_notice(
     keys: KeyRing, headers: Mapping[str, str], body: bytes, now: datetime
 ) -> CheckoutNotice:
-    """Verify a notification and return the checkout that it names. Raises NoticeRefused."""
+    """Verify a notification and return the checkout that it names. Raises
+    CheckoutNoticeRejected.
+    """
     signed_at = headers.get("webhook-timestamp", "")
     if not (signed_at.isascii() and signed_at.isdecimal() and len(signed_at) <= 12):
         raise CheckoutNoticeRejected("The notice says no time at which it was signed.")
@@ -148,10 +150,10 @@ def read_notice(
         hmac.compare_digest(one.encode(), each.encode()) for one in wanted for each in given
     ):
         raise CheckoutNoticeRejected("The notice is not signed by the provider.")
-    return _read_body(body)
+    return _parse_body(body)
 
 
-def _read_body(body: bytes) -> CheckoutNotice:
+def _parse_body(body: bytes) -> CheckoutNotice:
     try:
         reference = msgspec.json.decode(body, type=_Body).checkout
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

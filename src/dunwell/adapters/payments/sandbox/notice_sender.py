@@ -21,15 +21,15 @@ from dunwell.adapters.payments.sandbox.store import (
     DueCheckoutNotice,
     fail_notice,
     lease_notices,
-    note_arrival,
+    record_arrival,
 )
 from dunwell.platform.http.client import HttpClient, NoResponse, open_http_client
 from dunwell.platform.resources import Resources
 
 NOTICE_SECONDS = 0.5
-_SET_SIZE = 20
-_AGAIN_AFTER = timedelta(seconds=30)
-_GIVEN_UP_AFTER = timedelta(days=1)
+_BATCH_SIZE = 20
+_RETRY_AFTER = timedelta(seconds=30)
+_GIVE_UP_AFTER = timedelta(days=1)
 
 log = structlog.get_logger(__name__)
 
@@ -46,7 +46,7 @@ class CheckoutNoticeSender:
         or not."""
         now = self._resources.clock.now()
         async with self._resources.database.connection() as connection:
-            notices = await lease_notices(connection, now, _AGAIN_AFTER, _SET_SIZE)
+            notices = await lease_notices(connection, now, _RETRY_AFTER, _BATCH_SIZE)
         await asyncio.gather(*(self._send(notice) for notice in notices))
         return len(notices)
 
@@ -59,9 +59,9 @@ class CheckoutNoticeSender:
         has_arrived = not isinstance(answer, NoResponse) and answer.status == 200
         async with resources.database.connection() as connection:
             if has_arrived:
-                await note_arrival(connection, notice, now)
+                await record_arrival(connection, notice, now)
                 return
-            if now >= notice.decided_at + _GIVEN_UP_AFTER:
+            if now >= notice.decided_at + _GIVE_UP_AFTER:
                 await fail_notice(connection, notice)
         status = None if isinstance(answer, NoResponse) else answer.status
         log.warning("notice not taken", merchant_id=notice.merchant_id, status=status)

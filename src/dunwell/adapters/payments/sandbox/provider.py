@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from dunwell.adapters.payments.sandbox.checkout import (
     SandboxCheckout,
-    State,
+    SandboxCheckoutState,
     read_notice,
     read_reference,
     render_reference,
@@ -50,8 +50,8 @@ class SandboxProvider:
     async def start(self, request: CheckoutRequest) -> Checkout:
         now = self._resources.clock.now()
         async with self._resources.database.connection() as connection:
-            drawn = self._resources.ids.new(now)
-            checkout_id = await save_checkout(connection, drawn, request, now)
+            new_id = self._resources.ids.new(now)
+            checkout_id = await save_checkout(connection, new_id, request, now)
         reference = render_reference(request.merchant_id, checkout_id)
         origin = self._resources.settings.public_url
         return Checkout(reference, f"{origin}{CHECKOUT_PATH}/{reference}")
@@ -77,7 +77,7 @@ async def find_checkout(resources: Resources, reference: str) -> SandboxCheckout
 
 
 def _describe(checkout: SandboxCheckout) -> CheckoutState:
-    if checkout.state is State.SUCCEEDED:
+    if checkout.state is SandboxCheckoutState.SUCCEEDED:
         assert checkout.transaction_id is not None
         assert checkout.decided_at is not None
         return CheckoutSucceeded(
@@ -90,9 +90,9 @@ def _describe(checkout: SandboxCheckout) -> CheckoutState:
     return _OTHERS[checkout.state]
 
 
-_OTHERS: dict[State, CheckoutState] = {
-    State.OPEN: CheckoutOpen(),
-    State.PENDING: CheckoutPending(),
-    State.FAILED: CheckoutFailed(),
-    State.CANCELLED: CheckoutCancelled(),
+_OTHERS: dict[SandboxCheckoutState, CheckoutState] = {
+    SandboxCheckoutState.OPEN: CheckoutOpen(),
+    SandboxCheckoutState.PENDING: CheckoutPending(),
+    SandboxCheckoutState.FAILED: CheckoutFailed(),
+    SandboxCheckoutState.CANCELLED: CheckoutCancelled(),
 }

@@ -19,7 +19,7 @@ from starlette.templating import Jinja2Templates
 from dunwell.adapters.payments.sandbox.checkout import (
     TRANSITIONS,
     CheckoutDecision,
-    Notices,
+    NoticeDelivery,
     SandboxCheckout,
     plan_notices,
     render_reference,
@@ -32,14 +32,14 @@ from dunwell.platform.errors import InvalidRequest, PayloadTooLarge
 from dunwell.platform.http.requests import read_body
 from dunwell.platform.resources import Resources
 
-_FACE = Path(__file__).parent
+_FOLDER = Path(__file__).parent
 _MAX_FORM_BYTES = 4096
 _MAX_FORM_FIELDS = 10
 _PURPOSE = "sandbox provider's form"
 
 _templates = Jinja2Templates(
     env=Environment(
-        loader=FileSystemLoader(_FACE / "templates"),
+        loader=FileSystemLoader(_FOLDER / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -59,12 +59,12 @@ def sandbox_provider_routes(resources: Resources) -> list[Route]:
         if request.method != "POST":
             return _render(request, resources, checkout)
         form = await _read_form(request)
-        if not _is_ours(request, form, _make_token(resources.keys, checkout)):
+        if not _came_from_page(request, form, _build_token(resources.keys, checkout)):
             return _render(request, resources, checkout, is_refused=True)
         return await _decide(request, resources, checkout, form)
 
     style = Response(
-        (_FACE / "checkout.css").read_bytes(),
+        (_FOLDER / "checkout.css").read_bytes(),
         headers=_headers("default-src 'none'"),
         media_type="text/css",
     )
@@ -83,7 +83,7 @@ async def _decide(
     try:
         decision, notices = (
             CheckoutDecision(form.get("decision", "")),
-            Notices(form.get("notices", "")),
+            NoticeDelivery(form.get("notices", "")),
         )
     except ValueError:
         return _render(request, resources, checkout, is_refused=True)
@@ -105,10 +105,10 @@ def _render(
         "decisions": checkout.find_decisions(now),
         "is_expired": checkout.is_expired(now),
         "is_refused": is_refused,
-        "action": f"{CHECKOUT_PATH}/{_reference_of(checkout)}",
-        "token": _make_token(resources.keys, checkout),
+        "action": f"{CHECKOUT_PATH}/{_get_reference(checkout)}",
+        "token": _build_token(resources.keys, checkout),
     }
-    headers = _headers(_page_policy(checkout.return_url))
+    headers = _headers(_build_page_policy(checkout.return_url))
     status = 400 if is_refused else 200
     return _templates.TemplateResponse(
         request, "checkout.html", values, status_code=status, headers=headers
@@ -116,7 +116,7 @@ def _render(
 
 
 def _render_missing(request: Request) -> Response:
-    headers = _headers(_page_policy(None))
+    headers = _headers(_build_page_policy(None))
     return _templates.TemplateResponse(request, "missing.html", status_code=404, headers=headers)
 
 
@@ -132,7 +132,7 @@ async def _read_form(request: Request) -> dict[str, str]:
     return dict(pairs)
 
 
-def _is_ours(request: Request, form: Mapping[str, str], token: str) -> bool:
+def _came_from_page(request: Request, form: Mapping[str, str], token: str) -> bool:
     """Return whether the form came from the page itself: it has the page's token, and no other site
     sent it."""
     site = request.headers.get("sec-fetch-site", "same-origin")
@@ -140,11 +140,11 @@ def _is_ours(request: Request, form: Mapping[str, str], token: str) -> bool:
     return site == "same-origin" and hmac.compare_digest(given, token.encode())
 
 
-def _make_token(keys: KeyRing, checkout: SandboxCheckout) -> str:
-    return keys.digest(_PURPOSE, _reference_of(checkout).encode()).hex()
+def _build_token(keys: KeyRing, checkout: SandboxCheckout) -> str:
+    return keys.digest(_PURPOSE, _get_reference(checkout).encode()).hex()
 
 
-def _reference_of(checkout: SandboxCheckout) -> str:
+def _get_reference(checkout: SandboxCheckout) -> str:
     return render_reference(checkout.merchant_id, checkout.checkout_id)
 
 
@@ -152,7 +152,7 @@ def _headers(policy: str) -> dict[str, str]:
     return {"Content-Security-Policy": policy, "X-Robots-Tag": "noindex"}
 
 
-def _page_policy(return_url: str | None) -> str:
+def _build_page_policy(return_url: str | None) -> str:
     """Browsers also apply the policy to a form's redirect, so it must permit the return address."""
     targets = "'self'"
     if return_url is not None:

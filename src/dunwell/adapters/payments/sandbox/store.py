@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from dunwell.adapters.payments.sandbox.checkout import SandboxCheckout, State
+from dunwell.adapters.payments.sandbox.checkout import SandboxCheckout, SandboxCheckoutState
 from dunwell.cases.payments.provider import CheckoutRequest
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.leases import LeasedTable
@@ -56,7 +56,7 @@ _LEASE_NOTICES = _CHECKOUTS.lease(
     returning="leased.merchant_id, leased.checkout_id, notice_url, notice_at, decided_at",
 )
 # A decision made since the lease has set another time, and its notifications are still pending.
-_NOTED = compose(
+_RECORD_ARRIVAL = compose(
     """
 UPDATE sandbox_checkouts
 SET notices_due = notices_due - 1, notice_at = CASE WHEN notices_due > 1 THEN $4::timestamptz END
@@ -64,7 +64,7 @@ WHERE merchant_id = $1 AND checkout_id = $2 AND {is_held} AND notices_due > 0
 """,
     is_held=_CHECKOUTS.is_held("$3"),
 )
-_GIVE_UP = compose(
+_RECORD_FAILURE = compose(
     """
 UPDATE sandbox_checkouts
 SET notices_due = 0, {clear}
@@ -86,16 +86,17 @@ class DueCheckoutNotice:
 
 
 async def save_checkout(
-    tx: Connection, checkout_id: UUID, asked: CheckoutRequest, now: datetime
+    tx: Connection, checkout_id: UUID, request: CheckoutRequest, now: datetime
 ) -> UUID:
     """Store a checkout and return its id. For a known key, return the id of the existing
     checkout."""
     saved: UUID | None = await tx.fetchval(
-        _SAVE, asked.merchant_id, checkout_id, asked.request_id, asked.amount_cents,
-        asked.currency, asked.reference, asked.description, asked.return_url, asked.notice_url, now,
+        _SAVE, request.merchant_id, checkout_id, request.request_id, request.amount_cents,
+        request.currency, request.reference, request.description, request.return_url,
+        request.notice_url, now,
     )  # fmt: skip
     if saved is None:  # Another call stored it while this statement ran.
-        saved = await tx.fetchval(_FIND_BY_KEY, asked.merchant_id, asked.request_id)
+        saved = await tx.fetchval(_FIND_BY_KEY, request.merchant_id, request.request_id)
     assert saved is not None
     return saved
 
@@ -110,7 +111,7 @@ async def load_checkout(
 async def save_decision(
     tx: Connection,
     checkout: SandboxCheckout,
-    state: State,
+    state: SandboxCheckoutState,
     notices: tuple[int, datetime | None],
     now: datetime,
 ) -> bool:
@@ -131,13 +132,13 @@ async def lease_notices(
     return [DueCheckoutNotice(**row) for row in rows]
 
 
-async def note_arrival(tx: Connection, notice: DueCheckoutNotice, now: datetime) -> None:
-    await tx.execute(_NOTED, notice.merchant_id, notice.checkout_id, notice.notice_at, now)
+async def record_arrival(tx: Connection, notice: DueCheckoutNotice, now: datetime) -> None:
+    await tx.execute(_RECORD_ARRIVAL, notice.merchant_id, notice.checkout_id, notice.notice_at, now)
 
 
 async def fail_notice(tx: Connection, notice: DueCheckoutNotice) -> None:
-    await tx.execute(_GIVE_UP, notice.merchant_id, notice.checkout_id, notice.notice_at)
+    await tx.execute(_RECORD_FAILURE, notice.merchant_id, notice.checkout_id, notice.notice_at)
 
 
 def _read(row: Row) -> SandboxCheckout:
-    return SandboxCheckout(**{**row, "state": State(row["state"])})
+    return SandboxCheckout(**{**row, "state": SandboxCheckoutState(row["state"])})

@@ -61,7 +61,7 @@ class LetterFolder(Protocol):
 @dataclass(frozen=True, slots=True)
 class PrintProvider:
     name: str
-    depot: LetterFolder
+    letter_folder: LetterFolder
     batch: BatchSettings
     status_format: StatusFormat
     # The layout of sheets: a file of `contact/messages/letters/layouts`.

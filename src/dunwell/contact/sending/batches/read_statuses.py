@@ -104,7 +104,7 @@ class StatusFileReader:
                 await release_status_files(connection, line.name, lease)
 
     async def _read_files(self, line: PrintProvider) -> int:
-        files = await line.depot.list(STATUS)
+        files = await line.letter_folder.list(STATUS)
         done = 0
         for name in sorted(name for name in files if not name.endswith(PART)):
             try:
@@ -119,7 +119,7 @@ class StatusFileReader:
         """Read one file. Ignore a file that the print service has removed in the meantime."""
         path = f"{STATUS}/{name}"
         try:
-            content = await line.depot.read(path) if size <= MAX_STATUS_FILE_BYTES else b""
+            content = await line.letter_folder.read(path) if size <= MAX_STATUS_FILE_BYTES else b""
         except FileNotFoundError:
             return
         digest = sha256(content)
@@ -135,7 +135,7 @@ class StatusFileReader:
                 tx, line.name, _escape_name(name), digest,
                 reports=len(lines), real_now=self._resources.clock.now(),
             )  # fmt: skip
-        await line.depot.move(path, f"{DONE}/{_make_name_unique(name, digest)}")
+        await line.letter_folder.move(path, f"{DONE}/{_make_name_unique(name, digest)}")
 
     async def _save(self, tx: Connection, line: PrintProvider, lines: Sequence[StatusLine]) -> None:
         resources = self._resources
@@ -159,7 +159,9 @@ class StatusFileReader:
                 tx, line.name, _escape_name(name), digest,
                 reason=reason, real_now=self._resources.clock.now(),
             )  # fmt: skip
-        await line.depot.move(f"{STATUS}/{name}", f"{REFUSED}/{_make_name_unique(name, digest)}")
+        await line.letter_folder.move(
+            f"{STATUS}/{name}", f"{REFUSED}/{_make_name_unique(name, digest)}"
+        )
 
 
 def _build_report(line: PrintProvider, said: StatusLine, reference: Reference | None) -> Report:

@@ -97,9 +97,9 @@ class BatchReleaser:
         removed = 0
         for line in self._find_lines().values():
             try:
-                listed = await line.depot.list(RELEASED)
+                listed = await line.letter_folder.list(RELEASED)
                 for name in list_old_manifests(listed, before)[:-1]:
-                    await line.depot.remove(f"{RELEASED}/{name}")
+                    await line.letter_folder.remove(f"{RELEASED}/{name}")
                     removed += 1
             except OSError as error:
                 log.warning(
@@ -168,7 +168,7 @@ class BatchReleaser:
         batch, lease = begun
         name = name_manifest(batch.batch_id)
         try:
-            await line.depot.write_part(name, batch.manifest)
+            await line.letter_folder.write_part(name, batch.manifest)
         except OSError:
             # The claims are checked again before the next attempt.
             await self._dissolve(batch.batch_id, lease.lease_id)
@@ -181,13 +181,13 @@ class BatchReleaser:
 
     async def _finish(self, line: PrintProvider, batch: PrintBatch) -> None:
         name = name_manifest(batch.batch_id)
-        await line.depot.write(f"{RELEASED}/{name}", batch.manifest)
+        await line.letter_folder.write(f"{RELEASED}/{name}", batch.manifest)
         try:
-            await line.depot.finish_part(name)
+            await line.letter_folder.finish_part(name)
         except FileNotFoundError:
             # The manifest was renamed before, or the service has already taken it. If the folder is
             # unavailable instead, listing it raises OSError and the batch is finished later.
-            await line.depot.list()
+            await line.letter_folder.list()
             log.info("batch already released", line=line.name, batch=str(batch.batch_id))
         async with self._resources.database.transaction() as tx:
             await mark_released(tx, batch.batch_id, self._resources.clock.now())
@@ -200,12 +200,12 @@ class BatchReleaser:
             left = await lease_abandoned_batches(tx, line.name, lease, real_now)
         for batch in left:
             name = name_manifest(batch.batch_id)
-            if batch.state == "DECIDED" and await line.depot.has(f"{RELEASED}/{name}"):
+            if batch.state == "DECIDED" and await line.letter_folder.has(f"{RELEASED}/{name}"):
                 async with resources.database.transaction() as tx:
                     await mark_written(tx, batch.batch_id, lease.lease_id)
             elif batch.state == "DECIDED":
                 await self._dissolve(batch.batch_id, lease.lease_id)
-                await line.depot.remove(name + PART)
+                await line.letter_folder.remove(name + PART)
                 continue
             await self._finish(line, batch)
 
@@ -221,7 +221,7 @@ class BatchReleaser:
             left = await list_unfinished_letters(connection, line.name, before, _REMOVED_AT_ONCE)
         for item in [*going, *left]:
             for name in item.files:
-                await line.depot.remove(name)
+                await line.letter_folder.remove(name)
             key = (item.merchant_id, item.communication_id)
             async with self._resources.database.transaction() as tx:
                 if item.state == "TAKING_BACK":

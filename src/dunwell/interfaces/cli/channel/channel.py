@@ -15,14 +15,14 @@ from dunwell.accounts.installation.current_installation import CurrentInstallati
 from dunwell.accounts.installation.delivery_providers import FolderProvider, SftpProvider
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.adapters.channels.print_service.letter_files import (
-    NOBODY,
-    LetterUnfit,
-    hand_over_specimen,
-    make_specimen_files,
+    NO_MERCHANT,
+    LetterRejected,
+    build_specimen_files,
     name_document,
     print_specimen,
+    upload_specimen,
 )
-from dunwell.adapters.lines import build_line
+from dunwell.adapters.delivery_providers import build_delivery_provider
 from dunwell.contact.messages.letters.printer import LetterPrinter, Unprintable
 from dunwell.contact.sending.batches.letter_folder import HostKeyRefused
 from dunwell.contact.sending.channel import (
@@ -123,7 +123,7 @@ async def try_letter(
             await asyncio.to_thread(out.write_bytes, pdf)
             return Accepted(f"{out} written, nothing handed over")
         return await _hand_over(resources, installation, name, address=address, pdf=pdf)
-    except (Unprintable, LetterUnfit) as error:
+    except (Unprintable, LetterRejected) as error:
         raise Refusal(f"The letter cannot be printed so. {error}") from error
     finally:
         await printer.close()
@@ -133,23 +133,23 @@ async def _hand_over(
     resources: Resources, installation: CurrentInstallation, name: str,
     *, address: list[str], pdf: bytes,
 ) -> Accepted:  # fmt: skip
-    """Raises Refusal, LetterUnfit."""
+    """Raises Refusal, LetterRejected."""
     line, now = installation.delivery_providers[name], resources.clock.now()
     assert isinstance(line, FolderProvider | SftpProvider), "a line for letters"
     message = _write(resources.ids.new(now), now, address=address, pdf=pdf)
     printer = LetterPrinter(1)
     try:
-        files = await make_specimen_files(line, message, resources.keys, printer)
+        files = await build_specimen_files(line, message, resources.keys, printer)
     finally:
         await printer.close()
     try:
-        depot = open_line(name, line, installation.secrets)
+        letter_folder = open_line(name, line, installation.secrets)
     except DeliveryProviderUnusable as error:
         raise Refusal(f"The line {name} cannot be used: {error}") from error
     try:
         async with asyncio.timeout(_SECONDS):
-            manifest = await hand_over_specimen(
-                depot, name, files, resources.ids.new(now), created_at=now
+            manifest = await upload_specimen(
+                letter_folder, name, files, resources.ids.new(now), created_at=now
             )
     except HostKeyRefused as error:
         words = "shows another host key than the pinned one: nothing was handed over."
@@ -158,14 +158,14 @@ async def _hand_over(
         told = type(error).__name__
         raise Refusal(f"The line {name} did not take it ({told}). Run: dunwell doctor") from error
     finally:
-        await depot.close()
+        await letter_folder.close()
     return Accepted(f"{manifest} names {', '.join(files.contents)}")
 
 
 def _write(message_id: UUID, now: datetime, *, address: list[str], pdf: bytes) -> Message:
     return Message(
         communication_id=message_id,
-        merchant_id=NOBODY,
+        merchant_id=NO_MERCHANT,
         claim_id=0,
         channel="LETTER",
         recipient="\n".join(address),
@@ -250,7 +250,7 @@ async def _send(
     """Raises Refusal."""
     line = installation.delivery_providers[name]
     try:
-        adapter = build_line(name, line, installation.secrets, resources)
+        adapter = build_delivery_provider(name, line, installation.secrets, resources)
     except DeliveryProviderUnusable as error:
         raise Refusal(f"The line {name} cannot be used: {error}") from error
     now = resources.clock.now()

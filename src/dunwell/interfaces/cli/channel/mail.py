@@ -8,8 +8,8 @@ from contextlib import AsyncExitStack
 import click
 
 from dunwell.accounts.installation.current_installation import open_current_installation
-from dunwell.adapters.mail.listener import Doorkeeper, Protocol, listen
-from dunwell.adapters.mail.receive_mail import MailReader
+from dunwell.adapters.mail.listener import MailHandler, Protocol, listen
+from dunwell.adapters.mail.receive_mail import MailParser
 from dunwell.interfaces.cli.options import data_dir_option, read_settings
 from dunwell.interfaces.cli.serving import announced
 from dunwell.interfaces.wiring import open_mail_loops
@@ -59,12 +59,12 @@ async def _serve(settings: Settings, listeners: Listeners) -> None:
         # A restored copy must not take the mail of the installation that it was copied from.
         await wait_until_resumed(resources, stop)
         installation = await closing.enter_async_context(open_current_installation(resources))
-        reader = MailReader()
+        reader = MailParser()
         closing.push_async_callback(reader.close)
-        doorkeeper = Doorkeeper(resources, reader, lambda: installation.delivery_providers)
+        handler = MailHandler(resources, reader, lambda: installation.delivery_providers)
         told = ["mailboxes"]
         for protocol, host, port in listeners:
-            opened = await closing.enter_async_context(listen(doorkeeper, protocol, host, port))
+            opened = await closing.enter_async_context(listen(handler, protocol, host, port))
             told.append(f"{protocol} at {host}:{opened}")
         loops = open_mail_loops(resources, reader, installation)
         async with announced(resources, f"ready, mail: {', '.join(told)}"):

@@ -14,9 +14,9 @@ import dns.resolver
 
 from dunwell.accounts.installation.delivery_providers import ReturnMailbox, SmtpProvider
 from dunwell.accounts.installation.store import load_installation, load_secrets
-from dunwell.adapters.channels.smtp.channel import find_server, open_signer, read_secret
-from dunwell.adapters.channels.smtp.connections import Connections, end
-from dunwell.adapters.mail.mailboxes import MailboxAway, MailboxRefused, check_mailbox
+from dunwell.adapters.channels.smtp.channel import build_mail_server, get_secret_text, open_signer
+from dunwell.adapters.channels.smtp.connections import Connections, quit_connection
+from dunwell.adapters.mail.mailboxes import MailboxRefused, MailboxUnavailable, check_mailbox
 from dunwell.contact.sending.channel import DeliveryProviderUnusable
 from dunwell.interfaces.cli.findings.finding import DoctorFinding
 from dunwell.platform.config import Settings
@@ -139,7 +139,9 @@ async def check_email_line(
     subject = f"line {name}"
     try:
         open_signer(name, line, secrets)
-        reached = await _reach(subject, line, Connections(find_server(name, line, secrets), most=1))
+        reached = await _reach(
+            subject, line, Connections(build_mail_server(name, line, secrets), most=1)
+        )
     except DeliveryProviderUnusable as error:
         return [DoctorFinding(subject, "cannot be used", str(error))]
     mailbox = [] if line.mailbox is None else [await _open_mailbox(name, line.mailbox, secrets)]
@@ -152,7 +154,7 @@ async def _open_mailbox(
     """Check that the mailbox can be read. No message is removed from it."""
     subject, server = f"line {name}", mailbox.server
     try:
-        password = read_secret(
+        password = get_secret_text(
             secrets, f"deliveryProviders/{name}/mailbox/credentials/passwordFile"
         )
         await asyncio.to_thread(check_mailbox, mailbox, password.strip("\r\n"))
@@ -161,7 +163,7 @@ async def _open_mailbox(
     except MailboxRefused:
         remedy = "Correct user and passwordFile of its mailbox, and run: dunwell apply FILE"
         return DoctorFinding(subject, f"the mailbox at {server} does not let us in", remedy)
-    except MailboxAway as error:
+    except MailboxUnavailable as error:
         remedy = (
             "Correct server, encryption and folder of its mailbox; a firewall may stand between."
         )
@@ -179,7 +181,7 @@ async def _reach(subject: str, line: SmtpProvider, connections: Connections) -> 
         return DoctorFinding(subject, f"{server} does not let us in ({error.code})", remedy)
     except (aiosmtplib.SMTPException, OSError, TimeoutError) as error:
         return _describe_away(subject, line, error)
-    await end(client)
+    await quit_connection(client)
     how = {"NONE": "in clear", "TLS": "by TLS", "STARTTLS": "by STARTTLS"}[line.encryption]
     who = "" if line.credentials is None else f", as {line.credentials.user}"
     return DoctorFinding(subject, f"{server} lets us in {how}{who}")

@@ -11,7 +11,7 @@ from dunwell.accounts.installation.delivery_providers import (
     TwilioProvider,
 )
 from dunwell.accounts.installation.store import load_installation, load_secrets
-from dunwell.adapters.channels.gateway import Trouble
+from dunwell.adapters.channels.gateway import GatewayProblem
 from dunwell.adapters.channels.kannel.channel import KannelChannel
 from dunwell.adapters.channels.twilio.channel import TwilioChannel
 from dunwell.contact.sending.channel import DeliveryProviderUnusable
@@ -21,7 +21,7 @@ from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import Unavailable
 
-_TROUBLES: Mapping[Trouble, tuple[str, str]] = {
+_TROUBLES: Mapping[GatewayProblem, tuple[str, str]] = {
     "NOT_REACHED": (
         "the gateway does not answer",
         'Start it, and compare "server" and "networks" of the line in the installation file.',

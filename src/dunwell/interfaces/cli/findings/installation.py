@@ -20,7 +20,7 @@ from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.users.single_sign_on.store import load_merchant_ids
 from dunwell.accounts.users.store import count_break_glass
-from dunwell.adapters.providers import ProviderUnusable, build_provider
+from dunwell.adapters.identity_providers import IdentityProviderUnusable, build_identity_provider
 from dunwell.interfaces.cli.findings.finding import DoctorFinding
 from dunwell.operations.alerts.alert_emails import describe_alert
 from dunwell.operations.alerts.check_alerts import AlertOverview, load_alert_overview
@@ -144,8 +144,8 @@ async def check_provider(
 ) -> DoctorFinding:
     subject = f"sign-in {provider.name}"
     try:
-        made = build_provider(provider, secrets)
-    except ProviderUnusable as error:
+        made = build_identity_provider(provider, secrets)
+    except IdentityProviderUnusable as error:
         return DoctorFinding(subject, "cannot be used", str(error))
     try:
         trouble, skew = await made.check(datetime.now(UTC))

@@ -9,8 +9,8 @@ import asyncpg
 
 from dunwell.accounts.installation.delivery_providers import FolderProvider, SftpProvider
 from dunwell.accounts.installation.store import load_installation, load_secrets
-from dunwell.adapters.channels.folder.channel import FolderDepot
-from dunwell.adapters.channels.sftp.channel import open_depot
+from dunwell.adapters.channels.folder.channel import LocalLetterFolder
+from dunwell.adapters.channels.sftp.channel import open_letter_folder
 from dunwell.contact.messages.letters.fonts.font_library import FontLibrary
 from dunwell.contact.sending.batches.letter_folder import (
     RELEASED,
@@ -83,12 +83,12 @@ async def check_letter_line(
 ) -> DoctorFinding:
     subject = f"line {name}"
     try:
-        depot = open_line(name, line, secrets)
+        letter_folder = open_line(name, line, secrets)
     except DeliveryProviderUnusable as error:
         return DoctorFinding(subject, str(error), "Correct the line, and run: dunwell apply FILE")
     try:
         async with asyncio.timeout(_PATIENCE_SECONDS):
-            return await _try(subject, line.folder, depot)
+            return await _try(subject, line.folder, letter_folder)
     except HostKeyRefused:
         words = "the server shows another host key than the pinned one: nothing is handed over"
         remedy = "Ask the print service for its key; only if it is a new one of theirs: hostKey."
@@ -96,7 +96,7 @@ async def check_letter_line(
     except OSError as error:
         return _describe_away(subject, line, error)
     finally:
-        await depot.close()
+        await letter_folder.close()
 
 
 def _describe_away(
@@ -130,22 +130,22 @@ def open_line(
 ) -> LetterFolder:
     """Open the provider's folder without connecting. Raises DeliveryProviderUnusable."""
     if isinstance(line, FolderProvider):
-        return FolderDepot(Path(line.folder))
-    return open_depot(name, line, secrets)
+        return LocalLetterFolder(Path(line.folder))
+    return open_letter_folder(name, line, secrets)
 
 
-async def _write_and_read(depot: LetterFolder, name: str) -> bytes:
-    await depot.write(name, _CONTENT)
-    content = await depot.read(name)
-    await depot.remove(name)
+async def _write_and_read(letter_folder: LetterFolder, name: str) -> bytes:
+    await letter_folder.write(name, _CONTENT)
+    content = await letter_folder.read(name)
+    await letter_folder.remove(name)
     return content
 
 
-async def _try(subject: str, folder: str, depot: LetterFolder) -> DoctorFinding:
+async def _try(subject: str, folder: str, letter_folder: LetterFolder) -> DoctorFinding:
     """Write, read and remove a file. Print services ignore it, because no manifest names it."""
-    content = await _write_and_read(depot, _PROBE)
+    content = await _write_and_read(letter_folder, _PROBE)
     try:
-        await _write_and_read(depot, f"{RELEASED}/{_PROBE}")
+        await _write_and_read(letter_folder, f"{RELEASED}/{_PROBE}")
     except (ConnectionError, TimeoutError):
         raise
     except OSError:
@@ -153,7 +153,7 @@ async def _try(subject: str, folder: str, depot: LetterFolder) -> DoctorFinding:
         return DoctorFinding(subject, words, _ALLOW_COPIES)
     if content != _CONTENT:
         return DoctorFinding(subject, "gives back other content", "Use another folder.")
-    free = await depot.free_bytes()
+    free = await letter_folder.free_bytes()
     if free is not None and free < _LEAST_FREE_BYTES:
         words = f"{free / (1 << 20):.0f} MiB free in {folder}"
         return DoctorFinding(subject, words, "Free some: letters wait while it is full.")

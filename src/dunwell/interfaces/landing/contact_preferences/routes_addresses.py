@@ -80,7 +80,7 @@ async def submit_address(site: DebtorSite, request: DebtorRequest) -> Response:
     try:
         site.check_token(opened.session, form)
     except ForeignForm:
-        if not (request.is_surely_ours and looks_like_token(form.get("token", ""))):
+        if not (request.has_trusted_origin and looks_like_token(form.get("token", ""))):
             raise
         return await _answer_stale(site, request, opened, typed)
     if not opened.session.level.reaches(Level.CODE):

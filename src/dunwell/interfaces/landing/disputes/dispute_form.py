@@ -30,7 +30,7 @@ from dunwell.interfaces.landing.session.drafts import (
 )
 from dunwell.interfaces.landing.session.store import OpenedClaim, delete_draft_file, load_draft
 from dunwell.interfaces.landing.web.site import DebtorSite
-from dunwell.interfaces.web.amounts import read_amount
+from dunwell.interfaces.web.amounts import parse_amount
 from dunwell.platform.errors import Fault, Unavailable
 from dunwell.platform.text.texts import is_printable
 
@@ -85,7 +85,7 @@ def _read(question: DisputeQuestion, typed: list[str], currency: str, language: 
     if question.kind is QuestionKind.DAY:
         return _read_day(typed)
     if question.kind is QuestionKind.AMOUNT:
-        cents = read_amount(typed[0], currency, language)
+        cents = parse_amount(typed[0], currency, language)
         return _UNREADABLE if cents is None else str(cents)
     return typed[0]
 

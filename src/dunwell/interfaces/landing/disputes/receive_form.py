@@ -148,7 +148,7 @@ def _check_token(
     try:
         site.check_token(opened.session, received.fields)
     except ForeignForm:
-        if not (request.is_surely_ours and looks_like_token(received.fields.get("token", ""))):
+        if not (request.has_trusted_origin and looks_like_token(received.fields.get("token", ""))):
             raise
         received.is_stale = True
 

@@ -27,7 +27,7 @@ from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.states import decide_state, find_next_rate, is_payable
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.site import DebtorSite
-from dunwell.interfaces.web.amounts import read_amount
+from dunwell.interfaces.web.amounts import parse_amount
 
 _MOST_DIGITS = 12
 # The query parameters that hold a choice.
@@ -103,7 +103,7 @@ def parse_choice(
     if wanted == "items":
         return _choose(options, _read_numbers(query.get("item", ()))) or RefusedChoice.NO_ITEM
     if wanted == "part":
-        cents = read_amount(query.get("amount", [""])[-1], currency, language)
+        cents = parse_amount(query.get("amount", [""])[-1], currency, language)
         return RefusedChoice.UNREADABLE if cents is None else _check_part(options, cents)
     return options.whole
 

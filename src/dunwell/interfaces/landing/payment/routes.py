@@ -37,7 +37,7 @@ from dunwell.interfaces.landing.payment.views import (
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.in_session import RoutedPages, accepts_form, in_session
 from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
-from dunwell.interfaces.web.amounts import render_plain
+from dunwell.interfaces.web.amounts import render_typed_amount
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import answer_redirect
 from dunwell.platform.errors import InvalidState, ValidationError
@@ -131,7 +131,7 @@ def _answer_amount(
     typed = (request.read_query("amount") or "")[:_MOST_TYPED]
     given = request.read_query("cents") or ""
     if not typed and given.isascii() and given.isdecimal() and len(given) <= len("999999999999"):
-        typed = render_plain(int(given), opened.facts.currency, context.language)
+        typed = render_typed_amount(int(given), opened.facts.currency, context.language)
     # The buttons that select all items or none.
     given_items = _TICKED.get(request.read_query("tick") or "", request.query.get("item"))
     page = describe_amount(opened, options, typed=typed, ticked=given_items, refused=refused)

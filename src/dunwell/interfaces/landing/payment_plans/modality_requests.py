@@ -28,7 +28,7 @@ from dunwell.interfaces.landing.render.typed_fields import is_day_given, parse_d
 from dunwell.interfaces.landing.session.states import PageState, decide_state
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
-from dunwell.interfaces.web.amounts import read_amount
+from dunwell.interfaces.web.amounts import parse_amount
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import InvalidState, ValidationError
 
@@ -170,7 +170,7 @@ def _choose_by_rate(
         plans = list_plans(
             request_facts.modalities, request_facts.facts, request_facts.today, first_on
         )
-    cents = read_amount(text, *typed_in)
+    cents = parse_amount(text, *typed_in)
     if cents is None:
         return RefusedRequest.RATE_UNREADABLE
     if cents >= request_facts.facts.outstanding_cents:

@@ -239,7 +239,7 @@ class DebtorSite(WebSite):
         token = form.get("token", "")
         if opened and is_form_token(self.resources.keys, opened.session.session_hash, token):
             return True
-        return request.is_surely_ours and looks_like_token(token)
+        return request.has_trusted_origin and looks_like_token(token)
 
     def redirect(
         self,

@@ -31,7 +31,7 @@ from dunwell.interfaces.portal.web.looking import open_claim, read_claim_id
 from dunwell.interfaces.portal.web.paging import read_day
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.web.amounts import read_amount, render_plain
+from dunwell.interfaces.web.amounts import parse_amount, render_typed_amount
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.operations.claim_status.timeline import TimelineEvent, list_timeline
 from dunwell.platform.crypto import KeyRing
@@ -83,7 +83,7 @@ class ClaimForm:
         return day
 
     def cents(self, name: str) -> int:
-        cents = read_amount(self.text(name), self.claim.currency, self.language)
+        cents = parse_amount(self.text(name), self.claim.currency, self.language)
         if cents is None or cents <= 0:
             self.faults.append((name, "AMOUNT"))
         return cents or 0
@@ -140,7 +140,7 @@ def _take_contact(debtor: DebtorFields) -> ContactData:
 
 def _fill_payment(claim: ClaimView, language: str) -> Mapping[str, str]:
     left = claim.balance.outstanding_cents
-    return {"amount": render_plain(left, claim.currency, language) if left else ""}
+    return {"amount": render_typed_amount(left, claim.currency, language) if left else ""}
 
 
 async def _pay(work: Work, typed: ClaimForm) -> Callable[[], Awaitable[object]]:

@@ -44,8 +44,8 @@ from dunwell.interfaces.web.forms import (
     Form,
     FormContent,
     PlacedFaults,
-    open_form,
-    read_number,
+    build_form,
+    parse_number,
 )
 from dunwell.platform.errors import EditConflict, Fault, NotFound, ValidationError
 from dunwell.platform.text.differences import compute_revision
@@ -61,14 +61,14 @@ _FIELDS = (
 def open_rule_form(rule: RuleDocument | None, amounts: AmountFormat) -> Form:
     """Return the form of a rule, or of a new rule for None."""
     if rule is None:
-        return open_form(_FIELDS, {"active": True}, amounts)
+        return build_form(_FIELDS, {"active": True}, amounts)
     given = msgspec.to_builtins(rule)
     given["when"] = flatten_condition(given["when"])
     if isinstance(rule.target, str):
         given["target"] = [(rule.target, "")]
     else:
         given["target"] = [(each.workflow, str(each.percent)) for each in rule.target]
-    return open_form(_FIELDS, given, amounts)
+    return build_form(_FIELDS, given, amounts)
 
 
 def build_rule(content: FormContent, stored: RuleDocument | None) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def _build_target(pairs: Sequence[tuple[str, str]], *, is_list: bool) -> str | l
 
 def _parse_percent(text: str) -> int | str:
     """Return the number, or the text as it is, so that the check reports it."""
-    number = read_number(text)
+    number = parse_number(text)
     return text if isinstance(number, Fault) else number
 
 

@@ -39,7 +39,7 @@ from dunwell.interfaces.web.forms import (
     Field,
     FieldKind,
     PlacedFaults,
-    open_form,
+    build_form,
 )
 from dunwell.platform.errors import NotFound, ValidationError
 
@@ -90,7 +90,7 @@ async def submit_trial(
     check_page_access(access)
     currency = fields.text("currency") or access.merchant.configuration.currency
     amounts = AmountFormat(currency, site.frame(request, access).language)
-    form = open_form(_FIELDS, {}, amounts).fill(fields)
+    form = build_form(_FIELDS, {}, amounts).fill(fields)
     content = form.read()
     custom = {name: value for name, value in content.parts["customFields"] if name}
     claim = {**content.parts, "customFields": custom}
@@ -193,7 +193,7 @@ def _build_page(
         version=view.version or 0,
         possibilities=possibilities,
         currency=facts.currency if facts else own_currency,
-        form=open_form(_FIELDS, {"currency": own_currency}, AmountFormat(own_currency, "")),
+        form=build_form(_FIELDS, {"currency": own_currency}, AmountFormat(own_currency, "")),
     )
 
 

@@ -48,8 +48,8 @@ from dunwell.interfaces.web.forms import (
     PlacedFaults,
     Typed,
     find_field,
-    read_fields,
-    show_fields,
+    parse_fields,
+    render_fields,
 )
 from dunwell.interfaces.web.responses import answer_asset
 from dunwell.operations.merchant_file.change_settings import (
@@ -90,7 +90,7 @@ class SectionForm(Form):
     def read(self) -> FormContent:
         """Return the values by the keys of the merchant file, and the faults of unreadable
         values."""
-        content = read_fields(self.fields, self.typed, self.amounts)
+        content = parse_fields(self.fields, self.typed, self.amounts)
         if self.section.name == "disputes":
             reasons = [each for _, each in parse_reasons(self.typed, self.document)]
             content.parts.setdefault("disputes", {})["reasons"] = reasons
@@ -120,7 +120,7 @@ def open_section_form(
     section: Section, document: Mapping[str, Any], choices: AvailableChoices, amounts: AmountFormat
 ) -> SectionForm:
     fields = list_fields(section, document, choices)
-    stored = show_fields(fields, flatten_section(section.name, document), amounts)
+    stored = render_fields(fields, flatten_section(section.name, document), amounts)
     fields = [_keep_stored_option(each, stored[each.name]) for each in fields]
     if section.name == "disputes":
         stored = {**stored, **flatten_reasons(document)}

@@ -12,7 +12,7 @@ import msgspec
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.core.claims.lists.store import ClaimFilter
 from dunwell.core.claims.states import HoldKind, Status
-from dunwell.interfaces.web.amounts import read_amount
+from dunwell.interfaces.web.amounts import parse_amount
 
 _MOST_TEXT = 200
 _LOOKS = frozenset({"sort", "columns"})
@@ -62,7 +62,7 @@ def read_filters(
     zone, currency = ZoneInfo(merchant.configuration.timezone), merchant.configuration.currency
 
     def read_cents(name: str, text: str) -> int | None:
-        cents = read_amount(text, currency, language) if text else None
+        cents = parse_amount(text, currency, language) if text else None
         if text and cents is None:
             faults.append((name, "AMOUNT"))
         return cents

@@ -26,7 +26,7 @@ from dunwell.interfaces.web.forms import (
     Form,
     FormContent,
     PlacedFaults,
-    open_form,
+    build_form,
 )
 from dunwell.platform.errors import EditConflict, ValidationError
 from dunwell.platform.text.differences import compute_revision
@@ -82,7 +82,7 @@ def open_step_form(kind: str, step: Mapping[str, Any] | None, amounts: AmountFor
     flat["unit"] = "businessDays" if is_business else "days"
     flat["when"] = flatten_condition(flat.get("when"))
     fields = (Field("name"), *_STEP_FIELDS[kind], *CONDITION_FIELDS)
-    return open_form(fields, flat, amounts)
+    return build_form(fields, flat, amounts)
 
 
 def build_step(
@@ -105,7 +105,7 @@ def open_settings_form(settings: Mapping[str, Any], amounts: AmountFormat) -> Fo
     """Return the form of the settings. `settings` is their JSON form, with or without default
     values."""
     flat = {"processingStart": "CREATION", "feesNeedContact": True, **settings}
-    return open_form(_SETTINGS_FIELDS, flat, amounts)
+    return build_form(_SETTINGS_FIELDS, flat, amounts)
 
 
 def build_settings(content: FormContent) -> dict[str, Any]:

@@ -53,7 +53,7 @@ async def search_released(resources: Resources, line: PrintProvider) -> None:
         doubted = await list_uncertain_letters(connection, line.name, loss, _SET_SIZE)
         asked = await list_letters_to_decide(connection, line.name, _SET_SIZE)
     if doubted:
-        there = await line.depot.list()
+        there = await line.letter_folder.list()
         tells_all = await _save_unknown_batches(resources, line, loss)
         here = [each.key for each in doubted if there.keys() >= set(each.files)]
         gone = [each.key for each in doubted if not there.keys() >= set(each.files)]
@@ -75,7 +75,7 @@ async def search_released(resources: Resources, line: PrintProvider) -> None:
 async def _save_unknown_batches(resources: Resources, line: PrintProvider, loss: LostTime) -> bool:
     """Save the batches that the database does not know. Return whether all manifests of the lost
     time were found."""
-    listed = await line.depot.list(RELEASED)
+    listed = await line.letter_folder.list(RELEASED)
     copies: Mapping[UUID, str] = {
         batch_id: name for name in listed if (batch_id := parse_manifest_name(name)) is not None
     }
@@ -91,7 +91,7 @@ async def _save_unknown_batches(resources: Resources, line: PrintProvider, loss:
 async def _save_unknown_batch(
     resources: Resources, line: PrintProvider, batch_id: UUID, name: str
 ) -> bool:
-    content = await line.depot.read(f"{RELEASED}/{name}")
+    content = await line.letter_folder.read(f"{RELEASED}/{name}")
     try:
         manifest = parse_manifest(content, batch_id, line.name)
     except ManifestBroken:

@@ -32,11 +32,11 @@ _LONGEST_CALL_SECONDS = 90
 log = structlog.get_logger(__name__)
 
 
-def build_line(
+def build_delivery_provider(
     name: str, line: DeliveryProvider, secrets: Mapping[str, bytes], resources: Resources
 ) -> ProviderAdapter:
     """Build the adapter without connecting. `secrets` are those of the installation file by name,
-    such as "deliveryProviders/post/credentials/passwordFile". Raises LineUnusable."""
+    such as "deliveryProviders/post/credentials/passwordFile". Raises DeliveryProviderUnusable."""
     settings = resources.settings
     match line:
         case KannelProvider():
@@ -57,7 +57,7 @@ def build_line(
             raise DeliveryProviderUnusable(f"{line.channel} is not available by such a line.")
 
 
-class Lines:
+class DeliveryProviderAdapters:
     """The adapters of a running process. They must be closed at the end."""
 
     def __init__(self, resources: Resources, installation: CurrentInstallation) -> None:
@@ -86,12 +86,14 @@ class Lines:
         }
 
     def _build(self) -> None:
-        standing = self._installation
+        installation = self._installation
         replaced, self._adapters = self._adapters, {}
-        self._revision = standing.revision
-        for name, line in standing.delivery_providers.items():
+        self._revision = installation.revision
+        for name, line in installation.delivery_providers.items():
             try:
-                self._adapters[name] = build_line(name, line, standing.secrets, self._resources)
+                self._adapters[name] = build_delivery_provider(
+                    name, line, installation.secrets, self._resources
+                )
             except DeliveryProviderUnusable as error:
                 log.error("line unusable", line=name, reason=str(error))  # noqa: TRY400 - told whole
         if replaced:
@@ -106,10 +108,10 @@ class Lines:
 
 
 @asynccontextmanager
-async def open_lines(
+async def open_delivery_providers(
     resources: Resources, installation: CurrentInstallation
-) -> AsyncIterator[Lines]:
-    lines = Lines(resources, installation)
+) -> AsyncIterator[DeliveryProviderAdapters]:
+    lines = DeliveryProviderAdapters(resources, installation)
     try:
         yield lines
     finally:

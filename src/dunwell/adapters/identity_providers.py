@@ -15,34 +15,36 @@ from dunwell.accounts.users.single_sign_on.provider import IdentityProvider
 if TYPE_CHECKING:
     from dunwell.adapters.oidc.provider import OidcProvider
 
-_NEEDS = ("authlib", "joserfc")
+_REQUIRED_MODULES = ("authlib", "joserfc")
 
 log = structlog.get_logger(__name__)
 
 
-class ProviderUnusable(Exception):  # noqa: N818 - reads as what happened
+class IdentityProviderUnusable(Exception):  # noqa: N818 - reads as what happened
     """The identity provider cannot be used. The message says what to do."""
 
 
-def build_provider(
+def build_identity_provider(
     provider: IdentityProviderSettings, secrets: Mapping[str, bytes]
 ) -> "OidcProvider":
     """Build the provider without connecting. `secrets` are those of the installation file, by name.
-    Raises ProviderUnusable."""
-    if any(find_spec(each) is None for each in _NEEDS):
-        raise ProviderUnusable('Single sign-on needs the extra: install "dunwell[oidc]".')
+    Raises IdentityProviderUnusable."""
+    if any(find_spec(each) is None for each in _REQUIRED_MODULES):
+        raise IdentityProviderUnusable('Single sign-on needs the extra: install "dunwell[oidc]".')
     from dunwell.adapters.oidc.provider import OidcProvider  # noqa: PLC0415 - an extra
 
     secret = secrets.get(provider.secret_name)
     if secret is None:
-        raise ProviderUnusable("Its client secret is not there. Apply the installation file again.")
+        raise IdentityProviderUnusable(
+            "Its client secret is not there. Apply the installation file again."
+        )
     try:
         return OidcProvider(provider, secret.decode())
     except UnicodeDecodeError:
-        raise ProviderUnusable("Its client secret is no text.") from None
+        raise IdentityProviderUnusable("Its client secret is no text.") from None
 
 
-class StandingProviders:
+class IdentityProviderAdapters:
     """The identity providers of the current installation file."""
 
     def __init__(self, installation: CurrentInstallation) -> None:
@@ -67,30 +69,32 @@ class StandingProviders:
 
     def _build(self) -> None:
         """Build the changed providers. Unchanged ones are kept with their caches."""
-        standing, before = self._installation, self._known
-        self._revision, self._known = standing.revision, {}
-        for provider in standing.sign_in.oidc:
-            secret = standing.secrets.get(provider.secret_name)
+        installation, before = self._installation, self._known
+        self._revision, self._known = installation.revision, {}
+        for provider in installation.sign_in.oidc:
+            secret = installation.secrets.get(provider.secret_name)
             known = before.get(provider.name)
             if known is not None and known[:2] == (provider, secret):
                 self._known[provider.name] = before.pop(provider.name)
                 continue
             try:
-                made = build_provider(provider, standing.secrets)
-            except ProviderUnusable as error:
+                built = build_identity_provider(provider, installation.secrets)
+            except IdentityProviderUnusable as error:
                 log.error("provider unusable", provider=provider.name, reason=str(error))  # noqa: TRY400 - told whole
                 continue
-            self._known[provider.name] = provider, secret, made
-        self._replaced += [made for _, _, made in before.values()]
+            self._known[provider.name] = provider, secret, built
+        self._replaced += [built for _, _, built in before.values()]
 
     async def close(self) -> None:
-        for made in (*self._replaced, *(each[2] for each in self._known.values())):
-            await made.close()
+        for built in (*self._replaced, *(each[2] for each in self._known.values())):
+            await built.close()
 
 
 @asynccontextmanager
-async def open_providers(installation: CurrentInstallation) -> AsyncIterator[StandingProviders]:
-    providers = StandingProviders(installation)
+async def open_identity_providers(
+    installation: CurrentInstallation,
+) -> AsyncIterator[IdentityProviderAdapters]:
+    providers = IdentityProviderAdapters(installation)
     try:
         yield providers
     finally:
