@@ -1,4 +1,4 @@
-"""What the pages show before a claim is opened, and the legal notices. Pure."""
+"""What the pages show before a claim is opened, and the legal notices."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
