@@ -30,11 +30,11 @@ SELECT relname FROM pg_class
 WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
     AND relname NOT IN ('schema_migrations', 'epochs')
 """
-# All that a test begins with nothing of, in one statement that PostgreSQL keeps planned. Few rows
-# are deleted in a twentieth of the time that new files for all tables take; tables that many rows
-# have been in are made anew, as dead rows would slow down what comes after. No triggers, which keep
-# what is published, and no foreign keys. No merchant id is used twice in a process: caches are
-# keyed by merchant and revision.
+# Deletes everything that a test must not find, in one function whose statements PostgreSQL keeps
+# planned. Deleting a few rows takes a twentieth of the time that TRUNCATE needs for all tables;
+# tables that have become large are truncated, because dead rows would slow down later tests. The
+# function disables triggers, which protect published rows, and foreign keys. A process uses each
+# merchant id only once, because caches are keyed by merchant and revision.
 _MAKE_EMPTYING = """
 CREATE SCHEMA tests;
 CREATE FUNCTION tests.begin_empty(first_merchant_id bigint) RETURNS void
@@ -53,12 +53,13 @@ BEGIN
 END $body$
 """
 _DELETION = "IF EXISTS (SELECT FROM {name}) THEN DELETE FROM {name}; END IF;"
-# What is committed outlives the server as ever; the machine's end it would not outlive.
+# Committed data survives the end of the server, though not a crash of the machine.
 _NOT_FOR_TESTS = ("fsync", "full_page_writes")
 
 MONDAY_MORNING = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
-# Examples of each property. Time decides nothing: on a busy machine it would fail what is true.
+# The number of examples of each property test. There is no deadline, because a busy machine would
+# fail correct code.
 for _name, _examples in {"usual": 40, "full": 150}.items():
     hypothesis.settings.register_profile(
         _name, max_examples=_examples, deadline=None,
@@ -72,8 +73,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is there now stays: to look through it for what is not needed takes a third of a test.
-    What tests leave behind is looked for less often."""
+    """Exempt everything that is now loaded from garbage collection, because scanning it takes a
+    third of a test's time. Collect what tests leave behind less often."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 10)
@@ -81,7 +82,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def _plain_logging() -> None:
-    """What is logged goes to the test's own output, whatever a test before it configured."""
+    """Log to the test's own output, whatever an earlier test configured."""
     structlog.reset_defaults()
 
 
@@ -89,13 +90,14 @@ def _plain_logging() -> None:
 def postgres(
     tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
 ) -> Iterator[EmbeddedPostgres]:
-    """The server; asked for, behind a pooler of its own."""
+    """The server, with --pooler behind a pooler."""
     folder = tmp_path_factory.mktemp("postgres")
-    for parent in (folder, *folder.parents):  # as root, the server's user must reach its folder
+    # When the tests run as root, the server's user must be able to reach its folder.
+    for parent in (folder, *folder.parents):
         if parent.owner() != "root" or parent.stat().st_mode & 0o001:
             continue
         parent.chmod(0o755)
-    folder = folder / "server"  # Made by the server, which gives it to its user.
+    folder = folder / "server"  # The server creates this folder and makes its user the owner.
     embedded = EmbeddedPostgres(folder, get_binaries_folder(None))
     server = embedded.start()
     asyncio.run(_spare_the_disk(embedded.url))
@@ -105,7 +107,7 @@ def postgres(
             yield PooledPostgres(folder, embedded.binaries, pooled_url=pooler.url)
     else:
         yield embedded
-    server.send_signal(3)  # SIGQUIT: nothing here is worth a checkpoint
+    server.send_signal(3)  # SIGQUIT, because no checkpoint is needed.
     server.wait(timeout=10)
 
 
@@ -136,7 +138,7 @@ async def pool(postgres: EmbeddedPostgres) -> AsyncIterator[Database]:
 
 @pytest.fixture(scope="session")
 async def emptiable(pool: Database) -> Database:
-    """With a function that empties all tables that the migrations made."""
+    """The database with a function that empties all migrated tables."""
     async with pool.transaction() as tx:
         names = [row["relname"] for row in await tx.fetch(_TABLES)]
         deletions = "\n".join(_DELETION.format(name=name) for name in names)
@@ -145,14 +147,14 @@ async def emptiable(pool: Database) -> Database:
 
 
 async def _begin_empty(database: Database) -> None:
-    """Ids go on counting: caches are keyed by them."""
+    """Empty all tables. Ids continue, because caches are keyed by them."""
     async with database.connection() as connection:
         await connection.execute("SELECT tests.begin_empty($1)", next(FIRST_MERCHANT_IDS))
 
 
 @pytest.fixture
 async def database(emptiable: Database) -> Database:
-    """The database, every table empty."""
+    """The database with all tables empty."""
     await _begin_empty(emptiable)
     return emptiable
 
@@ -167,7 +169,7 @@ def lasting_resources(
     postgres: EmbeddedPostgres, pool: Database, lasting_clock: MovableClock,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Resources:  # fmt: skip
-    """The same for all tests of a process, so that one application serves them."""
+    """The same resources for all tests of a process, so that they share one application."""
     settings = load_settings({
         "DUNWELL_DATA_DIR": str(tmp_path_factory.mktemp("data")),
         "DUNWELL_DATABASE_URL": postgres.url,
@@ -177,7 +179,7 @@ def lasting_resources(
 
 @pytest.fixture
 def settings(lasting_resources: Resources) -> Settings:
-    """With nothing in the data folder but the key."""
+    """Settings with a data folder that contains only the key."""
     settings = lasting_resources.settings
     for path in settings.data_dir.iterdir():
         if path.is_dir():
@@ -187,7 +189,7 @@ def settings(lasting_resources: Resources) -> Settings:
 
 @pytest.fixture
 def clock(lasting_clock: MovableClock) -> MovableClock:
-    """On a Monday morning."""
+    """A clock that starts on a Monday morning."""
     lasting_clock.move_to(MONDAY_MORNING)
     return lasting_clock
 
@@ -203,8 +205,8 @@ def resources(
 async def module_resources(
     emptiable: Database, lasting_resources: Resources, lasting_clock: MovableClock
 ) -> Resources:
-    """On tables emptied once: for a module whose tests all stand on rows that none of them changes,
-    and that take long to fill in. None of them may ask for `database`."""
+    """Resources on tables that are emptied once, for modules whose tests only read rows that take
+    long to insert. None of these tests may use `database`."""
     lasting_clock.move_to(MONDAY_MORNING)
     await _begin_empty(emptiable)
     return lasting_resources

@@ -1,6 +1,5 @@
-"""Programs over generated clients hand claims over to a running Dunwell; `make clients` generates
-them first.
-"""
+"""Programs with generated clients submit claims to a running Dunwell. `make clients` generates the
+clients first."""
 
 import asyncio
 import subprocess
@@ -17,7 +16,7 @@ from tests.support.portal_hooks import an_endpoint
 
 ROOT = Path(__file__).parents[2]
 CLIENTS = ROOT / "var" / "clients"
-# The classes of the program and the client, and the libraries that `make clients` compiles with.
+# The classes of the program and the client, and the libraries with which `make clients` compiles.
 _GENERATOR = next(
     (ROOT / ".venv").glob("lib/python3*/site-packages/openapi_generator_cli/*.jar"), None
 )
@@ -26,13 +25,13 @@ _LIBRARIES = [
     for name in ("httpclient", "httpmime", "httpcore", "jakarta-annotation-api")
 ]
 _CLASS_PATH = ":".join(["classes", str(_GENERATOR), *_LIBRARIES])
-# They hand claims over, read an error and tell events apart.
+# These programs submit claims, read an error and distinguish events.
 SHORT_PROGRAMS = {
     "openapi-typescript": ["node", "built/hand_over.js"],
     "openapi-python-client": [sys.executable, "hand_over.py"],
     "datamodel-code-generator": [sys.executable, "hand_over_models.py"],
 }
-# They also read, change and assign the claim, replay events and find endpoints.
+# These programs also read, change and assign the claim, replay events and find endpoints.
 LONG_PROGRAMS = {
     "openapi-generator for Java": [
         "java",
@@ -49,7 +48,7 @@ ENDPOINT = "http://127.0.0.1:8099/webhooks"
 
 
 def run_program(program: list[str], *arguments: str) -> str:
-    """What it writes, its errors too."""
+    """Run the program and return its output, including errors."""
     done = subprocess.run(
         [*program, *arguments],
         cwd=CLIENTS,
@@ -66,11 +65,12 @@ def run_program(program: list[str], *arguments: str) -> str:
 async def run_against_dunwell(
     resources: Resources, clock: MovableClock, program: list[str]
 ) -> list[str]:
-    """The lines that the program writes about a Dunwell with one claim that was contacted."""
+    """Run the program against a Dunwell with one contacted claim, and return the lines that it
+    prints."""
     async with an_api(resources, clock) as api, a_server(api.app) as origin:
         await api.nordwind.create("INV-1001")
         await api.house.run()
-        # It was added after the event, so a replay makes one delivery due.
+        # The endpoint was added after the event, so a replay makes one delivery due.
         await an_endpoint(api.house, ENDPOINT)
         who = api.nordwind.credential
         written = await asyncio.to_thread(

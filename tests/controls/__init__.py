@@ -1,1 +1,1 @@
-"""Tests that must fail: each plants a fault and sees the promise's own tests notice it."""
+"""Control tests: each plants a fault and checks that the tests of a promise fail."""

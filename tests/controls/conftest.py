@@ -1,4 +1,4 @@
-"""The installations that the tests of `tests/faults` start and kill."""
+"""The installations that the tests in `tests/faults` start and kill."""
 
 from tests.faults.conftest import bare_installation, installation, used_folder
 

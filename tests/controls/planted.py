@@ -1,6 +1,5 @@
-"""Faults of the code, as the lines they change; planted in a copy of the source, never in the
-source itself, for the tests of the promise that each of them breaks.
-"""
+"""Faults as changes of source lines. They are planted in a copy of the source, never in the source
+itself, and the tests of the promise that they break must fail."""
 
 import os
 import shutil
@@ -16,8 +15,8 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """By its promise's number: in a file of `src/dunwell` what stands there and what takes its
-    place. `tests` are the promise's own, which must fail."""
+    """A fault of a file in `src/dunwell`, by the number of its promise: a text and its replacement.
+    `tests` are the promise's tests, which must fail."""
 
     promise: int
     name: str
@@ -109,7 +108,7 @@ FAULTS = (
 
 
 def plant(fault: Fault, folder: Path) -> None:
-    """A copy of the source with the fault in it."""
+    """Make a copy of the source that contains the fault."""
     shutil.copytree(ROOT / "src" / "dunwell", folder / "dunwell")
     path = folder / "dunwell" / fault.file
     text = path.read_text("utf-8")
@@ -118,9 +117,10 @@ def plant(fault: Fault, folder: Path) -> None:
 
 
 def run_tests(tests: Sequence[str], source: Path) -> subprocess.CompletedProcess[str]:
-    """In a process of its own, which takes the code from there."""
+    """Run the tests in another process with the source from this folder."""
     own = {name: value for name, value in os.environ.items() if "XDIST" not in name}
-    # With folders of its own: pytest removes those of older runs, such as the one this stands in.
+    # Uses another temporary folder, because pytest removes the folders of older runs, such as the
+    # one that contains the source.
     with tempfile.TemporaryDirectory(prefix="controls-") as folders:
         Path(folders).chmod(0o755)
         environment = {

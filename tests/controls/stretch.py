@@ -1,10 +1,11 @@
-"""Halves and doubles each duration in a copy of the source, and runs the tests that are said to try
-it: all must fail. One that passes tries nothing.
+"""Halves and doubles each duration in a copy of the source, and runs the tests that are recorded
+for it. All of them must fail; a test that passes does not check the duration.
 
     python -m tests.controls.stretch [--by 0.5 2] [NAME ...]
 
-NAME: as "core/events/webhooks/retry.py DELAYS". It takes some minutes, and is no part of `make
-faults`."""
+A NAME is, for example, "core/events/webhooks/retry.py DELAYS". The script takes some minutes and is
+not part of `make faults`.
+"""
 
 import argparse
 import ast
@@ -19,7 +20,7 @@ from tests.support.durations import SOURCE, list_durations
 from tests.support.durations_found import find_tests
 from tests.support.durations_without_rule import NO_RULE
 
-# Of pytest: tests ran, and some failed.
+# The exit code of pytest when tests failed.
 _FAILED = 1
 
 

@@ -1,6 +1,5 @@
-"""What was acknowledged is there afterwards: processes are killed under load, and the
-load client's own log is compared with what is stored.
-"""
+"""No acknowledged claim is lost: processes are killed under load, and the load client's log is
+compared with the stored claims."""
 
 import itertools
 import os
@@ -12,7 +11,7 @@ from tests.faults.load import LoadClient, a_load_client, execute
 
 KILLS = int(os.environ.get("FAULT_KILLS", "3"))
 _ROLES = ("postgres", "web", "worker")
-# So that what was committed lately stands in memory alone.
+# With these settings, recent commits exist only in memory.
 _CARELESS = (
     "ALTER SYSTEM SET synchronous_commit = off",
     "ALTER SYSTEM SET wal_writer_delay = '10s'",
@@ -49,7 +48,7 @@ def test_nothing_acknowledged_is_lost_when_processes_are_killed(
 def test_claims_are_lost_when_commits_do_not_wait_for_the_disk(
     installation: Installation,
 ) -> None:
-    """The control: with the fault planted, the judgement above finds losses."""
+    """The control: with the fault planted, the check above finds losses."""
     up = installation.start_ready()
     client = a_load_client(installation)
     execute(installation, *_CARELESS)

@@ -1,6 +1,5 @@
-"""A full disk: what was acknowledged is there, what is not is refused with a clean
-503, and when there is room again everything goes on by itself.
-"""
+"""A full disk: acknowledged claims are kept, other requests are rejected with a proper 503, and
+everything continues once there is space again."""
 
 import os
 import shutil
@@ -31,14 +30,14 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def crammed(small_disk: Path) -> Iterator[Installation]:
-    """An installation whose data folder is on it."""
+    """An installation whose data folder is on the small disk."""
     made = Installation(small_disk / "var")
     yield made
     made.end()
 
 
 def fill(disk: Path) -> Path:
-    """To the last byte."""
+    """Fill the disk to the last byte."""
     ballast = disk / "ballast"
     with ballast.open("wb", buffering=0) as file:
         for size in (1 << 20, 1 << 12):

@@ -1,6 +1,5 @@
-"""No output of any process tells a secret or what a claim says of a person: both are known here,
-and everything that is written beside the database, the messages and the files is searched.
-"""
+"""No output of any process contains a secret or personal data from a claim. The test knows both and
+searches everything that is written apart from the database, the messages and the files."""
 
 import base64
 import contextlib
@@ -18,7 +17,7 @@ from tests.faults.installation import Installation, wait_until
 from tests.faults.load import LoadClient, a_load_client, execute
 from tests.support.claims import a_claim
 
-# Of a debtor nobody else is called like.
+# A debtor with a unique name.
 PERSON: dict[str, Any] = {
     "debtorName": "Zanzibara", "debtorLastName": "Quixelplotz", "companyName": "Krummhornia OHG",
     "email": "zanzi.quixel@example.org", "mobileNumber": "+4915199887766",
@@ -31,7 +30,8 @@ _WORDS = (
     "Zanzibara", "Quixelplotz", "Krummhornia", "zanzi.quixel", "99887766", "Kanariengasse",
     "KN-CANARY", "KV-CANARY",
 )  # fmt: skip
-# Where personal data and secrets are kept: each is closed to others, and none of them is output.
+# The places that may contain personal data and secrets. They are closed to other users, and none of
+# them is output.
 _KEPT = ("postgres/data", "outbox", "files", "secret.key")
 _TABLES = """
 SELECT format('SELECT t::text AS row FROM %I t', relname) AS statement FROM pg_class
@@ -40,14 +40,14 @@ WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
 
 
 def spell(secret: bytes) -> Iterator[str]:
-    """As it might be written."""
+    """Return the notations in which the secret might be written."""
     yield secret.hex()
     yield base64.b64encode(secret).decode().rstrip("=")
     yield base64.urlsafe_b64encode(secret).decode().rstrip("=")
 
 
 def list_secrets(client: LoadClient) -> dict[str, str]:
-    """By what they are: those of the API's client, of its webhooks and of the installation."""
+    """Return the secrets of the API client, its webhooks and the installation, by their kind."""
     data_dir = client.installation.data_dir
     written = (data_dir / "secret.key").read_text().split()
     secrets = {f"key {n}": each for n, each in enumerate(written) if len(each) > 20}
@@ -65,7 +65,7 @@ def list_secrets(client: LoadClient) -> dict[str, str]:
 
 
 def live_through_faults(client: LoadClient) -> None:
-    """What is done every day, what is refused, and what fails: each has its lines in a log."""
+    """Cause daily operations, rejected requests and failures, which all write to logs."""
     installation = client.installation
     origin = f"http://127.0.0.1:{installation.port}"
     claims = f"{origin}/api/merchants/{client.merchant_id}/claims"
@@ -91,8 +91,8 @@ def live_through_faults(client: LoadClient) -> None:
 
 
 def read_outputs(installation: Installation) -> dict[str, str]:
-    """Of up and its children what was written, and each file of the data folder that keeps nothing:
-    by its name."""
+    """Return the output of up and its child processes, and each file of the data folder apart from
+    those places, by name."""
     folder = installation.data_dir
     outputs = {"stderr": installation.read_log(), "stdout": installation.read_rest()}
     for path in folder.rglob("*"):
@@ -133,7 +133,7 @@ def test_no_output_contains_a_secret_or_personal_data(installation: Installation
         assert child is not None
         child.kill()
         child.wait()
-        # What was ready a moment ago still counts as ready.
+        # The readiness of a moment ago may still be reported.
         wait_until(partial(_has_database, installation), f"it goes on after a killed {role}")
     outbox: Path = installation.data_dir / "outbox"
     wait_until(lambda: list(outbox.rglob("*.eml")), "the message to the debtor")

@@ -1,4 +1,5 @@
-"""A promise counts when its test can fail: with each of these faults planted, it does."""
+"""The tests of a promise are meaningful only if they can fail. With each of these faults planted,
+they do."""
 
 from pathlib import Path
 
@@ -6,7 +7,7 @@ import pytest
 
 from tests.controls.planted import FAULTS, Fault, plant, run_tests
 
-# Of pytest: tests ran, and some failed.
+# The exit code of pytest when tests failed.
 _FAILED = 1
 
 

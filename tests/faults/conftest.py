@@ -1,4 +1,4 @@
-"""Fixtures of the tests that start and kill whole installations."""
+"""Fixtures of the tests that start and kill complete installations."""
 
 import subprocess
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ __all__ = ["follow", "run_printed"]
 
 @pytest.fixture
 def bare_installation(tmp_path: Path) -> Iterator[Installation]:
-    """One that was never started."""
+    """An installation that was never started."""
     made = Installation(tmp_path / "var")
     yield made
     made.end()
@@ -26,7 +26,7 @@ def bare_installation(tmp_path: Path) -> Iterator[Installation]:
 
 @pytest.fixture(scope="session")
 def used_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The data folder of an installation that was started once and has ended."""
+    """The data folder of an installation that was started once and has stopped."""
     made = Installation(tmp_path_factory.mktemp("used") / "var")
     try:
         made.start_ready()
@@ -38,7 +38,8 @@ def used_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def installation(used_folder: Path, bare_installation: Installation) -> Installation:
-    """One that was started before: to make a database takes longer than most of these tests."""
+    """An installation that was started before, because creating a database takes longer than most
+    of these tests."""
     subprocess.run(["cp", "-a", used_folder, bare_installation.data_dir], check=True)
     return bare_installation
 
@@ -58,7 +59,7 @@ async def origin(servers: Servers) -> Cluster:
 
 @pytest.fixture
 async def debian(servers: Servers) -> Cluster:
-    """Debian's PostgreSQL with an empty database, as its superuser."""
+    """Debian's PostgreSQL with an empty database, accessed as superuser."""
     return await servers.start_new(find_binaries_of(15))
 
 

@@ -1,4 +1,4 @@
-"""A real `dunwell up` in processes of its own, as an operator would have it, to be killed."""
+"""A real `dunwell up` with its processes, started as an operator does, which a test kills."""
 
 import contextlib
 import http.client
@@ -14,12 +14,12 @@ from pathlib import Path
 import psutil
 
 PATIENCE_SECONDS = 40.0
-# Each test that kills runs so many times: make faults asks for more.
+# How often each test that kills processes runs. `make faults` sets a higher number.
 ROUNDS = range(int(os.environ.get("FAULT_ROUNDS", "1")))
 
 
 def wait_until(is_so: Callable[[], object], what: str, seconds: float = PATIENCE_SECONDS) -> None:
-    """Poll until it is so, or fail saying what was waited for."""
+    """Wait until the condition holds, or fail with a description of what was awaited."""
     deadline = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < deadline, f"waited {seconds} s in vain: {what}"
@@ -37,12 +37,12 @@ def plain_environment() -> dict[str, str]:
 
 
 class Installation:
-    """One data folder and port, and the `up` that runs on them now."""
+    """A data folder, a port and the `up` that currently runs on them."""
 
     def __init__(self, data_dir: Path) -> None:
         self.data_dir = data_dir
         self.port = find_free_port()
-        # DUNWELL_ variables beside the folder and the port.
+        # DUNWELL_ variables in addition to the folder and the port.
         self.environment: dict[str, str] = {}
         self._log = data_dir.with_suffix(".log")
         self._ups: list[subprocess.Popen[str]] = []
@@ -60,7 +60,7 @@ class Installation:
         return up
 
     def start_ready(self, *arguments: str) -> psutil.Process:
-        """Start `up` and wait for its line."""
+        """Start `up` and wait for its first line."""
         up = self.start(*arguments)
         assert up.stdout is not None
         line = up.stdout.readline()
@@ -71,7 +71,8 @@ class Installation:
         return self._log.read_text()
 
     def read_rest(self) -> str:
-        """What the latest `up`, which has ended, and its children printed behind its line."""
+        """Return what the latest `up`, which has ended, and its children printed after the first
+        line."""
         output = self._ups[-1].stdout
         assert output is not None
         return output.read()
@@ -87,12 +88,12 @@ class Installation:
             connection.close()
 
     def stop(self) -> int:
-        """Ask the latest `up` to end; its exit code."""
+        """Ask the latest `up` to stop and return its exit code."""
         self._ups[-1].terminate()
         return self._ups[-1].wait(PATIENCE_SECONDS)
 
     def end(self) -> None:
-        """Let nothing that was started here outlive the test."""
+        """End all processes that were started here."""
         for up in self._ups:
             if up.poll() is None:
                 up.kill()
@@ -103,13 +104,13 @@ class Installation:
             process.kill()
 
     def find_processes(self) -> list[psutil.Process]:
-        """Every living process that works on this data folder."""
+        """Return all living processes that use this data folder."""
         return [each for each in psutil.process_iter() if self._is_ours(each)]
 
     def find_child(self, up: psutil.Process, role: str) -> psutil.Process | None:
-        """role: web, worker or postgres."""
+        """Return the child process of a role: web, worker or postgres."""
         for child in up.children():
-            with contextlib.suppress(psutil.Error):  # it ends as we look
+            with contextlib.suppress(psutil.Error):  # A process may end at this moment.
                 if role in child.cmdline() or child.name() == role:
                     return child
         return None
@@ -125,7 +126,7 @@ class Installation:
 
 
 def kill_all(processes: list[psutil.Process]) -> None:
-    """kill -9, the parent first, so that nobody is started again."""
+    """Kill the processes with SIGKILL, the parent first, so that it restarts none."""
     for process in sorted(processes, key=lambda each: each.create_time()):
         try:
             process.send_signal(signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Load on an installation by a client that keeps a log of its own of what was acknowledged."""
+"""Load on an installation from a client that records what was acknowledged."""
 
 import asyncio
 import itertools
@@ -27,23 +27,23 @@ _REFERENCES = "SELECT reference_number FROM claims"
 
 @dataclass
 class LoadClient:
-    """Hands claims over, each under a reference of its own, and never twice the same."""
+    """Submits claims, each once and with its own reference."""
 
     installation: Installation
     merchant_id: int
     token: str
-    # Of the merchant, as they were shown once.
+    # The merchant's secrets, which are shown only once.
     printed_secrets: dict[str, str]
     acknowledged: set[str] = field(default_factory=set)
-    # Answers other than that.
+    # The statuses of other responses.
     refusals: list[int] = field(default_factory=list)
-    # Answers that are neither 200 nor an envelope that says to come again.
+    # Responses that are neither 200 nor an envelope that asks to try again.
     unclean: list[str] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """For as long as the block lasts."""
+        """Submit claims while the block runs."""
         stop = threading.Event()
         threads = [threading.Thread(target=self._hand_over, args=(stop,)) for _ in range(_CLIENTS)]
         for each in threads:
@@ -73,7 +73,8 @@ class LoadClient:
                 claims = [a_claim(f"L-{next(self._numbers)}") for _ in range(_CLAIMS_AT_ONCE)]
                 try:
                     answer = http.post(url, json=claims)
-                except httpx.HTTPError:  # killed meanwhile: nothing was acknowledged
+                # The process was killed during the request, so nothing was acknowledged.
+                except httpx.HTTPError:
                     stop.wait(0.05)
                     continue
                 self._note(answer, [claim["referenceNumber"] for claim in claims])
@@ -90,7 +91,7 @@ class LoadClient:
 
 
 def a_load_client(installation: Installation) -> LoadClient:
-    """A merchant of a running installation, without a limit of its requests."""
+    """Return a client of a merchant without a rate limit in a running installation."""
     command = [
         sys.executable, "-m", "dunwell", "apply", "examples/demo-merchant.yaml",
         "--data-dir", str(installation.data_dir),
@@ -116,7 +117,7 @@ def a_load_client(installation: Installation) -> LoadClient:
 
 
 def execute(installation: Installation, *statements: str) -> list[Any]:
-    """In the installation's own database; the rows of the last."""
+    """Execute statements in the installation's database and return the rows of the last one."""
     url = EmbeddedPostgres(installation.data_dir / "postgres", get_binaries_folder(None)).url
 
     async def run() -> list[Any]:

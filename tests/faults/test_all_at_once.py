@@ -1,5 +1,5 @@
-"""200 connections that each do the worst that they are allowed to: the process answers others
-within a second all the while, and its memory stays below a figure."""
+"""200 connections that each cause the highest cost that they are allowed to: the process answers
+other requests within a second, and its memory stays below a limit."""
 
 import asyncio
 import itertools
@@ -33,9 +33,10 @@ from tests.support.web_processes import Web, a_web
 
 _CONNECTIONS = 200
 _LETTER = "/texts/preview?template=reminder&language=de&channel=LETTER"
-# How long an attack goes on: at least, and until its limit has shown itself.
+# The duration of an attack: at least the first number, and until its limit has taken effect or the
+# second number has passed.
 _LEAST_SECONDS, _MOST_WAITED_SECONDS = 1.0, 30.0
-# What docs/promises.md says.
+# The figure in docs/promises.md.
 _MOST_MIB = 400
 _MOST_SECONDS = 1.0
 
@@ -47,7 +48,7 @@ class Besieged:
 
     @property
     def peak_mib(self) -> int:
-        """Of the process's memory, since it was last asked for."""
+        """The highest memory use of the process since the last reset, in MiB."""
         status = Path(f"/proc/{self.web.process.pid}/status").read_text()
         [line] = [each for each in status.splitlines() if each.startswith("VmHWM")]
         return int(line.split()[1]) // 1024
@@ -79,15 +80,15 @@ async def besieged(
 
 
 class Probe:
-    """Asks for the process's health again and again, in a thread of its own: the attackers' loop is
-    busy itself."""
+    """Requests the process's health repeatedly in its own thread, because the loop of the attackers
+    is busy."""
 
     def __init__(self, besieged: Besieged) -> None:
         self._besieged = besieged
         self._is_over = threading.Event()
         self._process = psutil.Process(besieged.web.process.pid)
-        # How long each answer took. On a machine that others keep busy, how long the process itself
-        # was at work meanwhile: what the answer would have taken on one of its own.
+        # The duration of each response in seconds. On a busy machine, the time for which the
+        # process itself worked meanwhile: what the response would have taken on an idle machine.
         self.seconds: list[float] = []
 
     def __enter__(self) -> Self:

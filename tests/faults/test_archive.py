@@ -1,6 +1,5 @@
-"""The archive of the embedded database: a moment is gone back to as it was, what cannot be is
-refused with nothing left behind, and the service never waits for the archive.
-"""
+"""The archive of the embedded database: a past moment is restored exactly, an impossible restore is
+refused and leaves nothing behind, and the service never waits for the archive."""
 
 import asyncio
 import contextlib
@@ -64,7 +63,7 @@ async def load_tables(cluster: Cluster) -> dict[str, set[str]]:
 
 
 async def find_still_moment(cluster: Cluster) -> tuple[datetime, dict[str, set[str]]]:
-    """One around which nothing was written, and the rows then."""
+    """Return a moment around which nothing was written, and the rows at that moment."""
     async with asyncio.timeout(30):
         while True:
             before = await load_tables(cluster)
@@ -133,7 +132,7 @@ def test_an_interrupted_base_backup_is_not_used(installation: Installation, tmp_
     wait_until(lambda: list(archive.bases.glob("*")), "a base backup begins")
     kill_all(installation.find_processes())
     up.wait()
-    # None, where what copies it saw the server die first: it takes its own away.
+    # None if the copying process saw the server die first and removed its own backup.
     left = set(archive.bases.iterdir())
     assert archive.list_bases() == []
     installation.start_ready()
@@ -144,7 +143,7 @@ def test_an_interrupted_base_backup_is_not_used(installation: Installation, tmp_
 
 @dataclass
 class Archived:
-    """An installation that was archived, and from when to when its archive reaches."""
+    """An installation with an archive, and the first and last moment that the archive covers."""
 
     settings: Settings
     archive: WalArchive
@@ -154,7 +153,7 @@ class Archived:
 
 @pytest.fixture(scope="module")
 def archived(used_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Archived]:
-    """It still runs, without the processes that would write."""
+    """The database still runs, without the processes that would write."""
     folder = tmp_path_factory.mktemp("archived")
     folder.chmod(0o755)
     subprocess.run(["cp", "-a", used_folder, folder / "var"], check=True)
@@ -172,7 +171,7 @@ def archived(used_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 async def mark(settings: Settings, archive: WalArchive) -> None:
-    """Once, and once more where a base backup was taken."""
+    """Write a mark, and a second one if a base backup was taken meanwhile."""
     keeper = ArchiveKeeper(settings, archive, get_embedded_postgres(settings))
     await keeper.mark_once()
     if keeper.taking is not None:
@@ -181,7 +180,7 @@ async def mark(settings: Settings, archive: WalArchive) -> None:
 
 
 async def end_segment(settings: Settings) -> None:
-    """As the server itself does after a minute."""
+    """End the log segment as the server itself does after a minute."""
     server = Cluster(get_embedded_postgres(settings))
     await server.run_sql("SELECT pg_current_xact_id()")
     await server.run_sql("SELECT pg_switch_wal()")
@@ -203,7 +202,8 @@ def test_an_unavailable_archive_blocks_nothing_and_resumes_later(
         told = asyncio.run(check_archive(here, url))
         assert "nothing is in it yet" in str(told)
         assert "See that DUNWELL_ARCHIVE_DIR is there" in str(told)
-        assert list(here.iterdir()) == []  # nothing is begun beneath a disk that is away
+        # Nothing is written into the mount point of an unmounted disk.
+        assert list(here.iterdir()) == []
     finally:
         shutil.rmtree(here)
         away.rename(here)
@@ -218,7 +218,7 @@ def test_an_unavailable_archive_blocks_nothing_and_resumes_later(
 def test_metrics_show_the_end_of_the_archive_and_the_time_of_its_base(
     installation: Installation, tmp_path: Path
 ) -> None:
-    """As operators read them, and by the names that the page gives them."""
+    """The metrics have the names that the page documents."""
     archive = WalArchive(tmp_path / "archive")
     bind = f"127.0.0.1:{find_free_port()}"
     installation.environment |= {
@@ -323,7 +323,7 @@ def put(folder: Path, source: Path, *, is_full: bool = False) -> int:
 def test_a_log_file_is_archived_completely_or_not_at_all_and_never_replaced(tmp_path: Path) -> None:
     folder, source = tmp_path / "log", tmp_path / "000000010000000000000001"
     source.write_bytes(os.urandom(100_000))
-    assert put(folder, source) == 1  # it is not there, as of a disk that is away
+    assert put(folder, source) == 1  # The folder is missing, as when its disk is not mounted.
     folder.mkdir()
     assert put(folder, source, is_full=True) == 1
     assert list(folder.iterdir()) == []

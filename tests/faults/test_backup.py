@@ -1,6 +1,5 @@
-"""`dunwell backup` while claims come in, and `dunwell restore` where nothing is: what was
-acknowledged before the backup is there to the row, and nothing is half restored.
-"""
+"""`dunwell backup` while claims are submitted, and `dunwell restore` into an empty database:
+everything acknowledged before the backup is restored row by row, and nothing is half restored."""
 
 import asyncio
 import contextlib
@@ -23,12 +22,12 @@ _TABLES = ("claims", "debtors", "items", "events", "deliveries", "audit_log", "m
 
 @pytest.fixture
 def folder(tmp_path: Path, origin: Cluster) -> Path:
-    """The data folder of what is backed up, with a file in it."""
+    """The data folder of the installation to back up, with a file in it."""
     made = tmp_path / "var"
     (made / "files" / "7").mkdir(parents=True)
     (made / "files" / "7" / "upload").write_bytes(b"as it was uploaded")
     (made / "outbox").mkdir()
-    assert CommandLine(made, origin.url).run("config").returncode == 0  # draws the key
+    assert CommandLine(made, origin.url).run("config").returncode == 0  # This creates the key.
     return made
 
 
@@ -48,7 +47,7 @@ async def empty(servers: Servers) -> Cluster:
 
 
 def a_new_folder(tmp_path: Path, folder: Path) -> Path:
-    """Of an installation that has the key and nothing else."""
+    """Return the data folder of an installation that contains only the key."""
     made = tmp_path / "new"
     made.mkdir()
     shutil.copy2(folder / "secret.key", made)
@@ -157,7 +156,8 @@ async def test_a_restore_into_a_database_with_tables_changes_nothing(
 async def test_a_restore_that_fails_at_its_last_step_leaves_nothing_behind(
     tmp_path: Path, folder: Path, backup: Path, empty: Cluster
 ) -> None:
-    forge_claims(backup, b"", rows=0)  # debtors and items refer to claims, which are checked last
+    # Debtors and items refer to claims, and their foreign keys are checked last.
+    forge_claims(backup, b"", rows=0)
     new_folder = a_new_folder(tmp_path, folder)
     failed = await restore(new_folder, empty, backup)
     assert (failed.returncode, "violates foreign key constraint" in failed.stderr) == (1, True)

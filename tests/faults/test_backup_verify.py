@@ -1,6 +1,5 @@
-"""`dunwell backup verify` restores a backup into a server of its own, says what is in it, and
-leaves nothing behind, however it ends. Full disks, when it runs and when a backup is taken.
-"""
+"""`dunwell backup verify` restores a backup into a temporary server, reports its contents, and
+leaves nothing behind however it ends. Also full disks, during verify and during a backup."""
 
 import asyncio
 import json
@@ -41,7 +40,7 @@ def folder(tmp_path: Path) -> Path:
 async def backup(
     tmp_path: Path, folder: Path, postgres: EmbeddedPostgres, resources: Resources
 ) -> Path:
-    """Of an installation with three claims, of which one has no debtor."""
+    """The backup of an installation with three claims, one of them without a debtor."""
     await Shop(await an_outbox(resources)).work(claims=2)
     made = tmp_path / "backup"
     done = await asyncio.to_thread(CommandLine(folder, postgres.url).run, "backup", str(made))
@@ -51,7 +50,7 @@ async def backup(
 
 @pytest.fixture
 def scratch(tmp_path: Path) -> Iterator[Path]:
-    """Where temporary folders are made. The server's user must reach it."""
+    """The folder for temporary folders. The server's user must be able to reach it."""
     made = tmp_path / "tmp"
     made.mkdir()
     for each in (made, *made.parents):
@@ -63,8 +62,8 @@ def scratch(tmp_path: Path) -> Iterator[Path]:
 
 
 def start_verify(folder: Path, backup: Path, scratch: Path) -> subprocess.Popen[str]:
-    """In a Python of its own, which has not chosen its temporary folder yet. The database of the
-    installation is away: it is not needed."""
+    """Start the command in a new Python process, which has not chosen its temporary folder yet. The
+    database of the installation is down, because it is not needed."""
     environment = {
         "TMPDIR": str(scratch), "DUNWELL_DATA_DIR": str(folder), "DUNWELL_DATABASE_URL": _AWAY,
     }  # fmt: skip

@@ -1,8 +1,8 @@
-"""Backups of every supported version of PostgreSQL, restored into the same and into newer versions
-by the documented commands: on servers of their own as an ordinary role, and embedded.
+"""Backups of every supported PostgreSQL version, restored into the same and into newer versions by
+the documented commands: on separate servers as an ordinary role, and embedded.
 
-`make faults` restores each into the same version and into the newest. With RESTORE_PAIRS=all it
-tries those between them too.
+`make faults` restores each into the same and into the newest version. With RESTORE_PAIRS=all it
+also tests the versions between them.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from tests.support.postgres_versions import VERSIONS, find_binaries_of
 from tests.support.webhooks import Outbox
 
 _ROLE = "dunwell"
-# Characters that COPY escapes, and a line that would end the rows if it did not.
+# Characters that COPY escapes, and a line that would end the rows if it were not escaped.
 _AWKWARD = "Zoë\tO'Neil\\\n\\.\n\r\x01\u2028\N{WAVING HAND SIGN}"
 _LIST_TABLES = "SELECT array_agg(tablename::text) FROM pg_tables WHERE schemaname = 'public'"
 _SEQUENCES = "SELECT jsonb_object_agg(sequencename, last_value)::text FROM pg_sequences"
@@ -37,7 +37,7 @@ def list_targets(source: int) -> Iterator[int]:
 
 
 async def start(servers: Servers, version: int) -> Cluster:
-    """A server of that version with an empty database that belongs to an ordinary role."""
+    """Start a server of that version with an empty database that an ordinary role owns."""
     cluster = await servers.start_new(find_binaries_of(version))
     await cluster.run_sql(f"CREATE ROLE {_ROLE} LOGIN")
     await cluster.run_sql(f"CREATE DATABASE {_ROLE} OWNER {_ROLE}")
@@ -59,8 +59,8 @@ async def fill(cluster: Cluster, outbox: Outbox) -> None:
 
 
 async def read_all(cluster: Cluster) -> dict[str, set[str]]:
-    """Return the rows of every table as JSON, without what a restore notes: that it restored, and
-    when it migrated."""
+    """Return the rows of every table as JSON, without the records of the restore and of its
+    migrations."""
     tables = await cluster.run_sql(_LIST_TABLES)
     assert isinstance(tables, list)
     noted = {"restores", "schema_migrations"}
@@ -68,7 +68,7 @@ async def read_all(cluster: Cluster) -> dict[str, set[str]]:
 
 
 async def dump_schema(cluster: Cluster) -> list[str]:
-    """As the newest pg_dump writes it, without the token that it draws for each dump."""
+    """Return the output of the newest pg_dump without the token that differs for each dump."""
     text = await cluster.run_tool("pg_dump", "--schema-only", "--no-owner")
     return [line for line in text.decode().splitlines() if not line.startswith("\\")]
 
@@ -114,7 +114,8 @@ async def test_a_restored_schema_equals_the_migrated_schema(
     await origin.run_sql("ALTER TABLE claims ADD theirs integer")
     migrated = await dump_schema(origin)
     await origin.run_sql("ALTER TABLE claims DROP theirs")
-    assert migrated != await dump_schema(origin)  # a difference is seen
+    # As a control, the comparison detects a difference.
+    assert migrated != await dump_schema(origin)
     await replace(origin, role="postgres").run_sql(f"CREATE DATABASE restored OWNER {_ROLE}")
     restored = replace(origin, database="restored")
 

@@ -1,4 +1,4 @@
-"""A dispatcher dies by kill -9: every event still arrives, under the id it had."""
+"""A dispatcher is killed with SIGKILL: every event still arrives, with the same id."""
 
 import asyncio
 import os
@@ -26,7 +26,7 @@ def a_dispatcher(settings: Settings) -> AbstractContextManager[ForkServerProcess
 
 
 async def deliver_after_the_lease(outbox: Outbox) -> int:
-    """What a surviving dispatcher does once the dead one's leases have run out."""
+    """Deliver what becomes due once the leases of the killed dispatcher have expired."""
     clock = MovableClock(datetime.now(UTC) + timedelta(seconds=31))
     resources = replace(outbox.resources, clock=clock)
     async with open_webhook_sender(allow_loopback=True) as sender:
@@ -71,11 +71,11 @@ async def test_repeated_kills_lose_no_delivery_and_repeat_few(
             with a_dispatcher(resources.settings):
                 seen += 150
                 await wait_until(lambda: len(receiver.received) >= seen)  # noqa: B023 - at once
-        # What was leased by the dead becomes due again; the rest is due already.
+        # Deliveries leased by the killed processes become due again; the others are due already.
         await deliver_after_the_lease(outbox)
     assert {state for _, state, _ in await outbox.deliveries()} == {"DELIVERED"}
     times = Counter(receiver.event_ids)
     assert set(times) == {str(event.event_id) for event in events}
     doubled = sum(times.values()) - len(times)
-    # In flight, and finished but not yet recorded, when it was killed.
+    # Deliveries that were in flight, or finished but not yet recorded, at each kill.
     assert doubled <= kills * 3 * DispatchLimits().in_flight_per_endpoint

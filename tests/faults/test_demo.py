@@ -1,4 +1,4 @@
-"""`make demo ONCE=1`: what it prints can still be used when it has ended."""
+"""What `make demo ONCE=1` prints at its end still works after it has ended."""
 
 import re
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.faults.installation import find_free_port, plain_environment
 
 _ROOT = Path(__file__).parents[2]
-# The story takes some 20 seconds on a machine that does nothing else.
+# The demo takes some 20 seconds on an idle machine.
 _PATIENCE_SECONDS = 240
 
 
@@ -20,7 +20,8 @@ def test_the_demo_prints_no_links_to_stopped_services_at_its_end(tmp_path: Path)
         capture_output=True, text=True, check=False, timeout=_PATIENCE_SECONDS,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    after_story = done.stdout.splitlines()[1:]  # the first line says where it is ready
+    # The first line is the address at which the demo is ready.
+    after_story = done.stdout.splitlines()[1:]
     assert re.findall(rf"\S*:{port}/\S*", "\n".join(after_story)) == []
     assert "app key" not in done.stdout
     assert str(tmp_path / "demo") in after_story[-1]

@@ -1,6 +1,5 @@
-"""Workers die by kill -9, in the middle of a set and in the middle of sending: nothing is lost, and
-nobody is contacted twice.
-"""
+"""Workers are killed with SIGKILL in the middle of a batch and while sending: nothing is lost, and
+no debtor is contacted twice."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -17,7 +16,7 @@ from tests.support.house import House, a_house
 from tests.support.processes import a_process
 
 CLAIMS = 1500
-# A dead worker's leases have surely run out for the next one.
+# Makes sure that the leases of a killed worker have expired for the next one.
 AHEAD_SECONDS = 200
 STEPS = [
     {**DOCUMENT["steps"][0], "send": "IMMEDIATE"},
@@ -44,7 +43,7 @@ class Shift:
     started: int = 0
 
     async def work_until(self, is_enough: Callable[[], Awaitable[bool]]) -> None:
-        """Start a worker; kill it the moment enough is done."""
+        """Start a worker and kill it as soon as enough is done."""
         arguments = [str(self.started * AHEAD_SECONDS)]
         arguments += [str(self.letter_box)] if self.letter_box else []
         self.started += 1
@@ -81,7 +80,7 @@ def at_least(shift: Shift, states: str, wanted: int) -> Callable[[], Awaitable[b
 
 
 async def work_off_with_kills(shift: Shift) -> None:
-    """Killed while sets are decided, while messages are sent, while answers are recorded."""
+    """Kill workers while batches are decided, messages are sent and results are recorded."""
     planned = "PLANNED HANDED_OVER ACCEPTED UNKNOWN"
     for wanted in (1, 600):
         await shift.work_until(at_least(shift, planned, wanted))
@@ -123,7 +122,7 @@ async def test_a_non_repeatable_channel_never_gets_a_message_twice(
     assert len(letters) == len(set(letters))
     states = {row["state"]: row["count"] for row in await house.rows(_STATES)}
     assert states["ACCEPTED"] + states.get("UNKNOWN", 0) == CLAIMS
-    # What is not known to have been sent is never counted as sent, and stands for a person.
+    # A message with an unclear outcome never counts as sent, and is left to a person.
     assert states["ACCEPTED"] <= len(letters) <= CLAIMS
     escalated = {row["type"]: row["count"] for row in await house.rows(_EVENTS)}["ESCALATED"]
     assert escalated == states["ACCEPTED"]

@@ -1,4 +1,4 @@
-"""When an epoch is begun and when not, who may begin it, and who waits for it."""
+"""When a new epoch starts and when not, which role may start it, and what waits for it."""
 
 import asyncio
 
@@ -12,7 +12,7 @@ from tests.support.clusters import Cluster, Servers, a_shop, dump_into, serve
 from tests.support.webhooks import Outbox
 
 _EPOCHS = "SELECT count(*) FROM epochs"
-# As before the table was there: it said nothing, and numbers were the server's.
+# Restores the state before the table was filled, when numbers came from the server alone.
 _FORGET = "DELETE FROM epochs"
 _WAITING = (
     "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = 'epochs'::regclass)"

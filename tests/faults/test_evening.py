@@ -1,6 +1,6 @@
-"""A rehearsed evening: backup under load, disaster, restore elsewhere, load again; compared row by
-row, by the runbook's own commands. What merchants hold (cursors, ids, webhooks) goes on.
-"""
+"""A rehearsed disaster: backup under load, loss of the host, restore elsewhere, load again. Rows
+are compared one by one, and the commands are those of the runbook. What merchants hold (cursors,
+ids, webhooks) stays valid."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ from tests.support.claims import a_claim
 from tests.support.operator_pages import Follow
 from tests.support.receiver import Receiver, a_receiver, answers
 
-# Table -> what of its rows is written once, and not changed by what happens to a claim later.
+# Table -> the columns that are written once and do not change later.
 _LASTING = {
     "claims": "jsonb_build_object('claim_id', claim_id, 'of', reference_number, 'at', created_at)",
     "debtors": "to_jsonb(t)",
@@ -31,13 +31,13 @@ _AT_ONCE = 40
 
 @dataclass
 class Shop:
-    """The merchant's system: hands claims over, reads on behind its cursor, takes webhooks."""
+    """The merchant's system: submits claims, reads events after its cursor, receives webhooks."""
 
     client: LoadClient
     receiver: Receiver
-    # A place in the list of events with some behind it, as it was shown last.
+    # A cursor of the list of events that has some events after it, as last received.
     cursor: str | None = None
-    # Of the claims that were handed over after the restore.
+    # The claims that were submitted after the restore.
     new: set[str] = field(default_factory=set)
 
     def get(self, path: str, **given: object) -> dict[str, Any]:
@@ -52,7 +52,7 @@ class Shop:
         return results
 
     def read_events(self, cursor: str | None) -> list[dict[str, Any]]:
-        """All that are behind it; keeps the last cursor that was shown."""
+        """Return all events after the cursor and keep the last cursor received."""
         events: list[dict[str, Any]] = []
         while True:
             page = self.get("/events", limit=20, cursor=cursor)
@@ -62,7 +62,7 @@ class Shop:
             self.cursor = cursor = page["nextCursor"]
 
     def list_newest(self, count: int) -> list[str]:
-        """References, newest first."""
+        """Return references with the newest first."""
         found: list[str] = []
         cursor = None
         while len(found) < count:
@@ -125,7 +125,7 @@ def open_shop(installation: Installation, receiver: Receiver) -> Shop:
 
 
 def back_up_under_load(shop: Shop, backups: Path, follow: Follow) -> set[str]:
-    """What was acknowledged before the backup began, claims and events."""
+    """Back up and return the claims and events that were acknowledged before the backup began."""
     client = shop.client
     with client.at_work():
         client.wait_for_more(50)
@@ -139,7 +139,7 @@ def back_up_under_load(shop: Shop, backups: Path, follow: Follow) -> set[str]:
 
 
 def lose(installation: Installation, safe: Path) -> None:
-    """All but the key, which was kept elsewhere."""
+    """Lose everything except the key, which was kept elsewhere."""
     safe.mkdir()
     shutil.copy2(installation.data_dir / "secret.key", safe)
     kill_all(installation.find_processes())
@@ -157,19 +157,20 @@ def restore(other: Installation, folder: Path, follow: Follow) -> None:
 
 
 def check_restored(shop: Shop, acknowledged: set[str], rows: Mapping[str, set[str]]) -> None:
-    """Each row is as it was; and of what was acknowledged before the backup none is missing."""
+    """Check that each row is unchanged, and that nothing acknowledged before the backup is
+    missing."""
     restored = read_rows(shop.client.installation)
     assert {table: found - rows[table] for table, found in restored.items()} == {
         table: set() for table in rows
     }
     there = shop.client.read_stored()
     assert acknowledged <= there | {json.loads(each)["event_id"] for each in restored["events"]}
-    # With each claim all that came with it.
+    # Each claim has all of its related rows.
     ids = {json.loads(each)["claim_id"] for each in restored["claims"]}
     for table in ("debtors", "items"):
         before = {each for each in rows[table] if json.loads(each)["claim_id"] in ids}
         assert restored[table] == before, table
-    # What came after it is lost: that is what the merchant hands over again.
+    # What was acknowledged after the backup is lost. The merchant submits it again.
     lost = shop.client.acknowledged - there
     assert lost
     print(
@@ -184,7 +185,8 @@ def resume(other: Installation, follow: Follow) -> None:
 
 
 def load_again(shop: Shop) -> None:
-    """All that was acknowledged once more, of which those that are there are refused; then more."""
+    """Submit everything acknowledged once more, of which existing claims are rejected, and then
+    more claims."""
     client = shop.client
     there = client.read_stored()
     every = sorted(client.acknowledged)
@@ -201,8 +203,8 @@ def load_again(shop: Shop) -> None:
 
 
 def check_new(shop: Shop) -> None:
-    """It is what the lists show first, and behind the cursor from before the disaster; its webhooks
-    arrive, each under one id of its own, with one body."""
+    """Check that lists show the new claims first and after the cursor from before the disaster, and
+    that each of their webhooks arrives with one id and one body."""
     assert set(shop.list_newest(len(shop.new))) == shop.new
     before = shop.cursor
     assert before is not None

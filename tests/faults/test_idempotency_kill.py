@@ -1,6 +1,5 @@
-"""A web process dies by kill -9 at the commit of a POST: under its Idempotency-Key the same request
-has one effect and one answer (PROMISES 11).
-"""
+"""A web process is killed with SIGKILL at the commit of a POST: with the same Idempotency-Key the
+request takes effect once and has one response (promise 11)."""
 
 import asyncio
 import tempfile
@@ -38,7 +37,7 @@ EFFECTS: dict[str, tuple[str, Any, str]] = {
 
 @dataclass
 class Shop:
-    """A merchant with a claim, and the process that stays alive."""
+    """A merchant with a claim, and a web process that is not killed."""
 
     house: House
     claim_id: int
@@ -55,7 +54,7 @@ class Shop:
         return await asyncio.to_thread(web.call, "POST", whole, self.token, "k-1", json=body)
 
     async def repeat(self, path: str, body: Any) -> httpx.Response:
-        """As a client does: again for as long as the first is said to be running."""
+        """Repeat the request as a client does, as long as the first is reported as in progress."""
         while True:
             answer = await self.post(self.survivor, path, body)
             if answer.status_code != 409:

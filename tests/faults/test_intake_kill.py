@@ -1,6 +1,5 @@
-"""Web processes and the database die by kill -9 while requests share commits: nothing acknowledged
-is lost, nothing is created twice, and no answer is wrong (PROMISES 1).
-"""
+"""Web processes and the database are killed with SIGKILL while requests share commits: nothing
+acknowledged is lost, nothing is created twice, and no response is wrong (promise 1)."""
 
 import asyncio
 import itertools
@@ -32,7 +31,7 @@ from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
 from tests.support.web_processes import Web, a_web
 
-# Kills in one round: make test has one round, make faults ten, hence a hundred of each.
+# Kills per round. `make test` has one round, `make faults` ten, hence a hundred kills of each kind.
 _KILLS = 3 if len(ROUNDS) == 1 else 10
 _CALLERS = 24
 _CREATED_BETWEEN_KILLS = 60
@@ -49,7 +48,7 @@ WHERE merchant_id = $1 AND action = 'claims.create'
 
 
 class Server:
-    """A PostgreSQL of this test's own, to be killed."""
+    """A PostgreSQL server for this test, which is killed."""
 
     def __init__(self, folder: Path) -> None:
         self.postgres = EmbeddedPostgres(folder, get_binaries_folder(None))
@@ -66,26 +65,27 @@ class Server:
 
 @dataclass
 class Tries:
-    """What was answered to the requests with one reference."""
+    """The responses to all requests with one reference."""
 
-    # Created, as far as anybody was told: the ids.
+    # The ids of claims that a response reported as created.
     acknowledged: list[int] = field(default_factory=list)
-    # Told to be there already: the ids, and whether an earlier request may have created it.
+    # The ids that a response reported as existing, and whether an earlier request may have created
+    # them.
     duplicates: list[tuple[int, bool]] = field(default_factory=list)
     under_way: int = 0
-    # Whether any request with it ended without an answer that says what became of it.
+    # Whether any request with this reference ended without a conclusive response.
     is_in_doubt: bool = False
 
 
 @dataclass
 class Crowd:
-    """Callers who create one claim after the other at whatever process there is, and try again
-    until they have an answer. Some references are used by two of them at once."""
+    """Callers that each create one claim after the other at any running process, and retry until
+    they get a response. Some references are used by two callers at once."""
 
     house: House
     token: str
     webs: list[Web]
-    # What is started outlives the callers.
+    # Processes that are started live longer than the callers.
     closing: AsyncExitStack
     attempts: dict[str, Tries] = field(default_factory=dict)
     is_over: bool = False
@@ -107,7 +107,7 @@ class Crowd:
                 await asyncio.sleep(0.02)
 
     async def go_on(self) -> None:
-        """Until some more have been acknowledged."""
+        """Wait until some more claims have been acknowledged."""
         goal = self.acknowledged + _CREATED_BETWEEN_KILLS
         async with asyncio.timeout(120):
             while self.acknowledged < goal:
@@ -145,7 +145,7 @@ class Crowd:
 
 @asynccontextmanager
 async def a_crowd(server: Server, folder: Path) -> AsyncIterator[Crowd]:
-    """At two processes."""
+    """Run the callers with two processes."""
     server.start()
     url = server.postgres.url
     settings = load_settings(
@@ -167,7 +167,8 @@ async def a_crowd(server: Server, folder: Path) -> AsyncIterator[Crowd]:
 
 
 async def kill_meanwhile(crowd: Crowd, server: Server, victim: str) -> None:
-    """Each time when some more have been acknowledged; and bring it up again."""
+    """Kill the victim each time when some more claims have been acknowledged, and start it
+    again."""
     for number in range(_KILLS):
         await crowd.go_on()
         if victim == "database":
@@ -191,7 +192,8 @@ def check(crowd: Crowd, stored: Sequence[Any], audited: Sequence[int]) -> None:
         assert attempts.acknowledged + attempts.duplicates, reference
         for claim_id in (*attempts.acknowledged, *(each for each, _ in attempts.duplicates)):
             assert claim_id == by_reference[reference], reference
-        # Created once, as far as anybody was told; taken only if somebody took it before.
+        # At most one response reports the claim as created. It is reported as existing only if an
+        # earlier request may have created it.
         assert len(attempts.acknowledged) <= 1, reference
         assert all(was_there for _, was_there in attempts.duplicates), reference
 
@@ -201,7 +203,8 @@ def check(crowd: Crowd, stored: Sequence[Any], audited: Sequence[int]) -> None:
 async def test_acknowledged_claims_survive_kills_exactly_once(
     tmp_path: Path, victim: str, _round: int
 ) -> None:
-    for parent in (tmp_path, *tmp_path.parents):  # as root, the server's user must reach it
+    # When the tests run as root, the server's user must be able to reach the folder.
+    for parent in (tmp_path, *tmp_path.parents):
         if parent.owner() == "root" and not parent.stat().st_mode & 0o001:
             parent.chmod(0o755)
     server = Server(tmp_path / "postgres")

@@ -1,4 +1,5 @@
-"""A worker dies by kill -9 between a notice's hand-over and its answer: it still goes out, once."""
+"""A worker is killed with SIGKILL between handing over a notice and receiving the response: the
+notice is still sent, once."""
 
 import asyncio
 import signal
@@ -14,7 +15,7 @@ from tests.support.processes import a_process
 
 
 def _read(folder: Path) -> dict[str, bytes]:
-    """The outbox's e-mails by their ids."""
+    """Return the e-mails in the outbox by id."""
     return {path.stem: path.read_bytes() for path in folder.rglob("*.eml")}
 
 

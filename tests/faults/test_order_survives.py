@@ -1,8 +1,8 @@
-"""Lists keep their order whatever becomes of the database: nothing that a merchant was shown
-vanishes or moves, and what is new appears behind the places that were handed out before.
+"""Lists keep their order whatever happens to the database: nothing that a merchant has read
+disappears or moves, and new rows appear after the cursors that were issued before.
 
-Each test is a disaster on real servers; the one left serves a server's number that is behind those
-which merchants have seen.
+Each test is a disaster on real servers. The server that remains has counters behind the numbers
+that merchants have already received.
 """
 
 import asyncio
@@ -31,8 +31,8 @@ from tests.support.webhooks import Outbox
 async def check_order(
     shop: Outbox, cluster: Cluster, before: Seen, *, was_last_lost: bool = False
 ) -> list[int]:
-    """Nothing of before is missing, moved or doubled, but what the last round of work made where
-    that was lost; what is written now is listed behind it. The ids of new claims."""
+    """Check that no earlier row is missing, moved or doubled, except those of the last round of
+    work if it was lost, and that new rows are listed after them. Return the ids of new claims."""
     lost_events, lost_claims = (3, 2) if was_last_lost else (0, 0)
     kept_events = before.events[: len(before.events) - lost_events]
     kept_claims = before.claims[lost_claims:]
@@ -49,7 +49,7 @@ async def check_order(
 
 
 def check_ids(new_claims: list[int], before: Seen) -> None:
-    """Nobody finds another claim under an id that was told him."""
+    """Check that no id of an earlier claim now belongs to another claim."""
     assert min(new_claims) > max(before.claims)
 
 
@@ -71,7 +71,7 @@ async def test_order_survives_a_second_restore_of_the_same_dump(
     await dump_into(origin, second)
     await first.age()
     await asyncio.to_thread(migrate, first.url)
-    # As if a minute ago: what is that great was made of the clock.
+    # Set back by about a minute. Epochs of this size are made from the clock.
     earlier = "epoch - (1::bigint << 38) WHERE epoch > 1::bigint << 56"
     await first.run_sql(f"UPDATE epochs SET epoch = {earlier}")
     given_up = await serve(outbox, first)
@@ -112,7 +112,7 @@ async def test_order_survives_the_promotion_of_a_standby_without_the_last_transa
     copy = await servers.keep(
         await origin.copy_to(servers.place(), "--write-recovery-conf")
     ).start()
-    # Until it has written all of this, the copy's control file names the old timeline.
+    # Until it has processed all of this, the copy's control file names the old timeline.
     await origin.run_sql("CREATE TABLE much AS SELECT generate_series(1, 500000)")
     await origin.wait_for("SELECT replay_lsn = pg_current_wal_lsn() FROM pg_stat_replication")
     copy.kill()
@@ -121,7 +121,8 @@ async def test_order_survives_the_promotion_of_a_standby_without_the_last_transa
     await origin.stop()
     await copy.start()
     database = await Database.open(copy.url)
-    with pytest.raises(DatabaseAway):  # what is open to a standby would outlive its promotion
+    # A connection to a standby would survive its promotion, so it is refused.
+    with pytest.raises(DatabaseAway):
         async with database.connection():
             pass
     await database.close()

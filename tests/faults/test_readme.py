@@ -1,4 +1,4 @@
-"""The README's "Your first claim, with curl", run as it is printed, in a folder of its own."""
+"""The README's "Your first claim, with curl", run as it is printed, in a separate folder."""
 
 import json
 import re
@@ -18,13 +18,13 @@ _PATIENCE_SECONDS = 120
 
 
 class Shell:
-    """A terminal in the folder: runs lines of the README to their end, or keeps them running."""
+    """A terminal in the folder. It runs lines of the README to their end, or keeps them running."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def run(self, lines: str) -> str:
-        """Run the lines in bash and return what they printed."""
+        """Run the lines in bash and return their output."""
         done = subprocess.run(
             ["bash", "-euc", lines], cwd=self.folder, env=plain_environment(),
             capture_output=True, text=True, check=False, timeout=_PATIENCE_SECONDS,
@@ -34,7 +34,7 @@ class Shell:
 
     @contextmanager
     def keep(self, line: str, output: Path) -> Iterator[None]:
-        """Run a line that does not end by itself. What it prints goes to the file."""
+        """Run a line that does not end by itself and write its output to the file."""
         with output.open("w") as file:
             process = subprocess.Popen(
                 ["bash", "-c", f"exec {line}"], cwd=self.folder, env=plain_environment(),
@@ -49,14 +49,14 @@ class Shell:
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Shell:
-    """A checkout that has been set up, without data."""
+    """A shell in a checkout that has been set up and has no data."""
     (tmp_path / "examples").symlink_to(_ROOT / "examples")
     (tmp_path / ".venv").symlink_to(sys.prefix)
     return Shell(tmp_path)
 
 
 def _read_blocks() -> list[str]:
-    """The section's blocks of commands, with free ports in place of 8000 and 8099."""
+    """Return the section's blocks of commands with free ports in place of 8000 and 8099."""
     readme = (_ROOT / "README.md").read_text()
     section = readme.partition("## Your first claim, with curl")[2].partition("\n## ")[0]
     blocks = re.findall(r"^```sh\n(.+?)^```", section, re.DOTALL | re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The operator's pages followed word for word: the commands are those that the pages print, run on
+"""Follows the operator's pages literally: the commands are those that the pages print, run on
 Debian's PostgreSQL with an ordinary role."""
 
 import asyncio
@@ -73,13 +73,14 @@ def test_an_installation_is_backed_up_while_it_runs_and_restored_on_another_host
 
 
 def list_statements() -> list[str]:
-    """What running.md has a superuser do once."""
+    """Return the statements that a superuser executes once according to running.md."""
     [block] = read_blocks("On many hosts", "running.md", "sql")
     return [each for each in block.split(";\n") if each]
 
 
 async def an_ordinary_role(superuser: Cluster) -> Cluster:
-    """The same server as the role that running.md creates, with its database migrated."""
+    """Return the same server accessed as the role that running.md creates, with a migrated
+    database."""
     for statement in list_statements():
         await superuser.run_sql(statement)
     ordinary = replace(superuser, role="dunwell", database="dunwell")
@@ -91,7 +92,8 @@ async def an_ordinary_role(superuser: Cluster) -> Cluster:
 
 
 async def wait_for_moment(cluster: Cluster) -> str:
-    """A time as the page writes it, behind all that was done and before all that will be."""
+    """Return a time in the page's format that is after everything done so far and before everything
+    that follows."""
     moment = await cluster.run_sql("SELECT date_trunc('second', clock_timestamp()) + '1 s'")
     assert isinstance(moment, datetime)
     await cluster.run_sql("SELECT pg_sleep(2)")
@@ -100,7 +102,7 @@ async def wait_for_moment(cluster: Cluster) -> str:
 
 @dataclass
 class ServerOfYourOwn:
-    """An administrator follows the page: a server that archives its log, and its copy."""
+    """An administrator who follows the page: a server that archives its log, and its copy."""
 
     origin: Cluster
     copy: Cluster
@@ -112,7 +114,7 @@ class ServerOfYourOwn:
         return await asyncio.to_thread(self.follow, _OWN_SERVER, place, **self.variables)
 
     async def stop(self) -> None:
-        """After the archive has what was done."""
+        """Stop the server once the archive contains everything."""
         await self.superuser.run_sql("SELECT pg_switch_wal()")
         await self.superuser.stop()
 
@@ -126,7 +128,7 @@ class ServerOfYourOwn:
         return replace(self.origin, role="postgres", database="postgres")
 
     async def hold(self) -> Cluster:
-        """The copy, once it can be written, held as the page says."""
+        """Wait until the copy accepts writes, and hold it as the page says."""
         await self.copy.wait_for("SELECT NOT pg_is_in_recovery()")
         restored = replace(self.copy, role="dunwell", database="dunwell")
         self.variables["DUNWELL_DATABASE_URL"] = restored.url
@@ -185,7 +187,7 @@ async def test_a_recovery_time_after_the_archives_end_is_removed_as_documented(
     await own_server.stop()
     own_server.variables["TIME"] = f"{datetime.now(UTC) + timedelta(seconds=1):%Y-%m-%dT%H:%M:%SZ}"
     await own_server.make_copy()
-    # It may answer for a moment, until it has read the whole archive.
+    # The server may answer for a moment, until it has read the whole archive.
     with contextlib.suppress(PostgresFailed):
         await own_server.copy.start()
         assert own_server.copy.server is not None
@@ -218,7 +220,7 @@ async def test_migrate_names_the_missing_grant(debian: Cluster, tmp_path: Path) 
 
 
 def list_addresses(page: str) -> list[str]:
-    """Every database address that the page tells an operator to export."""
+    """Return every database address that the page tells an operator to export."""
     blocks = "".join(read_blocks("On many hosts", page))
     return re.findall(r"^export DUNWELL_DATABASE_URL='([^']*)'", blocks, re.MULTILINE)
 
@@ -316,7 +318,7 @@ def test_the_documented_delivery_providers_are_valid() -> None:
 
 
 def test_the_production_files_name_the_same_host() -> None:
-    """What Kannel and the proxy call Dunwell is what DUNWELL_PUBLIC_URL calls it."""
+    """Kannel and the proxy use the same host as DUNWELL_PUBLIC_URL."""
     [block, *_] = read_blocks("On many hosts", "running.md")
     [origin] = re.findall(r"^export DUNWELL_PUBLIC_URL=(\S+)$", block, re.MULTILINE)
     assert f'get-url = "{origin}/callbacks/' in (PRODUCTION / "kannel.conf").read_text()

@@ -1,4 +1,5 @@
-"""A worker dies by kill -9 while it seals anew: every secret opens, and the next one goes on."""
+"""A worker is killed with SIGKILL while it encrypts secrets again: every secret can be decrypted,
+and the next worker continues."""
 
 import asyncio
 import os

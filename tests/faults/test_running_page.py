@@ -1,4 +1,4 @@
-"""docs/operator/running.md followed word for word, where it is not about many hosts: its commands
+"""Follows docs/operator/running.md literally, apart from the parts about many hosts: its commands
 are read from the page and run."""
 
 import asyncio
@@ -36,7 +36,7 @@ def test_up_starts_everything_on_one_host(
 
 @dataclass
 class Operator:
-    """Somebody at a shell on the host of an installation."""
+    """An operator at a shell on the host of an installation."""
 
     installation: Installation
     follow: Follow
@@ -54,15 +54,15 @@ class Operator:
         return httpx.post(address, data=form, timeout=30)
 
     def may_read(self, token: str, merchant_id: str) -> int:
-        """The status of a request with the token."""
+        """Return the status of a request with the token."""
         address = f"http://127.0.0.1:{self.installation.port}/api/merchants/{merchant_id}/claims"
         headers = {"Authorization": f"Bearer {token}"}
         return httpx.get(address, headers=headers, timeout=30).status_code
 
 
 def write_merchant_files(folder: Path) -> str:
-    """The example of merchant-file.md as nordwind.yaml, with the files that it names. Returns its
-    webhook's address."""
+    """Write the example of merchant-file.md as nordwind.yaml with the files that it names. Return
+    the address of its webhook."""
     [document] = read_blocks("An example", "merchant-file.md", "yaml")
     (folder / "nordwind.yaml").write_text(document.replace("key: teekontor", "key: nordwind"))
     for name in ("teekontor.svg", "friendly-reminders.yaml"):
@@ -81,7 +81,7 @@ def test_merchants_and_credentials_are_managed_as_documented(
     commands = iter(block.splitlines())
 
     def follow(beginning: str, **names: str) -> str:
-        """The next command of the page. names: what the page leaves open."""
+        """Run the next command of the page. `names` replaces its placeholders."""
         command = next(commands)
         assert command.startswith(beginning), command
         for name, value in names.items():
@@ -121,8 +121,8 @@ def test_merchants_and_credentials_are_managed_as_documented(
 async def test_an_upgrade_works_as_documented(
     debian: Cluster, tmp_path: Path, run_printed: Follow
 ) -> None:
-    """From an empty database, as no older version was released: a web process that is there first
-    waits for the migrations."""
+    """The upgrade starts from an empty database, because no older version was released. A web
+    process that starts first waits for the migrations."""
     backup, *_ = read_commands("Backup", _PAGE)
     migrate, mail, doctor = read_commands("An upgrade", _PAGE)
     data_dir = tmp_path / "var"
@@ -178,7 +178,7 @@ async def test_the_documented_statement_starts_a_new_epoch(
 
 
 def find_pooler(told: str) -> str:
-    """What `dunwell doctor` says of the pooler."""
+    """Return what `dunwell doctor` prints about the pooler."""
     [line] = [each for each in told.splitlines() if each[6:].startswith("pooler ")]
     return line
 
@@ -192,7 +192,7 @@ async def owned(debian: Cluster) -> Cluster:
 
 
 async def reconnect(pooler: Pooler, command: str) -> None:
-    """In pgBouncer's console."""
+    """Run a command in the console of pgBouncer."""
     console = pooler.unnamed.rpartition("/")[0] + "/pgbouncer"
     connection = await asyncpg.connect(console, statement_cache_size=0)
     await connection.execute(command)
@@ -239,7 +239,8 @@ async def test_pgbouncer_in_session_mode_needs_only_the_documented_setting(
             address, _, _ = pooler.url_of("dunwell").replace("postgres@", "dunwell@").partition("?")
             assert "migrated to" in run("dunwell migrate", DUNWELL_DATABASE_URL=address)
             told = find_pooler(run("dunwell doctor || true", DUNWELL_DATABASE_URL=address))
-            # Not a fault: the pooler lets through what each connection asks for as it begins.
+            # This is not a fault, because the pooler passes the parameters that each connection
+            # sets when it starts.
             assert told.startswith("note"), told
 
     await asyncio.to_thread(try_it)

@@ -1,4 +1,5 @@
-"""A worker dies by kill -9 while it commits what a debtor is to be told: it is told, once."""
+"""A worker is killed with SIGKILL while it commits a notification to a debtor: the debtor is
+notified once."""
 
 import asyncio
 import signal

@@ -1,7 +1,6 @@
-"""Two engines and two dispatchers at once, killed by kill -9 again and again while a minor is
-published: what the outbox received is what the ledger tells, no contact twice and none left out
-(promise 12).
-"""
+"""Two engines and two dispatchers run at once and are repeatedly killed with SIGKILL while a minor
+version is published: the outbox received what the ledger records, with no contact repeated or left
+out (promise 12)."""
 
 import asyncio
 import time
@@ -28,9 +27,9 @@ from tests.support.processes import a_process
 
 IS_SHORT = len(ROUNDS) == 1
 CLAIMS = 600 if IS_SHORT else 10_000
-# Each kills both workers.
+# Both workers are killed in each turn.
 TURNS = 3 if IS_SHORT else 20
-# The workers of a turn find the leases of those before run out.
+# Makes sure that the leases of earlier workers have expired for the workers of a turn.
 AHEAD_SECONDS = 200
 PATIENCE_SECONDS = 120 if IS_SHORT else 1800
 _NOW = {"send": "IMMEDIATE"}
@@ -72,14 +71,15 @@ WHERE merchant_id = $1
 
 @dataclass
 class Yard:
-    """Workers that start in pairs and die one after the other."""
+    """Workers that start in pairs and are killed one after the other."""
 
     house: House
     started: float = field(default_factory=time.monotonic)
     kills: int = 0
 
     async def work(self, *thresholds: int) -> None:
-        """A pair at work; each time so many messages have left one of them is killed."""
+        """Run a pair of workers, and kill one of them each time that so many messages have been
+        sent."""
         ahead = str(self.kills * AHEAD_SECONDS)
         settings = self.house.resources.settings
         with ExitStack() as stack:
@@ -99,14 +99,16 @@ class Yard:
             await asyncio.sleep(0.005)
 
     async def _has(self, wanted: int) -> bool:
-        """All messages and more: all claims have come to their last wait."""
+        """Return whether that many messages were handed over. A number above that of all messages
+        means that all claims have reached their last wait."""
         if wanted > MESSAGES:
             return bool((await self.house.rows(_COUNT_ENDED))[0]["count"] >= CLAIMS)
         return bool((await self.house.rows(_COUNT_CONTACTS))[0]["handed_over"] >= wanted)
 
 
 async def a_house_of_many(resources: Resources) -> House:
-    """Each claim has a debtor of its own, and guards that let both messages of a day pass."""
+    """Return a merchant whose claims each have their own debtor, with contact limits that allow
+    both messages of a day."""
     configuration = msgspec.structs.replace(CONFIGURATION, guards=Guards(5, 5))
     definition = a_definition(steps=STEPS, templates={"reminder": tagged("old")})
     clock = MovableClock(datetime.now(UTC))
@@ -117,7 +119,7 @@ async def a_house_of_many(resources: Resources) -> House:
 
 
 def read_outbox(house: House) -> dict[str, str]:
-    """The tag of every message that was received, by its id."""
+    """Return the tag of every received message by its id."""
     folder: Path = house.resources.settings.data_dir / "outbox"
     return {path.stem: read_tag(path.read_text()) for path in folder.rglob("*.eml")}
 
@@ -127,7 +129,7 @@ async def test_two_repeatedly_killed_workers_send_each_contact_once(
 ) -> None:
     house = await a_house_of_many(resources)
     yard = Yard(house)
-    # Low enough that what the first of a pair had in hand, 200 claims at most, is not waited for.
+    # Low enough that no turn waits for claims leased by a killed worker, which are 200 at most.
     step = MESSAGES // (3 * TURNS)
     for turn in range(TURNS):
         if turn == TURNS // 2:
@@ -152,7 +154,8 @@ async def test_two_repeatedly_killed_workers_send_each_contact_once(
 
 
 async def check_texts(house: House, received: dict[str, str]) -> None:
-    """Each was sent with the text of the version that is named as its own; both were."""
+    """Check that each message has the text of the version recorded for it, and that both versions
+    were used."""
     minors = {str(row["communication_id"]): row["minor"] for row in await house.rows(_VERSIONS)}
     assert Counter(zip(minors.values(), (received[key] for key in minors), strict=True)).keys() == {
         (0, "old"), (1, "new")
@@ -160,7 +163,7 @@ async def check_texts(house: House, received: dict[str, str]) -> None:
 
 
 async def check_histories(house: House) -> None:
-    """Every claim ran every step once, and told of it once, in order."""
+    """Check that every claim ran every step once and reported it once, in order."""
     histories = await house.rows(_HISTORY)
     assert [tuple(row)[1:] for row in histories] == [([1, 2, 3, 4, 5], True)] * CLAIMS
     events = await house.rows(_EVENTS)

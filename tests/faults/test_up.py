@@ -1,4 +1,4 @@
-"""`dunwell up`: its line, its clean end, and who may have a data folder."""
+"""`dunwell up`: its first line, its clean end, and the protection of its data folder."""
 
 import base64
 import http.client
@@ -34,7 +34,8 @@ def test_up_reports_ready_once_stops_cleanly_and_keeps_its_data(
         up.send_signal(number)
         rest, _ = up.communicate(timeout=PATIENCE_SECONDS)
         assert up.returncode == 0
-        # Some of the addresses were read together with the first line, or were not printed yet.
+        # Some of the addresses may have been read together with the first line, or were not printed
+        # yet.
         printed = [line.split()[0] for line in rest.splitlines()]
         expected = ["portal", "docs", "outbox", "sign"]
         assert printed in [expected[:stop][start:] for start in range(5) for stop in range(5)]
@@ -57,7 +58,7 @@ def test_up_prints_addresses_that_answer_and_how_to_sign_in(
     for address in printed.values():
         answer = httpx.get(address.strip(), follow_redirects=True, headers={"Accept": "text/html"})
         assert answer.status_code == 200
-    # Nobody has joined yet, so development gives the first admin a link.
+    # Without any user, a development installation prints an invitation for the first administrator.
     found = re.fullmatch(
         r"sign in (\S+/portal/invitation/[\w-]{43}) \(.*password there\)\n", up.stdout.readline()
     )
@@ -78,7 +79,7 @@ def test_the_data_folder_is_closed_to_other_users(
         os.umask(before)
     kept = [path for path in installation.data_dir.rglob("*") if not path.is_symlink()]
     assert old in kept
-    # The sockets' folder is closed, which is what counts for them.
+    # Sockets are protected by their folder, which is closed.
     reachable = [path for path in kept if path.lstat().st_mode & 0o077 and not path.is_socket()]
     assert reachable == []
 
@@ -158,7 +159,8 @@ def test_the_metrics_of_all_processes_are_served_at_one_address(installation: In
 
     counted = 'dunwell_api_requests_total{operation="obtainToken",status="401"} 3.0'
     assert all(counted in _read_figures(bind) for _ in range(10))
-    # Two web processes and a worker, each with a pool of ten; one that is killed takes no part.
+    # Two web processes and a worker have pools of ten connections each; a killed process does not
+    # count.
     most = "dunwell_database_connections_limit 30.0"
     assert most in _read_figures(bind)
     web = installation.find_child(up, "web")

@@ -1,4 +1,5 @@
-"""kill -9 of any or all processes of `dunwell up`: it goes on, or the next one takes over."""
+"""Some or all processes of `dunwell up` are killed with SIGKILL: it continues, or the next one
+takes over."""
 
 import signal
 import subprocess

@@ -1,4 +1,5 @@
-"""The wheel holds all that an installation needs: it is built, installed alone, and started."""
+"""The wheel contains everything that an installation needs: it is built, installed without the
+sources, and started."""
 
 import http.client
 import json
@@ -14,14 +15,15 @@ from dunwell.core.workflows.checking import render_definition_schema
 from tests.faults.installation import Installation, plain_environment
 
 ROOT = Path(__file__).parents[2]
-# What a build reads.
+# The files that a build reads.
 SOURCES = ("pyproject.toml", "README.md", "LICENSE", "requirements.in")
 PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An empty folder into which the wheel alone was installed; its dependencies are here."""
+    """An empty folder into which only the wheel was installed. Its dependencies are in this
+    environment."""
     folder = tmp_path_factory.mktemp("wheel")
     source, wheels, target = folder / "source", folder / "wheels", folder / "target"
     for part in ("src", "docs"):
@@ -41,7 +43,7 @@ def _pip(*words: object) -> None:
 
 
 def _list_files(package: Path) -> set[str]:
-    """Every file below, by way of links too."""
+    """Return every file below the folder, following links."""
     return {
         (Path(folder) / name).relative_to(package).as_posix()
         for folder, _, names in os.walk(package, followlinks=True)

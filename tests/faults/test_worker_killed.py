@@ -1,5 +1,5 @@
-"""A worker dies by kill -9 while it calls a channel: what it held goes on within twenty seconds of
-real time; while it lives nobody else takes it."""
+"""A worker is killed with SIGKILL while it calls a channel: its messages are sent by others within
+twenty seconds of real time. While it lives, no other worker takes them."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ from tests.support.processes import a_process
 
 _PROMISED = timedelta(seconds=20)
 _AT_ONCE = a_definition(steps=[{**DOCUMENT["steps"][0], "send": "IMMEDIATE"}])
-# The outbox is told by its recipient to take a message and never answer.
+# With this recipient the outbox accepts a message and never responds.
 _HANGING = "erika+hang@example.org"
 _HANDED_OVER = """
 SELECT communication_id FROM communications WHERE merchant_id = $1 AND state = 'HANDED_OVER'
@@ -40,7 +40,7 @@ async def house(resources: Resources) -> House:
 
 @asynccontextmanager
 async def _a_worker_with_a_contact_in_hand(house: House) -> AsyncIterator[int]:
-    """Its process's id."""
+    """Yield the id of its process."""
     with a_process(house.resources.settings, "tests.support.worker_process", "0") as process:
         async with asyncio.timeout(30):
             while not await house.rows(_HANDED_OVER):  # noqa: ASYNC110 - the database tells
@@ -50,7 +50,7 @@ async def _a_worker_with_a_contact_in_hand(house: House) -> AsyncIterator[int]:
 
 
 async def _work_until(house: House, instant: datetime) -> list[object]:
-    """What another worker sends until then."""
+    """Return what another worker sends until then."""
     channel = ScriptedChannel()
     dispatcher = MessageDispatcher(house.resources, [channel])
     while datetime.now(UTC) < instant and not channel.sent:
@@ -63,7 +63,7 @@ async def _work_until(house: House, instant: datetime) -> list[object]:
 async def test_messages_of_a_killed_worker_are_sent_within_twenty_seconds(house: House) -> None:
     async with _a_worker_with_a_contact_in_hand(house) as pid:
         [row] = await house.rows(_HANDED_OVER)
-        # The control: as long as it lives, another takes nothing of what it holds.
+        # The control: while the worker lives, another takes none of its messages.
         alive_until = datetime.now(UTC) + LEASE + timedelta(seconds=2)
         assert await _work_until(house, alive_until) == []
         _kill(pid)

@@ -1,6 +1,5 @@
-"""What a step does about the claim's files: NONE and OPTIONAL wait for nothing, REQUIRED waits for
-seven days.
-"""
+"""A step and the claim's files: NONE and OPTIONAL wait for nothing, REQUIRED waits for seven
+days."""
 
 from uuid import UUID
 

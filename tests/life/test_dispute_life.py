@@ -1,4 +1,4 @@
-"""The life of a disputed claim, read as dates."""
+"""The lifecycle of a disputed claim as a list of dates."""
 
 from dunwell.cases.disputes.dispute import ClaimDispute
 from dunwell.core.claims.states import Status
@@ -33,10 +33,10 @@ async def test_steps_due_during_two_disputes_run_after_both_are_resolved(
     assert await life.at_day(17) == told
     assert await life.outstanding() == 10240
     await answer(house, phoned, ACCEPTED, end_claim=False)
-    # A week of quiet after the answer.
+    # After the answer, nothing happens for a week.
     assert await life.at_day(23) == told
     assert (await life.outstanding(), await life.sent()) == (10240, 5)
-    # The fee of day 7, the checkpoint and the second reminder, in order.
+    # The fee of day 7, the checkpoint and the second reminder follow in order.
     assert await life.at_day(24) == [*told, *REMINDED]
     assert (await life.outstanding(), await life.sent()) == (10490, 6)
     assert await life.at_day(37) == [*told, *REMINDED]

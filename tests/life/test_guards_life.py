@@ -1,4 +1,4 @@
-"""What keeps a step back: its own condition leaves it out; the guards of the person put it off."""
+"""What prevents a step: its own condition skips it, and the debtor's contact limits delay it."""
 
 from dunwell.accounts.merchants.configuration import Guards, QuietHours
 from dunwell.platform.clock import MovableClock
@@ -23,7 +23,8 @@ async def test_a_step_with_an_unmet_condition_is_skipped(
     assert await diary(house, claim_id) == [
         "Mon 02 Mar 10:00 EMAIL",
         "Mon 02 Mar 10:00 step 1 SKIPPED GUARD_UNMET outstanding",
-        # The fee of this moment has made it large; due since 10 February, it is 27 days old.
+        # The fee that was just added makes the claim large enough; due since 10 February, it is 27
+        # days old.
         "Mon 09 Mar 10:00 fee 250",
         "Mon 09 Mar 10:00 EMAIL",
         "Mon 16 Mar 10:00 checkpoint end",

@@ -1,6 +1,5 @@
-"""When things happen: contact hours, business days, public holidays by region, starts by due date,
-both nights of the clock change.
-"""
+"""The times of steps: contact hours, business days, public holidays by region, start at the due
+date, and both changes between winter and summer time."""
 
 from typing import Any
 
@@ -47,7 +46,8 @@ async def test_immediate_contacts_and_fees_ignore_contact_hours(
 @pytest.mark.parametrize(
     ("subdivision", "first", "second"),
     [
-        # Reformation Day, a Friday, is free in Hamburg; All Saints' in Bavaria is a Saturday.
+        # Reformation Day, a Friday, is a holiday in Hamburg. In Bavaria, All Saints' Day is a
+        # Saturday.
         ("HH", "Mon 03 Nov 09:00 EMAIL", "Thu 06 Nov 09:00 EMAIL"),
         ("BY", "Fri 31 Oct 09:00 EMAIL", "Wed 05 Nov 09:00 EMAIL"),
     ],

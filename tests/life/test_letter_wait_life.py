@@ -1,4 +1,4 @@
-"""Waits after letters: they start on the day on which the letter can have arrived."""
+"""Waits after letters start on the day by which the letter can have arrived."""
 
 import msgspec
 
@@ -14,7 +14,7 @@ from tests.support.lives import FEE, a_life, a_process, contact, tell, wait
 
 
 async def set_postal_days(house: House, postal_days: int) -> None:
-    """As an operator changes the setting, while claims run."""
+    """Change the setting as an operator does while claims are in process."""
     configuration = msgspec.structs.replace(
         house.merchant.configuration, letters=LetterSettings(postal_days)
     )
@@ -32,7 +32,7 @@ async def test_the_wait_after_a_letter_starts_two_postal_days_later(
     assert await diary(house, claim_id) == [
         "Fri 27 Feb 10:00 LETTER",
         "Fri 27 Feb 10:00 checkpoint posted",
-        # The letter can have arrived on Monday, 2 March.
+        # The letter can have arrived by Monday, 2 March.
         "Mon 09 Mar 10:00 fee 250",
         "Mon 09 Mar 10:00 EMAIL",
         "Mon 16 Mar 10:00 archived",
@@ -69,5 +69,5 @@ async def test_a_wait_that_has_started_keeps_its_end_when_the_setting_changes(
     [later] = await house.create("INV-2", email="b@example.org", address=REACHABLE["address"])
     await live_until(house, "2026-03-20 12:00")
     assert (await diary(house, started))[-1] == "Mon 09 Mar 10:00 fee 250"
-    # Five postal days after Friday: Thursday, 5 March.
+    # Five postal days after Friday is Thursday, 5 March.
     assert (await diary(house, later))[-1] == "Thu 12 Mar 10:00 fee 250"

@@ -1,4 +1,5 @@
-"""Whole lives of claims, read as dates: Nordwind's process from the first reminder to the end."""
+"""Complete lifecycles of claims as lists of dates: Nordwind's process from the first reminder to
+the end."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -29,7 +30,8 @@ class Life:
     claim_id: int
 
     async def at_day(self, day: int) -> list[str]:
-        """Run until the end of that day's contact hours; the types of all events so far."""
+        """Run until the end of that day's contact hours and return the types of all events so
+        far."""
         await self.house.run_until(START + timedelta(days=day, hours=7))
         return [event["type"] for event in await self.house.events(self.claim_id)]
 

@@ -1,4 +1,5 @@
-"""Plans and deferments read as dates: what the process does before, during and after them."""
+"""Payment plans and deferments as lists of dates: what the process does before, during and after
+them."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -18,13 +19,13 @@ START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 @dataclass
 class Life:
-    """One claim, the days since its creation, and what its events were until then."""
+    """One claim, the days since its creation, and its events so far."""
 
     arrangement: Arrangement
 
     async def at_day(self, day: int) -> list[str]:
-        """Run until the end of that day's contact hours, a few times a day; the types of all events
-        so far."""
+        """Run until the end of that day's contact hours, a few times a day, and return the types of
+        all events so far."""
         house = self.arrangement.house
         until = START + timedelta(days=day, hours=7)
         await house.run()
@@ -55,22 +56,22 @@ CHANGE = "PAYMENT_MODALITY_STATE_CHANGE"
 
 async def test_a_plan_ends_when_its_third_instalment_is_missed(life: Life) -> None:
     assert await life.at_day(3) == ["ESCALATED"]
-    # 5 March: three rates on 10 March, 10 April and 10 May.
+    # 5 March: three instalments on 10 March, 10 April and 10 May.
     asked = await life.arrangement.ask(PlanTerms(3, date(2026, 3, 10)))
     assert await life.at_day(4) == ["ESCALATED", CHANGE]
     await life.arrangement.approve(asked.modality_id)
     agreed = ["ESCALATED", CHANGE, CHANGE]
-    # 9 March, when the week of waiting is over: no fee.
+    # On 9 March the week of waiting is over, but no fee is charged.
     assert await life.at_day(7) == agreed
     await life.pay(3414, "tx-1")
-    # 17 April, the last day of the second rate's grace.
+    # 17 April is the last day of grace for the second instalment.
     assert await life.at_day(46) == agreed
     await life.pay(3413, "tx-2")
-    # 17 May, the last day of the third one's.
+    # 17 May is the last day of grace for the third instalment.
     assert await life.at_day(76) == agreed
     assert await life.ended() == [None]
-    # It is told on the day after, at nine; a day later the process goes on from the step it stood
-    # at: the fee, the checkpoint, the last wait.
+    # The debtor is informed the day after at nine. A day later the process continues with its next
+    # step: the fee, the checkpoint, the last wait.
     assert await life.at_day(77) == agreed
     assert await life.ended() == [ModalityEndReason.BROKEN]
     reminded = [*agreed, "FEE_ADDED", "CHECKPOINT_REACHED"]
@@ -102,7 +103,7 @@ async def test_the_process_continues_after_a_deferment(life: Life) -> None:
 
 async def test_a_short_deferment_does_not_delay_later_steps(life: Life) -> None:
     await life.at_day(1)
-    # 4 March: the week of waiting ends on the 9th, as it would have.
+    # 4 March: the week of waiting still ends on the 9th.
     await life.arrangement.agree(DeferralTerms(date(2026, 3, 4)))
     assert await life.at_day(6) == ["ESCALATED", CHANGE, CHANGE]
     assert (await life.at_day(7))[3:] == ["FEE_ADDED", "CHECKPOINT_REACHED"]

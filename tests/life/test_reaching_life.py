@@ -1,6 +1,5 @@
-"""Whom a step reaches and how: fallbacks, nobody reachable, fees that need a contact, suppressed
-addresses, and contacts that turn out later not to have arrived.
-"""
+"""Whom a step reaches and through which channel: fallbacks, unreachable debtors, fees that require
+a contact, suppressed addresses, and contacts that later turn out to have failed."""
 
 from typing import Any
 
@@ -20,7 +19,7 @@ END = "2026-06-30 12:00"
 
 
 async def bounce(house: House, channel: int) -> None:
-    """The latest message of a channel is reported as undeliverable."""
+    """Report the latest message of a channel as undeliverable."""
     message = house.channels[channel].sent[-1]
     async with house.work(COMMAND_LINE) as work:
         await report_failure(work, house.resources.keys, message.communication_id, "bounced")
@@ -36,7 +35,7 @@ async def test_channels_are_tried_in_order_until_one_accepts(
     await live_until(house, END)
     assert await diary(house, claim_id) == [
         "Mon 02 Mar 10:00 LETTER",
-        # Seven days after Wednesday, on which the letter can have arrived.
+        # Seven days after Wednesday, by which the letter can have arrived.
         "Wed 11 Mar 10:00 fee 250",
         "Wed 11 Mar 10:00 archived",
     ]
@@ -121,7 +120,7 @@ async def test_a_bounce_on_the_last_channel_keeps_all_dates(
         "Mon 02 Mar 10:00 EMAIL",
         "Mon 09 Mar 10:00 checkpoint end",
         "Mon 09 Mar 10:00 archived",
-        # It has reached nobody after all.
+        # After the bounce, no contact has reached the debtor.
         "Mon 09 Mar 10:00 step 3 SKIPPED NOBODY_REACHED",
     ]
 

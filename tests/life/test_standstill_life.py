@@ -1,6 +1,5 @@
-"""Late is late, not lost (promise 13): after a standstill of the service each due step runs once
-and nobody is contacted twice a day; what was late through a hold was not missed.
-"""
+"""After downtime each due step runs once, and no debtor is contacted twice a day (promise 13). What
+a hold delayed does not count as late."""
 
 from collections import Counter
 from datetime import timedelta
@@ -20,7 +19,7 @@ STEPS = (contact(), wait(7), FEE, contact(), tell("end"), wait(7))
 
 
 def stand_still_until(house: House, local: str) -> None:
-    """No engine and no dispatcher runs."""
+    """Move the clock without running the engine or the dispatcher."""
     house.clock.move_to(berlin(local))
 
 
@@ -89,7 +88,7 @@ async def test_a_contact_exactly_as_late_as_the_policy_allows_is_made(
 ) -> None:
     house = await a_life(resources, clock, a_process(*STEPS, latePolicy=LATE))
     [claim_id] = await house.create()
-    stand_still_until(house, "2026-04-01 11:00")  # summer time has begun
+    stand_still_until(house, "2026-04-01 11:00")  # Summer time has begun.
     await live_until(house, "2026-04-01 12:00")
     assert await diary(house, claim_id) == ["Wed 01 Apr 11:00 EMAIL"]
 
@@ -114,7 +113,8 @@ async def test_a_contact_that_fell_due_during_a_hold_is_not_late(
 async def test_a_due_contact_that_was_then_held_is_not_late(
     resources: Resources, clock: MovableClock
 ) -> None:
-    """At the weekend nobody is contacted, and on Sunday the hold begins; it ends in summer time."""
+    """There are no contacts at the weekend, and the hold begins on Sunday. It ends in summer
+    time."""
     process = a_process(*STEPS, latePolicy=LATE)
     house = await a_life(resources, clock, process, start="2026-03-07 10:00")
     [claim_id] = await house.create()
@@ -127,7 +127,8 @@ async def test_a_due_contact_that_was_then_held_is_not_late(
 async def test_lateness_is_counted_from_the_end_of_a_hold(
     resources: Resources, clock: MovableClock
 ) -> None:
-    """Held for forty days, of which the service saw two; then it stands still for 31 more."""
+    """The claim is held for forty days. The service runs for the first two and is then down for 31
+    days after the hold."""
     house = await a_life(resources, clock, a_process(*STEPS, latePolicy=LATE))
     kept, missed = await house.create("A", "B")
     await hold(house, kept, days=40)
@@ -140,7 +141,7 @@ async def test_lateness_is_counted_from_the_end_of_a_hold(
 
 
 async def plan_only(house: House) -> None:
-    """The engine runs, and stands still before the dispatcher does."""
+    """Run only the engine, so that the dispatcher sends nothing before the downtime."""
     await Engine(house.resources).run_once()
 
 
@@ -158,7 +159,7 @@ async def test_a_contact_planned_before_the_downtime_can_be_skipped_as_late(
         "Mon 13 Apr 12:00 step 1 SKIPPED TOO_LATE",
         "Mon 20 Apr 12:00 EMAIL",
         "Mon 20 Apr 12:00 checkpoint end",
-        # Of one minute; nobody had been reached yet.
+        # All of these fall in the same minute, when no contact had succeeded yet.
         "Mon 20 Apr 12:00 step 3 SKIPPED NOBODY_REACHED",
         "Mon 27 Apr 12:00 archived",
     ]

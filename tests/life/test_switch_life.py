@@ -1,4 +1,5 @@
-"""Two merchants live the same lives by dates; one is switched to workflows in the middle."""
+"""Two merchants have the same claims on the same dates; one of them is switched to workflows in the
+middle."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -29,14 +30,16 @@ ORDER BY planned_at, step_id
 
 @dataclass
 class Merchant:
-    """On a scenario, with a claim that runs undisturbed and one that is disputed for a while."""
+    """A merchant with scenarios, one claim in undisturbed process and one that is disputed for a
+    while."""
 
     house: House
     plain: int
     disputed: int
 
     async def tell(self) -> list[Any]:
-        """All that became of both claims, without the ids that differ between merchants."""
+        """Return everything that happened to both claims, without ids, which differ between
+        merchants."""
         told: list[Any] = []
         for claim_id in (self.plain, self.disputed):
             told += [tuple(row) for row in await self.house.rows(_PLACE, claim_id)]
@@ -63,13 +66,13 @@ async def a_merchant_on_a_scenario(resources: Resources, clock: MovableClock, ke
 
 @pytest.fixture
 async def twins(resources: Resources, clock: MovableClock) -> tuple[Merchant, Merchant]:
-    """The one that will be switched, and the one that stays."""
+    """The merchant that will be switched, and the one that will not."""
     switched = await a_merchant_on_a_scenario(resources, clock, "nordwind")
     return switched, await a_merchant_on_a_scenario(resources, clock, "hansen")
 
 
 async def run_until(twins: tuple[Merchant, Merchant], day: int) -> None:
-    """Engines and dispatchers serve both."""
+    """Run engines and dispatchers for both merchants."""
     await twins[0].house.run_until(START + timedelta(days=day))
 
 

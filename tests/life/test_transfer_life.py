@@ -1,4 +1,5 @@
-"""A bank transfer read as dates: what the process does from "I have sent it" on."""
+"""A bank transfer as a list of dates: what the process does after the debtor says "I have sent
+it"."""
 
 from datetime import UTC, date, datetime, timedelta
 
@@ -16,7 +17,7 @@ TOLD = "PAYMENT_IN_PROGRESS"
 
 
 async def at_day(till: Till, day: int) -> list[str]:
-    """Run until the end of that day's contact hours; the types of all events so far."""
+    """Run until the end of that day's contact hours and return the types of all events so far."""
     await till.house.run_until(START + timedelta(days=day, hours=7))
     return await till.events()
 
@@ -32,10 +33,10 @@ async def test_an_announced_transfer_that_never_arrives_delays_the_fee_by_bankin
 ) -> None:
     till = await a_till(resources, clock, configuration=taking(), definition=a_definition())
     assert await at_day(till, 0) == ["ESCALATED"]
-    # The fee is due on Monday, 9 March; the debtor says on Friday that it is sent.
+    # The fee is due on Monday, 9 March. On Friday the debtor says that the transfer is sent.
     assert await at_day(till, 4) == ["ESCALATED"]
     await send(till, date(2026, 3, 6))
-    # Until the end of Wednesday nothing happens.
+    # Nothing happens until the end of Wednesday.
     assert await at_day(till, 9) == ["ESCALATED", TOLD]
     assert (await at_day(till, 10))[:3] == ["ESCALATED", TOLD, "FEE_ADDED"]
 

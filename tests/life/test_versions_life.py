@@ -1,6 +1,5 @@
-"""A process that changes while claims run on it: a minor at once, a major for new claims alone,
-a new assignment from its first step.
-"""
+"""A workflow that changes while claims are in process: a minor version applies at once, a major
+version only to new claims, and a reassigned claim starts at the first step."""
 
 from typing import Any
 
@@ -20,7 +19,7 @@ MAJOR = a_process(contact(), wait(3), FEE, contact(), tell("major"), wait(7))
 
 
 async def versions(house: House, claim_id: int) -> list[tuple[Any, ...]]:
-    """(step, version) in the order of the steps."""
+    """Return (step, version) in the order of the steps."""
     rows = await house.rows(
         "SELECT step_id, major, minor FROM step_history JOIN workflow_versions"
         " USING (merchant_id, version_id) WHERE merchant_id = $1 AND claim_id = $2 AND step_id > 0"
@@ -78,7 +77,8 @@ async def test_a_major_version_does_not_apply_to_running_claims(
 async def test_a_delayed_contact_is_sent_with_the_new_text(
     resources: Resources, clock: MovableClock
 ) -> None:
-    """The guards put the second claim's contact off to Tuesday; on Monday evening a minor comes."""
+    """The contact limits delay the second claim's contact to Tuesday; a minor version is published
+    on Monday evening."""
     house = await a_life(resources, clock, FIRST)
     await house.create("A", **REACHABLE)
     [held_back] = await house.create("B", **REACHABLE)
@@ -110,7 +110,7 @@ async def test_a_reassigned_claim_starts_at_the_first_step_of_the_new_workflow(
         "Mon 09 Mar 10:00 EMAIL",
         "Mon 09 Mar 10:00 checkpoint old",
         "Wed 11 Mar 12:00 LETTER",
-        # Two days after Friday, on which the letter can have arrived.
+        # Two days after Friday, by which the letter can have arrived.
         "Sun 15 Mar 12:00 checkpoint other",
         "Sun 15 Mar 12:00 archived",
     ]

@@ -1,1 +1,2 @@
-"""Query plans beside 20,000 to 120,000 rows: `make contract` runs them, `make test` does not."""
+"""Query plans with 20,000 to 120,000 rows. `make contract` runs these tests, `make test` does
+not."""

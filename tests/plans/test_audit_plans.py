@@ -1,4 +1,4 @@
-"""How the audit log is found among 100,000 rows of a merchant: by an index, reading a page."""
+"""Pages of the audit log among 100,000 rows of a merchant use an index and read few rows."""
 
 from datetime import timedelta
 from typing import Any
@@ -12,7 +12,7 @@ from tests.plans.test_list_plans import explained, fill
 from tests.support.webhooks import Outbox, an_outbox
 
 PAGE = 50
-# Most are creations, which name their merchant; a hundred rows of each claim.
+# Most rows are creations, which name only their merchant; each claim has a hundred rows.
 _ROWS = """
 SET session_replication_role = replica;
 INSERT INTO audit_log
@@ -65,9 +65,9 @@ async def test_a_page_of_the_audit_log_uses_an_index_and_reads_few_rows(
         assert len(page.items) == PAGE
         assert page.next_cursor is not None
         await list_audit(work, limit=PAGE, cursor=page.next_cursor, wanted=AuditFilter(**given))
-    # What is found is read by primary key.
+    # The rows of the page are read by primary key.
     assert explaining.indexes - {"audit_log_pkey", "epochs_pkey"} == {index}
     assert explaining.tables_read_whole <= {"epochs"}
-    # Of a time the hour that its rows may be late is read along.
+    # A filter by time also reads the hour by which rows can be late.
     most = 9 * PAGE if "until" not in wanted else 2 * 3_600 + 8 * PAGE
     assert explaining.rows_read <= most, (explaining.rows_read, explaining.plans)

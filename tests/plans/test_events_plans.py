@@ -1,4 +1,4 @@
-"""How events are found among very many: by indexes, never by reading or sorting them all."""
+"""Pages of events among very many use indexes and never read or sort all events."""
 
 from datetime import timedelta
 
@@ -11,7 +11,8 @@ from tests.support.plans import Explaining, fill
 from tests.support.webhooks import Outbox, an_outbox
 
 COUNT, PAGE = 100_000, 50
-# A second apart, a thousand a transaction, one in a thousand of a rare type, one of each claim.
+# One event a second, a thousand in each transaction, one in a thousand of a rare type, one for each
+# claim.
 _FILL = f"""
 INSERT INTO events (merchant_id, event_id, claim_id, sequence, type, occurred_at, written_by, body)
 SELECT $1, gen_random_uuid(), claim_id, n,
@@ -57,7 +58,7 @@ async def test_event_pages_by_type_and_by_claim_use_indexes(outbox: Outbox) -> N
     }
     for index, wanted in asked.items():
         explaining = await explain(outbox, wanted)
-        # Epochs are rows too.
+        # The query also reads epochs.
         assert explaining.indexes - {"epochs_pkey"} == {index}, explaining.plans
         assert explaining.rows_read <= PAGE + 5, explaining.plans
 
@@ -74,6 +75,6 @@ async def test_event_pages_by_time_read_few_rows_outside_the_period(outbox: Outb
             for cursor in cursors:
                 wanted = EventFilter(since=since, until=until, type=event_type)
                 explaining = await explain(outbox, wanted, cursor)
-                # Of the first and the last span events of another time are read too.
+                # The query also reads events outside the period in its first and last span.
                 assert explaining.rows_read <= 2_500, (wanted, cursor, explaining.plans)
                 assert "events" not in explaining.tables_read_whole, explaining.plans

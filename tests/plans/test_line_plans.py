@@ -1,5 +1,5 @@
-"""What the lines' page and the look for alarms read stays little beside very many messages: each
-statement rides on its index, and no large table is read whole."""
+"""The page of delivery providers and the check for alerts read few rows among very many messages:
+each statement uses an index and reads no large table completely."""
 
 from datetime import timedelta
 
@@ -80,7 +80,7 @@ async def test_the_check_for_alerts_reads_few_rows(house: House) -> None:
 
 
 async def test_withdrawn_contacts_count_neither_as_sent_nor_as_failed(house: House) -> None:
-    """Or who pays in time would be an alarm."""
+    """Otherwise prompt payments would raise an alert."""
     now = house.clock.now()
     async with undone(house.resources.database) as tx:
         await tx.execute(

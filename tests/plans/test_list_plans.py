@@ -1,4 +1,5 @@
-"""How lists are found among very many rows, and what is due: by indexes, reading a page or so."""
+"""Lists and due rows among very many are found by indexes; a page reads few more rows than it
+shows."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -26,10 +27,10 @@ from tests.support.plans import Explaining, undone
 from tests.support.webhooks import Outbox, an_outbox
 
 COUNT, PARTS_OF_ONE, PAGE = 100_000, 3000, 50
-# A page's claims, each with its debtor and item, and a little more.
+# The claims of a page, each with its debtor and item, and some more.
 MOST_READ = 10 * PAGE
-# A thousand a transaction, a minute apart, each changed some days later; a hundredth withdrawn;
-# five of each customer.
+# A thousand claims in each transaction, a minute apart, each changed some days later; one in a
+# hundred withdrawn; five for each customer.
 _CLAIMS = """
 SET session_replication_role = replica;
 INSERT INTO claims (merchant_id, claim_id, reference_number, currency, status, created_at,
@@ -53,7 +54,7 @@ SET session_replication_role = replica;
 RESET session_replication_role;
 ANALYZE
 """
-# Endpoints that everything is due to; a tenth of it is replayed.
+# All deliveries of these endpoints are due; a tenth of them are replayed.
 _DELIVERIES = """
 SET session_replication_role = replica;
 INSERT INTO webhook_endpoints (merchant_id, endpoint_id, url, types, secret_sealed, created_at)
@@ -106,7 +107,7 @@ async def many_deliveries(module_resources: Resources) -> Outbox:
 
 
 def list_filters(outbox: Outbox) -> list[ClaimFilter]:
-    """Each filter, and every pair of them; of status and time a wide and a narrow one."""
+    """Each filter and every pair of filters, with a long and a short period for status and time."""
     half, end = (outbox.now + timedelta(minutes=COUNT * share) for share in (0.5, 1))
     single: list[dict[str, Any]] = [
         {"reference_number": "A-77"}, {"customer_number": "C-77"},
@@ -141,10 +142,10 @@ async def test_one_claim_is_read_by_its_keys(many_claims: Outbox) -> None:
     ("read", "most_read"),
     [
         (list_claim_disputes, MOST_READ),
-        # Each is summed from the claim's payments, of which there are few too.
+        # Each amount is summed from the payments of the claim, which are few too.
         (list_claim_modalities, (PAGE + 2) * PARTS_OF_ONE + MOST_READ),
         (list_attachments, MOST_READ),
-        # Its own are sorted, of which a claim has few; nothing is looked up for all of them.
+        # The few communications of the claim are sorted; no lookup depends on all communications.
         (list_claim_communications, PARTS_OF_ONE + MOST_READ),
     ],
 )

@@ -1,6 +1,5 @@
-"""Lists over all claims, at 60,000 of them: every first page and every next one rides on an index,
-reads a page or so where its filter is met often, and never more than its budget.
-"""
+"""Lists across 60,000 claims: every first and following page uses an index, reads few more rows
+than it shows if its filter matches often, and never reads more than its budget."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -41,18 +40,18 @@ from tests.support.plans import Explaining
 from tests.support.webhooks import Outbox, an_outbox
 
 COUNT, PAGE = 60_000, 50
-# A page's rows, each with its claim and what belongs to it, and a little more.
+# The rows of a page, each with its claim and related rows, and some more.
 MOST_OF_A_PAGE = 15 * PAGE
-# Of a transaction.
+# The number of rows that one transaction writes.
 ROWS_AT_ONCE = 1_000
-# Looked through twice, for the page and for where the next begins; each row that an index brings is
-# told of once more as one of those looked at.
+# The rows are scanned twice, for the page and for the start of the next page; each row from an
+# index is counted once more when it is filtered.
 MOST_AT_ALL = 4 * BUDGET + MOST_OF_A_PAGE
 _GROWN = {
     "claims", "debtors", "items", "holds", "payments", "payment_modalities", "payment_requests",
     "communications", "suppressions", "disputes", "claim_search",
 }  # fmt: skip
-# A minute apart; a tenth is held, every thousandth is rare in some way.
+# Rows are a minute apart; a tenth are held, and one in a thousand is rare in some way.
 _FILL = """
 SET session_replication_role = replica;
 -- The one there is comes before all.
@@ -141,7 +140,7 @@ async def filled(module_resources: Resources) -> Outbox:
 
 
 def at(now: datetime, share: float) -> datetime:
-    """When so much of all was there."""
+    """Return the time at which this share of all rows existed."""
     return now + timedelta(minutes=COUNT * share)
 
 
@@ -155,7 +154,7 @@ def of_order(key: SortKey, *, is_descending: bool) -> Ask:
 
 
 def list_orders(middle: dict[str, Any]) -> dict[str, Ask]:
-    """Each that is offered, both ways about. middle: a time."""
+    """Return every order in both directions. `middle` holds a time."""
     claims = {
         f"claims by {key} {goes_down}": of_order(key, is_descending=goes_down)
         for key in SortKey
@@ -176,7 +175,7 @@ def list_orders(middle: dict[str, Any]) -> dict[str, Ask]:
 
 
 def list_often(now: datetime) -> dict[str, Ask]:
-    """Filters that many rows meet, or that an index knows."""
+    """Filters that many rows match, or that have an index."""
     middle: dict[str, Any] = {"since": at(now, 0.4), "until": at(now, 0.5)}
     paid = PaymentFilter(**middle)
     return {
@@ -220,9 +219,9 @@ def list_often(now: datetime) -> dict[str, Ask]:
 
 
 def list_seldom(now: datetime) -> dict[str, tuple[Ask, int]]:
-    """Filters that few rows meet, and what each may read."""
+    """Filters that few rows match, each with the number of rows that it may read."""
     return {
-        # Those that the last transaction wrote before then are passed over.
+        # Claims that the last transaction before this time wrote are read and skipped.
         "claims created long ago": (
             of_claims(ClaimFilter(created_since=at(now, 0.4), created_until=at(now, 0.5))),
             2 * 1_000 + MOST_OF_A_PAGE,
@@ -281,7 +280,7 @@ def _list_seldom_elsewhere() -> dict[str, tuple[Ask, int]]:
 async def test_no_page_reads_more_rows_than_its_limit(filled: Outbox) -> None:
     now = filled.now
     asked = {
-        # A time is found as far as a transaction's beginning.
+        # A filter by time reads all rows of the transactions at its limits.
         name: (ask, MOST_OF_A_PAGE + (2 * ROWS_AT_ONCE if " of a time" in name else 0))
         for name, ask in list_often(now).items()
     }

@@ -1,4 +1,4 @@
-"""What looks again and again, and pages of lists over all claims, read few rows of very many."""
+"""Periodic queries and pages of lists across all claims read few of very many rows."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -16,7 +16,7 @@ from tests.support.house import House, a_house
 from tests.support.plans import Explaining
 
 COUNT, PAGE, FEW = 5000, 50, 5
-# A claim with each; a tenth of the disputes are open, and of those some are overdue.
+# Every claim has each of these; a tenth of the disputes are open, and some of those are overdue.
 _FILL = f"""
 WITH filled AS (
     INSERT INTO claims (merchant_id, reference_number, currency, created_at, updated_at)

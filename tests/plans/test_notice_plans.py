@@ -1,4 +1,4 @@
-"""Among very many notices the few that matter are found by indexes."""
+"""The few relevant notices among very many are found by indexes."""
 
 from datetime import timedelta
 
@@ -20,7 +20,7 @@ from tests.support.notices import Asker, an_asker
 from tests.support.plans import Explaining, fill, undone
 
 COUNT, FEW = 50_000, 5
-# Settled over a year; all but a few are emptied.
+# The notices ended over a year; all but a few are erased.
 _FILL = f"""
 INSERT INTO debtor_notices
     (merchant_id, notice_id, claim_id, kind, channel, recipient, language, body_text, state,

@@ -1,4 +1,5 @@
-"""Among very many claims a debtor's others are found by the address, without reading the rest."""
+"""A debtor's other claims are found by the address among very many claims, without reading the
+rest."""
 
 import pytest
 

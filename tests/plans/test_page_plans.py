@@ -1,9 +1,11 @@
-"""Every first page of the portal and every search, over the bench's crowd: no statement reads a
-whole table or index that grows, whether the server plans it for its values or once for all.
-`make contract` runs it apart: it leaves larger tables behind than the other tests of plans expect.
+"""Every first page of the portal and every search on the data of the benchmark: no statement reads
+a whole growing table or index, with a plan for its values or with a generic plan.
 
-Budgets are as small beside these claims as they are beside a million. What has no index is planned
-without one though whole tables are forbidden to be read, or walks another index from end to end.
+`make contract` runs this test separately, because it leaves larger tables than the other tests of
+plans expect.
+
+The limits on rows are the same as for a million claims. A query without a suitable index reads a
+table although sequential scans are disabled, or scans another index completely.
 """
 
 from collections.abc import AsyncIterator
@@ -26,12 +28,13 @@ from dunwell.platform.resources import Resources
 
 ROWS, GROWN = 40_000, 2_000
 NO_WHOLE_TABLES = "enable_seqscan = off"
-# A page, its count, and where each ends: of a list, and of what belongs to its rows.
+# The rows of a page, of its count and of the search for the end of both, for a list and for the
+# rows that belong to it.
 MOST_READ = 2_600
-# The start page counts ten kinds. A fifth of the crowd changed at one instant, and those claims
-# are sorted among themselves. All claims are counted, up to a thousand.
+# The start page counts ten kinds of items. A fifth of the claims changed at the same instant and
+# are sorted. All claims are counted up to a thousand.
 MORE = {"start", "claims", "claims: by the greatest changed", "claims: of a rare status, by change"}
-# What each is there for: that page goes by it, however it is planned.
+# Index -> the page that needs it. The page uses the index with every plan.
 INDEXES = {
     "claims_list": "claims",
     "claims_by_status": "claims: status WITHDRAWN",

@@ -1,5 +1,5 @@
-"""Counting what a draft of rules would have done, beside 100,000 claims: a page of claims is found
-by keys, and reads that page alone."""
+"""The preview of a draft of rules over 100,000 claims: a page of claims is found by keys and reads
+only that page."""
 
 from zoneinfo import ZoneInfo
 
@@ -46,7 +46,7 @@ async def test_a_page_of_past_claims_reads_only_that_page(
     assert page.next_id == page.claims[-1].facts.claim_id - 1  # type: ignore[operator]
     assert explaining.tables_read_whole == set()
     assert {"claims_pkey", "debtors_pkey", "items_pkey"} <= explaining.indexes
-    # Claims, their debtors, their items.
+    # Claims, their debtors and their items.
     assert explaining.rows_read <= 4 * PAGE_SIZE + 10
 
 

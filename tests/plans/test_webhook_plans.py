@@ -1,4 +1,4 @@
-"""The log of an endpoint and its proof among very many deliveries ride on indexes."""
+"""The log of an endpoint and its proof use indexes among very many deliveries."""
 
 from dataclasses import replace
 from uuid import UUID
@@ -16,7 +16,7 @@ from tests.support.plans import Explaining, fill
 from tests.support.webhooks import Outbox, an_outbox
 
 COUNT, PAGE = 120_000, 50
-# Of each thousand one is given up and one is tried again; the last thousand wait.
+# Of each thousand deliveries, one is given up and one is retried; the last thousand wait.
 _FILL = f"""
 INSERT INTO events (merchant_id, event_id, claim_id, sequence, type, occurred_at, body)
 SELECT $1, lpad(to_hex(n), 32, '0')::uuid, claim_id, n, 'ESCALATED', $2, '{{}}'
@@ -83,7 +83,7 @@ async def test_the_proof_reads_each_numbered_delivery_once(outbox: Outbox) -> No
         counted, gaps = await load_delivery_gaps(connection, *place, 1)
 
     assert "deliveries_pkey" in explaining.indexes, explaining.plans
-    # Read once; then what was read is counted, and looked through for what is missing.
+    # The rows are read once, then counted, then searched for gaps.
     assert explaining.rows_read <= 3 * MAX_NUMBERED + 5_000, explaining.rows_read
     assert explaining.tables_read_whole == set(), explaining.plans
     assert (counted.numbered, counted.last_sent) == (MAX_NUMBERED, MAX_NUMBERED - 1000)

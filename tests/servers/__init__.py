@@ -1,1 +1,1 @@
-"""Real servers of channels, each started and ended by its tests."""
+"""Tests with real servers of the delivery channels. Each test starts and stops its servers."""

@@ -1,4 +1,4 @@
-"""Real servers of channels, started for the tests that ask for them."""
+"""Fixtures that start real servers."""
 
 from tests.servers.dovecot import dovecot
 from tests.servers.postfix import postfix

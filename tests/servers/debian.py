@@ -1,5 +1,5 @@
-"""Real servers for tests: installed where they are missing, started with a configuration of their
-own, ended by their id."""
+"""Real servers for tests: installed if missing, started with the test's configuration, stopped by
+process id."""
 
 import contextlib
 import shutil
@@ -16,7 +16,7 @@ _SECONDS = 30.0
 
 
 def need_program(name: str, *packages: str) -> Path:
-    """Where it is; skips the test where it cannot be installed."""
+    """Return the path of the program. Skip the test if it cannot be installed."""
     found = shutil.which(name, path="/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/bin")
     if found is None:
         apt = ["apt-get", "install", "--yes", "--no-install-recommends", *packages]
@@ -37,7 +37,7 @@ def find_port() -> int:
 
 
 def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-    """Until it answers there."""
+    """Wait until the process answers on the port."""
     deadline = time.monotonic() + _SECONDS
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
@@ -50,7 +50,8 @@ def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
 
 
 def replace_in(text: str, changes: Sequence[tuple[str, str]]) -> str:
-    """An operator's file with its ports and folders replaced; each must be there."""
+    """Return an operator's file with its ports and folders replaced. Each of them must occur in the
+    file."""
     for old, new in changes:
         assert old in text, f"{old} is not in the file"
         text = text.replace(old, new)

@@ -1,4 +1,4 @@
-"""A Dovecot with one mailbox, which is filled by LMTP and read by IMAP."""
+"""A Dovecot server with one mailbox, which is filled by LMTP and read by IMAP."""
 
 import shutil
 import signal
@@ -65,7 +65,7 @@ class Dovecot:
     lmtp_port: int
 
     def deliver(self, user: str, content: bytes, recipient: str) -> None:
-        """As a mail server would, with whom it was for."""
+        """Deliver mail as a mail server does, with its envelope recipient."""
         head = b"X-Original-To: " + recipient.encode() + b"\r\n"
         with socket.create_connection(("127.0.0.1", self.lmtp_port), 10) as connection:
             file = connection.makefile("rwb")
@@ -83,8 +83,9 @@ class Dovecot:
                 assert answer.startswith(code), (line, answer)
 
     def forget(self, user: str) -> None:
-        """Delete the mailbox. The next one counts from 1 again under another UIDVALIDITY, which is
-        the second of its creation; so this returns when that second is surely over."""
+        """Delete the mailbox. Its successor counts from 1 again under another UIDVALIDITY, which is
+        the second of its creation, so this returns only when the second of the deletion has passed.
+        """
         shutil.rmtree(self.folder / "mail" / user)
         deleted_in = int(time.time())
         while int(time.time()) < deleted_in + 2:
@@ -97,7 +98,7 @@ def start_dovecot(folder: Path) -> Iterator[Dovecot]:
     folder.mkdir(parents=True)
     for name in ("run", "mail", "home"):
         (folder / name).mkdir()
-    for parent in (folder, *folder.parents):  # its users must reach its folders
+    for parent in (folder, *folder.parents):  # Dovecot's users must be able to reach its folders.
         if parent.owner() == "root" and not parent.stat().st_mode & 0o001:
             parent.chmod(0o755)
     for name in ("mail", "home"):

@@ -1,5 +1,5 @@
-"""A real Kannel (bearerbox and smsbox, Debian) in front of the SMS centre of `smpp_simulator`,
-started from examples/production/kannel.conf with ports, folders and secrets replaced."""
+"""A real Kannel (bearerbox and smsbox, from Debian) in front of the SMS centre in `smpp_simulator`.
+It uses examples/production/kannel.conf with other ports, folders and secrets."""
 
 import asyncio
 import re
@@ -31,11 +31,11 @@ def find_port() -> int:
 
 @dataclass
 class Kannel:
-    """Running boxes. `address`: of sendsms."""
+    """Running Kannel processes. `address` is that of sendsms."""
 
     folder: Path
     centre: SmsCentre
-    # Where Dunwell is called back at.
+    # The address at which Kannel calls Dunwell back.
     public_url: str = "http://127.0.0.1:9"
     changes: Mapping[str, str] = field(default_factory=dict)
     ports: dict[str, int] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Kannel:
         return f"http://127.0.0.1:{self.ports['sendsms']}"
 
     def write_conf(self) -> Path:
-        """The operator's file, with what is this test's in its place."""
+        """Write the operator's configuration with the test's values."""
         names = ("admin", "boxes", "sendsms")
         self.ports = self.ports or {name: find_port() for name in names}
         text = _CONF.read_text()
@@ -96,7 +96,8 @@ class Kannel:
         await self._wait_for(self._is_listening)
 
     async def restart(self, **changes: str) -> None:
-        """With further changes of the file, _ for -."""
+        """Restart with further changes of the configuration; underscores in names stand for
+        hyphens."""
         await self.stop()
         self.changes = {**self.changes, **{k.replace("_", "-"): v for k, v in changes.items()}}
         await self.start()
@@ -105,7 +106,7 @@ class Kannel:
         await self._wait_for(lambda: "online" in self._read_smsc_status())
 
     async def start_box(self, name: str) -> None:
-        """One that was ended."""
+        """Start a process that was stopped."""
         self._start_box(name, self.folder / "kannel.conf")
 
     def _start_box(self, name: str, path: Path) -> None:
@@ -116,7 +117,7 @@ class Kannel:
         )
 
     async def end_box(self, name: str) -> None:
-        """As by kill -9."""
+        """Kill a process with SIGKILL."""
         box = self.boxes.pop(name)
         box.kill()
         await asyncio.to_thread(box.wait, 10)
@@ -144,11 +145,12 @@ class Kannel:
         return found[1] if found else ""
 
     async def wait_until_empty(self) -> None:
-        """Nothing waits in it any more."""
+        """Wait until no message is queued."""
         await self._wait_for(lambda: "<queued>0</queued>" in self._read_status())
 
     async def wait_until_connected(self) -> None:
-        """The boxes have found each other again, as they do by themselves in ten seconds."""
+        """Wait until the processes are connected to each other again, which takes them up to ten
+        seconds."""
         await self._wait_for(lambda: "<type>smsbox</type>" in self._read_status())
         await self.wait_until_bound()
 
@@ -161,7 +163,8 @@ class Kannel:
 async def a_kannel(
     folder: Path, *, public_url: str = "http://127.0.0.1:9", **changes: str
 ) -> AsyncIterator[Kannel]:
-    """changes: of the file, with _ for -."""
+    """Run Kannel. `changes` are changes of the configuration; underscores in names stand for
+    hyphens."""
     centre = SmsCentre()
     await centre.start()
     written = {name.replace("_", "-"): value for name, value in changes.items()}

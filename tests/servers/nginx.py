@@ -1,4 +1,4 @@
-"""An nginx of the tests' own, with `examples/production/nginx.conf`: ports and paths replaced."""
+"""An nginx with `examples/production/nginx.conf` and other ports and paths."""
 
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -43,8 +43,8 @@ def run_nginx(
     *,
     second_port: int | None = None,
 ) -> Iterator[Nginx]:
-    """In front of what listens at one or two ports of this machine. changes: further
-    replacements."""
+    """Run nginx in front of one or two ports of this machine. `changes` are further replacements in
+    the configuration."""
     program = need_program("nginx", "nginx-light")
     write_certificate(folder, HOST)
     port, plain_port = find_port(), find_port()

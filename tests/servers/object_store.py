@@ -1,4 +1,4 @@
-"""An S3 server of the tests' own: s3rver from npm, on a port of loopback, with one empty bucket."""
+"""An S3 server for tests (s3rver from npm) on a loopback port, with one empty bucket."""
 
 import subprocess
 from collections.abc import Iterator
@@ -10,10 +10,10 @@ from tests.servers.debian import find_port, wait_for
 from tests.support.certificates import write_authority
 from tests.support.tools import find_tool, go_without
 
-# The host's name in TLS; a bucket is found by a name in front of it, too.
+# The host name in its certificate. A bucket's name may also be put in front of it.
 _PARENT = "storage.internal"
 HOST = f"s3.{_PARENT}"
-# The one user that s3rver knows, and the secret that it does not compare.
+# The only user that s3rver knows, and its secret, which s3rver does not check.
 ACCESS_KEY = "S3RVER"
 _PROGRAM = (
     Path(__file__).parents[2] / "var" / "object-store" / "node_modules" / "s3rver/bin/s3rver.js"
@@ -25,14 +25,14 @@ class ObjectStore:
     folder: Path
     bucket: str
     port: int
-    # Who signed its certificate, where it speaks TLS.
+    # The certificate of the authority that signed its certificate, if it uses TLS.
     authority: Path | None = None
 
     def read_log(self) -> str:
         return (self.folder / "log").read_text()
 
     def list_keys(self) -> list[str]:
-        """The objects that the bucket holds."""
+        """Return the keys of the objects in the bucket."""
         kept = self.folder / "buckets" / self.bucket
         suffix = "._S3rver_object"
         found = (str(path.relative_to(kept)) for path in kept.rglob(f"*{suffix}"))

@@ -1,4 +1,4 @@
-"""A Postfix with the operator's example files; the world behind it are sinks of tests."""
+"""A Postfix with the operator's example files. Test mail servers stand for the internet."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ import pytest
 from tests.servers.debian import PRODUCTION, find_port, need_program, replace_in, wait_for
 
 _FILES = PRODUCTION / "postfix"
-# What every Postfix brings in its master.cf, here without chroot and without its door to the world.
+# The services of every Postfix's master.cf, without chroot and without the public SMTP port.
 _SERVICES = """
 pickup    unix  n  -  n  60    1  pickup
 cleanup   unix  n  -  n  -     0  cleanup
@@ -47,9 +47,9 @@ _NO_WORLD = "error:5.1.2 there is no world"
 class Postfix:
     folder: Path
     port: int
-    # Where `dunwell mail` is to listen, and the domain that leads there.
+    # The LMTP port of `dunwell mail`, and the domain whose mail goes there.
     lmtp_port: int
-    # Where the sink of the domain customer.example is to listen.
+    # The port of the test mail server for the domain customer.example.
     world_port: int
 
     @property
@@ -57,7 +57,7 @@ class Postfix:
         return (self.folder / "log" / "postfix.log").read_text(errors="replace")
 
     def flush(self) -> None:
-        """Try what waits at once."""
+        """Try to deliver all queued mail now."""
         command = ["postqueue", "-c", str(self.folder / "etc"), "-f"]
         subprocess.run(command, check=True, capture_output=True)
 
@@ -66,12 +66,12 @@ class Postfix:
 def start_postfix(
     folder: Path, *, rest: str = _NO_WORLD, milter_port: int | None = None
 ) -> Iterator[Postfix]:
-    """rest: what becomes of mail to a domain that is no sink's, as a transport. milter_port: where
-    an OpenDKIM listens; without one nothing is signed."""
+    """Start Postfix. `rest` is the transport for all other domains. `milter_port` is the port of an
+    OpenDKIM; without it, nothing is signed."""
     master = need_program("postfix", "postfix")
     made = Postfix(folder, find_port(), find_port(), find_port())
     _write_configuration(made, rest, milter_port)
-    # In its own process group: master starts all the others, and ends them.
+    # Starts in its own process group, because the master process starts and ends all the others.
     process = subprocess.Popen(
         [master, "-c", str(folder / "etc"), "start-fg"],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
@@ -94,7 +94,7 @@ def _write_configuration(made: Postfix, rest: str, milter_port: int | None) -> N
     etc = made.folder / "etc"
     for name in ("etc", "queue", "data", "log"):
         (made.folder / name).mkdir(parents=True)
-    for parent in (made.folder, *made.folder.parents):  # its users must reach its folders
+    for parent in (made.folder, *made.folder.parents):  # must be accessible to Postfix's users
         if parent.owner() == "root" and not parent.stat().st_mode & 0o001:
             parent.chmod(0o755)
     shutil.chown(made.folder / "data", "postfix", "postfix")
@@ -111,7 +111,7 @@ def _write_configuration(made: Postfix, rest: str, milter_port: int | None) -> N
         "alias_maps": "",
         "alias_database": "",
         "smtpd_timeout": "20s",
-        # Of tests: what waits is tried again soon, and nothing is looked up in the world.
+        # For tests: queued mail is retried soon, and no names are looked up on the internet.
         "smtp_host_lookup": "native",
         "minimal_backoff_time": "2s",
         "maximal_backoff_time": "2s",
@@ -121,7 +121,7 @@ def _write_configuration(made: Postfix, rest: str, milter_port: int | None) -> N
         "lmtp_connect_timeout": "2s",
     }
     lines = [f"{name} = {value}" for name, value in own.items()]
-    # The last word counts: what the example says of the same is replaced.
+    # These settings replace the same settings in the example.
     kept = [line for line in main.splitlines() if line.split(" =")[0] not in own]
     (etc / "main.cf").write_text("\n".join([*kept, *lines, ""]))
     door = replace_in(

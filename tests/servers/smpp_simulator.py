@@ -1,8 +1,8 @@
-"""An SMS centre that speaks SMPP 3.4, and fails as it is told: a gateway binds to it as to a
-provider's. Nothing but the standard library.
+"""An SMS centre that speaks SMPP 3.4 and fails on request. A gateway connects to it as to a
+provider. It uses only the standard library.
 
-Every message it is given is kept. What it answers is asked of `answer`; receipts are sent when a
-test says so, in any order, or at once with `receipts_at_once`.
+It records every message. `answer` decides its responses. Receipts are sent when a test asks for
+them, in any order, or at once with `receipts_at_once`.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ _HAS_HEADER, _IS_RECEIPT = 0x40, 0x04
 _UCS2 = 8
 _MOST_BYTES = 65_536
 
-# 3GPP TS 23.038, in the order of its septets.
+# The alphabet of 3GPP TS 23.038, in the order of its codes.
 _ALPHABET = (
     "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞ\x1bÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?"
     "¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"
@@ -31,14 +31,15 @@ _EXTENSION = dict(zip(b"\x0a\x14\x28\x29\x2f\x3c\x3d\x3e\x40\x65", "\f^{}\\[~]|�
 
 @dataclass(frozen=True)
 class Submitted:
-    """One part of a message, as the gateway gave it. number: from 1, in the order they came."""
+    """One part of a message as the gateway submitted it. `number` counts the parts from 1 in the
+    order of their arrival."""
 
     number: int
     message_id: str
     source: str
     destination: str
     text: str
-    # Which part of how many; of several, `joined` is the same.
+    # The number of this part and of all parts. Parts of the same message have the same `joined`.
     part: int = 1
     parts: int = 1
     joined: int = 0
@@ -47,12 +48,12 @@ class Submitted:
 
 @dataclass(frozen=True)
 class Drop:
-    """Instead of a status: the connection ends without an answer."""
+    """In place of a status: close the connection without a response."""
 
 
 @dataclass(frozen=True)
 class Stall:
-    """Instead of a status: nothing is answered."""
+    """In place of a status: send no response."""
 
 
 Answer = int | Drop | Stall
@@ -60,18 +61,18 @@ Answer = int | Drop | Stall
 
 @dataclass(eq=False)
 class SmsCentre:
-    """What happens in it is steered by its fields, at any time."""
+    """An SMS centre. Its fields control its behaviour and may change at any time."""
 
     port: int = 0
     password: str = "smpp-pwd"
     answer: Callable[[Submitted], Answer] = lambda _submitted: OK
-    # How the id stands in the answer to a submission, and in the receipt.
+    # The notation of the id in the response to a submission and in the receipt.
     given_id: Literal["decimal", "hex"] = "decimal"
     receipt_id: Literal["decimal", "hex", "padded"] = "decimal"
     receipts_at_once: str | None = None
-    # Whether it says that it is there when it is asked.
+    # Whether it answers link enquiries.
     answers_links: bool = True
-    # Whether it lets anybody in; who asks is told to come again.
+    # Whether it accepts connections. Otherwise it tells clients to try again later.
     lets_in: bool = True
     binds: int = 0
     submitted: list[Submitted] = field(default_factory=list)
@@ -86,7 +87,7 @@ class SmsCentre:
         return bool(self._writers)
 
     def read_messages(self) -> list[tuple[str, str]]:
-        """(destination, text) of each message that was taken, its parts put together."""
+        """Return (destination, text) of each accepted message, with its parts joined."""
         whole: dict[tuple[str, int, int], dict[int, str]] = {}
         for each in self.accepted:
             alone = each.number if each.parts == 1 else 0
@@ -99,7 +100,8 @@ class SmsCentre:
     async def send_receipt(
         self, submitted: Submitted, stat: str = "DELIVRD", error: str = "000"
     ) -> None:
-        """stat: DELIVRD, UNDELIV, EXPIRED, REJECTD, DELETED and so on."""
+        """Send a receipt. `stat` is DELIVRD, UNDELIV, EXPIRED, REJECTD, DELETED or another
+        state."""
         number = int(submitted.message_id, 16 if self.given_id == "hex" else 10)
         await self.send_receipt_of(self._write_id(number), submitted, stat, error)
 
@@ -114,11 +116,11 @@ class SmsCentre:
         await self._deliver(submitted.destination, submitted.source, text.encode(), _IS_RECEIPT)
 
     async def send_incoming(self, source: str, destination: str, text: str) -> None:
-        """A message from a telephone."""
+        """Send a message from a telephone to the gateway."""
         await self._deliver(source, destination, text.encode("utf-16-be"), 0, coding=_UCS2)
 
     async def unbind(self) -> None:
-        """Asks the gateway to end its connections, as before maintenance."""
+        """Ask the gateway to close its connections, as before maintenance."""
         for writer in self._writers:
             self._sequence += 1
             writer.write(_write(UNBIND, OK, self._sequence))
@@ -179,7 +181,7 @@ class SmsCentre:
     async def _answer(
         self, writer: asyncio.StreamWriter, command: int, sequence: int, body: bytes
     ) -> bool:
-        """Whether the connection goes on."""
+        """Respond and return whether the connection stays open."""
         match command:
             case _ if command & RESPONSE:
                 return True
@@ -229,7 +231,7 @@ class SmsCentre:
 
 
 def read_submission(body: bytes, number: int, message_id: str) -> Submitted:
-    """A submit_sm's body."""
+    """Parse the body of a submit_sm."""
     _service, rest = body.split(b"\0", 1)
     source, rest = rest[2:].split(b"\0", 1)
     destination, rest = rest[2:].split(b"\0", 1)

@@ -1,5 +1,8 @@
-"""An engine and a dispatcher with the lines of the installation file, in a process to be killed.
-Argument: the seconds its clock is ahead."""
+"""An engine and a dispatcher with the installation's delivery providers, in a process that a test
+kills.
+
+Argument: the number of seconds that its clock is ahead.
+"""
 
 import asyncio
 import sys

@@ -1,5 +1,5 @@
-"""A merchant whose SMS go through a real Kannel to an SMS centre of ours, and whose reports come
-back over HTTP to the whole web application."""
+"""A merchant whose SMS go through a real Kannel to a simulated SMS centre. Delivery reports return
+over HTTP to the whole web application."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -48,7 +48,7 @@ _STEP = {**DOCUMENT["steps"][0], "channel": "SMS", "fallbacks": ["EMAIL"], "send
 
 
 def a_line(address: str, **changes: Any) -> KannelProvider:
-    """The operator's, but for its address and what this test has of its own."""
+    """Return the operator's delivery provider with this address and the test's changes."""
     installation = check_installation(parse_yaml(_INSTALLATION.read_text()))
     line = (installation.delivery_providers or {})[NAME]
     assert isinstance(line, KannelProvider)
@@ -58,7 +58,7 @@ def a_line(address: str, **changes: Any) -> KannelProvider:
 
 @dataclass
 class SmsProcess:
-    """A running process of one merchant; its second way is e-mail, which is scripted."""
+    """A merchant's running process whose second channel is scripted e-mail."""
 
     house: House
     kannel: Kannel
@@ -71,7 +71,7 @@ class SmsProcess:
         return claim_id
 
     async def contacts(self) -> list[tuple[object, ...]]:
-        """Channel, state, failure, whether it was reported as delivered."""
+        """Return channel, state, failure and whether the message was reported as delivered."""
         return [tuple(row) for row in await self.house.rows(_CONTACTS)]
 
     async def reports(self) -> list[str | None]:
@@ -121,7 +121,7 @@ async def open_sms_process(
 async def a_sending_house(
     resources: Resources, clock: MovableClock, channel: Any, **given: Any
 ) -> House:
-    """SMS by the line, then e-mail."""
+    """Return a merchant that sends SMS by the delivery provider and then e-mail."""
     setups: Any = {
         "EMAIL": ChannelSetup(adapter="outbox", sender="claims@nordwind.example"),
         "SMS": ChannelSetup(provider=channel.name, sender="Nordwind"),

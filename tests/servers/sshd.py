@@ -1,6 +1,5 @@
-"""An OpenSSH server of the tests' own: on loopback, with keys and folder of its own, as whoever
-runs the tests. It takes `examples/production/sshd-letters.conf` with user and paths
-replaced."""
+"""An OpenSSH server on the loopback interface with its own keys and folder, run by the user of the
+tests. It uses `examples/production/sshd-letters.conf` with other users and paths."""
 
 import contextlib
 import getpass
@@ -36,17 +35,18 @@ LogLevel ERROR
 
 @dataclass
 class Sshd:
-    """Start it, stop it, start it again: the port stays."""
+    """A server that can be stopped and started again on the same port."""
 
     folder: Path
     port: int
     process: subprocess.Popen[bytes] | None = None
-    # What it is started by; it becomes the server.
+    # The command that starts the server and is replaced by it.
     around: tuple[str, ...] = ()
 
     def take_password(self, password: bytes) -> bool:
-        """Of whoever runs the tests, before it starts. The server alone sees the file that says so
-        instead of the machine's own; only root can do that: False, where it cannot."""
+        """Let the user of the tests sign in with this password. Call it before the server starts. A
+        shadow file that only the server sees replaces the machine's own, which needs root. Return
+        False if that is not possible."""
         made = subprocess.run(
             ["openssl", "passwd", "-6", "-stdin"], input=password, capture_output=True, check=True
         )
@@ -75,7 +75,7 @@ class Sshd:
         _await_answer(self.port)
 
     def stop(self) -> None:
-        """With all its connections."""
+        """Stop the server and all its connections."""
         if self.process is not None:
             for pid in [*_list_below(self.process.pid), self.process.pid]:
                 with contextlib.suppress(ProcessLookupError):
@@ -84,14 +84,14 @@ class Sshd:
             self.process = None
 
     def cut(self) -> None:
-        """End its connections; it goes on."""
+        """Close its connections; the server keeps running."""
         assert self.process is not None
         for pid in _list_below(self.process.pid):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
     def halt(self) -> None:
-        """Whatever it does, it does no more: connections stay open and say nothing."""
+        """Stop all processing: connections stay open, and nothing answers."""
         self._signal(signal.SIGSTOP)
 
     def go_on(self) -> None:
@@ -120,7 +120,7 @@ class Sshd:
 
     @property
     def secrets(self) -> dict[str, bytes]:
-        """As of a line named post."""
+        """Return the secrets of a delivery provider named post."""
         return {"deliveryProviders/post/keyFile": (self.folder / "letters_key").read_bytes()}
 
 
@@ -138,7 +138,7 @@ def make_sshd(folder: Path) -> Sshd:
     folder.mkdir(parents=True)
     (folder / "out").mkdir()
     if os.getuid() == 0:
-        # Where the server shuts its unprivileged part in.
+        # The server confines its unprivileged process in this folder.
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
     _write_host_key(folder)
     key = asyncssh.generate_private_key("ssh-ed25519")
@@ -147,7 +147,7 @@ def make_sshd(folder: Path) -> Sshd:
     port = _find_port()
     example = _EXAMPLE.read_text().replace("/etc/ssh", str(folder))
     example = example.replace("Match User letters", f"Match User {getpass.getuser()}")
-    # Only under folders that are root's from top to bottom can a server shut its users in.
+    # A server can confine its users only below folders that root owns.
     example = re.sub(r".*ChrootDirectory.*\n", "", example)
     head = _HEAD.format(port=port, folder=folder)
     (folder / "sshd_config").write_text(f"{head}Subsystem sftp internal-sftp\n{example}")
@@ -164,7 +164,7 @@ def _write_host_key(folder: Path) -> None:
 
 
 def _list_below(pid: int) -> list[int]:
-    """List the children of a process and theirs; none of one that has ended meanwhile."""
+    """List the descendants of a process; none if it has ended."""
     found: list[int] = []
     try:
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text()

@@ -1,4 +1,4 @@
-"""Alarms over a real Postfix: what the operator finds in the mailbox."""
+"""Alert e-mails through a real Postfix, as the operator receives them."""
 
 from datetime import timedelta
 from email import message_from_bytes
@@ -30,7 +30,7 @@ async def test_an_alert_is_mailed_to_the_address_in_the_installation_file(
     document = {"deliveryProviders": {"post": _LINE | {"encryption": "NONE"}}, "alerts": alarms}
     await apply_installation(resources, check_installation(document))
     channel = SmtpChannel("post", read_line(postfix), {}, resources.keys)
-    # The line cannot be used at this moment, and can when it is to tell so.
+    # The delivery provider is unusable during the check and works again when the alert is sent.
     assert await check_for_alerts(resources, lambda _: None, "") == 1
     for _ in range(2):
         await send_alert_emails(resources, lambda _: channel)

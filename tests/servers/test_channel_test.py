@@ -1,5 +1,5 @@
-"""`dunwell channel test` by each adapter, to real servers: one message arrives, and nothing is
-written of it."""
+"""`dunwell channel test` with each adapter and a real server: one message arrives, and nothing is
+recorded."""
 
 import asyncio
 import json
@@ -44,7 +44,7 @@ async def apply(resources: Resources, name: str, line: DeliveryProvider, **secre
 
 
 async def run(resources: Resources, dunwell: CommandLine, *words: str) -> Done:
-    """In a thread: servers of this process answer meanwhile."""
+    """Run the command in a thread, because servers in this process answer it."""
     done = await asyncio.to_thread(dunwell.run, "channel", "test", *words)
     async with resources.database.connection() as connection:
         assert await connection.fetchval(_ROWS) == 0
@@ -61,7 +61,7 @@ async def test_a_test_email_arrives(
     [arrived] = world.taken
     message = message_from_bytes(arrived.content, policy=default)
     assert (arrived.recipient, message["Subject"]) == ("ops@example.org", "A test of Dunwell")
-    # Each is a message of its own.
+    # Each test is a separate message.
     await run(resources, dunwell, "post", "--to", "ops@example.org")
     drain(postfix)
     ids = {message_from_bytes(each.content)["Message-ID"] for each in world.taken}
@@ -125,7 +125,8 @@ async def test_a_test_sms_arrives_through_the_twilio_api(
 
 
 def read_specimen(folder: Path) -> tuple[dict[str, Any], str, bytes]:
-    """The manifest, the name of the letter in it, and that letter; nothing else is there."""
+    """Return the manifest, the file name of its letter and the letter. The folder contains nothing
+    else."""
     [manifest] = folder.glob("test-*.json")
     read = json.loads(manifest.read_text())
     [letter] = read["letters"]

@@ -1,5 +1,5 @@
-"""docs/operator/channels.md followed word for word: its lines are applied with the address of a
-real server, and its commands are run as they are printed."""
+"""Follows docs/operator/channels.md literally: applies its delivery providers with the address of a
+real server and runs its commands as they are printed."""
 
 import asyncio
 import getpass
@@ -39,7 +39,7 @@ _PAGE = "channels.md"
 
 
 class Operator:
-    """Somebody at a shell who does what the page says."""
+    """An operator at a shell who follows the page."""
 
     def __init__(self, resources: Resources, folder: Path, run: Follow) -> None:
         settings = resources.settings
@@ -49,11 +49,11 @@ class Operator:
         )
 
     async def run(self, command: str) -> str:
-        """In a thread: servers of this process answer meanwhile."""
+        """Run the command in a thread, because servers in this process answer it."""
         return await asyncio.to_thread(self._run, command)
 
     async def apply(self, section: str, *changes: tuple[str, str]) -> None:
-        """Apply the section's lines. changes: what is another here."""
+        """Apply the section's delivery providers. `changes` are replacements."""
         [block] = read_blocks(section, _PAGE, "yaml")
         path = self.folder / "installation.yaml"
         await asyncio.to_thread(path.write_text, replace_in(block, changes))
@@ -66,7 +66,7 @@ def operator(resources: Resources, tmp_path: Path, run_printed: Follow) -> Opera
 
 
 def read_test_command(section: str) -> str:
-    """The page's `dunwell channel test`."""
+    """Return the page's `dunwell channel test` command."""
     [command] = [
         each for each in read_commands(section, _PAGE) if each.startswith("dunwell channel test")
     ]
@@ -106,7 +106,7 @@ async def test_the_pages_sms_provider_sends_the_test_sms(
 
 
 def ask_for_host_key(sshd: Sshd) -> str:
-    """What `ssh-keyscan` prints of the server, as the page says."""
+    """Return what `ssh-keyscan` prints for the server, as the page describes."""
     asked = ["ssh-keyscan", "-t", "ed25519", "-p", str(sshd.port), "127.0.0.1"]
     told = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
     _, kind, key = told.split()
@@ -139,7 +139,7 @@ async def test_the_pages_letter_provider_uploads_the_test_letter(
 
 
 def list_keys(value: Any) -> Any:
-    """The names in a document, without its values."""
+    """Return the names in a document without their values."""
     if isinstance(value, dict):
         return {name: list_keys(each) for name, each in value.items()}
     return [list_keys(each) for each in value] if isinstance(value, list) else None
@@ -154,7 +154,7 @@ def test_the_pages_status_file_can_be_parsed() -> None:
 async def test_the_pages_fonts_cover_every_script(operator: Operator) -> None:
     find_noto_fonts()
     [block] = read_blocks("Letters", _PAGE)
-    # It asks before it installs, as a person is there; here nothing is installed.
+    # The printed command asks before it installs. The test only simulates the installation.
     block = replace_in(block, [("apt-get install ", "apt-get install --simulate --yes ")])
     without = await operator.run("dunwell doctor || true")
     assert "letters with names in these go by another channel" in without

@@ -1,4 +1,4 @@
-"""The Postfix of examples/production signs what Dunwell hands over, by the OpenDKIM beside it."""
+"""The Postfix of examples/production signs Dunwell's mail with the OpenDKIM next to it."""
 
 import re
 import subprocess
@@ -25,7 +25,7 @@ from tests.support.threaded_sink import a_threaded_sink
 
 @contextmanager
 def run_opendkim(folder: Path) -> Iterator[int]:
-    """Yield the port of an OpenDKIM with the operator's file, and a key as that file makes it."""
+    """Yield the port of an OpenDKIM with the operator's file, and a key made as that file says."""
     program = need_program("opendkim", "opendkim")
     need_program("opendkim-genkey", "opendkim-tools")
     text = (PRODUCTION / "opendkim.conf").read_text()
@@ -37,7 +37,7 @@ def run_opendkim(folder: Path) -> Iterator[int]:
         ("KeyFile /etc/dkimkeys", f"KeyFile {folder}"), ("8891@", f"{port}@"),
         ("UserID opendkim", "UserID root"), ("Syslog yes", "Syslog no"),
     ]  # fmt: skip
-    # Anybody may write into the folder of temporary files, which is above this one.
+    # The folder for temporary files above this one is writable for every user.
     text = replace_in(text, changes) + "RequireSafeKeys no\n"
     (folder / "opendkim.conf").write_text(text)
     process = subprocess.Popen([program, "-f", "-x", folder / "opendkim.conf"])
@@ -50,7 +50,7 @@ def run_opendkim(folder: Path) -> Iterator[int]:
 
 
 def read_record(folder: Path) -> bytes:
-    """The record that opendkim-genkey has an operator publish."""
+    """Return the DNS record that opendkim-genkey tells an operator to publish."""
     parts: list[str] = re.findall(r'"([^"]*)"', (folder / "dunwell.txt").read_text())
     return "".join(parts).encode()
 

@@ -1,5 +1,5 @@
-"""E-mail over a real Postfix, with the files an operator copies: out into a world of sinks, and
-back to our own listener."""
+"""E-mail through a real Postfix with the operator's example files: out to test mail servers, and
+back to Dunwell's own listener."""
 
 import asyncio
 import subprocess
@@ -53,7 +53,7 @@ def world(postfix: Postfix) -> Iterator[Sink]:
 
 
 def drain(postfix: Postfix) -> None:
-    """Until everything it took is delivered or sent back."""
+    """Wait until everything that Postfix accepted is delivered or returned."""
     command = ["postqueue", "-c", str(postfix.folder / "etc"), "-j"]
 
     def is_empty() -> bool:
@@ -77,7 +77,7 @@ class TestSmtpOverPostfix(ChannelContract):
 
 
 def read_line(postfix: Postfix) -> SmtpProvider:
-    """The operator's example, with the port replaced."""
+    """Return the operator's example with the port replaced."""
     text = (PRODUCTION / "installation.yaml").read_text()
     document = parse_yaml(replace_in(text, [("127.0.0.1:2525", f"127.0.0.1:{postfix.port}")]))
     line = (check_installation(document).delivery_providers or {})["post"]
@@ -89,7 +89,7 @@ def read_line(postfix: Postfix) -> SmtpProvider:
 async def a_house(
     resources: Resources, clock: MovableClock, postfix: Postfix
 ) -> AsyncIterator[House]:
-    """Sends over the Postfix and hears what comes back."""
+    """Run a merchant that sends through Postfix and receives what comes back."""
     line = read_line(postfix)
     channel: Any = SmtpChannel("post", line, {}, resources.keys)
     house = await a_house_with_a_line(resources, clock, channel)
@@ -138,8 +138,8 @@ async def test_a_bounce_fails_the_contact_and_uses_the_next_channel(  # noqa: PL
 async def test_a_forged_bounce_suppresses_no_address(
     resources: Resources, clock: MovableClock, postfix: Postfix, world: Sink
 ) -> None:
-    """Whoever has a message knows its address to come back to. It is told as failed, once; of the
-    address it is believed when a second message comes back so."""
+    """Every recipient knows the return address of a message. A forged bounce fails the contact
+    once; the address is suppressed only after a second message to it bounces."""
     async with a_house(resources, clock, postfix) as house:
         for number in (1, 2):
             await house.create(
@@ -163,7 +163,7 @@ async def test_a_forged_bounce_suppresses_no_address(
 async def test_recurring_messages_offer_one_click_unsubscribe(
     resources: Resources, clock: MovableClock, postfix: Postfix, world: Sink
 ) -> None:
-    """Reminders of a process and of a plan; no code, which was asked for."""
+    """Reminders of a process and of a plan offer it; a requested code does not."""
     async with a_house(resources, clock, postfix) as house:
         [claim_id] = await house.create(email="erika@customer.example")
         await house.run()

@@ -1,5 +1,6 @@
-"""Workers that are killed while they send over a real Postfix: nothing is sent twice, nothing is
-lost. What nobody knows is told as unknown, and is counted as told."""
+"""Workers that are killed while they send through a real Postfix: nothing is sent twice and nothing
+is lost. A message with an unclear outcome is recorded as unknown, and counts as one that may have
+been sent."""
 
 import asyncio
 import os
@@ -58,7 +59,7 @@ async def test_workers_killed_while_sending_neither_lose_nor_repeat_emails(
                 str(postfix.port),
                 "5",
             ) as process:
-                # Until it has begun to send, and a moment more.
+                # Wait until it has begun to send, and a moment longer.
                 target = min((kill + 1) * _CLAIMS_A_KILL - chance.randrange(5), count)
                 async with asyncio.timeout(60):
                     while len(await house.rows(_SENT)) < target:  # noqa: ASYNC110
@@ -78,7 +79,7 @@ async def test_workers_killed_while_sending_neither_lose_nor_repeat_emails(
 
 
 async def compare(house: House, world: Sink, count: int) -> str:
-    """What arrived with what the contacts and the ledger say."""
+    """Compare what arrived with the contacts and the ledger."""
     rows = await house.rows(_STATES)
     states = Counter(row["state"] for row in rows)
     arrived = Counter(each.recipient for each in world.taken)

@@ -1,4 +1,4 @@
-"""A real Kannel keeps what every channel promises."""
+"""A real Kannel fulfils the contract of every channel."""
 
 import signal
 from collections.abc import AsyncIterator
@@ -24,7 +24,8 @@ _MESSAGE = a_message(channel="SMS", recipient="+4915112345678", sender="Nordwind
 
 
 class Arriving(KannelChannel):
-    """Kannel answers when it has a message safe; this one waits until the SMS centre has it."""
+    """Kannel accepts a message once it is stored; this adapter waits until the SMS centre has
+    it."""
 
     kannel: Kannel
     taken = 0
@@ -74,7 +75,8 @@ async def test_a_long_text_arrives_as_one_message(kannel: Kannel, adapter: Arriv
 async def test_kannel_sends_as_many_parts_as_were_counted(
     kannel: Kannel, adapter: Arriving
 ) -> None:
-    """They are what a message costs; at each border, and where a character is worth two."""
+    """The number of parts determines the price. Tested at each limit and with characters that count
+    twice."""
     texts = [
         letter * length
         for letter, lengths in (
@@ -122,7 +124,7 @@ async def test_an_unreachable_gateway_is_a_temporary_failure(
 async def test_a_gateway_that_does_not_answer_leaves_the_outcome_unclear(
     kannel: Kannel, adapter: Arriving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """smsbox waits for the bearerbox's word."""
+    """smsbox waits for the response of the bearerbox."""
     kannel.boxes["bearerbox"].send_signal(signal.SIGSTOP)
     monkeypatch.setattr(gateway, "_RELOAD_SECONDS", 0.5)
     try:

@@ -1,8 +1,9 @@
-"""What becomes of messages when the connection behind a real Kannel breaks, or Kannel dies: Dunwell
-hands each over once, what the provider answered is not repeated, and nothing is lost.
+"""Messages when the connection behind a real Kannel breaks or Kannel dies: Dunwell hands each over
+once, nothing that the provider acknowledged is repeated, and nothing is lost.
 
-SMPP knows no id of the sender's. What the provider took and did not answer before its connection
-broke, Kannel passes on again; `max-pending-submits` bounds how much that can be.
+SMPP has no message id chosen by the sender. Kannel submits again what the provider accepted without
+acknowledging it before its connection broke; `max-pending-submits` limits how many messages that
+can be.
 """
 
 import asyncio
@@ -41,7 +42,7 @@ async def wait_for_taken(centre: SmsCentre, count: int) -> None:
 
 
 async def has_arrived(process: SmsProcess) -> None:
-    """Its receipt finds it, and says so once."""
+    """Wait until the message's receipt has been recorded once."""
     before = len(await process.reports())
     await process.kannel.centre.send_receipt(process.kannel.centre.accepted[-1])
     await process.wait_for_reports(before + 1)
@@ -51,7 +52,7 @@ async def has_arrived(process: SmsProcess) -> None:
 
 
 def answers(*given: Answer) -> Callable[[object], Answer]:
-    """In this order, then OK."""
+    """Give these answers in order, then OK."""
     left = list(given)
     return lambda _submitted: left.pop(0) if left else OK
 
@@ -65,7 +66,7 @@ async def test_an_sms_survives_a_connection_lost_before_the_response(
     await process.send()
     await wait_for_taken(centre, 1)
     assert await process.contacts() == [SENT]
-    # Once answered, once not: SMPP leaves no other way to know.
+    # Accepted once, without a response the first time. SMPP cannot avoid this repetition.
     assert [each.number for each in centre.submitted] == [1, 2]
     await has_arrived(process)
     assert len(centre.accepted) == 1
@@ -93,7 +94,7 @@ async def test_the_number_of_possibly_repeated_sms_is_limited(an_sms_process: Sm
 async def test_an_unanswered_sms_is_not_submitted_again_on_the_same_connection(
     an_sms_process: SmsProcess,
 ) -> None:
-    """For as long as its connection stands."""
+    """A message without a response is not repeated while the connection is open."""
     process = an_sms_process
     centre = process.kannel.centre
     centre.answer = answers(Stall())
@@ -140,7 +141,7 @@ async def test_an_sms_sent_while_the_provider_is_down_arrives_later(
 async def test_a_restarted_gateway_delivers_the_sms_that_it_accepted(
     an_sms_process: SmsProcess, *, was_answered: bool
 ) -> None:
-    """And knows after its restart which message a report is about."""
+    """After its restart it also knows which message a report belongs to."""
     process = an_sms_process
     kannel, centre = process.kannel, process.kannel.centre
     centre.answer = answers() if was_answered else answers(Stall())
@@ -159,7 +160,7 @@ async def test_a_restarted_gateway_delivers_the_sms_that_it_accepted(
 async def test_a_bearerbox_killed_while_sending_loses_no_sms(
     an_sms_process: SmsProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the gateway answered arrives; what it did not is told as unknown, or tried again."""
+    """Acknowledged messages arrive. Others are recorded as unknown or tried again."""
     process = an_sms_process
     monkeypatch.setattr(gateway, "_RELOAD_SECONDS", 2.0)
     await process.kannel.restart(max_pending_submits=str(_PENDING))

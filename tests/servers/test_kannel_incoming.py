@@ -1,4 +1,4 @@
-"""What people write comes in through a real Kannel, and nothing goes back but one confirmation."""
+"""Incoming SMS through a real Kannel. The only reply is one confirmation of STOP."""
 
 import asyncio
 

@@ -1,7 +1,6 @@
-"""Workers die by kill -9 while they send through a real Kannel, again and again: what arrived at
-the SMS centre is compared with the ledger. Nothing is sent twice and nothing is lost; what nobody
-can know is told as unknown.
-"""
+"""Workers are repeatedly killed with SIGKILL while they send through a real Kannel, and what
+arrived at the SMS centre is compared with the ledger. Nothing is sent twice and nothing is lost;
+unclear outcomes are recorded as unknown."""
 
 import asyncio
 import random
@@ -23,7 +22,7 @@ from tests.support.processes import a_process
 
 _KILLS = 50
 _CLAIMS_EACH = 8
-# What one worker may leave in doubt.
+# Limits the number of messages with an unclear outcome that one worker can leave.
 _PACE = ProviderPace(at_once=3)
 _STATES = """
 SELECT state, count(*) FROM communications WHERE merchant_id = $1 AND channel = 'SMS' GROUP BY 1
@@ -62,7 +61,7 @@ async def test_arrived_sms_match_the_ledger_after_fifty_kills(
         for kill in range(_KILLS):
             await _create(house, kill * _CLAIMS_EACH)
             await _kill_amid(house, kannel.centre.submitted, chance)
-        # What the dead held is taken over once their leases have run out.
+        # Messages of the killed workers are taken over once their leases have expired.
         with a_process(real.settings, "tests.servers.sms_worker", "60"):
             async with asyncio.timeout(60):
                 while (await _count(house)).keys() - {"ACCEPTED", "UNKNOWN"}:  # noqa: ASYNC110
@@ -79,7 +78,7 @@ async def test_arrived_sms_match_the_ledger_after_fifty_kills(
 
 
 async def _kill_amid(house: House, submitted: Sequence[object], chance: random.Random) -> None:
-    """Once its messages have begun to arrive, a little later."""
+    """Kill the worker shortly after its messages have begun to arrive."""
     before = len(submitted)
     with a_process(house.resources.settings, "tests.servers.sms_worker", "0") as process:
         async with asyncio.timeout(60):

@@ -1,5 +1,5 @@
-"""What becomes of claim and contact when an SMS goes wrong behind a real Kannel: refusals, receipts
-that come late, twice, in the wrong order, in other spellings, forged and huge."""
+"""Claim and contact when an SMS fails behind a real Kannel: refusals, and receipts that are late,
+repeated, in the wrong order, in other notations, forged or huge."""
 
 import httpx
 import pytest
@@ -59,7 +59,7 @@ async def test_a_failure_receipt_starts_the_next_channel(
 async def test_a_failure_report_after_a_delivery_changes_nothing(
     an_sms_process: SmsProcess,
 ) -> None:
-    """A failure that is told behind it is kept, and changes nothing."""
+    """A later failure report is stored and changes nothing."""
     process = an_sms_process
     submitted = await a_sent_message(process)
     await process.kannel.centre.send_receipt(submitted)
@@ -96,7 +96,7 @@ async def test_a_receipt_is_matched_in_every_notation_of_its_id(
 
 
 async def test_a_receipt_for_an_unknown_message_has_no_effect(an_sms_process: SmsProcess) -> None:
-    """Kannel knows no such message, and the next one's receipt still arrives."""
+    """Kannel knows no such message, and the receipt of the next one still arrives."""
     process = an_sms_process
     submitted = await a_sent_message(process)
     await process.kannel.centre.send_receipt_of("123456789", submitted, "UNDELIV")
@@ -179,7 +179,7 @@ async def test_forged_and_oversized_callbacks_have_no_effect(
 async def test_callbacks_without_a_valid_reference_are_rate_limited(
     an_sms_process: SmsProcess,
 ) -> None:
-    """And a gateway that comes from the same network is heard as ever."""
+    """A gateway in the same network is still served."""
     process = an_sms_process
     await a_sent_message(process)
     callbacks = f"{process.served.origin}/callbacks/channels/{NAME}"

@@ -1,4 +1,4 @@
-"""What doctor says of lines whose real server has a fault: what is wrong, and how to mend it."""
+"""The findings and remedies of doctor for delivery providers whose real server has a fault."""
 
 import os
 import tempfile
@@ -22,7 +22,7 @@ _NOBODY = 65_534
 
 
 def read(found: DoctorFinding) -> tuple[str, str]:
-    """Its words, with what is each time another; each fault says how to mend it."""
+    """Return the mark and the text without its variable parts. Every fault must have a remedy."""
     assert not found.is_fault or found.remedy
     return found.mark, found.words
 
@@ -64,7 +64,7 @@ async def test_a_server_without_write_permission_is_a_fault(sshd: Sshd) -> None:
 
 
 async def test_a_server_that_refuses_the_folder_for_manifest_copies_is_a_fault(sshd: Sshd) -> None:
-    """Once somebody there has made it, all is well."""
+    """Once an administrator of the server has created the folder, everything works."""
     path, copies = sshd.folder / "sshd_config", sshd.letter_folder / "released"
     sshd.stop()
     path.write_text(path.read_text().replace("internal-sftp", "internal-sftp -P mkdir"))
@@ -98,7 +98,7 @@ async def test_a_missing_folder_or_an_unreachable_server_is_a_fault(sshd: Sshd) 
 
 @contextmanager
 def a_closed_folder() -> Iterator[Path]:
-    """As somebody who may read it and no more."""
+    """Return a folder that this user may read but not write."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o555)

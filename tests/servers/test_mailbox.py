@@ -1,4 +1,4 @@
-"""A mailbox that catches what comes back, read by IMAP from a real Dovecot."""
+"""A mailbox for bounces, read by IMAP from a real Dovecot."""
 
 import itertools
 from datetime import timedelta
@@ -24,7 +24,7 @@ _REPORT = a_report(a_block("failed", "5.1.1"))
 
 @pytest.fixture
 def user() -> str:
-    """Of a mailbox of the test's own."""
+    """The user of a mailbox for this test only."""
     return next(_users)
 
 
@@ -61,7 +61,7 @@ async def test_new_mail_is_fetched_once(resources: Resources, dovecot: Dovecot, 
 async def test_reading_an_empty_mailbox_is_recorded(
     resources: Resources, clock: MovableClock, dovecot: Dovecot, user: str
 ) -> None:
-    """Or nobody would know one that `dunwell mail` looks into from one that it does not."""
+    """Otherwise a mailbox that `dunwell mail` checks could not be told from one that it ignores."""
     mailbox = a_mailbox(dovecot, user)
     dovecot.deliver(user, _REPORT, bounce(resources))
     for taken in (1, 0, 0):
@@ -85,7 +85,7 @@ async def test_a_mail_too_complex_to_parse_does_not_block_others(
 async def test_a_mail_that_crashes_its_parser_is_kept_as_unreadable(
     resources: Resources, dovecot: Dovecot, user: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And told, by its number in the mailbox."""
+    """The log names its number in the mailbox."""
     mailbox = a_mailbox(dovecot, user)
     nested = ("(" * 60 + "\r\n ") * 100
     dovecot.deliver(user, b"Subject: x\r\n\r\nx", f"{nested}x")

@@ -1,5 +1,5 @@
-"""Dunwell behind the nginx of examples/production: whom it takes a visitor for, and what gets
-through."""
+"""Dunwell behind the nginx of examples/production: the client address that it sees, and what nginx
+lets through."""
 
 import asyncio
 import itertools
@@ -25,7 +25,7 @@ _FORGED = {"X-Forwarded-For": "203.0.113.66", "Host": HOST}
 
 @dataclass
 class Heard:
-    """What stands behind the proxy hears."""
+    """What the server behind the proxy receives."""
 
     headers: list[dict[str, str]] = field(default_factory=list)
     bytes_read: int = 0
@@ -72,7 +72,7 @@ async def test_nginx_passes_pages_and_the_api(served: Served, tmp_path: Path) ->
 
 
 async def test_nginx_sets_the_client_address_and_accepts_large_bodies(tmp_path: Path) -> None:
-    """Behind it stands what tells what it hears."""
+    """The server behind the proxy records the request."""
     heard = Heard()
 
     async def hear(request: web.Request) -> web.Response:
@@ -98,7 +98,7 @@ async def test_nginx_sets_the_client_address_and_accepts_large_bodies(tmp_path: 
 
 
 async def test_one_visitor_may_open_200_connections(tmp_path: Path) -> None:
-    """Behind it stands what answers when it is told to."""
+    """The server behind the proxy responds only when the test lets it."""
     ending = asyncio.Event()
     async with a_backend(ending) as port:
         with run_nginx(tmp_path, port) as nginx:
@@ -111,7 +111,7 @@ async def test_one_visitor_may_open_200_connections(tmp_path: Path) -> None:
 
 
 async def test_requests_of_one_visitor_are_rate_limited(tmp_path: Path) -> None:
-    """With smaller numbers: a busy machine does not send as many."""
+    """Uses smaller limits, because a busy machine cannot send that many requests."""
     ending = asyncio.Event()
     ending.set()
     changes = [("rate=100r/s", "rate=1r/m"), ("burst=400", "burst=5")]
@@ -123,7 +123,7 @@ async def test_requests_of_one_visitor_are_rate_limited(tmp_path: Path) -> None:
 
 @asynccontextmanager
 async def a_backend(ending: asyncio.Event) -> AsyncIterator[int]:
-    """The port of a server that answers once `ending` is set."""
+    """Yield the port of a server that responds once `ending` is set."""
 
     async def wait(_request: web.Request) -> web.Response:
         await ending.wait()

@@ -1,4 +1,4 @@
-"""Uploads in a real S3 server, set up as docs/operator/running.md says."""
+"""Uploads in a real S3 server, set up as docs/operator/running.md describes."""
 
 import asyncio
 import os
@@ -29,19 +29,19 @@ _AWAY = "FAULT storage      does not answer"
 
 
 def read_address() -> str:
-    """What the page exports as DUNWELL_FILES_URL."""
+    """Return the value that the page exports as DUNWELL_FILES_URL."""
     [block, *_] = read_blocks("On many hosts", _PAGE)
     [address] = re.findall(r"^export DUNWELL_FILES_URL=(\S+)$", block, re.MULTILINE)
     return str(address)
 
 
 def list_variables() -> list[str]:
-    """Every variable that the page explains."""
+    """Return every variable that the page explains."""
     return re.findall(r"`(AWS_[A-Z_]+)`", read_section(_SECTION, _PAGE))
 
 
 def reach(store: ObjectStore, **changes: str) -> dict[str, str]:
-    """The settings of an operator, by the variables of the page."""
+    """Return the settings of an operator by the variables of the page."""
     return {
         "DUNWELL_FILES_URL": read_address(),
         "AWS_ACCESS_KEY_ID": ACCESS_KEY,
@@ -62,7 +62,7 @@ def store(tmp_path: Path) -> Iterator[ObjectStore]:
 
 
 def ask_doctor(run: Follow, folder: Path, settings: Mapping[str, str], *around: str) -> str:
-    """What `dunwell doctor` says of the storage."""
+    """Return what `dunwell doctor` prints about the storage."""
     asked = partial(run, "dunwell doctor || true", around=around)
     told = asked(DUNWELL_DATA_DIR=folder / "var", **settings)
     [line] = [each for each in told.splitlines() if each[6:].startswith("storage ")]
@@ -103,7 +103,7 @@ def test_doctor_reports_why_the_object_store_cannot_be_used(
 def test_all_objects_are_stored_below_the_prefix(
     store: ObjectStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Written, read and removed with the three rights that the page names."""
+    """Writing, reading and removing need only the three permissions that the page names."""
     address = f"{read_address()}/dunwell/prefix"
     for name, value in reach(store).items():
         monkeypatch.setenv(name, value)
@@ -124,7 +124,8 @@ def test_all_objects_are_stored_below_the_prefix(
 
 
 def test_tls_and_virtual_hosted_bucket_names_work(tmp_path: Path, run_printed: Follow) -> None:
-    """The endpoint of the page, on a machine that knows its name and trusts its authority."""
+    """Uses the endpoint of the page on a machine that resolves its name and trusts its
+    authority."""
     [shown] = re.findall(r"`(https://\S+)`", read_section(_SECTION, _PAGE))
     assert shown.startswith(f"https://{HOST}:")
     with run_object_store(tmp_path / "s3", _BUCKET, tls=True) as store:

@@ -1,5 +1,5 @@
 """Two web processes behind the nginx of examples/production are restarted one after the other, as
-for an upgrade, while visitors and merchants send requests: none of them notices."""
+for an upgrade, while visitors and merchants send requests. None of them notices."""
 
 import asyncio
 import contextlib
@@ -23,12 +23,12 @@ from tests.support.processes import complete_environment
 
 _PATIENCE_SECONDS = 60
 _CLIENTS = 8
-# All clients of the test are one visitor to nginx, so its limit of requests is raised.
+# For nginx all clients of the test are one visitor, so its rate limit is raised.
 _CHANGES = [("rate=100r/s", "rate=100000r/s")]
 
 
 class WebProcess:
-    """A `dunwell web` on a port of its own, as a service manager runs it."""
+    """A `dunwell web` on its own port, as a service manager runs it."""
 
     def __init__(self, folder: Path, database_url: str) -> None:
         self.port = find_port()
@@ -65,7 +65,7 @@ class WebProcess:
 
 @dataclass
 class Load:
-    """What clients were answered, by method and status."""
+    """The response statuses by method."""
 
     answers: Counter[tuple[str, int]] = field(default_factory=Counter)
 
@@ -75,7 +75,7 @@ class Load:
 
 @asynccontextmanager
 async def under_load(nginx: Nginx) -> AsyncIterator[Load]:
-    """Clients that read pages and clients that write, one request after the other."""
+    """Run clients that read pages and clients that write, each with one request after the other."""
     load = Load()
     context = ssl.create_default_context(cafile=str(nginx.certificate))
     origin = f"https://127.0.0.1:{nginx.port}"

@@ -1,4 +1,4 @@
-"""Letters to a real OpenSSH server: the contract, and all that can go wrong on the way."""
+"""Letters to a real OpenSSH server: the contract of a channel, and every failure on the way."""
 
 import asyncio
 import os
@@ -143,7 +143,7 @@ async def test_connections_cut_during_uploads_neither_lose_nor_repeat_letters(
 async def test_a_stalled_server_is_a_temporary_failure_after_a_timeout(
     sshd: Sshd, channel: PrintServiceUnderTest, resources: Resources
 ) -> None:
-    """It did not take the letter; a later try makes one of it."""
+    """The letter was not accepted, and a later attempt produces only one."""
     key = sshd.secrets["deliveryProviders/post/keyFile"]
     letter_folder = SftpLetterFolder(
         sshd.line(), password=None, key=key, statement_timeout_seconds=1
@@ -179,7 +179,7 @@ async def test_a_server_stopped_before_the_manifest_loses_no_letter(
 
 
 async def test_a_returned_letter_is_followed_by_an_email(sshd: Sshd, post: LetterHouse) -> None:
-    """It comes back, and the status file says so."""
+    """The post returned the letter, as a status file reports."""
     await post.create("A-1")
     (reference,) = post.references()
     post.say("1.csv", write_status((reference, "returned", "2026-03-04T12:00:00Z")))

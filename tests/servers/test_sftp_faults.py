@@ -1,5 +1,5 @@
-"""Letters by SFTP where the server takes a password, fills up or dies behind a rename, and a
-print service that says too much, too late, twice or what is not true."""
+"""Letters by SFTP to a server that requires a password, has a full disk or stops after a rename;
+and a print service whose statuses are too many, late, repeated or wrong."""
 
 import os
 import subprocess
@@ -24,7 +24,7 @@ from tests.support.print_files import PrintServiceUnderTest, list_files, list_le
 
 _PASSWORD = b"correct horse battery"
 _WITH_PASSWORD = {"key_file": None, "password_file": "letters.password"}
-# More than a batch's lease.
+# Longer than the lease of a batch.
 _LEASE = timedelta(minutes=4)
 _NOON, _TEN = "2026-03-04T12:00:00Z", "2026-03-04T10:00:00Z"
 _REPORTS = """
@@ -35,7 +35,7 @@ GROUP BY state, outcome ORDER BY state, outcome
 
 @pytest.fixture
 def by_password(tmp_path: Path) -> Iterator[Sshd]:
-    """Its user signs in with a password."""
+    """A server whose user signs in with a password."""
     server = make_sshd(tmp_path / "by-password")
     if not server.take_password(_PASSWORD):
         pytest.skip("only root can give a server a file of passwords of its own")
@@ -61,7 +61,7 @@ async def post(sshd: Sshd, resources: Resources, clock: MovableClock) -> AsyncIt
 
 
 def fill(path: Path) -> None:
-    """Raises OSError, when not a page is left."""
+    """Fill the disk completely. Raises OSError when it is full."""
     with path.open("wb", buffering=0) as file:
         while True:
             file.write(b"x" * 4096)
@@ -77,7 +77,7 @@ def with_password(
 async def test_letters_are_uploaded_with_a_password(
     by_password: Sshd, resources: Resources, message_of: PrintServiceUnderTest
 ) -> None:
-    """A file of it ends with a line's end."""
+    """A password file ends with a line break, which is not part of the password."""
     adapter = with_password(by_password, resources, _PASSWORD + b"\n")
     assert isinstance(await adapter.send(message_of.a_message()), Accepted)
     assert len(list_letters(by_password.letter_folder)) == 1
@@ -110,7 +110,7 @@ async def test_the_password_is_not_sent_to_a_server_with_another_host_key(
 
 
 class InterruptedLetterFolder(SftpLetterFolder):
-    """The server dies when the manifest has its name, before it says so."""
+    """A depot whose server stops after the manifest was renamed and before it responds."""
 
     server: Sshd
 
@@ -143,7 +143,7 @@ async def test_a_batch_is_released_once_if_the_server_stops_after_the_rename(
 async def test_a_batch_is_released_whole_once_the_full_disk_has_space_again(
     sshd: Sshd, post: LetterHouse
 ) -> None:
-    """Of the print service: its letters fit, the manifest does not."""
+    """The print service's disk has space for the letters but not for the manifest."""
     if os.getuid() != 0:
         pytest.skip("only root can make a disk that is full")
     mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(sshd.letter_folder)]
@@ -185,7 +185,7 @@ async def test_repeated_late_and_forged_statuses_are_recorded_once(
 
 
 async def test_the_largest_allowed_status_file_is_read_completely(post: LetterHouse) -> None:
-    """Every line of it about one letter that is ours, and thousands that are not."""
+    """Only one of its lines is about our letter; thousands are not."""
     await post.create("A-1")
     (reference,) = post.references()
     strange = [(f"X-{number}", "posted", _NOON) for number in range(MAX_STATUS_LINES - 1)]

@@ -1,5 +1,5 @@
-"""kill -9 of the worker in the middle, fifty times, while letters go to a real OpenSSH server: what
-stands there, what its manifests name and what the ledger says are the same."""
+"""The worker is killed with SIGKILL fifty times while letters go to a real OpenSSH server. The
+files there, the letters in its manifests and the ledger agree."""
 
 import asyncio
 import random
@@ -20,7 +20,7 @@ from tests.support.print_files import digest, list_files, list_letters, list_man
 from tests.support.processes import a_process
 
 _KILLS, _LETTERS = 50, 300
-# More than any lease lasts, a batch's too.
+# Longer than any lease, including that of a batch.
 _AHEAD_SECONDS = 200
 _STATES = "SELECT state, count(*) FROM communications WHERE merchant_id = $1 GROUP BY state"
 _ACCEPTED = """

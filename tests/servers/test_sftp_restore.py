@@ -1,5 +1,6 @@
-"""kill -9 of the worker, and back to a backup taken in the middle, again and again, while a print
-service takes away what it is given: no letter is in two manifests, and none is lost."""
+"""The worker is repeatedly killed with SIGKILL and the database restored from a backup taken
+meanwhile, while a print service removes what it receives. No letter is in two manifests, and none
+is lost."""
 
 import asyncio
 import random
@@ -25,7 +26,7 @@ from tests.support.processes import a_process
 from tests.support.worker_process import AheadClock
 
 _ROUNDS, _LETTERS = 8, 120
-# More than any lease lasts, a batch's too.
+# Longer than any lease, including that of a batch.
 _AHEAD_SECONDS = 200
 _OPEN = """
 SELECT (SELECT count(*) FROM communications
@@ -39,7 +40,8 @@ _FOUND = "SELECT count(*) FROM letter_batches WHERE $1 > 0 AND found_at IS NOT N
 
 @dataclass
 class PrintService:
-    """What it has printed, by the manifests that it has taken away with their letters."""
+    """A print service that moves manifests with their letters away and records the printed
+    letters."""
 
     letter_folder: Path
     printed: list[str] = field(default_factory=list)
@@ -54,7 +56,8 @@ class PrintService:
 
 @dataclass
 class Installation:
-    """A worker is started again and again, each time so much later that no lease still holds."""
+    """Starts workers one after the other, each so much later that all earlier leases have
+    expired."""
 
     resources: Resources
     post: LetterHouse
@@ -63,7 +66,7 @@ class Installation:
 
     @asynccontextmanager
     async def a_worker(self) -> AsyncIterator[None]:
-        """kill -9 at the end."""
+        """Run a worker and kill it with SIGKILL at the end."""
         ahead = str(self.starts * _AHEAD_SECONDS)
         self.starts += 1
         module = "tests.support.letter_process"
@@ -72,13 +75,13 @@ class Installation:
 
     @property
     def late(self) -> Resources:
-        """As a person's command has it who comes behind the last worker."""
+        """The resources of an operator's command that runs after the last worker."""
         return replace(
             self.resources, clock=AheadClock(timedelta(seconds=self.starts * _AHEAD_SECONDS))
         )
 
     async def until_more_are_released(self) -> None:
-        """Or nothing is left to be."""
+        """Return also if nothing is left to release."""
         before = await self.count(_RELEASED)
         async with asyncio.timeout(120):
             while await self.count(_RELEASED) == before and await self.count(_OPEN):  # noqa: ASYNC110
@@ -110,7 +113,7 @@ async def test_no_letter_is_printed_twice_after_restores(sshd: Sshd, resources: 
         service.take()
         backup = await back_up(installation.late)
         async with installation.a_worker():
-            # Else a slow machine would lose nothing that counts.
+            # Otherwise the restore on a slow machine would lose no released batch.
             if number % 2 == 0:
                 await installation.until_more_are_released()
             await asyncio.sleep(chance.random())
@@ -126,7 +129,7 @@ async def test_no_letter_is_printed_twice_after_restores(sshd: Sshd, resources: 
     print(f"\nrestores: {_ROUNDS}, printed: {len(service.printed)}, batches found: {found}")
     assert found > 0
     assert len(service.printed) == len(set(service.printed)) == _LETTERS
-    # What was handed over a second time lies there still, and is named by nothing.
+    # Letters that were uploaded a second time remain, and no manifest names them.
     assert {name.removesuffix(".pdf") for name in list_letters(sshd.letter_folder)} <= set(
         service.printed
     )

@@ -1,6 +1,5 @@
-"""Single sign-on with two servers that others wrote: oauth2-mock-server, which says what it is
-told, and oidc-provider, which is as strict as its standard.
-"""
+"""Single sign-on with two servers that others wrote: oauth2-mock-server, whose answers the test
+sets, and oidc-provider, which enforces the standard."""
 
 import html
 import re
@@ -35,7 +34,7 @@ ERIKA = {"sub": "erika", "email": "erika@example.org", "groups": ["admins"], "na
 
 @pytest.fixture
 async def served(resources: Resources, database: Database) -> AsyncIterator[Served]:
-    """In real time, as both servers are, until a test goes on by some seconds."""
+    """Uses real time, as both servers do, until a test advances the clock by some seconds."""
     clock = MovableClock(datetime.now(UTC))
     live = Resources(resources.settings, database, clock, resources.ids, resources.keys)
     async with serve(live) as served:
@@ -49,7 +48,7 @@ class Beside:
     browser: httpx.AsyncClient
 
     async def go(self, address: str) -> httpx.Response:
-        """As a browser does: wherever it is led, until there is a page."""
+        """Follow redirects like a browser until there is a page."""
         answer = await self.browser.get(urljoin(self.served.origin, address))
         return await self.follow(answer)
 
@@ -99,8 +98,8 @@ async def strict(served: Served) -> AsyncIterator[Beside]:
 async def sign_in_there(
     house: Beside, login: str = "erika", page: httpx.Response | None = None
 ) -> httpx.Response:
-    """Through the pages of oidc-provider: who it is, and that Dunwell may know. page: its first
-    one, where it was reached by another way."""
+    """Sign in on the pages of oidc-provider and give consent. `page` is its first page, if the
+    browser is already there."""
     page = page or await house.go(START)
     while "/interaction/" in str(page.url):
         [action] = re.findall(r'<form[^>]*action="([^"]+)"', page.text)[:1]
@@ -140,7 +139,7 @@ async def test_rotated_keys_of_the_mock_are_fetched(mock: Beside) -> None:
     await mock.identity.tell(rotate=True)
     mock.browser.cookies.clear()
     page = await mock.go(START)
-    # They were asked for just now.
+    # The keys were fetched moments ago, so they are not fetched again yet.
     assert "could not be trusted" in page.text
     clock = mock.served.resources.clock
     assert isinstance(clock, MovableClock)
@@ -185,7 +184,7 @@ async def test_a_user_without_a_permitted_group_cannot_sign_in(strict: Beside) -
 
 
 async def test_an_authorization_code_works_only_once(strict: Beside) -> None:
-    """Its answer is followed twice by the browser that began it."""
+    """The browser that started the sign-in sends the same code twice."""
     seen: list[str] = []
 
     async def note(request: httpx.Request) -> None:
@@ -200,7 +199,7 @@ async def test_an_authorization_code_works_only_once(strict: Beside) -> None:
 
 
 async def test_signing_out_at_the_provider_ends_the_session(strict: Beside) -> None:
-    """Over the link that is shown, by its own page, and by its word from server to server."""
+    """Uses the displayed link, the provider's own page and its back-channel message."""
     await sign_in_there(strict)
     assert await strict.is_in()
     page = await strict.go(f"{START}/leave")
@@ -216,7 +215,7 @@ async def test_signing_out_at_the_provider_ends_the_session(strict: Beside) -> N
 
 
 async def ask_to_invite(house: Beside) -> tuple[httpx.Response, dict[str, str]]:
-    """The answer to an invitation, and the fields that the page of a confirmation carries."""
+    """Return the response to an invitation, and the hidden fields of the confirmation page."""
     invite = f"{house.served.origin}/portal/people/invite"
     shown = await house.browser.get(invite)
     typed = {"name": "Paul", "email": "paul@example.org", "role": "ADMIN", "language": "en"}
@@ -252,7 +251,7 @@ async def test_a_session_is_confirmed_only_by_a_recent_auth_time(
 
 
 async def test_the_strict_provider_asks_its_user_to_sign_in_again(strict: Beside) -> None:
-    """Although its own session would let them in without a question."""
+    """The provider's own session would allow the user in without asking."""
     await sign_in_there(strict)
     _, carried = await ask_to_invite(strict)
     page = await strict.go("/portal/account/confirm")

@@ -1,5 +1,5 @@
-"""Real processes whose host's clock is wrong, by Debian's libfaketime: a worker and a web process
-do nothing that depends on the time, and say which two clocks differ."""
+"""Real processes on a host with a wrong clock (Debian's libfaketime): a worker and a web process do
+nothing that depends on the time, and report the two clocks that differ."""
 
 import asyncio
 import os
@@ -30,7 +30,7 @@ from tests.support.processes import complete_environment
 
 _CLAIMS = 96
 _SECONDS = 60
-# Longer than several rounds of every loop that has something to do.
+# Longer than several passes of every loop.
 _LET_RUN_SECONDS = 4
 _LIBRARY = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"
 # A reminder at any hour, a wait of a week, and then a fee.
@@ -43,7 +43,7 @@ _ALARMS = "SELECT kind, figures FROM alerts WHERE $1 > 0 AND ended_at IS NULL"
 
 
 class Running:
-    """A `dunwell` command and what it wrote to standard error."""
+    """A `dunwell` command and its standard error."""
 
     def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
         self.process, self._log = process, log
@@ -62,7 +62,8 @@ class Running:
 def running(
     settings: Settings, log: Path, *arguments: str, ahead: str, **more: str
 ) -> Iterator[Running]:
-    """ahead: as libfaketime takes it, such as "+8d"; or a file that it reads it from."""
+    """Run the command. `ahead` is an offset in the format of libfaketime, such as "+8d",
+    or empty if `more` names a file that contains the offset."""
     need_program("faketime", "faketime")
     environment = complete_environment(
         {
@@ -90,7 +91,7 @@ def running(
 
 @pytest.fixture
 async def house(resources: Resources) -> House:
-    """With 96 claims whose fee is due in a week."""
+    """A merchant with 96 claims whose fee is due in a week."""
     clock = MovableClock(datetime.now(UTC))
     house = await a_house(replace(resources, clock=clock), clock, _PROCESS)
     await house.create(*(f"INV-{number}" for number in range(_CLAIMS)))
@@ -100,7 +101,7 @@ async def house(resources: Resources) -> House:
 
 @pytest.fixture
 async def token(house: House) -> str:
-    """Valid for an hour."""
+    """A token that is valid for an hour."""
     credential, resources = await a_credential(house), house.resources
     async with resources.database.transaction() as tx:
         issued = await issue_token_with_limit(
@@ -130,14 +131,14 @@ async def test_a_worker_eight_days_ahead_charges_no_fee_and_deletes_no_token(
     log = worker.read_log()
     assert '"host_clock"' in log
     assert '"database_clock"' in log
-    # One line a minute, however many loops there are.
+    # The failure is logged once a minute for all loops together.
     assert log.count('"event": "round failed"') == 1
 
 
 async def test_a_worker_whose_clock_jumps_while_running_charges_no_fee(
     house: House, token: str, tmp_path: Path
 ) -> None:
-    """libfaketime reads its file with each reading of the clock."""
+    """libfaketime reads its file at each reading of the clock."""
     (tmp_path / "time").write_text("+0d")
     from_file = {"FAKETIME_TIMESTAMP_FILE": str(tmp_path / "time"), "FAKETIME_NO_CACHE": "1"}
     settings = house.resources.settings
@@ -152,7 +153,7 @@ async def test_a_worker_whose_clock_jumps_while_running_charges_no_fee(
         assert len(await house.rows(_TOKENS)) == 1
         (tmp_path / "time").write_text("+0d")
         await worker.wait_for("clocks agree again")
-        # The control: it works again, and charges what is due by now.
+        # As a control, the worker now works again and charges what is due.
         house.clock.move_to(datetime.now(UTC) - timedelta(days=8))
         await house.create("INV-old", email="old@example.org")
         await house.run()
@@ -191,14 +192,15 @@ async def test_a_web_process_with_a_wrong_clock_answers_503(
     assert "the database's says" in ready.text
     assert [each.status_code for each in answers] == [503] * 5
     assert all(int(each.headers["Retry-After"]) > 0 for each in answers)
-    assert "Location" not in answers[3].headers  # nobody is sent to sign in again
+    assert "Location" not in answers[3].headers  # No user is redirected to sign in again.
     assert 'dunwell_clock_ahead_seconds{clock="host",reference="database"}' in metrics
 
 
 async def test_a_command_with_a_wrong_clock_is_refused_and_names_both_clocks(
     house: House, tmp_path: Path
 ) -> None:
-    """And changes nothing: a credential revoked eight days ahead would still work today."""
+    """It also changes nothing: a credential revoked eight days in the future would still work
+    today."""
     credential, settings, log = (
         await a_credential(house),
         house.resources.settings,
