@@ -20,7 +20,7 @@ Reason = Annotated[str, Meta(description="In words, for a person.")]
 
 
 class ExplainedAssignment(Wire, frozen=True):
-    """The process the claim runs, and whether rules chose it."""
+    """The workflow of the claim, and whether assignment rules chose it."""
 
     name: str
     version: Annotated[str | None, Meta(description="What the next step would use.")]
@@ -42,7 +42,7 @@ class ExplainedRule(Wire, frozen=True):
 
 
 class ExplainedRules(Wire, frozen=True):
-    """What the assignment rules say of the claim as it stands now."""
+    """The result of the assignment rules for the claim as it is now."""
 
     version: Annotated[int | None, Meta(description="null: no rules were ever published.")]
     rules: tuple[ExplainedRule, ...]
@@ -51,7 +51,7 @@ class ExplainedRules(Wire, frozen=True):
 
 
 class ExplainedStep(Wire, frozen=True):
-    """What became of a step."""
+    """The outcome of a step."""
 
     step_id: Annotated[int, Meta(description="0: the archiving after the last step.")]
     name: str
@@ -86,7 +86,7 @@ class ExplainedHold(Wire, frozen=True):
 
 
 class ExplainedContact(Wire, frozen=True):
-    """The contact the claim stands still for."""
+    """The unfinished contact for which the claim waits."""
 
     reference: Uuid
     channel: Channel
@@ -109,7 +109,7 @@ _Explained = TypeVar(
 
 
 class ClaimExplanation(Wire, frozen=True):
-    """Why a claim stands where it stands."""
+    """Why a claim has its status."""
 
     claim_id: int
     status: Literal["CREATED", "IN_PROCESS", "COLLECTED", "ARCHIVED", "WITHDRAWN"]

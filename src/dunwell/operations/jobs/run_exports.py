@@ -1,8 +1,8 @@
-"""Writes exports in the worker: a list, page by page, into files of some thousand rows.
+"""Write exports in the worker: read a list page by page and write files of some thousand rows.
 
-A part is recorded before its file is kept, and once more, with where the next begins, when
-it is. So whoever goes on for a dead worker begins at the last whole part, and no file is forgotten.
-No transaction is open while a file is kept.
+Each part is recorded before its file is stored, and again afterwards with the position at which the
+next part begins. A worker that takes over therefore continues after the last complete part, and no
+file is left without a record. No transaction is open while a file is being stored.
 """
 
 from dataclasses import dataclass, replace

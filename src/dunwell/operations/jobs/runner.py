@@ -1,12 +1,13 @@
 """The runner of jobs. Each kind of job is declared as a `RunnableKind`; the runner does the rest.
 
-1. lease     The job that has waited longest is leased for seconds, and a heartbeat keeps the lease.
-2. run       The kind works on the job in steps. A step is a transaction in which the job is locked
-             and still this worker's.
-3. end       The job ends as DONE or FAILED, or is released and goes on behind the other jobs.
+1. Lease: the job that has waited longest is leased for some seconds, and a heartbeat renews
+   the lease.
+2. Run: the kind works on the job in steps. A step is a transaction in which the job is locked
+   and still leased by this worker.
+3. End: the job ends as DONE or FAILED, or is released and continues after the other jobs.
 
-A worker that dies leaves a lease that runs out. What it committed stays, and the next worker goes
-on behind it. Cancelling a job waits for the step that runs, and stops everything behind it.
+The lease of a worker that stops expires. What it committed stays, and the next worker continues
+from there. Cancelling a job waits for the current step and prevents all later ones.
 """
 
 import asyncio
@@ -99,13 +100,13 @@ class RunningJob:
             yield tx, job
 
     async def load(self, tx: Connection) -> BackgroundJob:
-        """The job without a lock, for a long look at its merchant's rows."""
+        """Load the job without a lock, for reading its merchant's rows for a longer time."""
         merchant_id, job_id = self.leased.merchant_id, self.leased.job_id
         return (await load_jobs(tx, merchant_id, [job_id]))[job_id]
 
     async def open_work(self, tx: Connection, job: BackgroundJob) -> Work:
-        """Work in the name of whoever started the job, with what is left of that person's rights,
-        at the merchant's time."""
+        """Open work on behalf of the user who started the job, with the rights that the user still
+        has, at the merchant's time."""
         merchant = await load_merchant(tx, self.leased.merchant_id)
         assert merchant is not None
         starter = await ask_rights_again(tx, self.leased.merchant_id, job.starter)
@@ -116,12 +117,12 @@ class RunningJob:
         await self._end(tx, job, JobState.DONE)
 
     async def fail(self, failure: str) -> None:
-        """End the job as FAILED; `failure` tells whoever started it why."""
+        """End the job as FAILED. `failure` explains the reason to the user who started it."""
         async with self.step() as (tx, job):
             await self._end(tx, job, JobState.FAILED, failure)
 
     async def release(self, pause: timedelta = timedelta()) -> None:
-        """Let any worker go on with the job after a pause."""
+        """Release the job, so that any worker can continue it after a pause."""
         async with self.resources.database.transaction() as tx:
             await release_job(tx, self.leased, self.resources.clock.now() + pause)
 
@@ -140,10 +141,10 @@ class RunningJob:
 
 @dataclass(frozen=True, slots=True)
 class RunnableKind:
-    """How the worker runs a kind of job, or several kinds alike.
+    """How the worker runs one or several kinds of jobs.
 
-    `run` works on the job until it has ended, or until it releases the job. The failures are told
-    to whoever started the job. Without `given_up`, the kind sees to it that every job ends.
+    `run` works on the job until it ends or is released. Failures are shown to the user who started
+    the job. Without `given_up`, the kind itself makes sure that every job ends.
     """
 
     kinds: Sequence[JobKind]

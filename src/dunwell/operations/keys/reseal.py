@@ -1,8 +1,9 @@
-"""Seals anew, in small parts, what older versions of the secret key have sealed. Run by the worker.
+"""Encrypt stored values again with the current version of the secret key, in small parts. The
+worker runs this.
 
-Each kind is gone over from its first row to its last whenever a worker starts, and now and then,
-as other processes may have gone on with an older version for a while. A worker that dies loses
-nothing: whatever version seals a value, it opens.
+After each start of a worker, and periodically, it processes every kind of value from the first row
+to the last, because other processes may have used an older version for a while. A worker that stops
+loses nothing: a value can be decrypted with whichever version encrypted it.
 """
 
 import time

@@ -1,4 +1,5 @@
-"""The table of sealed columns, and how each of them is sealed with a new version of the secret key.
+"""The table of sealed (encrypted) columns, and how each is encrypted again with a new version of
+the secret key.
 
 A column that is missing here would become unreadable when an old version is retired, so a test
 compares the table with the schema.
@@ -90,7 +91,8 @@ _MERCHANT = KeyColumn("merchant_id", "integer", 0)
 
 @dataclass(frozen=True, slots=True)
 class SealedColumn:
-    """A `SealedValues`. `bind` makes what a value is bound to from the row's columns `bound_by`."""
+    """One sealed column as a kind of `SealedValues`. `bind` computes the associated data of a value
+    from the columns `bound_by` of its row."""
 
     name: str
     table: str
@@ -125,7 +127,7 @@ class SealedColumn:
         return ResealedPart(tuple(rows[-1])[:count], len(changed))
 
     def _reseal_value(self, keys: KeyRing, sealed: bytes, owner: tuple[object, ...]) -> bytes:
-        """A value that cannot be opened stays as it is, for an operator to look at."""
+        """A value that cannot be decrypted stays unchanged, so that an operator can examine it."""
         try:
             return keys.reseal(self.purpose, sealed, self.bind(*owner))
         except DecryptionFailed:

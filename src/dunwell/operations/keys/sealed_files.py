@@ -1,8 +1,9 @@
-"""Sealed files: printed letters, which are sealed with a new version of the secret key, and
-uploads, which are only counted.
+"""Sealed (encrypted) files: printed letters, which are encrypted again with a new version of the
+secret key, and uploads, which are only counted.
 
-A letter's file is replaced before its row names the new version. If this is broken off in between,
-the file names its version itself and opens; the next worker finds the row as it was.
+A letter's file is replaced before its row names the new version. After an interruption in between,
+the letter can still be decrypted, because the file names its version itself, and the next worker
+processes the row again.
 """
 
 from collections.abc import Mapping
@@ -82,7 +83,7 @@ class SealedLetters:
             async with database.transaction() as tx:
                 left = await _save(tx, list(done.values()), keys.version)
             for key in done.keys() - left:
-                # The claim was erased while the letter was being written.
+                # The claim was erased while the file was being written.
                 await self._storage.remove(key)
         return ResealedPart((rows[-1].merchant_id, rows[-1].communication_id), len(done))
 

@@ -24,8 +24,8 @@ from dunwell.platform.errors import InvalidState
 
 MANIFEST, BASE, BASE_LOG, BASE_FILES = "manifest.json", "base.tar.gz", "pg_wal.tar.gz", "files.json"
 _REACH, _MARKER, _DRAFT = "reach.json", "database", ".draft"
-# In the database's folder: where it archives to. A disk that is away leaves an empty folder, which
-# must not be taken for a new archive.
+# A file in the database's folder with the path of its archive. An unmounted disk leaves an empty
+# folder, which must not be taken for a new archive.
 _NOTE = "archive"
 _SEGMENTS_A_LOG = 256
 _SEGMENT_NAME = 24
@@ -171,7 +171,8 @@ def open_embedded(settings: Settings) -> EmbeddedPostgres:
     archive = WalArchive(settings.archive_dir)
     try:
         owner = archive.find_owner()
-    except OSError:  # the disk is missing: the service continues, and `dunwell doctor` reports it
+    # The archive's disk is missing. The service continues, and `dunwell doctor` reports it.
+    except OSError:
         owner = None
     if owner is not None and owner != read_identifier(embedded):
         raise _taken(archive)
@@ -188,7 +189,8 @@ def open_embedded(settings: Settings) -> EmbeddedPostgres:
 
 
 def read_identifier(postgres: EmbeddedPostgres) -> str | None:
-    """The system identifier of a database that was made; the first field of its control file."""
+    """Return the system identifier of an initialized database, which is the first field of its
+    control file."""
     with contextlib.suppress(FileNotFoundError):
         control = (postgres.folder / "data" / "global" / "pg_control").read_bytes()
         return str(struct.unpack_from("=Q", control)[0])
@@ -207,7 +209,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def chown_to_server(path: Path) -> None:
-    """As root, to the user that the server runs as."""
+    """If this process runs as root, make the server's user the owner."""
     if os.geteuid() == 0:
         user = find_server_user()
         os.chown(path, user.pw_uid, user.pw_gid)
@@ -228,8 +230,8 @@ _Bases = Sequence[tuple[Path, BaseBackup]]
 
 
 def extend_bases(archive: WalArchive, reach: ArchiveReach) -> bool:
-    """Note the reach with every base that the log goes on from; False: none of them is recent, and
-    another one is to be taken. What is not needed any more goes."""
+    """Extend the reach of every base backup from which the log continues. Return False if none of
+    them is recent, so that another one must be taken. Delete what is no longer needed."""
     bases, segments = archive.list_bases(), archive.list_segments()
     is_based = False
     for folder, base in bases:
@@ -243,13 +245,14 @@ def extend_bases(archive: WalArchive, reach: ArchiveReach) -> bool:
 
 
 def _prune(archive: WalArchive, bases: _Bases, kept_since: datetime) -> None:
-    """Bases before the last one that makes all moments since then, the log before the first that
-    is kept, and copies of files that were gone when that was begun."""
+    """Delete base backups older than the one that covers all moments since then, log segments
+    before the first that is kept, and copies of files that were already deleted when that base
+    backup started."""
     older = [each for each in bases if each[1].ended_at <= kept_since]
     if len(older) < 2:
         return
     for folder, _ in older[:-1]:
-        # from now on it is no longer a base backup
+        # From now on it does not count as a base backup.
         doomed = folder.with_name(f"{folder.name}.draft")
         folder.rename(doomed)
         shutil.rmtree(doomed)

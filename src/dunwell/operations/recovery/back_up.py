@@ -50,7 +50,8 @@ def back_up(settings: Settings, url: str, target: Path) -> BackupManifest:
             "another folder."
         ) from error
     finally:
-        # After an error a full disk is not kept full; after the rename there is nothing to remove.
+        # Remove the partial backup after an error, so that it does not fill the disk. After the
+        # rename there is nothing to remove.
         shutil.rmtree(draft, ignore_errors=True)
     return manifest
 

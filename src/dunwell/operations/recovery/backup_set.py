@@ -1,6 +1,5 @@
-"""A backup as a folder: the rows of the database, the kept files, and a manifest that says what
-belongs to it and what it must be like. A folder without a manifest is no backup. No key is in it.
-"""
+"""A backup as a folder: the rows of the database, the kept files, and a manifest with the digest of
+each. A folder without a manifest is not a backup. It contains no key."""
 
 import hashlib
 import shutil
@@ -18,8 +17,8 @@ from dunwell.platform.errors import InvalidState
 FORMAT = 2
 DUMP = "database"
 _MANIFEST = "manifest.json"
-# Left out of the data folder: the database is backed up by itself, keys are kept elsewhere, and the
-# mark says who made this very folder.
+# Left out of the data folder: the database, which is dumped separately; keys, which are kept
+# elsewhere; and the marker, which belongs to this folder only.
 _LEFT_OUT = frozenset({"postgres", "postgres.draft", "dunwell.lock", "secret.key", MARKER_FILE})
 _DATA, _FILES = "data", "files"
 
@@ -42,8 +41,8 @@ class StoredFile(msgspec.Struct, frozen=True, gc=False):
 
 
 class BackupManifest(DatabaseDump, frozen=True, gc=False, rename="camel"):
-    """`fingerprints`: of the versions of the secret key, by which they are known and nothing else.
-    `files_elsewhere`: the object store that uploads are in, which keeps its own versions."""
+    """`fingerprints` identify the versions of the secret key and reveal nothing else.
+    `files_elsewhere` is the object store that holds the uploads and keeps its own versions."""
 
     format: int
     dunwell: str
@@ -68,15 +67,15 @@ def find_uploads(settings: Settings) -> Path | None:
 
 
 def copy_kept_files(settings: Settings, draft: Path) -> None:
-    """What is kept on this host, taken after the dump: contents are written before the rows that
-    name them and never change, so that none of those is missing."""
+    """Copy the files on this host after the dump. Files are written before the rows that name them
+    and never change, so none that a row names is missing."""
     for name, folder in list_kept_folders(settings).items():
         for path in walk_kept_files(folder):
             target = draft / name / path.relative_to(folder)
             target.parent.mkdir(parents=True, exist_ok=True)
             try:
                 shutil.copy2(path, target)
-            except FileNotFoundError:  # deleted meanwhile, with its row
+            except FileNotFoundError:  # It was deleted together with its row in the meantime.
                 target.unlink(missing_ok=True)
 
 

@@ -1,8 +1,8 @@
-"""The rows of the database as compressed files, one for each table, and back again.
+"""The rows of the database as compressed files, one for each table, and their restore.
 
-Rows are written and read by COPY over an ordinary connection, so neither the version of the server
-nor the programs installed on this host matter, and any role that owns the tables can do it. The
-schema is not in the files: the migrations create it (docs/decisions/0022).
+Rows are written and read by COPY over an ordinary connection. The version of the server and the
+programs installed on this host therefore do not matter, and any role that owns the tables can do
+it. The files do not contain the schema, which the migrations create (docs/decisions/0022).
 """
 
 import asyncio
@@ -30,11 +30,11 @@ from dunwell.platform.database.pool import OpenConnection, connect
 from dunwell.platform.database.sql import compose
 from dunwell.platform.errors import InvalidState
 
-# zlib's fastest level takes half the time of its default, for files that are a tenth larger.
+# zlib's fastest level takes half the time of the default and makes files a tenth larger.
 _COMPRESSION_LEVEL = 1
 _FILE_SUFFIX = ".copy.gz"
-# One text for one row on every server, whatever its role or database is configured to, and no limit
-# of time on what takes as long as the database is large.
+# Every server writes a row in the same way, whatever its role or database is configured to. There
+# is no time limit, because the duration depends on the size of the database.
 _SESSION = """
 SET LOCAL search_path = public;
 SET LOCAL statement_timeout = 0;
@@ -74,9 +74,9 @@ ORDER BY name
 """
 _LOAD_LAST_VALUE = "SELECT CASE WHEN is_called THEN last_value END FROM {sequence}"
 _SET_LAST_VALUE = "SELECT setval($1::text::regclass, $2::bigint)"
-# What would cost time for each row that is loaded, or refuse rows because others come later, is
-# removed from the empty tables and added when they are full. An index that a foreign key or another
-# constraint needs stays.
+# Indexes and constraints that would slow down loading, or refuse rows because other rows are loaded
+# later, are removed from the empty tables and added again afterwards. An index that a foreign key
+# or another constraint needs stays.
 _LIST_REMOVABLE = """
 SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname) AS removal,
     format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname,
@@ -98,12 +98,12 @@ ORDER BY place
 
 
 class RestoreFailed(InvalidState):
-    """The database did not take what the backup holds."""
+    """The database did not accept the contents of the backup."""
 
 
 class StoredTable(msgspec.Struct, frozen=True, gc=False):
-    """One table's rows. `size` and `sha256` are those of the uncompressed text, which every server
-    that holds the same rows in the same order gives."""
+    """The rows of one table. `size` and `sha256` are those of the uncompressed text, which is the
+    same on every server with the same rows in the same order."""
 
     rows: int
     size: int
@@ -112,8 +112,8 @@ class StoredTable(msgspec.Struct, frozen=True, gc=False):
 
 
 class DatabaseDump(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """What the files of a dump hold. `sequences` has the last value of each that was used;
-    `left_out` names the tables of others that share the database."""
+    """The contents of a dump. `sequences` holds the last value of each used sequence; `left_out`
+    names tables of other software in the same database."""
 
     taken_at: datetime
     schema: str
@@ -124,27 +124,27 @@ class DatabaseDump(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 def dump_database(url: str, folder: Path) -> DatabaseDump:
-    """Write the rows of all tables as they are at one instant, while the database is being used.
-    What was acknowledged before `taken_at` is among them. Raises InvalidState and OSError."""
+    """Write the rows of all tables as of one instant while the database is in use. They include
+    everything acknowledged before `taken_at`. Raises InvalidState and OSError."""
     return asyncio.run(_dump(url, folder))
 
 
 def compute_digests(url: str) -> Mapping[str, StoredTable]:
-    """Read all tables as a dump would, and write nothing."""
+    """Read all tables as a dump does, without writing files."""
     return asyncio.run(_dump(url, None)).tables
 
 
 def restore_database(
     url: str, folder: Path, dump: DatabaseDump, *, restored_as_of: datetime | None
 ) -> None:
-    """Create the schema of the dump in an empty database and load the rows, in one transaction
-    with the note that it was restored. Raises InvalidState."""
+    """Create the schema of the dump in an empty database, load the rows and record the restore, in
+    one transaction. Raises InvalidState."""
     asyncio.run(_restore(url, folder, dump, restored_as_of))
 
 
 def check_target(url: str) -> None:
-    """Refuse a database that is not empty before anything else is restored. A restore checks it
-    again in its transaction. Raises DatabaseNotEmpty."""
+    """Check that the database is empty before anything else is restored. A restore checks it again
+    in its transaction. Raises DatabaseNotEmpty."""
     asyncio.run(_check_target(url))
 
 
@@ -171,8 +171,8 @@ async def _dump(url: str, folder: Path | None) -> DatabaseDump:
             raise NotMigrated
         async with connection.transaction(isolation="repeatable_read", readonly=True):
             await _configure(connection)
-            # The transaction's snapshot is taken by the first statement after this one, when no
-            # migration can change these tables any more.
+            # The next statement takes the transaction's snapshot. From now on no migration can
+            # change these tables.
             await connection.execute(f"LOCK TABLE {', '.join(sorted(own))} IN ACCESS SHARE MODE")
             schema = await connection.fetchval(LOAD_REVISION)
             _check_schema(schema)
@@ -181,7 +181,7 @@ async def _dump(url: str, folder: Path | None) -> DatabaseDump:
                 raise InvalidState("The database is being migrated. Back it up when that is done.")
             tables = {
                 name: await _copy_out(connection, name, columns[name], folder)
-                # The manifest names the revision, and the migrations write its table themselves.
+                # The manifest names the schema revision, and the migrations fill its table.
                 for name in sorted(own - {REVISION_TABLE})
             }
             sequences = await _load_sequences(connection, [*tables])
@@ -200,7 +200,7 @@ async def _configure(tx: asyncpg.Connection) -> None:
 
 
 def _check_schema(schema: str) -> None:
-    """A newer Dunwell may have tables that this one does not know, and would leave out."""
+    """A newer Dunwell may have tables that this version does not know and would leave out."""
     if schema not in list_revisions():
         raise InvalidState(
             f"The database has the schema {schema}, which this Dunwell does not know. Back it up "
@@ -217,7 +217,8 @@ async def _copy_out(
 
 
 async def _load_sequences(tx: asyncpg.Connection, tables: Sequence[str]) -> dict[str, int]:
-    """Sequences are in no snapshot. Read after the rows, they are behind every id in them."""
+    """A snapshot does not cover sequences. Because they are read after the rows, their values are
+    at least as high as every id in the rows."""
     found = {}
     for [name] in await tx.fetch(_LIST_SEQUENCES, tables):
         value = await tx.fetchval(compose(_LOAD_LAST_VALUE, sequence=name))
@@ -256,13 +257,13 @@ async def _copy_in(tx: asyncpg.Connection, name: str, table: StoredTable, folder
 
 
 def _count(done: str) -> int:
-    """The rows in the server's answer, such as `COPY 12`."""
+    """Return the number of rows in a server response such as `COPY 12`."""
     return int(done.rpartition(" ")[2])
 
 
 class _TableWriter:
-    """Takes the text of COPY, keeps its size and digest, and writes it compressed if there is a
-    path."""
+    """Receives the output of COPY, computes its size and digest, and writes it compressed if there
+    is a path."""
 
     def __init__(self, path: Path | None) -> None:
         self.size = 0

@@ -1,9 +1,13 @@
-"""Keeps the archive of the embedded database: copies new files, marks until when all is in it, and
-takes base backups.
+"""Maintain the archive of the embedded database: copy new files, record until when the archive is
+complete, and take base backups.
 
-The server puts its log there by itself. A mark is made so: 1. Note the time. 2. Copy the files that
-are new. 3. Commit something, so that the log has a transaction behind that time, and end the
-segment. 4. Once that segment is in the archive, so is everything until the time.
+The server archives its log by itself. This module records a point until which everything is
+archived as follows:
+
+1. Note the time.
+2. Copy the new files.
+3. Commit a transaction, so that the log has one after that time, and end the log segment.
+4. Once the archive contains that segment, it contains everything until that time.
 """
 
 import asyncio
@@ -40,10 +44,11 @@ from dunwell.platform.errors import InvalidState
 from dunwell.platform.metrics import REGISTRY
 
 MARK_SECONDS = 30.0
-# Twice, at the end, within what `up` gives its programs to end.
+# At the end this time can pass twice. Both together are shorter than the time that `up` gives its
+# child processes to stop.
 _PATIENCE_SECONDS = 8.0
 _POLL_SECONDS = 0.1
-# Of the data folder; gone with the processes that made them.
+# Entries of the data folder that are only meaningful while the processes that made them run.
 _PASSING = frozenset({"figures", "incoming"})
 _SERVER = """
 SELECT system_identifier::text, current_setting('server_version'),
@@ -74,7 +79,7 @@ class ArchivedServer(msgspec.Struct, frozen=True, gc=False):
     identifier: str
     version: str
     schema: str
-    # As segments' names begin with it.
+    # The first part of the names of its log segments.
     timeline: str
 
 
@@ -140,7 +145,7 @@ class ArchiveKeeper:
             self.taking = asyncio.create_task(self._take_base(server, until))
 
     def _tell_figures(self) -> None:
-        """As instants: they grow old by themselves, whatever becomes of this process."""
+        """Set the metrics as instants, so that their age grows even if this process stops."""
         with contextlib.suppress(OSError):
             standing = load_archive_status(self._archive)
             if standing.based_at is not None:
@@ -149,8 +154,8 @@ class ArchiveKeeper:
                 _REACHES_UNTIL.set(standing.until.timestamp())
 
     def _begin(self, server: ArchivedServer) -> None:
-        """The folders; and timelines that began while nothing was archived are made known, so that
-        none of their numbers is given again."""
+        """Create the folders. Add the timelines that began while archiving was off to the archive,
+        so that the server never uses one of their numbers again."""
         self._archive.begin(self._postgres, server.identifier)
         for history in (self._postgres.folder / "data" / "pg_wal").glob("*.history"):
             put(self._archive.log, history)
@@ -162,7 +167,8 @@ class ArchiveKeeper:
                 continue
             target = self._archive.files / name
             if not target.exists():
-                with contextlib.suppress(FileNotFoundError):  # deleted meanwhile, with its row
+                # It was deleted together with its row in the meantime.
+                with contextlib.suppress(FileNotFoundError):
                     _copy(path, target, self._archive.folder / "file.draft")
             self._copied.add(name)
 
@@ -188,7 +194,7 @@ class ArchiveKeeper:
         log.info("base backup taken")
 
     async def give_up_base(self) -> None:
-        """What is not finished is begun anew after the next start."""
+        """Stop the base backup in progress. After the next start it begins again."""
         if self.taking is not None and not self.taking.done():
             self.taking.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -223,7 +229,7 @@ def _read_start(draft: Path) -> str:
 
 
 def _walk_files(settings: Settings) -> Iterator[tuple[str, Path]]:
-    """Kept files, with their names in the archive. Their contents never change."""
+    """Yield the files to keep and their names in the archive. Their contents never change."""
     for part, folder in list_kept_folders(settings).items():
         for path in walk_kept_files(folder):
             relative = path.relative_to(folder)

@@ -1,8 +1,9 @@
-"""Goes back to a moment: the embedded database is made anew of the archive, as it was then.
+"""Restore the embedded database from the archive as of a moment.
 
-1. Choose the last base that ended before the moment. 2. Check that the archive goes on from it to
-the moment, and that keys and folder fit. 3. Unpack it beside, and let a server read the log to the
-moment. 4. Note that the installation is held, put the files back, and put it in its place.
+1. Choose the last base backup that ended before the moment.
+2. Check that the archived log reaches from it to the moment, and that keys and folder fit.
+3. Unpack it into another folder, and let a server replay the log up to the moment.
+4. Record that the installation is on hold, restore the files, and move the database into place.
 """
 
 import asyncio
@@ -82,7 +83,7 @@ def _rebuild(settings: Settings, archive: WalArchive, base: Path, until: datetim
         final.binaries,
         settings={
             "archive_mode": "off",
-            "hot_standby": "off",  # it answers when it is there, and not before
+            "hot_standby": "off",  # The server accepts connections only once recovery is complete.
             "restore_command": render_get_command(archive.log),
             "recovery_target_time": until.isoformat(),
             "recovery_target_timeline": "current",

@@ -1,8 +1,8 @@
-"""An installation that was restored stands still until a person says how much was lost.
+"""A restored installation stays on hold until a person states how much time was lost.
 
-What was sent after the backup was taken is not known to the database that it was restored into;
-its worker would send it again. So it does nothing until `dunwell restore --resume`, which pauses
-every claim that may have been contacted in the time that was lost.
+The restored database does not know what was sent after the backup was taken, so its worker would
+send it again. The worker therefore does nothing until `dunwell restore --resume`, which pauses
+every claim whose debtor may have been contacted in the lost time.
 """
 
 import asyncio
@@ -28,8 +28,8 @@ WHERE resumed_at IS NULL
 ORDER BY taken_at, restored_at
 LIMIT 1
 """
-# Whose process was to do something in that time: a step, or a contact that was planned. Sandboxes
-# live by their own clock and contact nobody.
+# Claims with a step or a planned contact in the lost time. Sandboxes have their own clock and
+# contact no debtors, so they are not included.
 _FIND_CONCERNED = """
 SELECT c.merchant_id, c.claim_id
 FROM claims c
@@ -51,7 +51,7 @@ log = structlog.get_logger(__name__)
 
 
 class RestoreHold(msgspec.Struct, frozen=True, gc=False):
-    """A restore that nobody has resumed yet."""
+    """A restore that has not been resumed yet."""
 
     restored_at: datetime
     taken_at: datetime
@@ -70,8 +70,8 @@ async def hold_installation(resources: Resources, taken_at: datetime) -> None:
 
 
 async def wait_until_resumed(resources: Resources, stop: asyncio.Event) -> None:
-    """Until nothing is held, or it is time to stop. Of a database that does not answer, or has not
-    these tables yet, nothing is known: it is asked again."""
+    """Wait until nothing is on hold, or until `stop` is set. If the database does not answer, or
+    does not have the table yet, ask again."""
     is_told = False
     while not stop.is_set():
         try:
@@ -92,13 +92,14 @@ async def wait_until_resumed(resources: Resources, stop: asyncio.Event) -> None:
 
 
 async def resume_installation(resources: Resources, lost_until: datetime) -> int:
-    """Pause the claims that may have been contacted until then, and let the worker go on; how many
-    were paused. May be repeated if it was broken off. Raises InvalidState."""
+    """Pause the claims whose debtors may have been contacted until then, resume the worker, and
+    return the number of paused claims. It can be repeated after an interruption. Raises
+    InvalidState."""
     async with resources.database.connection() as connection:
         held = await find_hold(connection)
         if held is None:
             raise InvalidState("Nothing is held: no restore waits to be resumed.")
-        # To the second, because people enter it so.
+        # Compare whole seconds, because an operator enters no fractions.
         if not held.taken_at.replace(microsecond=0) <= lost_until <= resources.clock.now():
             raise InvalidState(
                 f"The backup was taken at {held.taken_at.isoformat()}; what was lost ended between "

@@ -29,10 +29,10 @@ from dunwell.platform.embedded.postgres import (
 from dunwell.platform.errors import Unavailable
 
 _PREFIX = "dunwell-scratch-"
-# Folders that nobody has locked yet have another name, so that none is taken for an abandoned one.
+# A folder that is not locked yet has another prefix, so that it is not removed as abandoned.
 _NEW_PREFIX = "dunwell-new-"
 _COMMAND = "backup verify"
-# Nothing in it is kept, so it need not survive a crash, and no log is written for others.
+# The data need not survive a crash, and no log is written for replicas.
 _SETTINGS = {
     "fsync": "off",
     "full_page_writes": "off",
@@ -41,7 +41,7 @@ _SETTINGS = {
     "max_wal_senders": "0",
     "autovacuum": "off",
 }
-# The server may still write while it is stopped by its parent's end: it takes 20 s at most.
+# When the parent process ends, the server may continue to write for up to 20 s while it stops.
 _GUARD = """
 trap '' INT TERM HUP
 cat > /dev/null
@@ -52,7 +52,7 @@ while [ -e "$1" ] && [ "$attempts" -lt 200 ]; do
   sleep 0.1
 done
 """
-# With less than this left, a server that broke off did so for want of room.
+# If less space than this is left, a server that failed is assumed to have run out of space.
 _NO_ROOM_BYTES = 32 << 20
 
 
@@ -71,7 +71,8 @@ def run_scratch_server(pg_bin: str | None) -> Iterator[str]:
         lock = FolderLock.acquire(folder, _COMMAND)
         folder = folder.rename(folder_to_be)
         try:
-            # The server's user passes through; the server's own folder is closed to all others.
+            # The server's user must be able to pass through this folder. The server's own folder is
+            # closed to other users.
             folder.chmod(0o711)
             yield from _run(EmbeddedPostgres(folder / "server", binaries, settings=_SETTINGS))
         finally:
@@ -80,9 +81,11 @@ def run_scratch_server(pg_bin: str | None) -> Iterator[str]:
 
 
 def remove_abandoned(place: Path) -> None:
-    """Remove what scratch servers left that ended without a chance to, by power loss say."""
+    """Remove the folders of scratch servers that were interrupted, for example by a power
+    failure."""
     for folder in place.glob(f"{_PREFIX}*"):
-        # Others may write into a temporary folder, links among it: only our own folders count.
+        # Other users may create entries in a temporary folder, including links, so only folders of
+        # this user count.
         if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
             continue
         with suppress(FolderInUse):
@@ -111,7 +114,7 @@ def _run(postgres: EmbeddedPostgres) -> Iterator[str]:
 
 @contextmanager
 def _guard(folder: Path) -> Iterator[Path]:
-    """Have the folder removed when this process has ended, if it is still there then."""
+    """Make sure that the folder is removed after this process has ended, even if it is killed."""
     guard = subprocess.Popen(  # noqa: S603
         ["/bin/sh", "-c", _GUARD, "guard", str(folder)], stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
@@ -125,8 +128,9 @@ def _guard(folder: Path) -> Iterator[Path]:
 
 
 def verify_backup(settings: Settings, backup: Path) -> BackupManifest:
-    """Raises BackupUnusable for a backup that is damaged, is not this installation's, or does not
-    hold what it says; PostgresFailed and ScratchFull where this host cannot tell."""
+    """Verify the backup and return its manifest. Raises BackupUnusable if the backup is damaged,
+    belongs to another installation, or does not contain what its manifest states; PostgresFailed
+    and ScratchFull if this host cannot verify it."""
     manifest = load_manifest(backup)
     check_readable(settings, manifest)
     with run_scratch_server(settings.pg_bin) as url:

@@ -1,7 +1,6 @@
-"""Puts one file of the database's log into the archive, or gets one back. The embedded server runs
-this file as a program for each, so nothing of ours nor of others is imported. Files are packed: one
-that was ended early is mostly empty.
-"""
+"""Copy one file of the database's log into the archive or back. The embedded server runs this file
+as a program for each log file, so it imports nothing except the standard library. Files are
+compressed, because a segment that was ended early is mostly empty."""
 
 import gzip
 import os
@@ -25,15 +24,17 @@ def render_get_command(folder: Path) -> str:
 
 
 def _render(word: str, path: str, folder: Path, *names: str) -> str:
-    """For the server's shell; of what it replaces itself, a percent sign is doubled."""
+    """Render the command for the server's shell. A percent sign is doubled, because the server
+    replaces placeholders in the command."""
     program = [sys.executable, "-I", "-S", __file__, word, str(folder)]
     quoted = " ".join(shlex.quote(each) for each in program).replace("%", "%%")
     return " ".join([quoted, path, *names])
 
 
 def put(folder: Path, source: Path) -> None:
-    """Nothing is replaced; what is there as it is, is done. The folder is not made: one that is
-    missing is on a disk that is away. Raises OSError."""
+    """Copy the file into the archive. A file that exists is never replaced; if it has the same
+    content, there is nothing to do. The folder is not created, because a missing folder means an
+    unmounted disk. Raises OSError."""
     target = folder / f"{source.name}{ENDING}"
     if target.exists():
         with gzip.open(target) as there:
@@ -54,7 +55,8 @@ def put(folder: Path, source: Path) -> None:
 
 
 def get(folder: Path, target: Path, name: str) -> None:
-    """Raises OSError (also FileNotFoundError), and EOFError or zlib.error for a damaged file."""
+    """Copy the file from the archive. Raises OSError (also FileNotFoundError), and EOFError or
+    zlib.error for a damaged file."""
     with gzip.open(folder / f"{name}{ENDING}") as packed, target.open("wb") as file:
         shutil.copyfileobj(packed, file)
 

@@ -1,9 +1,9 @@
-"""Moves a sandbox merchant's clock and runs what falls due on the way (CONTRACT 12); says where it
-stands, and what falls due next.
+"""Advance a sandbox merchant's clock, run what falls due on the way (CONTRACT 12), and report the
+time of the clock and what is due next.
 
-The clock stops at every instant at which something is due, and stands there until it is done and
-its messages are sent, so that things happen in the order real time would give. Workers may take
-part: what they have in hand is waited for.
+The clock stops at every instant at which something is due until it is done and its messages are
+sent, so that things happen in the same order as in real time. Workers may take part; the clock
+waits for messages that they are sending.
 """
 
 import asyncio
