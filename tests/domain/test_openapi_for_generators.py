@@ -133,7 +133,7 @@ FAULTS: dict[Change, str] = {
 }
 
 
-def test_nothing_in_the_document_breaks_generated_clients() -> None:
+def test_the_document_has_nothing_that_breaks_generated_clients() -> None:
     assert find_generator_faults(DOCUMENT) == []
 
 
@@ -146,14 +146,14 @@ def test_each_kind_of_fault_is_found(plant: Change) -> None:
     assert FAULTS[plant] in find_generator_faults(document)
 
 
-def test_a_new_choice_without_a_name_stops_the_document() -> None:
+def test_a_new_enum_without_a_name_is_refused() -> None:
     schema = {"type": "string", "enum": ["RED", "GREEN"]}
     parameter = Parameter(name="colour", place="query", description="", schema=schema)
     with pytest.raises(LookupError, match="The choice between RED, GREEN has no name"):
         prepare_for_generators({"schema": parameter.schema, "components": {"schemas": {}}})
 
 
-def test_a_choice_has_one_name_whatever_its_order() -> None:
+def test_an_enum_has_one_name_in_any_order() -> None:
     assert get_choice_name(["SMS", "LETTER", "EMAIL"]) == "Channel"
     assert all(get_choice_name(values) == name for name, values in CHOICES.items())
 

@@ -11,7 +11,7 @@ from dunwell.platform.metrics import REGISTRY
 _PAGES = Path(__file__).parents[2] / "docs" / "operator"
 
 
-def test_every_figure_that_the_pages_name_is_one() -> None:
+def test_every_metric_named_in_the_documents_exists() -> None:
     for module in pkgutil.walk_packages(dunwell.__path__, "dunwell."):
         if ".migrations." not in module.name and not module.name.endswith("__main__"):
             importlib.import_module(module.name)

@@ -31,22 +31,24 @@ _TEMPLATE = EmailTemplate(subject={"en": "x"}, body={"en": "y"})
         (OWN, "de", _OWN_IN_GERMAN),
     ],
 )  # fmt: skip
-def test_the_role_comes_first(operator: Operator, language: str, role: str) -> None:
+def test_the_line_begins_with_the_role_of_the_operator(
+    operator: Operator, language: str, role: str
+) -> None:
     lines = list_operator(replace(CREDITOR, operator=operator), find_debtor_language(language))
     assert lines[:2] == [role, "Kontor Inkasso GmbH, Speicherweg 12, 20457 Hamburg"]
 
 
-def test_a_creditor_that_runs_its_own_is_not_named_twice() -> None:
+def test_a_creditor_that_operates_its_own_installation_is_named_once() -> None:
     lines = list_operator(replace(CREDITOR, operator=ITSELF), find_debtor_language("en"))
     assert lines == ["Nordwind Schuhe GmbH contacts you directly."]
 
 
-def test_nobody_is_made_up() -> None:
+def test_without_an_operator_none_is_named() -> None:
     assert list_operator(CREDITOR, find_debtor_language("en")) == []
     assert render_operator_line(CREDITOR, find_debtor_language("en")) == ""
 
 
-def test_a_debt_collectors_registration_and_authority_stand_in_every_email() -> None:
+def test_every_email_names_a_debt_collectors_registration_and_authority() -> None:
     creditor = replace(CREDITOR, operator=AGENCY)
     rendered = render_email(_TEMPLATE, {}, "en", some_facts(creditor=creditor))
     for text in (rendered.body_text, rendered.body_html):

@@ -14,7 +14,7 @@ _MOMENTS = st.datetimes(datetime(2026, 1, 1), datetime(2027, 12, 31), timezones=
 
 
 @given(_MOMENTS, _MOMENTS, st.integers(0, 40), st.sampled_from(_ZONES))
-def test_it_is_what_the_debtor_was_told(
+def test_the_due_date_of_an_answer_is_the_one_shown_to_the_debtor(
     now: datetime, opened_at: datetime, within: int, zone: str
 ) -> None:
     is_over = compute_answer_day(opened_at, within, zone) < local_date(now, zone)

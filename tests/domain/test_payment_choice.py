@@ -83,7 +83,7 @@ def of_items(cents: int, *item_ids: int) -> PaymentChoice:
         (PartialPaymentSettings(items=True), part(500), False),
     ],
 )
-def test_only_what_the_merchant_takes_can_be_paid(
+def test_only_amounts_that_the_merchant_accepts_can_be_paid(
     partial: PartialPaymentSettings | None, choice: PaymentChoice, is_locked: bool
 ) -> None:
     assert is_choice_allowed(partial, ITEMS, choice) is is_locked
@@ -98,7 +98,7 @@ def test_only_what_the_merchant_takes_can_be_paid(
         (20000, None),
     ],
 )
-def test_where_less_than_the_least_part_is_open_all_of_it_is_to_be_paid(
+def test_an_outstanding_amount_below_the_minimum_must_be_paid_in_full(
     least: int, bounds: PartBounds | None
 ) -> None:
     assert compute_part_bounds(PartialPaymentSettings(str(least)), ITEMS) == bounds
@@ -115,7 +115,7 @@ def test_where_less_than_the_least_part_is_open_all_of_it_is_to_be_paid(
         (PartialPaymentSettings(items=True), 3414, PartialPaymentSettings("3414", items=True)),
     ],
 )
-def test_the_next_rate_of_a_plan_can_be_paid_whatever_else_is_taken(
+def test_the_next_instalment_of_a_plan_can_always_be_paid(
     partial: PartialPaymentSettings | None,
     rate_cents: int | None,
     taken: PartialPaymentSettings | None,
@@ -123,19 +123,19 @@ def test_the_next_rate_of_a_plan_can_be_paid_whatever_else_is_taken(
     assert allow_instalment(partial, rate_cents) == taken
 
 
-def test_a_fee_goes_with_its_item_until_that_is_paid() -> None:
+def test_a_fee_is_paid_with_its_item_until_the_item_is_paid() -> None:
     assert [group.item_ids for group in list_payable_groups(BOTH, ITEMS)] == [(1,), (2, 3), (4,)]
     paid = [replace(item, allocated_cents=4000) if item.item_id == 2 else item for item in ITEMS]
     assert [group.item_ids for group in list_payable_groups(BOTH, paid)] == [(1,), (3,), (4,)]
 
 
-def test_a_fee_of_a_fee_is_there_once() -> None:
+def test_a_fee_of_a_fee_is_listed_once() -> None:
     items = [*ITEMS, OwedItem(5, 4, "COLLECTION_FEE", 100, fee_of=3)]
     ids = [item_id for group in list_payable_groups(BOTH, items) for item_id in group.item_ids]
     assert sorted(ids) == [1, 2, 3, 4, 5]
 
 
-def test_one_item_alone_is_no_choice() -> None:
+def test_a_single_item_gives_no_choice() -> None:
     assert list_payable_groups(BOTH, ITEMS[1:3]) == []
 
 
@@ -154,7 +154,7 @@ def test_the_items_a_payment_was_made_for_are_paid_first() -> None:
 
 
 @given(st.sets(st.sampled_from([1, 2, 3, 4])), st.integers(1, 20000))
-def test_whatever_a_payment_is_made_for_no_cent_is_lost(first: set[int], cents: int) -> None:
+def test_a_payment_for_chosen_items_loses_no_cent(first: set[int], cents: int) -> None:
     shares = allocate(ITEMS, cents, "COSTS_FIRST", first)
     assert sum(shares.values()) == min(cents, sum_outstanding(ITEMS))
     assert all(0 < share <= ITEMS[item_id - 1].value_cents for item_id, share in shares.items())
@@ -187,13 +187,13 @@ OPTIONS = PaymentOptions(15150, PartBounds(500, 15150), list_payable_groups(BOTH
         ({"items": ["2;DROP"]}, RefusedChoice.CHANGED),
     ],
 )
-def test_an_address_says_a_choice(
+def test_a_choice_is_rendered_in_an_address(
     query: dict[str, list[str]], choice: PaymentChoice | RefusedChoice
 ) -> None:
     assert parse_choice(query, OPTIONS, "EUR", "de") == choice
 
 
 @pytest.mark.parametrize("choice", [whole(15150), part(5000), of_items(4250, 2, 3)])
-def test_a_choice_is_carried_from_page_to_page(choice: PaymentChoice) -> None:
+def test_a_choice_is_kept_from_page_to_page(choice: PaymentChoice) -> None:
     name, _, value = render_choice(choice).partition("=")
     assert parse_choice({name: [value]}, OPTIONS, "EUR", "de") == choice

@@ -55,13 +55,13 @@ def test_a_handed_off_request_follows_the_provider(
 
 
 @pytest.mark.parametrize("state", list(PaymentRequestState))
-def test_money_that_is_there_completes_every_request(state: PaymentRequestState) -> None:
+def test_a_received_payment_completes_every_request(state: PaymentRequestState) -> None:
     decision = decide_request(state, PAID, ASKED, LATE)
     assert decision == PaymentRequestDecision(PaymentRequestState.COMPLETED, keeps_checking=False)
 
 
 @pytest.mark.parametrize(("state", "answer"), list(product(PaymentRequestState, ANSWERS)))
-def test_an_ended_request_stays_what_it_is_but_for_money(
+def test_an_ended_request_changes_only_when_a_payment_is_received(
     state: PaymentRequestState, answer: CheckoutState
 ) -> None:
     if state not in LIVE_STATES and not isinstance(answer, CheckoutSucceeded):
@@ -85,7 +85,7 @@ def test_another_amount_or_currency_is_a_mismatch_and_no_payment(
     assert decision == PaymentRequestDecision(state, keeps_checking=True, is_mismatch=True)
 
 
-def test_an_open_request_expires_after_a_day_and_not_a_moment_before() -> None:
+def test_an_open_request_expires_after_exactly_a_day() -> None:
     before = LATE - timedelta(microseconds=1)
     open_still = decide_request(PaymentRequestState.OPEN, CheckoutOpen(), ASKED, before)
     assert open_still == PaymentRequestDecision(PaymentRequestState.OPEN, keeps_checking=True)
@@ -93,19 +93,19 @@ def test_an_open_request_expires_after_a_day_and_not_a_moment_before() -> None:
     assert over == PaymentRequestDecision(PaymentRequestState.EXPIRED, keeps_checking=False)
 
 
-def test_money_under_way_is_waited_for_as_long_as_it_takes() -> None:
+def test_a_pending_payment_never_expires() -> None:
     decision = decide_request(
         PaymentRequestState.PENDING, CheckoutPending(), ASKED, LATE + timedelta(days=30)
     )
     assert decision == PaymentRequestDecision(PaymentRequestState.PENDING, keeps_checking=True)
 
 
-def test_money_that_turned_back_lets_the_debtor_try_again() -> None:
+def test_a_failed_payment_lets_the_debtor_try_again() -> None:
     decision = decide_request(PaymentRequestState.PENDING, CheckoutOpen(), ASKED, SOON)
     assert decision == PaymentRequestDecision(PaymentRequestState.OPEN, keeps_checking=True)
 
 
-def test_a_checkout_that_was_given_up_is_asked_about_until_it_is_over() -> None:
+def test_an_abandoned_checkout_is_checked_until_it_ends() -> None:
     given_up = PaymentRequestState.CANCELLED
     assert decide_request(given_up, CheckoutOpen(), ASKED, SOON).keeps_checking is True
     assert decide_request(given_up, CheckoutOpen(), ASKED, LATE).keeps_checking is False

@@ -36,12 +36,14 @@ from dunwell.platform.crypto import KeyRing
         ("q7#Lm!vR2$zK", None),
     ],
 )
-def test_passwords(password: str, fault: PasswordFault | None) -> None:
+def test_weak_passwords_are_refused_with_the_reason(
+    password: str, fault: PasswordFault | None
+) -> None:
     found = find_password_fault(password, name="Erika Mustermann", email="erika.m@example.org")
     assert found is fault
 
 
-def test_of_a_long_password_its_beginning_is_looked_at() -> None:
+def test_only_the_beginning_of_a_long_password_is_checked() -> None:
     hard = "gravel lantern oboe"
     assert find_password_fault(hard + "a" * 900, name="E", email="e@x.org") is None
     assert find_password_fault("a" * 900 + hard, name="E", email="e@x.org") is PasswordFault.COMMON
@@ -68,7 +70,7 @@ def test_each_of_the_120_bits_changes_a_recovery_code() -> None:
     assert value == int.from_bytes(digest[:15])
 
 
-def test_recovery_codes_are_read_as_people_type_them() -> None:
+def test_recovery_codes_are_accepted_in_common_spellings() -> None:
     code = hash_recovery_code("ABCD-EFGH-JKMN-01XZ-PQRS-TVWX")
     assert code is not None
     assert hash_recovery_code(" abcd efgh jkmn oixz pqrs tvwx ") == code
@@ -78,7 +80,7 @@ def test_recovery_codes_are_read_as_people_type_them() -> None:
     assert [hash_recovery_code(each) for each in wrong] == [None] * 5
 
 
-def test_e_mail_addresses_fold() -> None:
+def test_e_mail_addresses_are_normalised() -> None:
     assert fold_email(" Stra\u00dfe@Example.ORG ") == fold_email("STRASSE@example.org")
 
 
@@ -92,5 +94,5 @@ def test_e_mail_addresses_fold() -> None:
         ("<script>alert(1)</script>", ""),
     ],
 )
-def test_browsers_are_called_by_their_names(agent: str, words: str) -> None:
+def test_browsers_and_systems_are_named(agent: str, words: str) -> None:
     assert describe_browser(agent) == words

@@ -20,7 +20,7 @@ _TEXTS = ("referenceNumber", "debtorName", "debtorLastName", "companyName", "cus
 
 
 @pytest.mark.parametrize("character", ["\xa0", "§", "°", "ü", "€", "\u2028", "𝄞"])
-def test_a_character_that_is_no_control_is_taken(character: str) -> None:
+def test_a_character_that_is_no_control_character_is_accepted(character: str) -> None:
     body = msgspec.json.encode([a_claim(debtorName=character)])
     assert has_only_plain_text(body)
     [claim] = check_claims(body)
@@ -29,7 +29,7 @@ def test_a_character_that_is_no_control_is_taken(character: str) -> None:
 
 
 @given(st.dictionaries(st.sampled_from(_TEXTS), st.text(max_size=300)))
-def test_a_plain_body_is_read_as_the_full_shapes_read_it(texts: dict[str, str]) -> None:
+def test_the_fast_parser_reads_a_plain_body_like_the_full_one(texts: dict[str, str]) -> None:
     body = msgspec.json.encode([a_claim("R-1") | texts])
     if not has_only_plain_text(body):
         return
@@ -46,7 +46,7 @@ def test_a_plain_body_is_read_as_the_full_shapes_read_it(texts: dict[str, str]) 
 
 @pytest.mark.parametrize("character", ["\x00", "\t", "\n", "\x1f", "\x7f", "\x80", "\x9f"])
 @pytest.mark.parametrize("place", ["debtorName", "address"])
-def test_a_control_character_is_refused_wherever_it_stands(character: str, place: str) -> None:
+def test_a_control_character_is_refused_at_any_position(character: str, place: str) -> None:
     text = f"a{character}b"
     value: Any = {"city": text} if place == "address" else text
     [claim] = check_claims(msgspec.json.encode([a_claim(**{place: value})]))

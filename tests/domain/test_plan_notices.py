@@ -68,7 +68,7 @@ def told(modality: Modality, now: datetime) -> list[tuple[InstalmentNoticeKind, 
         (10240, at("2026-04-13"), []),
     ],
 )
-def test_a_rate_is_told_three_days_before_and_on_the_day_after(
+def test_an_instalment_is_notified_three_days_before_and_on_the_day_after(
     paid: int, now: datetime, notices: list[tuple[InstalmentNoticeKind, int]]
 ) -> None:
     assert told(a_plan(paid), now) == notices
@@ -82,7 +82,7 @@ def test_a_rate_is_told_three_days_before_and_on_the_day_after(
         (at("2026-03-14"), []),
     ],
 )
-def test_a_plan_that_starts_within_three_days_has_no_reminder_of_its_first_rate(
+def test_a_plan_that_starts_within_three_days_has_no_reminder_of_its_first_instalment(
     agreed_at: datetime, notices: list[tuple[InstalmentNoticeKind, int]]
 ) -> None:
     plan = a_plan(agreed_at=agreed_at)
@@ -104,13 +104,13 @@ def test_a_plan_that_starts_within_three_days_has_no_reminder_of_its_first_rate(
         {"type": ModalityType.PAYMENT_DEFEREMENT},
     ],
 )
-def test_only_a_plan_in_force_has_notices(changes: dict[str, object]) -> None:
+def test_only_an_active_plan_has_notices(changes: dict[str, object]) -> None:
     modality = replace(a_plan(), **changes)
     assert told(modality, at("2026-03-13")) == []
     assert find_next_notice(modality, AGREED, BERLIN) is None
 
 
-def test_over_a_change_of_clocks_it_is_nine_in_the_morning() -> None:
+def test_notices_are_due_at_nine_across_a_clock_change() -> None:
     plan = replace(a_plan(), schedule=tuple(build_schedule(10240, 3, date(2026, 3, 31))))
     assert find_next_notice(plan, AGREED, BERLIN) == datetime(2026, 3, 28, 8, tzinfo=UTC)
     after = find_next_notice(plan, datetime(2026, 3, 28, 8, tzinfo=UTC), BERLIN)
@@ -124,7 +124,7 @@ _JUMPS = st.lists(
 
 
 @given(_JUMPS, st.integers(0, 20 * 24))
-def test_each_is_told_once_in_order_never_of_a_paid_rate_nor_after_the_end(
+def test_notices_are_in_order_once_each_and_only_for_unpaid_instalments(
     jumps: list[tuple[int, int]], agreed_late: int
 ) -> None:
     """As the sweep does it: at instants as they come, with payments between them, until it ends."""
@@ -158,7 +158,7 @@ def test_each_is_told_once_in_order_never_of_a_paid_rate_nor_after_the_end(
 
 
 @given(st.integers(0, 100 * 24 * 60), st.sampled_from([0, 3414, 6827, 10240]))
-def test_who_looks_at_the_named_instants_misses_nothing(minutes: int, paid: int) -> None:
+def test_checking_at_the_computed_instants_misses_no_notice(minutes: int, paid: int) -> None:
     """Between two of them nothing begins."""
     plan, now = a_plan(paid), AGREED + timedelta(minutes=minutes)
     following = find_next_notice(plan, now, BERLIN)

@@ -11,14 +11,14 @@ def test_labels_and_links_are_escaped() -> None:
     assert 'href="/a?b=1&amp;c=&#34;"' in drawn
 
 
-def test_the_greatest_fills_the_room_and_nothing_has_no_length() -> None:
+def test_the_greatest_value_has_full_length_and_zero_has_none() -> None:
     drawn = draw_bars([Bar("a", 0, "0", "/a"), Bar("b", 10, "10", "/b")], "t", "d", "n")
 
     assert drawn.count('width="210" height="16"') == 3
     assert 'width="0" height="16"' in drawn
 
 
-def test_columns_of_many_days_name_every_second_and_the_last() -> None:
+def test_a_chart_of_many_days_labels_every_second_and_the_last() -> None:
     bars = [Bar(str(day), day, str(day), "/") for day in range(1, 15)]
 
     drawn = draw_columns(bars, "t", "d", "n")
@@ -27,5 +27,5 @@ def test_columns_of_many_days_name_every_second_and_the_last() -> None:
     assert ">13</text>" not in drawn
 
 
-def test_without_any_figure_nothing_breaks() -> None:
+def test_a_chart_without_values_is_rendered() -> None:
     assert "<svg" in draw_columns([], "t", "d", "n")

@@ -68,7 +68,7 @@ _STEP = st.sampled_from([EMAIL, {**EMAIL, "send": "IMMEDIATE"}, {"kind": "WAIT",
     st.integers(1, 3),
     st.integers(1, 4),
 )
-def test_no_person_is_contacted_more_often_than_guards_allow(
+def test_no_person_is_contacted_above_the_limits_in_a_preview(
     steps: list[dict[str, Any]], due_in_hours: list[int], per_day: int, per_week: int
 ) -> None:
     players = [
@@ -85,7 +85,7 @@ def test_no_person_is_contacted_more_often_than_guards_allow(
         assert week <= per_week
 
 
-def test_quiet_hours_hold_back_what_no_contact_hours_do() -> None:
+def test_quiet_hours_hold_immediate_contacts_in_a_preview() -> None:
     guards = Guards(quiet_hours=QuietHours("09:00", "12:00"))
     player = ForecastClaim("A", WorkflowPosition(1, NOW), FACTS, (b"one",))
     outlook = play([player], guards, numbered({**EMAIL, "send": "IMMEDIATE"}))
@@ -103,7 +103,7 @@ def test_only_the_highest_fees_are_kept() -> None:
     assert sum(outlook.fee_sums.values()) == 3 * MAX_EXAMPLES - 1
 
 
-def test_each_pair_of_contacts_is_of_one_kind() -> None:
+def test_each_pair_of_contacts_has_one_kind_of_change() -> None:
     later = NextContact(NOW + DAY, "SMS", 2, "Second")
     changed = frozenset({(1, CONTACT.channel)})
     every = (ContactAspect.TIME, ContactAspect.CHANNEL, ContactAspect.STEP)
@@ -135,7 +135,7 @@ _CHANGE = st.sampled_from(
 
 
 @given(_CHANGE, st.integers(-100, 100))
-def test_what_plays_alike_has_the_same_next_contacts(
+def test_definitions_with_the_same_steps_have_the_same_next_contacts(
     change: dict[str, Any], due_in_hours: int
 ) -> None:
     steps = numbered(EMAIL, {"kind": "WAIT", "days": 1}, EMAIL)

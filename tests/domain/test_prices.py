@@ -33,12 +33,12 @@ def test_a_message_costs_its_parts_by_its_country(weight: PricedMessage, cents: 
     assert compute_price(_LINE, weight) == Decimal(cents)
 
 
-def test_a_line_without_a_price_tells_none() -> None:
+def test_a_provider_without_a_price_gives_no_cost() -> None:
     line = TwilioProvider(channel="SMS", credentials=_LINE.credentials, prices={"DE": 7})
     assert compute_price(line, PricedMessage(1, "AT")) is None
 
 
-def test_a_number_has_a_country() -> None:
+def test_the_country_of_a_number_is_found() -> None:
     numbers = ["+4915112345678", "+436641234567", "+1", "x"]
     assert [find_country(each) for each in numbers] == ["DE", "AT", "ZZ", "ZZ"]
 
@@ -58,7 +58,7 @@ def test_a_number_has_a_country() -> None:
         ),
     ],
 )
-def test_messages_without_a_price_are_counted_apart(
+def test_messages_without_a_price_are_counted_separately(
     line: PricedProvider | None, units: int | None, country: str, spent: MessageCost
 ) -> None:
     costs = compute_costs([], [PriceableMessages(3, "SMS", line, country, units)])

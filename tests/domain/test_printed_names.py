@@ -24,7 +24,7 @@ from dunwell.core.claims.fields import DebtorName
         ("😀", ""),
     ],
 )
-def test_an_emoji_is_left_out(name: str, printed: str) -> None:
+def test_an_emoji_is_removed(name: str, printed: str) -> None:
     assert remove_emoji(name) == printed
 
 
@@ -35,11 +35,11 @@ def test_an_emoji_is_left_out(name: str, printed: str) -> None:
         "محمد\u200cعلي", "क\u200dष", "№ 7 ™",
     ],
 )  # fmt: skip
-def test_everything_else_stays(name: str) -> None:
+def test_every_other_character_is_kept(name: str) -> None:
     assert remove_emoji(name) == name
 
 
-def test_a_part_that_is_an_emoji_alone_leaves_no_blank_line() -> None:
+def test_a_part_with_only_an_emoji_leaves_no_blank_line() -> None:
     debtor = DebtorName(first_name="🌸", last_name="Mustermann", company_name="🏠")
     assert remove_debtor_emoji(debtor) == DebtorName(last_name="Mustermann")
     address = {"street": "Deichstraße 1 🏡", "postal_code": "20459", "city": "Hamburg"}

@@ -60,13 +60,13 @@ def send_back(step: dict[str, Any], amounts: AmountFormat) -> dict[str, Any]:
 
 @pytest.mark.parametrize("amounts", [GERMAN, ENGLISH], ids=["de", "en"])
 @pytest.mark.parametrize("step", STEPS, ids=lambda each: each["name"])
-def test_a_step_sent_as_it_is_shown_is_the_same(
+def test_a_step_submitted_as_shown_is_unchanged(
     step: dict[str, Any], amounts: AmountFormat
 ) -> None:
     assert send_back(step, amounts) == step
 
 
-def test_the_settings_sent_as_they_are_shown_are_the_same() -> None:
+def test_settings_submitted_as_shown_are_unchanged() -> None:
     settings = list_parts(a_definition())["settings"]
     settings["latePolicy"] = {"skipIfOlderThanDays": 5}
     settings["contactHours"]["weekdays"] = ["FRI", "MON"]
@@ -78,7 +78,7 @@ def test_each_property_of_a_condition_has_fields() -> None:
     assert {each.group for each in CONDITION_FIELDS} == {each.name for each in PROPERTIES}
 
 
-def test_text_that_is_no_amount_is_a_fault_and_stays_in_the_form() -> None:
+def test_an_invalid_amount_is_a_fault_and_stays_in_the_form() -> None:
     fields = FormFields({"name": ["Fee"], "type": ["DUNNING_FEE"], "value": ["much"]})
     form = open_step_form("FEE", None, ENGLISH).fill(fields)
     content = form.read()
@@ -98,14 +98,14 @@ def test_custom_fields_without_a_name_and_with_the_same_name_are_faults() -> Non
     ]  # fmt: skip
 
 
-def test_a_wait_without_days_is_told_beside_them() -> None:
+def test_a_wait_without_days_has_its_fault_at_the_days() -> None:
     document = a_document(steps=[{"kind": "WAIT", "id": 1, "name": "Wait"}])
     form = open_step_form("WAIT", None, ENGLISH)
     placed = form.place(find_definition_faults(document), "/steps/0", "days")
     assert [(name, fault.code) for name, fault in placed] == [("days", "DAYS_OR_BUSINESS_DAYS")]
 
 
-def test_business_days_make_the_day_a_guess() -> None:
+def test_business_days_make_the_shown_day_an_estimate() -> None:
     steps = [
         WaitStep(id=1, name="a", days=7), WaitStep(id=2, name="b", business_days=10),
         WaitStep(id=3, name="c", days=1),
@@ -114,7 +114,7 @@ def test_business_days_make_the_day_a_guess() -> None:
 
 
 @pytest.mark.parametrize("name", ["friendly-reminders.yaml"])
-def test_an_examples_parts_put_together_are_the_example(name: str) -> None:
+def test_the_parts_of_an_example_joined_are_the_example(name: str) -> None:
     definition = parse_definition(yaml.safe_load((_EXAMPLES / name).read_text()))
     again = parse_definition(join_parts(list_parts(definition)))
     assert again == definition
@@ -122,7 +122,7 @@ def test_an_examples_parts_put_together_are_the_example(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["friendly-reminders.yaml"])
-def test_every_step_of_an_example_goes_through_its_form_unchanged(name: str) -> None:
+def test_every_step_of_an_example_is_unchanged_by_its_form(name: str) -> None:
     definition = parse_definition(yaml.safe_load((_EXAMPLES / name).read_text()))
     parts = list_parts(definition)
     for part, step in parts.items():

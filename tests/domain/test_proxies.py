@@ -32,17 +32,17 @@ _PEER = "10.0.0.9"
         ("", ["1.2.3.4"], ""),
     ],
 )
-def test_the_visitor_is_the_nearest_address_no_trusted_proxy_has(
+def test_the_visitor_is_the_nearest_address_that_is_no_trusted_proxy(
     peer: str, forwarded: list[str], visitor: str
 ) -> None:
     assert _PROXIES.find_visitor(peer, forwarded) == visitor
 
 
-def test_nobody_is_trusted_by_default() -> None:
+def test_no_proxy_is_trusted_by_default() -> None:
     assert Proxies([]).find_visitor(_PEER, ["1.2.3.4"]) == _PEER
 
 
-def test_one_customers_ipv6_addresses_are_one_visitor() -> None:
+def test_the_ipv6_addresses_of_one_network_are_one_visitor() -> None:
     assert get_visitor_network("2001:db8:0:1::5") == get_visitor_network("2001:db8:0:1:ffff::9")
     assert get_visitor_network("2001:db8:0:1::5") != get_visitor_network("2001:db8:0:2::5")
     assert get_visitor_network("203.0.113.5") != get_visitor_network("203.0.113.6")

@@ -28,7 +28,7 @@ def draw_all(limit: int, order: list[int]) -> tuple[list[int], int]:
 
 
 @given(limit=LIMITS, order=st.lists(st.integers(0, 3), max_size=300))
-def test_no_order_of_drawing_grants_more_than_the_limit(limit: int, order: list[int]) -> None:
+def test_processes_together_never_exceed_the_limit(limit: int, order: list[int]) -> None:
     granted, drawn = draw_all(limit, order)
 
     assert sum(granted) == min(drawn, limit)
@@ -39,7 +39,7 @@ def test_a_block_is_at_least_one_and_at_most_a_twentieth(limit: int, drawn: int)
     assert 1 <= compute_block(limit, drawn) <= max(1, limit // 20)
 
 
-def test_one_process_alone_gets_the_whole_quota_in_few_statements() -> None:
+def test_one_process_gets_the_whole_quota_in_few_statements() -> None:
     for limit in (1, 3, 60, 600, 6000):
         drawn, statements = 0, 0
         known: int | None = None

@@ -20,7 +20,7 @@ async def documents() -> AsyncIterator[DocumentReader]:
     await documents.close()
 
 
-async def test_others_are_answered_while_one_is_read_and_one_is_read_at_a_time(
+async def test_one_document_at_a_time_is_parsed_while_others_are_answered(
     documents: DocumentReader,
 ) -> None:
     is_over, threads = threading.Event(), set[int]()
@@ -53,7 +53,7 @@ async def test_others_are_answered_while_one_is_read_and_one_is_read_at_a_time(
     ],
     ids=["flow list", "list", "maps", "map", "deep lists", "deep maps"],
 )
-async def test_a_megabyte_of_small_parts_is_refused_within_the_bounds(
+async def test_a_megabyte_of_small_parts_is_refused_within_the_limits(
     documents: DocumentReader, text: str
 ) -> None:
     await end_all("yaml_child")
@@ -65,7 +65,7 @@ async def test_a_megabyte_of_small_parts_is_refused_within_the_bounds(
     assert child.memory_info().rss < 150 * 1024 * 1024
 
 
-def test_the_largest_documents_are_read() -> None:
+def test_the_largest_documents_are_parsed() -> None:
     widest = "[" + "a," * (MAX_PARTS - 1) + "]"
     assert len(parse_yaml(widest)) == MAX_PARTS - 1
     assert parse_yaml("[" * MAX_DEPTH + "]" * MAX_DEPTH)
@@ -75,7 +75,7 @@ def test_the_largest_documents_are_read() -> None:
         parse_yaml("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1))
 
 
-async def test_values_come_out_of_the_child_as_they_are_in_this_process(
+async def test_values_from_the_child_process_are_the_same_as_in_this_process(
     documents: DocumentReader,
 ) -> None:
     text = f"a: [1.5, {'9' * 30}, null, true, ü]\nb: |\n  x\n  y\n"

@@ -50,13 +50,13 @@ def test_an_email_is_rendered_in_its_language() -> None:
     assert '<html lang="de" dir="ltr">' in rendered.body_html
 
 
-def test_text_and_html_say_the_same() -> None:
+def test_plain_text_and_html_have_the_same_content() -> None:
     rendered = render_email(_TEMPLATE, _SNIPPETS, "de", some_facts())
     words = [word for word in rendered.body_text.split() if word != "--"]
     assert "".join(_visible(rendered.body_html)) == "".join(words)
 
 
-def test_the_html_asks_nothing_of_third_parties() -> None:
+def test_the_html_loads_nothing_from_third_parties() -> None:
     html = render_email(_TEMPLATE, _SNIPPETS, "en", some_facts()).body_html
     assert not re.search(r"<(img|link|script|iframe)|url\(|@import|\bsrc=|\son\w+=", html)
     branded = some_facts(creditor=replace(CREDITOR, has_logo=True))
@@ -78,7 +78,7 @@ def test_the_footer_names_register_authority_and_vat_id_when_there_are_any() -> 
     assert "Supervisory authority: Court of Hamburg" in rendered.body_html
 
 
-def test_it_begins_with_the_merchants_name_below_a_line_in_its_colour() -> None:
+def test_an_email_begins_with_the_merchants_name_below_a_line_in_its_colour() -> None:
     creditor = replace(CREDITOR, name="Nord & <b>\r\nWind</b>", color="#0b5d57")
     rendered = render_email(_TEMPLATE, {}, "en", some_facts(creditor=creditor))
     assert rendered.body_text.startswith(
@@ -89,7 +89,7 @@ def test_it_begins_with_the_merchants_name_below_a_line_in_its_colour() -> None:
 
 
 @pytest.mark.parametrize("color", [None, "#ffe680", "red", "#0b5d57;}x{", "#0B5D57"])
-def test_a_colour_nobody_sees_on_white_or_that_is_none_makes_no_line(color: str | None) -> None:
+def test_an_invalid_or_invisible_colour_gives_no_line(color: str | None) -> None:
     creditor = replace(CREDITOR, color=color)
     html = render_email(_TEMPLATE, {}, "en", some_facts(creditor=creditor)).body_html
     assert "border-top:4px" not in html
@@ -105,7 +105,7 @@ def test_a_debtors_name_is_text_in_every_part() -> None:
     assert "Dear **x** &lt;b&gt; Bcc: a@b,</p>" in rendered.body_html
 
 
-def test_a_missing_language_snippet_or_value_never_stops_a_message() -> None:
+def test_a_missing_language_snippet_or_value_does_not_prevent_a_message() -> None:
     template = EmailTemplate(subject={"de": "Betreff"}, body={"de": "A{{ snippet.none }}{{ no }}B"})
     rendered = render_email(template, {}, "fr", some_facts())
     assert rendered.subject == "Betreff"

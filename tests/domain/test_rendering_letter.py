@@ -31,7 +31,7 @@ def test_a_letter_is_rendered_in_its_language() -> None:
     assert letter.sheet.information[:2] == [("Datum", "2. März 2026"), ("Aktenzeichen", "R-1")]
 
 
-def test_its_text_says_what_the_layout_adds() -> None:
+def test_the_text_of_a_letter_has_what_the_layout_adds() -> None:
     text = a_letter(enclosures=[Enclosure("Rechnung", 2), Enclosure("Foto")]).body_text
     assert text.startswith("Guten Tag Ada Lovelace,\n\nbitte zahlen Sie 1.000,00")
     assert "Ihre Seite zu diesem Brief: https://pay.example/q/abcdefghijklmnopqrstuv\n" in text
@@ -65,7 +65,7 @@ def test_markdown_becomes_blocks() -> None:
     ]  # fmt: skip
 
 
-def test_the_same_text_is_filled_anew_each_time() -> None:
+def test_a_cached_template_is_filled_separately_each_time() -> None:
     first, second = (
         a_letter(debtor=DebtorName(last_name=name)).sheet.body[0] for name in ("One", "Two")
     )
@@ -73,7 +73,7 @@ def test_the_same_text_is_filled_anew_each_time() -> None:
     assert second == ["p", [_text("Guten Tag Two,")]]
 
 
-def test_values_are_texts_whatever_they_look_like() -> None:
+def test_values_are_never_interpreted_as_markup() -> None:
     hostile = '**x** #read("/etc/passwd") $x$ \\ "]) <b>'
     sheet = a_letter(debtor=DebtorName(last_name=hostile)).sheet
     assert sheet.body[0] == ["p", [_text(f"Guten Tag {hostile},")]]
@@ -81,5 +81,5 @@ def test_values_are_texts_whatever_they_look_like() -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])
-def test_a_language_without_words_of_its_own_has_english_ones(language: str) -> None:
+def test_a_language_without_a_catalogue_uses_english(language: str) -> None:
     assert a_letter(language=language).sheet.words["enclosures"] == "Enclosed"

@@ -17,7 +17,7 @@ _TEMPLATE = SmsTemplate(
 )
 
 
-def test_a_text_keeps_its_lines_and_costs_no_special_character() -> None:
+def test_an_sms_keeps_its_lines_and_has_only_gsm_characters() -> None:
     text, parts = render_sms(_TEMPLATE, {"end": {"de": "Ihr Team"}}, "de", some_facts())
     assert text == (
         "Nordwind: 1.000,00 € offen.\nhttps://pay.example/q/abc\nIhr Team\n"
@@ -26,7 +26,7 @@ def test_a_text_keeps_its_lines_and_costs_no_special_character() -> None:
     assert parts == SmsParts("GSM-7", len(text) + 1, 1)
 
 
-def test_the_parts_of_the_masked_text_are_those_of_what_is_sent() -> None:
+def test_the_masked_text_has_as_many_parts_as_the_sent_one() -> None:
     template = SmsTemplate(body={"de": "{{ landing.url }} {{ landing.code }}" + "x" * 100})
     masked = some_facts(landing=LandingFacts(f"https://p.example/q/{TOKEN_MASK}", CODE_MASK))
     text, parts = render_sms(template, {}, "de", masked)
@@ -46,16 +46,14 @@ def test_a_debtors_name_is_plain_text_on_one_line() -> None:
     ("length", "parts", "is_checkable"),
     [(122, 1, True), (123, 1, False), (160, 1, False), (161, 2, True), (306, 2, False)],
 )
-def test_the_code_it_is_checked_by_costs_no_part(
-    length: int, parts: int, is_checkable: bool
-) -> None:
+def test_the_verification_code_adds_no_part(length: int, parts: int, is_checkable: bool) -> None:
     template = SmsTemplate(body={"de": "x" * length})
     text, counted = render_sms(template, {}, "de", some_facts())
     assert (counted.count, CHECK_MASK in text) == (parts, is_checkable)
     assert count_parts(text.replace(CHECK_MASK, "ABCD-EFGH")) == counted
 
 
-def test_a_long_text_says_how_many_parts_it_takes() -> None:
+def test_a_long_text_reports_its_number_of_parts() -> None:
     template = SmsTemplate(body={"de": "x" * 1531})
     _, parts = render_sms(template, {}, "de", some_facts())
     assert parts.count == 11

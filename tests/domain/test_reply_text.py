@@ -30,14 +30,14 @@ def test_quotes_and_controls_are_left_out(written: str, read: str) -> None:
     assert _text(written) == read
 
 
-def test_html_alone_becomes_text() -> None:
+def test_an_html_reply_is_converted_to_text() -> None:
     html = "<html><head><style>p{}</style></head><body><p>I paid <b>all</b>.</p><script>x()</script><p>Bye &amp; thanks</p></body>"
     mail = a_plain_mail("e@x.example", "Re", html).replace(b"text/plain", b"text/html")
     assert parse_reply_text(message_from_bytes(mail)) == "I paid all.\nBye & thanks"
     assert extract_text("<script>alert(1)</script>") == ""
 
 
-def test_files_are_named_and_not_opened() -> None:
+def test_attachments_are_named_and_not_opened() -> None:
     mail = (
         b"Content-Type: multipart/mixed; boundary=B\r\n\r\n--B\r\nContent-Type: text/plain\r\n\r\nSee file.\r\n"
         b'--B\r\nContent-Type: application/pdf; name="x"\r\n'
@@ -53,7 +53,7 @@ def test_files_are_named_and_not_opened() -> None:
     [">" * 400_000, "On " * 100_000, "\n" * 400_000, "> \n" * 100_000, "From: " * 60_000,
      "-" * 300_000, "_" * 300_000, " " * 300_000, " \n" * 100_000, "On a wrote " * 30_000, "x\n\n" * 80_000, "Am schrieb" * 30_000, "<div>" * 60_000],
 )  # fmt: skip
-def test_hostile_texts_take_no_time(hostile: str) -> None:
+def test_hostile_texts_are_parsed_quickly(hostile: str) -> None:
     started = time.process_time()
     _text(hostile)
     extract_text(hostile)
@@ -61,6 +61,6 @@ def test_hostile_texts_take_no_time(hostile: str) -> None:
 
 
 @given(st.text(max_size=300))
-def test_whatever_is_written_is_read(text: str) -> None:
+def test_parsing_a_reply_never_crashes(text: str) -> None:
     read = _text(text.encode("utf-8", "replace").decode())
     assert all(each.isprintable() or each in "\n\t" for each in read)

@@ -37,7 +37,7 @@ def _write(keys: KeyRing = KEYS) -> str:
         ("FAILED", "CANCELLED", False, ReportOutcome.IGNORE),
     ],
 )
-def test_what_becomes_of_a_message(
+def test_each_report_has_its_effect_on_a_message(
     reported: ReportState, state: str, is_delivered: bool, expected: ReportOutcome
 ) -> None:
     assert decide_report(reported, state, is_delivered=is_delivered) is expected
@@ -54,14 +54,14 @@ def test_a_reference_names_its_message_in_any_case(
 
 
 @given(place=some.integers(0, 44), letter=some.sampled_from("abcdefghijklmnopqrstuvwxyz234567"))
-def test_a_changed_reference_is_none_of_ours(place: int, letter: str) -> None:
+def test_a_changed_reference_is_refused(place: int, letter: str) -> None:
     text = _write()
     changed = text[:place] + letter + text[place + 1 :]
     if changed != text:
         assert parse_reference(KEYS, changed) is None
 
 
-def test_a_bit_that_means_nothing_is_not_there_to_be_changed() -> None:
+def test_a_reference_has_no_unused_bits() -> None:
     text = _write()
     for letter in "abcdefghijklmnopqrstuvwxyz234567":
         expected = REFERENCE if letter == text[-1] else None
@@ -69,11 +69,11 @@ def test_a_bit_that_means_nothing_is_not_there_to_be_changed() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "a", "=", "ä" * 45, "a" * 45, "a" * 10_000, "x@y", "1" * 45])
-def test_other_words_are_none(text: str) -> None:
+def test_other_texts_are_no_reference(text: str) -> None:
     assert parse_reference(KEYS, text) is None
 
 
-def test_one_of_an_older_key_is_still_read_and_of_another_installation_not() -> None:
+def test_a_reference_of_an_older_key_is_accepted_and_of_another_installation_refused() -> None:
     text = _write()
     newer = KeyRing({2: b"n" * 32, 1: b"k" * 32})
     assert parse_reference(newer, text) == REFERENCE

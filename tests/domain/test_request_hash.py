@@ -18,7 +18,7 @@ def digest(method: str, path: str, body: bytes, parts: Sequence[tuple[str, bytes
     return hash_request(request, body, made)
 
 
-def test_the_same_request_is_the_same() -> None:
+def test_the_same_request_has_the_same_hash() -> None:
     assert digest(**USUAL) == digest(**USUAL)
 
 
@@ -34,12 +34,12 @@ def test_the_same_request_is_the_same() -> None:
     ],
     ids=" ".join,
 )
-def test_another_one_is_told_by_each_of_its_parts(changed: Mapping[str, Any]) -> None:
+def test_every_part_of_a_request_changes_its_hash(changed: Mapping[str, Any]) -> None:
     assert digest(**{**USUAL, **changed}) != digest(**USUAL)
 
 
 @pytest.mark.parametrize("other", [[("b", b"1")], [("a", b"2")], [("a1", b"")], []])
-def test_a_form_is_told_by_the_names_and_contents_of_its_parts(
+def test_the_names_and_contents_of_form_parts_change_the_hash(
     other: Sequence[tuple[str, bytes]],
 ) -> None:
     assert digest(**USUAL, parts=other) != digest(**USUAL, parts=[("a", b"1")])

@@ -24,25 +24,25 @@ def after(*answers: tuple[timedelta, int | None]) -> FailureHistory:
     return health
 
 
-def test_a_second_410_an_hour_after_the_first_switches_off() -> None:
+def test_a_second_410_an_hour_after_the_first_disables_an_endpoint() -> None:
     health = after((0 * HOUR, 410), (HOUR, 410))
     assert health.disabled_at == NOW + HOUR
     assert health.disabled_reason == "GONE"
     assert health.probe_at == NOW + 2 * HOUR
 
 
-def test_a_second_410_within_the_hour_does_not() -> None:
+def test_a_second_410_within_the_hour_does_not_disable_an_endpoint() -> None:
     health = after((0 * HOUR, 410), (HOUR - timedelta(seconds=1), 410))
     assert health == FailureHistory(first_failure_at=NOW, gone_at=NOW)
 
 
-def test_a_success_between_two_410_starts_the_hour_anew() -> None:
+def test_a_success_between_two_410_restarts_the_hour() -> None:
     health = after((0 * HOUR, 410), (HOUR, 204), (2 * HOUR, 410))
     assert health.disabled_at is None
     assert health.gone_at == NOW + 2 * HOUR
 
 
-def test_five_days_of_nothing_but_failures_switch_off() -> None:
+def test_five_days_of_only_failures_disable_an_endpoint() -> None:
     answers = [(day * DAY, 500) for day in range(5)]
     assert after(*answers).disabled_at is None
     health = after(*answers, (5 * DAY, None))
@@ -50,12 +50,12 @@ def test_five_days_of_nothing_but_failures_switch_off() -> None:
     assert health.disabled_reason == "FAILING"
 
 
-def test_one_success_in_five_days_keeps_it_on() -> None:
+def test_one_success_in_five_days_keeps_an_endpoint_enabled() -> None:
     health = after((0 * DAY, 500), (4 * DAY, 200), (5 * DAY, 500))
     assert health == FailureHistory(first_failure_at=NOW + 5 * DAY)
 
 
-def test_probes_come_at_growing_gaps_up_to_a_day() -> None:
+def test_delays_between_probes_grow_to_a_day() -> None:
     health = after((0 * HOUR, 410), (HOUR, 410))
     gaps = []
     for _ in range(7):
@@ -67,7 +67,7 @@ def test_probes_come_at_growing_gaps_up_to_a_day() -> None:
     assert gaps == [2 * HOUR, 4 * HOUR, 8 * HOUR, 16 * HOUR, DAY, DAY, DAY]
 
 
-def test_a_probe_that_succeeds_switches_on_again() -> None:
+def test_a_successful_probe_enables_an_endpoint() -> None:
     health = schedule_next_probe(after((0 * HOUR, 410), (HOUR, 410)), NOW + 2 * HOUR)
     assert compute_health(health, 200, NOW + 2 * HOUR) == HEALTHY
 
@@ -80,7 +80,9 @@ def test_a_probe_that_succeeds_switches_on_again() -> None:
         max_size=30,
     )
 )
-def test_whatever_it_answers_its_memory_makes_sense(answers: list[tuple[int, int | None]]) -> None:
+def test_the_failure_history_is_consistent_after_any_responses(
+    answers: list[tuple[int, int | None]],
+) -> None:
     health, now = HEALTHY, NOW
     for seconds, status in answers:
         now += timedelta(seconds=seconds)

@@ -22,7 +22,7 @@ FAILURES = st.one_of(st.none(), st.integers(100, 199), st.integers(300, 599))
 FRACTIONS = st.floats(min_value=0, max_value=1, exclude_max=True)
 
 
-def test_a_delivery_is_tried_ten_times_over_about_three_days() -> None:
+def test_a_delivery_has_ten_attempts_over_about_three_days() -> None:
     now, attempts, instants = NOW, 0, [NOW]
     while True:
         attempts += 1
@@ -44,7 +44,7 @@ def test_any_2xx_is_success(status: int, attempts: int, fraction: float) -> None
 
 
 @given(FAILURES, st.integers(1, MAX_ATTEMPTS - 1), FRACTIONS)
-def test_every_gap_is_spread_by_at_most_a_fifth(
+def test_every_delay_varies_by_at_most_a_fifth(
     status: int | None, attempts: int, fraction: float
 ) -> None:
     decision = decide_next_attempt(status, attempts=attempts, now=NOW, wish=None, fraction=fraction)
@@ -66,7 +66,7 @@ def test_the_tenth_failure_is_the_last(status: int | None, fraction: float) -> N
     ("status", "wish_seconds", "expected_seconds"),
     [(429, 60, 60), (503, 60, 60), (500, 60, 5), (429, 2, 5), (429, 10**9, 86400)],
 )
-def test_a_wish_to_wait_is_kept_on_429_and_503(
+def test_retry_after_is_respected_on_429_and_503(
     status: int, wish_seconds: int, expected_seconds: int
 ) -> None:
     wish = timedelta(seconds=wish_seconds)
@@ -87,13 +87,13 @@ def test_a_wish_to_wait_is_kept_on_429_and_503(
         ("1.5", None),
     ],
 )
-def test_retry_after_is_read_as_seconds_or_as_a_date(
+def test_retry_after_is_parsed_as_seconds_or_as_a_date(
     value: str | None, expected: timedelta | None
 ) -> None:
     assert parse_retry_after(value, NOW) == expected
 
 
 @given(st.text(max_size=40))
-def test_no_retry_after_can_make_us_stumble(value: str) -> None:
+def test_parsing_retry_after_never_crashes(value: str) -> None:
     wish = parse_retry_after(value, NOW)
     assert wish is None or wish >= timedelta(0)

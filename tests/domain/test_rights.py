@@ -112,24 +112,24 @@ _ASKED_BY: Mapping[Right, set[Callable[..., object]]] = {
 _MERCHANTS = {Right.READ_CLAIMS, Right.CHANGE_CLAIMS, Right.RECORD_MONEY, Right.ANSWER}
 
 
-def test_every_use_case_begins_by_asking_for_a_right() -> None:
+def test_every_use_case_begins_by_checking_a_right() -> None:
     silent = {each.name for each in find_use_cases() if each.right is None}
     assert silent == set(ASK_NOTHING)
 
 
 @pytest.mark.parametrize("right", _ASKED_BY)
-def test_what_much_hangs_on_asks_for_its_own_right(right: Right) -> None:
+def test_critical_use_cases_check_their_own_right(right: Right) -> None:
     asking = {each.name for each in _ASKING if each.right == right.name}
     assert set(map(name_function, _ASKED_BY[right])) <= asking
 
 
-def test_every_right_that_is_asked_for_is_one() -> None:
+def test_every_checked_right_exists() -> None:
     asked = {each.right for each in find_use_cases() if each.right is not None}
     assert asked <= {right.name for right in Right}
     assert len(asked) >= 8
 
 
-def test_roles_are_these_sets_of_rights() -> None:
+def test_roles_have_the_documented_rights() -> None:
     assert dict(ROLE_RIGHTS) == {
         Role.ADMIN: ALL_RIGHTS,
         Role.OPERATOR: ALL_RIGHTS - {Right.PEOPLE},
@@ -140,7 +140,7 @@ def test_roles_are_these_sets_of_rights() -> None:
     assert rights_of_roles([]) == frozenset()
 
 
-def test_scopes_are_these_sets_of_rights() -> None:
+def test_scopes_have_the_documented_rights() -> None:
     assert dict(SCOPE_RIGHTS) == {
         Scope.READ: {Right.READ_CLAIMS},
         Scope.CLAIMS: {Right.READ_CLAIMS, Right.CHANGE_CLAIMS, Right.ANSWER},
@@ -151,12 +151,12 @@ def test_scopes_are_these_sets_of_rights() -> None:
     assert rights_of_scopes(()) == frozenset()
 
 
-def test_all_swallows_the_other_scopes_and_each_stands_once() -> None:
+def test_the_scope_all_includes_the_others_and_scopes_are_unique() -> None:
     assert order_scopes([Scope.MONEY, Scope.READ, Scope.MONEY]) == (Scope.READ, Scope.MONEY)
     assert order_scopes([Scope.MONEY, Scope.ALL]) == (Scope.ALL,)
 
 
-def test_neither_debtors_nor_workers_configure_publish_or_look_into_the_audit_log() -> None:
+def test_neither_debtors_nor_workers_configure_publish_or_read_the_audit_log() -> None:
     withheld = {Right.CONFIGURE, Right.PUBLISH, Right.PEOPLE, Right.AUDIT}
     debtor = debtor_actor("session-1")
     assert not withheld & SYSTEM.rights
@@ -172,7 +172,7 @@ def test_an_actor_without_rights_may_do_nothing() -> None:
 
 
 @pytest.mark.parametrize("right", Right)
-def test_a_refusal_names_the_right_and_says_it_in_words(right: Right) -> None:
+def test_a_refusal_names_and_describes_the_right(right: Right) -> None:
     rest = credential_actor("shop", ALL_RIGHTS - {right})
     with pytest.raises(InsufficientScope) as refused:
         check_right(rest, right)
@@ -182,7 +182,7 @@ def test_a_refusal_names_the_right_and_says_it_in_words(right: Right) -> None:
         check_right(rest, other)
 
 
-def test_an_origin_tells_what_is_known() -> None:
+def test_an_origin_contains_only_known_facts() -> None:
     origin = Origin(Interface.PORTAL, "192.0.2.0/24", "s-1")
     user = user_actor("u-1", ROLE_RIGHTS[Role.AUDITOR], origin)
     assert user.origin_json == {"face": "PORTAL", "network": "192.0.2.0/24", "session": "s-1"}
@@ -199,12 +199,12 @@ def test_an_origin_tells_what_is_known() -> None:
         ("testclient", None),
     ],
 )
-def test_a_network_is_no_single_visitors(host: str, network: str | None) -> None:
+def test_a_recorded_network_does_not_identify_a_visitor(host: str, network: str | None) -> None:
     assert render_network(host) == network
 
 
 @pytest.mark.parametrize("use_case", _ASKING, ids=lambda each: each.name)
-async def test_who_lacks_the_right_alone_is_refused_before_anything_is_done(
+async def test_a_use_case_without_its_right_is_refused_before_anything_is_done(
     use_case: UseCase,
 ) -> None:
     """Whatever else a use case is given is nothing at all: it would break on it."""

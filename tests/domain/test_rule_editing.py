@@ -38,18 +38,18 @@ def names_after(edit: RulesEdit) -> list[str]:
         ("one", 99, ["two", "three", "one"]),
     ],
 )
-def test_a_rule_moves_to_a_place_of_the_list(name: str, place: int, expected: list[str]) -> None:
+def test_a_rule_moves_to_a_position_in_the_list(name: str, place: int, expected: list[str]) -> None:
     assert names_after(MoveRule(name, place)) == expected
 
 
-def test_a_rule_is_replaced_where_it_stands_and_a_new_one_comes_last() -> None:
+def test_a_rule_is_replaced_in_place_and_a_new_one_is_appended() -> None:
     other = a_rule("other", A)
     assert names_after(PutRule(other, "two", compute_revision(TWO))) == ["one", "other", "three"]
     assert names_after(PutRule(other)) == ["one", "two", "three", "other"]
     assert names_after(RemoveRule("two")) == ["one", "three"]
 
 
-def test_a_copy_stands_behind_its_rule_under_a_name_that_is_free() -> None:
+def test_a_copy_follows_its_rule_under_a_free_name() -> None:
     assert names_after(CopyRule("one")) == ["one", "one (2)", "two", "three"]
     long = a_rule("x" * 255)
     once = apply_edit(RuleSet(None, (long,)), CopyRule(long.name))
@@ -74,15 +74,15 @@ def test_a_copy_stands_behind_its_rule_under_a_name_that_is_free() -> None:
         SetDefault(B, seen=C),
     ],
 )
-def test_what_is_gone_or_not_as_it_was_seen_is_left_alone(edit: RulesEdit) -> None:
+def test_an_edit_of_a_missing_or_changed_rule_does_nothing(edit: RulesEdit) -> None:
     assert apply_edit(RULES, edit) is None
 
 
-def test_the_default_is_changed_alone() -> None:
+def test_changing_the_default_leaves_the_rules_unchanged() -> None:
     assert apply_edit(RULES, SetDefault(None, seen=A)) == RuleSet(None, RULES.rules)
 
 
-def test_a_fingerprint_differs_with_each_property() -> None:
+def test_the_revision_of_a_rule_depends_on_each_property() -> None:
     shares = (Share(A, 40), Share(B, 60))
     variants = [
         a_rule("one"), a_rule("One"), a_rule("one", B), a_rule("one", shares),

@@ -12,5 +12,5 @@ from dunwell.platform.text.texts import render_count
         (1, "delivery", "1 delivery"), (2, "delivery", "2 deliveries"),
     ],
 )  # fmt: skip
-def test_one_is_one_and_all_else_are_many(count: int, thing: str, words: str) -> None:
+def test_a_count_uses_singular_or_plural(count: int, thing: str, words: str) -> None:
     assert render_count(count, thing) == words

@@ -38,34 +38,34 @@ def find_codes(edited: ScenarioEdit) -> list[tuple[str, str]]:
     return [(fault.path, fault.code) for fault in edited.faults]
 
 
-def test_a_claim_stays_at_a_step_that_stays() -> None:
+def test_a_claim_stays_at_a_step_that_is_kept() -> None:
     edited = edit((1, 9, 3, 4, 5), {3: 2, 4: 1})
     assert edited.moves == {}
     assert edited.words == ['step 9 "Step 9" added: 3 claims are past it and do not run it']
     assert list(edited.removed) == [2]
 
 
-def test_a_claim_whose_step_is_taken_out_goes_on_behind_what_it_has_done() -> None:
+def test_a_claim_at_a_removed_step_continues_after_the_steps_it_has_run() -> None:
     edited = edit((1, 2, 4, 5), {3: 1})
     assert edited.moves == {3: 4}
     assert edited.words == ['1 claim that stood at step 3 "Step 3" goes on at step 4 "Step 4"']
 
 
-def test_a_claim_goes_on_at_the_step_that_took_the_place() -> None:
+def test_a_claim_continues_at_the_step_that_replaces_its_own() -> None:
     assert edit((1, 2, 9, 8, 5), {3: 1, 4: 1}).moves == {3: 9, 4: 9}
 
 
-def test_a_claim_at_the_end_goes_on_at_what_is_appended() -> None:
+def test_a_claim_at_the_end_continues_at_an_appended_step() -> None:
     edited = edit((1, 2, 3, 4, 5, 9), {None: 2})
     assert edited.moves == {None: 9}
     assert edited.words == ['2 claims that had done all steps go on at step 9 "Step 9"']
 
 
-def test_a_claim_whose_last_step_is_taken_out_is_at_the_end() -> None:
+def test_a_claim_whose_last_step_is_removed_is_at_the_end() -> None:
     assert edit((1, 2, 3), {5: 1, None: 1}).moves == {5: None}
 
 
-def test_an_order_that_would_run_a_step_again_is_refused() -> None:
+def test_an_order_that_would_repeat_a_step_is_refused() -> None:
     edited = edit((1, 3, 2, 4, 5), {3: 1})
     assert find_codes(edited) == [("/steps/2", "WOULD_REPEAT")]
     assert edited.faults[0].message.startswith(
@@ -73,16 +73,16 @@ def test_an_order_that_would_run_a_step_again_is_refused() -> None:
     )
 
 
-def test_an_order_that_would_leave_a_step_out_is_refused() -> None:
+def test_an_order_that_would_skip_a_step_is_refused() -> None:
     assert find_codes(edit((1, 3, 2, 4, 5), {2: 7})) == [("/steps/1", "WOULD_SKIP")]
 
 
-def test_any_order_will_do_where_no_claim_stands_in_between() -> None:
+def test_any_order_is_allowed_when_no_claim_is_between_the_steps() -> None:
     edited = edit((1, 3, 2, 4, 5), {1: 1, 4: 1, None: 1})
     assert (edited.faults, edited.moves) == ((), {})
 
 
-def test_an_id_keeps_its_kind_and_one_taken_out_does_not_come_back() -> None:
+def test_a_step_id_keeps_its_kind_and_a_removed_one_cannot_be_reused() -> None:
     new = a_course(1, 2, 7)
     steps = [a_step(1), a_step(2, "CHECKPOINT"), a_step(7)]
     changed = msgspec.convert({**msgspec.to_builtins(new), "steps": steps}, Definition)
@@ -95,7 +95,7 @@ def test_an_id_keeps_its_kind_and_one_taken_out_does_not_come_back() -> None:
     )
 
 
-def test_the_course_is_the_same_while_the_steps_stand_as_they_stood() -> None:
+def test_steps_are_the_same_only_in_the_same_order() -> None:
     assert has_same_steps(a_course(1, 2), a_course(1, 2))
     assert not has_same_steps(a_course(1, 2), a_course(2, 1))
     assert not has_same_steps(a_course(1, 2), a_course(1, 2, 3))
@@ -105,7 +105,7 @@ def test_the_course_is_the_same_while_the_steps_stand_as_they_stood() -> None:
     new=st.lists(st.sampled_from((*OLD_IDS, 8, 9)), min_size=1, unique=True),
     places=st.sets(st.sampled_from((*OLD_IDS, None)), min_size=1),
 )
-def test_whatever_is_taken_leaves_each_claim_exactly_what_it_had_not_done(
+def test_after_an_accepted_edit_each_claim_has_exactly_its_remaining_steps(
     new: list[int], places: set[StepPosition]
 ) -> None:
     edited = edit(tuple(new), dict.fromkeys(places, 1))

@@ -44,7 +44,7 @@ def run(
     return decide_steps(process, WorkflowPosition(step_id, due_at), the_facts(**facts), now)
 
 
-def test_a_contact_is_planned_and_nothing_runs_behind_it() -> None:
+def test_no_step_runs_after_a_planned_contact() -> None:
     decision = run(1)
     [outcome] = decision.outcomes
     assert isinstance(outcome, ContactPlanned)
@@ -52,7 +52,7 @@ def test_a_contact_is_planned_and_nothing_runs_behind_it() -> None:
     assert decision.position == WorkflowPosition(1, None)
 
 
-def test_a_contact_waits_for_its_hours() -> None:
+def test_a_contact_waits_for_its_contact_hours() -> None:
     evening = datetime(2026, 3, 6, 17, 30, tzinfo=UTC)  # Friday 18:30 in Berlin
     decision = run(1, due_at=evening, now=evening)
     assert decision.outcomes == ()
@@ -64,7 +64,7 @@ def test_a_wait_counts_from_the_end_of_the_step_before_not_from_now() -> None:
     assert decision.position == WorkflowPosition(3, NOW + 7 * DAY)
 
 
-def test_fee_checkpoint_and_wait_run_in_one_go_at_any_hour() -> None:
+def test_fee_checkpoint_and_wait_run_together_at_any_hour() -> None:
     night = datetime(2026, 3, 8, 2, 0, tzinfo=UTC)
     decision = run(3, due_at=night, now=night)
     kinds = [type(outcome) for outcome in decision.outcomes]
@@ -72,23 +72,23 @@ def test_fee_checkpoint_and_wait_run_in_one_go_at_any_hour() -> None:
     assert decision.position == WorkflowPosition(None, night + 14 * DAY)
 
 
-def test_a_fee_needs_somebody_reached() -> None:
+def test_a_fee_requires_that_the_debtor_was_reached() -> None:
     skipped = run(3, has_reached=False).outcomes[0]
     assert isinstance(skipped, Skipped)
     assert skipped.reason is SkipReason.NOBODY_REACHED
 
 
-def test_the_end_is_the_archive() -> None:
+def test_a_claim_is_archived_after_the_last_step() -> None:
     assert run(None) == StepDecision((Archived(),), WorkflowPosition(None, None))
 
 
-def test_nobody_reachable_is_recorded_and_the_process_goes_on() -> None:
+def test_an_unreachable_debtor_is_recorded_and_the_process_continues() -> None:
     decision = run(1, usable=frozenset())
     assert [type(outcome) for outcome in decision.outcomes] == [NobodyReachable, WaitBegun]
     assert decision.position.next_step_id == 3
 
 
-def test_a_guard_that_fails_skips_and_names_the_property() -> None:
+def test_an_unmet_condition_skips_the_step_and_names_the_property() -> None:
     steps = [{**DOCUMENT["steps"][0], "when": {"outstanding": {"min": "9000"}}}]
     process = build_process_for_timezone(a_definition(steps=steps), "Europe/Berlin")
     decision = decide_steps(process, WorkflowPosition(1, NOW), the_facts(), NOW)
@@ -98,7 +98,7 @@ def test_a_guard_that_fails_skips_and_names_the_property() -> None:
     assert isinstance(decision.outcomes[1], Archived)
 
 
-def test_a_guard_sees_the_fees_of_the_same_moment() -> None:
+def test_a_condition_sees_the_fees_of_the_same_moment() -> None:
     fee, contact = DOCUMENT["steps"][2], DOCUMENT["steps"][0]
     guard = {"outstanding": {"min": "5250"}, "total": {"min": "5250"}, "itemType": "DUNNING_FEE"}
     steps = [fee, {**contact, "id": 7, "when": guard}]
@@ -108,7 +108,7 @@ def test_a_guard_sees_the_fees_of_the_same_moment() -> None:
     assert isinstance(planned, ContactPlanned)
 
 
-def test_a_contact_missed_through_a_standstill_is_left_out_if_the_policy_says_so() -> None:
+def test_a_contact_missed_during_an_outage_is_skipped_if_the_policy_says_so() -> None:
     settings = {**DOCUMENT["settings"], "latePolicy": {"skipIfOlderThanDays": 30}}
     process = build_process_for_timezone(a_definition(settings=settings), "Europe/Berlin")
     late, later = NOW + 30 * DAY, NOW + 31 * DAY
@@ -146,7 +146,7 @@ _INSTANTS = st.datetimes(datetime(2025, 1, 1), datetime(2030, 1, 1), timezones=s
 
 
 @given(_STEPS, _INSTANTS, st.integers(0, 400))
-def test_every_process_goes_forward_and_ends(
+def test_every_process_moves_forward_and_ends(
     kinds: list[dict[str, Any]], start: datetime, late_minutes: int
 ) -> None:
     steps = [{"id": n, "name": f"Step {n}", **kind} for n, kind in enumerate(kinds, start=1)]

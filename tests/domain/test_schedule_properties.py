@@ -107,7 +107,7 @@ def delays_from(data: st.DataObject) -> Iterator[int]:
 
 
 @given(_COURSES, _INSTANTS, st.data())
-def test_every_step_has_its_turn_once_in_order_and_the_claim_ends(
+def test_every_step_runs_once_in_order_and_the_claim_ends(
     course: tuple[Any, ...], start: datetime, data: st.DataObject
 ) -> None:
     ran = play(the_process(course), start, delays_from(data))
@@ -136,7 +136,7 @@ def _minor(step: dict[str, Any]) -> dict[str, Any]:
 
 
 @given(_COURSES, _INSTANTS)
-def test_a_minor_never_changes_the_course(course: tuple[Any, ...], start: datetime) -> None:
+def test_a_minor_version_never_changes_the_steps(course: tuple[Any, ...], start: datetime) -> None:
     old, new = (a_definition(**the_document(course, change)) for change in (_same, _minor))
     assert compute_verdict(old, new) is VersionVerdict.MINOR
     courses = [
@@ -171,7 +171,7 @@ def test_a_start_by_due_date_is_never_before_the_assignment(
 
 @pytest.mark.parametrize("night", [date(2026, 3, 28), date(2026, 10, 24)])
 @given(minute=st.integers(0, 24 * 60 - 1))
-def test_a_daily_step_runs_once_a_date_over_both_clock_changes(night: date, minute: int) -> None:
+def test_a_daily_step_runs_once_a_day_across_both_clock_changes(night: date, minute: int) -> None:
     process = the_process(([{"kind": "WAIT", "days": 1}] * 6, "Europe/Berlin", None, None))
     local = datetime.combine(night - 2 * DAY, time(*divmod(minute, 60)))
     start = process.calendar.to_instant(local)
@@ -207,7 +207,7 @@ def _regional(subdivision: str | None) -> Calendar:
 
 
 @given(st.integers(0, 60), st.booleans())
-def test_only_contacts_are_too_late(days_late: int, is_contact: bool) -> None:
+def test_only_contacts_can_be_too_late(days_late: int, is_contact: bool) -> None:
     kind = _CONTACT if is_contact else {"kind": "CHECKPOINT", "offset": 1, "message": "here"}
     process = the_process(([kind], "Europe/Berlin", None, None))
     due = datetime(2026, 3, 2, 9, tzinfo=UTC)

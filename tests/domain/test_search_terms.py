@@ -10,7 +10,7 @@ from dunwell.core.claims.searching.terms import (
 )
 
 
-def test_a_claims_words_are_folded_once_each() -> None:
+def test_the_words_of_a_claim_are_normalised_and_unique() -> None:
     claim = SearchableClaim(
         7, "INV 1", "K1", None, "Erika", "Straßer-Ößl", None, "E@x.org", "+4915112345678"
     )
@@ -20,7 +20,7 @@ def test_a_claims_words_are_folded_once_each() -> None:
     }  # fmt: skip
 
 
-def test_long_words_are_cut_alike() -> None:
+def test_long_words_are_shortened_in_claims_and_searches() -> None:
     long = "x" * 300
     assert list_terms(SearchableClaim(1, long)) == {"1", "x" * MAX_TERM_LENGTH}
     assert parse_search(long) == ["x" * MAX_TERM_LENGTH]
@@ -39,5 +39,5 @@ def test_long_words_are_cut_alike() -> None:
         ("   ", []),
     ],
 )
-def test_a_search_is_its_words_the_longest_first(text: str, words: list[str]) -> None:
+def test_the_words_of_a_search_are_ordered_by_length(text: str, words: list[str]) -> None:
     assert parse_search(text) == words

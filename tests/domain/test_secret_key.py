@@ -23,12 +23,12 @@ def write(key: bytes) -> str:
     return base64.b64encode(key).decode()
 
 
-def test_base64_alone_is_version_one() -> None:
+def test_a_key_without_a_version_is_version_one() -> None:
     assert parse_secret_key(write(FIRST), is_drawn=True) == {1: FIRST}
 
 
 @pytest.mark.parametrize("blank", [" ", "\n", "\r\n  "])
-def test_versions_stand_on_lines_the_one_in_use_first(blank: str) -> None:
+def test_key_versions_are_on_lines_with_the_used_one_first(blank: str) -> None:
     text = f"2:{write(SECOND)}{blank}{write(FIRST)}{blank}"
     assert list(parse_secret_key(text, is_drawn=True).items()) == [(2, SECOND), (1, FIRST)]
 
@@ -48,12 +48,12 @@ def test_versions_stand_on_lines_the_one_in_use_first(blank: str) -> None:
         f"2:{write(b'a' * 32)} {write(FIRST)}",
     ],
 )
-def test_what_is_no_key_is_refused(text: str) -> None:
+def test_an_invalid_key_is_refused(text: str) -> None:
     with pytest.raises(InvalidSecretKey):
         parse_secret_key(text, is_drawn=True)
 
 
-def test_versions_are_written_in_their_order_for_the_owner_alone(tmp_path: Path) -> None:
+def test_key_versions_are_saved_in_order_and_readable_only_by_the_owner(tmp_path: Path) -> None:
     path = tmp_path / "secret.key"
     first = parse_secret_key(load_or_create(path), is_drawn=True)
     save_versions(path, {2: SECOND, **first})
@@ -73,13 +73,13 @@ def test_a_sealed_value_names_the_version_of_its_key() -> None:
 
 
 @pytest.mark.parametrize("kept", [0, 1, 9, 20])
-def test_a_sealed_value_that_was_cut_is_refused(kept: int) -> None:
+def test_a_truncated_sealed_value_is_refused(kept: int) -> None:
     cut = OLD.seal("p", b"plain", "row")[:kept]
     with pytest.raises(DecryptionFailed):
         OLD.open("p", cut, "row")
 
 
-def test_resealing_goes_up_and_leaves_the_value() -> None:
+def test_resealing_uses_a_newer_version_and_keeps_the_value() -> None:
     sealed = OLD.seal("p", b"plain", "row")
     resealed = BOTH.reseal("p", sealed, "row")
     assert (parse_key_version(resealed), BOTH.open("p", resealed, "row")) == (2, b"plain")
@@ -91,7 +91,7 @@ def test_resealing_goes_up_and_leaves_the_value() -> None:
         BOTH.reseal("p", sealed, "other row")
 
 
-def test_digests_are_told_under_every_version() -> None:
+def test_digests_are_computed_under_every_version() -> None:
     assert BOTH.digests("p", b"x") == (
         KeyRing({2: SECOND}).digest("p", b"x"),
         OLD.digest("p", b"x"),
@@ -101,7 +101,7 @@ def test_digests_are_told_under_every_version() -> None:
         BOTH.digest("p", b"x", 3)
 
 
-def test_a_fingerprint_is_the_keys_own_whatever_its_number() -> None:
+def test_the_fingerprint_of_a_key_does_not_depend_on_its_version() -> None:
     assert BOTH.fingerprint(1) == KeyRing({7: FIRST}).fingerprint(7)
     assert BOTH.fingerprint(2) != BOTH.fingerprint(1)
     assert BOTH.fingerprint(1) not in (FIRST, FIRST[:16], OLD.digest("fingerprint", b"")[:16])

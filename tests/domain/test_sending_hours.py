@@ -63,13 +63,13 @@ def test_contact_hours_hold_a_step_that_waits_for_them() -> None:
         (berlin(3, 20, 59), None),
     ],
 )
-def test_quiet_hours_hold_what_is_sent_at_once(now: datetime, until: datetime | None) -> None:
+def test_quiet_hours_hold_immediate_contacts(now: datetime, until: datetime | None) -> None:
     expected = ContactHold(until, HoldReason.QUIET_HOURS) if until else None
     assert hours_of("IMMEDIATE").find_hold(now) == expected
     assert hours_of("IMMEDIATE", "SMS").find_hold(now) == expected
 
 
-def test_a_letter_wakes_nobody_and_without_quiet_hours_nothing_is_quiet() -> None:
+def test_quiet_hours_do_not_apply_to_letters() -> None:
     assert hours_of("IMMEDIATE", "LETTER").find_hold(berlin(2, 23)) is None
     assert hours_of("IMMEDIATE", configuration=quiet(None)).find_hold(berlin(2, 23)) is None
     assert list_quiet_channels(quiet(), berlin(2, 23)) == {"EMAIL", "SMS"}
@@ -85,7 +85,7 @@ def test_quiet_hours_within_a_day_and_up_to_midnight() -> None:
         assert late.first_moment(berlin(2, 20)) == berlin(2, 23) + timedelta(hours=1)
 
 
-def test_the_first_moment_keeps_both_and_says_what_holds_now() -> None:
+def test_a_hold_ends_within_both_hours_and_names_the_current_reason() -> None:
     evenings: Any = {"from": "07:00", "to": "22:00"}
     both = hours_of(**evenings)
     assert both.find_hold(berlin(2, 21, 30)) == ContactHold(berlin(3, 8), HoldReason.QUIET_HOURS)
@@ -94,7 +94,7 @@ def test_the_first_moment_keeps_both_and_says_what_holds_now() -> None:
     assert both.first_moment_on(berlin(7, 12).date()) == berlin(9, 8)
 
 
-def test_quiet_hours_that_end_in_a_doubled_hour_end_once_it_is_over() -> None:
+def test_quiet_hours_that_end_in_a_repeated_hour_end_after_it() -> None:
     hours = hours_of("IMMEDIATE", configuration=quiet(QuietHours("22:00", "02:30")))
     first, second = (
         datetime(2026, 10, 25, 0, 15, tzinfo=UTC),
@@ -104,7 +104,7 @@ def test_quiet_hours_that_end_in_a_doubled_hour_end_once_it_is_over() -> None:
     assert hours.first_moment(second) == datetime(2026, 10, 25, 1, 30, tzinfo=UTC)
 
 
-def test_hours_that_leave_nothing_between_them_do_not_search_for_ever() -> None:
+def test_hours_that_leave_no_time_do_not_search_for_ever() -> None:
     never = hours_of(configuration=quiet(QuietHours("08:00", "20:00")))
     hold = never.find_hold(berlin(2, 10))
     assert hold is not None
@@ -118,7 +118,7 @@ instants = st.datetimes(
 
 
 @given(times, times, instants)
-def test_when_the_first_moment_has_come_nothing_holds(
+def test_nothing_holds_a_contact_at_the_end_of_its_hold(
     since: str, until: str, now: datetime
 ) -> None:
     if since == until:

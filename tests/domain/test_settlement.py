@@ -50,7 +50,7 @@ def settle(
     )
 
 
-def test_accepted_is_settled() -> None:
+def test_an_accepted_contact_is_settled() -> None:
     assert settle(Accepted()) == ContactAccepted()
 
 
@@ -58,24 +58,24 @@ def test_accepted_is_settled() -> None:
     ("attempts", "asked", "seconds"),
     [(1, 0, 5), (2, 0, 10), (3, 0, 20), (14, 0, 6 * 3600), (1, 90, 90)],
 )
-def test_pauses_double_up_to_six_hours(attempts: int, asked: int, seconds: int) -> None:
+def test_retry_delays_double_up_to_six_hours(attempts: int, asked: int, seconds: int) -> None:
     assert settle(Temporary(asked), attempts) == RetryContact(NOW + timedelta(seconds=seconds))
 
 
-def test_the_last_try_gives_up() -> None:
+def test_the_last_attempt_gives_up() -> None:
     assert settle(Temporary(0), MAX_ATTEMPTS) == FailContact("not accepted in 15 attempts")
     answer = Temporary(reason="The mail server put it off: 451.")
     words = "not accepted in 15 attempts: The mail server put it off: 451."
     assert settle(answer, MAX_ATTEMPTS) == FailContact(words)
 
 
-def test_a_channel_that_is_away_for_a_night_is_waited_for() -> None:
+def test_contacts_survive_a_channel_outage_of_a_night() -> None:
     pauses = [settle(Temporary(), attempts) for attempts in range(1, MAX_ATTEMPTS)]
     waits = [each.at - NOW for each in pauses if isinstance(each, RetryContact)]
     assert sum(waits, timedelta()) >= timedelta(hours=17)
 
 
-def test_contacts_of_one_moment_are_tried_again_at_different_moments() -> None:
+def test_simultaneous_contacts_are_retried_at_different_times() -> None:
     attempts = (ContactAttempt(STEP, 1, (), _TRIED, spread) for spread in (0.0, 0.5, 0.999))
     settled = [decide_settlement(each, Temporary(), NOW) for each in attempts]
     pauses = [each.at - NOW for each in settled if isinstance(each, RetryContact)]
@@ -83,7 +83,7 @@ def test_contacts_of_one_moment_are_tried_again_at_different_moments() -> None:
     assert pauses[-1] < timedelta(seconds=6.25)
 
 
-def test_the_wish_of_a_provider_is_kept_to_the_second() -> None:
+def test_a_retry_time_of_the_provider_is_used_exactly() -> None:
     answer, attempt = Temporary(90), ContactAttempt(STEP, 1, (), _TRIED, spread=0.9)
     assert decide_settlement(attempt, answer, NOW) == RetryContact(NOW + timedelta(seconds=90))
 
@@ -94,27 +94,27 @@ def test_the_reason_of_a_refusal_is_kept() -> None:
     assert settled.reason == "The mail server put it off: 451."
 
 
-def test_a_message_whose_channel_was_not_called_is_taken_back_however_often() -> None:
+def test_a_message_whose_channel_was_not_called_is_always_planned_again() -> None:
     assert settle(Uncalled()) == settle(Uncalled(), attempts=MAX_ATTEMPTS) == UndoHandOver()
 
 
-def test_a_refusal_falls_back_to_the_next_channel_that_can_be_used() -> None:
+def test_a_refusal_leads_to_the_next_usable_channel() -> None:
     assert settle(Permanent("gone"), usable=("EMAIL", "LETTER")) == UseFallback(
         ContactPlanned(STEP, 2, "LETTER"), "gone"
     )
 
 
-def test_a_fallback_never_goes_back() -> None:
+def test_a_fallback_never_returns_to_an_earlier_channel() -> None:
     every: tuple[Channel, ...] = ("EMAIL", "SMS", "LETTER")
     assert settle(Permanent("gone"), tried=every, usable=every) == FailContact("gone")
 
 
-def test_a_list_a_minor_changed_is_gone_through_without_a_channel_twice() -> None:
+def test_a_changed_list_of_channels_uses_no_channel_twice() -> None:
     answer = settle(Permanent("gone"), tried=("LETTER",), usable=("SMS", "LETTER"))
     assert answer == UseFallback(ContactPlanned(STEP, 1, "SMS"), "gone")
 
 
-def test_no_answer_is_never_taken_for_one() -> None:
+def test_a_missing_answer_is_never_settled_as_an_answer() -> None:
     assert settle(Unanswered(is_repeatable=True)) == RepeatCall(timedelta(seconds=5))
     assert settle(Unanswered(is_repeatable=True), attempts=MAX_ATTEMPTS) == OutcomeUnknown()
     assert settle(Unanswered(is_repeatable=False)) == OutcomeUnknown()

@@ -46,7 +46,7 @@ def the_fault(**changes: object) -> Fault:
     return faults[0]
 
 
-def test_a_good_value_has_no_fault() -> None:
+def test_a_valid_value_has_no_fault() -> None:
     assert faults_of(startOn="2026-03-01", country=["DE"], extra={"SMS": 1}) == []
 
 
@@ -98,7 +98,7 @@ def test_an_unknown_field_without_a_near_one_lists_all() -> None:
          '"XL" is not a good name here. Expected a string of digits.'),
     ],
 )  # fmt: skip
-def test_each_kind_of_fault_in_words(
+def test_each_kind_of_fault_has_its_message(
     changes: dict[str, object], path: str, code: str, message: str
 ) -> None:
     assert the_fault(**changes) == Fault(path, message, code)
@@ -112,7 +112,7 @@ def test_a_tagged_union_reports_only_the_branch_that_is_named() -> None:
     ]
 
 
-def test_a_tagged_union_without_its_tag_names_the_kinds() -> None:
+def test_a_tagged_union_without_its_tag_names_the_possible_tags() -> None:
     fault = the_fault(parts=[{"steps": 3}])
     assert fault == Fault("/parts/0/kind", '"kind" is required: one of WALK, RIDE.', "REQUIRED")
 
@@ -124,12 +124,12 @@ def test_an_unknown_tag_names_the_nearest_kind() -> None:
 
 
 @pytest.mark.parametrize("day", ["2026-02-30", "20260201", "yesterday"])
-def test_a_day_that_is_none_is_refused(day: str) -> None:
+def test_an_invalid_day_is_refused(day: str) -> None:
     fault = the_fault(startOn=day)
     assert (fault.path, fault.code) == ("/startOn", "WRONG_FORMAT")
 
 
-def test_a_value_of_another_type_altogether_is_a_fault_of_the_root() -> None:
+def test_a_value_of_another_type_is_a_fault_of_the_root() -> None:
     assert find_faults(["Ada"], Trip) == [
         Fault("", "Expected an object, not an array.", "WRONG_TYPE")
     ]
@@ -140,7 +140,7 @@ def test_pointers_escape_slash_and_tilde() -> None:
     assert the_fault(**{"pri/ce": 1}).path == "/pri~1ce"
 
 
-def test_nothing_known_is_said_plainly() -> None:
+def test_an_object_without_known_fields_is_reported_plainly() -> None:
     assert suggest_known("x", []) == "None is known here."
 
 
@@ -162,7 +162,7 @@ json_values = st.recursive(
         },
     )
 )
-def test_no_fault_exactly_when_it_converts(value: object) -> None:
+def test_a_value_has_no_fault_exactly_when_it_converts(value: object) -> None:
     try:
         msgspec.convert(value, Trip)
     except msgspec.ValidationError:

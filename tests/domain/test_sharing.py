@@ -24,7 +24,7 @@ _SURPLUS = st.dictionaries(st.uuids(), st.integers(1, 10**6), max_size=4)
 
 
 @given(_ITEMS, _SURPLUS)
-def test_nothing_is_outstanding_beside_an_overpaid_cent(
+def test_a_surplus_is_allocated_while_anything_is_outstanding(
     items: list[OwedItem], surplus: dict[UUID, int]
 ) -> None:
     shared = compute_surplus_allocation(items, surplus, "COSTS_FIRST")
@@ -34,7 +34,7 @@ def test_nothing_is_outstanding_beside_an_overpaid_cent(
     assert all(sum(shares.values()) <= surplus[paid] for paid, shares in shared.items())
 
 
-def test_the_earlier_payment_steps_in_first() -> None:
+def test_the_surplus_of_the_earlier_payment_is_used_first() -> None:
     items = [
         OwedItem(1, 0, "PRIMARY", 1000, allocated_cents=400),
         OwedItem(2, 1, "DUNNING_FEE", 250),

@@ -30,11 +30,11 @@ def find_paths(sign_in: Any) -> list[str]:
     return [fault.path for fault in refused.value.faults]
 
 
-def test_roles_are_those_of_people() -> None:
+def test_the_roles_in_the_file_are_those_of_users() -> None:
     assert set(get_args(RoleName)) == {str(each) for each in Role}
 
 
-def test_the_guides_example_is_taken() -> None:
+def test_the_example_of_the_guide_is_accepted() -> None:
     blocks = _GUIDE.read_text().split("```yaml\n")[1:]
     [found] = [text for each in blocks if (text := each.split("```")[0]).startswith("signIn")]
     document = yaml.safe_load(found)
@@ -62,16 +62,16 @@ def test_a_provider_has_a_secret_file() -> None:
     ],
     ids=str,
 )  # fmt: skip
-def test_a_provider_that_could_not_be_used_is_refused(changed: Any, path: str) -> None:
+def test_an_unusable_provider_is_refused(changed: Any, path: str) -> None:
     assert find_paths({"oidc": [{**PROVIDER, **changed}]}) == [f"/signIn/oidc/0/{path}"]
 
 
-def test_a_provider_in_a_named_network_may_be_spoken_to_in_clear() -> None:
+def test_a_provider_in_a_named_network_may_use_plain_http() -> None:
     provider = {**PROVIDER, "issuer": "http://10.0.0.7:8080", "networks": ["10.0.0.7"]}
     check_installation({"signIn": {"oidc": [provider]}})
 
 
-def test_names_and_issuers_are_one_providers() -> None:
+def test_names_and_issuers_of_providers_are_unique() -> None:
     assert find_paths({"oidc": [PROVIDER, PROVIDER]}) == ["/signIn/oidc/1/name", "/signIn/oidc"]
 
 
@@ -85,12 +85,12 @@ def test_names_and_issuers_are_one_providers() -> None:
     ],
     ids=str,
 )  # fmt: skip
-def test_a_rule_that_gives_nothing_is_refused(rule: Any, path: str) -> None:
+def test_a_group_rule_without_a_role_is_refused(rule: Any, path: str) -> None:
     sign_in = {"oidc": [PROVIDER], "groups": [{"group": "g", **rule}]}
     assert find_paths(sign_in) == [f"/signIn/groups/0/{path}"]
 
 
-def test_it_cannot_be_required_without_a_provider() -> None:
+def test_single_sign_on_cannot_be_required_without_a_provider() -> None:
     assert find_paths({"required": True}) == ["/signIn/required"]
 
 

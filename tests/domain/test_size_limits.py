@@ -58,7 +58,7 @@ def test_a_text_with_its_snippets_has_a_limit_for_each_channel(channel: str, mos
     assert f"has {most + 1:,} characters; the maximum is {most:,}" in fault.message
 
 
-def test_a_snippet_used_a_thousand_times_is_measured_and_not_put_in() -> None:
+def test_a_snippet_used_a_thousand_times_is_measured_without_expanding_it() -> None:
     began = time.perf_counter()
 
     [fault] = find_size_faults("{{snippet.s}}\n" * 1_000)
@@ -89,7 +89,7 @@ def test_all_texts_of_a_definition_together_have_a_limit() -> None:
     assert (fault.path, fault.code) == ("/templates", "TEXTS_TOO_LONG")
 
 
-def test_a_text_is_measured_as_it_is_put_together() -> None:
+def test_a_text_is_measured_while_it_is_assembled() -> None:
     words = {"a": "{{ snippet.b }}", "b": "xyz"}
     for text in ("{{snippet.a}} {{ snippet.b }}", "{{snippet.none}}.", "{{ snippet.greeting }},"):
         size = measure_expanded(text, words)
@@ -128,14 +128,14 @@ def many_items() -> MessageClaim:
 
 
 @pytest.mark.parametrize("what", _WRITTEN)
-def test_a_message_beyond_its_limit_is_refused_and_never_cut(what: str) -> None:
+def test_a_message_beyond_its_limit_is_refused_and_never_truncated(what: str) -> None:
     began = time.perf_counter()
     with pytest.raises(MessageTooLarge, match="Shorten the template"):
         _WRITTEN[what]()
     assert time.perf_counter() - began < 5
 
 
-def test_values_are_counted_while_they_are_put_in() -> None:
+def test_values_are_counted_while_they_are_inserted() -> None:
     values = MessageValues(some_facts(), "de")
     parts = (Slot("outstanding", "TEXT"),) * 3
     whole = "".join([values.text("outstanding")] * 3)
@@ -144,7 +144,7 @@ def test_values_are_counted_while_they_are_put_in() -> None:
         fill_within(parts, values, len(whole) - 1)
 
 
-def test_nothing_is_asked_for_beyond_the_limit() -> None:
+def test_no_value_is_requested_beyond_the_limit() -> None:
     asked = []
 
     def pieces() -> Any:
@@ -165,13 +165,13 @@ def test_nothing_is_asked_for_beyond_the_limit() -> None:
     ],
     ids=["full stops behind a long word", "blanks that no brace follows"],
 )  # fmt: skip
-def test_no_text_takes_time_with_the_square_of_its_length(read: Callable[[], object]) -> None:
+def test_no_text_takes_quadratic_time(read: Callable[[], object]) -> None:
     began = time.perf_counter()
     read()
     assert time.perf_counter() - began < 0.3
 
 
-def test_what_is_compiled_is_kept_by_characters_and_not_by_number() -> None:
+def test_the_cache_of_compiled_texts_is_limited_by_characters() -> None:
     made = []
 
     @cache_by_size(10)

@@ -15,41 +15,41 @@ from dunwell.platform.database.sql import (
 )
 
 
-def test_each_slot_is_filled_wherever_it_stands() -> None:
+def test_each_placeholder_is_replaced_everywhere() -> None:
     statement = compose("SELECT {key} FROM {table} ORDER BY {key}", key="id", table="claims")
     assert statement == "SELECT id FROM claims ORDER BY id"
 
 
-def test_braces_that_name_nothing_are_sql() -> None:
+def test_other_braces_are_kept() -> None:
     assert compose("SELECT '{}'::jsonb, '{1,2}'::int[]") == "SELECT '{}'::jsonb, '{1,2}'::int[]"
 
 
-def test_a_filling_is_not_looked_through_for_slots() -> None:
+def test_inserted_text_is_not_searched_for_placeholders() -> None:
     assert compose("SELECT {text}", text="'{key}'") == "SELECT '{key}'"
 
 
 @pytest.mark.parametrize("slots", [{}, {"table": "claims"}, {"key": "id", "tabel": "claims"}])
-def test_a_slot_without_filling_and_a_filling_without_slot_are_refused(
+def test_missing_and_unused_placeholder_values_are_refused(
     slots: dict[str, str],
 ) -> None:
     with pytest.raises(ValueError, match="do not match"):
         compose("SELECT {key}", **slots)
 
 
-def test_a_statement_is_loaded_from_beside_its_module(tmp_path: Path) -> None:
+def test_a_statement_is_loaded_from_the_folder_of_its_module(tmp_path: Path) -> None:
     (tmp_path / "find.sql").write_text("SELECT {columns} FROM claims")
     statement = load_statement(str(tmp_path / "store.py"), "find.sql", columns="claim_id")
     assert statement == "SELECT claim_id FROM claims"
 
 
-def test_a_nested_statement_takes_the_names_of_the_outer_one() -> None:
+def test_a_nested_statement_uses_the_values_of_the_outer_one() -> None:
     assert nest("SELECT $2, $1, $2", "s.id", "$10") == "(SELECT $10, s.id, $10)"
     assert nest_row("SELECT $1", "s.id") == (
         "(SELECT row_to_json(nested) FROM (SELECT s.id) nested LIMIT 1)"
     )
 
 
-def test_conditions_number_their_parameters_behind_those_there_are() -> None:
+def test_conditions_number_their_parameters_after_existing_ones() -> None:
     conditions = Conditions(7, 20)
     conditions.add("NOT held")
     conditions.add("(created_at, claim_id) < ({}, {})", "2026-03-01", 5)
@@ -69,7 +69,7 @@ def test_conditions_number_their_parameters_behind_those_there_are() -> None:
         (MAX_GROUP_SIZE + 1, [MAX_GROUP_SIZE, 1]),
     ],
 )
-def test_any_number_goes_in_sets_in_its_order(count: int, sizes: list[int]) -> None:
+def test_rows_are_split_into_batches_in_order(count: int, sizes: list[int]) -> None:
     sets = list(split_into_groups(range(count)))
     assert [len(each) for each in sets] == sizes
     assert [value for each in sets for value in each] == list(range(count))

@@ -3,11 +3,11 @@
 from tools.write_states import CLAIM, PAGE, draw_diagram, draw_page
 
 
-def test_the_drawn_states_are_current() -> None:
+def test_the_page_of_states_is_current() -> None:
     assert PAGE.read_text() == draw_page(), "run: python -m tools.write_states"
 
 
-def test_a_diagram_leads_on_and_back() -> None:
+def test_a_diagram_shows_transitions_in_both_directions() -> None:
     diagram = draw_diagram(CLAIM)
     assert "    [*] --> CREATED\n" in diagram
     assert "    CREATED --> ARCHIVED: steps ended, archived by hand\n" in diagram

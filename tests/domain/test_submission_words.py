@@ -39,7 +39,9 @@ def item(**changes: Any) -> dict[str, Any]:
         (item(reference="a\nb"), "/items/0/reference", "a text without control characters"),
     ],
 )  # fmt: skip
-def test_a_pattern_is_told_in_words(changes: dict[str, Any], path: str, words: str) -> None:
+def test_the_fault_of_a_pattern_is_described_in_words(
+    changes: dict[str, Any], path: str, words: str
+) -> None:
     code = "CONTROL_CHARACTER" if words == PLAIN_TEXT else "WRONG_FORMAT"
     assert the_fault(**changes) == (path, code, f"Expected {words}.")
 
@@ -58,7 +60,7 @@ def test_a_pattern_is_told_in_words(changes: dict[str, Any], path: str, words: s
         ({"items": []}, "/items", "TOO_FEW"),
     ],
 )
-def test_what_a_pattern_cannot_say_has_a_code_of_its_own(
+def test_a_rule_beyond_patterns_has_its_own_code(
     changes: dict[str, Any], path: str, code: str
 ) -> None:
     assert the_fault(**changes)[:2] == (path, code)

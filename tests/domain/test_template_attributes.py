@@ -82,7 +82,7 @@ def list_fields(page: type[Page]) -> dict[str, Kinds]:
     ],
     ids=["landing", "portal"],
 )
-def test_every_page_reads_what_it_has(
+def test_every_page_template_reads_only_existing_attributes(
     package: str, environment: Environment, given: Mapping[str, Kinds]
 ) -> None:
     check = TemplateCheck(environment)
@@ -96,7 +96,7 @@ def test_every_page_reads_what_it_has(
     assert names - {each.template for each in pages} == set()
 
 
-def test_every_notice_reads_what_it_has() -> None:
+def test_every_notice_template_reads_only_existing_attributes() -> None:
     environment = writer._build_environment(_ENGLISH)
     check = TemplateCheck(environment)
     told = [

@@ -19,7 +19,7 @@ _LETTER = TextPlace("templates", "reminder", "en", "LETTER")
 
 
 @pytest.mark.parametrize("place", list(list_places(_DEFINITION)), ids=str)
-def test_what_is_read_and_put_back_changes_nothing(place: TextPlace) -> None:
+def test_replacing_a_text_by_itself_changes_nothing(place: TextPlace) -> None:
     written = find_text(_DEFINITION, place)
     assert written is not None
     assert replace_text(_DEFINITION, place, written) == _DEFINITION
@@ -34,7 +34,7 @@ def test_all_places_are_listed_and_no_others() -> None:
     }  # fmt: skip
 
 
-def test_a_text_is_put_beside_the_others() -> None:
+def test_replacing_a_text_leaves_the_others_unchanged() -> None:
     changed = replace_text(_DEFINITION, _LETTER, TextContent("{{ items }}", "Your invoice"))
 
     letter = changed.templates["reminder"].letter
@@ -44,7 +44,7 @@ def test_a_text_is_put_beside_the_others() -> None:
     assert changed.steps == _DEFINITION.steps
 
 
-def test_the_last_text_of_a_channel_takes_the_channel_along() -> None:
+def test_removing_the_last_text_of_a_channel_removes_the_channel() -> None:
     german = TextPlace("templates", "reminder", "de", "LETTER")
 
     changed = replace_text(_DEFINITION, german, None)
@@ -53,13 +53,13 @@ def test_the_last_text_of_a_channel_takes_the_channel_along() -> None:
     assert changed.templates["reminder"].email == _DEFINITION.templates["reminder"].email
 
 
-def test_a_subject_alone_is_kept() -> None:
+def test_a_subject_without_a_body_is_kept() -> None:
     changed = replace_text(_DEFINITION, _LETTER, TextContent("", "Your invoice"))
 
     assert find_text(changed, _LETTER) == TextContent("", "Your invoice")
 
 
-def test_a_new_name_makes_a_template_and_a_snippet() -> None:
+def test_a_new_name_creates_a_template_or_snippet() -> None:
     mail, snippet = TextPlace("templates", "last", "de", "SMS"), TextPlace("snippets", "new", "de")
 
     changed = replace_text(

@@ -47,18 +47,18 @@ def codes(review: TextReview) -> list[str]:
         (f"{_GOOD} {{{{ landing.code }}}}", ["CODE_OUTSIDE_LETTER"]),
     ],
 )
-def test_a_text_is_told_what_keeps_it_from_being_published(text: str, wanted: list[str]) -> None:
+def test_a_review_lists_what_prevents_publishing(text: str, wanted: list[str]) -> None:
     assert codes(review(text)) == wanted
 
 
-def test_a_missing_part_is_named_and_others_texts_are_not_its_matter() -> None:
+def test_a_missing_part_is_named_only_for_the_reviewed_text() -> None:
     [fault] = review("Bitte. {{ landing.url }}").faults
 
     assert fault.path == "/templates/reminder/EMAIL/body/de"
     assert getattr(fault.message, "facts", None) == {"choice": "{{ outstanding }} or {{ items }}"}
 
 
-def test_a_snippet_gives_what_is_missing() -> None:
+def test_a_snippet_can_provide_a_missing_part() -> None:
     definition = replace_text(a_texts_definition(), _SNIPPET, TextContent("{{ outstanding }}"))
     text = TextContent("{{ snippet.signature }} {{ landing.url }}", "{{ claim.referenceNumber }}")
 
@@ -67,12 +67,12 @@ def test_a_snippet_gives_what_is_missing() -> None:
     assert codes(found) == []
 
 
-def test_a_snippet_is_looked_over_by_itself() -> None:
+def test_a_snippet_is_reviewed_separately() -> None:
     assert codes(review("{{ snippet.other }}", _SNIPPET, "")) == ["NESTED_SNIPPET"]
     assert codes(review("Ihr Gerichtsvollzieher", _SNIPPET, "")) == ["FORBIDDEN_WORD"]
 
 
-def test_it_says_of_each_text_what_is_said_of_the_whole() -> None:
+def test_the_reviews_of_all_texts_equal_the_review_of_the_definition() -> None:
     definition = a_texts_definition()
     whole = [*list_template_faults(definition), *list_forbidden_word_faults(definition, {})]
 
@@ -86,7 +86,7 @@ def test_it_says_of_each_text_what_is_said_of_the_whole() -> None:
     assert len(whole) == 1
 
 
-def test_long_sentences_are_told_and_a_placeholder_is_one_word() -> None:
+def test_long_sentences_are_listed_and_a_placeholder_is_one_word() -> None:
     long = " ".join(["Wort"] * 20)
 
     found = review(f"{_GOOD}\n\n{long} {{{{ debtor.name }}}}.\n\n{long}.")
@@ -95,7 +95,7 @@ def test_long_sentences_are_told_and_a_placeholder_is_one_word() -> None:
     assert found.most_words == 21
 
 
-def test_sentences_end_where_people_end_them() -> None:
+def test_sentences_are_split_in_the_right_places() -> None:
     text = "# Titel\n- Bis zum 3. Oktober z. B. so. Und so!\n\n{{ items }}"
 
     assert [*list_sentences(text)] == [
@@ -107,7 +107,7 @@ def test_sentences_end_where_people_end_them() -> None:
     assert count_words("Bis zum {{ payBy }}") == 3
 
 
-def test_the_grid_marks_gaps_and_what_is_faulty() -> None:
+def test_the_grid_marks_missing_and_faulty_texts() -> None:
     grid = build_text_grid(a_texts_definition(), CONFIGURATION)
 
     def mark(cell: TextCell) -> str:
@@ -124,7 +124,7 @@ def test_the_grid_marks_gaps_and_what_is_faulty() -> None:
     assert (grid.gaps, grid.faulty) == (1, 1)
 
 
-def test_a_template_that_a_step_names_and_nobody_wrote_has_gaps_alone() -> None:
+def test_a_template_that_is_used_and_not_written_has_only_missing_texts() -> None:
     grid = build_text_grid(a_texts_definition(templates={}), CONFIGURATION)
 
     [block] = grid.templates
@@ -132,7 +132,7 @@ def test_a_template_that_a_step_names_and_nobody_wrote_has_gaps_alone() -> None:
     assert grid.gaps == 6
 
 
-def test_a_text_without_a_subject_is_half_a_gap() -> None:
+def test_a_text_without_a_subject_is_marked_as_incomplete() -> None:
     definition = replace_text(a_texts_definition(), _MAIL, TextContent(_GOOD))
 
     grid = build_text_grid(definition, CONFIGURATION)
@@ -141,7 +141,7 @@ def test_a_text_without_a_subject_is_half_a_gap() -> None:
     assert (grid.gaps, grid.faulty) == (2, 1)
 
 
-def test_own_words_stand_in_the_place_of_the_standard_ones() -> None:
+def test_a_merchants_own_forbidden_words_replace_the_standard_ones() -> None:
     definition = replace_text(
         a_texts_definition(), _SMS, TextContent(f"Polizei? {_GOOD} {{{{ merchant.name }}}}")
     )
@@ -151,7 +151,7 @@ def test_own_words_stand_in_the_place_of_the_standard_ones() -> None:
     assert codes(review_text(definition, _SMS, CONFIGURATION)) == ["FORBIDDEN_WORD"]
 
 
-def test_what_no_claim_of_the_merchant_will_ever_have_is_told() -> None:
+def test_a_placeholder_that_the_merchant_can_never_fill_is_reported() -> None:
     contact = MerchantContact(email="hilfe@nordwind.example")
     nobodys = msgspec.structs.replace(CONFIGURATION, contact=contact)
     text = TextContent(f"{_GOOD} {{{{ merchant.phone }}}}", "{{ claim.referenceNumber }}")

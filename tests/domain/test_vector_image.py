@@ -48,7 +48,7 @@ def test_a_drawing_is_kept_without_comments_and_instructions() -> None:
         "<path/>" * 2_001,
     ],
 )
-def test_what_is_no_drawing_is_refused(inner: str) -> None:
+def test_active_content_in_an_svg_is_refused(inner: str) -> None:
     with pytest.raises(ImageRefused):
         clean_svg(svg(inner))
 
@@ -67,11 +67,11 @@ def test_what_is_no_drawing_is_refused(inner: str) -> None:
         "<svg xmlns='http://www.w3.org/2000/svg'/>".encode("utf-16"),
     ],
 )
-def test_what_is_no_plain_svg_is_refused(content: bytes) -> None:
+def test_a_file_that_is_no_plain_svg_is_refused(content: bytes) -> None:
     with pytest.raises(ImageRefused):
         clean_svg(content)
 
 
-def test_an_svg_is_told_from_a_picture() -> None:
+def test_an_svg_is_distinguished_from_other_images() -> None:
     assert looks_like_svg(b"\xef\xbb\xbf\n <svg")
     assert not looks_like_svg(b"\x89PNG\r\n\x1a\n")

@@ -129,7 +129,7 @@ def changed(part: type, field: str) -> Definition:
     return msgspec.convert(document, Definition)
 
 
-def test_the_parts_looked_at_are_all_there_are() -> None:
+def test_all_parts_of_a_definition_are_tested() -> None:
     assert set(PARTS) == set(PLACES) == set(OTHERS)
     assert len(FIELDS) > 50
 
@@ -148,7 +148,7 @@ def test_a_change_of_one_field_gets_the_fields_verdict(part: type, field: str) -
     assert compute_verdict(old, new) is compute_verdict(new, old) is expected
 
 
-def test_the_contract_is_kept_to_the_letter() -> None:
+def test_the_verdicts_are_as_documented() -> None:
     """Template, texts, snippets, channel, fallbacks, fee, checkpoint, name, send, attachments."""
     minor = {
         name
@@ -162,7 +162,7 @@ def test_the_contract_is_kept_to_the_letter() -> None:
     }  # fmt: skip
 
 
-def test_another_kind_under_the_same_id_is_major() -> None:
+def test_another_kind_of_step_under_the_same_id_is_major() -> None:
     steps = [{"id": 1, "name": "Mail", "kind": "WAIT", "days": 1}, *FULL["steps"][1:]]
     new = msgspec.convert({**FULL, "steps": steps}, Definition)
     assert compute_verdict(msgspec.convert(FULL, Definition), new) is VersionVerdict.MAJOR

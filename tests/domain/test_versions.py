@@ -92,7 +92,7 @@ def test_a_change_inside_an_action_is_minor(edit: Edit) -> None:
 
 
 @pytest.mark.parametrize("edit", MAJOR)
-def test_a_change_of_course_or_settings_is_major(edit: Edit) -> None:
+def test_a_change_of_steps_or_settings_is_major(edit: Edit) -> None:
     assert compute_verdict(OLD, edited(edit)) is VersionVerdict.MAJOR
 
 
@@ -109,7 +109,7 @@ def test_a_combined_change_is_major(major: Edit, minors: list[Edit]) -> None:
 
 
 @given(st.sampled_from([*MINOR, *MAJOR]), st.sampled_from([*MINOR, *MAJOR]))
-def test_the_verdict_is_the_same_both_ways_and_words_say_why(first: Edit, second: Edit) -> None:
+def test_the_verdict_is_symmetric_and_differences_are_listed(first: Edit, second: Edit) -> None:
     one, other = edited(first), edited(second)
     assert compute_verdict(one, other) is compute_verdict(other, one)
     is_equal = compute_verdict(one, other) is VersionVerdict.NONE
@@ -144,7 +144,7 @@ def test_a_version_is_named_by_its_numbers() -> None:
     assert Version(UUID(int=1), UUID(int=2), 2, 11, OLD).name == "v2.11"
 
 
-def test_differences_are_told_in_words() -> None:
+def test_differences_are_described_in_words() -> None:
     new = edited(
         step(1, days=8),
         settings(currency="CHF"),
@@ -163,6 +163,6 @@ def test_differences_are_told_in_words() -> None:
     ]
 
 
-def test_a_new_order_is_told_by_the_ids() -> None:
+def test_a_new_order_is_described_by_step_ids() -> None:
     new = edited(lambda document: document["steps"].reverse())
     assert list_differences(OLD, new) == ["steps in another order: 5, 4, 3, 2, 1"]

@@ -51,7 +51,7 @@ class Machine:
         return [(each["log_level"], each["event"]) for each in logged]
 
 
-async def test_before_the_first_comparison_the_database_is_away() -> None:
+async def test_no_time_is_given_before_the_first_comparison() -> None:
     machine = Machine()
     with pytest.raises(DatabaseAway):
         machine.clock.now()
@@ -59,14 +59,14 @@ async def test_before_the_first_comparison_the_database_is_away() -> None:
 
 
 @pytest.mark.parametrize("ahead", [-1.9, 0.0, 2.0])
-async def test_clocks_that_agree_are_used_in_silence(ahead: float) -> None:
+async def test_clocks_that_agree_log_nothing(ahead: float) -> None:
     machine = Machine(ahead)
     assert await machine.compare() == []
     assert machine.clock.now() == machine.host.now()
 
 
 @pytest.mark.parametrize("ahead", [2.1, -2.1, 30.0, -30.0])
-async def test_beyond_two_seconds_it_warns_and_goes_on(ahead: float) -> None:
+async def test_a_difference_beyond_two_seconds_is_logged_and_the_clock_used(ahead: float) -> None:
     machine = Machine(ahead)
     assert await machine.compare() == [("warning", "clocks differ")]
     assert machine.clock.now() == machine.host.now()
@@ -86,7 +86,7 @@ async def test_beyond_thirty_seconds_no_time_is_given_and_both_clocks_are_named(
     assert DatabaseTime(machine.clock).now() == machine.database.now()
 
 
-async def test_half_of_the_round_trip_is_taken_off() -> None:
+async def test_half_of_the_round_trip_is_subtracted() -> None:
     machine = Machine(ahead=1.5)
     machine.way_there = machine.way_back = 0.9
     await machine.compare()
@@ -94,14 +94,14 @@ async def test_half_of_the_round_trip_is_taken_off() -> None:
     assert machine.clock.comparison.ahead == timedelta(seconds=1.5)
 
 
-async def test_an_answer_that_took_too_long_says_nothing() -> None:
+async def test_a_comparison_with_a_long_round_trip_is_ignored() -> None:
     machine = Machine(ahead=60)
     machine.way_there = 2.1
     await machine.compare()
     assert machine.clock.comparison is None
 
 
-async def test_a_clock_that_was_set_is_not_used_before_it_is_compared() -> None:
+async def test_a_clock_that_was_set_is_compared_before_it_is_used() -> None:
     machine = Machine()
     await machine.compare()
     machine.host.advance(timedelta(seconds=5))
@@ -117,7 +117,7 @@ async def test_a_clock_that_was_set_is_not_used_before_it_is_compared() -> None:
         machine.clock.now()
 
 
-async def test_a_machine_that_was_suspended_is_compared_before_it_acts() -> None:
+async def test_the_clock_is_compared_after_a_suspension() -> None:
     """Its monotonic clock stood still, and its clock was set when it woke up."""
     machine = Machine()
     await machine.compare()
@@ -129,7 +129,7 @@ async def test_a_machine_that_was_suspended_is_compared_before_it_acts() -> None
     assert machine.clock.now() == NOON + timedelta(hours=3)
 
 
-async def test_it_is_compared_once_a_minute_and_every_five_seconds_while_apart() -> None:
+async def test_clocks_are_compared_once_a_minute_and_every_five_seconds_while_they_differ() -> None:
     machine = Machine()
     await machine.compare()
     machine.let_go_by(59)
@@ -159,7 +159,7 @@ async def test_clocks_that_stay_apart_are_logged_once_a_minute_and_their_end_onc
     assert await machine.compare() == []
 
 
-async def test_a_reading_in_doubt_has_the_clocks_compared_at_once() -> None:
+async def test_a_doubtful_reading_triggers_a_comparison() -> None:
     machine = Machine()
     await machine.compare()
     waiting = asyncio.create_task(machine.clock.wait_until_due())

@@ -16,7 +16,7 @@ def a_gap(number: int, state: str = "GIVEN_UP", attempts: int = 10) -> DeliveryG
     return DeliveryGap(number, UUID(int=number), "ESCALATED", 41, 3, state, attempts)
 
 
-def test_all_but_some_are_acknowledged() -> None:
+def test_the_proof_lists_the_unacknowledged_events() -> None:
     gaps = [a_gap(900), a_gap(1000, "PENDING", 2), a_gap(4000, "PENDING", 0)]
 
     proof = build_gap_report(
@@ -37,20 +37,20 @@ def test_all_but_some_are_acknowledged() -> None:
     ]
 
 
-def test_where_nothing_was_sent_nothing_is_claimed() -> None:
+def test_the_proof_of_an_endpoint_without_deliveries_claims_nothing() -> None:
     proof = build_gap_report(DeliveryCounts(numbered=2, asked_from=1, last_sent=0, open=0), [])
 
     assert (proof.first, proof.last, proof.acknowledged, proof.behind) == (0, 0, 0, 2)
     assert next(render_gap_report(proof)) == "Nothing was sent yet."
 
 
-def test_who_asks_from_behind_the_last_is_told_what_waits() -> None:
+def test_a_proof_from_after_the_last_event_counts_waiting_events() -> None:
     proof = build_gap_report(DeliveryCounts(numbered=10, asked_from=9, last_sent=8, open=0), [])
 
     assert (proof.last, proof.behind) == (0, 2)
 
 
-def test_more_than_are_numbered_are_said_to_be() -> None:
+def test_more_gaps_than_are_listed_are_counted() -> None:
     proof = build_gap_report(DeliveryCounts(MAX_NUMBERED, 1, MAX_NUMBERED, 150), [a_gap(1)])
 
     assert proof.is_cut

@@ -28,12 +28,12 @@ def test_only_the_changed_word_is_marked() -> None:
     ]  # fmt: skip
 
 
-def test_a_text_that_is_new_or_gone_is_shown_whole() -> None:
+def test_an_added_or_removed_text_is_shown_whole() -> None:
     assert compare(None, "Please pay.") == [(ADDED, "Please pay.")]
     assert compare("Please pay.", None) == [(REMOVED, "Please pay.")]
 
 
-def test_words_far_from_a_change_are_folded_and_not_left_out() -> None:
+def test_words_far_from_a_change_are_folded() -> None:
     before = "".join(f"line {number}\n" for number in range(20))
     found = compare(before, before.replace("line 10", "row 10"))
     assert [kind for kind, _ in found] == [FOLDED, SAME, REMOVED, ADDED, SAME, FOLDED]

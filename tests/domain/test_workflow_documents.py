@@ -36,37 +36,37 @@ STEPS = st.lists(
 
 
 @given(VALUES)
-def test_yaml_that_is_written_is_read_as_the_same(value: Any) -> None:
+def test_rendered_yaml_is_parsed_to_the_same_value(value: Any) -> None:
     assert parse_yaml(render_yaml(value)) == value
 
 
 @given(STEPS)
-def test_a_definition_that_is_written_is_read_as_the_same(steps: list[Any]) -> None:
+def test_a_rendered_definition_is_parsed_to_the_same_definition(steps: list[Any]) -> None:
     definition = Definition(a_definition().settings, steps)
     written = render_yaml(render_document(definition))
     assert msgspec.convert(parse_yaml(written), Definition) == definition
 
 
 @pytest.mark.parametrize("document", [FULL, a_document()])
-def test_all_a_definition_can_say_is_written_and_defaults_are_not(document: Any) -> None:
+def test_every_field_except_defaults_is_rendered(document: Any) -> None:
     definition = msgspec.convert(document, Definition)
     written = render_document(definition)
     assert parse_definition(written) == definition
     assert "fallbacks" not in render_document(a_definition())["steps"][0]
 
 
-def test_a_step_opens_with_what_it_is_and_ends_with_its_guard() -> None:
+def test_a_step_starts_with_its_kind_and_ends_with_its_condition() -> None:
     [step, *_] = render_document(msgspec.convert(FULL, Definition))["steps"]
     assert list(step)[:4] == ["id", "name", "kind", "channel"]
     assert list(step)[-1] == "when"
 
 
-def test_texts_of_several_lines_and_times_are_written_as_people_write_them() -> None:
+def test_multiline_texts_and_times_are_rendered_readably() -> None:
     value = {"body": "Dear\n\nyou\n", "from": "09:00", "days": ["MON", "TUE"]}
     assert render_yaml(value) == ('body: |\n  Dear\n\n  you\nfrom: "09:00"\ndays: [MON, TUE]\n')
 
 
-def test_a_fault_is_found_in_the_line_it_stands_or_in_that_of_what_holds_it() -> None:
+def test_the_line_of_a_fault_is_that_of_its_value_or_of_the_enclosing_one() -> None:
     text = "settings:\n  languages: [en]\nsteps:\n  - id: 1\n    name: A\n  - id: 2\n    name: B\n"
     assert find_lines(text, [["settings", "languages", "0"]])[0] == 2
     assert find_lines(text, [["steps", "1", "name"]])[0] == 7
@@ -75,7 +75,7 @@ def test_a_fault_is_found_in_the_line_it_stands_or_in_that_of_what_holds_it() ->
     assert find_lines(text, [[]])[0] == 1
 
 
-def test_a_draft_has_the_shape_of_a_definition_and_may_have_other_faults() -> None:
+def test_a_draft_must_fit_the_schema_and_may_have_other_faults() -> None:
     assert parse_definition(a_document(templates={})) == a_definition(templates={})
     with pytest.raises(ValidationError) as refusal:
         parse_definition({**a_document(), "steps": [{"id": "1"}], "snippet": {}})
@@ -84,14 +84,14 @@ def test_a_draft_has_the_shape_of_a_definition_and_may_have_other_faults() -> No
         parse_definition(a_document(snippets={"a": {"de": "\x00", "en": "x"}}))
 
 
-def test_what_changed_inside_a_text_is_told_line_by_line() -> None:
+def test_changes_inside_a_text_are_listed_line_by_line() -> None:
     old = a_definition(snippets={"a": {"de": "one\ntwo\nthree\nfour", "en": "x"}})
     new = a_definition(snippets={"a": {"de": "one\ntwo\n3\nfour", "en": "y"}})
     assert compare_texts(old, new) == {"snippets.a.de": [" two", "-three", "+3", " four"]}
     assert compare_texts(old, old) == {}
 
 
-def test_an_id_stands_for_one_kind_for_good() -> None:
+def test_a_step_id_belongs_to_one_kind_for_ever() -> None:
     known = {2: KnownStep("WAIT", "Old wait", "v1.0"), 3: KnownStep("WAIT", "Gone", "v1.0")}
     faults = find_reused_ids(known, a_definition())
     assert [(fault.path, fault.code) for fault in faults] == [("/steps/2/id", "ID_REUSED")]

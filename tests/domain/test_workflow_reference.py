@@ -15,13 +15,13 @@ from tests.domain.test_verdict_fields import FULL
 from tests.support.definitions import a_document
 
 
-def test_the_drawn_tables_are_current() -> None:
+def test_the_generated_tables_are_current() -> None:
     page = PAGE.read_text()
     assert draw_page(page) == page, "run: python -m tools.write_reference"
     assert set(re.findall(r"<!-- drawn: (\w+) -->", page)) == set(DRAWN)
 
 
-def test_the_shipped_schema_is_current_and_takes_definitions() -> None:
+def test_the_shipped_schema_is_current_and_accepts_definitions() -> None:
     assert SCHEMA.read_text() == draw_schema(), "run: python -m tools.write_reference"
     validator = jsonschema.Draft202012Validator(render_definition_schema())
     for document in (FULL, a_document()):
@@ -29,7 +29,7 @@ def test_the_shipped_schema_is_current_and_takes_definitions() -> None:
     assert list(validator.iter_errors(a_document(snippet={}))) != []
 
 
-def test_every_field_of_a_definition_has_its_words() -> None:
+def test_every_field_of_a_definition_is_described() -> None:
     assert set(FIELD_WORDS) == set(PARTS)
     for part, words in FIELD_WORDS.items():
         assert set(words) == {field.name for field in msgspec.structs.fields(part)}

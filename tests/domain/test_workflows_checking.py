@@ -35,11 +35,11 @@ def codes_by_path(document: object) -> dict[str, str]:
     return {fault.path: fault.code for fault in find_definition_faults(document)}
 
 
-def test_a_good_definition_is_read() -> None:
+def test_a_valid_definition_is_parsed() -> None:
     assert check_definition(a_document()) == a_definition()
 
 
-def test_faults_of_shape_and_of_rules_are_reported_together() -> None:
+def test_faults_of_schema_and_rules_are_reported_together() -> None:
     document = with_settings(timezone="Europe/Berlyn")
     document["steps"][1]["days"] = "7"
     document["steps"][3]["id"] = 1
@@ -50,14 +50,14 @@ def test_faults_of_shape_and_of_rules_are_reported_together() -> None:
     }
 
 
-def test_the_refusal_carries_every_fault() -> None:
+def test_the_refusal_contains_every_fault() -> None:
     with pytest.raises(ValidationError) as refusal:
         check_definition({"settings": {"languages": []}})
     assert [fault.path for fault in refusal.value.faults] == ["/settings/languages", "/steps"]
 
 
 @pytest.mark.parametrize("document", [None, [], "text", 5])
-def test_what_is_no_object_has_one_fault(document: object) -> None:
+def test_a_document_that_is_no_object_has_one_fault(document: object) -> None:
     assert codes_by_path(document) == {"": "WRONG_TYPE"}
 
 
@@ -84,7 +84,9 @@ def test_what_is_no_object_has_one_fault(document: object) -> None:
         ({"contacthours": {}}, "/settings/contacthours", "UNKNOWN_FIELD"),
     ],
 )  # fmt: skip
-def test_each_fault_of_the_settings(changes: dict[str, Any], path: str, code: str) -> None:
+def test_each_fault_of_the_settings_is_reported(
+    changes: dict[str, Any], path: str, code: str
+) -> None:
     assert codes_by_path(with_settings(**changes)).get(path) == code
 
 
@@ -118,7 +120,7 @@ def test_hours_may_last_until_midnight() -> None:
          "/steps/0/fallbacks/0", "REPEATED"),
     ],
 )  # fmt: skip
-def test_each_fault_of_a_step(step: dict[str, Any], path: str, code: str) -> None:
+def test_each_fault_of_a_step_is_reported(step: dict[str, Any], path: str, code: str) -> None:
     assert codes_by_path(with_steps(step)) == {path: code}
 
 
@@ -140,7 +142,7 @@ def test_business_days_need_contact_hours() -> None:
     assert codes_by_path(document) == {"/steps/0/businessDays": "CONTACT_HOURS_MISSING"}
 
 
-def test_a_process_has_a_step() -> None:
+def test_a_process_needs_a_step() -> None:
     assert codes_by_path(with_steps()) == {"/steps": "TOO_FEW"}
 
 
@@ -157,7 +159,7 @@ def test_every_text_exists_in_every_language() -> None:
     }
 
 
-def test_a_template_has_a_channel_and_a_subject_is_one_line() -> None:
+def test_a_template_needs_a_channel_and_a_one_line_subject() -> None:
     texts = {"de": "Eine\nZwei", "en": "One"}
     body = {"de": "Text", "en": "Text"}
     templates = {"empty": {}, "two": {"LETTER": {"subject": texts, "body": body}}}
@@ -191,11 +193,13 @@ def test_a_template_has_a_channel_and_a_subject_is_one_line() -> None:
         ({"outstandng": {}}, "/outstandng", "UNKNOWN_FIELD"),
     ],
 )
-def test_each_fault_of_a_condition(condition: dict[str, Any], path: str, code: str) -> None:
+def test_each_fault_of_a_condition_is_reported(
+    condition: dict[str, Any], path: str, code: str
+) -> None:
     assert codes_by_path(with_guard(condition)) == {f"/steps/0/when{path}": code}
 
 
-def test_a_condition_that_can_hold_is_good() -> None:
+def test_a_condition_that_can_be_met_is_valid() -> None:
     condition = {
         "outstanding": {"min": "0", "max": "5000"},
         "age": {"min": 18},
@@ -207,7 +211,7 @@ def test_a_condition_that_can_hold_is_good() -> None:
     assert find_definition_faults(with_guard(condition)) == []
 
 
-def test_the_shipped_schema_is_one_and_accepts_a_good_definition() -> None:
+def test_the_shipped_schema_is_valid_and_accepts_a_valid_definition() -> None:
     schema = render_definition_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(a_document(), schema)

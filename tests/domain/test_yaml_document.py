@@ -37,7 +37,7 @@ def test_a_plain_scalar_means_what_json_means(text: str, value: object) -> None:
         ("a: [1", "Line 2, column 1: did not find expected ',' or ']'."),
     ],
 )
-def test_what_cannot_be_meant_is_refused_with_its_line(text: str, message: str) -> None:
+def test_ambiguous_yaml_is_refused_with_its_line(text: str, message: str) -> None:
     with pytest.raises(InvalidDocument) as refusal:
         parse_yaml(text)
     assert str(refusal.value) == message
@@ -54,7 +54,7 @@ def test_hostile_text_is_refused(text: str) -> None:
     ["9" * 5000, "!!timestamp 2024-13-45", "!!timestamp 2024-11-25", "!!int x", '!!int ""',
      "!!float x", "!!bool x", "!!binary aGk=", "!!set {b}", "!!omap [b: 1]"],
 )  # fmt: skip
-def test_no_value_is_anything_but_jsons(value: str) -> None:
+def test_values_without_a_json_equivalent_are_refused(value: str) -> None:
     with pytest.raises(InvalidDocument):
         parse_yaml(f"a: {value}")
 
@@ -81,17 +81,17 @@ def _double(first: str, write: str) -> str:
     ],
     ids=["lists", "merged", "one long text", "in itself", "merged into itself"],
 )
-def test_no_few_lines_become_billions(text: str) -> None:
+def test_a_document_that_expands_enormously_is_refused(text: str) -> None:
     with pytest.raises(InvalidDocument, match="far too large"):
         parse_yaml(text)
 
 
-def test_a_long_text_that_shares_nothing_is_read() -> None:
+def test_a_long_document_without_aliases_is_parsed() -> None:
     text = "[" + ",".join(["x" * 99] * 30_000) + "]"
     assert len(parse_yaml(text)) == 30_000
 
 
-def test_places_are_found_by_reading_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_line_numbers_are_found_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     reads = list[str]()
     compose = yaml.compose
 
@@ -105,7 +105,7 @@ def test_places_are_found_by_reading_once(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(reads) == 1
 
 
-def test_parts_can_be_shared() -> None:
+def test_parts_can_be_shared_by_aliases() -> None:
     text = "base: &base {x: 1}\nother: {<<: *base, y: 2}"
     assert parse_yaml(text) == {"base": {"x": 1}, "other": {"x": 1, "y": 2}}
 
@@ -118,5 +118,5 @@ values = st.recursive(
 
 
 @given(values)
-def test_what_json_writes_is_read_back(value: Any) -> None:
+def test_json_is_parsed_as_yaml(value: Any) -> None:
     assert parse_yaml(json.dumps(value, ensure_ascii=False)) == value

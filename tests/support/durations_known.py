@@ -12,7 +12,9 @@ _REPORTS = "tests/engine/test_reports.py"
 _SESSIONS = "tests/people/test_sessions.py"
 _ALARMS = "tests/usecases/test_alarms.py"
 _CLOCKS = "tests/domain/test_watched_clock.py"
-_COMPARED = f"{_CLOCKS}::test_it_is_compared_once_a_minute_and_every_five_seconds_while_apart"
+_COMPARED = (
+    f"{_CLOCKS}::test_clocks_are_compared_once_a_minute_and_every_five_seconds_while_they_differ"
+)
 _APART = "test_beyond_thirty_seconds_no_time_is_given_and_both_clocks_are_named"
 _KEPT_FORMS = (
     "tests/portal/test_kept_forms.py"
@@ -24,19 +26,19 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "platform/watched_clock.py COMPARE_SECONDS": (_COMPARED,),
     "platform/watched_clock.py _COMPARE_APART_SECONDS": (_COMPARED,),
     "platform/watched_clock.py WARN_BEYOND": (
-        f"{_CLOCKS}::test_clocks_that_agree_are_used_in_silence",
-        f"{_CLOCKS}::test_beyond_two_seconds_it_warns_and_goes_on",
+        f"{_CLOCKS}::test_clocks_that_agree_log_nothing",
+        f"{_CLOCKS}::test_a_difference_beyond_two_seconds_is_logged_and_the_clock_used",
     ),
     "platform/watched_clock.py STOP_BEYOND": (
-        f"{_CLOCKS}::test_beyond_two_seconds_it_warns_and_goes_on",
+        f"{_CLOCKS}::test_a_difference_beyond_two_seconds_is_logged_and_the_clock_used",
         f"{_CLOCKS}::{_APART}",
     ),
     "platform/watched_clock.py _SMALLEST_STEP": (
-        f"{_CLOCKS}::test_a_clock_that_was_set_is_not_used_before_it_is_compared",
+        f"{_CLOCKS}::test_a_clock_that_was_set_is_compared_before_it_is_used",
     ),
     "platform/watched_clock.py _LONGEST_ROUND_TRIP_SECONDS": (
-        f"{_CLOCKS}::test_half_of_the_round_trip_is_taken_off",
-        f"{_CLOCKS}::test_an_answer_that_took_too_long_says_nothing",
+        f"{_CLOCKS}::test_half_of_the_round_trip_is_subtracted",
+        f"{_CLOCKS}::test_a_comparison_with_a_long_round_trip_is_ignored",
     ),
     "contact/escalation/contacts/final_check.py _RECHECK_AFTER": (
         (
@@ -181,10 +183,10 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         ),
     ),
     "contact/escalation/contacts/outcomes/settlement.py _FIRST_DELAY": (
-        "tests/domain/test_settlement.py::test_pauses_double_up_to_six_hours",
+        "tests/domain/test_settlement.py::test_retry_delays_double_up_to_six_hours",
     ),
     "contact/escalation/contacts/outcomes/settlement.py _MAX_DELAY": (
-        "tests/domain/test_settlement.py::test_pauses_double_up_to_six_hours",
+        "tests/domain/test_settlement.py::test_retry_delays_double_up_to_six_hours",
     ),
     "core/events/webhooks/endpoints.py OVERLAP": (
         "tests/engine/test_deliver_signed.py::test_after_a_day_only_the_new_secret_signs",
@@ -195,11 +197,11 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "core/events/webhooks/retry.py DELAYS": (
         (
             "tests/domain/test_retry_schedule.py"
-            "::test_a_delivery_is_tried_ten_times_over_about_three_days"
+            "::test_a_delivery_has_ten_attempts_over_about_three_days"
         ),
     ),
     "core/events/webhooks/retry.py _MAX_RETRY_AFTER": (
-        "tests/domain/test_retry_schedule.py::test_a_wish_to_wait_is_kept_on_429_and_503",
+        "tests/domain/test_retry_schedule.py::test_retry_after_is_respected_on_429_and_503",
     ),
     "core/files/uploads.py GRACE": (f"{_AGES}[uploads]",),
     "core/files/uploads.py _TICKET_LIFETIME": (
@@ -307,7 +309,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "cases/modalities/progress.py _REMINDER_LEAD": (
         (
             "tests/domain/test_plan_notices.py"
-            "::test_a_rate_is_told_three_days_before_and_on_the_day_after"
+            "::test_an_instalment_is_notified_three_days_before_and_on_the_day_after"
         ),
     ),
     "cases/modalities/sweep_modalities.py QUIET_AFTER_BREAK": (
@@ -334,10 +336,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         ),
     ),
     "cases/payments/requests/request_states.py EXPIRES_AFTER": (
-        (
-            "tests/domain/test_payment_requests.py"
-            "::test_an_open_request_expires_after_a_day_and_not_a_moment_before"
-        ),
+        ("tests/domain/test_payment_requests.py::test_an_open_request_expires_after_exactly_a_day"),
     ),
     "cases/payments/requests/request_states.py CHECK_DELAYS": (
         (
