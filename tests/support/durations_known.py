@@ -2,9 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-_AGES = (
-    "tests/usecases/test_ages.py::test_what_is_just_too_old_goes_and_what_is_just_too_young_stays"
-)
+_AGES = "tests/usecases/test_ages.py::test_rows_just_too_old_are_deleted_and_rows_just_too_young_are_kept"
 _KEYS = "tests/people/test_oidc_keys.py"
 _ASKED_ONCE = "test_metadata_is_loaded_once_an_hour_and_keys_every_ten_minutes"
 _DISPATCH_ATTACHMENTS = "tests/engine/test_dispatch_attachments.py"
@@ -92,31 +90,31 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         ),
     ),
     "operations/alerts/check_alerts.py _MIN_INTERVAL": (
-        f"{_ALARMS}::test_one_worker_of_many_looks_in_a_minute",
+        f"{_ALARMS}::test_only_one_of_many_workers_checks_in_a_minute",
     ),
     "operations/alerts/check_alerts.py KEPT_FOR": (
-        "tests/usecases/test_alarms.py::test_what_is_old_is_taken_out",
+        "tests/usecases/test_alarms.py::test_old_alerts_and_emails_are_deleted",
     ),
     "operations/alerts/check_alerts.py _DAY": (
-        "tests/usecases/test_alarms.py::test_figures_are_of_one_day",
+        "tests/usecases/test_alarms.py::test_alert_numbers_cover_one_day",
     ),
     "operations/alerts/endpoint_alerts.py _LOGGED_EVERY": (
         (
             "tests/usecases/test_failing_endpoints.py"
-            "::test_it_is_logged_once_an_hour_by_all_workers_together"
+            "::test_a_failing_endpoint_is_logged_once_an_hour_across_workers"
         ),
     ),
     "core/events/webhooks/endpoint.py NOTIFY_AFTER": (
         (
             "tests/usecases/test_failing_endpoints.py"
-            "::test_a_merchant_is_told_once_after_an_hour_and_once_when_it_works"
+            "::test_a_merchant_is_notified_after_an_hour_of_failures_and_when_it_works_again"
         ),
     ),
     "operations/alerts/check_alerts.py STALE_AFTER": (
-        f"{_ALARMS}::test_that_nobody_looks_is_seen",
+        f"{_ALARMS}::test_a_missing_alert_check_is_noticed_after_ten_minutes",
     ),
     "operations/alerts/send_alert_emails.py _ANSWERED_WITHIN": (
-        "tests/usecases/test_alarms.py::test_what_a_dead_worker_held_is_not_sent_again",
+        "tests/usecases/test_alarms.py::test_an_alert_email_of_a_dead_worker_is_not_sent_again",
     ),
     "accounts/installation/alerts/alert.py QUIET_PERIOD": (
         "tests/domain/test_alarms.py::test_a_condition_that_comes_and_goes_is_one_alert",
@@ -137,7 +135,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/portal/test_lines.py::test_what_left_and_what_came_back_is_shown",
     ),
     "contact/sending/receive_sms.py _KEPT_FOR": (
-        "tests/usecases/test_take_incoming_sms.py::test_old_ones_are_taken_out",
+        "tests/usecases/test_take_incoming_sms.py::test_old_messages_are_deleted",
     ),
     "contact/sending/batches/read_statuses.py _KEPT_FOR": (
         "tests/engine/test_letter_statuses.py::test_records_of_old_status_files_are_deleted",
@@ -155,10 +153,10 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/adapters/test_smtp_adapter.py::test_it_encrypts_and_signs_in",
     ),
     "cases/replies/reply.py compute_hold_end": (
-        "tests/usecases/test_replies.py::test_an_answer_is_kept_and_the_process_waits_three_business_days",
+        "tests/usecases/test_replies.py::test_a_reply_is_stored_and_pauses_the_claim_for_three_business_days",
     ),
     "cases/replies/reply.py _HOLD_BUSINESS_DAYS": (
-        "tests/usecases/test_replies.py::test_three_business_days_pass_over_the_weekend",
+        "tests/usecases/test_replies.py::test_three_business_days_do_not_include_the_weekend",
     ),
     "contact/sending/adapters.py _NO_PROVIDER_RETRY_SECONDS": (
         "tests/engine/test_line_pace.py::test_a_contact_waits_for_a_provider_that_was_removed",
@@ -260,12 +258,12 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         ),
     ),
     "operations/keys/versions.py _GUARDS_LAST": (
-        "tests/usecases/test_key_versions.py::test_a_version_may_go_nine_days_after_the_next",
+        "tests/usecases/test_key_versions.py::test_a_version_can_be_removed_nine_days_after_the_next",
     ),
     "accounts/merchants/credentials/credentials.py OLD_SECRET_LIFETIME": (
         (
             "tests/usecases/test_credentials.py"
-            "::test_two_secrets_live_while_rotating_and_the_old_one_for_a_day"
+            "::test_the_old_secret_works_for_a_day_after_a_rotation"
         ),
     ),
     "accounts/merchants/store.py KEPT_FOR": (
@@ -317,7 +315,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/engine/test_plans_speak.py::test_the_claim_is_held_until_the_end_of_the_plan_was_sent",
     ),
     "contact/notices/notice.py REPEATED_WITHIN": (
-        "tests/usecases/test_send_notice.py::test_it_is_a_second_click_for_ten_seconds",
+        "tests/usecases/test_send_notice.py::test_a_repeated_request_within_ten_seconds_is_a_double_click",
     ),
     "contact/notices/notice_outcomes.py KEPT_FOR": (f"{_AGES}[debtor_notices]",),
     "contact/notices/notice.py _FIRST_DELAY": (
@@ -332,7 +330,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "cases/payments/requests/settle_payment.py _HOLD_DURATION": (
         (
             "tests/usecases/test_settle_payment.py"
-            "::test_money_under_way_holds_the_claim_for_five_days_at_most"
+            "::test_a_pending_payment_holds_the_claim_for_at_most_five_days"
         ),
     ),
     "cases/payments/requests/request_states.py EXPIRES_AFTER": (
@@ -351,13 +349,13 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/domain/test_archive_bases.py::test_a_base_backup_is_deleted_once_the_next_is_two_weeks_old",
     ),
     "operations/dashboards/overview.py MONEY_DAYS": (
-        "tests/usecases/test_read_overview.py::test_money_is_of_today_and_the_thirteen_days_before",
+        "tests/usecases/test_read_overview.py::test_the_overview_sums_payments_of_fourteen_days",
     ),
     "operations/dashboards/overview.py RECENT": (
-        "tests/usecases/test_read_overview.py::test_messages_are_those_of_seven_days",
+        "tests/usecases/test_read_overview.py::test_the_overview_counts_messages_of_seven_days",
     ),
     "operations/jobs/job.py _EXPORT_RETENTION": (
-        "tests/usecases/test_job_exports.py::test_a_week_later_job_and_file_are_gone",
+        "tests/usecases/test_job_exports.py::test_job_and_file_are_deleted_after_a_week",
     ),
     "contact/notices/notice_outcomes.py ANSWERS_KEPT_FOR": (
         (
@@ -420,7 +418,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/people/test_sign_in.py::test_a_pending_sign_in_lasts_ten_minutes",
     ),
     "cases/rollout/trials/send_trial.py _WINDOW": (
-        "tests/usecases/test_send_trial.py::test_twenty_an_hour_are_sent_and_no_more",
+        "tests/usecases/test_send_trial.py::test_twenty_test_messages_are_allowed_in_an_hour",
     ),
     "accounts/users/sign_in/limits.py WINDOW": (
         "tests/people/test_sign_in.py::test_ten_wrong_passwords_lock_an_address_whether_or_not_it_exists",

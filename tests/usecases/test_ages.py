@@ -90,7 +90,7 @@ async def sweep(resources: Resources) -> None:
 
 
 @pytest.mark.parametrize("table", AGES)
-async def test_what_is_just_too_old_goes_and_what_is_just_too_young_stays(
+async def test_rows_just_too_old_are_deleted_and_rows_just_too_young_are_kept(
     resources: Resources, clock: MovableClock, table: str
 ) -> None:
     each, at_limit = AGES[table], clock.now() - AGES[table].age
@@ -116,7 +116,7 @@ async def _insert(
     await insert_row(tx, table, number, **(owner | dict(values)))
 
 
-def test_each_table_with_an_age_is_tried_on_both_sides() -> None:
+def test_each_table_with_an_age_limit_is_tested_on_both_sides() -> None:
     found = (_REMOVES.match(text.strip()) for text in list_statements().values())
     aged = {each[1] for each in found if each}
     # These are found by one statement and removed, or emptied, by another.

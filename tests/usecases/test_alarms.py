@@ -72,7 +72,7 @@ async def test_no_alert_is_sent_without_a_cause(world: World) -> None:
     assert (await world.standing(), await world.states()) == ([], [])
 
 
-async def test_a_line_that_takes_nothing_is_told_once_again_and_when_it_is_over(
+async def test_a_provider_backlog_is_alerted_once_repeated_and_ended(
     world: World,
 ) -> None:
     world.line.answers = [Temporary(1)] * 3
@@ -103,7 +103,7 @@ async def test_a_line_that_takes_nothing_is_told_once_again_and_when_it_is_over(
     assert set(await world.states()) == {"ACCEPTED"}
 
 
-async def test_it_names_no_person(world: World) -> None:
+async def test_an_alert_contains_no_personal_data(world: World) -> None:
     world.line.answers = [Permanent("refused")] * 12
     await world.house.create(*(f"INV-{number}" for number in range(12)))
     await world.house.run()
@@ -117,7 +117,7 @@ async def test_it_names_no_person(world: World) -> None:
     assert "post/example.org: 12 of 12 messages to this destination failed" in told
 
 
-async def test_one_worker_of_many_looks_in_a_minute(world: World) -> None:
+async def test_only_one_of_many_workers_checks_in_a_minute(world: World) -> None:
     await world.look()
     world.lines.clear()
     resources = world.house.resources
@@ -128,7 +128,7 @@ async def test_one_worker_of_many_looks_in_a_minute(world: World) -> None:
     assert await world.standing() == [("LINE_UNUSABLE", "post")]
 
 
-async def test_a_send_nobody_knows_of_is_told_after_a_day(world: World) -> None:
+async def test_a_message_in_doubt_is_alerted_after_a_day(world: World) -> None:
     world.line.answers = [ConnectionError()]
     await world.house.create("INV-1")
     await world.house.run()
@@ -138,7 +138,7 @@ async def test_a_send_nobody_knows_of_is_told_after_a_day(world: World) -> None:
     assert await world.standing() == [("UNKNOWN_SENDS", merchant_id)]
 
 
-async def test_what_a_hold_keeps_waits_for_no_line(world: World) -> None:
+async def test_messages_on_hold_do_not_count_as_backlog(world: World) -> None:
     world.line.answers = [Temporary(1)] * 3
     await world.house.create("INV-1")
     await world.house.run()
@@ -147,7 +147,9 @@ async def test_what_a_hold_keeps_waits_for_no_line(world: World) -> None:
     assert await world.standing() == []
 
 
-async def test_webhooks_switched_off_and_answers_nobody_saw_are_told(world: World) -> None:
+async def test_disabled_webhooks_unread_replies_and_overdue_disputes_are_alerted(
+    world: World,
+) -> None:
     merchant_id = world.house.merchant.merchant_id
     now = world.house.clock.now()
     async with world.house.resources.database.transaction() as tx:
@@ -165,14 +167,14 @@ async def test_webhooks_switched_off_and_answers_nobody_saw_are_told(world: Worl
     }  # fmt: skip
 
 
-async def test_steps_that_nobody_works_on_are_told(world: World) -> None:
+async def test_overdue_steps_are_alerted(world: World) -> None:
     await world.house.create("INV-1")
     assert await world.look(HOUR - JUST) == 0
     assert await world.look(MINUTE) == 1
     assert await world.standing() == [("STEPS_LATE", "")]
 
 
-async def test_reports_of_nothing_of_ours_are_told_from_ten_on(world: World) -> None:
+async def test_unmatched_reports_are_alerted_from_ten_on(world: World) -> None:
     await world.house.create("INV-1")
     await world.house.run()
     for number in range(10):
@@ -188,7 +190,9 @@ async def test_reports_of_nothing_of_ours_are_told_from_ten_on(world: World) -> 
 
 
 @pytest.mark.parametrize("is_looked_at", [False, True])
-async def test_what_somebody_has_looked_at_is_no_alarm(world: World, *, is_looked_at: bool) -> None:
+async def test_reviewed_reports_and_messages_raise_no_alert(
+    world: World, *, is_looked_at: bool
+) -> None:
     now = world.house.clock.now()
     looked = {"read_at": now, "read_by": "user"} if is_looked_at else {}
     async with world.house.resources.database.transaction() as tx:
@@ -208,7 +212,7 @@ async def test_what_somebody_has_looked_at_is_no_alarm(world: World, *, is_looke
     assert strange & set(await world.standing()) == (set() if is_looked_at else strange)
 
 
-async def test_what_has_happened_is_told_once_and_never_over(world: World) -> None:
+async def test_an_alert_about_an_incident_is_sent_once_and_never_ends(world: World) -> None:
     resources = world.house.resources
     for subject in ("one", "one", "two"):
         async with resources.database.transaction() as tx:
@@ -220,7 +224,7 @@ async def test_what_has_happened_is_told_once_and_never_over(world: World) -> No
     assert await world.standing() == []
 
 
-async def test_an_answer_that_is_lost_is_not_sent_again(world: World) -> None:
+async def test_an_alert_email_without_an_answer_is_not_sent_again(world: World) -> None:
     await world.house.create("INV-1")
     await world.look(2 * HOUR)
     world.line.answers = [ConnectionError(), Temporary(1)]
@@ -232,7 +236,7 @@ async def test_an_answer_that_is_lost_is_not_sent_again(world: World) -> None:
     assert sorted(await world.states()) == ["ACCEPTED", "UNKNOWN"]
 
 
-async def test_what_a_dead_worker_held_is_not_sent_again(world: World) -> None:
+async def test_an_alert_email_of_a_dead_worker_is_not_sent_again(world: World) -> None:
     await world.house.create("INV-1")
     await world.look(2 * HOUR)
     resources = world.house.resources
@@ -250,7 +254,7 @@ async def test_what_a_dead_worker_held_is_not_sent_again(world: World) -> None:
     assert set(await world.states()) == {"UNKNOWN"}
 
 
-async def test_figures_are_of_one_day(world: World) -> None:
+async def test_alert_numbers_cover_one_day(world: World) -> None:
     world.line.answers = [Permanent("refused")] * 12
     await world.house.create(*(f"INV-{number}" for number in range(12)))
     await world.house.run()
@@ -264,7 +268,7 @@ async def test_figures_are_of_one_day(world: World) -> None:
     assert failing not in await world.standing()
 
 
-async def test_without_a_line_it_waits_and_leaves_by_the_next(world: World) -> None:
+async def test_an_alert_email_waits_for_a_provider(world: World) -> None:
     await world.house.create("INV-1")
     await world.look(2 * HOUR)
     kept = world.lines.pop("post")
@@ -274,7 +278,7 @@ async def test_without_a_line_it_waits_and_leaves_by_the_next(world: World) -> N
     assert len(await world.send()) == 2
 
 
-async def test_nobody_named_is_told_nothing_and_all_stands_in_the_portal(world: World) -> None:
+async def test_without_recipients_alerts_are_shown_only_in_the_portal(world: World) -> None:
     resources = world.house.resources
     await apply_installation(resources, check_installation({"alerts": {"email": []}}))
     await world.house.create("INV-1")
@@ -285,14 +289,14 @@ async def test_nobody_named_is_told_nothing_and_all_stands_in_the_portal(world: 
     assert await world.look() == 1
 
 
-async def test_the_line_that_alarms_name_must_be_there(world: World) -> None:
+async def test_the_provider_of_alert_emails_must_exist(world: World) -> None:
     resources = world.house.resources
     with pytest.raises(ValidationError) as refused:
         await apply_installation(resources, check_installation({"alerts": {"provider": "other"}}))
     assert [each.path for each in refused.value.faults] == ["/alerts/provider"]
 
 
-async def test_what_is_old_is_taken_out(world: World) -> None:
+async def test_old_alerts_and_emails_are_deleted(world: World) -> None:
     async def count() -> tuple[int, int]:
         [row] = await world.house.rows(
             "SELECT (SELECT count(*) FROM alerts), (SELECT count(*) FROM staff_emails) WHERE $1 > 0"
@@ -309,14 +313,14 @@ async def test_what_is_old_is_taken_out(world: World) -> None:
     assert await count() == (0, 0)
 
 
-async def test_whoever_does_not_operate_sees_no_alarms(world: World) -> None:
+async def test_alerts_require_the_right_to_operate(world: World) -> None:
     async with world.house.resources.database.transaction() as tx:
         nobody = credential_actor("erp", frozenset())
         with pytest.raises(InsufficientScope):
             await load_alert_overview(tx, nobody, world.house.clock.now())
 
 
-async def test_that_nobody_looks_is_seen(world: World) -> None:
+async def test_a_missing_alert_check_is_noticed_after_ten_minutes(world: World) -> None:
     async def is_stale() -> bool:
         async with world.house.resources.database.transaction() as tx:
             return (await load_alert_overview(tx, COMMAND_LINE, world.house.clock.now())).is_stale

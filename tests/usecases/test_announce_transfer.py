@@ -110,7 +110,7 @@ async def test_a_transfer_can_be_announced_again_after_thirty_days(
         (date(1026, 3, 2), "TOO_EARLY"),
     ],
 )
-async def test_a_day_that_cannot_be_is_refused(till: Till, sent_on: date, code: str) -> None:
+async def test_an_impossible_transfer_day_is_refused(till: Till, sent_on: date, code: str) -> None:
     with pytest.raises(ValidationError) as refusal:
         await announce(till, sent_on)
     assert [(fault.path, fault.code) for fault in refusal.value.faults] == [("/sentOn", code)]
@@ -121,14 +121,14 @@ async def test_a_day_that_cannot_be_is_refused(till: Till, sent_on: date, code: 
     "choice",
     [PaymentChoice(PaymentChoiceKind.WHOLE, 10000), PaymentChoice(PaymentChoiceKind.PART, 499)],
 )
-async def test_an_amount_that_is_not_taken_is_refused(till: Till, choice: PaymentChoice) -> None:
+async def test_an_amount_that_is_not_accepted_is_refused(till: Till, choice: PaymentChoice) -> None:
     with pytest.raises(ValidationError) as refusal:
         await announce(till, choice=choice)
     assert refusal.value.faults[0].code == "AMOUNT_CHANGED"
     assert (await holds(till), await till.events()) == ([], [])
 
 
-async def test_nothing_is_waited_for_on_an_ended_foreign_or_bankless_claim(
+async def test_a_transfer_cannot_be_announced_for_an_ended_foreign_or_bankless_claim(
     till: Till, resources: Resources, clock: MovableClock
 ) -> None:
     other = await a_till(resources, clock, key="hansen", configuration=PAYING)
@@ -144,7 +144,7 @@ async def test_nothing_is_waited_for_on_an_ended_foreign_or_bankless_claim(
     assert await till.events() == []
 
 
-async def test_while_a_providers_money_is_under_way_nothing_else_is_announced(
+async def test_no_transfer_can_be_announced_while_a_payment_is_pending(
     till: Till,
 ) -> None:
     started = await till.start()
@@ -167,7 +167,7 @@ async def test_no_other_payment_can_start_until_the_announced_transfer_ends(
     assert await till.states() == ["EXPIRED", "OPEN"]
 
 
-async def test_no_provider_is_asked_about_an_announced_transfer(
+async def test_no_provider_is_queried_about_an_announced_transfer(
     till: Till, clock: MovableClock
 ) -> None:
     request_id = await announce(till)
@@ -177,7 +177,7 @@ async def test_no_provider_is_asked_about_an_announced_transfer(
     assert till.provider.fetched == []
 
 
-async def test_another_hold_does_not_keep_a_transfer_waited_for(
+async def test_another_hold_does_not_extend_the_wait_for_a_transfer(
     till: Till, clock: MovableClock
 ) -> None:
     await announce(till)
@@ -188,7 +188,7 @@ async def test_another_hold_does_not_keep_a_transfer_waited_for(
     assert await till.states() == ["EXPIRED", "OPEN"]
 
 
-async def test_a_card_payment_that_fails_leaves_the_transfer_waited_for(till: Till) -> None:
+async def test_a_failed_card_payment_does_not_end_the_announced_transfer(till: Till) -> None:
     started = await till.start()
     await announce(till)
     before = await holds(till)
@@ -216,7 +216,7 @@ async def test_recording_the_payment_completes_the_announced_transfer(
     assert await till.events() == ["PAYMENT_IN_PROGRESS"]
 
 
-async def test_a_smaller_payment_leaves_the_transfer_waited_for(till: Till) -> None:
+async def test_a_smaller_payment_does_not_complete_the_announced_transfer(till: Till) -> None:
     await announce(till, choice=PaymentChoice(PaymentChoiceKind.PART, 5000))
     before = await holds(till)
 
@@ -227,7 +227,7 @@ async def test_a_smaller_payment_leaves_the_transfer_waited_for(till: Till) -> N
     assert await holds(till) == before
 
 
-async def test_a_transfer_recorded_after_its_time_is_a_payment_of_no_request(
+async def test_a_late_transfer_does_not_complete_the_expired_request(
     till: Till, clock: MovableClock
 ) -> None:
     await announce(till)

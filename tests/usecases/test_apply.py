@@ -123,7 +123,7 @@ async def test_a_new_merchant_is_created_with_its_secrets(applying: Applying) ->
     assert set(report.as_json()["credentials"][0]) == {"name", "clientId", "clientSecret"}
 
 
-async def test_what_the_file_says_is_stored(applying: Applying) -> None:
+async def test_the_content_of_the_file_is_stored(applying: Applying) -> None:
     applying.document |= {"sandbox": True}
     await applying.apply()
     merchant = await applying.merchant()
@@ -146,7 +146,7 @@ async def test_the_same_file_twice_changes_nothing(applying: Applying) -> None:
     assert await applying.rows() == before
 
 
-async def test_a_plan_says_all_and_changes_nothing(applying: Applying) -> None:
+async def test_a_plan_lists_all_changes_and_makes_none(applying: Applying) -> None:
     before = await applying.rows()
     plan = await applying.plan()
     assert (plan.merchant_id, plan.credentials, plan.webhooks) == (None, [], [])
@@ -170,7 +170,7 @@ async def test_only_differences_are_applied_and_reported(applying: Applying) -> 
     assert merchant.configuration.legal is not None
 
 
-async def test_absent_keys_leave_what_is_there(applying: Applying) -> None:
+async def test_absent_keys_change_nothing(applying: Applying) -> None:
     await applying.apply()
     before = await applying.rows()
     required = ("key", "name", "language", "timezone")
@@ -179,7 +179,7 @@ async def test_absent_keys_leave_what_is_there(applying: Applying) -> None:
     assert await applying.rows() == before
 
 
-async def test_webhooks_are_the_whole_list_credentials_and_workflows_are_not(
+async def test_only_the_list_of_webhooks_is_complete(
     applying: Applying,
 ) -> None:
     await applying.apply()
@@ -238,7 +238,7 @@ async def test_a_changed_definition_becomes_a_draft_once(applying: Applying) -> 
     assert sorted(states) == ["DRAFT", "PUBLISHED"]
 
 
-async def test_publishing_says_which_running_claims_it_reaches(
+async def test_publishing_reports_the_running_claims_that_it_reaches(
     applying: Applying, clock: MovableClock
 ) -> None:
     await applying.apply()
@@ -259,7 +259,7 @@ async def test_publishing_says_which_running_claims_it_reaches(
     )
 
 
-async def test_a_draft_is_published_later_or_discarded_when_taken_back(
+async def test_a_draft_is_published_later_or_discarded_when_its_change_is_reverted(
     applying: Applying,
 ) -> None:
     await applying.apply()
@@ -275,7 +275,7 @@ async def test_a_draft_is_published_later_or_discarded_when_taken_back(
     ]
 
 
-async def test_a_definition_can_stand_in_a_file_of_its_own(applying: Applying) -> None:
+async def test_a_definition_can_be_in_its_own_file(applying: Applying) -> None:
     beside = applying.path.parent / "standard.yaml"
     beside.write_text(yaml.safe_dump(a_document(), allow_unicode=True))
     await applying.apply()
@@ -294,7 +294,7 @@ async def test_a_refused_file_changes_nothing(applying: Applying) -> None:
     assert await applying.rows() == before
 
 
-async def test_a_plan_says_how_next_contacts_change(
+async def test_a_plan_shows_how_next_contacts_change(
     applying: Applying, clock: MovableClock
 ) -> None:
     await applying.apply()
@@ -321,7 +321,7 @@ async def test_a_plan_says_how_next_contacts_change(
     assert await applying.rows() == before
 
 
-async def test_a_plan_of_a_major_version_says_that_contacts_stay(
+async def test_a_plan_of_a_major_version_shows_unchanged_contacts(
     applying: Applying, clock: MovableClock
 ) -> None:
     await applying.apply()

@@ -58,7 +58,9 @@ async def test_brand_page_and_methods_are_stored(applying: Applying) -> None:
     assert (await applying.apply()).changes == []
 
 
-async def test_words_on_advice_are_kept_by_language_and_stated_whole(applying: Applying) -> None:
+async def test_the_advice_text_is_stored_by_language_and_replaced_as_a_whole(
+    applying: Applying,
+) -> None:
     await applying.apply()
     applying.document["landingPage"] = {"advice": {"en": "Call 0800 1.", "de": "Rufen Sie an."}}
     changes = (await applying.apply()).changes
@@ -76,7 +78,7 @@ async def test_words_on_advice_are_kept_by_language_and_stated_whole(applying: A
     assert (await applying.merchant()).configuration.landing_page == LandingPage(("en",))
 
 
-async def test_another_logo_is_told_by_its_digest(applying: Applying) -> None:
+async def test_a_changed_logo_is_reported_by_its_digest(applying: Applying) -> None:
     await applying.apply()
     other = SVG.replace(b"9 9", b"8 8")
     (applying.path.parent / "logo.svg").write_bytes(other)
@@ -86,7 +88,7 @@ async def test_another_logo_is_told_by_its_digest(applying: Applying) -> None:
     assert without_png(brand) == Brand(Logo("image/svg+xml", other), "#ab12cd")
 
 
-async def test_a_logo_is_drawn_for_mail_programs_once_it_is_set(
+async def test_a_logo_is_converted_for_mail_programs_once(
     applying: Applying, resources: Resources
 ) -> None:
     await applying.apply()
@@ -118,7 +120,7 @@ async def test_a_wide_logo_is_no_wider_than_a_phone(applying: Applying) -> None:
         assert drawn.size == (560, 80)
 
 
-async def test_absent_keys_leave_what_stands_and_a_brand_is_stated_whole(
+async def test_absent_keys_change_nothing_and_a_brand_is_replaced_as_a_whole(
     applying: Applying,
 ) -> None:
     await applying.apply()
@@ -131,7 +133,7 @@ async def test_absent_keys_leave_what_stands_and_a_brand_is_stated_whole(
     assert configuration.payment.methods == (PaymentMethod("sandbox"),)
 
 
-async def test_a_picture_is_looked_into_and_written_anew(applying: Applying) -> None:
+async def test_an_image_is_checked_and_encoded_again(applying: Applying) -> None:
     noted = PngInfo()
     noted.add_text("Author", "somebody's name")
     (applying.path.parent / "logo.svg").write_bytes(png(pnginfo=noted) + b"what follows the end")
@@ -160,14 +162,16 @@ async def test_an_image_that_is_not_safe_is_refused(
     assert words in message
 
 
-async def test_an_image_that_is_not_there_is_refused(applying: Applying) -> None:
+async def test_a_missing_image_is_refused(applying: Applying) -> None:
     applying.document["brand"]["logo"] = "absent.svg"
     assert await refuse(applying) == [
         ("/brand/logo", "UNREADABLE", "absent.svg cannot be read: No such file or directory.")
     ]
 
 
-async def test_verification_is_stored_told_and_left_alone_when_absent(applying: Applying) -> None:
+async def test_verification_is_stored_and_reported_and_unchanged_when_absent(
+    applying: Applying,
+) -> None:
     asked = {"EMAIL": ["POSTAL_CODE", "CODE"], "SMS": "NONE"}
     applying.document["landingPage"] = {"verification": asked}
     await applying.apply()
@@ -187,7 +191,9 @@ async def test_verification_is_stored_told_and_left_alone_when_absent(applying: 
     }
 
 
-async def test_features_are_stored_told_and_left_alone_when_absent(applying: Applying) -> None:
+async def test_features_are_stored_and_reported_and_unchanged_when_absent(
+    applying: Applying,
+) -> None:
     applying.document["landingPage"] = {"features": ["DOCUMENTS"]}
     await applying.apply()
     assert (await applying.merchant()).configuration.landing_page.features == ("DOCUMENTS",)

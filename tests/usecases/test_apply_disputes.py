@@ -29,7 +29,7 @@ async def standing(resources: Resources) -> DisputeSettings:
         return merchant.configuration.disputes
 
 
-async def test_reasons_are_hidden_worded_and_added_and_an_absent_key_leaves_them(
+async def test_reasons_are_hidden_renamed_and_added_and_an_absent_key_keeps_them(
     resources: Resources, tmp_path: Path
 ) -> None:
     await apply(resources, tmp_path)
@@ -47,7 +47,7 @@ async def test_reasons_are_hidden_worded_and_added_and_an_absent_key_leaves_them
     )
 
 
-async def test_a_present_list_is_the_whole_list(resources: Resources, tmp_path: Path) -> None:
+async def test_a_given_list_of_reasons_is_complete(resources: Resources, tmp_path: Path) -> None:
     await apply(resources, tmp_path, disputes={"reasons": REASONS})
     assert (await apply(resources, tmp_path, disputes={"reasons": []})).changes != []
     assert await standing(resources) == DisputeSettings()
@@ -82,15 +82,13 @@ async def test_a_wrong_reason_is_named_and_nothing_is_stored(
         assert await tx.fetchval("SELECT count(*) FROM merchants") == 0
 
 
-async def test_disputes_without_reasons_say_what_is_missing(
-    resources: Resources, tmp_path: Path
-) -> None:
+async def test_disputes_without_reasons_are_refused(resources: Resources, tmp_path: Path) -> None:
     with pytest.raises(ValidationError) as refusal:
         await apply(resources, tmp_path, disputes={})
     assert [fault.path for fault in refusal.value.faults] == ["/disputes/reasons"]
 
 
-async def test_the_days_to_answer_are_set_and_ten_where_they_are_absent(
+async def test_the_days_to_answer_are_set_and_default_to_ten(
     resources: Resources, tmp_path: Path
 ) -> None:
     report = await apply(resources, tmp_path, disputes={"reasons": [], "answerWithinDays": 5})
@@ -104,7 +102,7 @@ async def test_the_days_to_answer_are_set_and_ten_where_they_are_absent(
 
 
 @pytest.mark.parametrize("days", [0, 61, "5"])
-async def test_days_to_answer_are_one_to_sixty(
+async def test_the_days_to_answer_are_between_one_and_sixty(
     resources: Resources, tmp_path: Path, days: object
 ) -> None:
     with pytest.raises(ValidationError) as refusal:

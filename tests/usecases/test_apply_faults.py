@@ -137,7 +137,7 @@ def methods(*providers: str) -> dict[str, Any]:
          "/assignmentRules/rules/0/target", "REQUIRED"),
     ],
 )  # fmt: skip
-def test_each_fault_of_a_file(
+def test_each_fault_of_a_file_has_its_path_and_code(
     tmp_path: Path, changes: dict[str, Any], path: str, code: str
 ) -> None:
     assert [(fault.path, fault.code) for fault in faults_of(tmp_path, **changes)] == [(path, code)]
@@ -149,7 +149,7 @@ def test_the_old_key_of_a_delivery_provider_is_refused_with_its_new_name(tmp_pat
     assert fault == Fault("/channels/EMAIL/line", message, "UNKNOWN_FIELD")
 
 
-def test_a_channel_nobody_carries_is_not_available(tmp_path: Path) -> None:
+def test_a_channel_without_an_adapter_is_not_available(tmp_path: Path) -> None:
     file = write(tmp_path, {**FILE, **sms(**{"from": "Nordwind"})})
     with pytest.raises(ValidationError) as refusal:
         check_merchant_file(
@@ -184,7 +184,7 @@ def test_an_unknown_placeholder_is_a_fault_of_its_text(tmp_path: Path) -> None:
     assert fault.path == "/workflows/0/definition/templates/reminder/EMAIL/body/en"
 
 
-def test_a_fault_in_a_definition_file_names_the_place_in_it(tmp_path: Path) -> None:
+def test_a_fault_in_a_definition_file_has_the_path_in_that_file(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(yaml.safe_dump({**a_document(), "steps": []}))
     [fault] = faults_of(tmp_path, workflows=[{"name": "A", "file": "a.yaml"}])
     assert (fault.path, fault.message) == (
@@ -194,7 +194,7 @@ def test_a_fault_in_a_definition_file_names_the_place_in_it(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("text", ["- a list", "key: [1", "", "\x00", "a: 1\na: 2"])
-def test_what_is_no_merchant_file_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_document_that_is_no_merchant_file_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "merchant.yaml"
     path.write_text(text)
     with pytest.raises(ValidationError) as refusal:
@@ -204,7 +204,7 @@ def test_what_is_no_merchant_file_is_refused(tmp_path: Path, text: str) -> None:
     assert [fault.path for fault in refusal.value.faults] == [""]
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValidationError, match=r"absent\.yaml cannot be read: No such file"):
         read_merchant_file(tmp_path / "absent.yaml")
 
@@ -219,7 +219,7 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
         ({"sandbox": True}, methods("bank"), "/payment/methods/0/provider", "NOT_IN_SANDBOX"),
     ],
 )  # fmt: skip
-async def test_what_counts_at_creation_cannot_be_changed(
+async def test_settings_fixed_at_creation_cannot_be_changed(
     resources: Resources, tmp_path: Path,
     created: dict[str, Any], changed: dict[str, Any], path: str, code: str,
 ) -> None:  # fmt: skip
@@ -233,7 +233,7 @@ async def test_what_counts_at_creation_cannot_be_changed(
     assert [(fault.path, fault.code) for fault in refusal.value.faults] == [(path, code)]
 
 
-async def test_the_sandbox_provider_is_for_rehearsals_only(
+async def test_the_sandbox_provider_is_only_for_sandbox_merchants(
     resources: Resources, tmp_path: Path
 ) -> None:
     production = replace(resources, settings=replace(resources.settings, profile="production"))

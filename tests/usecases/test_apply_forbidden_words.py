@@ -28,12 +28,12 @@ async def find_faults(applying: Applying) -> list[tuple[str, str]]:
     return [(fault.path, fault.code) for fault in refusal.value.faults]
 
 
-async def test_a_threat_keeps_the_file_from_being_applied(applying: Applying) -> None:
+async def test_a_file_with_a_threat_is_refused(applying: Applying) -> None:
     say(applying, "or we sue")
     assert await find_faults(applying) == [(_PLACE, "FORBIDDEN_WORD")]
 
 
-async def test_the_merchants_list_stands_in_place_of_the_standard_one(applying: Applying) -> None:
+async def test_the_merchants_list_replaces_the_standard_one(applying: Applying) -> None:
     say(applying, "or we sue")
     applying.document["forbiddenWords"] = {"en": ["kindly"]}
     await applying.apply()
@@ -41,7 +41,7 @@ async def test_the_merchants_list_stands_in_place_of_the_standard_one(applying: 
     assert await find_faults(applying) == [(_PLACE, "FORBIDDEN_WORD")]
 
 
-async def test_a_list_once_applied_stays_where_the_file_says_nothing(applying: Applying) -> None:
+async def test_an_applied_list_stays_when_the_key_is_absent(applying: Applying) -> None:
     applying.document["forbiddenWords"] = {"en": []}
     await applying.apply()
     del applying.document["forbiddenWords"]

@@ -40,7 +40,7 @@ async def test_without_the_key_a_merchant_has_the_defaults(
         assert await guards_of(tx, FILE["key"]) == Guards(1, 3, None)
 
 
-async def test_guards_are_changed_with_words_and_an_absent_key_leaves_them(
+async def test_guards_are_changed_and_reported_and_an_absent_key_keeps_them(
     resources: Resources, tmp_path: Path
 ) -> None:
     await apply(resources, tmp_path)
@@ -83,7 +83,7 @@ async def test_a_wrong_guard_is_named_and_nothing_is_stored(
 
 
 @pytest.mark.parametrize("is_inline", [True, False])
-async def test_a_workflow_of_whose_hours_standing_guards_leave_nothing_is_refused(
+async def test_a_workflow_whose_contact_hours_are_all_quiet_is_refused(
     resources: Resources, tmp_path: Path, is_inline: bool
 ) -> None:
     quiet = {"quietHours": {"from": "08:30", "to": "18:00"}}

@@ -30,7 +30,7 @@ async def _load(resources: Resources) -> InstallationRevision:
         return await load_installation(connection)
 
 
-async def test_what_was_applied_stands_and_the_same_again_changes_nothing(
+async def test_an_installation_file_is_stored_and_applying_it_again_changes_nothing(
     resources: Resources,
 ) -> None:
     first = await apply_installation(resources, _ONE)
@@ -40,7 +40,7 @@ async def test_what_was_applied_stands_and_the_same_again_changes_nothing(
     assert await _load(resources) == InstallationRevision(1, _ONE)
 
 
-async def test_an_operator_is_kept_and_each_change_told(resources: Resources) -> None:
+async def test_an_operator_is_stored_and_each_change_reported(resources: Resources) -> None:
     first = await apply_installation(resources, Installation(operator=OWN))
     second = await apply_installation(resources, check_installation({"operator": AGENCY_DOCUMENT}))
     [one], [other] = first.changes, second.changes
@@ -56,7 +56,7 @@ async def test_a_plan_changes_nothing(resources: Resources) -> None:
     assert await _load(resources) == InstallationRevision(1, _ONE)
 
 
-async def test_what_a_file_leaves_out_stays(resources: Resources) -> None:
+async def test_absent_keys_change_nothing(resources: Resources) -> None:
     await apply_installation(resources, _ONE)
     assert (await apply_installation(resources, Installation())).changes == []
     assert (await _load(resources)).installation == _ONE
@@ -64,7 +64,7 @@ async def test_what_a_file_leaves_out_stays(resources: Resources) -> None:
     assert (await _load(resources)).installation == Installation(trusted_proxies=[])
 
 
-async def test_of_two_at_the_same_moment_one_is_refused(resources: Resources) -> None:
+async def test_a_concurrent_change_is_refused(resources: Resources) -> None:
     await apply_installation(resources, _ONE)
     async with resources.database.transaction() as tx:
         late = InstallationRevision(1, _TWO)
@@ -112,20 +112,22 @@ def _open(*networks: str, **given: str) -> dict[str, Any]:
         ({"trustedProxies": [], "trustedProxy": []}, "/trustedProxy"),
     ],
 )
-def test_a_faulty_file_is_refused_with_the_place(document: object, path: str) -> None:
+def test_a_faulty_file_is_refused_with_the_path(document: object, path: str) -> None:
     with pytest.raises(ValidationError) as refused:
         check_installation(document)
     assert [fault.path for fault in refused.value.faults] == [path]
 
 
-def test_a_merchant_file_is_none() -> None:
+def test_a_merchant_file_is_not_taken_for_an_installation_file() -> None:
     assert is_installation({"trustedProxies": []})
     assert not is_installation({"key": "nordwind", "trustedProxies": []})
     assert not is_installation({"name": "Nordwind"})
     assert not is_installation(None)
 
 
-def test_the_command_line_applies_it(dunwell: CommandLine, tmp_path: Path) -> None:
+def test_the_command_line_applies_an_installation_file(
+    dunwell: CommandLine, tmp_path: Path
+) -> None:
     path = tmp_path / "installation.yaml"
     path.write_text("trustedProxies: [10.0.0.7]\n")
     planned = dunwell.run("apply", str(path), "--plan")

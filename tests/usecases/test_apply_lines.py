@@ -47,7 +47,7 @@ async def known(resources: Resources) -> dict[str, bytes]:
         return await load_secrets(connection, resources.keys)
 
 
-async def test_a_secret_is_sealed_and_a_process_knows_it(resources: Resources) -> None:
+async def test_a_secret_is_stored_encrypted_and_known_to_processes(resources: Resources) -> None:
     line, secret = await apply(resources, {"post": POST})
     assert "post" in line
     assert secret == f"{NAME}: a secret, changed"
@@ -61,7 +61,7 @@ async def test_a_secret_is_sealed_and_a_process_knows_it(resources: Resources) -
     assert standing.delivery_providers["post"].channel == "EMAIL"
 
 
-async def test_a_changed_secret_is_a_revision_and_the_same_is_none(resources: Resources) -> None:
+async def test_only_a_changed_secret_makes_a_new_revision(resources: Resources) -> None:
     await apply(resources, {"post": POST})
     standing = CurrentInstallation(resources)
     await standing.read()
@@ -74,13 +74,13 @@ async def test_a_changed_secret_is_a_revision_and_the_same_is_none(resources: Re
     assert (standing.revision, standing.secrets) == (2, {NAME: b"new"})
 
 
-async def test_a_secret_goes_with_its_line(resources: Resources) -> None:
+async def test_a_secret_is_deleted_with_its_provider(resources: Resources) -> None:
     await apply(resources, {"post": POST})
     await apply(resources, {}, None)
     assert await known(resources) == {}
 
 
-async def test_a_secret_is_sealed_anew_with_a_new_key(resources: Resources) -> None:
+async def test_a_secret_is_reencrypted_with_a_new_key(resources: Resources) -> None:
     await apply(resources, {"post": POST})
     older = resources.settings.secret_key
     newer = KeyRing({2: b"n" * 32, **older})
@@ -94,7 +94,7 @@ async def test_a_secret_is_sealed_anew_with_a_new_key(resources: Resources) -> N
 
 
 @pytest.mark.parametrize("after", [{}, {"post": {**POST, "channel": "SMS", "adapter": "twilio"}}])
-async def test_a_line_that_a_merchant_sends_by_stays(
+async def test_a_provider_that_a_merchant_uses_cannot_be_removed(
     resources: Resources, after: dict[str, Any]
 ) -> None:
     await apply(resources, {"post": POST})
@@ -127,7 +127,7 @@ async def test_a_line_that_a_merchant_sends_by_stays(
         ({"channel": "EMAIL", "adapter": "smtp"}, "/deliveryProviders/post/server"),
     ],
 )
-def test_a_faulty_line_is_refused_with_the_place(line: dict[str, Any], path: str) -> None:
+def test_a_faulty_provider_is_refused_with_its_path(line: dict[str, Any], path: str) -> None:
     with pytest.raises(ValidationError) as refused:
         check_installation({"deliveryProviders": {"post": line}})
     assert [fault.path for fault in refused.value.faults] == [path]
@@ -151,7 +151,7 @@ def test_an_old_key_of_the_installation_file_is_refused_with_its_new_name(
     assert refused.value.faults == [Fault(path, message, "UNKNOWN_FIELD")]
 
 
-def test_secrets_are_read_from_files_beside_it(tmp_path: Path) -> None:
+def test_secrets_are_read_from_files_next_to_the_installation_file(tmp_path: Path) -> None:
     installation = check_installation({"deliveryProviders": {"post": POST}})
     file = tmp_path / "installation.yaml"
     with pytest.raises(ValidationError) as refused:
@@ -166,7 +166,7 @@ def test_secrets_are_read_from_files_beside_it(tmp_path: Path) -> None:
     assert read_secret_files(file, installation) == {NAME: b"s3cret"}
 
 
-def test_the_command_line_applies_a_line_and_shows_no_secret(
+def test_the_command_line_applies_a_provider_without_showing_its_secret(
     dunwell: CommandLine, tmp_path: Path
 ) -> None:
     path = tmp_path / "installation.yaml"
@@ -186,7 +186,7 @@ def test_the_command_line_applies_a_line_and_shows_no_secret(
         ("SMS", "The installation file has no line for SMS; add one and apply it first."),
     ],
 )
-async def test_a_merchant_names_a_line_that_is_there(
+async def test_a_merchant_cannot_use_an_unknown_provider(
     resources: Resources, tmp_path: Path, channel: str, says: str
 ) -> None:
     await apply(resources, {"post": POST})
@@ -200,7 +200,7 @@ async def test_a_merchant_names_a_line_that_is_there(
     )  # fmt: skip
 
 
-async def test_a_merchant_sends_by_a_line_and_it_is_told_as_its_file_says(
+async def test_changing_a_channel_to_a_provider_is_reported(
     resources: Resources, tmp_path: Path
 ) -> None:
     await apply(resources, {"post": POST})
@@ -213,7 +213,9 @@ async def test_a_merchant_sends_by_a_line_and_it_is_told_as_its_file_says(
     assert await apply_merchant(resources, tmp_path, by_line) == []
 
 
-async def test_a_sandbox_sends_by_no_line(resources: Resources, tmp_path: Path) -> None:
+async def test_a_sandbox_merchant_cannot_use_a_provider(
+    resources: Resources, tmp_path: Path
+) -> None:
     await apply(resources, {"post": POST})
     setup = {"EMAIL": {"provider": "post", "from": "claims@nordwind.example"}}
     with pytest.raises(ValidationError) as refused:

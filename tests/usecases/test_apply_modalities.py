@@ -61,7 +61,7 @@ async def test_an_omitted_offer_is_removed(resources: Resources, tmp_path: Path)
         assert await modalities_of(tx) == ModalitySettings()
 
 
-async def test_how_long_a_debtor_may_pause_is_set_and_falls_back(
+async def test_the_maximum_pause_is_set_and_has_a_default(
     resources: Resources, tmp_path: Path
 ) -> None:
     await apply(resources, tmp_path, modalities={"pauseDays": 21})
@@ -73,7 +73,7 @@ async def test_how_long_a_debtor_may_pause_is_set_and_falls_back(
         assert await modalities_of(tx) == ModalitySettings(pause_days=14)
 
 
-async def test_within_how_many_days_requests_are_answered_is_set_and_falls_back(
+async def test_the_days_to_answer_requests_are_set_and_have_a_default(
     resources: Resources, tmp_path: Path
 ) -> None:
     await apply(resources, tmp_path, modalities={"answerWithinDays": 5})

@@ -27,7 +27,7 @@ def payment(partial: Any) -> dict[str, Any]:
     return {"payment": {**FILE["payment"], "partial": partial}}
 
 
-async def test_parts_are_taken_changed_left_alone_and_refused_again(
+async def test_partial_payments_are_enabled_changed_kept_and_disabled(
     resources: Resources, tmp_path: Path
 ) -> None:
     await apply(resources, tmp_path)
@@ -59,7 +59,7 @@ async def test_parts_are_taken_changed_left_alone_and_refused_again(
         (True, "/payment/partial", "WRONG_TYPE"),
     ],
 )
-async def test_what_it_cannot_be_is_refused(
+async def test_invalid_partial_payment_settings_are_refused(
     resources: Resources, tmp_path: Path, partial: Any, path: str, code: str
 ) -> None:
     with pytest.raises(ValidationError) as refusal:

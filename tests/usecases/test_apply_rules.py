@@ -79,7 +79,7 @@ async def test_changed_rules_become_a_draft_once_and_a_version_when_published(
     assert await stored(applying) == (2, 0)
 
 
-async def test_taking_a_change_back_discards_the_draft(applying: Applying) -> None:
+async def test_reverting_a_change_discards_the_draft(applying: Applying) -> None:
     await applying.apply()
     with_rules(applying, default="Letters")
     await applying.apply()
@@ -90,7 +90,9 @@ async def test_taking_a_change_back_discards_the_draft(applying: Applying) -> No
     assert await stored(applying) == (1, 0)
 
 
-async def test_overlaps_are_pointed_out_for_workflows_still_to_be_made(applying: Applying) -> None:
+async def test_overlaps_are_reported_for_workflows_that_the_file_creates(
+    applying: Applying,
+) -> None:
     everything = {"name": "Everything", "target": "Standard"}
     with_rules(applying, everything, GERMAN, default=None)
     plan = await applying.plan()
@@ -103,7 +105,7 @@ async def test_overlaps_are_pointed_out_for_workflows_still_to_be_made(applying:
     assert plan.changes[-1] == 'rule "German" added'
 
 
-async def test_every_fault_of_rules_is_told_with_its_place(applying: Applying) -> None:
+async def test_every_fault_of_rules_is_reported_with_its_path(applying: Applying) -> None:
     shares = [{"workflow": "Letters", "percent": 50}, {"workflow": "Leters", "percent": 40}]
     with_rules(applying, {"name": "Split", "target": shares}, default="Standard")
     with pytest.raises(ValidationError) as refusal:

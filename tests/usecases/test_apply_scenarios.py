@@ -91,7 +91,7 @@ async def test_a_changed_definition_is_edited_in_place(
     assert (await applying.apply()).changes == []
 
 
-async def test_a_description_is_changed_and_an_absent_one_left_alone(applying: Applying) -> None:
+async def test_a_description_is_changed_and_kept_when_absent(applying: Applying) -> None:
     await applying.apply()
     del first_of(applying)["description"]
     assert (await applying.apply()).changes == []
@@ -100,7 +100,7 @@ async def test_a_description_is_changed_and_an_absent_one_left_alone(applying: A
     assert [each.description for each in await scenarios(applying)] == ["Two reminders."]
 
 
-async def test_a_definition_can_stand_in_a_file_of_its_own(applying: Applying) -> None:
+async def test_a_definition_can_be_in_its_own_file(applying: Applying) -> None:
     await applying.apply()
     (applying.path.parent / "standard.yaml").write_text(yaml.safe_dump(a_document()))
     applying.document["scenarios"] = [{"name": "Standard", "file": "standard.yaml"}]
@@ -109,7 +109,7 @@ async def test_a_definition_can_stand_in_a_file_of_its_own(applying: Applying) -
     assert {path for path, _ in await faults_of(applying)} == {"/scenarios/0/file"}
 
 
-async def test_an_order_that_would_run_a_step_again_is_a_fault_of_the_file(
+async def test_an_order_that_would_repeat_a_step_is_a_fault_of_the_file(
     applying: Applying, clock: MovableClock
 ) -> None:
     await applying.apply()
@@ -121,7 +121,7 @@ async def test_an_order_that_would_run_a_step_again_is_a_fault_of_the_file(
     assert await faults_of(applying) == [("/scenarios/0/definition/steps/4", "WOULD_REPEAT")]
 
 
-async def test_a_scenario_that_needs_what_the_same_file_brings_is_taken(
+async def test_a_scenario_may_use_values_that_the_same_file_adds(
     applying: Applying,
 ) -> None:
     applying.document["payment"] = {"methods": [{"provider": "bank"}]}
@@ -152,12 +152,12 @@ async def test_a_merchant_has_scenarios_or_workflows(
     assert (found if isinstance(faults, list) else {path for path, _ in found}) == faults
 
 
-async def test_scenarios_without_saying_so_are_a_fault(applying: Applying) -> None:
+async def test_scenarios_need_a_merchant_on_scenarios(applying: Applying) -> None:
     del applying.document["switchedToWorkflows"]
     assert await faults_of(applying) == [("/scenarios", "SWITCHED")]
 
 
-async def test_after_the_switch_the_file_says_workflows(
+async def test_after_the_switch_the_file_has_workflows(
     applying: Applying, clock: MovableClock
 ) -> None:
     await applying.apply()
@@ -171,7 +171,7 @@ async def test_after_the_switch_the_file_says_workflows(
     assert (await applying.apply()).changes == []
 
 
-async def test_only_the_switch_makes_workflows_of_scenarios(applying: Applying) -> None:
+async def test_only_the_switch_converts_scenarios_to_workflows(applying: Applying) -> None:
     await applying.apply()
     kept = copy.deepcopy(applying.document)
     applying.document["switchedToWorkflows"] = True

@@ -9,7 +9,7 @@ from dunwell.platform.resources import Resources
 from tests.usecases.test_apply import Applying
 
 
-async def test_an_id_of_another_kind_is_a_fault_of_the_file(
+async def test_a_step_id_reused_for_another_kind_is_a_fault_of_the_file(
     resources: Resources, tmp_path: Path
 ) -> None:
     applying = Applying(resources, tmp_path)

@@ -31,7 +31,7 @@ def add(definition: dict[str, Any], text: str) -> None:
     definition["templates"]["reminder"]["EMAIL"]["body"]["en"] += text
 
 
-async def test_a_phone_that_is_not_there_is_asked_for(applying: Applying) -> None:
+async def test_a_text_with_a_missing_phone_number_is_refused(applying: Applying) -> None:
     add(applying.definition, " {{ merchant.phone }}")
     assert await refuse(applying) == [
         (
@@ -47,7 +47,7 @@ async def test_a_phone_that_is_not_there_is_asked_for(applying: Applying) -> Non
     await applying.apply()
 
 
-async def test_a_bank_account_that_is_not_there_is_asked_for_in_a_file_too(
+async def test_a_text_with_a_missing_bank_account_is_refused(
     applying: Applying,
 ) -> None:
     document = a_document()
@@ -60,13 +60,13 @@ async def test_a_bank_account_that_is_not_there_is_asked_for_in_a_file_too(
     assert message.startswith("/snippets/signature/de: {{ bank.iban }} is empty: set payment.")
 
 
-async def test_a_merchant_half_set_up_is_not_asked_yet(applying: Applying) -> None:
+async def test_a_merchant_without_complete_settings_is_not_checked(applying: Applying) -> None:
     add(applying.definition, " {{ bank.iban }} {{ merchant.phone }}")
     del applying.document["payment"]
     await applying.apply()
 
 
-async def test_what_stands_counts(applying: Applying) -> None:
+async def test_values_stored_before_count(applying: Applying) -> None:
     await applying.apply()
     del applying.document["payment"]
     add(applying.definition, " {{ bank.iban }}")

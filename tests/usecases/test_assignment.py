@@ -125,7 +125,7 @@ async def test_assignable_claims_are_assigned_and_the_others_have_a_reason(
     assert {(await standing(house, each))["run"] for each in (swiss, ended)} == {0}
 
 
-async def test_another_merchants_claims_and_workflows_are_absent(
+async def test_claims_and_workflows_of_another_merchant_are_not_found(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, OTHER)
@@ -158,7 +158,7 @@ async def test_a_deactivated_or_unpublished_workflow_accepts_no_claims(
     assert (await standing(house, claim_id))["run"] == 0
 
 
-async def test_a_merchant_not_switched_fails_with_every_claim_whatever_the_workflow(
+async def test_assignment_fails_for_every_claim_of_a_merchant_on_scenarios(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, switched_to_workflows=False)
@@ -176,7 +176,9 @@ async def test_an_unknown_workflow_is_not_found(resources: Resources, clock: Mov
     assert (await standing(house, claim_id))["run"] == 0
 
 
-async def test_two_requests_at_once_make_one_run(resources: Resources, clock: MovableClock) -> None:
+async def test_two_concurrent_assignments_start_one_run(
+    resources: Resources, clock: MovableClock
+) -> None:
     house = await a_house(resources, clock)
     claims = await house.create("A", "B", "C")
     version = await house.publish(OTHER)

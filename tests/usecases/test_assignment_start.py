@@ -71,7 +71,7 @@ async def test_a_deactivated_default_assigns_nothing(
     assert await start(house, claim_id) == AssignedWorkflow(claim_id, None)
 
 
-async def test_an_ended_claim_and_an_absent_one_are_refused(
+async def test_an_ended_or_unknown_claim_is_refused(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, a_definition())

@@ -66,7 +66,7 @@ async def test_a_contact_that_waits_is_sent_at_once_when_a_file_is_attached(
     assert [file.name for file in message.attachments] == ["Rechnung.pdf"]
 
 
-async def test_every_change_has_what_was_rendered_rendered_anew(
+async def test_every_change_of_attachments_renders_the_message_again(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, claim_id = await a_waiting_house(resources, clock)
@@ -105,7 +105,7 @@ async def let_wait(house: House, lease: Lease, leased: PlannedContact) -> None:
         await release_until_attachment(work.tx, work.merchant_id, lease, [leased], until)
 
 
-async def test_a_file_attached_after_the_dispatcher_looked_is_not_waited_for(
+async def test_a_contact_does_not_wait_for_a_file_attached_since_its_check(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house_with_channels(resources, clock, "EMAIL", attachments="REQUIRED")
@@ -121,7 +121,7 @@ async def test_a_file_attached_after_the_dispatcher_looked_is_not_waited_for(
     assert len(house.channels[0].sent) == 1
 
 
-async def test_a_file_that_is_being_attached_is_not_waited_for(
+async def test_a_contact_does_not_wait_for_a_file_that_is_being_attached(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house_with_channels(resources, clock, "EMAIL", attachments="REQUIRED")
@@ -145,7 +145,7 @@ async def test_a_claim_without_a_change_waits(resources: Resources, clock: Movab
     assert await contacts(house) == [("ATTACHMENT_MISSING", clock.now() + 7 * _DAY)]
 
 
-async def test_the_last_use_lets_housekeeping_remove_the_file_however_old_it_is(
+async def test_a_file_is_removed_after_its_last_use(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house_with_channels(resources, clock, "EMAIL")
@@ -166,7 +166,7 @@ async def test_the_last_use_lets_housekeeping_remove_the_file_however_old_it_is(
     assert await house.rows("SELECT 1 FROM uploads WHERE merchant_id = $1") == []
 
 
-async def test_a_ticket_within_its_seven_days_outlives_its_last_use(
+async def test_a_recent_upload_is_kept_after_its_last_use(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house_with_channels(resources, clock, "EMAIL")

@@ -58,7 +58,7 @@ async def test_contact_data_is_masked_field_by_field(house: House) -> None:
         assert not any(secret in row["a"] for row in rows)
 
 
-async def test_a_pause_and_its_end_tell_what_stood(house: House, clock: MovableClock) -> None:
+async def test_a_pause_and_its_end_have_before_and_after(house: House, clock: MovableClock) -> None:
     [claim_id] = await house.create()
     until = clock.now() + timedelta(days=3)
     async with house.work() as work:
@@ -70,7 +70,7 @@ async def test_a_pause_and_its_end_tell_what_stood(house: House, clock: MovableC
     assert await newest(house, "hold.lift") == ({"kind": "PAUSE"}, None)
 
 
-async def test_an_answer_tells_the_state_and_not_what_was_written(house: House) -> None:
+async def test_an_answer_records_the_state_and_masks_the_message(house: House) -> None:
     [claim_id] = await house.create()
     opened = await dispute(house, claim_id)
     await resolve(house, opened, REJECTED, message="Liebe Frau Muster")
@@ -79,7 +79,7 @@ async def test_an_answer_tells_the_state_and_not_what_was_written(house: House) 
     assert await newest(house, "dispute.open") == (None, {"state": "OPEN", "type": "AMOUNT_WRONG"})
 
 
-async def test_money_tells_what_was_owed_before_and_after(house: House) -> None:
+async def test_payments_and_fees_record_the_outstanding_amount(house: House) -> None:
     [claim_id] = await house.create()
     paid = await house.pay(claim_id, 240)
     async with house.work() as work:
@@ -99,7 +99,7 @@ async def test_money_tells_what_was_owed_before_and_after(house: House) -> None:
     }  # fmt: skip
 
 
-async def test_an_end_by_hand_tells_the_state_it_ended(house: House) -> None:
+async def test_archiving_records_the_previous_state(house: House) -> None:
     [claim_id] = await house.create()
     for _ in range(2):
         async with house.work() as work:
@@ -108,7 +108,7 @@ async def test_an_end_by_hand_tells_the_state_it_ended(house: House) -> None:
     assert (entry.before, entry.after) == ({"status": "CREATED"}, {"status": "ARCHIVED"})
 
 
-async def test_a_configuration_tells_the_parts_that_differ(house: House) -> None:
+async def test_a_changed_configuration_records_only_the_differences(house: House) -> None:
     async with house.work() as work:
         await change_configuration(work, "Nordwind GmbH", CONFIGURATION)
     before, after = await newest(house, "merchant.change_configuration")
@@ -116,7 +116,7 @@ async def test_a_configuration_tells_the_parts_that_differ(house: House) -> None
     assert after == {"name": "Nordwind GmbH"}
 
 
-async def test_processes_and_rules_tell_what_ruled_and_what_rules(house: House) -> None:
+async def test_workflows_and_rules_record_the_previous_and_new_state(house: House) -> None:
     version = await house.publish(a_definition(), name="Second")
     async with house.work() as work:
         await rename_workflow(work, version.workflow_id, "Third")
@@ -133,7 +133,7 @@ async def test_a_suppressed_address_is_masked(house: House) -> None:
     assert after == {"address": "e***@example.org", "reason": "OPERATOR"}
 
 
-async def test_a_row_tells_where_it_was_done_from(house: House) -> None:
+async def test_a_row_records_the_origin_of_the_action(house: House) -> None:
     [claim_id] = await house.create()
     async with house.work(COMMAND_LINE) as work:
         await pause_claim(work, claim_id)
@@ -145,9 +145,7 @@ async def test_a_row_tells_where_it_was_done_from(house: House) -> None:
     assert pause.origin == {"face": "COMMAND_LINE"}
 
 
-async def test_pages_hold_every_row_once_the_newest_first(
-    house: House, clock: MovableClock
-) -> None:
+async def test_pages_contain_every_row_once_newest_first(house: House, clock: MovableClock) -> None:
     for number in range(7):
         clock.advance(timedelta(seconds=1))
         await house.create(f"A-{number}")
@@ -185,7 +183,7 @@ async def test_filters_narrow_by_time_subject_action_and_actor(
     assert await read(house, since=later + timedelta(microseconds=1)) == []
 
 
-async def test_another_merchants_rows_and_cursors_are_nobodys_else(
+async def test_rows_and_cursors_of_another_merchant_are_not_accessible(
     house: House, resources: Resources, clock: MovableClock
 ) -> None:
     other = await a_house(resources, clock, a_definition(), key="hansen")
@@ -199,7 +197,7 @@ async def test_another_merchants_rows_and_cursors_are_nobodys_else(
     assert f"merchant:{house.merchant.merchant_id}" not in subjects
 
 
-async def test_without_the_right_nobody_reads_it(house: House) -> None:
+async def test_reading_the_audit_log_requires_the_right(house: House) -> None:
     for rights in (ALL_RIGHTS - {Right.AUDIT}, frozenset[Right]()):
         async with house.work(credential_actor("shop", rights)) as work:
             with pytest.raises(InsufficientScope, match="AUDIT"):

@@ -143,7 +143,7 @@ async def test_messages_are_counted_by_delivery_provider_and_state(
     assert read_messages("_none") == [6, 0, 0]
 
 
-async def test_a_delivery_provider_that_is_taken_away_has_no_figure(
+async def test_a_removed_delivery_provider_has_no_metric(
     installation: Installation, resources: Resources
 ) -> None:
     await apply_installation(
@@ -166,9 +166,7 @@ def test_at_most_fifty_delivery_providers_have_a_label() -> None:
     assert counts["_other", "planned"] == 2
 
 
-async def test_no_more_are_counted_than_the_limit(
-    installation: Installation, database: Database
-) -> None:
+async def test_counting_stops_at_the_limit(installation: Installation, database: Database) -> None:
     await installation.add_steps(timedelta(minutes=3), 4)
     await installation.add_steps(timedelta(minutes=10))
     await installation.add_messages("PLANNED", "EMAIL", 4)
@@ -180,7 +178,7 @@ async def test_no_more_are_counted_than_the_limit(
     assert messages == [MessageCount("post", "planned", 3)]
 
 
-async def test_counting_reads_what_waits_alone(
+async def test_counting_reads_only_waiting_rows(
     installation: Installation, database: Database
 ) -> None:
     settled = "ACCEPTED", "EMAIL", 20_000, installation.now, None, "post"

@@ -58,7 +58,7 @@ async def test_the_doctor_names_tables_that_the_role_may_not_read(
     assert found.remedy == f"Let {role} own the tables, or GRANT SELECT on them."
 
 
-async def test_the_doctor_says_when_a_backup_cannot_be_restored_for_want_of_a_right(
+async def test_the_doctor_reports_a_missing_right_to_restore_a_backup(
     visitor: Visitor, settings: Settings
 ) -> None:
     found, *_ = await check_backups(visitor.empty_url, settings)
@@ -69,7 +69,7 @@ async def test_the_doctor_says_when_a_backup_cannot_be_restored_for_want_of_a_ri
     )
 
 
-async def test_tables_of_others_are_named_by_the_doctor_and_by_the_backup_that_leaves_them_out(
+async def test_foreign_tables_are_named_by_the_doctor_and_by_the_backup(
     dunwell: CommandLine, database: Database, settings: Settings, postgres: EmbeddedPostgres,
     tmp_path: Path,
 ) -> None:  # fmt: skip

@@ -46,7 +46,7 @@ async def change(house: House, claim_id: int, patch: Any) -> DebtorFields:
     return (await house.read(claim_id)).debtor
 
 
-async def test_a_whole_patch_is_stored_as_a_new_claim_with_the_same_data_is(house: House) -> None:
+async def test_a_complete_patch_is_stored_like_a_new_claim(house: House) -> None:
     changed, created = (
         await house.create("A-1", email="a@example.org"),
         await house.create("A-2", **WHOLE),
@@ -55,9 +55,7 @@ async def test_a_whole_patch_is_stored_as_a_new_claim_with_the_same_data_is(hous
     assert patched == (await house.read(created[0])).debtor
 
 
-async def test_a_change_touches_the_claim_and_the_same_again_does_not(
-    house: House, clock: MovableClock
-) -> None:
+async def test_only_an_actual_change_updates_the_claim(house: House, clock: MovableClock) -> None:
     [claim_id] = await house.create()
     clock.advance(timedelta(hours=1))
     await change(house, claim_id, {"email": "new@example.org", "debtorName": "Erika"})
@@ -99,7 +97,7 @@ async def test_contact_data_can_be_changed_in_every_state(house: House) -> None:
         assert (await house.read(claim_id)).status is before
 
 
-async def test_another_merchants_claim_is_not_found(
+async def test_a_claim_of_another_merchant_is_not_found(
     house: House, resources: Resources, clock: MovableClock
 ) -> None:
     hansen = await a_house(resources, clock, key="hansen")

@@ -65,7 +65,7 @@ async def test_a_new_item_increases_the_outstanding_amount(house: House) -> None
     assert [each.position for each in claim.items] == [0, 1]
 
 
-async def test_a_fee_is_of_today_and_raises_no_event(house: House) -> None:
+async def test_a_fee_has_the_current_date_and_raises_no_event(house: House) -> None:
     [claim_id] = await house.create()
     item_id = await first_item(house, claim_id)
     added = await fee(house, claim_id, item_id)
@@ -81,7 +81,7 @@ async def test_a_fee_for_an_item_of_another_claim_is_refused(house: House) -> No
     assert len((await house.read(claim_id)).items) == 1
 
 
-async def test_an_item_goes_with_its_fees(house: House) -> None:
+async def test_an_item_is_deleted_with_its_fees(house: House) -> None:
     [claim_id] = await house.create()
     item_id = (await add(house, claim_id)).item.item_id
     fees = [(await fee(house, claim_id, item_id)).item.item_id for _ in range(2)]
@@ -95,7 +95,7 @@ async def test_an_item_goes_with_its_fees(house: House) -> None:
         await delete(house, claim_id, item_id)
 
 
-async def test_an_item_money_was_paid_on_stays(house: House) -> None:
+async def test_an_item_with_a_payment_cannot_be_deleted(house: House) -> None:
     [claim_id] = await house.create()
     item_id = (await add(house, claim_id)).item.item_id
     fee_id = (await fee(house, claim_id, item_id)).item.item_id
@@ -108,7 +108,7 @@ async def test_an_item_money_was_paid_on_stays(house: House) -> None:
     assert await house.read(claim_id) == before
 
 
-async def test_the_last_primary_item_stays(house: House) -> None:
+async def test_the_last_primary_item_cannot_be_deleted(house: House) -> None:
     [claim_id] = await house.create()
     await fee(house, claim_id)
     with pytest.raises(InvalidState):
@@ -162,7 +162,7 @@ async def test_items_of_an_ended_claim_cannot_change(house: House, end: str) -> 
     assert await house.read(claim_id) == before
 
 
-async def test_another_merchants_claims_and_items_are_not_found(
+async def test_claims_and_items_of_another_merchant_are_not_found(
     house: House, resources: Resources, clock: MovableClock
 ) -> None:
     hansen = await a_house(resources, clock, key="hansen")

@@ -39,7 +39,7 @@ async def test_a_plan_changes_nothing(dunwell: CommandLine, database: Database) 
     assert await count_merchants(database) == 0
 
 
-async def test_a_wrong_file_is_told_fault_by_fault(
+async def test_a_faulty_file_is_reported_with_one_line_per_fault(
     dunwell: CommandLine, database: Database, tmp_path: Path
 ) -> None:
     file = tmp_path / "merchant.yaml"

@@ -42,7 +42,7 @@ async def test_a_created_credential_works_until_it_is_revoked(
     assert not await is_live(database, client_id, secret)
 
 
-async def test_rotating_gives_a_new_secret_beside_the_old(
+async def test_rotating_adds_a_new_secret_and_keeps_the_old_one(
     dunwell: CommandLine, database: Database
 ) -> None:
     await a_shop(database, "nordwind")
@@ -95,7 +95,7 @@ async def test_allowing_lets_a_credential_reach_another_merchant(
     assert own.stderr.endswith("of nordwind itself. Revoke it instead.\n")
 
 
-async def test_an_unknown_merchant_or_credential_is_one_line_and_changes_nothing(
+async def test_an_unknown_merchant_or_credential_is_reported_in_one_line(
     dunwell: CommandLine, database: Database
 ) -> None:
     for words in (["create", "nobody", "erp"], ["revoke", "dwc_none"], ["rotate", "dwc_none"]):

@@ -14,7 +14,7 @@ from tests.support.lines import a_house_with_a_line
 _LINE = {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"}
 
 
-async def test_figures_are_told_by_domain_with_their_reasons(
+async def test_delivery_counts_are_shown_by_domain_with_reasons(
     resources: Resources, clock: MovableClock, dunwell: CommandLine
 ) -> None:
     file = {

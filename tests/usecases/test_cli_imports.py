@@ -43,7 +43,7 @@ def _libraries(modules: set[str]) -> set[str]:
     return {name.partition(".")[0] for name in modules}
 
 
-def test_the_list_of_words_reads_no_word() -> None:
+def test_the_list_of_commands_imports_no_command() -> None:
     read = _read_by("--help")
     assert _ours(read) == {
         "dunwell.interfaces",
@@ -54,7 +54,7 @@ def test_the_list_of_words_reads_no_word() -> None:
     assert _libraries(read).isdisjoint({"asyncpg", "msgspec", "structlog", *_HEAVY})
 
 
-def test_the_list_of_a_groups_words_reads_none_of_them() -> None:
+def test_the_list_of_a_groups_commands_imports_none_of_them() -> None:
     read = _read_by("workflow", "--help")
     assert _ours(read) == {
         "dunwell.interfaces",
@@ -63,7 +63,7 @@ def test_the_list_of_a_groups_words_reads_none_of_them() -> None:
     }  # fmt: skip
 
 
-def test_config_reads_settings_and_no_database() -> None:
+def test_config_imports_settings_and_no_database() -> None:
     read = _read_by("config")
     assert _libraries(read).isdisjoint({"asyncpg", "msgspec", *_HEAVY})
     folders = {".".join(name.split(".")[:2]) for name in _ours(read)}
@@ -75,12 +75,12 @@ def test_config_reads_settings_and_no_database() -> None:
     ["audit", "communications", "credential", "migrate", "rules", "suppression", "switch",
      "verify-ledger"],
 )  # fmt: skip
-def test_a_word_about_claims_reads_no_web_application(word: str) -> None:
+def test_claim_commands_import_no_web_application(word: str) -> None:
     assert _libraries(_read_by(word, "--help")).isdisjoint(_HEAVY)
 
 
 @pytest.mark.parametrize("word", ["apply", "explain"])
-def test_the_help_of_a_word_that_does_much_reads_nothing_of_what_it_does(word: str) -> None:
+def test_the_help_of_a_command_does_not_import_its_implementation(word: str) -> None:
     read = _read_by(word, "--help")
     assert _libraries(read).isdisjoint({"asyncpg", "msgspec", *_HEAVY})
     folders = {".".join(name.split(".")[:2]) for name in _ours(read)}
@@ -92,7 +92,9 @@ def test_the_help_of_a_word_that_does_much_reads_nothing_of_what_it_does(word: s
     # Jinja and the field's lists of codes check what a file says.
     [("dunwell.interfaces.cli.applying", {"jinja2"}), ("dunwell.interfaces.cli.explaining", set())],
 )
-def test_what_a_word_does_reads_no_web_application(doing: str, read_too: set[str]) -> None:
+def test_the_implementation_of_a_command_imports_no_web_application(
+    doing: str, read_too: set[str]
+) -> None:
     done = subprocess.run(
         [sys.executable, "-c", f"import {doing}, sys; print(*sys.modules)"],
         capture_output=True, text=True, check=True,
@@ -108,7 +110,7 @@ def _list_groups(group: Words) -> list[Words]:
     return [group, *inner]
 
 
-def test_every_word_is_where_its_table_says() -> None:
+def test_every_command_is_in_the_module_that_its_table_names() -> None:
     assert isinstance(dunwell, Words)
     for group in _list_groups(dunwell):
         for name in group.words:

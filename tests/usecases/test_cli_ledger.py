@@ -43,7 +43,7 @@ async def claim_id(house: House) -> int:
 
 
 @pytest.mark.parametrize("words", [["nordwind"], []])
-async def test_unknown_lists_what_waits_with_masked_recipients(
+async def test_unknown_lists_contacts_in_doubt_with_masked_recipients(
     house: House, dunwell: CommandLine, words: list[str]
 ) -> None:
     done = dunwell.run("communications", "unknown", *words)
@@ -57,7 +57,7 @@ async def test_unknown_lists_what_waits_with_masked_recipients(
     assert "erika" not in done.stdout
 
 
-async def test_unknown_says_so_when_nothing_waits(
+async def test_unknown_reports_when_no_contact_is_in_doubt(
     resources: Resources, clock: MovableClock, dunwell: CommandLine
 ) -> None:
     await a_house(resources, clock)
@@ -66,7 +66,7 @@ async def test_unknown_says_so_when_nothing_waits(
     assert json.loads(dunwell.run("communications", "unknown", "--json").stdout) == []
 
 
-async def test_settle_says_what_follows_and_a_second_time_what_was_said(
+async def test_settle_shows_the_result_and_refuses_a_second_time(
     house: House, dunwell: CommandLine
 ) -> None:
     words = ["communications", "settle", "nordwind", reference(house)]
@@ -82,7 +82,7 @@ async def test_settle_says_what_follows_and_a_second_time_what_was_said(
     assert await outcomes(house) == ["UNKNOWN", "SETTLED_SENT"]
 
 
-async def test_settle_of_what_is_not_there_changes_nothing(
+async def test_settle_of_an_unknown_communication_changes_nothing(
     house: House, dunwell: CommandLine
 ) -> None:
     for merchant, wanted in (("nordwind", str(uuid4())), ("hansen", reference(house))):
@@ -94,9 +94,7 @@ async def test_settle_of_what_is_not_there_changes_nothing(
     assert await outcomes(house) == ["UNKNOWN"]
 
 
-async def test_show_tells_the_contact_for_people_and_programs(
-    house: House, dunwell: CommandLine
-) -> None:
+async def test_show_prints_the_contact_as_text_and_json(house: House, dunwell: CommandLine) -> None:
     words = ["communications", "show", "nordwind", reference(house)]
     values = json.loads(dunwell.run(*words, "--json").stdout)
     assert (values["state"], values["recipient"]) == ("UNKNOWN", "e***@example.org")
@@ -104,7 +102,7 @@ async def test_show_tells_the_contact_for_people_and_programs(
     assert "state             UNKNOWN" in dunwell.run(*words).stdout.splitlines()
 
 
-async def test_show_tells_why_a_message_was_put_off(
+async def test_show_prints_why_a_message_was_deferred(
     resources: Resources, clock: MovableClock, dunwell: CommandLine
 ) -> None:
     reason = "The mail server put it off: 450 4.7.1."
@@ -116,7 +114,7 @@ async def test_show_tells_why_a_message_was_put_off(
     assert f"failure           {reason}" in done.stdout.splitlines()
 
 
-async def test_verify_ledger_prints_the_head_to_be_kept(house: House, dunwell: CommandLine) -> None:
+async def test_verify_ledger_prints_the_head_to_keep(house: House, dunwell: CommandLine) -> None:
     done = dunwell.run("verify-ledger")
     assert (done.returncode, done.stderr) == (0, "")
     summary, line = done.stdout.splitlines()
@@ -128,7 +126,7 @@ async def test_verify_ledger_prints_the_head_to_be_kept(house: House, dunwell: C
     assert (verdict["isSound"], verdict["head"]) == (True, await head(house))
 
 
-async def test_verify_ledger_exits_1_and_names_what_it_finds(
+async def test_verify_ledger_exits_with_1_and_names_its_findings(
     house: House, dunwell: CommandLine
 ) -> None:
     await tamper(house, "UPDATE contact_ledger SET attempts = 2 WHERE merchant_id = $1")
@@ -156,7 +154,7 @@ async def test_verify_ledger_finds_a_lost_head(house: House, dunwell: CommandLin
         ["--expect", f"1:{'ab' * 32}"],
     ],
 )
-def test_verify_ledger_refuses_what_is_no_head(dunwell: CommandLine, words: list[str]) -> None:
+def test_verify_ledger_refuses_an_invalid_head(dunwell: CommandLine, words: list[str]) -> None:
     done = dunwell.run("verify-ledger", *words)
     assert done.returncode == 2
     assert done.stdout == ""

@@ -36,7 +36,7 @@ async def test_an_email_is_printed_as_it_was_written(
 
 
 @pytest.mark.parametrize("is_sealed", [False, True])
-async def test_all_files_of_a_letter_are_written_into_a_folder_of_its_owners(
+async def test_all_files_of_a_letter_are_written_to_a_private_folder(
     dunwell: CommandLine, resources: Resources, tmp_path: Path, *, is_sealed: bool
 ) -> None:
     keys = resources.keys if is_sealed else None
@@ -53,7 +53,7 @@ async def test_all_files_of_a_letter_are_written_into_a_folder_of_its_owners(
     assert pdf.parent.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_message_that_is_not_there_is_told(dunwell: CommandLine) -> None:
+def test_an_unknown_message_is_reported(dunwell: CommandLine) -> None:
     done = dunwell.run("outbox", "show", _ID)
     assert (done.returncode, done.stdout) == (1, "")
     assert "another key" in done.stderr or "no message" in done.stderr
@@ -61,7 +61,9 @@ def test_a_message_that_is_not_there_is_told(dunwell: CommandLine) -> None:
     assert f"There is no message {_ID}" in done.stderr
 
 
-async def test_without_the_key_it_is_not_shown(dunwell: CommandLine, resources: Resources) -> None:
+async def test_an_encrypted_message_is_not_shown_without_its_key(
+    dunwell: CommandLine, resources: Resources
+) -> None:
     other = KeyRing({1: b"o" * 32})
     await OutboxEmail(resources.settings.data_dir, keys=other).send(
         a_message(communication_id=UUID(_ID))

@@ -64,7 +64,7 @@ The next 30 days (Europe/Berlin) of 4 claims, if each message is accepted at onc
 """
 
 
-async def test_a_preview_is_told_at_a_glance(dunwell: CommandLine, house: House) -> None:
+async def test_a_preview_is_printed_as_a_summary(dunwell: CommandLine, house: House) -> None:
     await save(house, 3, value="300")
     done = run(dunwell)
     assert (done.stdout, done.stderr) == (TOLD, "")
@@ -95,7 +95,7 @@ async def test_changed_contacts_are_shown_before_and_after(
     ]
 
 
-async def test_a_program_reads_the_same_and_gets_every_claim_in_a_file(
+async def test_a_preview_as_json_lists_every_claim_in_a_file(
     dunwell: CommandLine, house: House, tmp_path: Path
 ) -> None:
     await save(house, 3, value="300")
@@ -114,7 +114,7 @@ async def test_a_program_reads_the_same_and_gets_every_claim_in_a_file(
     assert (listed[3]["kind"], listed[3]["after.at"]) == ("UNCHANGED", "")
 
 
-async def test_a_major_version_says_that_nobody_is_reached(
+async def test_the_preview_of_a_major_version_says_that_no_claim_is_reached(
     dunwell: CommandLine, house: House
 ) -> None:
     await save(house, 2, days=5)

@@ -82,7 +82,7 @@ async def empty(postgres: EmbeddedPostgres, database: Database) -> AsyncIterator
 
 @pytest.mark.parametrize("word", ["web", "worker"])
 @pytest.mark.usefixtures("database")
-def test_each_says_so_and_shows_operators_its_figures(
+def test_web_and_worker_report_readiness_and_serve_metrics(
     word: str, tmp_path: Path, postgres: EmbeddedPostgres
 ) -> None:
     with _started(word, tmp_path, postgres.url) as (process, port, operators):
@@ -99,7 +99,7 @@ def test_each_says_so_and_shows_operators_its_figures(
         assert process.wait(_PATIENCE_SECONDS) == 0
 
 
-def test_web_on_an_unmigrated_database_says_so_everywhere_until_it_is_migrated(
+def test_web_on_an_unmigrated_database_answers_503_until_it_is_migrated(
     empty: str, tmp_path: Path
 ) -> None:
     with _started("web", tmp_path, empty) as (process, port, _):

@@ -46,7 +46,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-async def test_from_a_file_to_rules_that_rule(
+async def test_rules_are_drafted_from_a_file_and_published(
     dunwell: CommandLine, house: House, file: Path
 ) -> None:
     drafted = dunwell.run("rules", "draft", "nordwind", str(file))
@@ -68,7 +68,7 @@ async def test_from_a_file_to_rules_that_rule(
     assert [rule["name"] for rule in shown["published"]["rules"]] == ["Large", "Trial"]
 
 
-async def test_shown_to_a_person(dunwell: CommandLine, house: House, file: Path) -> None:
+async def test_rules_are_shown_as_text(dunwell: CommandLine, house: House, file: Path) -> None:
     dunwell.run("rules", "draft", "nordwind", str(file))
     lines = dunwell.run("rules", "show", "nordwind").stdout.splitlines()
     assert lines[0].startswith("version 2, published 2026-03-02 09:00 UTC")
@@ -80,7 +80,7 @@ async def test_shown_to_a_person(dunwell: CommandLine, house: House, file: Path)
     ]
 
 
-async def test_a_claim_is_tried_on_the_draft(
+async def test_the_draft_is_tried_on_a_claim(
     dunwell: CommandLine, house: House, file: Path, facts: Path
 ) -> None:
     [claim_id] = await house.create(items=[{"reference": "A", "type": "PRIMARY", "value": "60000"}])
@@ -110,7 +110,7 @@ def faulty_file(file: Path) -> Path:
     return file
 
 
-async def test_what_cannot_be_done_is_told_in_a_line(
+async def test_each_refusal_is_one_line(
     dunwell: CommandLine, house: House, faulty_file: Path
 ) -> None:
     faulty = dunwell.run("rules", "draft", "nordwind", str(faulty_file))

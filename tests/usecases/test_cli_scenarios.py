@@ -29,7 +29,7 @@ def write(path: Path, document: dict[str, Any]) -> Path:
     return path
 
 
-async def test_a_scenario_is_saved_listed_shown_and_taken_back(
+async def test_a_scenario_is_saved_listed_shown_and_saved_unchanged(
     dunwell: CommandLine, house: House, file: Path, tmp_path: Path
 ) -> None:
     words = ("scenario", "save", "nordwind", "Standard", str(file))
@@ -54,7 +54,7 @@ async def test_a_scenario_is_saved_listed_shown_and_taken_back(
     ]  # fmt: skip
 
 
-async def test_an_edit_says_what_it_means_for_claims_under_way(
+async def test_an_edit_reports_its_effect_on_running_claims(
     dunwell: CommandLine, house: House, tmp_path: Path
 ) -> None:
     await house.publish(a_definition())
@@ -68,7 +68,7 @@ async def test_an_edit_says_what_it_means_for_claims_under_way(
     ]
 
 
-async def test_faults_are_told_with_their_lines(
+async def test_faults_are_reported_with_their_lines(
     dunwell: CommandLine, house: House, tmp_path: Path
 ) -> None:
     faulty = write(tmp_path / "faulty.yaml", a_document(templates={}))
@@ -79,7 +79,7 @@ async def test_faults_are_told_with_their_lines(
     assert json.loads(dunwell.run("scenario", "list", "nordwind", "--json").stdout) == []
 
 
-async def test_the_switch_says_what_became_of_each_scenario(
+async def test_the_switch_lists_the_workflow_of_each_scenario(
     dunwell: CommandLine, house: House, file: Path
 ) -> None:
     dunwell.run("scenario", "save", "nordwind", "Standard", str(file))
@@ -97,9 +97,7 @@ async def test_the_switch_says_what_became_of_each_scenario(
     assert "there is no way back" in refused.stderr
 
 
-async def test_the_switch_answers_programs_as_json(
-    dunwell: CommandLine, house: House, file: Path
-) -> None:
+async def test_the_switch_prints_json(dunwell: CommandLine, house: House, file: Path) -> None:
     dunwell.run("scenario", "save", "nordwind", "Standard", str(file))
     report = json.loads(dunwell.run("switch", "nordwind", "--json").stdout)
     assert (report["key"], report["merchantId"]) == ("nordwind", house.merchant.merchant_id)
@@ -109,13 +107,13 @@ async def test_the_switch_answers_programs_as_json(
     ]  # fmt: skip
 
 
-def test_a_merchant_that_is_not_there_is_told(dunwell: CommandLine) -> None:
+def test_an_unknown_merchant_is_reported(dunwell: CommandLine) -> None:
     done = dunwell.run("switch", "nobody")
     assert (done.returncode, done.stdout) == (1, "")
     assert "There is no merchant nobody" in done.stderr
 
 
-async def test_before_the_switch_the_words_of_workflows_say_what_to_do(
+async def test_before_the_switch_workflow_commands_say_what_to_do(
     dunwell: CommandLine, house: House, file: Path
 ) -> None:
     done = dunwell.run("workflow", "draft", "nordwind", "Standard", str(file))

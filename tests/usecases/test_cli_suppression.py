@@ -34,7 +34,7 @@ async def test_an_address_is_added_listed_masked_and_lifted(
     assert dunwell.run("suppression", "list", "nordwind").stdout == "No address is suppressed.\n"
 
 
-async def test_what_is_wrong_is_told_in_a_line(dunwell: CommandLine, database: Database) -> None:
+async def test_each_refusal_is_one_line(dunwell: CommandLine, database: Database) -> None:
     await a_shop(database)
     for words, code in (
         (["add", "nordwind", "EMAIL", "erika"], 1),

@@ -20,7 +20,7 @@ def find_secret(stdout: str) -> str:
     return found[1]
 
 
-async def test_users_are_created_listed_reset_and_ended(
+async def test_users_are_created_listed_reset_and_deactivated(
     dunwell: CommandLine, database: Database, resources: Resources
 ) -> None:
     services = build_sign_in_services(resources)
@@ -60,9 +60,7 @@ async def test_users_are_created_listed_reset_and_ended(
     ]  # fmt: skip
 
 
-async def test_what_cannot_be_done_is_told_in_a_line(
-    dunwell: CommandLine, resources: Resources
-) -> None:
+async def test_each_refusal_is_one_line(dunwell: CommandLine, resources: Resources) -> None:
     await join(build_sign_in_services(resources), a_new_user())
     name = ("--name", "X", "--role")
     for words, told in (
@@ -79,7 +77,7 @@ async def test_what_cannot_be_done_is_told_in_a_line(
         assert done.stderr.count("\n") == 1
 
 
-def test_nobody_is_ended_without_a_yes(dunwell: CommandLine) -> None:
+def test_deactivating_a_user_needs_yes(dunwell: CommandLine) -> None:
     done = dunwell.run("user", "end", "erika@example.org")
     assert done.returncode == 2
     assert "--yes" in done.stderr

@@ -38,7 +38,7 @@ async def test_endpoints_are_listed_with_their_state(dunwell: CommandLine, outbo
     assert "secret" not in table + json.dumps(listed)
 
 
-async def test_a_test_delivery_is_signed_and_its_answer_printed(
+async def test_a_test_delivery_is_signed_and_its_response_printed(
     dunwell: CommandLine, outbox: Outbox
 ) -> None:
     async with a_receiver(answers(202, "thanks")) as receiver:
@@ -55,7 +55,7 @@ async def test_a_test_delivery_is_signed_and_its_answer_printed(
     assert await outbox.rows("SELECT FROM events WHERE merchant_id = $1") == []
 
 
-async def test_a_test_delivery_that_fails_is_exit_1_and_changes_nothing(
+async def test_a_failed_test_delivery_exits_with_1_and_changes_nothing(
     dunwell: CommandLine, outbox: Outbox
 ) -> None:
     async with a_receiver(answers(410)) as receiver:
@@ -68,7 +68,7 @@ async def test_a_test_delivery_that_fails_is_exit_1_and_changes_nothing(
     assert await outbox.endpoint(new.endpoint_id) == before
 
 
-async def test_an_unknown_endpoint_is_told_with_those_there_are(
+async def test_an_unknown_endpoint_is_reported_with_the_known_ones(
     dunwell: CommandLine, outbox: Outbox
 ) -> None:
     await outbox.add_endpoint("http://127.0.0.1:1/a")
@@ -81,7 +81,7 @@ async def test_an_unknown_endpoint_is_told_with_those_there_are(
         )
 
 
-async def test_a_range_is_sent_again(dunwell: CommandLine, outbox: Outbox) -> None:
+async def test_a_range_of_events_is_replayed(dunwell: CommandLine, outbox: Outbox) -> None:
     await outbox.add_endpoint("http://127.0.0.1:1/a")
     await outbox.raise_events(3)
     await outbox.rows(
@@ -97,7 +97,7 @@ async def test_a_range_is_sent_again(dunwell: CommandLine, outbox: Outbox) -> No
     assert {state for _, state, _ in await outbox.deliveries()} == {"PENDING"}
 
 
-async def test_the_proof_says_what_is_missing_and_is_exit_1(
+async def test_the_proof_lists_missing_events_and_exits_with_1(
     dunwell: CommandLine, outbox: Outbox
 ) -> None:
     url = "http://127.0.0.1:1/a"
@@ -119,7 +119,7 @@ async def test_the_proof_says_what_is_missing_and_is_exit_1(
     assert (told["number"], told["why"], told["claimId"]) == (2, "GIVEN_UP", outbox.claim_id)
 
 
-async def test_an_endpoint_is_switched_on(dunwell: CommandLine, outbox: Outbox) -> None:
+async def test_an_endpoint_is_enabled(dunwell: CommandLine, outbox: Outbox) -> None:
     new = await outbox.add_endpoint("http://127.0.0.1:1/a")
     await outbox.rows(
         "UPDATE webhook_endpoints SET disabled_at = now(), disabled_reason = 'GONE'"

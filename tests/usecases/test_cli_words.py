@@ -22,7 +22,7 @@ def test_config_shows_settings_without_secrets(dunwell: CommandLine) -> None:
     assert "c2VjcmV0" not in done.stdout + done.stderr
 
 
-def test_faulty_settings_are_told_line_by_line(dunwell: CommandLine) -> None:
+def test_faulty_settings_are_reported_line_by_line(dunwell: CommandLine) -> None:
     done = dunwell.run("config", DUNWELL_PORT="x", DUNWELL_LOG_LEVEL="loud")
     assert done.returncode == 2
     assert done.stdout == ""
@@ -33,7 +33,9 @@ def test_faulty_settings_are_told_line_by_line(dunwell: CommandLine) -> None:
 
 
 @pytest.mark.parametrize("words", [["dance"], ["up", "--workers", "none"], ["apply"], []])
-def test_wrong_usage_is_one_line_and_exit_2(dunwell: CommandLine, words: list[str]) -> None:
+def test_wrong_usage_is_reported_in_one_line_and_exits_with_2(
+    dunwell: CommandLine, words: list[str]
+) -> None:
     done = dunwell.run(*words)
     assert done.returncode == 2
     assert done.stdout == ""
@@ -41,7 +43,7 @@ def test_wrong_usage_is_one_line_and_exit_2(dunwell: CommandLine, words: list[st
     assert done.stderr.count("\n") == 1
 
 
-def test_help_lists_every_word(dunwell: CommandLine) -> None:
+def test_help_lists_every_command(dunwell: CommandLine) -> None:
     done = dunwell.run_anew("--help")
     words = ["up", "web", "worker", "mail", "channel", "migrate", "apply", "workflow"]
     words += ["rules", "scenario"]
@@ -67,7 +69,7 @@ def test_help_lists_every_word(dunwell: CommandLine) -> None:
     assert [line.split()[0] for line in done.stdout.split("Commands:\n")[1].splitlines()] == words
 
 
-def test_doctor_finds_a_sound_installation_sound(dunwell: CommandLine) -> None:
+def test_doctor_finds_no_fault_in_a_complete_installation(dunwell: CommandLine) -> None:
     done = dunwell.run("doctor")
     # What is to be done about a note stands below it.
     told = [line for line in done.stdout.splitlines() if not line.startswith(" ")]
@@ -100,7 +102,7 @@ def test_doctor_finds_a_sound_installation_sound(dunwell: CommandLine) -> None:
     assert done.returncode == 0
 
 
-def test_doctor_says_what_to_do_when_the_database_is_away(dunwell: CommandLine) -> None:
+def test_doctor_says_what_to_do_when_the_database_is_unavailable(dunwell: CommandLine) -> None:
     away = "postgresql://postgres@127.0.0.1:1/postgres"
     done = dunwell.run("doctor", DUNWELL_DATABASE_URL=away)
     assert done.returncode == 1
@@ -109,7 +111,7 @@ def test_doctor_says_what_to_do_when_the_database_is_away(dunwell: CommandLine) 
     assert "Traceback" not in done.stderr
 
 
-async def test_migrate_brings_an_empty_database_up(
+async def test_migrate_creates_the_schema_in_an_empty_database(
     dunwell: CommandLine, postgres: EmbeddedPostgres, database: Database
 ) -> None:
     async with database.connection() as connection:
@@ -129,7 +131,7 @@ async def test_migrate_brings_an_empty_database_up(
         await connection.execute("DROP DATABASE empty")
 
 
-async def test_doctor_says_nothing_of_a_proxy_that_was_named_since(
+async def test_doctor_ignores_a_proxy_that_was_trusted_since(
     dunwell: CommandLine, resources: Resources
 ) -> None:
     real = replace(resources, clock=SystemClock())

@@ -55,7 +55,7 @@ async def states(house: House) -> list[str]:
     return [row["state"] for row in rows]
 
 
-def test_help_lists_every_word(dunwell: CommandLine) -> None:
+def test_help_lists_every_command(dunwell: CommandLine) -> None:
     done = run(dunwell, "--help")
     shown = [line.split()[0] for line in done.stdout.split("Commands:\n")[1].splitlines()]
     assert [word for word in shown if word in WORDS] == WORDS
@@ -70,7 +70,7 @@ async def test_the_list_is_aligned_and_counts_claims(dunwell: CommandLine, house
     assert (listed["name"], listed["version"], listed["activeClaims"]) == ("Standard", "v1.0", 2)
 
 
-async def test_what_is_shown_is_taken_back_unchanged(
+async def test_a_shown_definition_can_be_saved_unchanged(
     dunwell: CommandLine, house: House, tmp_path: Path
 ) -> None:
     shown = run(dunwell, "show", *NORDWIND)
@@ -86,7 +86,7 @@ async def test_what_is_shown_is_taken_back_unchanged(
     assert await states(house) == ["PUBLISHED"]
 
 
-async def test_a_draft_says_what_it_changes_and_whom_it_would_reach(
+async def test_saving_a_draft_lists_its_changes_and_the_claims_it_reaches(
     dunwell: CommandLine, house: House, tmp_path: Path
 ) -> None:
     done = run(dunwell, "draft", *NORDWIND, a_file(tmp_path, snippets={}))
@@ -103,7 +103,7 @@ async def test_a_draft_says_what_it_changes_and_whom_it_would_reach(
     ]
 
 
-async def test_publishing_asks_and_does_nothing_when_nobody_answers(
+async def test_publishing_without_a_terminal_needs_yes(
     dunwell: CommandLine, house: House, tmp_path: Path
 ) -> None:
     run(dunwell, "draft", *NORDWIND, a_file(tmp_path, snippets={}))
@@ -119,7 +119,7 @@ async def test_publishing_asks_and_does_nothing_when_nobody_answers(
     assert await states(house) == ["PUBLISHED", "PUBLISHED"]
 
 
-async def test_a_draft_that_says_what_is_published_is_none(
+async def test_a_draft_equal_to_the_published_version_is_discarded(
     dunwell: CommandLine, house: House, tmp_path: Path
 ) -> None:
     changed = a_file(tmp_path, snippets={"greeting": {"en": "Hello", "de": "Hallo"}})
@@ -130,7 +130,7 @@ async def test_a_draft_that_says_what_is_published_is_none(
     assert (before, await states(house)) == (["PUBLISHED", "DRAFT"], ["PUBLISHED"])
 
 
-async def test_a_draft_with_faults_is_kept_told_by_line_and_not_published(
+async def test_a_faulty_draft_is_saved_and_reported_by_line_and_not_published(
     dunwell: CommandLine, house: House, tmp_path: Path
 ) -> None:
     file = a_file(tmp_path, templates={})
@@ -149,7 +149,7 @@ async def test_a_draft_with_faults_is_kept_told_by_line_and_not_published(
     assert await states(house) == ["PUBLISHED", "DRAFT"]
 
 
-async def test_a_file_of_another_shape_is_refused_by_line_and_not_kept(
+async def test_a_file_that_does_not_fit_the_schema_is_refused_by_line(
     dunwell: CommandLine, house: House, tmp_path: Path
 ) -> None:
     file = a_file(tmp_path, step=[])
@@ -172,7 +172,9 @@ async def test_a_version_read_before_another_changed_it_is_refused(
     assert await states(house) == ["PUBLISHED", "PUBLISHED"]
 
 
-async def test_without_a_file_a_new_draft_is_made_once(dunwell: CommandLine, house: House) -> None:
+async def test_without_a_file_a_new_draft_is_created_once(
+    dunwell: CommandLine, house: House
+) -> None:
     made = run(dunwell, "draft", *NORDWIND)
     assert parse_yaml(made.stdout) == render_document(a_definition())
     assert "# Version draft (" in made.stdout
@@ -182,9 +184,7 @@ async def test_without_a_file_a_new_draft_is_made_once(dunwell: CommandLine, hou
     assert await states(house) == ["PUBLISHED", "DRAFT"]
 
 
-async def test_a_workflow_in_use_is_not_deleted_and_one_without_use_is(
-    dunwell: CommandLine, house: House
-) -> None:
+async def test_only_an_unused_workflow_is_deleted(dunwell: CommandLine, house: House) -> None:
     refused = run(dunwell, "delete", *NORDWIND, "--yes")
     assert refused.returncode == 1
     assert refused.stderr == (
@@ -214,7 +214,7 @@ async def test_deactivating_names_the_rules_that_skip_it(
     assert gone.stderr == 'dunwell: There is no workflow "Standard". Known: Gentle.\n'
 
 
-def test_faults_of_fields_and_of_texts_are_told_at_once(
+def test_faults_of_fields_and_texts_are_reported_at_once(
     dunwell: CommandLine, tmp_path: Path
 ) -> None:
     document = a_document(snippets={"greeting": {"en": 1, "de": "Hallo {{ nobody }}"}})
@@ -253,7 +253,7 @@ def test_a_file_is_checked_without_a_database(dunwell: CommandLine, tmp_path: Pa
     assert json.loads(dunwell.run("workflow", "check", file, "--json").stdout)[0]["line"] == line
 
 
-def test_the_schema_is_one_for_editors(dunwell: CommandLine) -> None:
+def test_the_printed_schema_can_be_used_by_editors(dunwell: CommandLine) -> None:
     schema = json.loads(run(dunwell, "schema").stdout)
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert {"Definition", "ProcessSettings", "WaitStep"} <= set(schema["$defs"])

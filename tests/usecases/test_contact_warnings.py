@@ -33,7 +33,7 @@ async def apply_steps(resources: Resources, folder: Path, *steps: dict[str, Any]
     return await apply(resources, folder, workflows=[workflow])
 
 
-async def test_applying_a_file_warns_and_publishes_all_the_same(
+async def test_applying_a_file_with_a_warning_publishes_it(
     resources: Resources, tmp_path: Path
 ) -> None:
     report = await apply_steps(resources, tmp_path, EMAIL)

@@ -53,7 +53,9 @@ async def test_a_created_claim_is_assigned_and_due_at_once(
     assert claim.debtor.email == "erika@example.org"
 
 
-async def test_one_faulty_claim_fails_alone(resources: Resources, clock: MovableClock) -> None:
+async def test_a_faulty_claim_does_not_affect_others(
+    resources: Resources, clock: MovableClock
+) -> None:
     house = await a_house(resources, clock)
     checked = check(a_claim("A"), a_claim("B", items=[]), a_claim("C"))
     results = await create(house, *checked)
@@ -77,7 +79,7 @@ async def test_a_reference_used_before_names_the_claim_that_has_it(
     assert tuple(counts) == (1, 1, 1, 1)
 
 
-async def test_the_same_reference_of_two_merchants_makes_two_claims(
+async def test_two_merchants_may_use_the_same_reference(
     resources: Resources, clock: MovableClock
 ) -> None:
     for key in ("nordwind", "hansen"):
@@ -95,7 +97,9 @@ async def test_a_claim_without_contact_data_is_created_with_a_remark(
     assert result.remarks == (NO_CONTACT,)
 
 
-async def test_another_currency_stays_unassigned(resources: Resources, clock: MovableClock) -> None:
+async def test_a_claim_in_another_currency_stays_unassigned(
+    resources: Resources, clock: MovableClock
+) -> None:
     house = await a_house(resources, clock, a_definition())
     [result] = await create(house, a_submission(currency="CHF"))
     assert result.claim_id is not None
@@ -129,7 +133,7 @@ async def test_the_error_for_an_unconfigured_merchant_lists_what_is_missing(
     assert tuple(counts) == (0, 0, 0, 0)
 
 
-async def test_a_live_merchant_with_legal_gaps_creates_no_claim_and_reads_why(
+async def test_a_live_merchant_without_legal_details_cannot_create_claims(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(
@@ -169,20 +173,20 @@ FAULTY_ITEMS: list[tuple[dict[str, Any], list[str]]] = [
 
 
 @pytest.mark.parametrize(("changes", "paths"), FAULTY)
-def test_each_fault_is_named_with_its_place(changes: dict[str, Any], paths: list[str]) -> None:
+def test_each_fault_has_its_path(changes: dict[str, Any], paths: list[str]) -> None:
     [rejected] = check(a_claim(**changes))
     assert isinstance(rejected, RejectedSubmission)
     assert [fault.path for fault in rejected.error.faults] == paths
 
 
 @pytest.mark.parametrize(("changes", "paths"), FAULTY_ITEMS)
-def test_each_fault_of_an_item_is_named(changes: dict[str, Any], paths: list[str]) -> None:
+def test_each_fault_of_an_item_has_its_path(changes: dict[str, Any], paths: list[str]) -> None:
     [rejected] = check(a_claim(items=[{**a_claim()["items"][0], **changes}]))
     assert isinstance(rejected, RejectedSubmission)
     assert [fault.path for fault in rejected.error.faults] == paths
 
 
-def test_five_faults_are_named_at_once() -> None:
+def test_five_faults_are_reported_at_once() -> None:
     claim = a_claim(
         currency="euro", email="x", mobileNumber="1", debtorNam="Erika", items=[{"type": "PRIMARY"}]
     )

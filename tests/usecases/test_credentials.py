@@ -53,7 +53,7 @@ async def find(house: House, token: str) -> CredentialAccess | None:
         return access
 
 
-async def test_a_token_opens_the_credentials_own_merchant(house: House) -> None:
+async def test_a_token_gives_access_to_the_credentials_merchant(house: House) -> None:
     credential = await create(house)
 
     access = await find(house, await issue(house, credential))
@@ -87,7 +87,7 @@ async def test_each_change_writes_its_audit_row(house: House) -> None:
     assert actions == ["credential.create", "credential.revoke", "credential.rotate"]
 
 
-async def test_a_name_is_taken_once_per_merchant(house: House) -> None:
+async def test_a_name_is_unique_per_merchant(house: House) -> None:
     await create(house)
 
     with pytest.raises(InvalidState):
@@ -103,7 +103,7 @@ async def test_a_name_is_a_line_of_text(house: House, name: str) -> None:
         await create(house, name=name)
 
 
-async def test_two_secrets_live_while_rotating_and_the_old_one_for_a_day(house: House) -> None:
+async def test_the_old_secret_works_for_a_day_after_a_rotation(house: House) -> None:
     old = await create(house)
     new = await rotate(house, old, 2)
     house.clock.advance(timedelta(hours=24) - timedelta(seconds=1))
@@ -142,7 +142,7 @@ async def test_revoking_ends_the_credential_and_its_tokens_at_once(house: House)
         await rotate(house, credential, 9)
 
 
-async def test_another_merchants_credential_cannot_be_revoked_or_rotated(
+async def test_a_credential_of_another_merchant_cannot_be_revoked_or_rotated(
     house: House, resources: Resources, clock: MovableClock
 ) -> None:
     credential = await create(house)
@@ -157,7 +157,7 @@ async def test_another_merchants_credential_cannot_be_revoked_or_rotated(
     assert await issue(house, credential)
 
 
-async def test_a_changed_configuration_is_seen_by_the_next_request(house: House) -> None:
+async def test_a_changed_configuration_applies_to_the_next_request(house: House) -> None:
     token = await issue(house, await create(house))
     before = await find(house, token)
     await house.rows(
@@ -176,7 +176,7 @@ async def test_a_changed_configuration_is_seen_by_the_next_request(house: House)
     assert after.merchant.configuration.currency == "CHF"
 
 
-async def test_the_sweep_takes_what_has_expired_and_nothing_else(house: House) -> None:
+async def test_the_sweep_deletes_only_expired_tokens(house: House) -> None:
     credential = await create(house)
     await issue(house, credential, 1)
     house.clock.advance(timedelta(minutes=30))

@@ -75,7 +75,7 @@ async def test_a_dispute_stops_the_workflow_and_raises_an_event(house: House) ->
 @pytest.mark.parametrize(
     ("chosen", "message"), [("OTHER", "ten too much"), ("WRONG_SIZE", "Falsche Größe")]
 )
-async def test_the_event_of_a_reason_beyond_the_contract_has_a_message(
+async def test_the_event_of_a_custom_reason_has_a_message(
     house: House, chosen: str, message: str
 ) -> None:
     [claim_id] = await house.create()
@@ -190,7 +190,7 @@ async def test_a_rejection_ends_no_claim(house: House) -> None:
 
 
 @pytest.mark.parametrize("outcome", [ACCEPTED, REJECTED])
-async def test_a_claim_paid_while_disputed_is_collected_and_stays_so(
+async def test_a_claim_paid_while_disputed_stays_collected(
     house: House, outcome: ResolutionOutcome
 ) -> None:
     [claim_id] = await house.create()
@@ -202,7 +202,7 @@ async def test_a_claim_paid_while_disputed_is_collected_and_stays_so(
     assert (await status(house, claim_id), await holds(house, claim_id)) == (Status.COLLECTED, [])
 
 
-async def test_a_payment_taken_back_leaves_the_claim_disputed(house: House) -> None:
+async def test_a_reversed_payment_leaves_the_claim_disputed(house: House) -> None:
     [claim_id] = await house.create()
     opened = await dispute(house, claim_id)
     paid = await house.pay(claim_id, 10240)
@@ -221,7 +221,7 @@ async def test_a_payment_taken_back_leaves_the_claim_disputed(house: House) -> N
 
 
 @pytest.mark.parametrize("ended", ["COLLECTED", "ARCHIVED", "WITHDRAWN"])
-async def test_an_ended_claim_is_not_disputed(house: House, ended: str) -> None:
+async def test_an_ended_claim_cannot_be_disputed(house: House, ended: str) -> None:
     [claim_id] = await house.create()
     await house.rows(
         "UPDATE claims SET status = $2, due_at = NULL, status_before_collected ="
@@ -235,7 +235,7 @@ async def test_an_ended_claim_is_not_disputed(house: House, ended: str) -> None:
     assert (await house.events(claim_id), await holds(house, claim_id)) == ([], [])
 
 
-async def test_a_refused_dispute_leaves_nothing_behind(house: House) -> None:
+async def test_a_refused_dispute_stores_nothing(house: House) -> None:
     [claim_id] = await house.create()
     with pytest.raises(ValidationError):
         await dispute(house, claim_id, "OTHER")
@@ -243,7 +243,7 @@ async def test_a_refused_dispute_leaves_nothing_behind(house: House) -> None:
     assert await read_disputes(house, claim_id) == []
 
 
-async def test_another_claims_dispute_is_absent(house: House) -> None:
+async def test_a_dispute_of_another_claim_is_not_found(house: House) -> None:
     first, second = await house.create("A", "B")
     opened = await dispute(house, first)
     with pytest.raises(NotFound):

@@ -71,9 +71,7 @@ async def draft_of(house: House, workflow_id: UUID) -> Definition | None:
     return None if draft is None else draft.definition
 
 
-async def test_two_people_who_change_different_parts_both_get_through(
-    house: House, workflow_id: UUID
-) -> None:
+async def test_two_users_can_change_different_parts(house: House, workflow_id: UUID) -> None:
     await edit(house, workflow_id, ADA, "step 2", wait_of(10))
     await edit(house, workflow_id, BEN, "snippets/signature", {"de": "Gruß", "en": "Regards"})
     draft = await draft_of(house, workflow_id)
@@ -86,7 +84,7 @@ async def test_two_people_who_change_different_parts_both_get_through(
     ]  # fmt: skip
 
 
-async def test_the_same_part_changed_since_is_refused_with_both_and_nothing_is_lost(
+async def test_a_conflicting_edit_is_refused_with_both_versions(
     house: House, workflow_id: UUID
 ) -> None:
     await edit(house, workflow_id, ADA, "step 2", wait_of(10))
@@ -100,7 +98,7 @@ async def test_the_same_part_changed_since_is_refused_with_both_and_nothing_is_l
     assert list_parts(await draft_of(house, workflow_id))["step 2"] == wait_of(14)
 
 
-async def test_of_several_edits_all_are_made_or_none(house: House, workflow_id: UUID) -> None:
+async def test_several_edits_are_all_made_or_none(house: House, workflow_id: UUID) -> None:
     await edit(house, workflow_id, ADA, "step 2", wait_of(10))
     async with house.work(BEN) as work:
         with pytest.raises(EditConflict):
@@ -137,7 +135,7 @@ async def test_reverting_the_only_change_removes_the_draft(house: House, workflo
     assert await open_changes(house, workflow_id) == []
 
 
-async def test_a_step_that_is_taken_out_leaves_the_order(house: House, workflow_id: UUID) -> None:
+async def test_a_removed_step_is_removed_from_the_order(house: House, workflow_id: UUID) -> None:
     edited = await edit(house, workflow_id, ADA, "step 3", None)
     assert [each.id for each in edited.definition.steps] == [1, 2, 4, 5]
 
@@ -158,7 +156,7 @@ async def test_a_part_with_a_wrong_shape_is_refused_and_not_saved(
     assert await draft_of(house, workflow_id) is None
 
 
-async def test_a_draft_saved_whole_has_an_author_for_each_part(
+async def test_a_draft_saved_as_a_whole_has_an_author_for_each_part(
     house: House, workflow_id: UUID
 ) -> None:
     await edit(house, workflow_id, ADA, "step 2", wait_of(10))
@@ -171,7 +169,7 @@ async def test_a_draft_saved_whole_has_an_author_for_each_part(
     ]  # fmt: skip
 
 
-async def test_another_users_change_is_published_only_when_it_is_ticked(
+async def test_another_users_change_is_published_only_when_it_is_selected(
     house: House, workflow_id: UUID
 ) -> None:
     await edit(house, workflow_id, ADA, "step 2", wait_of(10))
@@ -205,7 +203,9 @@ async def test_a_change_after_the_page_was_loaded_is_reported(
     assert await draft_of(house, workflow_id) is not None
 
 
-async def test_a_program_is_asked_for_no_ticks(house: House, workflow_id: UUID) -> None:
+async def test_a_program_publishes_without_selecting_changes(
+    house: House, workflow_id: UUID
+) -> None:
     await edit(house, workflow_id, ADA, "step 2", wait_of(10))
     async with house.work() as work:
         assert (await publish_workflow(work, workflow_id)).name == "v2.0"
@@ -218,7 +218,7 @@ async def test_discarding_a_draft_deletes_its_changes(house: House, workflow_id:
     assert await open_changes(house, workflow_id) == []
 
 
-async def test_another_merchants_draft_and_its_changes_are_out_of_reach(
+async def test_drafts_of_another_merchant_are_not_accessible(
     house: House, workflow_id: UUID
 ) -> None:
     other = await a_house(house.resources, house.clock, key="other")

@@ -51,9 +51,7 @@ async def read(house: House, workflow_id: UUID, place: TextPlace) -> TextContent
     return find_text(draft.definition, place)
 
 
-async def test_two_who_write_in_two_languages_both_get_through(
-    house: House, workflow_id: UUID
-) -> None:
+async def test_two_users_can_edit_different_languages(house: House, workflow_id: UUID) -> None:
     """Both edit one template, and each saw the other language in its first state."""
     german, english = (
         TextContent("Bitte {{ outstanding }}", "Erinnerung"),
@@ -69,7 +67,7 @@ async def test_two_who_write_in_two_languages_both_get_through(
     assert await read(house, workflow_id, _SMS) == TextContent("Kurz")
 
 
-async def test_of_one_text_the_second_sees_the_firsts_and_nothing_is_lost(
+async def test_a_conflicting_edit_of_a_text_is_refused_with_the_first(
     house: House, workflow_id: UUID
 ) -> None:
     first, second = (
@@ -110,7 +108,7 @@ async def test_the_first_text_creates_its_template_and_removing_the_last_deletes
     assert list(gone.templates) == ["reminder"]
 
 
-async def test_a_snippet_is_a_text_too(house: House, workflow_id: UUID) -> None:
+async def test_a_snippet_is_edited_like_a_text(house: House, workflow_id: UUID) -> None:
     changed = await edit(house, workflow_id, _SNIPPET, TextContent("Ihr Team von Nordwind"))
 
     assert changed.snippets == {"signature": {"de": "Ihr Team von Nordwind", "en": "Your team"}}

@@ -26,7 +26,7 @@ def _an_embedded(folder: Path) -> EmbeddedPostgres:
     return EmbeddedPostgres(folder / "postgres", get_binaries_folder(None))
 
 
-def test_folders_that_it_makes_are_its_users_alone(tmp_path: Path) -> None:
+def test_folders_of_the_embedded_database_are_private_to_its_user(tmp_path: Path) -> None:
     embedded = _an_embedded(tmp_path)
     server = embedded.start()
     stop_server(server)
@@ -40,7 +40,7 @@ def test_folders_that_it_makes_are_its_users_alone(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a folder to another user")
 @pytest.mark.parametrize("uid", [0, _OTHER_UID])
 @pytest.mark.parametrize("place", ["folder", "socket_folder"])
-def test_a_folder_that_somebody_else_made_is_refused_and_left_as_it_is(
+def test_a_folder_of_another_owner_is_refused_and_unchanged(
     tmp_path: Path, uid: int, place: str
 ) -> None:
     embedded = _an_embedded(tmp_path)
@@ -57,7 +57,7 @@ def test_a_folder_that_somebody_else_made_is_refused_and_left_as_it_is(
     assert _read_owner(found) == (uid, 0o755)
 
 
-def test_a_link_in_place_of_a_folder_is_refused(tmp_path: Path) -> None:
+def test_a_symbolic_link_instead_of_a_folder_is_refused(tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir(mode=0o755)
     embedded = _an_embedded(tmp_path)

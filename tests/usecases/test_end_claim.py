@@ -76,7 +76,7 @@ async def test_a_claim_that_ended_otherwise_is_refused(house: House, end: End) -
         assert await house.read(claim_id) == before
 
 
-async def test_a_payment_of_a_withdrawn_claim_is_recorded_and_the_state_stays(
+async def test_a_payment_of_a_withdrawn_claim_is_recorded_without_changing_the_state(
     house: House,
 ) -> None:
     [claim_id] = await house.create()
@@ -106,7 +106,7 @@ async def test_a_claim_without_a_process_can_be_withdrawn(
 
 
 @pytest.mark.parametrize("end", ENDS, ids=["withdraw", "archive"])
-async def test_another_merchants_claim_is_not_found(
+async def test_a_claim_of_another_merchant_is_not_found(
     house: House, resources: Resources, clock: MovableClock, end: End
 ) -> None:
     hansen = await a_house(resources, clock, key="hansen")

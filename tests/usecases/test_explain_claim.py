@@ -73,7 +73,7 @@ async def test_the_explanation_of_a_waiting_claim_has_past_and_coming_steps(
     )
 
 
-async def test_rules_tell_which_matched_and_which_did_not(house: House) -> None:
+async def test_the_explanation_lists_rules_that_matched_and_did_not_match(house: House) -> None:
     [row] = await house.rows("SELECT workflow_id FROM workflows WHERE merchant_id = $1")
     standard = row["workflow_id"]
     rules = (
@@ -93,7 +93,7 @@ async def test_rules_tell_which_matched_and_which_did_not(house: House) -> None:
     assert (explained.version, explained.chosen) == (2, "Standard")
 
 
-async def test_a_hold_is_named_and_nothing_is_foreseen_without_its_end(house: House) -> None:
+async def test_a_hold_without_an_end_is_named_and_nothing_is_forecast(house: House) -> None:
     [claim_id] = await house.create()
     await house.run()
     async with house.work() as work:
@@ -108,9 +108,7 @@ async def test_a_hold_is_named_and_nothing_is_foreseen_without_its_end(house: Ho
 
 
 @pytest.mark.parametrize("kind", [HoldKind.DISPUTE, HoldKind.PAYMENT_PENDING, HoldKind.PAUSE])
-async def test_a_contact_of_a_held_claim_is_not_about_to_be_sent(
-    house: House, kind: HoldKind
-) -> None:
+async def test_a_contact_of_a_claim_on_hold_is_not_announced(house: House, kind: HoldKind) -> None:
     [claim_id] = await house.create()
     await Engine(house.resources).run_once()
     before = await explain(house, claim_id)
@@ -129,7 +127,7 @@ async def test_a_contact_of_a_held_claim_is_not_about_to_be_sent(
     assert "about to be sent" not in str(told)
 
 
-async def test_a_contact_of_an_ended_claim_is_not_sent_any_more(house: House) -> None:
+async def test_a_contact_of_an_ended_claim_is_not_announced(house: House) -> None:
     [claim_id] = await house.create()
     await Engine(house.resources).run_once()
     await house.pay(claim_id, 10240)
@@ -137,7 +135,7 @@ async def test_a_contact_of_an_ended_claim_is_not_sent_any_more(house: House) ->
     assert "about to be sent" not in str(told)
 
 
-async def test_a_contact_that_a_guard_holds_back_says_so(house: House) -> None:
+async def test_the_explanation_names_the_guard_that_holds_a_contact(house: House) -> None:
     first, second = await house.create("A", "B", email="same@example.org")
     await house.run()
     told = [await explain(house, each) for each in (first, second)]
@@ -152,7 +150,7 @@ async def test_a_contact_that_a_guard_holds_back_says_so(house: House) -> None:
     assert [each.step_id for each in held.next_contacts] == [1, 7]
 
 
-async def test_an_ended_claim_says_that_and_nothing_more(house: House) -> None:
+async def test_the_explanation_of_an_ended_claim_has_only_its_end(house: House) -> None:
     [claim_id] = await house.create()
     await house.run()
     await house.pay(claim_id, 10240)
@@ -172,7 +170,7 @@ async def test_the_explanation_of_an_unassigned_claim_says_that_no_workflow_runs
     assert told.reason == "No workflow is running because the claim is not assigned."
 
 
-async def test_a_claim_that_is_not_there_is_not_explained(house: House) -> None:
+async def test_an_unknown_claim_is_not_explained(house: House) -> None:
     with pytest.raises(NotFound):
         await explain(house, 999)
 
@@ -197,7 +195,7 @@ async def test_the_command_prints_the_explanation(house: House, dunwell: Command
     )
 
 
-async def test_the_commands_json_has_the_names_of_the_apis(
+async def test_the_json_of_the_command_has_the_names_of_the_api(
     house: House, dunwell: CommandLine
 ) -> None:
     [claim_id] = await house.create()
@@ -209,7 +207,7 @@ async def test_the_commands_json_has_the_names_of_the_apis(
     assert said == told
 
 
-async def test_a_contact_that_waits_for_an_attachment_is_given_up_when_its_time_is_over(
+async def test_the_explanation_shows_when_a_contact_stops_waiting_for_an_attachment(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house_with_channels(resources, clock, "EMAIL", attachments="REQUIRED")

@@ -91,7 +91,9 @@ def read_figure(name: str, **labels: str) -> float | None:
     return REGISTRY.get_sample_value(name, labels)
 
 
-async def test_a_merchant_is_told_once_after_an_hour_and_once_when_it_works(world: World) -> None:
+async def test_a_merchant_is_notified_after_an_hour_of_failures_and_when_it_works_again(
+    world: World,
+) -> None:
     await world.fail()
     await world.watch(HOUR - JUST)
     assert await world.told() == []
@@ -114,7 +116,7 @@ async def test_a_merchant_is_told_once_after_an_hour_and_once_when_it_works(worl
     assert [subject for _, subject in await world.told()] == [f"Gestörte Webhooks: {origin}"]
 
 
-async def test_the_message_names_the_origin_and_where_to_look_alone(world: World) -> None:
+async def test_the_email_contains_only_the_origin_and_a_link(world: World) -> None:
     await world.fail()
     await world.watch(HOUR)
     await world.told()
@@ -134,7 +136,7 @@ async def test_the_message_names_the_origin_and_where_to_look_alone(world: World
         assert secret not in text + (message.subject or "")
 
 
-async def test_each_merchant_is_told_of_its_own_endpoints_alone(
+async def test_each_merchant_is_notified_only_of_its_own_endpoints(
     world: World, resources: Resources
 ) -> None:
     contact = MerchantContact(email="help@hansen.example")
@@ -167,7 +169,7 @@ async def test_each_merchant_is_told_of_its_own_endpoints_alone(
     assert "nordwind" not in texts["help@hansen.example"]
 
 
-async def test_switching_on_by_hand_or_removing_is_not_told_as_working(world: World) -> None:
+async def test_enabling_or_removing_an_endpoint_is_not_notified_as_working(world: World) -> None:
     await world.fail()
     await world.watch(HOUR)
     assert len(await world.told()) == 1
@@ -187,7 +189,7 @@ async def test_switching_on_by_hand_or_removing_is_not_told_as_working(world: Wo
     assert await world.told() == []
 
 
-async def test_without_a_way_to_send_e_mail_the_merchant_is_told_later(world: World) -> None:
+async def test_without_an_email_provider_the_merchant_is_notified_later(world: World) -> None:
     resources = world.outbox.resources
     await apply_installation(resources, check_installation({"deliveryProviders": {}}))
     await world.fail()
@@ -198,7 +200,7 @@ async def test_without_a_way_to_send_e_mail_the_merchant_is_told_later(world: Wo
     assert len(await world.told()) == 1
 
 
-async def test_it_is_logged_once_an_hour_by_all_workers_together(world: World) -> None:
+async def test_a_failing_endpoint_is_logged_once_an_hour_across_workers(world: World) -> None:
     await world.fail()
     [line] = await world.watch()
     assert (line["merchant_id"], line["status"]) == (world.outbox.merchant.merchant_id, 500)
@@ -210,7 +212,7 @@ async def test_it_is_logged_once_an_hour_by_all_workers_together(world: World) -
     assert await world.watch(2 * HOUR) == []
 
 
-async def test_the_operator_has_an_alarm_until_it_works(world: World) -> None:
+async def test_the_operator_has_an_alert_until_the_endpoint_works(world: World) -> None:
     async def look(later: timedelta) -> list[tuple[str, str]]:
         world.clock.advance(later)
         await check_for_alerts(world.outbox.resources, {"post": world.line}.get, "")
@@ -230,7 +232,7 @@ async def test_the_operator_has_an_alarm_until_it_works(world: World) -> None:
     assert await look(20 * MINUTE) == []
 
 
-async def test_figures_show_failures_and_what_waits(world: World) -> None:
+async def test_metrics_show_failures_and_undelivered_events(world: World) -> None:
     before = read_figure("dunwell_webhook_tries_failed_total", answer="5xx") or 0
     await world.fail()
     await world.watch(10 * MINUTE)

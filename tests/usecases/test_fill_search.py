@@ -85,7 +85,7 @@ async def test_a_claim_is_found_after_one_round_while_other_transactions_still_r
     assert (await run_round(house), await count_queued(house)) == (0, 0)
 
 
-async def test_a_creation_that_rolls_back_leaves_nothing_to_do(house: House) -> None:
+async def test_a_rolled_back_creation_leaves_no_queued_claim(house: House) -> None:
     with pytest.raises(UndoneError):
         async with an_unfinished_creation(house, "NEVER-1"):
             raise UndoneError
@@ -96,7 +96,7 @@ async def test_a_creation_that_rolls_back_leaves_nothing_to_do(house: House) -> 
     assert await search(house, "then") == ["THEN-1"]
 
 
-async def test_processes_with_partly_used_blocks_of_ids_delay_nothing(house: House) -> None:
+async def test_partly_used_blocks_of_ids_do_not_delay_indexing(house: House) -> None:
     """Each process has drawn ids in advance, so ids neither ascend nor move the sequence."""
     processes = [ClaimIntake(house.resources) for _ in range(3)]
     for number in range(9):
@@ -131,7 +131,7 @@ async def a_restore(house: House) -> AsyncIterator[None]:
         await house.rows(_SAME_SERVER, known[0]["timeline"])
 
 
-async def test_claims_of_before_a_restore_and_after_it_are_found(house: House) -> None:
+async def test_claims_from_before_and_after_a_restore_are_found(house: House) -> None:
     await house.create("BEFORE-1")
     async with a_restore(house):
         await house.create("AFTER-1")
@@ -141,7 +141,7 @@ async def test_claims_of_before_a_restore_and_after_it_are_found(house: House) -
 
 
 @pytest.mark.parametrize("is_undone", [False, True])
-async def test_a_debtor_that_is_being_changed_delays_that_claim_alone(
+async def test_a_debtor_that_is_being_changed_delays_only_that_claim(
     house: House, is_undone: bool
 ) -> None:
     changed_id, _ = await house.create("A-1", "A-2", debtorLastName="Altmann")
@@ -159,7 +159,7 @@ async def test_a_debtor_that_is_being_changed_delays_that_claim_alone(
     assert (found, await count_queued(house)) == ({"altmann": old, "neumann": new}, 0)
 
 
-async def test_a_change_before_the_first_round_is_what_is_found(house: House) -> None:
+async def test_a_change_before_the_first_round_is_searchable(house: House) -> None:
     [claim_id] = await house.create("A-1", debtorLastName="Altmann")
     async with an_unfinished_change(house, claim_id, "Neumann"):
         pass
@@ -189,7 +189,7 @@ async def test_a_change_waits_for_the_terms_that_it_replaces(house: House) -> No
     assert (await search(house, "neumann"), await search(house, "altmann")) == (["A-1"], [])
 
 
-async def test_what_another_worker_has_taken_is_left_to_it(house: House) -> None:
+async def test_claims_that_another_worker_has_locked_are_skipped(house: House) -> None:
     await house.create("A-1")
     with suppress(UndoneError):
         async with house.resources.database.transaction() as other:

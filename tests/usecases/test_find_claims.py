@@ -35,7 +35,7 @@ async def find(house: House, wanted: ClaimFilter = NO_FILTER) -> list[str]:
     return [each.reference_number for each in (await load(house, wanted=wanted)).items]
 
 
-async def test_pages_bring_every_claim_once_newest_first(house: House) -> None:
+async def test_pages_contain_every_claim_once_newest_first(house: House) -> None:
     created = [*await house.create("A-1", "A-2", "A-3"), *await house.create("B-1", "B-2")]
     created += await house.create("C-1")
     found: list[int] = []
@@ -54,7 +54,7 @@ async def test_the_last_page_has_no_cursor(house: House) -> None:
     assert (await load(house, limit=2)).next_cursor is not None
 
 
-async def test_what_a_running_transaction_may_still_add_to_is_held_back(house: House) -> None:
+async def test_claims_after_those_of_a_running_transaction_are_not_listed_yet(house: House) -> None:
     await house.create("A-1")
     async with house.work() as slow:
         await create_claims(slow, [a_submission("SLOW-1")])
@@ -63,7 +63,7 @@ async def test_what_a_running_transaction_may_still_add_to_is_held_back(house: H
     assert await find(house) == ["B-1", "SLOW-1", "A-1"]
 
 
-async def test_nothing_appears_behind_a_cursor_that_was_handed_out(house: House) -> None:
+async def test_no_claim_appears_before_a_cursor_that_was_returned(house: House) -> None:
     await house.create("A-1", "A-2")
     async with house.work() as slow:
         await create_claims(slow, [a_submission("SLOW-1")])
@@ -81,7 +81,7 @@ async def test_a_claim_is_found_by_its_reference_at_once(house: House) -> None:
     assert await find(house, ClaimFilter(reference_number="b-1")) == []
 
 
-async def test_all_filters_given_must_hold(house: House, clock: MovableClock) -> None:
+async def test_all_given_filters_must_match(house: House, clock: MovableClock) -> None:
     [first] = await house.create("A-1", customerNumber="C-1")
     await house.create("A-2", customerNumber="C-1")
     clock.advance(DAY)
@@ -98,7 +98,7 @@ async def test_all_filters_given_must_hold(house: House, clock: MovableClock) ->
     assert await find(house, ClaimFilter(reference_number="A-1", status=Status.CREATED)) == []
 
 
-async def test_a_filtered_list_goes_on_behind_its_cursor(house: House) -> None:
+async def test_a_filtered_list_continues_after_its_cursor(house: House) -> None:
     await house.create("A-1", "A-2", "A-3", customerNumber="C-1", email="erika@example.org")
     await house.create("B-1", customerNumber="C-2")
     wanted = ClaimFilter(customer_number="C-1")
@@ -108,9 +108,7 @@ async def test_a_filtered_list_goes_on_behind_its_cursor(house: House) -> None:
     assert rest.next_cursor is None
 
 
-async def test_a_claim_in_a_list_says_what_is_owed_and_what_holds_it(
-    house: House, clock: MovableClock
-) -> None:
+async def test_a_listed_claim_has_its_balance_and_holds(house: House, clock: MovableClock) -> None:
     [paid, part, held] = await house.create("A-1", "A-2", "A-3")
     await house.pay(paid, 10300)
     await house.pay(part, 240)
@@ -127,7 +125,7 @@ async def test_a_claim_in_a_list_says_what_is_owed_and_what_holds_it(
     }  # fmt: skip
 
 
-async def test_neither_claims_nor_cursors_of_another_merchant_are_taken(
+async def test_claims_and_cursors_of_another_merchant_are_not_accessible(
     house: House, resources: Resources, clock: MovableClock
 ) -> None:
     hansen = await a_house(resources, clock, key="hansen")

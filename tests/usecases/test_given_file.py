@@ -145,7 +145,7 @@ EVERYTHING: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("kind", ["SVG", "PNG", "JPEG", "WEBP"])
-async def test_an_export_makes_the_same_merchant_elsewhere_and_changes_nothing_at_home(
+async def test_an_export_creates_the_same_merchant_elsewhere_and_changes_nothing_at_its_own(
     resources: Resources, tmp_path: Path, kind: str
 ) -> None:
     svg = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0h9"/></svg>'
@@ -164,7 +164,7 @@ async def test_an_export_makes_the_same_merchant_elsewhere_and_changes_nothing_a
     assert again["brand"]["color"] == "#1f6f5c"
 
 
-async def test_the_command_line_takes_an_export_too(resources: Resources, tmp_path: Path) -> None:
+async def test_the_command_line_accepts_an_export(resources: Resources, tmp_path: Path) -> None:
     (tmp_path / "logo.svg").write_bytes(a_picture("PNG"))
     home = await a_desk(resources, tmp_path, EVERYTHING)
     document = {**parse_yaml(await home.export()), "key": "third"}
@@ -178,7 +178,7 @@ async def test_the_command_line_takes_an_export_too(resources: Resources, tmp_pa
     assert (await third.merchant()).configuration.brand.logo is not None
 
 
-async def test_no_secret_stands_in_an_export_and_applying_it_takes_none_away(
+async def test_an_export_contains_no_secret_and_applying_it_removes_none(
     resources: Resources, tmp_path: Path
 ) -> None:
     home = await a_desk(resources, tmp_path, FILE)
@@ -205,7 +205,7 @@ async def test_no_secret_stands_in_an_export_and_applying_it_takes_none_away(
         ({"workflows": [{"name": "x", "file": "/etc/passwd"}]}, "/workflows/0/file"),
     ],
 )
-async def test_a_given_file_reads_no_file_of_ours(
+async def test_an_uploaded_file_cannot_read_server_files(
     resources: Resources, tmp_path: Path, given: dict[str, Any], place: str
 ) -> None:
     home = await a_desk(resources, tmp_path, FILE)
@@ -215,7 +215,7 @@ async def test_a_given_file_reads_no_file_of_ours(
     assert (place, "NOT_HERE") in {(each.path, each.code) for each in refusal.value.faults}
 
 
-async def test_a_given_file_changes_no_merchant_but_the_one_it_is_given_to(
+async def test_an_uploaded_file_changes_only_its_own_merchant(
     resources: Resources, tmp_path: Path
 ) -> None:
     home = await a_desk(resources, tmp_path, FILE)
@@ -231,7 +231,7 @@ async def test_a_given_file_changes_no_merchant_but_the_one_it_is_given_to(
     assert (await elsewhere.merchant()).is_sandbox
 
 
-async def test_of_two_who_apply_a_file_the_second_sees_a_new_plan(
+async def test_the_second_of_two_concurrent_uploads_is_refused(
     resources: Resources, tmp_path: Path
 ) -> None:
     home = await a_desk(resources, tmp_path, FILE)
@@ -243,7 +243,7 @@ async def test_of_two_who_apply_a_file_the_second_sees_a_new_plan(
     assert (await home.merchant()).name == "First"
 
 
-async def test_a_file_that_is_given_discards_no_draft(resources: Resources, tmp_path: Path) -> None:
+async def test_an_uploaded_file_discards_no_draft(resources: Resources, tmp_path: Path) -> None:
     home = await a_desk(resources, tmp_path, FILE)
     text = await home.export()
     document = parse_yaml(text)
@@ -263,7 +263,7 @@ async def test_a_file_that_is_given_discards_no_draft(resources: Resources, tmp_
     assert count == 1
 
 
-async def test_whoever_may_not_configure_neither_exports_nor_applies(
+async def test_exporting_and_applying_require_the_right_to_configure(
     resources: Resources, tmp_path: Path
 ) -> None:
     home = await a_desk(resources, tmp_path, FILE)

@@ -56,7 +56,7 @@ async def load_tickets(resources: Resources) -> list[UUID]:
     return [row["ticket_id"] for row in rows]
 
 
-async def test_only_uploads_nobody_used_go_with_their_content(
+async def test_only_unused_uploads_are_deleted_with_their_content(
     resources: Resources, clock: MovableClock, storage: SealedFiles
 ) -> None:
     async with resources.database.transaction() as tx:
@@ -76,7 +76,7 @@ async def test_only_uploads_nobody_used_go_with_their_content(
     assert await housekeeping.run_once() == 0
 
 
-async def test_a_sandbox_clock_that_stands_keeps_its_tickets(
+async def test_uploads_are_kept_while_the_sandbox_clock_stands_still(
     resources: Resources, clock: MovableClock, storage: SealedFiles
 ) -> None:
     async with resources.database.transaction() as tx:
@@ -87,7 +87,7 @@ async def test_a_sandbox_clock_that_stands_keeps_its_tickets(
     assert await load_tickets(resources) == [UNUSED]
 
 
-async def test_a_removal_broken_off_after_the_content_is_taken_up_again(
+async def test_an_interrupted_removal_is_completed(
     resources: Resources, clock: MovableClock, storage: SealedFiles
 ) -> None:
     async with resources.database.transaction() as tx:

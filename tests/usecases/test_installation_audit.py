@@ -51,7 +51,7 @@ async def sealed(resources: Resources, clock: MovableClock) -> Resources:
     return resources
 
 
-async def test_it_is_read_page_by_page_the_newest_first(sealed: Resources) -> None:
+async def test_the_installation_audit_log_has_pages_newest_first(sealed: Resources) -> None:
     async with sealed.database.connection() as tx:
         first = await list_installation_audit(tx, COMMAND_LINE, limit=2)
         assert first.next_cursor is not None
@@ -68,14 +68,14 @@ async def test_it_is_read_page_by_page_the_newest_first(sealed: Resources) -> No
     assert entry.seal == 2
 
 
-async def test_who_may_not_read_it_is_refused(resources: Resources) -> None:
+async def test_reading_the_installation_audit_log_requires_the_right(resources: Resources) -> None:
     user = user_actor("u-1", ROLE_RIGHTS[Role.MERCHANT_USER], _PLACE)
     async with resources.database.connection() as tx:
         with pytest.raises(InsufficientScope, match="AUDIT"):
             await list_installation_audit(tx, user, limit=1)
 
 
-async def test_a_clean_chain_is_sound_and_names_its_head(sealed: Resources) -> None:
+async def test_an_unaltered_chain_verifies_and_has_a_head(sealed: Resources) -> None:
     await sign_in(sealed, "dora")
     verdict = await verify_installation_seals(sealed)
     assert (verdict.findings, verdict.sealed_rows, verdict.unsealed_rows) == ((), 3, 1)
@@ -99,7 +99,7 @@ async def test_an_altered_row_is_named(sealed: Resources, change: str) -> None:
     assert await faults(sealed) == ["ROW_ALTERED"]
 
 
-async def test_rows_and_seals_taken_out_are_found(sealed: Resources) -> None:
+async def test_removed_rows_and_seals_are_found(sealed: Resources) -> None:
     head = (await verify_installation_seals(sealed)).head
     await tamper(sealed, "DELETE FROM installation_audit WHERE actor_id = 'bert'")
     assert await faults(sealed) == ["ROWS_MISSING"]
@@ -111,7 +111,7 @@ async def test_rows_and_seals_taken_out_are_found(sealed: Resources) -> None:
     ]
 
 
-async def test_an_applied_installation_file_is_told(resources: Resources) -> None:
+async def test_an_applied_installation_file_is_audited(resources: Resources) -> None:
     for _ in range(2):
         await apply_installation(resources, Installation(trusted_proxies=["10.0.0.7"]))
     async with resources.database.connection() as tx:

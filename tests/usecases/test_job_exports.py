@@ -77,7 +77,9 @@ async def test_a_list_is_written_in_parts_and_read_as_one(
     assert view.file_bytes == len(content)
 
 
-async def test_only_what_is_wanted_is_written(house: House, storage: SealedFiles) -> None:
+async def test_an_export_contains_only_the_filtered_rows(
+    house: House, storage: SealedFiles
+) -> None:
     [paid, _] = await house.create("A-1", "A-2")
     await house.pay(paid, 10240)
     job = await start(house, ExportedList.CLAIMS, statuses=["COLLECTED"])
@@ -89,7 +91,7 @@ async def test_only_what_is_wanted_is_written(house: House, storage: SealedFiles
 
 
 @pytest.mark.parametrize("exported", ExportedList)
-async def test_each_list_can_be_written(
+async def test_each_list_can_be_exported(
     house: House, storage: SealedFiles, exported: ExportedList
 ) -> None:
     [claim_id] = await house.create()
@@ -107,7 +109,7 @@ async def test_each_list_can_be_written(
         assert len(rows) == (2 if exported in is_filled else 1)
 
 
-async def test_the_audit_log_is_written_for_and_read_by_who_may_read_it(
+async def test_exporting_the_audit_log_requires_the_right_to_read_it(
     house: House, storage: SealedFiles
 ) -> None:
     origin = Origin(Interface.PORTAL)
@@ -128,7 +130,7 @@ async def test_the_audit_log_is_written_for_and_read_by_who_may_read_it(
     assert read_row["details"]["rows"] >= 1
 
 
-async def test_what_was_written_out_is_told_with_its_filter(house: House) -> None:
+async def test_an_export_is_audited_with_its_filter(house: House) -> None:
     await start(house, ExportedList.CLAIMS, statuses=["COLLECTED"])
     [row] = await house.rows(
         "SELECT details FROM audit_log WHERE merchant_id = $1 AND action = 'job.start'"
@@ -147,7 +149,7 @@ async def test_no_cell_is_a_formula(house: House, storage: SealedFiles) -> None:
     assert [row[6] for row in rows] == [f"'{each}" for each in reversed(evil)]
 
 
-async def test_whoever_goes_on_for_a_dead_worker_begins_at_the_last_whole_part(
+async def test_an_export_of_a_dead_worker_continues_after_its_last_complete_part(
     house: House, storage: SealedFiles, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     references = [f"A-{n}" for n in range(6)]
@@ -176,7 +178,7 @@ async def test_whoever_goes_on_for_a_dead_worker_begins_at_the_last_whole_part(
         await storage.load(lost[-1])
 
 
-async def test_a_week_later_job_and_file_are_gone(
+async def test_job_and_file_are_deleted_after_a_week(
     house: House, storage: SealedFiles, clock: MovableClock
 ) -> None:
     await house.create()
@@ -193,7 +195,7 @@ async def test_a_week_later_job_and_file_are_gone(
         await look(house, job)
 
 
-async def test_another_merchants_file_is_absent(
+async def test_a_file_of_another_merchant_is_not_found(
     house: House, storage: SealedFiles, resources: Resources, clock: MovableClock
 ) -> None:
     hansen = await a_house(resources, clock, key="hansen")
@@ -205,7 +207,9 @@ async def test_another_merchants_file_is_absent(
         await read(hansen, storage, job)
 
 
-async def test_an_export_is_cancelled_by_who_began_it_or_may_change_claims(house: House) -> None:
+async def test_an_export_can_be_cancelled_by_its_starter_or_by_who_may_change_claims(
+    house: House,
+) -> None:
     auditor, other = (
         user_actor(name, ROLE_RIGHTS[Role.AUDITOR], Origin(Interface.PORTAL)) for name in ("a", "b")
     )
@@ -234,7 +238,7 @@ class _Killed(Exception):  # noqa: N818 - as a signal would
     """The process is gone."""
 
 
-async def test_an_export_that_cannot_be_written_fails_at_the_sixth_try(
+async def test_an_export_that_cannot_be_written_fails_at_the_sixth_attempt(
     house: House, storage: SealedFiles, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = await start(house, ExportedList.CLAIMS)

@@ -31,7 +31,7 @@ async def house(resources: Resources, clock: MovableClock) -> House:
     return await a_house(resources, clock, a_definition())
 
 
-async def test_no_more_than_ten_jobs_of_a_merchant_wait_or_run(
+async def test_a_merchant_has_at_most_ten_waiting_or_running_jobs(
     house: House, resources: Resources, clock: MovableClock
 ) -> None:
     [claim_id] = await house.create()
@@ -53,7 +53,7 @@ async def test_no_more_than_ten_jobs_of_a_merchant_wait_or_run(
     await start(house, Pause(), [claim_id])
 
 
-async def test_of_two_that_begin_the_last_job_at_once_one_does(house: House) -> None:
+async def test_concurrent_starts_do_not_exceed_the_limit_of_jobs(house: House) -> None:
     [claim_id] = await house.create()
     for _ in range(MAX_LIVE - 1):
         await start(house, Resume(), [claim_id])
@@ -68,7 +68,7 @@ async def test_of_two_that_begin_the_last_job_at_once_one_does(house: House) -> 
     assert live == MAX_LIVE
 
 
-async def test_jobs_that_begin_at_once_take_a_place_each(house: House) -> None:
+async def test_concurrent_starts_each_count_towards_the_limit(house: House) -> None:
     [claim_id] = await house.create()
     await asyncio.gather(*(start(house, Resume(), [claim_id]) for _ in range(4)))
     places = await house.rows("SELECT live_slot FROM jobs WHERE merchant_id = $1 ORDER BY 1")

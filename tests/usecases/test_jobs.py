@@ -94,7 +94,7 @@ async def mixed(house: House) -> list[int]:
     ],
     ids=["pause", "archive", "resume"],
 )
-async def test_the_dry_run_says_what_the_job_then_does(
+async def test_the_dry_run_predicts_the_result_of_the_job(
     house: House, action: Action, done: int, skipped: dict[RowReason, int]
 ) -> None:
     claim_ids = await mixed(house)
@@ -110,7 +110,7 @@ async def test_the_dry_run_says_what_the_job_then_does(
     assert view.reasons == {(RowOutcome.SKIPPED, each): n for each, n in skipped.items()}
 
 
-async def test_claims_are_assigned_and_those_of_another_currency_left(house: House) -> None:
+async def test_a_job_assigns_claims_and_skips_another_currency(house: House) -> None:
     other = await house.publish(a_definition(), "Other")
     [own] = await house.create("A-1")
     [dollars] = await house.create("A-2", currency="USD", email="d@example.org")
@@ -130,7 +130,7 @@ async def test_claims_are_assigned_and_those_of_another_currency_left(house: Hou
         await start(house, Assign(UUID(int=1)), claims)
 
 
-async def test_what_is_seen_again_has_an_outcome_for_each_row(house: House) -> None:
+async def test_a_finished_job_has_an_outcome_for_each_row(house: House) -> None:
     claim_ids = await mixed(house)
     job = await start(house, Pause(reason="In talks"), claim_ids)
     await run(house)
@@ -186,7 +186,7 @@ async def test_a_worker_that_dies_inside_a_batch_leaves_nothing_of_it(
     assert (await look(house, job.job_id)).job.progress == Progress(4, 4)
 
 
-async def test_cancelling_half_way_leaves_whole_claims_only(
+async def test_a_cancelled_job_leaves_no_claim_half_done(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claim_ids = await house.create(*(f"A-{n}" for n in range(6)))
@@ -213,7 +213,7 @@ async def test_cancelling_half_way_leaves_whole_claims_only(
         assert (await cancel_job(work, job.job_id)).state is JobState.CANCELLED
 
 
-async def test_what_has_ended_is_not_cancelled(house: House) -> None:
+async def test_a_finished_job_cannot_be_cancelled(house: House) -> None:
     job = await start(house, Pause(), await house.create())
     await run(house)
     async with house.work(STARTER) as work:
@@ -222,7 +222,7 @@ async def test_what_has_ended_is_not_cancelled(house: House) -> None:
     assert (await look(house, job.job_id)).job.state is JobState.DONE
 
 
-async def test_a_right_that_was_taken_away_fails_the_rows_and_they_are_tried_again(
+async def test_rows_that_failed_for_a_revoked_right_can_be_retried(
     house: House,
 ) -> None:
     claim_ids = await house.create("A-1", "A-2")
@@ -250,7 +250,7 @@ async def test_a_right_that_was_taken_away_fails_the_rows_and_they_are_tried_aga
             await retry_failed(work, again.job_id)
 
 
-async def test_a_credential_that_is_no_more_does_nothing(house: House) -> None:
+async def test_a_job_of_a_revoked_credential_does_nothing(house: House) -> None:
     claim_ids = await house.create("A-1", "A-2")
     async with house.work(ERP) as work:
         job = await start_job(work, ArchiveAction(), claim_ids)
@@ -260,7 +260,7 @@ async def test_a_credential_that_is_no_more_does_nothing(house: House) -> None:
     assert (await house.read(claim_ids[0])).status is Status.CREATED
 
 
-async def test_a_row_that_cannot_be_passed_is_left_out(
+async def test_a_row_that_always_fails_is_skipped(
     house: House, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claim_ids = await house.create(*(f"A-{n}" for n in range(4)))
@@ -283,7 +283,7 @@ async def test_a_row_that_cannot_be_passed_is_left_out(
     assert view.reasons == {(RowOutcome.FAILED, RowReason.ERROR): 1}
 
 
-async def test_a_selection_is_of_some_claims_each_once(house: House, clock: MovableClock) -> None:
+async def test_a_selection_contains_each_claim_once(house: House, clock: MovableClock) -> None:
     [claim_id] = await house.create()
     assert (await start(house, Pause(), [claim_id, claim_id])).progress == Progress(1)
     for selected in (list[int](), range(1, 50_002)):
@@ -310,7 +310,7 @@ async def test_a_sandbox_merchants_job_acts_at_its_clock(
     assert (await look(house, job.job_id)).job.ended_at == clock.now()
 
 
-async def test_another_merchants_job_and_claims_are_absent(
+async def test_jobs_and_claims_of_another_merchant_are_not_found(
     house: House, resources: Resources, clock: MovableClock
 ) -> None:
     hansen = await a_house(resources, clock, key="hansen")

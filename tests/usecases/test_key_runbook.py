@@ -116,7 +116,9 @@ def is_private(resources: Resources) -> bool:
     return (resources.settings.data_dir / "secret.key").stat().st_mode & 0o077 == 0
 
 
-async def test_a_rotation_on_one_host(resources: Resources, follow: Follow) -> None:
+async def test_the_documented_rotation_on_one_host_works(
+    resources: Resources, follow: Follow
+) -> None:
     await an_installation(resources)
     follow("Rotate it", 0)
     after = restarted(resources)
@@ -132,7 +134,9 @@ async def test_a_rotation_on_one_host(resources: Resources, follow: Follow) -> N
     assert (first[1], first[3]) == ("KEPT", "0")
 
 
-async def test_a_rotation_on_several_hosts(resources: Resources, follow: Follow) -> None:
+async def test_the_documented_rotation_on_several_hosts_works(
+    resources: Resources, follow: Follow
+) -> None:
     await an_installation(resources)
     follow("Rotate it", 1)
     known = restarted(resources)
@@ -146,7 +150,9 @@ async def test_a_rotation_on_several_hosts(resources: Resources, follow: Follow)
     await admit(used)
 
 
-async def test_a_lost_key(resources: Resources, follow: Follow) -> None:
+async def test_the_documented_steps_after_a_lost_key_work(
+    resources: Resources, follow: Follow
+) -> None:
     outbox = await an_installation(resources)
     follow("The key is lost", 0)
     told = follow("The key is lost", 1)
@@ -163,7 +169,9 @@ async def test_a_lost_key(resources: Resources, follow: Follow) -> None:
     assert secret.startswith(b"\xd5dunwell\0\2")
 
 
-async def test_a_leaked_keys_links_are_ended(resources: Resources, follow: Follow) -> None:
+async def test_the_documented_steps_after_a_leaked_key_end_its_links(
+    resources: Resources, follow: Follow
+) -> None:
     outbox = await an_installation(resources)
     async with resources.database.connection() as connection:
         await connection.execute(
@@ -176,9 +184,7 @@ async def test_a_leaked_keys_links_are_ended(resources: Resources, follow: Follo
         assert await connection.fetchval("SELECT count(*) FROM debtor_links") == 0
 
 
-async def test_an_old_version_that_seals_something_is_not_retired(
-    resources: Resources, follow: Follow
-) -> None:
+async def test_a_key_version_in_use_is_not_retired(resources: Resources, follow: Follow) -> None:
     await an_installation(resources)
     follow("Rotate it", 0)
     await admit(restarted(resources))

@@ -64,11 +64,11 @@ def known(*versions: tuple[int, bytes], retired: int | None = None) -> list[Know
         ({2: SECOND, 3: THIRD}, "Version 1 of the secret key is missing"),
     ],
 )
-def test_keys_that_do_not_fit_are_told(keys: dict[int, bytes], words: str) -> None:
+def test_keys_that_do_not_match_are_reported(keys: dict[int, bytes], words: str) -> None:
     assert words in (find_key_mismatch(KeyRing(keys), known((1, FIRST))) or "")
 
 
-def test_keys_that_fit_are_in_any_order_and_may_be_more() -> None:
+def test_matching_keys_may_be_in_any_order_with_additional_ones() -> None:
     before = known((1, FIRST), (3, THIRD))
     assert find_key_mismatch(KeyRing({1: FIRST, 3: THIRD}), before) is None
     assert find_key_mismatch(KeyRing({4: SECOND, 3: THIRD, 1: FIRST}), before) is None
@@ -77,7 +77,7 @@ def test_keys_that_fit_are_in_any_order_and_may_be_more() -> None:
     assert "the number 4" in lower
 
 
-def test_a_retired_version_may_go_and_is_not_used_again() -> None:
+def test_a_retired_version_can_be_removed_and_not_used_again() -> None:
     before = known((1, FIRST), (2, SECOND), retired=1)
     assert find_key_mismatch(KeyRing({2: SECOND}), before) is None
     assert find_key_mismatch(KeyRing({2: SECOND, 1: FIRST}), before) is None
@@ -97,7 +97,7 @@ async def test_a_process_with_another_key_is_refused_before_its_first_statement(
     await database.close()
 
 
-async def test_a_new_version_is_recorded_and_its_lack_refused(resources: Resources) -> None:
+async def test_a_new_version_is_recorded_and_required_afterwards(resources: Resources) -> None:
     await admit(resources)
     await admit(with_versions(resources, 1, 2))
     await admit(with_versions(resources, 2, 1))
@@ -105,7 +105,7 @@ async def test_a_new_version_is_recorded_and_its_lack_refused(resources: Resourc
         await admit(resources)
 
 
-async def test_of_two_new_keys_of_one_number_the_first_stays(resources: Resources) -> None:
+async def test_the_first_of_two_keys_with_the_same_version_is_kept(resources: Resources) -> None:
     await admit(resources)
     await admit(with_versions(resources, 1, 2))
     keys = KeyRing({2: THIRD, 1: resources.settings.secret_key[1]})
@@ -138,7 +138,7 @@ async def counts(resources: Resources) -> dict[int, int]:
         return await count_sealed(connection, "webhook_endpoints")
 
 
-async def test_webhook_secrets_open_before_during_and_after_they_are_sealed_anew(
+async def test_webhook_secrets_can_be_decrypted_throughout_reencryption(
     resources: Resources, clock: MovableClock
 ) -> None:
     outbox = await an_outbox(resources)
@@ -155,13 +155,15 @@ async def test_webhook_secrets_open_before_during_and_after_they_are_sealed_anew
     assert await opened(outbox, rotated) == await opened(outbox, with_versions(resources, 1, 2))
 
 
-async def test_with_one_version_there_is_nothing_to_seal_anew(resources: Resources) -> None:
+async def test_with_one_key_version_nothing_is_reencrypted(resources: Resources) -> None:
     outbox = await an_outbox(resources)
     await add_endpoints(outbox, 1)
     assert await Resealer(resources, list_columns("webhook_endpoints")).run_once() == 0
 
 
-async def test_a_secret_given_meanwhile_is_not_written_over(resources: Resources) -> None:
+async def test_a_secret_changed_during_reencryption_is_not_overwritten(
+    resources: Resources,
+) -> None:
     outbox = await an_outbox(resources)
     await add_endpoints(outbox, 1)
     async with resources.database.transaction() as giving:
@@ -220,7 +222,7 @@ async def test_a_version_is_retired_when_nothing_needs_it(resources: Resources) 
         await admit(with_versions(resources, 1, 2))
 
 
-async def test_a_version_may_go_nine_days_after_the_next(resources: Resources) -> None:
+async def test_a_version_can_be_removed_nine_days_after_the_next(resources: Resources) -> None:
     rotated = with_versions(resources, 2, 1)
     await admit(resources)
     await admit(rotated)
@@ -241,7 +243,9 @@ async def test_a_version_may_go_nine_days_after_the_next(resources: Resources) -
         "INSERT INTO ledger_seals VALUES ($1, 1, 0, 0, 'x', now())",
     ],
 )
-async def test_a_version_that_digests_name_must_stay(resources: Resources, statement: str) -> None:
+async def test_a_version_that_digests_use_cannot_be_removed(
+    resources: Resources, statement: str
+) -> None:
     outbox = await an_outbox(resources)
     rotated = with_versions(resources, 2, 1)
     await admit(resources)

@@ -30,7 +30,7 @@ def an_email(body: str) -> dict[str, Any]:
     }
 
 
-async def test_a_draft_with_it_is_saved_and_not_published(
+async def test_a_draft_with_a_message_that_is_too_large_is_saved_and_not_published(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock)
@@ -45,7 +45,9 @@ async def test_a_draft_with_it_is_saved_and_not_published(
     assert codes["/templates/first/EMAIL/body/de"] == "MESSAGE_TOO_LONG"
 
 
-async def test_a_merchant_file_with_it_is_not_applied(resources: Resources, tmp_path: Path) -> None:
+async def test_a_merchant_file_with_a_message_that_is_too_large_is_refused(
+    resources: Resources, tmp_path: Path
+) -> None:
     applying = Applying(resources, tmp_path)
     applying.definition["snippets"] = _SNIPPET
     applying.definition["templates"]["reminder"]["EMAIL"]["body"]["en"] += _USES
@@ -59,7 +61,9 @@ async def test_a_merchant_file_with_it_is_not_applied(resources: Resources, tmp_
     assert await applying.rows() == before
 
 
-def test_the_command_line_tells_it_with_its_line(dunwell: CommandLine, tmp_path: Path) -> None:
+def test_the_command_line_reports_a_message_that_is_too_large_with_its_line(
+    dunwell: CommandLine, tmp_path: Path
+) -> None:
     path = tmp_path / "definition.yaml"
     path.write_text(
         render_yaml(a_document(templates={"first": an_email(_USES)}, snippets=_SNIPPET))

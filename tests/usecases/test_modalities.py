@@ -70,7 +70,7 @@ async def test_an_approved_deferment_holds_until_the_end_of_its_day(
     assert hold.until == datetime(2026, 3, 31, 22, 0, tzinfo=UTC)
 
 
-async def test_a_rejected_request_lets_the_process_go_on(arrangement: Arrangement) -> None:
+async def test_the_process_continues_after_a_rejected_request(arrangement: Arrangement) -> None:
     asked = await arrangement.ask()
     rejected = await arrangement.reject(asked.modality_id, "Three rates at most.")
 
@@ -85,7 +85,7 @@ async def test_a_rejected_request_lets_the_process_go_on(arrangement: Arrangemen
 
 
 @pytest.mark.parametrize("terms", [PLAN, DEFERMENT])
-async def test_a_merchant_can_take_requests_at_once_the_first_time(
+async def test_the_first_request_can_be_approved_automatically(
     resources: Resources, clock: MovableClock, terms: PlanTerms
 ) -> None:
     arrangement = await an_arrangement(resources, clock, configuration=AT_ONCE)
@@ -110,7 +110,7 @@ async def test_the_same_answer_again_changes_nothing(arrangement: Arrangement) -
     assert (await arrangement.look(approved.modality_id)).state is ModalityState.APPROVED
 
 
-async def test_a_rejection_is_final_too_and_keeps_its_words(arrangement: Arrangement) -> None:
+async def test_a_rejection_is_final_and_keeps_its_reason(arrangement: Arrangement) -> None:
     asked = await arrangement.ask()
     rejected = await arrangement.reject(asked.modality_id, "No.")
     assert await arrangement.reject(asked.modality_id, "Never.") == rejected
@@ -153,7 +153,7 @@ async def test_a_claim_has_one_modality_at_a_time(arrangement: Arrangement) -> N
     assert await arrangement.holds() == ["MODALITY_REQUESTED"]
 
 
-async def test_a_debtor_asks_three_times_in_thirty_days_at_most(
+async def test_a_debtor_may_make_three_requests_in_thirty_days(
     arrangement: Arrangement, clock: MovableClock
 ) -> None:
     for _ in range(3):
@@ -166,7 +166,7 @@ async def test_a_debtor_asks_three_times_in_thirty_days_at_most(
     assert await arrangement.states() == ["REQUESTED"] * 4
 
 
-async def test_a_request_outside_the_bounds_stores_nothing(arrangement: Arrangement) -> None:
+async def test_a_request_outside_the_limits_stores_nothing(arrangement: Arrangement) -> None:
     with pytest.raises(ValidationError) as refusal:
         await arrangement.ask(PlanTerms(5, date(2026, 5, 1)))
     assert [each.path for each in refusal.value.faults] == ["/firstDate", "/count"]
@@ -192,7 +192,7 @@ async def test_only_a_claim_in_process_has_a_modality(arrangement: Arrangement) 
     assert await arrangement.states() == []
 
 
-async def test_another_claims_modality_is_absent(arrangement: Arrangement) -> None:
+async def test_a_modality_of_another_claim_is_not_found(arrangement: Arrangement) -> None:
     asked = await arrangement.ask()
     [other_id] = await arrangement.house.create("INV-2")
     other = Arrangement(arrangement.house, other_id)

@@ -39,7 +39,9 @@ async def count(house: House, wanted: ClaimFilter, limit: int = 1000) -> Count:
         return await count_claims(work, wanted, limit=limit)
 
 
-async def test_by_states_holds_process_and_debt(house: House, clock: MovableClock) -> None:
+async def test_claims_are_filtered_by_state_hold_workflow_and_debt(
+    house: House, clock: MovableClock
+) -> None:
     [paid, part, held, _] = await house.create("A-1", "A-2", "A-3", "A-4")
     await house.pay(paid, 10240)
     await house.pay(part, 240)
@@ -70,7 +72,7 @@ async def test_by_states_holds_process_and_debt(house: House, clock: MovableCloc
 
 
 @pytest.mark.parametrize("few", [lists_store.MAX_FOUND, 1], ids=["few", "many"])
-async def test_by_times_whether_few_or_many(
+async def test_claims_are_filtered_by_times(
     house: House, clock: MovableClock, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
     monkeypatch.setattr(lists_store, "MAX_FOUND", few)
@@ -99,7 +101,7 @@ async def test_by_times_whether_few_or_many(
     assert await find(house, exactly, 1) == expected
 
 
-async def test_a_filter_that_few_meet_goes_on_behind_what_was_looked_at(
+async def test_a_rare_filter_continues_after_the_rows_it_has_read(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(CLAIMS.budgets, "most_cents", 2)
@@ -114,7 +116,7 @@ async def test_a_filter_that_few_meet_goes_on_behind_what_was_looked_at(
     assert await count(house, wanted) == Count(0, is_more=True)
 
 
-async def test_a_count_goes_so_far(house: House) -> None:
+async def test_a_count_stops_at_its_limit(house: House) -> None:
     await house.create(*(f"A-{n}" for n in range(4)))
     assert await count(house, ClaimFilter()) == Count(4, is_more=False)
     assert await count(house, ClaimFilter(), limit=3) == Count(3, is_more=True)

@@ -108,7 +108,7 @@ async def test_resuming_a_claim_that_is_not_paused_changes_nothing(house: House)
     assert await house.read(claim_id) == before
 
 
-async def test_an_end_that_has_come_is_refused(house: House, clock: MovableClock) -> None:
+async def test_an_end_in_the_past_is_refused(house: House, clock: MovableClock) -> None:
     [claim_id] = await house.create()
     await pause(house, claim_id, clock.now() + DAY)
     clock.advance(DAY)
@@ -117,7 +117,7 @@ async def test_an_end_that_has_come_is_refused(house: House, clock: MovableClock
     assert [each.path for each in refused.value.faults] == ["/until"]
 
 
-async def test_a_claim_that_ended_is_not_paused(house: House) -> None:
+async def test_an_ended_claim_cannot_be_paused(house: House) -> None:
     [claim_id] = await house.create()
     async with house.work() as work:
         await withdraw_claim(work, claim_id)
@@ -126,7 +126,7 @@ async def test_a_claim_that_ended_is_not_paused(house: House) -> None:
     assert await holds(house, claim_id) == []
 
 
-async def test_another_merchants_claim_is_not_found(
+async def test_a_claim_of_another_merchant_is_not_found(
     house: House, resources: Resources, clock: MovableClock
 ) -> None:
     hansen = await a_house(resources, clock, key="hansen")

@@ -82,7 +82,7 @@ def read(claim: ClaimContactChange) -> tuple[Any, ...]:
     return claim.reference_number, claim.kind, *contacts
 
 
-async def test_another_hour_of_a_contact_is_shown_for_each_claim_with_both_instants(
+async def test_a_changed_time_of_a_contact_is_shown_for_each_claim(
     house: House, clock: MovableClock
 ) -> None:
     saturday = MONDAY + timedelta(days=5)
@@ -176,7 +176,7 @@ async def test_claims_on_hold_continue_at_its_end_or_are_counted_separately(
     assert seen.effects.outlook.claims == 2
 
 
-async def test_the_days_ahead_are_played_forward(house: House) -> None:
+async def test_the_days_ahead_are_forecast(house: House) -> None:
     for number in range(3):
         await house.create(f"INV-{number}", customerNumber=f"K-{number}", email=f"e{number}@x.org")
     await save(house, steps=with_step(FEE, value="300"))
@@ -190,7 +190,7 @@ async def test_the_days_ahead_are_played_forward(house: House) -> None:
     assert (sum(short.contacts.values()), short.fees, short.archived) == (3, 0, 0)
 
 
-async def test_one_person_is_contacted_no_more_often_than_guards_allow(house: House) -> None:
+async def test_the_forecast_respects_the_contact_limits_of_a_person(house: House) -> None:
     await house.create("INV-1", "INV-2", "INV-3", customerNumber="K-1")
     await save(house, steps=with_step(FEE, value="300"))
     outlook = (await preview(house, PreviewScope(days=6))).effects.outlook
@@ -254,7 +254,7 @@ async def test_a_planned_contact_is_the_next_one_and_follows_the_new_hours(
     assert read(claim)[2:] == ((tuesday, "EMAIL", 1), (evening, "EMAIL", 1))
 
 
-async def test_a_contact_a_person_has_to_settle_keeps_its_claim_apart(house: House) -> None:
+async def test_claims_with_a_contact_in_doubt_are_counted_separately(house: House) -> None:
     house.channels[0].is_repeatable = False
     house.channels[0].answers = [RuntimeError("away"), Accepted()]
     await house.create("INV-1")
@@ -291,7 +291,7 @@ async def test_progress_is_reported_as_done_and_total_claims(house: House) -> No
     assert steps == [(2, 3), (3, 3)]
 
 
-async def test_pages_part_no_persons_claims(house: House) -> None:
+async def test_pages_keep_the_claims_of_a_person_together(house: House) -> None:
     persons = [0, 0, 0, 1, 2, 2, 3]
     for number, person in enumerate(persons):
         await house.create(f"INV-{number}", customerNumber=f"K-{person}")

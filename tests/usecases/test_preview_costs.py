@@ -162,7 +162,9 @@ async def test_only_a_longer_text_costs_more(house: House, printer: LetterPrinte
     assert costs.after.messages == costs.before.messages
 
 
-async def test_nothing_is_said_without_prices_or_days(house: House, printer: LetterPrinter) -> None:
+async def test_no_costs_are_shown_without_prices_or_days(
+    house: House, printer: LetterPrinter
+) -> None:
     await save(house, steps=steps("SMS"))
     assert await foresee(house, printer, days=0) is None
     bare = {name: {**line, "prices": {}} for name, line in _LINES.items()}

@@ -55,7 +55,9 @@ async def show(house: House, printer: LetterPrinter, wanted: WantedMessage) -> M
     return await render_preview(prepared, printer=printer)
 
 
-async def test_an_email_is_shown_for_a_made_up_claim(house: House, printer: LetterPrinter) -> None:
+async def test_an_email_is_previewed_for_a_sample_claim(
+    house: House, printer: LetterPrinter
+) -> None:
     preview = await show(house, printer, WantedMessage("first", "EMAIL"))
     assert (preview.recipient, preview.subject) == ("erika@example.org", "INV-2026-0815")
     assert preview.text.startswith("Nordwind\n\nZu zahlender Betrag: 104,90\u00a0€\n")
@@ -102,7 +104,7 @@ async def test_the_preview_of_an_sms_has_its_cost(house: House, printer: LetterP
     assert preview.recipient == "+4915112345678"
 
 
-async def test_a_letter_is_printed_with_a_link_that_leads_nowhere(
+async def test_a_previewed_letter_has_a_link_without_function(
     house: House, printer: LetterPrinter, tmp_path: Path
 ) -> None:
     preview = await show(house, printer, WantedMessage("first", "LETTER"))
@@ -138,9 +140,7 @@ async def test_a_missing_template_or_claim_is_reported(
     assert str(refusal.value) == said
 
 
-async def test_a_language_the_texts_have_not_is_refused(
-    house: House, printer: LetterPrinter
-) -> None:
+async def test_a_language_without_texts_is_refused(house: House, printer: LetterPrinter) -> None:
     with pytest.raises(ValidationError) as refusal:
         await show(house, printer, WantedMessage("first", "SMS", language="fr"))
     assert [fault.code for fault in refusal.value.faults] == ["UNKNOWN_LANGUAGE"]

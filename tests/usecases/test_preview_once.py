@@ -56,7 +56,7 @@ async def test_a_second_preview_of_the_same_draft_is_the_first_one(house: House)
     assert await count_live(house) == 1
 
 
-async def test_of_two_drafts_one_is_previewed_at_a_time(
+async def test_one_draft_is_previewed_at_a_time(
     house: House, resources: Resources, clock: MovableClock
 ) -> None:
     one, two = await a_draft(house, "One"), await a_draft(house, "Two")
@@ -74,7 +74,7 @@ async def test_of_two_drafts_one_is_previewed_at_a_time(
     await start(house, one)
 
 
-async def test_of_many_that_begin_at_once_one_is_written(house: House) -> None:
+async def test_concurrent_starts_create_one_preview(house: House) -> None:
     drafts = [await a_draft(house, name) for name in ("One", "Two", "One", "Two")]
 
     begun = await asyncio.gather(*(start(house, each) for each in drafts), return_exceptions=True)
@@ -85,7 +85,7 @@ async def test_of_many_that_begin_at_once_one_is_written(house: House) -> None:
     assert await count_live(house) == 1
 
 
-async def test_a_preview_that_is_cancelled_stops_at_the_next_beat(
+async def test_a_cancelled_preview_stops_at_the_next_heartbeat(
     house: House, resources: Resources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The merchant may begin its next one at once, so the first must not go on."""

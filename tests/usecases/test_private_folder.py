@@ -50,7 +50,7 @@ async def _write_everything(settings: Settings) -> None:
     await Storage.open(settings.files_url).save("1/uploads/a", b"file")
 
 
-async def test_whatever_the_umask_all_that_is_written_is_closed(data_dir: Path) -> None:
+async def test_all_written_files_are_private_under_any_umask(data_dir: Path) -> None:
     await _write_everything(read_settings("test", data_dir=str(data_dir)))
     modes = _modes(data_dir)
     assert set(modes.values()) == {"drwx------", "-rw-------"}
@@ -59,7 +59,7 @@ async def test_whatever_the_umask_all_that_is_written_is_closed(data_dir: Path) 
     }
 
 
-async def test_what_was_left_open_is_told_and_closed_at_the_start(data_dir: Path) -> None:
+async def test_accessible_files_are_reported_and_restricted_at_the_start(data_dir: Path) -> None:
     settings = load_settings({}, data_dir=str(data_dir))
     await _write_everything(settings)
     os.chmod(data_dir, 0o777)  # noqa: PTH101
@@ -75,7 +75,7 @@ async def test_what_was_left_open_is_told_and_closed_at_the_start(data_dir: Path
     assert left == {"another's"}
 
 
-def test_a_folder_that_is_shared_on_purpose_is_left_as_it_is(data_dir: Path) -> None:
+def test_a_deliberately_shared_folder_is_unchanged(data_dir: Path) -> None:
     data_dir.mkdir()
     data_dir.chmod(0o1777)
     settings = load_settings({}, data_dir=str(data_dir))
@@ -121,7 +121,7 @@ def test_a_folder_that_dunwell_did_not_make_keeps_its_mode(tmp_path: Path, comma
     assert {mode[-6:] for mode in written.values()} == {"------"}
 
 
-def test_key_and_lock_are_closed_wherever_they_are(data_dir: Path) -> None:
+def test_key_and_lock_files_are_private_in_any_folder(data_dir: Path) -> None:
     data_dir.mkdir()
     data_dir.chmod(0o755)
     settings = load_settings({}, data_dir=str(data_dir))
@@ -134,7 +134,7 @@ def test_key_and_lock_are_closed_wherever_they_are(data_dir: Path) -> None:
     assert check_folders(settings).remedy == f"Run: chmod -R go-rwx {data_dir / 'outbox'}"
 
 
-def test_the_data_folder_of_production_is_not_where_dunwell_was_started() -> None:
+def test_the_data_folder_of_production_is_not_the_current_directory() -> None:
     key = base64.b64encode(secrets.token_bytes(32)).decode()
     environment = {
         "DUNWELL_PROFILE": "production", "DUNWELL_SECRET_KEY": key,

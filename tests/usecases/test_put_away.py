@@ -116,7 +116,7 @@ async def _count_rows(resources: Resources) -> int:
 
 
 @pytest.mark.parametrize("point", list(Point), ids=lambda point: point.value)
-async def test_what_a_dead_process_left_behind_is_removed(
+async def test_files_left_by_a_dead_process_are_removed(
     resources: Resources, clock: MovableClock, storage: SealedFiles, merchant_id: int,
     inspector: Inspector, point: Point,
 ) -> None:  # fmt: skip
@@ -133,7 +133,7 @@ async def test_what_a_dead_process_left_behind_is_removed(
     assert (await _count_rows(resources), _contents(resources)) == (0, [])
 
 
-async def test_content_that_came_through_to_a_storage_that_is_away_goes_too(
+async def test_content_written_despite_a_storage_error_is_removed(
     resources: Resources, clock: MovableClock, storage: SealedFiles, merchant_id: int,
     inspector: Inspector,
 ) -> None:  # fmt: skip
@@ -148,7 +148,7 @@ async def test_content_that_came_through_to_a_storage_that_is_away_goes_too(
     assert (await _count_rows(resources), _contents(resources)) == (0, [])
 
 
-async def test_what_is_thrown_away_is_gone_at_once(
+async def test_discarded_uploads_are_deleted_at_once(
     resources: Resources, storage: SealedFiles, merchant_id: int, inspector: Inspector
 ) -> None:
     await _keep(resources, storage, inspector, merchant_id)

@@ -26,7 +26,7 @@ def _owed(day: date) -> int:
     return account.balance_cents
 
 
-def test_an_account_grows_and_shrinks_by_its_days() -> None:
+def test_a_statement_of_account_has_the_entries_up_to_its_day() -> None:
     days = [date(2026, 3, 1), date(2026, 3, 2), date(2026, 3, 4), date(2026, 3, 5)]
     later = [date(2026, 3, 9), date(2026, 3, 19), date(2026, 3, 20)]
 

@@ -30,7 +30,9 @@ async def look(house: House) -> Overview:
         return await load_overview(work)
 
 
-async def test_messages_are_those_of_seven_days(resources: Resources, clock: MovableClock) -> None:
+async def test_the_overview_counts_messages_of_seven_days(
+    resources: Resources, clock: MovableClock
+) -> None:
     house = await a_house(resources, clock)
     [claim_id] = await house.create()
     await house.rows(_SENT, claim_id, clock.now())
@@ -40,7 +42,7 @@ async def test_messages_are_those_of_seven_days(resources: Resources, clock: Mov
     assert (await look(house)).contacts == {}
 
 
-async def test_money_is_of_today_and_the_thirteen_days_before(
+async def test_the_overview_sums_payments_of_fourteen_days(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock)
@@ -54,7 +56,7 @@ async def test_money_is_of_today_and_the_thirteen_days_before(
     assert (await look(house)).paid == []
 
 
-async def test_tomorrow_brings_the_steps_up_to_the_next_wait(
+async def test_the_overview_forecasts_the_steps_of_tomorrow(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, a_definition())
@@ -69,7 +71,7 @@ async def test_tomorrow_brings_the_steps_up_to_the_next_wait(
     assert found.fee_cents == 2 * 250
 
 
-def test_a_run_of_steps_is_counted_with_its_channels_and_its_end() -> None:
+def test_forecast_steps_are_counted_with_channels_and_end() -> None:
     process, other = uuid4(), uuid4()
     steps: list[Step] = [
         FeeStep(id=1, name="Fee", type="DUNNING_FEE", value="250"),

@@ -56,13 +56,13 @@ async def add_endpoints(house: House) -> None:
             await add_endpoint(work, house.resources.keys, wanted, is_development=True)
 
 
-async def test_nothing_waits_at_first(house: House) -> None:
+async def test_a_new_merchant_has_no_open_tasks(house: House) -> None:
     await house.create()
     await add_endpoints(house)
     assert await look(house) == NOTHING
 
 
-async def test_each_kind_is_counted_with_its_oldest(
+async def test_each_kind_of_task_is_counted_with_its_oldest(
     house: House, resources: Resources, clock: MovableClock
 ) -> None:
     begun = clock.now()
@@ -121,7 +121,7 @@ async def test_a_message_that_did_not_arrive_waits_for_seven_days(
     assert (await look(house))[AttentionKind.BOUNCED_CONTACTS].count.number == 0
 
 
-async def test_it_counts_so_far_and_no_further(
+async def test_counting_tasks_stops_at_the_limit(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [claim_id] = await house.create()

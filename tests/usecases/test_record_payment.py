@@ -19,7 +19,9 @@ async def count_payments(house: House) -> int:
     return count
 
 
-async def test_the_last_cent_collects_the_claim(resources: Resources, clock: MovableClock) -> None:
+async def test_a_claim_is_collected_by_its_last_cent(
+    resources: Resources, clock: MovableClock
+) -> None:
     house = await a_house(resources, clock, a_definition())
     [claim_id] = await house.create()
     part = await house.pay(claim_id, 10239, "tx-1")

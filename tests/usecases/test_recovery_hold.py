@@ -30,7 +30,7 @@ async def note_restore(resources: Resources, taken_at: datetime) -> None:
         await connection.execute(_RESTORED, taken_at)
 
 
-async def test_what_may_have_been_sent_meanwhile_waits_for_a_person(
+async def test_claims_whose_contacts_may_have_been_sent_are_paused_after_a_restore(
     resources: Resources, clock: MovableClock, house: House
 ) -> None:
     [due, later] = await house.create("A-1", "A-2")
@@ -53,7 +53,7 @@ async def test_what_may_have_been_sent_meanwhile_waits_for_a_person(
     assert [message.claim_id for message in house.channels[0].sent] == [due]
 
 
-async def test_a_planned_contact_waits_too(
+async def test_planned_contacts_wait_after_a_restore(
     resources: Resources, clock: MovableClock, house: House
 ) -> None:
     [claim_id] = await house.create()
@@ -65,7 +65,7 @@ async def test_a_planned_contact_waits_too(
     assert [each.reason for each in (await house.read(claim_id)).holds] == [REASON]
 
 
-async def test_who_let_it_go_on_is_told(
+async def test_resuming_after_a_restore_is_audited(
     resources: Resources, clock: MovableClock, house: House
 ) -> None:
     await house.create()
@@ -88,7 +88,7 @@ async def test_a_worker_waits_until_it_is_resumed(
     await asyncio.wait_for(waiting, 5)
 
 
-async def test_a_held_worker_still_ends(resources: Resources, clock: MovableClock) -> None:
+async def test_a_waiting_worker_can_be_stopped(resources: Resources, clock: MovableClock) -> None:
     await note_restore(resources, clock.now())
     stop = asyncio.Event()
     waiting = asyncio.create_task(wait_until_resumed(resources, stop))
@@ -96,7 +96,7 @@ async def test_a_held_worker_still_ends(resources: Resources, clock: MovableCloc
     await asyncio.wait_for(waiting, 5)
 
 
-async def test_only_what_waits_is_resumed_and_with_a_time_that_can_be(
+async def test_resuming_needs_a_pending_restore_and_a_possible_time(
     resources: Resources, clock: MovableClock
 ) -> None:
     with pytest.raises(InvalidState):

@@ -67,7 +67,7 @@ async def answer(
     )
 
 
-async def test_an_answer_is_kept_and_the_process_waits_three_business_days(house: House) -> None:
+async def test_a_reply_is_stored_and_pauses_the_claim_for_three_business_days(house: House) -> None:
     assert await answer(house) is ReplyOutcome.NEW
     [reply] = await house.rows(_REPLIES)
     assert (reply["text"], reply["is_automatic"], reply["seen_at"]) == (
@@ -94,7 +94,7 @@ async def test_a_reply_is_stored_sealed_as_it_was_received(house: House) -> None
     assert opened == _MAIL
 
 
-async def test_an_answer_is_sealed_with_a_newer_key_and_opens(house: House) -> None:
+async def test_a_reply_is_reencrypted_with_a_newer_key(house: House) -> None:
     await answer(house)
     await reseal_table(with_versions(house.resources, 2, 1), "debtor_replies")
     [reply] = await house.rows(_REPLIES)
@@ -103,7 +103,7 @@ async def test_an_answer_is_sealed_with_a_newer_key_and_opens(house: House) -> N
     assert open_reply(newer, *ids, reply["raw_sealed"]) == _MAIL
 
 
-async def test_the_same_answer_twice_is_one(house: House) -> None:
+async def test_a_reply_received_twice_is_stored_once(house: House) -> None:
     assert await answer(house) is ReplyOutcome.NEW
     assert await answer(house) is ReplyOutcome.KNOWN
     assert len(await house.rows(_REPLIES)) == 1
@@ -111,7 +111,7 @@ async def test_the_same_answer_twice_is_one(house: House) -> None:
 
 
 @pytest.mark.parametrize("mark", ["Auto-Submitted", "Precedence"])
-async def test_an_automatic_answer_holds_nothing(house: House, mark: str) -> None:
+async def test_an_automatic_reply_opens_no_hold(house: House, mark: str) -> None:
     value = {"Auto-Submitted": "auto-replied", "Precedence": "bulk"}[mark]
     mail = a_plain_mail("erika@customer.example", "Away", "I am away.", **{mark: value})
     assert await answer(house, mail) is ReplyOutcome.NEW
@@ -122,12 +122,12 @@ async def test_an_automatic_answer_holds_nothing(house: House, mark: str) -> Non
         assert await list_unread_replies(work) == []
 
 
-async def test_a_null_sender_holds_nothing(house: House) -> None:
+async def test_a_reply_with_a_null_sender_opens_no_hold(house: House) -> None:
     assert await answer(house, sender="") is ReplyOutcome.NEW
     assert await house.rows(_HOLDS) == []
 
 
-async def test_reading_a_reply_lifts_its_hold_and_no_other(house: House) -> None:
+async def test_reading_a_reply_lifts_only_its_hold(house: House) -> None:
     await answer(house)
     claim_id, _ = await contact(house)
     async with house.work() as work:
@@ -143,7 +143,7 @@ async def test_reading_a_reply_lifts_its_hold_and_no_other(house: House) -> None
     assert [row["action"] for row in audit] == ["reply.see", "reply.take"]
 
 
-async def test_seeing_lifts_no_merchants_pause(house: House) -> None:
+async def test_reading_a_reply_does_not_lift_a_pause_by_the_merchant(house: House) -> None:
     claim_id, _ = await contact(house)
     async with house.work() as work:
         await pause_claim(work, claim_id, reason="call")
@@ -154,7 +154,7 @@ async def test_seeing_lifts_no_merchants_pause(house: House) -> None:
     assert holds == {"call": None, "REPLY": house.clock.now()}
 
 
-async def test_the_pause_ends_by_itself(house: House) -> None:
+async def test_the_pause_of_a_reply_ends_automatically(house: House) -> None:
     await answer(house)
     await house.run_until(house.clock.now() + timedelta(days=4))
     [hold] = await house.rows(_HOLDS)
@@ -175,13 +175,13 @@ async def test_a_reply_without_a_known_message_is_not_stored(house: House) -> No
     assert await house.rows(_REPLIES) == []
 
 
-async def test_a_machine_that_answers_and_answers_is_stopped(house: House) -> None:
+async def test_repeated_automatic_replies_are_not_stored(house: House) -> None:
     mails = [_MAIL.replace(b"plain-1", b"plain-%d" % n) for n in range(21)]
     taken = [await answer(house, mail) for mail in mails]
     assert taken == [ReplyOutcome.NEW] * 20 + [ReplyOutcome.TOO_MANY]
 
 
-def test_three_business_days_pass_over_the_weekend() -> None:
+def test_three_business_days_do_not_include_the_weekend() -> None:
     friday = datetime(2026, 3, 6, 12, tzinfo=UTC)
     assert compute_hold_end(friday, "Europe/Berlin").astimezone(UTC) == datetime(
         2026, 3, 11, 23, tzinfo=UTC

@@ -45,7 +45,9 @@ async def test_a_collected_claim_returns_to_its_previous_status_and_continues(
     assert (claim.status, claim.next_step_at) == (Status.CREATED, clock.now())
 
 
-async def test_the_same_reversal_again_is_the_same_answer(till: Till, clock: MovableClock) -> None:
+async def test_reversing_a_payment_again_returns_the_same_result(
+    till: Till, clock: MovableClock
+) -> None:
     paid = await till.house.pay(till.claim_id, 10240)
     first = await reverse(till, paid)
     clock.advance(timedelta(days=1))
@@ -55,7 +57,7 @@ async def test_the_same_reversal_again_is_the_same_answer(till: Till, clock: Mov
     assert await till.audited("payment.reverse") == 1
 
 
-async def test_many_reversals_at_once_are_one(till: Till) -> None:
+async def test_concurrent_reversals_reverse_once(till: Till) -> None:
     paid = await till.house.pay(till.claim_id, 10240)
     answers = await asyncio.gather(*(reverse(till, paid) for _ in range(8)))
     assert sorted(each.is_new for each in answers) == [False] * 7 + [True]
@@ -123,7 +125,7 @@ async def test_a_providers_payment_is_reversed_and_can_be_paid_again(till: Till)
     assert await till.events() == ["PAYMENT_IN_PROGRESS", "PAYMENT_COMPLETED"] * 2
 
 
-async def test_absent_and_foreign_payments_are_not_found(
+async def test_unknown_and_foreign_payments_are_not_found(
     till: Till, resources: Resources, clock: MovableClock
 ) -> None:
     other = await a_till(resources, clock, key="hansen")

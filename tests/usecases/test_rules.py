@@ -192,7 +192,7 @@ async def test_each_missing_or_unpublished_workflow_is_reported(house: House) ->
     assert (await read(house)).version == 3
 
 
-async def test_overlaps_and_deactivated_workflows_are_pointed_out(house: House) -> None:
+async def test_overlaps_and_deactivated_workflows_are_reported(house: House) -> None:
     await set_enabled(house, "Texts", is_enabled=False)
     again = {**LARGE, "name": "Again", "when": {"outstanding": {"min": "20000"}}, "target": "Texts"}
     review = await draft(house, LARGE, again)
@@ -273,7 +273,7 @@ async def test_a_hypothetical_claim_without_id_gets_each_share(house: House) -> 
     assert names[one.match.workflow_id] == "Texts"
 
 
-async def test_another_merchants_workflows_rules_and_claims_are_absent(
+async def test_workflows_rules_and_claims_of_another_merchant_are_not_found(
     house: House, resources: Resources, clock: MovableClock
 ) -> None:
     other = await a_house(resources, clock, a_definition(), key="hansen")

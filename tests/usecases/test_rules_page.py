@@ -29,19 +29,19 @@ def files(tmp_path: Path) -> dict[str, str]:
     return {name: str(tmp_path / name) for name in ("rules.yaml", "facts.json")}
 
 
-def test_the_drawn_tables_are_current() -> None:
+def test_the_generated_tables_are_current() -> None:
     page = PAGE.read_text()
     assert draw_page(page) == page, "run: python -m tools.write_rules_reference"
     assert set(re.findall(r"<!-- drawn: (\w+) -->", page)) == set(DRAWN)
 
 
-def test_every_key_of_a_made_up_claim_is_named() -> None:
+def test_every_field_of_a_hypothetical_claim_is_documented() -> None:
     page = PAGE.read_text()
     for field in msgspec.structs.fields(HypotheticalClaim):
         assert f"`{field.encode_name}`" in page or f'"{field.encode_name}"' in page
 
 
-async def test_the_examples_are_taken(
+async def test_the_documented_examples_are_accepted(
     dunwell: CommandLine, resources: Resources, clock: MovableClock, files: dict[str, str]
 ) -> None:
     house = await a_house(resources, clock)

@@ -103,7 +103,7 @@ async def test_a_draft_starts_from_the_published_rules_and_records_authors(house
     assert [rule.name for rule in view.published.rules] == ["Large", "Austria"]  # type: ignore[union-attr]
 
 
-async def test_two_who_change_different_rules_both_have_their_way(house: House) -> None:
+async def test_two_users_can_change_different_rules(house: House) -> None:
     annas, kims = await see(house, "Large", active=False), await see(house, "Austria", active=False)
     await edit(house, ANNA, annas)
     await edit(house, KIM, kims)
@@ -164,7 +164,7 @@ async def _publish(work: Any, expected_revision: str) -> None:
     await publish_rules_draft(work, RulesConfirmation(expected_revision))
 
 
-async def test_a_colleagues_changes_go_out_when_they_were_agreed_to(house: House) -> None:
+async def test_another_users_changes_are_published_only_when_selected(house: House) -> None:
     await edit(house, ANNA, await see(house, "Large", active=False))
     await edit(house, KIM, await see(house, "Austria", active=False))
     wish = RulesConfirmation((await read(house)).revision, comment="Spring cleaning")
@@ -202,7 +202,7 @@ async def test_a_second_rule_with_the_same_name_is_refused(house: House) -> None
     assert (await read(house)).draft_rules is None
 
 
-async def test_no_more_rules_than_there_may_be(house: House) -> None:
+async def test_the_number_of_rules_is_limited(house: House) -> None:
     many = [{"name": f"R{number}", "target": "Standard"} for number in range(MAX_RULES)]
     await draft(house, many)
     mark = (await read(house)).revision

@@ -44,7 +44,7 @@ async def audited(house: House) -> list[Any]:
     return [tuple(row) for row in rows]
 
 
-async def test_a_scenario_is_kept_with_the_ids_of_its_copy(house: House) -> None:
+async def test_a_scenario_is_stored_with_the_ids_of_its_workflow_copy(house: House) -> None:
     saved = await save(house, a_definition(), description="One reminder.")
     [scenario] = await scenarios(house)
     # The usual definition waits a week before its fee.
@@ -86,7 +86,7 @@ async def test_saving_the_same_changes_nothing(house: House) -> None:
     assert (await scenarios(house), await audited(house)) == before
 
 
-async def test_a_description_is_changed_by_itself(house: House) -> None:
+async def test_a_description_can_be_changed_alone(house: House) -> None:
     await save(house, a_definition())
     [before] = await scenarios(house)
     assert (await save(house, a_definition(), description="New.")).is_changed
@@ -115,7 +115,7 @@ async def test_a_faulty_definition_and_a_faulty_name_are_refused(house: House) -
     assert (await scenarios(house), await audited(house)) == ([], [])
 
 
-async def test_an_id_that_was_taken_out_does_not_come_back(house: House) -> None:
+async def test_a_removed_step_id_cannot_be_reused(house: House) -> None:
     await save(house, a_definition())
     await save(house, SHORTER)
     with pytest.raises(ValidationError) as refusal:
@@ -129,7 +129,7 @@ async def test_an_id_that_was_taken_out_does_not_come_back(house: House) -> None
     }  # fmt: skip
 
 
-async def test_before_the_switch_no_workflow_can_be_made(house: House) -> None:
+async def test_no_workflow_can_be_created_before_the_switch(house: House) -> None:
     with pytest.raises(InvalidState) as refusal:
         async with house.work() as work:
             await save_draft(work, "Standard", a_definition())
@@ -139,7 +139,7 @@ async def test_before_the_switch_no_workflow_can_be_made(house: House) -> None:
     assert await house.rows("SELECT 1 FROM workflows WHERE merchant_id = $1") == []
 
 
-async def test_after_the_switch_no_scenario_can_be_made_or_edited(house: House) -> None:
+async def test_no_scenario_can_be_created_or_edited_after_the_switch(house: House) -> None:
     await save(house, a_definition())
     await house.switch()
     before = await scenarios(house), await audited(house)
@@ -150,7 +150,7 @@ async def test_after_the_switch_no_scenario_can_be_made_or_edited(house: House) 
     assert (await scenarios(house), await audited(house)) == before
 
 
-async def test_an_id_taken_out_stays_taken_after_the_switch(house: House) -> None:
+async def test_a_removed_step_id_cannot_be_reused_after_the_switch(house: House) -> None:
     saved = await save(house, a_definition())
     await save(house, SHORTER)
     await house.switch()

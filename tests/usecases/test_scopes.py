@@ -50,13 +50,13 @@ async def credentials(house: House) -> list[Credential]:
         return [*await list_credentials(work)]
 
 
-async def test_a_new_one_has_the_scopes_it_was_given_and_is_listed_with_them(house: House) -> None:
+async def test_a_new_credential_is_listed_with_its_scopes(house: House) -> None:
     created = await create(house, Scope.MONEY, Scope.CLAIMS)
     [listed] = await credentials(house)
     assert (listed.client_id, listed.scopes) == (created.client_id, (Scope.CLAIMS, Scope.MONEY))
 
 
-async def test_a_scope_is_changed_and_the_log_tells_both(house: House) -> None:
+async def test_a_changed_scope_is_audited_with_before_and_after(house: House) -> None:
     created = await create(house, Scope.ALL)
     for is_changed in (True, False):
         async with house.work(COMMAND_LINE) as work:
@@ -68,7 +68,7 @@ async def test_a_scope_is_changed_and_the_log_tells_both(house: House) -> None:
     assert (row["before"], row["after"]) == ({"scopes": ["ALL"]}, {"scopes": ["READ"]})
 
 
-async def test_no_scope_at_all_is_refused(house: House) -> None:
+async def test_a_credential_without_a_scope_is_refused(house: House) -> None:
     with pytest.raises(ValidationError):
         await create(house)
     created = await create(house, Scope.READ)
@@ -80,7 +80,7 @@ async def test_no_scope_at_all_is_refused(house: House) -> None:
 
 
 @pytest.mark.parametrize("scopes", [[], ["WRITE"], ["READ", "x"]])
-async def test_the_database_takes_no_other_scope(house: House, scopes: list[str]) -> None:
+async def test_the_database_refuses_an_unknown_scope(house: House, scopes: list[str]) -> None:
     await create(house, Scope.READ)
     with pytest.raises(asyncpg.CheckViolationError):
         await house.rows(
@@ -88,7 +88,7 @@ async def test_the_database_takes_no_other_scope(house: House, scopes: list[str]
         )
 
 
-async def test_nobody_gives_what_they_have_not(house: House) -> None:
+async def test_a_scope_beyond_ones_own_rights_cannot_be_given(house: House) -> None:
     created = await create(house, Scope.READ)
     clerk = credential_actor("clerk", ALL_RIGHTS - {Right.RECORD_MONEY})
     for scope in (Scope.MONEY, Scope.ALL):
@@ -99,7 +99,9 @@ async def test_nobody_gives_what_they_have_not(house: House) -> None:
         assert await allow_credential(work, created.client_id, [Scope.CLAIMS])
 
 
-async def test_a_file_says_the_scope_and_changes_it(resources: Resources, tmp_path: Path) -> None:
+async def test_a_merchant_file_sets_and_changes_the_scope(
+    resources: Resources, tmp_path: Path
+) -> None:
     applying = Applying(resources, tmp_path)
     applying.document["credentials"] = [{"name": "erp", "scope": "CLAIMS"}, {"name": "all"}]
     await applying.apply()
@@ -116,7 +118,7 @@ async def test_a_file_says_the_scope_and_changes_it(resources: Resources, tmp_pa
 
 
 @pytest.mark.parametrize("scope", ["WRITE", [], ["READ", "x"], 7])
-async def test_a_file_with_another_scope_is_refused(
+async def test_a_merchant_file_with_an_unknown_scope_is_refused(
     resources: Resources, tmp_path: Path, scope: object
 ) -> None:
     applying = Applying(resources, tmp_path)
@@ -126,7 +128,7 @@ async def test_a_file_with_another_scope_is_refused(
     assert refused.value.faults[0].path.startswith("/credentials/0/scope")
 
 
-async def test_the_command_line_gives_shows_and_changes_scopes(
+async def test_the_command_line_sets_shows_and_changes_scopes(
     dunwell: CommandLine, database: Database
 ) -> None:
     async with database.transaction() as tx:

@@ -38,7 +38,7 @@ async def note(house: House, count: int) -> None:
             await save_audit(work, "test.note", f"note:{number}")
 
 
-async def test_nothing_to_seal_makes_no_seal(resources: Resources, clock: MovableClock) -> None:
+async def test_without_new_rows_no_seal_is_made(resources: Resources, clock: MovableClock) -> None:
     house = await a_house(resources, clock)
     assert await seal_ledger(resources) == 0
     assert await seals(house) == []
@@ -46,7 +46,7 @@ async def test_nothing_to_seal_makes_no_seal(resources: Resources, clock: Movabl
     assert (verdict.head, verdict.sealed_rows, verdict.fault_count) == (None, 0, 0)
 
 
-async def test_a_seal_says_how_much_it_covers_and_when_in_real_time(
+async def test_a_seal_has_its_number_of_rows_and_real_time(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, sandbox=True)
@@ -71,7 +71,7 @@ async def test_a_thousand_contacts_verify(resources: Resources, clock: MovableCl
     assert [row[1] for row in await seals(house)] == [500, 500]
 
 
-async def test_what_is_more_than_a_batch_is_sealed_in_several(
+async def test_more_rows_than_a_batch_get_several_seals(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock)
@@ -84,9 +84,7 @@ async def test_what_is_more_than_a_batch_is_sealed_in_several(
     assert (verdict.findings, verdict.sealed_rows) == ((), sealing.BATCH_SIZE + 7)
 
 
-async def test_sealers_side_by_side_make_one_chain(
-    resources: Resources, clock: MovableClock
-) -> None:
+async def test_concurrent_sealers_make_one_chain(resources: Resources, clock: MovableClock) -> None:
     house = await a_house(resources, clock)
     for _ in range(5):
         await note(house, 3)
@@ -96,7 +94,7 @@ async def test_sealers_side_by_side_make_one_chain(
     assert (await verify(house)).findings == ()
 
 
-async def test_a_merchant_somebody_else_is_sealing_is_left_to_them(
+async def test_a_merchant_that_another_process_is_sealing_is_skipped(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, other = (
@@ -129,7 +127,7 @@ async def test_rows_written_while_a_seal_is_made_wait_for_the_next(
     assert (await seal_and_verify(house)).unsealed_rows == 0
 
 
-async def test_one_merchants_broken_chain_keeps_no_other_from_being_sealed(
+async def test_a_broken_chain_of_one_merchant_does_not_affect_others(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, other = (

@@ -52,7 +52,7 @@ async def filled(house: House) -> int:
         "004915112345678", "erika müller", "k-77 erika gmbh",
     ],
 )  # fmt: skip
-async def test_the_beginning_of_any_word_finds_it(house: House, text: str) -> None:
+async def test_a_claim_is_found_by_the_beginning_of_any_word(house: House, text: str) -> None:
     await house.create("INV-2026-0815", **ERIKA)
     await house.create("OTHER", email="nobody@elsewhere.org", debtorLastName="Zett",
                        debtorName="Anton")  # fmt: skip
@@ -60,7 +60,7 @@ async def test_the_beginning_of_any_word_finds_it(house: House, text: str) -> No
     assert await search(house, text) == ["INV-2026-0815"]
 
 
-async def test_its_id_finds_it(house: House) -> None:
+async def test_a_claim_is_found_by_its_id(house: House) -> None:
     [claim_id] = await house.create("INV-2026-0815")
     await filled(house)
     assert await search(house, str(claim_id)) == ["INV-2026-0815"]
@@ -73,7 +73,7 @@ async def test_search_matches_only_the_beginning_of_words(house: House, text: st
     assert await search(house, text) == []
 
 
-async def test_a_text_without_words_and_others_cursors_are_refused(
+async def test_a_search_without_words_or_with_a_foreign_cursor_is_refused(
     house: House, resources: Resources, clock: MovableClock
 ) -> None:
     await house.create("A-1", "A-2")
@@ -107,7 +107,7 @@ async def test_a_forged_cursor_is_refused(house: House, place: tuple[str, int]) 
 
 
 @pytest.mark.parametrize("limit", [1, 2, 5, 50])
-async def test_pages_bring_each_claim_once_the_newest_first(house: House, limit: int) -> None:
+async def test_pages_contain_each_claim_once_newest_first(house: House, limit: int) -> None:
     references = [f"A-{n}" for n in range(5)]
     for reference in references:
         # Found by name, by company and by address.
@@ -125,7 +125,7 @@ async def test_pages_bring_each_claim_once_the_newest_first(house: House, limit:
     assert seen == references[::-1]
 
 
-async def test_a_long_search_goes_on_behind_what_it_looked_at(
+async def test_a_long_search_continues_after_the_rows_it_has_read(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "BUDGET", 3)
@@ -144,7 +144,7 @@ async def test_a_long_search_goes_on_behind_what_it_looked_at(
     assert (seen, pages) == (["A-0"], 6)
 
 
-async def test_the_word_that_fewest_claims_have_is_looked_for_first(
+async def test_the_rarest_word_is_searched_first(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However long the others are; so a rare one is found on the first page."""
@@ -158,7 +158,7 @@ async def test_the_word_that_fewest_claims_have_is_looked_for_first(
     assert (await load(house, "erika zzz", None)).items == []
 
 
-async def test_changed_data_find_it_and_those_of_before_do_not(house: House) -> None:
+async def test_a_claim_is_found_by_its_changed_data_only(house: House) -> None:
     [claim_id] = await house.create("A-1", **ERIKA)
     await filled(house)
     async with house.work() as work:
@@ -169,7 +169,7 @@ async def test_changed_data_find_it_and_those_of_before_do_not(house: House) -> 
     assert await search(house, "müller") == []
 
 
-async def test_another_merchants_claims_are_not_found(
+async def test_claims_of_another_merchant_are_not_found(
     house: House, resources: Resources, clock: MovableClock
 ) -> None:
     hansen = await a_house(resources, clock, key="hansen")

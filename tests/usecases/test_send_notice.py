@@ -66,7 +66,7 @@ async def test_a_code_is_stored_without_its_digits(
     assert await asker.house.rows(_LINKS) == []
 
 
-async def test_a_link_is_found_by_its_hash_alone(resources: Resources, clock: MovableClock) -> None:
+async def test_only_the_hash_of_a_link_is_stored(resources: Resources, clock: MovableClock) -> None:
     asker = await an_asker(resources, clock)
     notice_id = await asker.planned(LinkFacts())
     [row], [link] = await asker.rows(), await asker.house.rows(_LINKS)
@@ -78,7 +78,7 @@ async def test_a_link_is_found_by_its_hash_alone(resources: Resources, clock: Mo
     assert link["communication_id"] is None
 
 
-async def test_asking_is_in_the_audit_log_without_the_address(
+async def test_a_requested_notice_is_audited_without_the_address(
     resources: Resources, clock: MovableClock
 ) -> None:
     asker = await an_asker(resources, clock)
@@ -88,7 +88,7 @@ async def test_asking_is_in_the_audit_log_without_the_address(
     assert row["details"] == {"noticeId": str(notice_id), "kind": "CODE", "channel": "EMAIL"}
 
 
-async def test_the_sixth_of_a_kind_in_an_hour_is_refused(
+async def test_the_sixth_notice_of_a_kind_in_an_hour_is_refused(
     resources: Resources, clock: MovableClock
 ) -> None:
     asker = await an_asker(resources, clock)
@@ -103,7 +103,7 @@ async def test_the_sixth_of_a_kind_in_an_hour_is_refused(
     await asker.planned()
 
 
-async def test_another_claims_notices_do_not_count(
+async def test_notices_of_another_claim_do_not_count(
     resources: Resources, clock: MovableClock
 ) -> None:
     asker = await an_asker(resources, clock)
@@ -113,14 +113,16 @@ async def test_another_claims_notices_do_not_count(
     await Asker(asker.house, other, asker.writer).planned()
 
 
-async def test_of_many_at_once_five_are_planned(resources: Resources, clock: MovableClock) -> None:
+async def test_concurrent_requests_plan_at_most_five_notices(
+    resources: Resources, clock: MovableClock
+) -> None:
     asker = await an_asker(resources, clock)
     results = await asyncio.gather(*(asker.ask() for _ in range(9)))
     assert sorted(type(each).__name__ for each in results) == ["TooMany"] * 4 + ["UUID"] * 5
     assert len(await asker.rows()) == 5
 
 
-async def test_only_what_is_waited_for_is_sent_to_a_suppressed_address(
+async def test_only_requested_notices_are_sent_to_a_suppressed_address(
     resources: Resources, clock: MovableClock
 ) -> None:
     asker = await an_asker(resources, clock)
@@ -131,7 +133,7 @@ async def test_only_what_is_waited_for_is_sent_to_a_suppressed_address(
     assert isinstance(await asker.ask(LinkFacts()), UUID)
 
 
-async def test_an_address_is_told_of_its_change_unless_it_does_not_work(
+async def test_a_change_notice_is_sent_unless_the_address_bounced(
     resources: Resources, clock: MovableClock
 ) -> None:
     asker = await an_asker(resources, clock)
@@ -144,7 +146,7 @@ async def test_an_address_is_told_of_its_change_unless_it_does_not_work(
     assert refused == RecipientUnreachable("SUPPRESSED")
 
 
-async def test_one_address_gets_ten_in_an_hour_over_all_claims_and_merchants(
+async def test_an_address_gets_ten_notices_an_hour_across_claims_and_merchants(
     resources: Resources, clock: MovableClock
 ) -> None:
     first_at = clock.now()
@@ -160,7 +162,7 @@ async def test_one_address_gets_ten_in_an_hour_over_all_claims_and_merchants(
     assert isinstance(await askers[2].ask(recipient="uwe@example.org"), UUID)
 
 
-async def test_a_merchant_without_the_channel_sends_nothing_by_it(
+async def test_no_notice_is_sent_by_a_channel_that_the_merchant_lacks(
     resources: Resources, clock: MovableClock
 ) -> None:
     asker = await an_asker(resources, clock, configuration=CONFIGURATION)
@@ -168,15 +170,13 @@ async def test_a_merchant_without_the_channel_sends_nothing_by_it(
     assert await asker.rows() == []
 
 
-async def test_a_claim_that_is_gone_gets_no_message(
-    resources: Resources, clock: MovableClock
-) -> None:
+async def test_an_erased_claim_gets_no_notice(resources: Resources, clock: MovableClock) -> None:
     asker = await an_asker(resources, clock)
     with pytest.raises(NotFound):
         await Asker(asker.house, asker.claim_id + 1, asker.writer).ask()
 
 
-async def test_it_is_a_second_click_for_ten_seconds(
+async def test_a_repeated_request_within_ten_seconds_is_a_double_click(
     resources: Resources, clock: MovableClock
 ) -> None:
     asker = await an_asker(resources, clock)
@@ -190,7 +190,7 @@ async def test_it_is_a_second_click_for_ten_seconds(
     assert found == [asked, None]
 
 
-async def test_address_and_content_go_seven_days_after_the_answer(
+async def test_address_and_content_are_deleted_seven_days_after_the_answer(
     resources: Resources, clock: MovableClock
 ) -> None:
     asker = await an_asker(resources, clock)

@@ -87,7 +87,7 @@ async def test_a_test_message_leaves_only_an_audit_entry(house: House, user_id: 
     }  # fmt: skip
 
 
-async def test_twenty_an_hour_are_sent_and_no_more(
+async def test_twenty_test_messages_are_allowed_in_an_hour(
     house: House, clock: MovableClock, user_id: UUID
 ) -> None:
     first_at = clock.now()
@@ -104,7 +104,9 @@ async def test_twenty_an_hour_are_sent_and_no_more(
     assert len(await house.rows(_AUDIT, "text.send_trial")) == 21
 
 
-async def test_of_many_at_once_no_more_are_sent(house: House, user_id: UUID) -> None:
+async def test_concurrent_test_messages_do_not_exceed_the_limit(
+    house: House, user_id: UUID
+) -> None:
     async def one() -> bool:
         try:
             await begin(house, acting(user_id))
@@ -142,7 +144,7 @@ async def test_sms_and_letters_cannot_be_sent_as_test_messages(
     assert await house.rows(_AUDIT, "text.send_trial") == []
 
 
-async def test_a_program_has_no_address_to_send_to(house: House) -> None:
+async def test_a_credential_cannot_send_test_messages(house: House) -> None:
     with pytest.raises(InvalidState):
         await begin(house, ERP)
     assert await house.rows(_AUDIT, "text.send_trial") == []

@@ -50,7 +50,7 @@ async def test_a_success_is_one_payment_and_collects_the_claim(
     assert row["next_check_at"] is None
 
 
-async def test_a_completed_payment_raises_its_event_to_the_letter(till: Till) -> None:
+async def test_a_completed_payment_raises_the_documented_event(till: Till) -> None:
     started = await till.start()
     till.pays()
     await till.settle(started.request_id)
@@ -65,7 +65,7 @@ async def test_a_completed_payment_raises_its_event_to_the_letter(till: Till) ->
     }
 
 
-async def test_notice_sweep_and_return_at_once_are_one_payment_and_one_event(
+async def test_concurrent_notice_sweep_and_return_record_one_payment_and_event(
     till: Till, clock: MovableClock
 ) -> None:
     started = await till.start()
@@ -110,7 +110,7 @@ async def test_another_amount_or_currency_changes_nothing_and_is_audited(
     assert await till.audited("paymentRequest.mismatch") == 1
 
 
-async def test_a_provider_that_is_away_changes_nothing(till: Till) -> None:
+async def test_an_unavailable_provider_changes_nothing(till: Till) -> None:
     started = await till.start()
     till.provider.is_away = True
     with pytest.raises(PaymentProviderUnavailable):
@@ -130,7 +130,7 @@ async def test_a_failed_payment_only_ends_the_request(
     assert await till.events() == ["PAYMENT_IN_PROGRESS"]
 
 
-async def test_money_under_way_holds_the_claim_for_five_days_at_most(
+async def test_a_pending_payment_holds_the_claim_for_at_most_five_days(
     till: Till, clock: MovableClock
 ) -> None:
     started = await till.start()
@@ -175,7 +175,7 @@ async def test_an_older_answer_does_not_undo_a_newer_one(till: Till) -> None:
     assert len((await till.house.read(till.claim_id)).holds) == 1
 
 
-async def test_a_payment_made_elsewhere_meanwhile_makes_the_claim_overpaid(till: Till) -> None:
+async def test_a_payment_recorded_in_between_makes_the_claim_overpaid(till: Till) -> None:
     started = await till.start()
     await till.house.pay(till.claim_id, 10240, "bank-1")
     till.pays()
@@ -185,7 +185,7 @@ async def test_a_payment_made_elsewhere_meanwhile_makes_the_claim_overpaid(till:
     assert await till.events() == ["PAYMENT_IN_PROGRESS", "PAYMENT_COMPLETED"]
 
 
-async def test_payments_by_both_ways_at_the_same_moment_pay_no_item_twice(till: Till) -> None:
+async def test_concurrent_payments_pay_no_item_twice(till: Till) -> None:
     claim_ids = await till.house.create(*(f"INV-4{n}" for n in range(20)))
     tills = [Till(till.house, till.provider, claim_id) for claim_id in claim_ids]
     requests = [(await each.start()).request_id for each in tills]
@@ -203,7 +203,7 @@ async def test_payments_by_both_ways_at_the_same_moment_pay_no_item_twice(till: 
 
 
 @pytest.mark.parametrize("status", ["ARCHIVED", "WITHDRAWN"])
-async def test_money_for_an_ended_claim_is_booked_and_the_state_stays(
+async def test_a_payment_for_an_ended_claim_is_recorded_without_changing_the_state(
     till: Till, status: str
 ) -> None:
     started = await till.start()
@@ -214,7 +214,7 @@ async def test_money_for_an_ended_claim_is_booked_and_the_state_stays(
     assert (claim.status, claim.balance.outstanding_cents) == (Status(status), 0)
 
 
-async def test_a_transaction_the_merchant_has_recorded_already_is_one_payment(till: Till) -> None:
+async def test_a_transaction_that_the_merchant_has_recorded_is_one_payment(till: Till) -> None:
     started = await till.start()
     await till.house.pay(till.claim_id, 10240, "psp-1")
     till.pays(number="psp-1")

@@ -53,7 +53,7 @@ def whys(simulation: Simulation, place: int) -> list[tuple[str, str]]:
     return [(each.code, each.day.isoformat()) for each in simulation.steps[place].reasons]
 
 
-async def test_a_made_up_claim_goes_through_all_steps(house: House) -> None:
+async def test_a_sample_claim_runs_through_all_steps(house: House) -> None:
     simulation = await play(house)
 
     assert tell(simulation) == [
@@ -78,7 +78,7 @@ async def test_simulated_texts_have_the_balance_of_their_day(house: House) -> No
     assert (letter.language, letter.units, letter.cost) == ("de", 1, Decimal(85))
 
 
-async def test_holidays_and_weekdays_put_off_and_are_named(house: House) -> None:
+async def test_holidays_and_weekdays_that_delay_a_step_are_named(house: House) -> None:
     """After hours on Maundy Thursday: Good Friday, a weekend and Easter Monday are skipped, so the
     contact is on Tuesday."""
     house.clock.move_to(datetime(2026, 4, 2, 17, tzinfo=UTC))
@@ -121,7 +121,7 @@ async def test_a_contact_due_before_the_contact_hours_waits_until_they_start(hou
     assert whys(simulation, 0) == [("BEFORE_HOURS", "2026-03-03")]
 
 
-async def test_guards_and_quiet_hours_put_off_and_are_named(
+async def test_guards_and_quiet_hours_that_delay_a_step_are_named(
     resources: Resources, clock: MovableClock
 ) -> None:
     guards = Guards(max_contacts_per_day=1, quiet_hours=QuietHours("17:00", "11:00"))
@@ -140,7 +140,7 @@ async def test_guards_and_quiet_hours_put_off_and_are_named(
     assert ("GUARD_DAY", "2026-03-02") in whys(simulation, 1)
 
 
-async def test_a_claim_of_the_merchants_brings_its_own_facts(house: House) -> None:
+async def test_a_stored_claim_is_simulated_with_its_own_facts(house: House) -> None:
     """The e-mail address is suppressed, so an SMS is sent. Without a postal address, no letter is
     sent."""
     [claim_id] = await house.create("A-1", mobileNumber="+4915112345678")

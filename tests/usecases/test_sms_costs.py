@@ -31,7 +31,7 @@ async def find(house: House, text: str = "{{ debtor.name }}: {{ outstanding }}")
     return await compute_sms_costs(prepared)
 
 
-async def test_parts_are_of_real_names_and_prices_of_real_countries(house: House) -> None:
+async def test_sms_costs_use_the_names_and_countries_of_claims(house: House) -> None:
     await house.create("A-1", mobileNumber=_GERMAN, debtorLastName="Ng")
     await house.create("A-2", mobileNumber=_GERMAN, debtorLastName="Ñ" + "n" * 200)
     await house.create("A-3", mobileNumber=_AUSTRIAN, debtorLastName="Ωmega")
@@ -48,7 +48,7 @@ async def test_parts_are_of_real_names_and_prices_of_real_countries(house: House
     assert costs.longest.reference_number == "A-2"
 
 
-async def test_a_country_without_a_price_leaves_the_sum_open(house: House) -> None:
+async def test_the_total_is_unknown_with_a_country_without_a_price(house: House) -> None:
     await house.create("A-1", mobileNumber=_SWISS)
 
     costs = await find(house)
@@ -65,7 +65,7 @@ async def test_a_text_that_is_refused_is_counted(house: House) -> None:
     assert (costs.too_long, costs.messages, costs.longest) == (1, 0, None)
 
 
-async def test_the_newest_claims_are_taken_and_no_more(
+async def test_sms_costs_use_only_the_newest_claims(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sms_costs, "MAX_CLAIMS", 2)
@@ -78,7 +78,7 @@ async def test_the_newest_claims_are_taken_and_no_more(
     assert (costs.claims, costs.by_parts) == (2, {1: 2})
 
 
-async def test_nothing_is_known_of_a_merchant_without_claims(house: House) -> None:
+async def test_sms_costs_of_a_merchant_without_claims_are_zero(house: House) -> None:
     costs = await find(house)
 
     assert (costs.claims, costs.messages, costs.cost) == (0, 0, Decimal(0))

@@ -60,7 +60,7 @@ _IN_ORDER = {
 
 @pytest.mark.parametrize("limit", [1, 2, 50])
 @pytest.mark.parametrize(("key", "goes_down"), _WAYS)
-async def test_each_order_is_read_to_its_end_whatever_the_page(
+async def test_each_order_is_complete_at_any_page_size(
     house: House, clock: MovableClock, key: SortKey, limit: int, *,
     goes_down: bool,
 ) -> None:  # fmt: skip
@@ -72,7 +72,7 @@ async def test_each_order_is_read_to_its_end_whatever_the_page(
 
 
 @pytest.mark.parametrize(("key", "goes_down"), _WAYS)
-async def test_a_budget_that_is_used_up_goes_on_behind_what_was_looked_at(
+async def test_a_list_whose_budget_is_used_up_continues_after_the_rows_read(
     house: House, clock: MovableClock, monkeypatch: pytest.MonkeyPatch, key: SortKey, *,
     goes_down: bool,
 ) -> None:  # fmt: skip
@@ -85,7 +85,7 @@ async def test_a_budget_that_is_used_up_goes_on_behind_what_was_looked_at(
     assert found == ([] if key is SortKey.NEXT_STEP else ["A-1"])
 
 
-async def test_the_order_by_next_step_leaves_out_what_has_none_and_what_is_held(
+async def test_the_order_by_next_step_excludes_claims_without_one_or_on_hold(
     house: House, clock: MovableClock
 ) -> None:
     [held, paid, _] = await house.create("A-1", "A-2", "A-3")
@@ -97,7 +97,7 @@ async def test_the_order_by_next_step_leaves_out_what_has_none_and_what_is_held(
 
 
 @pytest.mark.parametrize("key", SortKey)
-async def test_few_that_are_found_apart_are_sorted_as_well(
+async def test_a_small_result_of_another_index_is_sorted(
     house: House, clock: MovableClock, key: SortKey
 ) -> None:
     await _create(house, clock)
@@ -108,7 +108,7 @@ async def test_few_that_are_found_apart_are_sorted_as_well(
     assert found == _IN_ORDER[key]
 
 
-async def test_a_cursor_is_of_its_order_and_its_merchant(
+async def test_a_cursor_is_bound_to_its_order_and_merchant(
     resources: Resources, house: House, clock: MovableClock
 ) -> None:
     await _create(house, clock)

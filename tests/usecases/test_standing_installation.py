@@ -27,7 +27,7 @@ async def _ask(resources: Resources, standing: CurrentInstallation, peer: str) -
         return (await client.get("/", headers=headers)).text
 
 
-async def test_a_proxy_is_trusted_once_it_was_named(resources: Resources) -> None:
+async def test_a_proxy_is_trusted_after_it_was_configured(resources: Resources) -> None:
     standing = CurrentInstallation(resources)
     await standing.read()
     assert await _ask(resources, standing, "10.0.0.7") == "10.0.0.7"
@@ -42,7 +42,7 @@ async def _seen(resources: Resources) -> list[str]:
         return list(await list_untrusted_proxies(connection, resources.clock.now()))
 
 
-async def test_a_forgotten_proxy_is_told_of_and_no_visitor_is(
+async def test_an_unconfigured_proxy_is_reported_and_a_visitor_is_not(
     resources: Resources, capsys: pytest.CaptureFixture[str]
 ) -> None:
     standing = CurrentInstallation(resources)

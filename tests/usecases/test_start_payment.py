@@ -36,7 +36,7 @@ async def test_the_provider_gets_the_outstanding_amount_and_no_name(till: Till) 
     assert "Mustermann" not in repr(asked)
 
 
-async def test_a_hand_off_raises_one_event_to_the_letter(till: Till) -> None:
+async def test_starting_a_payment_raises_the_documented_event_once(till: Till) -> None:
     started = await till.start()
     [event] = await till.house.events(till.claim_id)
     assert event["type"] == "PAYMENT_IN_PROGRESS"
@@ -50,7 +50,7 @@ async def test_a_hand_off_raises_one_event_to_the_letter(till: Till) -> None:
     }
 
 
-async def test_twenty_clicks_at_once_are_one_request_one_event_and_one_address(till: Till) -> None:
+async def test_twenty_concurrent_clicks_make_one_request_event_and_address(till: Till) -> None:
     together = asyncio.Barrier(2)
 
     async def meet() -> None:
@@ -74,13 +74,13 @@ async def test_a_second_click_gets_the_same_address_and_no_second_event(till: Ti
     assert await till.events() == ["PAYMENT_IN_PROGRESS"]
 
 
-async def test_an_open_checkout_is_reused_though_the_provider_is_away(till: Till) -> None:
+async def test_an_open_checkout_is_reused_while_the_provider_is_unavailable(till: Till) -> None:
     first = await till.start()
     till.provider.is_away = True
     assert await till.start() == first
 
 
-async def test_a_provider_that_is_away_leaves_the_request_and_a_retry_uses_its_key(
+async def test_a_retry_after_an_unavailable_provider_uses_the_same_key(
     till: Till,
 ) -> None:
     till.provider.is_away = True
@@ -93,7 +93,7 @@ async def test_a_provider_that_is_away_leaves_the_request_and_a_retry_uses_its_k
     assert (await till.states(), await till.events()) == (["OPEN"], ["PAYMENT_IN_PROGRESS"])
 
 
-async def test_a_provider_that_breaks_is_as_good_as_away(till: Till) -> None:
+async def test_a_provider_that_fails_counts_as_unavailable(till: Till) -> None:
     async def breaks() -> None:
         raise ConnectionResetError
 
@@ -103,7 +103,7 @@ async def test_a_provider_that_breaks_is_as_good_as_away(till: Till) -> None:
     assert await till.states() == ["CREATED"]
 
 
-async def test_after_a_death_behind_the_call_the_next_click_finds_the_same_checkout(
+async def test_the_next_click_after_a_crash_finds_the_same_checkout(
     till: Till,
 ) -> None:
     async def dies() -> None:
@@ -128,7 +128,7 @@ async def test_a_checkout_that_was_cancelled_is_followed_by_a_new_one(till: Till
     assert await till.events() == ["PAYMENT_IN_PROGRESS"] * 2
 
 
-async def test_while_money_is_under_way_nothing_else_is_started(till: Till) -> None:
+async def test_no_payment_can_start_while_another_is_pending(till: Till) -> None:
     await till.start()
     till.provider.answer = CheckoutPending()
     with pytest.raises(InvalidState) as refusal:
@@ -147,7 +147,7 @@ async def test_a_paid_claim_cannot_be_paid_again(till: Till) -> None:
 
 
 @pytest.mark.parametrize("cents", [10239, 10241, 1])
-async def test_another_amount_than_is_due_is_refused(till: Till, cents: int) -> None:
+async def test_an_amount_other_than_the_outstanding_one_is_refused(till: Till, cents: int) -> None:
     with pytest.raises(ValidationError) as refusal:
         await till.start(cents)
     assert [(each.path, each.code) for each in refusal.value.faults] == [
@@ -156,7 +156,7 @@ async def test_another_amount_than_is_due_is_refused(till: Till, cents: int) -> 
     assert (await till.states(), till.provider.started) == ([], [])
 
 
-async def test_a_request_for_an_amount_that_is_not_due_any_more_gives_way(till: Till) -> None:
+async def test_a_request_for_an_outdated_amount_is_replaced(till: Till) -> None:
     first = await till.start()
     await till.house.pay(till.claim_id, 240, "bank-1")
     second = await till.start(10000)
@@ -207,7 +207,7 @@ async def test_only_providers_that_the_merchant_offers_can_be_chosen(
     assert await till.states() == []
 
 
-async def test_rehearsed_and_real_money_are_kept_apart(
+async def test_sandbox_and_real_payments_are_kept_apart(
     resources: Resources, clock: MovableClock
 ) -> None:
     production = replace(resources, settings=replace(resources.settings, profile="production"))

@@ -73,7 +73,7 @@ async def shelf(resources: Resources, clock: MovableClock) -> _Shelf:
         return _Shelf(resources, await a_merchant(tx, now=clock.now()))
 
 
-async def test_the_last_byte_is_given_and_not_one_more(shelf: _Shelf) -> None:
+async def test_the_storage_limit_is_exact_to_the_byte(shelf: _Shelf) -> None:
     await shelf.put(1, 600)
     with pytest.raises(StorageFull) as refused:
         await shelf.put(2, 401)
@@ -86,7 +86,7 @@ async def test_the_last_byte_is_given_and_not_one_more(shelf: _Shelf) -> None:
 
 
 @pytest.mark.parametrize("is_begun", [False, True], ids=["the first uploads", "later ones"])
-async def test_of_many_uploads_at_once_only_those_that_fit_are_kept(
+async def test_concurrent_uploads_do_not_exceed_the_storage_limit(
     shelf: _Shelf, is_begun: bool
 ) -> None:
     if is_begun:
@@ -100,7 +100,9 @@ async def test_of_many_uploads_at_once_only_those_that_fit_are_kept(
     assert used == summed == 900 + 100 * is_begun
 
 
-async def test_uploads_and_removals_at_once_leave_the_sum_of_what_is_there(shelf: _Shelf) -> None:
+async def test_the_storage_use_is_right_after_concurrent_uploads_and_removals(
+    shelf: _Shelf,
+) -> None:
     for number in range(1, 6):
         await shelf.put(number, 100)
     asked = [shelf.remove(number) for number in range(1, 6)]
@@ -113,7 +115,7 @@ async def test_uploads_and_removals_at_once_leave_the_sum_of_what_is_there(shelf
     assert used == summed <= _LIMIT
 
 
-async def test_a_ticket_that_is_accepted_counts_once(resources: Resources, shelf: _Shelf) -> None:
+async def test_an_accepted_upload_counts_once(resources: Resources, shelf: _Shelf) -> None:
     await shelf.put(1, 600)
     async with resources.database.transaction() as tx:
         work = Work.open(resources, tx, shelf.merchant, SYSTEM)
@@ -151,7 +153,7 @@ async def test_an_upload_that_failed_counts_until_it_is_removed(
     assert await shelf.count() == (0, 0)
 
 
-async def test_what_another_merchant_has_does_not_count(
+async def test_uploads_of_another_merchant_do_not_count(
     resources: Resources, clock: MovableClock, shelf: _Shelf
 ) -> None:
     async with resources.database.transaction() as tx:
@@ -166,7 +168,7 @@ async def test_what_another_merchant_has_does_not_count(
     assert await shelf.count() == (0, 0)
 
 
-async def test_a_limit_that_was_lowered_removes_nothing_and_takes_nothing(shelf: _Shelf) -> None:
+async def test_a_lowered_limit_removes_nothing_and_accepts_nothing(shelf: _Shelf) -> None:
     await shelf.put(1, 900)
     with pytest.raises(StorageFull):
         await shelf.put(2, 1, limit_bytes=500)
@@ -180,7 +182,7 @@ async def test_merchants_near_their_limit_are_listed(resources: Resources, shelf
         assert await list_near_limit(connection, 801, 5) == []
 
 
-def test_people_are_told_from_four_fifths_on() -> None:
+def test_users_are_warned_from_four_fifths_of_the_limit() -> None:
     told = [StorageUse(used, 1000).is_near_limit for used in (0, 799, 800, 1000, 1200)]
     assert told == [False, False, True, True, True]
     assert [StorageUse(used, 1000).percent for used in (999, 1000)] == [99, 100]

@@ -51,7 +51,7 @@ async def a_three_channel_house(resources: Resources, clock: MovableClock, **giv
     )
 
 
-async def test_the_list_says_who_suppressed_what_and_shows_no_address(
+async def test_the_list_shows_who_suppressed_what_with_masked_addresses(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_three_channel_house(resources, clock)
@@ -77,7 +77,7 @@ async def test_the_list_says_who_suppressed_what_and_shows_no_address(
     ("channel", "address"),
     [("EMAIL", "erika"), ("SMS", "0151 123"), ("LETTER", "Köln"), ("EMAIL", ""), ("SMS", "")],
 )
-async def test_what_is_no_address_is_refused(
+async def test_an_invalid_address_is_refused(
     resources: Resources, clock: MovableClock, channel: Channel, address: str
 ) -> None:
     house = await a_three_channel_house(resources, clock)
@@ -88,7 +88,7 @@ async def test_what_is_no_address_is_refused(
     assert await house.rows("SELECT FROM suppressions WHERE merchant_id = $1") == []
 
 
-async def test_only_what_is_suppressed_can_be_lifted_and_then_is_contacted_again(
+async def test_only_a_suppressed_address_can_be_lifted_and_is_contacted_again(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_three_channel_house(resources, clock)
@@ -103,7 +103,7 @@ async def test_only_what_is_suppressed_can_be_lifted_and_then_is_contacted_again
     assert await sent_by(house) == {"EMAIL": 1}
 
 
-async def test_suppressions_are_each_merchants_own(
+async def test_suppressions_apply_to_one_merchant(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_three_channel_house(resources, clock)
@@ -118,7 +118,7 @@ async def test_suppressions_are_each_merchants_own(
     assert await sent_by(house) == {"EMAIL": 1}
 
 
-async def test_a_suppressed_address_is_passed_over_when_the_contact_is_planned(
+async def test_a_suppressed_address_is_skipped_when_the_contact_is_planned(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_three_channel_house(resources, clock)
@@ -145,7 +145,7 @@ async def test_nobody_is_reachable_when_every_address_is_suppressed(
     assert await contacts(house) == []
 
 
-async def test_a_suppressed_address_is_passed_over_by_a_fallback(
+async def test_a_suppressed_address_is_skipped_by_a_fallback(
     resources: Resources, clock: MovableClock
 ) -> None:
     channels = three_channels()
@@ -159,7 +159,7 @@ async def test_a_suppressed_address_is_passed_over_by_a_fallback(
     ]  # fmt: skip
 
 
-async def test_a_suppressed_address_is_passed_over_after_a_late_failure(
+async def test_a_suppressed_address_is_skipped_after_a_late_failure(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_three_channel_house(resources, clock)
@@ -173,7 +173,7 @@ async def test_a_suppressed_address_is_passed_over_after_a_late_failure(
     assert await sent_by(house) == {"EMAIL": 1, "LETTER": 1}
 
 
-async def test_an_address_suppressed_after_the_plan_is_refused_at_the_gate_and_falls_back(
+async def test_an_address_suppressed_after_planning_is_refused_at_sending(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_three_channel_house(resources, clock)

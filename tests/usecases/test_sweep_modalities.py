@@ -34,7 +34,9 @@ def paid_of(modality: Modality) -> list[int]:
     return [each.paid_cents for each in modality.schedule]
 
 
-async def test_a_missed_rate_breaks_the_plan_after_seven_days(arrangement: Arrangement) -> None:
+async def test_a_missed_instalment_breaks_the_plan_after_seven_days(
+    arrangement: Arrangement,
+) -> None:
     plan = await arrangement.agree()
     await arrangement.sweep_at(FIRST_GRACE_OVER - _INSTANT)
     assert await ended(arrangement, plan) is None
@@ -52,7 +54,9 @@ async def test_a_missed_rate_breaks_the_plan_after_seven_days(arrangement: Arran
     assert await sweep_modalities(arrangement.house.resources) == 0
 
 
-async def test_a_rate_paid_in_its_grace_keeps_the_plan(arrangement: Arrangement) -> None:
+async def test_an_instalment_paid_in_its_grace_period_keeps_the_plan(
+    arrangement: Arrangement,
+) -> None:
     plan = await arrangement.agree()
     arrangement.house.clock.move_to(FIRST_GRACE_OVER - _INSTANT)
     await arrangement.house.pay(arrangement.claim_id, 3414)
@@ -65,7 +69,7 @@ async def test_a_rate_paid_in_its_grace_keeps_the_plan(arrangement: Arrangement)
     assert await ended(arrangement, plan) is ModalityEndReason.BROKEN
 
 
-async def test_a_cent_short_is_missed(arrangement: Arrangement) -> None:
+async def test_an_instalment_short_of_a_cent_is_missed(arrangement: Arrangement) -> None:
     plan = await arrangement.agree()
     await arrangement.house.pay(arrangement.claim_id, 3413)
     await arrangement.sweep_at(FIRST_GRACE_OVER)
@@ -80,7 +84,7 @@ async def test_a_payment_in_advance_covers_later_instalments(arrangement: Arrang
     assert await ended(arrangement, plan) is None
 
 
-async def test_a_reversal_makes_a_rate_missed_again(arrangement: Arrangement) -> None:
+async def test_a_reversal_makes_an_instalment_missed_again(arrangement: Arrangement) -> None:
     plan = await arrangement.agree()
     paid = await arrangement.house.pay(arrangement.claim_id, 3414)
     await arrangement.sweep_at(FIRST_GRACE_OVER)
@@ -93,7 +97,7 @@ async def test_a_reversal_makes_a_rate_missed_again(arrangement: Arrangement) ->
     assert await ended(arrangement, plan) is ModalityEndReason.BROKEN
 
 
-async def test_a_reversal_in_time_can_be_made_good(arrangement: Arrangement) -> None:
+async def test_a_reversed_instalment_can_be_paid_again_in_time(arrangement: Arrangement) -> None:
     plan = await arrangement.agree()
     paid = await arrangement.house.pay(arrangement.claim_id, 3414)
     await arrangement.reverse(paid)
@@ -193,7 +197,7 @@ async def test_ending_a_claim_schedules_a_check_of_its_modality(
     assert await sweep_modalities(arrangement.house.resources) == 0
 
 
-async def test_a_claim_that_is_paid_once_an_item_is_gone_has_its_modality_looked_at(
+async def test_deleting_an_item_that_leaves_the_claim_paid_checks_its_modality(
     arrangement: Arrangement,
 ) -> None:
     house, claim_id = arrangement.house, arrangement.claim_id
@@ -223,7 +227,7 @@ async def test_an_ended_modality_keeps_the_amount_paid_until_its_end(
     assert paid_of(await arrangement.look(again.modality_id)) == [0]
 
 
-async def test_one_merchants_modalities_do_not_end_anothers(
+async def test_modalities_of_two_merchants_do_not_affect_each_other(
     resources: Resources, clock: MovableClock
 ) -> None:
     ours = await an_arrangement(resources, clock)

@@ -31,7 +31,7 @@ async def test_without_a_notice_the_payment_is_found_after_a_minute(
     assert await till.sweep() == 0
 
 
-async def test_the_gaps_grow_and_the_request_expires_after_a_day(
+async def test_delays_between_checks_grow_and_the_request_expires_after_a_day(
     till: Till, clock: MovableClock
 ) -> None:
     await till.start()
@@ -44,7 +44,7 @@ async def test_the_gaps_grow_and_the_request_expires_after_a_day(
     assert await till.states() == ["EXPIRED"]
 
 
-async def test_an_expired_request_that_is_paid_after_all_is_booked(
+async def test_an_expired_request_that_is_paid_later_is_recorded(
     till: Till, clock: MovableClock
 ) -> None:
     started = await till.start()
@@ -56,7 +56,7 @@ async def test_an_expired_request_that_is_paid_after_all_is_booked(
     assert (await till.states(), await till.count("payments")) == (["COMPLETED"], 1)
 
 
-async def test_a_provider_that_is_away_is_asked_again_after_the_usual_gap(
+async def test_an_unavailable_provider_is_queried_again_after_the_usual_delay(
     till: Till, clock: MovableClock
 ) -> None:
     await till.start()
@@ -71,7 +71,7 @@ async def test_a_provider_that_is_away_is_asked_again_after_the_usual_gap(
     assert await till.states() == ["COMPLETED"]
 
 
-async def test_one_requests_trouble_is_no_others(
+async def test_a_failed_check_of_one_request_does_not_affect_others(
     till: Till, resources: Resources, clock: MovableClock
 ) -> None:
     [other_id] = await till.house.create("INV-1002")
@@ -92,9 +92,7 @@ async def test_one_requests_trouble_is_no_others(
     assert sorted(await till.states()) == ["COMPLETED", "OPEN"]
 
 
-async def test_two_sweeps_at_once_look_at_each_request_once(
-    till: Till, clock: MovableClock
-) -> None:
+async def test_concurrent_sweeps_check_each_request_once(till: Till, clock: MovableClock) -> None:
     for number in range(30):
         [claim_id] = await till.house.create(f"INV-2{number}")
         await Till(till.house, till.provider, claim_id).start()
@@ -122,7 +120,7 @@ async def test_a_request_without_a_redirect_expires_after_a_day(
     assert till.provider.fetched == []
 
 
-async def test_a_mismatch_stays_under_observation(till: Till, clock: MovableClock) -> None:
+async def test_a_request_with_a_mismatch_is_checked_again(till: Till, clock: MovableClock) -> None:
     await till.start()
     till.pays(1)
     for hours in (1, 24, 48, 72):

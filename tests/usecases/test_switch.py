@@ -137,7 +137,7 @@ async def test_claims_can_be_assigned_and_versions_published_from_then_on(
     assert version.name == "v1.1"
 
 
-async def test_a_workflow_that_a_scenario_leads_to_is_not_deleted(house: House) -> None:
+async def test_a_workflow_that_a_scenario_is_mapped_to_is_not_deleted(house: House) -> None:
     await house.switch()
     async with house.work() as work:
         _, other = await load_scenarios(work.tx, work.merchant_id)
@@ -159,7 +159,7 @@ async def test_another_merchant_stays_on_its_scenarios(
     assert [row["state"] for row in rows] == ["SCENARIO"]
 
 
-async def test_a_merchant_without_scenarios_is_switched_too(
+async def test_a_merchant_without_scenarios_can_be_switched(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, switched_to_workflows=False)

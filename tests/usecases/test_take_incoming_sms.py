@@ -94,7 +94,7 @@ async def kinds(house: House) -> list[tuple[str, int | None]]:
     return [tuple(row) for row in await house.rows(_KINDS)]
 
 
-async def test_stop_ends_it_for_all_that_wrote_by_this_line(
+async def test_stop_suppresses_the_number_for_all_merchants_that_used_the_provider(
     resources: Resources, clock: MovableClock
 ) -> None:
     one, _ = await a_house(resources, clock, "one")
@@ -107,7 +107,7 @@ async def test_stop_ends_it_for_all_that_wrote_by_this_line(
     assert not await receive_sms(real, an_sms("STOP", provider_message_id="2"))
 
 
-async def test_stop_in_answer_to_a_notice_is_heeded_too(
+async def test_stop_in_reply_to_a_notice_suppresses_the_number(
     resources: Resources, clock: MovableClock
 ) -> None:
     """Of a code to a number that is none on file; and once its address was taken out."""
@@ -130,7 +130,7 @@ async def test_stop_in_answer_to_a_notice_is_heeded_too(
     assert await suppressed(other.house) == []
 
 
-async def test_an_answer_to_a_notice_lands_on_its_claim(
+async def test_a_reply_to_a_notice_is_stored_at_its_claim(
     resources: Resources, clock: MovableClock
 ) -> None:
     asker = await an_asker_by_a_line(resources, clock)
@@ -140,7 +140,7 @@ async def test_an_answer_to_a_notice_lands_on_its_claim(
     assert await kinds(asker.house) == [("REPLY", asker.claim_id), ("UNMATCHED", None)]
 
 
-async def test_a_notice_that_never_left_is_none_that_was_written(
+async def test_a_notice_that_was_not_sent_does_not_count_as_contact(
     resources: Resources, clock: MovableClock
 ) -> None:
     asker = await an_asker_by_a_line(resources, clock, is_sent=False)
@@ -148,7 +148,7 @@ async def test_a_notice_that_never_left_is_none_that_was_written(
     assert await suppressed(asker.house) == []
 
 
-async def test_stop_reaches_all_who_wrote_however_many_claims_there_are(
+async def test_stop_reaches_all_merchants_however_many_claims_there_are(
     resources: Resources, clock: MovableClock
 ) -> None:
     houses = [(await a_house(resources, clock, key))[0] for key in ("one", "two", "three")]
@@ -164,7 +164,7 @@ async def test_stop_reaches_all_who_wrote_however_many_claims_there_are(
     assert await kinds(houses[0]) == [("STOP", None)]
 
 
-async def test_a_stop_that_was_broken_off_is_brought_to_its_end_when_it_comes_again(
+async def test_an_interrupted_stop_is_completed_when_it_is_received_again(
     resources: Resources, clock: MovableClock
 ) -> None:
     one, two = [(await a_house(resources, clock, key))[0] for key in ("one", "two")]
@@ -181,7 +181,7 @@ async def test_a_stop_that_was_broken_off_is_brought_to_its_end_when_it_comes_ag
     assert await suppressed(two) == []
 
 
-async def test_a_reply_lands_on_the_only_claim_it_can_be_about(
+async def test_a_reply_is_stored_at_the_only_possible_claim(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, claim_id = await a_house(resources, clock, "one")
@@ -193,7 +193,7 @@ async def test_a_reply_lands_on_the_only_claim_it_can_be_about(
     ]
 
 
-async def test_a_stop_without_an_id_is_none_that_came_before(
+async def test_a_stop_without_an_id_is_not_taken_for_a_duplicate(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, _ = await a_house(resources, clock, "one")
@@ -204,7 +204,7 @@ async def test_a_stop_without_an_id_is_none_that_came_before(
     assert await suppressed(house) == [("SMS", "DEBTOR")]
 
 
-async def test_what_may_be_about_two_claims_waits_for_a_person(
+async def test_an_ambiguous_reply_waits_for_a_person(
     resources: Resources, clock: MovableClock
 ) -> None:
     one, _ = await a_house(resources, clock, "one")
@@ -217,7 +217,7 @@ async def test_what_may_be_about_two_claims_waits_for_a_person(
     assert await suppressed(one) == await suppressed(two) == []
 
 
-async def test_old_ones_are_taken_out(resources: Resources, clock: MovableClock) -> None:
+async def test_old_messages_are_deleted(resources: Resources, clock: MovableClock) -> None:
     house, _ = await a_house(resources, clock, "one")
     await receive_sms(house.resources, an_sms("Hallo"))
     clock.move_to(clock.now() + timedelta(days=90))
@@ -240,17 +240,17 @@ async def test_old_ones_are_taken_out(resources: Resources, clock: MovableClock)
         "СТОП",
     ],
 )
-def test_words_that_stop(text: str) -> None:
+def test_stop_words_are_recognised(text: str) -> None:
     assert is_stop(text)
 
 
 @pytest.mark.parametrize(
     "text", ["", "Hallo", "nonstop", "Bitte stoppen Sie den Brief", "123", "!"]
 )
-def test_words_that_do_not(text: str) -> None:
+def test_other_words_are_not_taken_for_stop(text: str) -> None:
     assert not is_stop(text)
 
 
-def test_numbers_are_read_however_they_are_written() -> None:
+def test_numbers_are_accepted_in_every_spelling() -> None:
     written = ["+4915112345678", "004915112345678", "4915112345678", "Nordwind", "0151 2", "12345"]
     assert [parse_number(each) for each in written] == [NUMBER, NUMBER, NUMBER, None, None, None]

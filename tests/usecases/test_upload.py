@@ -52,7 +52,7 @@ def _prepared(work: Work, ticket_id: UUID = _TICKET) -> PreparedUpload:
     )  # fmt: skip
 
 
-async def test_a_checked_file_is_kept_under_ids_alone(
+async def test_a_checked_file_is_stored_under_ids_only(
     storage: SealedFiles, inspector: Inspector, resources: Resources
 ) -> None:
     upload = NewUpload("Your invoice", "../../etc/RE 1.pdf", _PDF)
@@ -79,7 +79,7 @@ async def test_a_checked_file_is_kept_under_ids_alone(
         (NewUpload("a", "a.pdf", an_image("PNG")), UnsupportedMediaType),
     ],
 )
-async def test_a_refused_file_leaves_nothing(
+async def test_a_refused_file_stores_nothing(
     storage: SealedFiles,
     inspector: Inspector,
     resources: Resources,
@@ -91,7 +91,7 @@ async def test_a_refused_file_leaves_nothing(
     assert not [p for p in (resources.settings.data_dir / "files").rglob("*") if p.is_file()]
 
 
-async def test_every_fault_of_the_form_is_told_at_once(
+async def test_every_fault_of_the_form_is_reported_at_once(
     storage: SealedFiles, inspector: Inspector
 ) -> None:
     with pytest.raises(ValidationError) as caught:
@@ -166,7 +166,7 @@ async def test_an_upload_of_another_merchant_is_never_recorded(resources: Resour
         assert await tx.fetchval("SELECT count(*) FROM uploads") == 0
 
 
-async def test_content_that_is_gone_is_missing_and_removed_already(storage: SealedFiles) -> None:
+async def test_missing_content_is_reported_and_can_be_removed(storage: SealedFiles) -> None:
     await storage.save("1/uploads/x", b"x")
     await storage.remove("1/uploads/x")
     await storage.remove("1/uploads/x")

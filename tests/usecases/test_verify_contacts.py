@@ -61,7 +61,7 @@ async def test_a_copied_row_is_a_second_contact_whether_sealed_or_not(house: Hou
 
 
 @pytest.mark.usefixtures("no_index")
-async def test_a_contact_settled_as_sent_and_accepted_too_was_made_twice(house: House) -> None:
+async def test_a_contact_both_settled_as_sent_and_accepted_counts_twice(house: House) -> None:
     head, _, tail = _COPY.partition("SELECT")
     await tamper(house, f"{head}SELECT{tail.replace('outcome', _SENT)}")
     assert await faults(house) == ["CONTACTED_TWICE"]
@@ -83,7 +83,7 @@ async def test_a_contact_whose_state_was_altered_contradicts_the_ledger(
     assert finding.message.endswith(f"is {state}, but the ledger tells ACCEPTED")
 
 
-async def test_a_contact_removed_beside_its_claim_is_missed(house: House) -> None:
+async def test_a_deleted_contact_of_an_existing_claim_is_found(house: House) -> None:
     await tamper(house, "DELETE FROM communications WHERE merchant_id = $1")
     [finding] = (await verify(house)).findings
     assert finding.fault == "CONTACT_MISSING"
@@ -116,7 +116,7 @@ async def test_a_message_altered_with_its_digest_differs_from_the_ledgers(house:
     assert await faults(house) == ["CONTENT_ALTERED", "CONTENT_ALTERED"]
 
 
-async def test_an_erased_claim_leaves_a_sound_ledger(house: House) -> None:
+async def test_the_ledger_verifies_after_a_claim_is_erased(house: House) -> None:
     await tamper(house, "DELETE FROM claims WHERE merchant_id = $1")
     verdict = await verify(house)
     assert verdict.findings == ()
@@ -134,7 +134,7 @@ async def test_the_ledger_holds_no_personal_data(house: House) -> None:
     assert [word for word in ("Erika", "Mustermann", "erika@", "INV-1001") if word in text] == []
 
 
-async def test_a_contact_made_before_there_was_a_ledger_is_no_fault(
+async def test_a_contact_older_than_the_ledger_is_no_fault(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, a_definition())
@@ -150,7 +150,7 @@ async def test_a_contact_made_before_there_was_a_ledger_is_no_fault(
     assert await faults(house) == []
 
 
-async def test_one_merchants_fault_is_not_the_others(
+async def test_a_fault_of_one_merchant_does_not_affect_another(
     house: House, resources: Resources, clock: MovableClock
 ) -> None:
     other = await a_house(resources, clock, a_definition(), key="hansen")

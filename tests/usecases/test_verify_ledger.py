@@ -36,7 +36,7 @@ async def first_entry(house: House) -> str:
     return str(row["entry_id"])
 
 
-async def test_a_clean_ledger_is_sound_and_names_its_head(house: House) -> None:
+async def test_an_unaltered_ledger_verifies_and_has_a_head(house: House) -> None:
     verdict = await verify(house)
     assert verdict.findings == ()
     assert verdict.head is not None
@@ -88,7 +88,7 @@ async def test_an_altered_audit_row_is_named(house: House, change: str) -> None:
     assert f"audit_log {audit['audit_id']}" in finding.message
 
 
-async def test_a_deleted_contact_row_is_missed_in_its_seal_and_by_its_contact(
+async def test_a_deleted_contact_row_is_found_by_its_seal_and_its_contact(
     house: House,
 ) -> None:
     await tamper(
@@ -101,7 +101,7 @@ async def test_a_deleted_contact_row_is_missed_in_its_seal_and_by_its_contact(
     assert contact.message.endswith("is ACCEPTED, but has no ledger entry")
 
 
-async def test_a_deleted_audit_row_is_missed_in_its_seal(house: House) -> None:
+async def test_a_deleted_audit_row_is_found_by_its_seal(house: House) -> None:
     await tamper(
         house, f"DELETE FROM audit_log WHERE merchant_id = $1 AND audit_id = {_FIRST_AUDIT}"
     )
@@ -133,14 +133,14 @@ async def test_an_altered_seal_is_named(house: House, change: str) -> None:
     assert (2 in [finding.seal for finding in findings]) is change.startswith("digest")
 
 
-async def test_a_seal_taken_out_of_the_chain_is_named(house: House) -> None:
+async def test_a_seal_removed_from_the_chain_is_named(house: House) -> None:
     await tamper(house, "DELETE FROM ledger_seals WHERE merchant_id = $1 AND seal = 1")
     findings = (await verify(house)).findings
     assert (findings[0].fault, findings[0].seal) == ("SEAL_MISSING", 1)
     assert "SEAL_ALTERED" in [finding.fault for finding in findings if finding.seal == 2]
 
 
-async def test_a_tail_cut_off_with_its_claims_is_found_by_a_head_kept_elsewhere(
+async def test_a_removed_end_of_the_chain_is_found_by_a_stored_head(
     house: House,
 ) -> None:
     kept = (await verify(house)).head
@@ -158,14 +158,14 @@ async def test_a_tail_cut_off_with_its_claims_is_found_by_a_head_kept_elsewhere(
     assert finding.message.endswith("the chain ends with seal 1: its tail was cut off")
 
 
-async def test_a_cut_tail_alone_is_found_by_its_contacts_and_rows(house: House) -> None:
+async def test_a_removed_last_seal_is_found_by_its_contacts_and_rows(house: House) -> None:
     await tamper(house, "DELETE FROM ledger_seals WHERE merchant_id = $1 AND seal = 2")
     assert set(await faults(house)) == {"SEAL_MISSING"}
     await tamper(house, "DELETE FROM contact_ledger WHERE merchant_id = $1 AND seal = 2")
     assert "CONTACT_CONTRADICTS" in await faults(house)
 
 
-async def test_a_chain_made_anew_has_lost_its_head(house: House) -> None:
+async def test_a_rebuilt_chain_lacks_the_stored_head(house: House) -> None:
     kept = (await verify(house)).head
     assert kept is not None
     for table in ("contact_ledger", "audit_log"):
@@ -177,7 +177,7 @@ async def test_a_chain_made_anew_has_lost_its_head(house: House) -> None:
         assert [finding.fault for finding in verdict.findings] == ["HEAD_MISSING"]
 
 
-async def test_an_older_head_stands_while_the_chain_grows(house: House) -> None:
+async def test_an_older_head_stays_valid_while_the_chain_grows(house: House) -> None:
     kept = (await verify(house)).head
     await house.create("dora", email="dora@example.org")
     await house.run()
@@ -188,7 +188,7 @@ async def test_an_older_head_stands_while_the_chain_grows(house: House) -> None:
     assert verdict.head.seal == 3
 
 
-async def test_another_key_makes_no_digest_of_the_ledger(house: House) -> None:
+async def test_the_ledger_does_not_verify_with_another_key(house: House) -> None:
     other = dataclasses.replace(
         house.resources, keys=KeyRing({1: b"another key, which is long enough"})
     )

@@ -62,7 +62,7 @@ async def publish(house: House, definition: Definition, name: str = "Standard") 
         return await publish_workflow(work, workflow_id)
 
 
-async def test_a_draft_another_editor_changed_is_not_overwritten_unseen(
+async def test_a_draft_changed_by_another_editor_is_not_overwritten(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock)
@@ -80,7 +80,7 @@ async def test_a_draft_another_editor_changed_is_not_overwritten_unseen(
         assert again.workflow_id == mine.workflow_id
 
 
-async def test_a_draft_that_was_published_meanwhile_is_a_conflict_too(
+async def test_a_draft_published_in_between_is_a_conflict(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock)
@@ -103,7 +103,7 @@ async def test_the_same_draft_saved_twice_stays_the_same_version(
     assert await audits(house) == ["workflow.save_draft"]
 
 
-async def test_a_new_draft_is_made_from_the_latest_and_only_one(
+async def test_one_new_draft_is_made_from_the_latest_version(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock)
@@ -160,7 +160,7 @@ async def test_a_draft_other_than_the_expected_one_is_not_published(
         assert await load_current(work.tx, work.merchant_id, workflow_id) is None
 
 
-async def test_a_step_id_does_not_come_back_as_another_kind(
+async def test_a_step_id_cannot_be_reused_for_another_kind(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock)
@@ -276,7 +276,7 @@ async def test_a_workflow_in_use_cannot_be_deleted_and_its_uses_are_listed(
         assert len(await list_workflows(work)) == 1
 
 
-async def test_a_deleted_workflow_is_gone_for_everybody_but_history(
+async def test_a_deleted_workflow_remains_only_in_the_history(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, FIRST)
@@ -303,7 +303,7 @@ async def test_a_deleted_workflow_is_gone_for_everybody_but_history(
     assert (await publish(house, FIRST)).workflow_id != view.id
 
 
-async def test_a_version_is_shown_with_all_others_and_two_are_compared(
+async def test_versions_are_listed_and_two_are_compared(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, FIRST)
@@ -325,7 +325,7 @@ async def test_a_version_is_shown_with_all_others_and_two_are_compared(
             await get_definition_view(work, "Standart")
 
 
-async def test_a_merchant_on_scenarios_has_no_workflows_to_work_on(
+async def test_a_merchant_on_scenarios_has_no_workflow_operations(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, switched_to_workflows=False)
