@@ -39,7 +39,9 @@ def find(reason: OfferedReason, message: str | None = "a", **answers: str) -> li
 
 
 @pytest.mark.parametrize("dispute_type", DisputeType)
-def test_every_reason_accepts_a_dispute_without_answers(dispute_type: DisputeType) -> None:
+def test_every_reason_can_be_disputed_without_answering_its_questions(
+    dispute_type: DisputeType,
+) -> None:
     reason = a_reason(dispute_type)
     expected = [("message", "REQUIRED")] if needs_message(reason) else []
     assert find(reason, None) == expected

@@ -27,7 +27,7 @@ def test_only_the_first_endpoints_have_their_own_label() -> None:
     assert set(ages.values()) == {300.0}
 
 
-def test_no_waiting_delivery_is_reported_as_zero() -> None:
+def test_without_waiting_deliveries_the_metrics_are_zero() -> None:
     assert compute_labels([], AT_NOON) == ({OTHERS: 0}, {OTHERS: 0.0})
 
 

@@ -187,7 +187,7 @@ OPTIONS = PaymentOptions(15150, PartBounds(500, 15150), list_payable_groups(BOTH
         ({"items": ["2;DROP"]}, RefusedChoice.CHANGED),
     ],
 )
-def test_a_choice_is_rendered_in_an_address(
+def test_a_choice_is_parsed_from_an_address(
     query: dict[str, list[str]], choice: PaymentChoice | RefusedChoice
 ) -> None:
     assert parse_choice(query, OPTIONS, "EUR", "de") == choice

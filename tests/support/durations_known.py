@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-_AGES = "tests/usecases/test_ages.py::test_rows_just_too_old_are_deleted_and_rows_just_too_young_are_kept"
+_AGES = "tests/usecases/test_ages.py::test_only_rows_beyond_their_age_limit_are_deleted"
 _KEYS = "tests/people/test_oidc_keys.py"
 _ASKED_ONCE = "test_metadata_is_loaded_once_an_hour_and_keys_every_ten_minutes"
 _DISPATCH_ATTACHMENTS = "tests/engine/test_dispatch_attachments.py"
@@ -96,7 +96,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/usecases/test_alarms.py::test_old_alerts_and_emails_are_deleted",
     ),
     "operations/alerts/check_alerts.py _DAY": (
-        "tests/usecases/test_alarms.py::test_alert_numbers_cover_one_day",
+        "tests/usecases/test_alarms.py::test_an_alert_about_failures_covers_one_day",
     ),
     "operations/alerts/endpoint_alerts.py _LOGGED_EVERY": (
         (

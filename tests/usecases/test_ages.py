@@ -90,7 +90,7 @@ async def sweep(resources: Resources) -> None:
 
 
 @pytest.mark.parametrize("table", AGES)
-async def test_rows_just_too_old_are_deleted_and_rows_just_too_young_are_kept(
+async def test_only_rows_beyond_their_age_limit_are_deleted(
     resources: Resources, clock: MovableClock, table: str
 ) -> None:
     each, at_limit = AGES[table], clock.now() - AGES[table].age

@@ -254,7 +254,7 @@ async def test_an_alert_email_of_a_dead_worker_is_not_sent_again(world: World) -
     assert set(await world.states()) == {"UNKNOWN"}
 
 
-async def test_alert_numbers_cover_one_day(world: World) -> None:
+async def test_an_alert_about_failures_covers_one_day(world: World) -> None:
     world.line.answers = [Permanent("refused")] * 12
     await world.house.create(*(f"INV-{number}" for number in range(12)))
     await world.house.run()

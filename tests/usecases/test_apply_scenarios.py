@@ -152,7 +152,7 @@ async def test_a_merchant_has_scenarios_or_workflows(
     assert (found if isinstance(faults, list) else {path for path, _ in found}) == faults
 
 
-async def test_scenarios_need_a_merchant_on_scenarios(applying: Applying) -> None:
+async def test_scenarios_of_a_switched_merchant_are_a_fault(applying: Applying) -> None:
     del applying.document["switchedToWorkflows"]
     assert await faults_of(applying) == [("/scenarios", "SWITCHED")]
 

@@ -66,7 +66,7 @@ async def test_a_merchant_without_complete_settings_is_not_checked(applying: App
     await applying.apply()
 
 
-async def test_values_stored_before_count(applying: Applying) -> None:
+async def test_values_stored_earlier_can_be_used(applying: Applying) -> None:
     await applying.apply()
     del applying.document["payment"]
     add(applying.definition, " {{ bank.iban }}")

@@ -95,7 +95,7 @@ async def test_changed_contacts_are_shown_before_and_after(
     ]
 
 
-async def test_a_preview_as_json_lists_every_claim_in_a_file(
+async def test_a_preview_prints_json_and_writes_every_claim_to_a_file(
     dunwell: CommandLine, house: House, tmp_path: Path
 ) -> None:
     await save(house, 3, value="300")

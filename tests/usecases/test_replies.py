@@ -175,7 +175,7 @@ async def test_a_reply_without_a_known_message_is_not_stored(house: House) -> No
     assert await house.rows(_REPLIES) == []
 
 
-async def test_repeated_automatic_replies_are_not_stored(house: House) -> None:
+async def test_the_number_of_stored_replies_is_limited(house: House) -> None:
     mails = [_MAIL.replace(b"plain-1", b"plain-%d" % n) for n in range(21)]
     taken = [await answer(house, mail) for mail in mails]
     assert taken == [ReplyOutcome.NEW] * 20 + [ReplyOutcome.TOO_MANY]

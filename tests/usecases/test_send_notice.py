@@ -170,7 +170,7 @@ async def test_no_notice_is_sent_by_a_channel_that_the_merchant_lacks(
     assert await asker.rows() == []
 
 
-async def test_an_erased_claim_gets_no_notice(resources: Resources, clock: MovableClock) -> None:
+async def test_an_unknown_claim_gets_no_notice(resources: Resources, clock: MovableClock) -> None:
     asker = await an_asker(resources, clock)
     with pytest.raises(NotFound):
         await Asker(asker.house, asker.claim_id + 1, asker.writer).ask()

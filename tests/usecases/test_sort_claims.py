@@ -97,7 +97,7 @@ async def test_the_order_by_next_step_excludes_claims_without_one_or_on_hold(
 
 
 @pytest.mark.parametrize("key", SortKey)
-async def test_a_small_result_of_another_index_is_sorted(
+async def test_a_small_result_of_another_filter_is_sorted(
     house: House, clock: MovableClock, key: SortKey
 ) -> None:
     await _create(house, clock)
