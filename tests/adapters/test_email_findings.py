@@ -28,9 +28,9 @@ def local(port: int, **given: object) -> SmtpProvider:
 
 async def test_a_server_that_lets_us_in_is_well() -> None:
     async with a_sink() as sink:
-        assert await look(local(sink.port)) == ("ok", "SERVER lets us in in clear")
+        assert await look(local(sink.port)) == ("ok", "SERVER accepts the login unencrypted")
     mark, words = await look(local(sink.port))
-    assert (mark, words) == ("FAULT", "SERVER does not answer (SMTPConnectError)")
+    assert (mark, words) == ("FAULT", "SERVER does not respond (SMTPConnectError)")
 
 
 async def test_a_server_without_starttls_is_a_fault() -> None:
@@ -46,11 +46,11 @@ async def test_certificates_and_passwords_are_tried(
     context = write_certificate(tmp_path, "localhost")
     async with a_sink(context=context, auth_required=True) as sink:
         line = local(sink.port, encryption="STARTTLS", credentials=_CREDENTIALS)
-        nobody = "nobody that this machine trusts vouches for the certificate of SERVER"
+        nobody = "this machine does not trust the issuer of the certificate of SERVER"
         assert await look(line) == ("FAULT", nobody)
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "certificate.pem"))
-        assert await look(line) == ("ok", "SERVER lets us in by STARTTLS, as dunwell")
-        assert await look(line, b"wrong") == ("FAULT", "SERVER does not let us in (535)")
+        assert await look(line) == ("ok", "SERVER accepts the login with STARTTLS, as dunwell")
+        assert await look(line, b"wrong") == ("FAULT", "SERVER refuses the login (535)")
 
 
 async def test_a_password_that_is_gone_is_a_fault() -> None:
@@ -83,12 +83,12 @@ async def test_the_records_are_asked_of_whoever_answers() -> None:
     async with a_name_server(wrong):
         found = await resolve_records("line post", line)
     assert [(each.mark, each.words) for each in found] == [
-        ("FAULT", "returns.example.com has no MX: no bounce and no answer comes back"),
-        ("FAULT", "the SPF of returns.example.com ends in +all: anybody may send"),
+        ("FAULT", "returns.example.com has no MX: no bounces and no replies are received"),
+        ("FAULT", "the SPF of returns.example.com ends in +all: anyone may send"),
         ("note", "returns.example.com has no DMARC"),
         (
             "FAULT",
-            "s._domainkey.example.com has no DKIM key: signatures count for nothing",
+            "s._domainkey.example.com has no DKIM key: signatures are not valid",
         ),
     ]  # fmt: skip
     assert all(each.remedy and "ublish" in each.remedy for each in found)

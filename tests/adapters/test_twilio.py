@@ -211,8 +211,8 @@ async def test_stop_is_confirmed_once(sent: Sent) -> None:
     ("change", "words"),
     [
         ({}, None),
-        ({"credentials": Credentials(user="AC2", password_file="token")}, "no such gateway"),
-        ({"networks": ()}, "does not answer"),
+        ({"credentials": Credentials(user="AC2", password_file="token")}, "not a gateway of this"),
+        ({"networks": ()}, "does not respond"),
     ],
 )
 async def test_doctor_says_what_is_wrong_with_a_line(

@@ -18,9 +18,9 @@ _LINE = {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"
 @pytest.mark.parametrize(
     ("looked_at", "is_stale", "mark", "words"),
     [
-        (NOW, False, "ok", "a worker looks for them each minute"),
-        (None, True, "note", "nobody has looked for any yet"),
-        (NOW, True, "FAULT", "nobody has looked for any since 2026-03-02 09:00 UTC"),
+        (NOW, False, "ok", "a worker checks for alerts each minute"),
+        (None, True, "note", "alert checks have not run yet"),
+        (NOW, True, "FAULT", "alert checks have not run since 2026-03-02 09:00 UTC"),
     ],
 )
 def test_the_doctor_reports_that_no_process_checks_for_alerts(
@@ -33,14 +33,14 @@ def test_the_doctor_reports_that_no_process_checks_for_alerts(
 @pytest.mark.parametrize(
     ("document", "mark", "words"),
     [
-        ({"trustedProxies": []}, "note", "nobody is told of them by e-mail"),
+        ({"trustedProxies": []}, "note", "no alert recipients are configured"),
         (
             {"alerts": {"email": ["ops@example.com"]}}, "FAULT",
-            "cannot be told to 1 addresses: there is no line for e-mail",
+            "cannot be sent to 1 addresses: there is no provider for e-mail",
         ),
         (
             {"alerts": {"email": ["ops@example.com"]}, "deliveryProviders": {"post": _LINE}}, "ok",
-            "told to 1 addresses by the line post",
+            "sent to 1 addresses by the provider post",
         ),
     ],
 )  # fmt: skip
@@ -60,5 +60,5 @@ def test_active_alerts_are_notes_of_the_doctor() -> None:
     [found] = judge_standing(AlertOverview([alarm], NOW, is_stale=False, is_told_nobody=False))
     assert (found.mark, found.words[:45]) == (
         "note",
-        "Steps of processes are due since 2026-03-02 0",
+        "Workflow steps have been due since 2026-03-02",
     )

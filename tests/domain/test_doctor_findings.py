@@ -24,9 +24,9 @@ _URL = "postgresql://dunwell:geheim@db.example/dunwell?sslmode="
 @pytest.mark.parametrize(
     ("mode", "mark", "words"),
     [
-        ("require", "note", "sslmode=require encrypts, and proves no server"),
-        ("verify-ca", "note", "not that it is this server"),
-        ("verify-full", "ok", "the server proves its name"),
+        ("require", "note", "sslmode=require encrypts without verifying the server"),
+        ("verify-ca", "note", "but not the server's name"),
+        ("verify-full", "ok", "the server's name is verified"),
     ],
 )
 def test_the_doctor_names_the_tls_mode_that_verifies_the_server(
@@ -60,7 +60,7 @@ def test_the_doctor_says_where_metrics_are_served() -> None:
 def test_an_installation_without_an_operator_is_noted() -> None:
     found = check_operator(None)
     assert (found.mark, found.is_fault) == ("note", False)
-    assert "the legal notice names the creditor alone" in found.words
+    assert "the legal notice names only the creditor" in found.words
 
 
 def test_without_an_operator_every_missing_legal_detail_is_listed() -> None:

@@ -16,7 +16,7 @@ def _judge(
 
 def test_complete_email_records_are_ok() -> None:
     assert _judge(["v=spf1 mx -all", "other"], ["v=DMARC1; p=reject"], ["mail.example.com."]) == [
-        ("ok", "what comes back to returns.example.com goes to mail.example.com."),
+        ("ok", "bounces and replies to returns.example.com go to mail.example.com."),
         ("ok", "returns.example.com has SPF"),
         ("ok", "returns.example.com has DMARC, reject"),
     ]
@@ -24,14 +24,14 @@ def test_complete_email_records_are_ok() -> None:
 
 def test_missing_email_records_are_faults() -> None:
     assert _judge([], [], []) == [
-        ("FAULT", "returns.example.com has no MX: no bounce and no answer comes back"),
+        ("FAULT", "returns.example.com has no MX: no bounces and no replies are received"),
         ("FAULT", "returns.example.com has no SPF: many servers refuse its messages"),
         ("note", "returns.example.com has no DMARC"),
     ]
 
 
 def test_an_unavailable_resolver_is_noted_and_no_fault() -> None:
-    words = "the records of returns.example.com were not looked at: no resolver answers"
+    words = "the records of returns.example.com were not checked: no resolver answers"
     assert _judge() == [("ok", words)]
     assert judge_dkim("line post", "s._domainkey.example.com", None).mark == "ok"
 
@@ -39,8 +39,8 @@ def test_an_unavailable_resolver_is_noted_and_no_fault() -> None:
 @pytest.mark.parametrize(
     ("spf", "words"),
     [
-        (["v=spf1 +all"], "the SPF of returns.example.com ends in +all: anybody may send"),
-        (["v=spf1 -all", "v=spf1 mx -all"], "returns.example.com has 2 SPF records: none counts"),
+        (["v=spf1 +all"], "the SPF of returns.example.com ends in +all: anyone may send"),
+        (["v=spf1 -all", "v=spf1 mx -all"], "returns.example.com has 2 SPF records: none is valid"),
         (["v=spf10 mx"], "returns.example.com has no SPF: many servers refuse its messages"),
     ],
 )
@@ -49,7 +49,7 @@ def test_spf_without_a_restriction_is_a_fault(spf: list[str], words: str) -> Non
 
 
 def test_a_dmarc_policy_of_none_is_noted() -> None:
-    words = "the DMARC of returns.example.com asks for nothing (p=none)"
+    words = "the DMARC of returns.example.com has no effect (p=none)"
     assert _judge(["v=spf1 mx -all"], ["v=DMARC1; p=none"], ["mail."])[2] == ("note", words)
 
 

@@ -101,7 +101,7 @@ async def test_verify_counts_the_rows_of_a_backup(
     manifest = json.loads((backup / "manifest.json").read_text())
     assert (counted["claims"], counted["debtors"], counted["merchants"]) == (3, 2, 1)
     assert summary == (
-        f"restored as of {manifest['takenAt'].replace('Z', '+00:00')}, and everything is there: "
+        f"restored as of {manifest['takenAt'].replace('Z', '+00:00')}, complete: "
         f"{sum(counted.values())} rows in {len(manifest['tables'])} tables, 1 files"
     )
     assert is_empty(scratch)

@@ -220,7 +220,7 @@ async def test_pgbouncer_in_transaction_mode_works_as_documented(
             asyncio.run(owned.run_sql(jit))
             asyncio.run(reconnect(pooler, again))
             told = find_pooler(run(f"{script}dunwell doctor || true"))
-            assert told == "ok    pooler       in transaction mode, as the address says"
+            assert told == "ok    pooler       in transaction mode, as configured"
 
     await asyncio.to_thread(try_it)
 

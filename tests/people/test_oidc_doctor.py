@@ -39,19 +39,19 @@ async def test_a_provider_that_matches_its_configuration_is_ok(house: House) -> 
 async def test_a_provider_that_does_not_answer_is_a_fault_with_the_reason(house: House) -> None:
     house.scripted.answers[DISCOVERY] = (503, b"")
     finding = await look(house)
-    assert (finding.mark, finding.words) == ("FAULT", "no sign-in by it: it answers 503")
+    assert (finding.mark, finding.words) == ("FAULT", "sign-in does not work: it answers 503")
 
 
 async def test_another_issuer_is_a_fault(house: House) -> None:
     house.scripted.metadata = {"issuer": "https://login.example.com"}
     finding = await look(house)
-    assert finding.words == "no sign-in by it: it calls itself by another issuer"
+    assert finding.words == "sign-in does not work: it calls itself by another issuer"
 
 
 async def test_keys_that_cannot_be_read_are_a_fault(house: House) -> None:
     house.scripted.answers["/keys"] = (200, b'{"keys": []}')
     finding = await look(house)
-    assert finding.words == "no sign-in by it: its keys cannot be read"
+    assert finding.words == "sign-in does not work: its keys cannot be read"
 
 
 async def test_a_provider_without_its_secret_is_a_fault(house: House) -> None:
@@ -79,7 +79,7 @@ async def test_unknown_merchants_in_groups_are_noted(
     await house.change(groups=(ADMINS, shop))
     found = await check_sign_in(postgres.url, house.resources.settings)
     assert [each.mark for each in found] == ["ok", "note"]
-    assert found[1].words == "groups name merchants that are not there: gone"
+    assert found[1].words == "groups name merchants that do not exist: gone"
 
 
 async def test_required_single_sign_on_without_a_break_glass_admin_is_a_fault(

@@ -56,11 +56,11 @@ async def test_a_test_email_arrives(
 ) -> None:
     await apply(resources, "post", read_line(postfix))
     done = await run(resources, dunwell, "post", "--to", "ops@example.org")
-    assert done.stdout.startswith("The line post took it: 250 2.0.0")
+    assert done.stdout.startswith("Provider post accepted it: 250 2.0.0")
     drain(postfix)
     [arrived] = world.taken
     message = message_from_bytes(arrived.content, policy=default)
-    assert (arrived.recipient, message["Subject"]) == ("ops@example.org", "A test of Dunwell")
+    assert (arrived.recipient, message["Subject"]) == ("ops@example.org", "Dunwell test message")
     # Each test is a separate message.
     await run(resources, dunwell, "post", "--to", "ops@example.org")
     drain(postfix)
@@ -74,7 +74,7 @@ async def test_a_refusal_of_the_mail_server_is_reported(
     await apply(resources, "post", read_line(postfix))
     done = await run(resources, dunwell, "post", "--to", "ops@nowhere.example")
     assert done.returncode == 1
-    assert "refused it for good. The mail server refused it: 550 5.1.2" in done.stderr
+    assert "rejected it permanently. The mail server refused it: 550 5.1.2" in done.stderr
 
 
 async def test_an_unreachable_mail_server_is_reported(
@@ -84,9 +84,9 @@ async def test_an_unreachable_mail_server_is_reported(
     lines: dict[str, Any] = {"deliveryProviders": {"post": document | {"encryption": "NONE"}}}
     await apply_installation(resources, check_installation(lines))
     done = await run(resources, dunwell, "post", "--to", "ops@example.org")
-    assert "did not take it for now. dunwell doctor looks into why." in done.stderr
+    assert "did not accept it for now. Run: dunwell doctor" in done.stderr
     done = await run(resources, dunwell, "sms", "--to", "ops@example.org")
-    assert "There is no line sms; there are: post." in done.stderr
+    assert "There is no delivery provider sms. Known: post." in done.stderr
 
 
 async def test_a_test_sms_arrives_through_kannel(
@@ -95,14 +95,14 @@ async def test_a_test_sms_arrives_through_kannel(
     installation = Installation(delivery_providers={NAME: a_line(kannel.address)})
     await apply_installation(resources, installation, SECRETS)
     done = await run(resources, dunwell, NAME, "--to", NUMBER, "--from", "Nordwind")
-    assert done.stdout.startswith(f"The line {NAME} took it")
+    assert done.stdout.startswith(f"Provider {NAME} accepted it")
 
     async def has_arrived() -> bool:
         return len(kannel.centre.read_messages()) == 1
 
     await wait_until(has_arrived)
     [(_, text)] = kannel.centre.read_messages()
-    assert text.startswith(f"This is a test of the line {NAME}.")
+    assert text.startswith(f"This is a test of the delivery provider {NAME}.")
 
 
 async def test_a_test_sms_arrives_through_the_twilio_api(
@@ -121,7 +121,7 @@ async def test_a_test_sms_arrives_through_the_twilio_api(
         assert done.returncode == 0, done.stderr
         [message] = fake.messages
     assert (message["To"], message["From"]) == (NUMBER, "Nordwind")
-    assert message["Body"].startswith("This is a test of the line sms.")
+    assert message["Body"].startswith("This is a test of the delivery provider sms.")
 
 
 def read_specimen(folder: Path) -> tuple[dict[str, Any], str, bytes]:
@@ -184,7 +184,7 @@ async def test_a_test_letter_is_written_to_a_folder(
     check_specimen(folder, done.stdout)
     await asyncio.to_thread(folder.rename, folder.with_name("away"))
     done = await run(resources, dunwell, "post", "--to", _TO)
-    assert "did not take it (FileNotFoundError). Run: dunwell doctor" in done.stderr
+    assert "did not accept it (FileNotFoundError). Run: dunwell doctor" in done.stderr
 
 
 async def test_with_out_a_test_letter_is_written_only_to_the_file(

@@ -87,7 +87,7 @@ async def test_the_pages_email_provider_sends_the_test_email(
     drain(postfix)
     [arrived] = world.taken
     message = message_from_bytes(arrived.content, policy=default)
-    assert (arrived.recipient, message["Subject"]) == ("you@example.org", "A test of Dunwell")
+    assert (arrived.recipient, message["Subject"]) == ("you@example.org", "Dunwell test message")
 
 
 async def test_the_pages_sms_provider_sends_the_test_sms(

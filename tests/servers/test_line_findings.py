@@ -41,7 +41,7 @@ async def test_another_host_key_is_a_fault(sshd: Sshd) -> None:
     sshd.start()
     found = await check_letter_line("post", line, sshd.secrets)
     assert read(found) == (
-        "FAULT", "the server shows another host key than the pinned one: nothing is handed over",
+        "FAULT", "the server has another host key than the pinned one: nothing is handed over",
     )  # fmt: skip
     assert list_files(sshd.letter_folder) == []
 
@@ -70,11 +70,9 @@ async def test_a_server_that_refuses_the_folder_for_manifest_copies_is_a_fault(s
     path.write_text(path.read_text().replace("internal-sftp", "internal-sftp -P mkdir"))
     sshd.start()
     found = await check_letter_line("post", sshd.line(), sshd.secrets)
-    words = (
-        f"takes letters in {sshd.letter_folder}, and no copies of manifests in released below it"
-    )
-    assert read(found) == ("FAULT", words)
-    assert "the right to make that folder" in (found.remedy or "")
+    words = "but no copies of manifests in its folder released"
+    assert read(found) == ("FAULT", f"accepts letters in {sshd.letter_folder}, {words}")
+    assert "the right to create that folder" in (found.remedy or "")
     copies.mkdir()
     assert (await check_letter_line("post", sshd.line(), sshd.secrets)).mark == "ok"
     assert list_files(copies) == []
@@ -93,7 +91,7 @@ async def test_a_missing_folder_or_an_unreachable_server_is_a_fault(sshd: Sshd) 
     assert read(found) == ("FAULT", f"there is no folder {sshd.letter_folder}/gone")
     sshd.stop()
     found = await check_letter_line("post", sshd.line(), sshd.secrets)
-    assert read(found) == ("FAULT", "the server does not answer")
+    assert read(found) == ("FAULT", "the server does not respond")
 
 
 @contextmanager
@@ -125,8 +123,8 @@ async def test_a_missing_or_read_only_folder_is_a_fault(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "password", "mark", "words"),
     [
-        ({}, b"right\n", "ok", "the mailbox at SERVER lets us in, as returns"),
-        ({}, b"wrong", "FAULT", "the mailbox at SERVER does not let us in"),
+        ({}, b"right\n", "ok", "the mailbox at SERVER accepts the login as returns"),
+        ({}, b"wrong", "FAULT", "the mailbox at SERVER refuses the login"),
         ({}, None, "FAULT", "the mailbox cannot be used"),
         (
             {"folder": "Elsewhere"}, b"right", "FAULT",

@@ -153,7 +153,7 @@ async def test_doctor_says_what_the_address_does_not(
     assert "mode" in _words_of_doctor(CommandLine(settings.data_dir, pooler.url))
     direct = EmbeddedPostgres(postgres.folder, postgres.binaries).url
     superfluous = CommandLine(settings.data_dir, f"{direct}&pooler=transaction")
-    assert "Take pooler=transaction out" in _words_of_doctor(superfluous)
+    assert "Remove pooler=transaction from" in _words_of_doctor(superfluous)
 
 
 def _words_of_doctor(dunwell: CommandLine) -> str:

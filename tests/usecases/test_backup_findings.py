@@ -55,7 +55,7 @@ async def test_the_doctor_names_tables_that_the_role_may_not_read(
     found, *_ = await check_backups(visitor.url, settings)
     assert (found.mark, found.subject) == ("FAULT", "backup")
     assert found.words == f"cannot be taken: {role} may not read claims, claims_claim_id_seq"
-    assert found.remedy == f"Let {role} own the tables, or GRANT SELECT on them."
+    assert found.remedy == f"Make {role} the owner of the tables, or GRANT SELECT on them."
 
 
 async def test_the_doctor_reports_a_missing_right_to_restore_a_backup(
@@ -81,8 +81,8 @@ async def test_foreign_tables_are_named_by_the_doctor_and_by_the_backup(
     finally:
         async with database.connection() as connection:
             await connection.execute("DROP TABLE theirs")
-    assert (note.mark, note.words) == ("note", "would leave out theirs in the schema public")
-    assert "not in it, as they are not Dunwell's: the tables theirs" in done.stderr
+    assert (note.mark, note.words) == ("note", "would not include theirs in the schema public")
+    assert "not included, because they are not Dunwell's: the tables theirs" in done.stderr
     assert not (tmp_path / "backup" / "database" / "theirs.copy.gz").exists()
 
 
@@ -97,7 +97,7 @@ def test_the_doctor_says_whether_a_backup_can_be_verified_here(
     usual = replace(settings, pg_bin=str(get_binaries_folder(None)))
     assert describe_verifying(usual, _GIB, tmp_path, free=2 * _GIB).mark == "ok"
     found = describe_verifying(usual, _GIB, tmp_path, free=_GIB - 1)
-    assert (found.mark, found.remedy) == ("note", "Set TMPDIR to a folder with room for it.")
+    assert (found.mark, found.remedy) == ("note", "Set TMPDIR to a folder with enough space.")
 
 
 async def test_a_restore_without_the_right_to_create_tables_says_so_and_leaves_nothing(

@@ -85,11 +85,11 @@ async def test_allowing_lets_a_credential_reach_another_merchant(
     await a_shop(database, "hansen")
     client_id, _ = read_secret(dunwell.run("credential", "create", "nordwind", "erp").stdout)
     first = dunwell.run("credential", "allow", client_id, "hansen")
-    assert first.stdout == f"{client_id} now reaches hansen\n"
+    assert first.stdout == f"{client_id} now has access to hansen\n"
     second = dunwell.run("credential", "allow", client_id, "hansen")
-    assert second.stdout == f"{client_id} reaches already hansen\n"
+    assert second.stdout == f"{client_id} already has access to hansen\n"
     third = dunwell.run("credential", "disallow", client_id, "hansen")
-    assert third.stdout == f"{client_id} no longer reaches hansen\n"
+    assert third.stdout == f"{client_id} no longer has access to hansen\n"
     own = dunwell.run("credential", "disallow", client_id, "nordwind")
     assert (own.returncode, own.stdout) == (1, "")
     assert own.stderr.endswith("of nordwind itself. Revoke it instead.\n")

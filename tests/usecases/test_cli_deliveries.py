@@ -22,7 +22,7 @@ async def test_delivery_counts_are_shown_by_domain_with_reasons(
         "alerts": {"failing": {"percent": 50, "least": 3}},
     }
     await apply_installation(resources, check_installation(file))
-    assert dunwell.run("channel", "deliveries").stdout == "Nothing left by a line.\n"
+    assert dunwell.run("channel", "deliveries").stdout == "No messages were sent.\n"
     line = ScriptedLine(answers=[Permanent("The mail server refused it: 550 5.7.1.")] * 3)
     house = await a_house_with_a_line(resources, clock, line)
     await house.create(*(f"INV-{number}" for number in range(4)))
@@ -34,7 +34,7 @@ async def test_delivery_counts_are_shown_by_domain_with_reasons(
         "post", "example.org", "4", "0", "3", "75.0", "%", "1", "too", "many",
     ]  # fmt: skip
     assert told[-2:] == [
-        "Why", "  post example.org: 3 x The mail server refused it: 550 5.7.1.",
+        "Reasons", "  post example.org: 3 x The mail server refused it: 550 5.7.1.",
     ]  # fmt: skip
     [seen] = msgspec.json.decode(dunwell.run("channel", "deliveries", "--json").stdout)
     assert seen["isLosing"]

@@ -62,7 +62,7 @@ async def test_unknown_reports_when_no_contact_is_in_doubt(
 ) -> None:
     await a_house(resources, clock)
     done = dunwell.run("communications", "unknown")
-    assert done.stdout == "No contact waits for a person's word.\n"
+    assert done.stdout == "There are no communications with unknown delivery status.\n"
     assert json.loads(dunwell.run("communications", "unknown", "--json").stdout) == []
 
 
@@ -72,12 +72,12 @@ async def test_settle_shows_the_result_and_refuses_a_second_time(
     words = ["communications", "settle", "nordwind", reference(house)]
     done = dunwell.run(*words, "sent")
     assert done.returncode == 0
-    assert done.stdout == f"{reference(house)}  ACCEPTED: it was sent; its claim goes on\n"
+    assert done.stdout == f"{reference(house)}  ACCEPTED: it was sent; its claim continues\n"
     again = dunwell.run(*words, "not-sent")
     assert again.returncode == 1
     assert again.stderr == (
-        f"dunwell: Communication {reference(house)} is ACCEPTED; only one that is UNKNOWN is "
-        "settled by a person.\n"
+        f"dunwell: Communication {reference(house)} is ACCEPTED; only a communication that "
+        "is UNKNOWN can be resolved.\n"
     )
     assert await outcomes(house) == ["UNKNOWN", "SETTLED_SENT"]
 

@@ -42,25 +42,25 @@ TOLD = """\
   step 3.value changed: "250" -> "300"
 4 claims in process take it over, 0 claims stay on their present version.
 
-Next contacts of the claims it reaches
+Next contacts of the affected claims
              claims
   unchanged       4
   changed         0
 
-The next 30 days (Europe/Berlin) of 4 claims, if each message is accepted at once and nobody pays
+The next 30 days (Europe/Berlin) of 4 claims, if each message is accepted at once and no debtor pays
   day             EMAIL  SMS  LETTER  held back
   Mon 2026-03-02      2    -       -          1
   Tue 2026-03-03      1    -       -          -
-  together            3    -       -          1
+  total               3    -       -          1
 
-  Held back, and sent later: 1 by the limit for a day
-  Fees: 3 for 2 debtors, €9.00 together
+  Held back, and sent later: 1 by the daily limit
+  Fees: 3 for 2 debtors, €9.00 in total
     €3.00 for 1 debtor
     €6.00 for 1 debtor
-    the most: €6.00, 2 fees on 2 claims (one is INV-1)
-  Nobody can be reached: 1 claim (INV-4)
-  Contacts that find no usable address: 1
-  Archived uncollected: 4 claims
+    highest: €6.00, 2 fees on 2 claims (one is INV-1)
+  No usable address: 1 claim (INV-4)
+  Contacts without a usable address: 1
+  Archived without collection: 4 claims
 """
 
 
@@ -80,7 +80,7 @@ async def test_changed_contacts_are_shown_before_and_after(
     await save(house, 1, send="IMMEDIATE")
     lines = run(dunwell, "--days", "0").stdout.splitlines()
     assert lines[4:8] == [
-        "Next contacts of the claims it reaches",
+        "Next contacts of the affected claims",
         "             claims",
         "  unchanged       1",
         "  changed         3  time 3",
@@ -122,7 +122,7 @@ async def test_the_preview_of_a_major_version_says_that_no_claim_is_reached(
     assert lines[0] == '"Standard" would be published as v2.0 (major) after v1.0'
     assert lines[2] == ("0 claims in process take it over, 4 claims stay on their present version.")
     assert lines[4] == (
-        "A major version reaches no running claim: their contacts stay as they are. Claims"
+        "A major version affects no active claim: their contacts stay unchanged. Claims"
     )
 
 

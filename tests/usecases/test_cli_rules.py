@@ -88,7 +88,7 @@ async def test_the_draft_is_tried_on_a_claim(
     tried = dunwell.run("rules", "try", "nordwind", "--claim", str(claim_id), "--draft")
     assert tried.stdout.splitlines() == [
         'the claim gets "Letters"',
-        "rule     what becomes of it",
+        "rule     result",
         "Large    matches",
         "Trial    not reached",
         "default  not reached",

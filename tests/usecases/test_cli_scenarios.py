@@ -46,9 +46,9 @@ async def test_a_scenario_is_saved_listed_shown_and_saved_unchanged(
     ]  # fmt: skip
     (tmp_path / "again.yaml").write_text(shown.stdout)
     again = dunwell.run("scenario", "save", "nordwind", "Standard", str(tmp_path / "again.yaml"))
-    assert again.stdout == f'scenario {created["scenarioId"]} "Standard" says so already\n'
+    assert again.stdout == f'scenario {created["scenarioId"]} "Standard" is unchanged\n'
     table = dunwell.run("scenario", "list", "nordwind").stdout.splitlines()
-    assert table[0].split() == ["ID", "NAME", "ASSIGNED", "IN", "PROCESS", "WORKFLOW"]
+    assert table[0].split() == ["ID", "NAME", "ASSIGNED", "ACTIVE", "CLAIMS", "WORKFLOW"]
     assert table[1].split() == [
         str(created["scenarioId"]), "Standard", "yes", "0", created["workflowId"],
     ]  # fmt: skip
@@ -86,7 +86,7 @@ async def test_the_switch_lists_the_workflow_of_each_scenario(
     [listed] = json.loads(dunwell.run("scenario", "list", "nordwind", "--json").stdout)
     done = dunwell.run("switch", "nordwind")
     heading, _, row = done.stdout.splitlines()
-    assert heading == '"nordwind" works with workflows now.'
+    assert heading == '"nordwind" is switched to workflows.'
     assert row.split() == [str(listed["id"]), "Standard", listed["workflowId"], "v1.0", "0"]
     assert "Standard" in dunwell.run("workflow", "list", "nordwind").stdout
     again = dunwell.run("switch", "nordwind", "--json")

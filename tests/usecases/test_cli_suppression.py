@@ -19,7 +19,7 @@ async def test_an_address_is_added_listed_masked_and_lifted(
     await a_shop(database)
     add = ("suppression", "add", "nordwind", "EMAIL", "erika@example.org")
     assert dunwell.run(*add, "--reason", "DEBTOR").stdout == "suppressed\n"
-    assert dunwell.run(*add).stdout == "suppressed already\n"
+    assert dunwell.run(*add).stdout == "already suppressed\n"
     [listed] = json.loads(dunwell.run("suppression", "list", "nordwind", "--json").stdout)
     assert listed.pop("since")
     assert listed == {
@@ -30,8 +30,10 @@ async def test_an_address_is_added_listed_masked_and_lifted(
     assert table.splitlines()[0].split() == ["channel", "address", "reason", "since", "by"]
     assert "erika@" not in table
     lift = ("suppression", "lift", "nordwind", "EMAIL", "Erika@Example.org")
-    assert dunwell.run(*lift).stdout == "lifted\n"
-    assert dunwell.run("suppression", "list", "nordwind").stdout == "No address is suppressed.\n"
+    assert dunwell.run(*lift).stdout == "removed from the suppression list\n"
+    assert (
+        dunwell.run("suppression", "list", "nordwind").stdout == "The suppression list is empty.\n"
+    )
 
 
 async def test_each_refusal_is_one_line(dunwell: CommandLine, database: Database) -> None:

@@ -32,7 +32,7 @@ async def test_users_are_created_listed_reset_and_deactivated(
         "--merchant", "nordwind", "--language", "de",
     )  # fmt: skip
     assert (made.returncode, made.stderr) == (
-        0, "Good once, for 72 hours. Give it to this person alone.\n",
+        0, "Valid once, for 72 hours. Give it only to this user.\n",
     )  # fmt: skip
     invited = await find_invitation(services, find_secret(made.stdout), OPENER)
     assert invited is not None
@@ -49,7 +49,7 @@ async def test_users_are_created_listed_reset_and_deactivated(
         "signed out erika@example.org: 1 session\n"
     )
     assert dunwell.run("user", "end", "paul@example.org", "--yes").stdout == (
-        "ended paul@example.org\n"
+        "deactivated paul@example.org\n"
     )
     async with database.connection() as connection:
         acts = [tuple(row) for row in await connection.fetch(_ACTS)]

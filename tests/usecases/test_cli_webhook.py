@@ -30,7 +30,7 @@ async def test_endpoints_are_listed_with_their_state(dunwell: CommandLine, outbo
     assert table.splitlines()[0].split() == [
         "ID", "URL", "EVENTS", "STATE", "FAILING", "SINCE",
     ]  # fmt: skip
-    assert "switched off (GONE)" in table
+    assert "disabled (GONE)" in table
     assert table.splitlines()[1].endswith("2026-03-02T09:03:00Z")
     assert listed["failingSince"].startswith("2026-03-02T09:03:00")
     assert (listed["url"], listed["events"]) == ("http://127.0.0.1:1/a", ["ARCHIVED"])
@@ -64,7 +64,7 @@ async def test_a_failed_test_delivery_exits_with_1_and_changes_nothing(
         done = await asyncio.to_thread(dunwell.run, "webhook", "test", "nordwind", receiver.url)
 
     assert (done.returncode, done.stdout) == (1, "answer  410\n")
-    assert "no success" in done.stderr
+    assert "not a success" in done.stderr
     assert await outbox.endpoint(new.endpoint_id) == before
 
 
@@ -128,6 +128,6 @@ async def test_an_endpoint_is_enabled(dunwell: CommandLine, outbox: Outbox) -> N
 
     done = dunwell.run("webhook", "on", "nordwind", new.url)
 
-    assert (done.returncode, done.stdout) == (0, "switched on\n")
+    assert (done.returncode, done.stdout) == (0, "enabled\n")
     assert (await outbox.endpoint(new.endpoint_id))["disabled_at"] is None
     assert dunwell.run("webhook", "on", "nordwind", new.url).returncode == 1

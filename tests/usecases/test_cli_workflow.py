@@ -63,8 +63,8 @@ def test_help_lists_every_command(dunwell: CommandLine) -> None:
 
 async def test_the_list_is_aligned_and_counts_claims(dunwell: CommandLine, house: House) -> None:
     assert run(dunwell, "list", "nordwind").stdout == (
-        "NAME      VERSION  DRAFT  ASSIGNED  IN PROCESS\n"
-        "Standard  v1.0     -      yes                2\n"
+        "NAME      VERSION  DRAFT  ASSIGNED  ACTIVE CLAIMS\n"
+        "Standard  v1.0     -      yes                   2\n"
     )
     [listed] = json.loads(run(dunwell, "list", "nordwind", "--json").stdout)
     assert (listed["name"], listed["version"], listed["activeClaims"]) == ("Standard", "v1.0", 2)
@@ -75,13 +75,14 @@ async def test_a_shown_definition_can_be_saved_unchanged(
 ) -> None:
     shown = run(dunwell, "show", *NORDWIND)
     assert parse_yaml(shown.stdout) == render_document(a_definition())
-    assert "# v1.0     2026-03-02 09:00 UTC           2\n" in shown.stdout
+    assert "# v1.0     2026-03-02 09:00 UTC              2\n" in shown.stdout
     file = tmp_path / "shown"
     for text in (shown.stdout, run(dunwell, "show", *NORDWIND, "--json").stdout):
         file.write_text(text)
         done = run(dunwell, "draft", *NORDWIND, str(file))
         assert (done.returncode, done.stdout) == (
-            0, '"Standard" is published just so: there is no draft, and nothing to publish\n',
+            0,
+            '"Standard" equals the published version: there is no draft, and nothing to publish\n',
         )  # fmt: skip
     assert await states(house) == ["PUBLISHED"]
 
@@ -98,7 +99,7 @@ async def test_saving_a_draft_lists_its_changes_and_the_claims_it_reaches(
     assert (done.returncode, done.stderr) == (0, WARNING)
     compared = run(dunwell, "diff", *NORDWIND)
     assert compared.stdout.splitlines() == [
-        "v1.0 -> draft  minor: only what single actions do differs",
+        "v1.0 -> draft  minor: only the contents of single actions differ",
         "  snippets.signature removed",
     ]
 
@@ -110,7 +111,7 @@ async def test_publishing_without_a_terminal_needs_yes(
     asked = run(dunwell, "publish", *NORDWIND)
     assert asked.returncode == 2
     assert "v1.0 -> v1.1 (minor)" in asked.stdout
-    refusal = "dunwell: Nobody is there to ask; nothing was changed."
+    refusal = "dunwell: Confirmation needs a terminal. Nothing was changed."
     assert asked.stderr.startswith(f"{WARNING}{refusal}")
     assert await states(house) == ["PUBLISHED", "DRAFT"]
     done = run(dunwell, "publish", *NORDWIND, "--yes", "--comment", "Shorter")
@@ -209,7 +210,7 @@ async def test_deactivating_names_the_rules_that_skip_it(
     ]
     assert run(dunwell, "activate", *NORDWIND).stdout == '"Standard" is active again\n'
     renamed = run(dunwell, "rename", *NORDWIND, "Gentle")
-    assert renamed.stdout == '"Standard" is called "Gentle" now\n'
+    assert renamed.stdout == '"Standard" was renamed to "Gentle"\n'
     gone = run(dunwell, "deactivate", *NORDWIND)
     assert gone.stderr == 'dunwell: There is no workflow "Standard". Known: Gentle.\n'
 

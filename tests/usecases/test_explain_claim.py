@@ -182,10 +182,10 @@ async def test_the_command_prints_the_explanation(house: House, dunwell: Command
     # The command goes by the real clock: of what comes only the form is known.
     assert re.sub(r"\w{3} [-0-9]+ [0-9:]+(?=  EMAIL)", "THEN", said) == (
         f"Claim {claim_id}: IN_PROCESS\n"
-        'Process: "Standard" v1.0, chosen by rules 1\n'
-        "Rules 1, asked of the claim as it is now:\n"
+        'Workflow: "Standard" v1.0, chosen by rules 1\n'
+        "Rules 1, for the claim as it is now:\n"
         "  default: taken\n"
-        "What it did:\n"
+        "History:\n"
         "  Mon 2026-03-02 10:00  First reminder: sent by EMAIL\n"
         "  Mon 2026-03-02 10:00  Wait a week: started\n"
         "Next: Dunning fee (FEE), Mon 2026-03-09 10:00\n"

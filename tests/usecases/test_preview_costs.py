@@ -181,11 +181,11 @@ async def test_costs_require_the_right_to_configure(house: House, printer: Lette
 async def test_the_command_line_shows_the_costs(dunwell: CommandLine, house: House) -> None:
     await save(house, steps=steps("SMS"))
     told = dunwell.run("workflow", "preview", "nordwind", "Standard").stdout
-    [_, costs] = told.split("What these messages cost by the prices of their lines")
+    [_, costs] = told.split("The costs of these messages by the prices of their providers")
     lines = [line.split() for line in costs.splitlines()]
     assert ["SMS", "sms", "DE", "-", "€0.00", "1", "€0.08"] in lines
     assert ["SMS", "sms", "US", "-", "€0.00", "1", "no", "price"] in lines
-    assert ["together", "3", "€0.02", "3", "€0.16"] in lines
+    assert ["total", "3", "€0.02", "3", "€0.16"] in lines
     assert ["Without", "a", "price:", "0", "before,", "1", "after"] in lines
     told = dunwell.run("workflow", "preview", "nordwind", "Standard", "--json").stdout
     seen = msgspec.json.decode(told)["costs"]

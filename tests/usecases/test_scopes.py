@@ -136,9 +136,9 @@ async def test_the_command_line_sets_shows_and_changes_scopes(
     created = dunwell.run("credential", "create", "nordwind", "erp", "--scope", "money")
     client_id = created.stdout.split()[1]
     allowed = dunwell.run("credential", "allow", client_id, "nordwind", "--scope", "READ")
-    assert allowed.stdout == f"{client_id} now reaches nordwind with scope READ\n"
+    assert allowed.stdout == f"{client_id} now has access to nordwind with scope READ\n"
     listed = dunwell.run("credential", "list", "nordwind")
-    assert listed.stdout == f"{client_id}  live     READ                 erp\n"
+    assert listed.stdout == f"{client_id}  active   READ                 erp\n"
     [shown] = json.loads(dunwell.run("credential", "list", "nordwind", "--json").stdout)
     assert (shown["name"], shown["scopes"]) == ("erp", ["READ"])
     assert dunwell.run("credential", "create", "nordwind", "x", "--scope", "y").returncode == 2

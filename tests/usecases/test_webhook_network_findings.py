@@ -15,7 +15,7 @@ from tests.support.merchants import a_merchant
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        ([], "no merchant's webhooks have networks of their own"),
+        ([], "no merchant has its own webhookNetworks"),
         (["nordwind"], "every merchant that webhookNetworks names exists"),
         (["nordwind", "nordwnd"], 'webhookNetworks names no existing merchant: "nordwnd"'),
     ],

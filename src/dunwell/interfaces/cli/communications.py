@@ -38,7 +38,7 @@ def command() -> None:
 @command.command("unknown")
 @data_dir_option
 @click.argument("merchant", required=False)
-@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 def unknown(data_dir: str | None, merchant: str | None, is_json: bool) -> None:
     """List the communications of MERCHANT (its key), or of all merchants, whose delivery status is
     unknown."""
@@ -53,14 +53,14 @@ def unknown(data_dir: str | None, merchant: str | None, is_json: bool) -> None:
     elif found:
         click.echo(_render(found))
     else:
-        click.echo("No contact waits for a person's word.")
+        click.echo("There are no communications with unknown delivery status.")
 
 
 @command.command("show")
 @data_dir_option
 @click.argument("merchant")
 @click.argument("reference", type=click.UUID)
-@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 def show(data_dir: str | None, merchant: str, reference: UUID, is_json: bool) -> None:
     """Show the communication REFERENCE of MERCHANT (its key)."""
 
@@ -92,9 +92,9 @@ def resolve(data_dir: str | None, merchant: str, reference: UUID, outcome: str) 
 
     state = run_change(data_dir, _WORD, merchant_of_key(merchant), change)
     words = {
-        "ACCEPTED": "it was sent; its claim goes on",
-        "PLANNED": "it was not sent; it goes out again",
-        "CANCELLED": "it was not sent; its claim no longer waits for it, nobody is contacted",
+        "ACCEPTED": "it was sent; its claim continues",
+        "PLANNED": "it was not sent; it will be sent again",
+        "CANCELLED": "it was not sent; its claim no longer needs it",
     }
     click.echo(f"{reference}  {state}: {words[state]}")
 

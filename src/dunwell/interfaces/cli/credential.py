@@ -37,7 +37,7 @@ _scope_option = click.option(
     "--scope",
     multiple=True,
     type=click.Choice([*Scope], case_sensitive=False),
-    help="What it may do; may be given several times. A new one may do all.",
+    help="A scope; can be repeated. A new credential has scope ALL by default.",
 )
 
 
@@ -70,7 +70,7 @@ def create(
 @command.command("list")
 @data_dir_option
 @click.argument("merchant")
-@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 def list_all(data_dir: str | None, merchant: str, *, is_json: bool) -> None:
     """List the credentials of MERCHANT (its key) with their scopes."""
 
@@ -82,7 +82,7 @@ def list_all(data_dir: str | None, merchant: str, *, is_json: bool) -> None:
         echo_json([_as_json(each) for each in found])
         return
     for each in found:
-        state = "live" if each.revoked_at is None else "revoked"
+        state = "active" if each.revoked_at is None else "revoked"
         scopes = ", ".join(each.scopes)
         click.echo(f"{each.client_id}  {state:<7}  {scopes:<19}  {each.name}")
 
@@ -157,7 +157,7 @@ def allow(data_dir: str | None, client_id: str, merchant: str, scope: tuple[str,
 
     is_new = run_change(data_dir, "credential", merchant_of_key(merchant), change)
     how = f" with scope {', '.join(scopes)}" if scopes else ""
-    click.echo(f"{client_id} {'now reaches' if is_new else 'reaches already'} {merchant}{how}")
+    click.echo(f"{client_id} {'now has' if is_new else 'already has'} access to {merchant}{how}")
 
 
 @command.command("disallow")
@@ -171,13 +171,13 @@ def disallow(data_dir: str | None, client_id: str, merchant: str) -> None:
         return await disallow_credential(work, client_id)
 
     was_reached = run_change(data_dir, "credential", merchant_of_key(merchant), change)
-    click.echo(f"{client_id} {'no longer reaches' if was_reached else 'did not reach'} {merchant}")
+    click.echo(f"{client_id} {'no longer has' if was_reached else 'had no'} access to {merchant}")
 
 
 def _show(credential: NewCredential) -> None:
     click.echo(f"client_id      {credential.client_id}")
     click.echo(f"client_secret  {credential.client_secret}")
-    click.echo("The secret is shown this once only; keep it safe.", err=True)
+    click.echo("The secret is shown only once. Keep it safe.", err=True)
 
 
 def _as_json(credential: Credential) -> dict[str, object]:

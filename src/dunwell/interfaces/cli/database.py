@@ -84,4 +84,4 @@ def _wait_until_current(embedded: EmbeddedPostgres) -> None:
         if revision == newest:
             return
         time.sleep(0.1)
-    raise PostgresFailed("The running database does not answer; see postgres.log beside it.")
+    raise PostgresFailed("The running database does not respond. See postgres.log in its folder.")

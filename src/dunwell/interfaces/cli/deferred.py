@@ -12,9 +12,11 @@ from dunwell.interfaces.cli.words import load
 @click.command("apply")
 @data_dir_option
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--plan", is_flag=True, help="Only say what would change.")
-@click.option("--publish", is_flag=True, help="Publish changed workflows; else they become drafts.")
-@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+@click.option("--plan", is_flag=True, help="Only show what would change.")
+@click.option(
+    "--publish", is_flag=True, help="Publish changed workflows. Otherwise they become drafts."
+)
+@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 def apply(data_dir: str | None, file: Path, plan: bool, publish: bool, is_json: bool) -> None:
     """Create or update a merchant, or the installation, from FILE and list the changes.
 
@@ -28,7 +30,7 @@ def apply(data_dir: str | None, file: Path, plan: bool, publish: bool, is_json: 
 @data_dir_option
 @click.argument("merchant")
 @click.argument("claim", type=int)
-@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 def explain(data_dir: str | None, merchant: str, claim: int, is_json: bool) -> None:
     """Explain the status of CLAIM (its id) of MERCHANT (its key) and what happens next."""
     load("dunwell.interfaces.cli.explaining:print_explanation")(

@@ -102,7 +102,7 @@ def _check_database(settings: Settings) -> list[DoctorFinding]:
         remedy = "Start it, or correct DUNWELL_DATABASE_URL."
         if settings.database_url is None:
             remedy = f"See {settings.data_dir / 'postgres' / 'postgres.log'}."
-        return [DoctorFinding("database", f"does not answer: {error}", remedy)]
+        return [DoctorFinding("database", f"does not respond: {error}", remedy)]
     return [
         *server,
         check_revision(revision, newest),
@@ -133,17 +133,17 @@ async def _ask_database(url: str) -> tuple[int, float, Sequence[KnownKeyVersion]
 
 def check_tls(settings: Settings) -> DoctorFinding:
     """Report whether the connection proves which server it reaches."""
-    mode, words = find_ssl_mode(settings.database_url), "encrypts, and proves no server:"
+    mode, words = find_ssl_mode(settings.database_url), "encrypts without verifying the server:"
     match mode:
         case None:
-            return DoctorFinding("database TLS", "not asked for; the database is on this machine")
+            return DoctorFinding("database TLS", "not used; the database is on this machine")
         case "verify-full":
-            return DoctorFinding("database TLS", "verify-full: the server proves its name")
+            return DoctorFinding("database TLS", "verify-full: the server's name is verified")
         case "verify-ca":
-            words = "proves who signed the server's certificate, not that it is this server:"
+            words = "verifies the certificate's issuer, but not the server's name:"
     return DoctorFinding(
         "database TLS",
-        f"sslmode={mode} {words} whoever stands between can be it",
+        f"sslmode={mode} {words} an attacker in between can pretend to be it",
         "Use sslmode=verify-full&sslrootcert=FILE in DUNWELL_DATABASE_URL.",
         is_note=True,
     )
@@ -151,12 +151,12 @@ def check_tls(settings: Settings) -> DoctorFinding:
 
 def check_figures(settings: Settings) -> DoctorFinding:
     if settings.operator_bind is not None:
-        words = f"/metrics is at http://{settings.operator_bind}, for whoever reaches it"
+        words = f"/metrics is at http://{settings.operator_bind}, without a login"
         return DoctorFinding("figures", words)
     if settings.is_development:
-        return DoctorFinding("figures", "the web process's are at /metrics, the worker's nowhere")
+        return DoctorFinding("figures", "the web process serves /metrics, the worker does not")
     remedy = "Set DUNWELL_OPERATOR_BIND for web and worker, such as 127.0.0.1:9100."
-    return DoctorFinding("figures", "/metrics is nowhere", remedy, is_note=True)
+    return DoctorFinding("figures", "/metrics is not served", remedy, is_note=True)
 
 
 async def _ask_restored(url: str) -> RestoreHold | None:
@@ -173,8 +173,8 @@ def check_restored(restored: RestoreHold | None) -> DoctorFinding:
     """Report a restore that waits for a user to say how much was lost. Until then the worker does
     nothing."""
     if restored is None:
-        return DoctorFinding("restore", "none waits to be resumed")
-    words = f"as of {restored.taken_at:%Y-%m-%d %H:%M:%S} UTC is held: nothing is sent"
+        return DoctorFinding("restore", "no restore waits to be resumed")
+    words = f"as of {restored.taken_at:%Y-%m-%d %H:%M:%S} UTC waits to be resumed: nothing is sent"
     return DoctorFinding("restore", words, "Run: dunwell restore --resume --lost-until TIME")
 
 
@@ -194,27 +194,31 @@ async def _look_for_pooler(url: str) -> DoctorFinding:
             return _describe_none(url)
         if not parse_database_address(url).is_pooled:
             return await _describe_unnamed(url)
-        words = "in transaction mode, as the address says"
+        words = "in transaction mode, as configured"
         if not await connection.fetchval("SELECT pg_jit_available()"):
             return DoctorFinding("pooler", words)
-        remedy = "ALTER ROLE ... SET jit = off, for Dunwell's role: jit costs more than it saves."
-        return DoctorFinding("pooler", f"{words}; the database has jit on", remedy, is_note=True)
+        remedy = (
+            "ALTER ROLE ... SET jit = off for Dunwell's role, because jit slows its queries down."
+        )
+        return DoctorFinding(
+            "pooler", f"{words}; the database has jit enabled", remedy, is_note=True
+        )
     finally:
         await connection.close()
 
 
 def _describe_none(url: str) -> DoctorFinding:
-    words = "none stands before the database"
+    words = "there is none"
     if not parse_database_address(url).is_pooled:
         return DoctorFinding("pooler", words)
-    remedy = "Take pooler=transaction out of DUNWELL_DATABASE_URL: it costs time."
-    return DoctorFinding("pooler", f"{words}, but the address names one", remedy, is_note=True)
+    remedy = "Remove pooler=transaction from DUNWELL_DATABASE_URL: it costs time."
+    return DoctorFinding("pooler", f"{words}, but the database URL names one", remedy, is_note=True)
 
 
 async def _describe_unnamed(url: str) -> DoctorFinding:
     """If the pooler rejects a setting that the service sends when a session starts, nothing works
     and this is a fault."""
-    words = "one stands before the database, and the address does not say so"
+    words = "there is one, but the database URL does not name it"
     remedy = (
         "In transaction mode add pooler=transaction to DUNWELL_DATABASE_URL."
         " See docs/operator/running.md."
@@ -228,16 +232,16 @@ async def _describe_unnamed(url: str) -> DoctorFinding:
 
 def check_version(version: int) -> DoctorFinding:
     if _LEAST_VERSION <= version <= _NEWEST_VERSION:
-        return DoctorFinding("database", f"answers, PostgreSQL {version}")
+        return DoctorFinding("database", f"responds, PostgreSQL {version}")
     remedy = f"Use PostgreSQL {_LEAST_VERSION} to {_NEWEST_VERSION}."
     return DoctorFinding("database", f"is PostgreSQL {version}", remedy)
 
 
 def check_clocks(skew_seconds: float) -> DoctorFinding:
-    words = f"database is {skew_seconds:+.1f} s from this host"
+    words = f"the database's clock differs by {skew_seconds:+.1f} s from this host's"
     if abs(skew_seconds) <= _MOST_SKEW_SECONDS:
         return DoctorFinding("clock", words)
-    return DoctorFinding("clock", words, "Let NTP set the clocks of both hosts.")
+    return DoctorFinding("clock", words, "Synchronise the clocks of both hosts with NTP.")
 
 
 def check_keys(keys: KeyRing, known: Sequence[KnownKeyVersion]) -> DoctorFinding:
@@ -245,7 +249,7 @@ def check_keys(keys: KeyRing, known: Sequence[KnownKeyVersion]) -> DoctorFinding
     if misfit is not None:
         return DoctorFinding("secret key", "does not fit the database", misfit)
     older = [str(each) for each in keys.versions[1:]]
-    behind = f", {', '.join(older)} behind it" if older else ""
+    behind = f", older versions: {', '.join(older)}" if older else ""
     return DoctorFinding("secret key", f"version {keys.version} is in use{behind}")
 
 
@@ -257,7 +261,7 @@ def check_revision(revision: str | None, newest: str) -> DoctorFinding:
         return DoctorFinding(
             "migrations", words, "Install the version that migrated it, or a newer one."
         )
-    words = f"at {revision or 'none'}, the newest is {newest}; the rest is checked after that"
+    words = f"at {revision or 'none'}, the newest is {newest}; other checks need it"
     return DoctorFinding("migrations", words, "Run: dunwell migrate")
 
 
@@ -265,10 +269,10 @@ def _check_storage(settings: Settings) -> DoctorFinding:
     try:
         is_kept = asyncio.run(_probe_storage(settings))
     except (OSError, Refusal, ValueError) as error:
-        return DoctorFinding("storage", f"does not answer: {error}", "Correct DUNWELL_FILES_URL.")
+        return DoctorFinding("storage", f"does not respond: {error}", "Correct DUNWELL_FILES_URL.")
     if not is_kept:
         return DoctorFinding(
-            "storage", "gives back other content", "Use another DUNWELL_FILES_URL."
+            "storage", "returns other content than was written", "Use another DUNWELL_FILES_URL."
         )
     return DoctorFinding("storage", "writes, reads and removes")
 
@@ -285,9 +289,9 @@ def check_folders(settings: Settings) -> DoctorFinding:
     """Check that other users of this host cannot read the data."""
     first, count = next(list_accessible(settings), None), sum(1 for _ in list_accessible(settings))
     if first is None:
-        return DoctorFinding("folders", "closed to others")
-    words = f"others can reach {first[0]} ({first[1]:04o}) and {count - 1} more"
-    remedy = "Start dunwell as their owner: it closes them."
+        return DoctorFinding("folders", "not accessible to other users")
+    words = f"other users can access {first[0]} ({first[1]:04o}) and {count - 1} more"
+    remedy = "Start dunwell as their owner: it restricts access."
     if not is_own_folder(settings.data_dir) or not first[0].is_relative_to(settings.data_dir):
         remedy = f"Run: chmod -R go-rwx {first[0]}"
     return DoctorFinding("folders", words, remedy)
@@ -299,11 +303,9 @@ def describe_confinement(found: Confinement) -> DoctorFinding:
     able = [f"Landlock {found.landlock}"] if found.landlock else []
     able += ["seccomp"] if found.has_seccomp else []
     words = (
-        f"{' and '.join(able)} shut in what parses files"
+        f"{' and '.join(able)} confine the processes that parse files"
         if able
-        else (
-            "this kernel has neither Landlock nor seccomp; limits alone shut in what parses files"
-        )
+        else ("this kernel has neither Landlock nor seccomp; only limits confine file parsing")
     )
     return DoctorFinding("confinement", words)
 
@@ -314,4 +316,4 @@ def _check_disk(settings: Settings) -> DoctorFinding:
     words = f"{free / (1 << 30):.1f} GiB free under {folder}"
     if free >= _LEAST_FREE_BYTES:
         return DoctorFinding("disk", words)
-    return DoctorFinding("disk", words, "Free some: a full disk stops the service.")
+    return DoctorFinding("disk", words, "Free disk space: a full disk stops the service.")

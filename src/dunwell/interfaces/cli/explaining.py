@@ -35,18 +35,18 @@ def _render(told: ClaimExplanation, zone: ZoneInfo) -> Iterator[str]:
     yield from _render_process(told)
     yield from _render_rules(told)
     if told.history:
-        yield "What it did:"
+        yield "History:"
         for step in told.history:
             yield f"  {_render_at(step.at, zone)}  {step.name}: {step.reason}"
     for hold in told.holds:
-        yield f"Held: {hold.reason}"
+        yield f"Hold: {hold.reason}"
     if told.next_step is not None:
         step_at = told.next_step.at
-        when = _render_at(step_at, zone) if step_at else "not yet known"
+        when = _render_at(step_at, zone) if step_at else "not known yet"
         yield f"Next: {told.next_step.name} ({told.next_step.kind}), {when}"
         yield f"  {told.next_step.reason}"
         if told.next_step.unmet:
-            yield f"  As things stand it is skipped: {', '.join(told.next_step.unmet)}"
+            yield f"  It would currently be skipped: {', '.join(told.next_step.unmet)}"
     if told.next_contacts:
         yield "Next contacts, if nothing is paid:"
         for each in told.next_contacts:
@@ -64,15 +64,15 @@ def _render_process(told: ClaimExplanation) -> Iterator[str]:
         if process.rules_version is not None:
             chosen = f"chosen by rules {process.rules_version}"
         version = f" {process.version}" if process.version else ""
-        yield f'Process: "{process.name}"{version}, {chosen}'
+        yield f'Workflow: "{process.name}"{version}, {chosen}'
 
 
 def _render_rules(told: ClaimExplanation) -> Iterator[str]:
     rules = told.rules
     if rules.version is None:
-        yield "Rules: none were published"
+        yield "Rules: none are published"
         return
-    yield f"Rules {rules.version}, asked of the claim as it is now:"
+    yield f"Rules {rules.version}, for the claim as it is now:"
     for rule in rules.rules:
         yield f"  {rule.name}: {rule.reason}"
     if rules.default is not None:

@@ -23,7 +23,7 @@ def describe_failure(error: Exception) -> tuple[list[str], int]:
     if isinstance(error, click.ClickException):
         return [f"{error.format_message()} See: dunwell --help"], error.exit_code
     if isinstance(error, click.Abort):
-        return ["stopped."], 130
+        return ["aborted."], 130
     return _describe_fault(error), 1
 
 
@@ -35,5 +35,5 @@ def _describe_fault(error: Exception) -> list[str]:
     if isinstance(error, asyncpg.UndefinedTableError | asyncpg.UndefinedColumnError):
         return [NotMigrated().message]
     if isinstance(error, asyncpg.PostgresError | asyncpg.InterfaceError):
-        return [f"the database refuses: {error}"]
+        return [f"The database reported an error: {error}"]
     return []

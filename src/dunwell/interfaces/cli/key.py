@@ -37,11 +37,11 @@ from dunwell.platform.key_versions import find_key_mismatch, load_versions
 
 _WORD = "key"
 _NEXT = """\
-This is version {version}. It is kept nowhere else: put a copy where no backup of the database is.
-One host: put the line before what DUNWELL_SECRET_KEY says (or the file DUNWELL_SECRET_KEY_FILE
-names), and start every process anew.
-Several hosts: put it behind what stands there, start every process anew; then put it before, and
-start every process anew. What stands there stays. See docs/operator/keys.md."""
+This is version {version}. It is not stored anywhere: keep a copy apart from database backups.
+One host: insert the line at the beginning of DUNWELL_SECRET_KEY (or of the file named in
+DUNWELL_SECRET_KEY_FILE), and restart every process.
+Several hosts: add it at the end, and restart every process; then move it to the beginning, and
+restart every process. Keep the existing lines. See docs/operator/keys.md."""
 
 _Answer = TypeVar("_Answer")
 _Use = Callable[[Connection, KeyRing], Awaitable[_Answer]]
@@ -73,12 +73,12 @@ def rotate(data_dir: str | None) -> None:
         # know.
         closing.callback(FolderLock.acquire(settings.data_dir, f"{_WORD}-rotate").release)
         save_versions(path, {version: key, **settings.secret_key})
-    click.echo(f"Version {version} is in use from the next start on. It stands first in {path}.")
+    click.echo(f"Version {version} is used from the next start. It is the first line of {path}.")
 
 
 @command.command("status")
 @data_dir_option
-@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 def status(data_dir: str | None, is_json: bool) -> None:
     """Show the versions of the secret key, and how many values are sealed or digested with each."""
     settings = read_settings(_WORD, data_dir=data_dir)
@@ -96,13 +96,15 @@ def status(data_dir: str | None, is_json: bool) -> None:
 @command.command("retire")
 @data_dir_option
 @click.argument("version", type=click.IntRange(1))
-@click.option("--lost", "is_lost", is_flag=True, help="Nobody has it any more; give up its values.")
-@click.option("--yes", "is_sure", is_flag=True, help="Do not ask.")
+@click.option(
+    "--lost", "is_lost", is_flag=True, help="The key is lost; give up the values that need it."
+)
+@click.option("--yes", "is_sure", is_flag=True, help="Do not ask for confirmation.")
 def retire(data_dir: str | None, version: int, *, is_lost: bool, is_sure: bool) -> None:
     """Allow VERSION to be removed from the settings, if nothing depends on it any more."""
     settings = read_settings(_WORD, data_dir=data_dir)
     if is_lost:
-        confirm(f"Give up all that version {version} was used for?", is_sure=is_sure)
+        confirm(f"Give up all values that need version {version}?", is_sure=is_sure)
     end = abandon_version if is_lost else retire_version
 
     async def use(tx: Connection, keys: KeyRing) -> None:
@@ -110,7 +112,7 @@ def retire(data_dir: str | None, version: int, *, is_lost: bool, is_sure: bool) 
         await end(tx, keys, kinds=list_sealed_values(settings), version=version, moment=moment)
 
     _run(settings, use)
-    click.echo(f"Version {version} is retired. It may be taken out of the settings.")
+    click.echo(f"Version {version} is retired. It can be removed from the settings.")
 
 
 async def _find_next(tx: Connection, keys: KeyRing) -> int:

@@ -13,25 +13,26 @@ _WORDS = {
     "worker": Word(
         "dunwell.interfaces.cli.worker:command", "Run due steps, send messages, deliver webhooks."
     ),
-    "mail": Word("dunwell.interfaces.cli.channel.mail:command", "Take what comes back to e-mails."),
+    "mail": Word(
+        "dunwell.interfaces.cli.channel.mail:command", "Receive bounces and replies to e-mails."
+    ),
     "channel": Word(
-        "dunwell.interfaces.cli.channel.channel:command", "Try lines; see how messages fare."
+        "dunwell.interfaces.cli.channel.channel:command",
+        "Test delivery providers; show delivery figures.",
     ),
     "migrate": Word(
-        "dunwell.interfaces.cli.database:command", "Bring the database to the newest schema."
+        "dunwell.interfaces.cli.database:command", "Upgrade the database to the newest schema."
     ),
     "apply": Word(
         "dunwell.interfaces.cli.deferred:apply", "Create or update a merchant from its file."
     ),
     "workflow": Word(
-        "dunwell.interfaces.cli.workflow:command", "Look at, change and publish workflows."
+        "dunwell.interfaces.cli.workflow:command", "Show, edit and publish workflows."
     ),
     "rules": Word(
-        "dunwell.interfaces.cli.rules:command", "Look at, try, change, publish assignment rules."
+        "dunwell.interfaces.cli.rules:command", "Show, try, edit and publish assignment rules."
     ),
-    "scenario": Word(
-        "dunwell.interfaces.cli.scenario:command", "Look at, create and edit scenarios."
-    ),
+    "scenario": Word("dunwell.interfaces.cli.scenario:command", "Show, create and edit scenarios."),
     "switch": Word(
         "dunwell.interfaces.cli.switch:command", "Switch a merchant from scenarios to workflows."
     ),
@@ -39,46 +40,41 @@ _WORDS = {
         "dunwell.interfaces.cli.credential:command", "Create, rotate and revoke API credentials."
     ),
     "user": Word(
-        "dunwell.interfaces.cli.people.user:command", "Let people into the portal, and end them."
+        "dunwell.interfaces.cli.people.user:command",
+        "Create, reset and deactivate users of the portal.",
     ),
     "webhook": Word(
-        "dunwell.interfaces.cli.webhook:command", "Look at, test and replay to webhooks."
+        "dunwell.interfaces.cli.webhook:command", "Show and test webhook endpoints; replay events."
     ),
-    "explain": Word(
-        "dunwell.interfaces.cli.deferred:explain", "Say why a claim stands where it stands."
-    ),
+    "explain": Word("dunwell.interfaces.cli.deferred:explain", "Explain the status of a claim."),
     "suppression": Word(
         "dunwell.interfaces.cli.suppression:command",
-        "Keep addresses from being contacted, or let them be.",
+        "Manage the suppression list.",
     ),
     "communications": Word(
         "dunwell.interfaces.cli.communications:command",
-        "Look at contacts; settle those of unknown outcome.",
+        "Show communications; resolve unknown delivery status.",
     ),
-    "outbox": Word(
-        "dunwell.interfaces.cli.outbox:command", "Read messages written into the outbox."
-    ),
+    "outbox": Word("dunwell.interfaces.cli.outbox:command", "Read messages in the outbox."),
     "verify-ledger": Word(
         "dunwell.interfaces.cli.ledgers.verify_ledger:command",
-        "Verify that the ledger is as it was written.",
+        "Verify that the ledger was not changed.",
     ),
-    "audit": Word(
-        "dunwell.interfaces.cli.ledgers.audit:command", "Show who did what, and what changed by it."
-    ),
+    "audit": Word("dunwell.interfaces.cli.ledgers.audit:command", "Show who changed what."),
     "key": Word(
         "dunwell.interfaces.cli.key:command",
-        "Draw a new version of the secret key, retire old ones.",
+        "Rotate the secret key; retire old versions.",
     ),
     "backup": Word(
         "dunwell.interfaces.cli.recovery:backup", "Write database and files into a folder."
     ),
     "restore": Word(
-        "dunwell.interfaces.cli.recovery:restore", "Restore a backup or a moment; let it go on."
+        "dunwell.interfaces.cli.recovery:restore", "Restore a backup or a point in time; resume."
     ),
-    "archive": Word("dunwell.interfaces.cli.archive:command", "Keep the archive; up runs it."),
-    "doctor": Word(
-        "dunwell.interfaces.cli.doctor:command", "Check what this installation stands on."
+    "archive": Word(
+        "dunwell.interfaces.cli.archive:command", "Archive the embedded database; started by up."
     ),
+    "doctor": Word("dunwell.interfaces.cli.doctor:command", "Check this installation."),
     "config": Word(
         "dunwell.interfaces.cli.options:command", "Show the effective settings, without secrets."
     ),

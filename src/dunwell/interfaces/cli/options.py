@@ -17,7 +17,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 def data_dir_option(function: _Function) -> _Function:
     return click.option(
         "--data-dir",
-        help="The folder of everything kept here; or DUNWELL_DATA_DIR. "
+        help="The data folder, also set by DUNWELL_DATA_DIR. "
         "Default: ./var; in production /var/lib/dunwell",
     )(function)
 

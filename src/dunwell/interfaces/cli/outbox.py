@@ -25,7 +25,7 @@ def command() -> None:
 @click.option(
     "--into",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Write all its files there, opened.",
+    help="Write all its files to this folder, decrypted.",
 )
 def show(data_dir: str | None, reference: UUID, into: Path | None) -> None:
     """Print the message REFERENCE as it was written, and list its other files.
@@ -37,7 +37,7 @@ def show(data_dir: str | None, reference: UUID, into: Path | None) -> None:
         files = read_message(settings.data_dir, KeyRing(settings.secret_key), reference)
     except DecryptionFailed:
         raise InvalidRequest(
-            f"The message {reference} is sealed with another key than DUNWELL_SECRET_KEY holds."
+            f"The message {reference} is sealed with a key that DUNWELL_SECRET_KEY does not have."
         ) from None
     if not files:
         raise NotFound(f"There is no message {reference} in the outbox of {settings.data_dir}.")

@@ -39,7 +39,9 @@ def confirm(question: str, *, is_sure: bool) -> None:
     if is_sure:
         return
     if not sys.stdin.isatty():
-        raise click.UsageError("Nobody is there to ask; nothing was changed. Repeat it with --yes.")
+        raise click.UsageError(
+            "Confirmation needs a terminal. Nothing was changed. Repeat with --yes."
+        )
     click.confirm(question, abort=True)
 
 

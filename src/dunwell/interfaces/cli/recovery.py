@@ -24,8 +24,8 @@ from dunwell.platform.errors import InvalidState
 
 _TIME = click.DateTime(["%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M:%S.%f%z"])
 _HELD = """\
-restored as of {taken_at}. The worker does nothing until you say until when messages may have been
-sent that this database does not know:
+restored as of {taken_at}. The worker does nothing until you state until when messages may have been
+sent that are not in this database:
   dunwell restore --resume --lost-until {taken_at}   # if nothing ran after the backup
   dunwell restore --resume --lost-until TIME         # else: when the lost installation stopped"""
 
@@ -64,10 +64,10 @@ def take(data_dir: str | None, folder: Path) -> None:
     )
     if manifest.left_out:
         names = ", ".join(manifest.left_out)
-        click.echo(f"not in it, as they are not Dunwell's: the tables {names}", err=True)
+        click.echo(f"not included, because they are not Dunwell's: the tables {names}", err=True)
     if manifest.files_elsewhere is not None:
-        click.echo("uploads are in an object store, which keeps them itself", err=True)
-    click.echo("the secret key is not in it: keep a copy elsewhere", err=True)
+        click.echo("uploads are in an object store and not included", err=True)
+    click.echo("the secret key is not included: keep a copy elsewhere", err=True)
 
 
 @backup.command("verify")
@@ -82,7 +82,7 @@ def verify(data_dir: str | None, folder: Path) -> None:
             click.echo(f"{table.rows:>12} {name}")
     rows = sum(each.rows for each in manifest.tables.values())
     click.echo(
-        f"restored as of {manifest.taken_at.isoformat()}, and everything is there: {rows} rows in "
+        f"restored as of {manifest.taken_at.isoformat()}, complete: {rows} rows in "
         f"{len(manifest.tables)} tables, {_count_files(manifest)} files"
     )
 
@@ -96,11 +96,11 @@ def _count_files(manifest: BackupManifest) -> int:
 @data_dir_option
 @click.argument("folder", type=click.Path(path_type=Path), required=False)
 @click.option(
-    "--hold", "taken_at", type=_TIME, help="The database was restored as of TIME by others."
+    "--hold", "taken_at", type=_TIME, help="The database was restored as of TIME with other tools."
 )
-@click.option("--resume", "is_resuming", is_flag=True, help="Let a restored installation go on.")
-@click.option("--lost-until", type=_TIME, help="Until then messages may have been sent.")
-@click.option("--until", type=_TIME, help="Go back to TIME, by the archive in FOLDER.")
+@click.option("--resume", "is_resuming", is_flag=True, help="Resume a restored installation.")
+@click.option("--lost-until", type=_TIME, help="The time until which messages may have been sent.")
+@click.option("--until", type=_TIME, help="Restore TIME from the archive in FOLDER.")
 def restore(
     data_dir: str | None, folder: Path | None, taken_at: datetime | None,
     lost_until: datetime | None, until: datetime | None, *, is_resuming: bool,
@@ -123,11 +123,12 @@ def restore(
             paused = run_reading(
                 data_dir, "restore", lambda resources: resume_installation(resources, until)
             )
-            click.echo(f"resumed; {paused} claims are paused that may have been contacted")
+            click.echo(
+                f"resumed; {paused} claims are paused because their debtors may have been contacted"
+            )
         case _:
             raise click.UsageError(
-                "Name a FOLDER, or give --until TIME, or --hold TIME, or --resume with "
-                "--lost-until TIME."
+                "Give FOLDER, or --until TIME, or --hold TIME, or --resume with --lost-until TIME."
             )
 
 
@@ -142,10 +143,10 @@ def _restore(data_dir: str | None, folder: Path) -> None:
 def _restore_until(data_dir: str | None, folder: Path | None, until: datetime) -> None:
     settings = read_settings("restore", data_dir=data_dir)
     if settings.database_url is not None:
-        raise InvalidState("DUNWELL_DATABASE_URL is set: go back by your server's own tools.")
+        raise InvalidState("DUNWELL_DATABASE_URL is set. Restore with your server's own tools.")
     place = folder or settings.archive_dir
     if place is None:
-        raise click.UsageError("Name the archive, or set DUNWELL_ARCHIVE_DIR.")
+        raise click.UsageError("Give the archive's FOLDER, or set DUNWELL_ARCHIVE_DIR.")
     restore_to_moment(settings, WalArchive(place.resolve()), until)
     click.echo(_HELD.format(taken_at=until.isoformat()))
 

@@ -43,7 +43,7 @@ from dunwell.platform.text.yaml_document import InvalidDocument, parse_yaml
 
 def render_view(view: RulesView) -> str:
     if view.published is None or view.published_rules is None:
-        parts = ["no rules were published yet; claims stay unassigned"]
+        parts = ["no rules are published yet; claims stay unassigned"]
     else:
         at = f"{view.published_rules.published_at:%Y-%m-%d %H:%M} UTC"
         head = f"version {view.version}, published {at}"
@@ -65,7 +65,7 @@ def show_view(view: RulesView) -> dict[str, Any]:
 
 
 def render_review(review: RulesReview) -> list[str]:
-    lines = [f"  {line}" for line in review.differences] or ["  nothing differs"]
+    lines = [f"  {line}" for line in review.differences] or ["  no differences"]
     return lines + [f"  note: {line}" for line in review.remarks]
 
 
@@ -90,9 +90,7 @@ def _render_possibility(rulebook: Rulebook, found: PossibleMatch, *, is_certain:
     gets = "stays unassigned" if name is None else f'gets "{name}"'
     head = f"the claim {gets}" if is_certain else f"{found.percent} % of such claims: {gets}"
     rows = [(verdict.name, describe_verdict(verdict)) for verdict in match.verdicts]
-    table = render_table(
-        ("rule", "what becomes of it"), [*rows, ("default", describe_default(match))]
-    )
+    table = render_table(("rule", "result"), [*rows, ("default", describe_default(match))])
     return f"{head}\n{table}"
 
 
@@ -124,7 +122,7 @@ def _target(rule: RuleDocument) -> str:
     return ", ".join(f"{share.percent} % {share.workflow}" for share in rule.target)
 
 
-_JSON = click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+_JSON = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 
 
 @click.group("rules", no_args_is_help=False)
@@ -171,7 +169,7 @@ def draft(data_dir: str | None, is_json: bool, merchant: str, file: TextIO) -> N
 @command.command("publish")
 @data_dir_option
 @_JSON
-@click.option("--yes", "is_sure", is_flag=True, help="Do not ask.")
+@click.option("--yes", "is_sure", is_flag=True, help="Do not ask for confirmation.")
 @click.argument("merchant")
 def publish(data_dir: str | None, is_json: bool, is_sure: bool, merchant: str) -> None:
     """Publish the draft of MERCHANT's rules. They apply to claims created from then on."""
@@ -194,7 +192,7 @@ def publish(data_dir: str | None, is_json: bool, is_sure: bool, merchant: str) -
 async def _review_draft(work: Work, _: Resources) -> RulesReview:
     found = await find_rules_draft(work.tx, work.merchant_id)
     if found is None:
-        raise InvalidState("The rules have no draft; save one first.", state="PUBLISHED")
+        raise InvalidState("The rules have no draft. Save one first.", state="PUBLISHED")
     return await review_rules(work, found.rules)
 
 
@@ -218,9 +216,11 @@ def discard(data_dir: str | None, merchant: str) -> None:
     "--claim",
     "claim_id",
     type=click.IntRange(1, 2**63 - 1),
-    help="The id of a claim that is there.",
+    help="The id of an existing claim.",
 )
-@click.option("--facts", type=click.File(encoding="utf-8"), help="A made-up claim, JSON or YAML.")
+@click.option(
+    "--facts", type=click.File(encoding="utf-8"), help="A hypothetical claim, JSON or YAML."
+)
 @click.option("--draft", "is_draft", is_flag=True, help="Try the draft, not the published rules.")
 @click.argument("merchant")
 def try_(
@@ -246,7 +246,7 @@ async def _load_rulebook(work: Work, *, is_draft: bool) -> Rulebook:
         return await load_rulebook(work.tx, work.merchant)
     rulebook = await load_draft_rulebook(work.tx, work.merchant)
     if rulebook is None:
-        raise InvalidState("The rules have no draft; leave out --draft.", state="PUBLISHED")
+        raise InvalidState("The rules have no draft. Omit --draft.", state="PUBLISHED")
     return rulebook
 
 

@@ -21,7 +21,7 @@ from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import render_yaml
 
-_JSON = click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+_JSON = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 
 
 @click.group("scenario", no_args_is_help=False)
@@ -49,7 +49,7 @@ def list_command(data_dir: str | None, is_json: bool, merchant: str) -> None:
 
 
 def _render_list(scenarios: list[ScenarioView]) -> str:
-    heads = ("ID", "NAME", "ASSIGNED", "IN PROCESS", "WORKFLOW")
+    heads = ("ID", "NAME", "ASSIGNED", "ACTIVE CLAIMS", "WORKFLOW")
     rows = [
         (
             str(each.id),
@@ -60,7 +60,7 @@ def _render_list(scenarios: list[ScenarioView]) -> str:
         )
         for each in scenarios
     ]
-    return render_table(heads, rows, right=("ID", "IN PROCESS"))
+    return render_table(heads, rows, right=("ID", "ACTIVE CLAIMS"))
 
 
 def _describe_use(scenario: ScenarioView) -> str:
@@ -86,8 +86,8 @@ def show(data_dir: str | None, is_json: bool, merchant: str, name: str) -> None:
     lines = [
         f'Scenario {view.id} "{view.name}"',
         *view.description.splitlines(),
-        f"Assigned: {_describe_use(view)}. In process: {view.active_claims:,}",
-        f"Its workflow by the switch: {view.workflow_id}",
+        f"Assigned: {_describe_use(view)}. Active claims: {view.active_claims:,}",
+        f"Its workflow after the switch: {view.workflow_id}",
     ]
     comment = "\n".join(f"# {line}".rstrip() for line in lines)
     click.echo(f"{comment}\n\n{render_yaml(view.definition)}", nl=False)
@@ -96,7 +96,7 @@ def show(data_dir: str | None, is_json: bool, merchant: str, name: str) -> None:
 @command.command("save")
 @data_dir_option
 @_JSON
-@click.option("--description", help="What it is for, in a few words.")
+@click.option("--description", help="A short description.")
 @click.argument("merchant")
 @click.argument("name")
 @click.argument("file", type=click.File(encoding="utf-8"))
@@ -122,7 +122,7 @@ def save(
     if is_json:
         echo_json(saved)
         return
-    what = "created" if saved.is_new else "changed" if saved.is_changed else "says so already"
+    what = "created" if saved.is_new else "changed" if saved.is_changed else "is unchanged"
     click.echo(f'scenario {saved.scenario_id} "{name}" {what}')
     for line in saved.words:
         click.echo(f"  {line}")

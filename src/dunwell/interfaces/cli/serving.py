@@ -31,7 +31,7 @@ def open_listener(host: str, port: int, setting: str = "--port") -> socket.socke
         listener.listen(_BACKLOG)
     except OSError as error:
         raise OSError(
-            f"cannot listen on {host} port {port}: {error.strerror}; choose another with {setting}."
+            f"cannot listen on {host} port {port}: {error.strerror}; use another with {setting}."
         ) from error
     return listener
 

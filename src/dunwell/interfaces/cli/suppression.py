@@ -30,7 +30,7 @@ def command() -> None:
 @command.command("list")
 @data_dir_option
 @click.argument("merchant")
-@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 def show(data_dir: str | None, merchant: str, is_json: bool) -> None:
     """List the suppressed addresses of MERCHANT (its key). Addresses are masked."""
 
@@ -43,7 +43,7 @@ def show(data_dir: str | None, merchant: str, is_json: bool) -> None:
     elif found:
         click.echo(_render(found))
     else:
-        click.echo("No address is suppressed.")
+        click.echo("The suppression list is empty.")
 
 
 @command.command("add")
@@ -56,7 +56,7 @@ def show(data_dir: str | None, merchant: str, is_json: bool) -> None:
     type=click.Choice(get_args(SuppressionReason)),
     default="OPERATOR",
     show_default=True,
-    help="Who or what asks for it.",
+    help="The reason.",
 )
 def add(
     data_dir: str | None, merchant: str, channel: Channel, address: str, reason: SuppressionReason
@@ -71,7 +71,7 @@ def add(
         return await suppress(work, resources.keys, channel=channel, address=address, reason=reason)
 
     is_new = run_change(data_dir, _WORD, merchant_of_key(merchant), change)
-    click.echo("suppressed" if is_new else "suppressed already")
+    click.echo("suppressed" if is_new else "already suppressed")
 
 
 @command.command("lift")
@@ -86,7 +86,7 @@ def lift(data_dir: str | None, merchant: str, channel: Channel, address: str) ->
         await lift_suppression(work, resources.keys, channel, address)
 
     run_change(data_dir, _WORD, merchant_of_key(merchant), change)
-    click.echo("lifted")
+    click.echo("removed from the suppression list")
 
 
 def _as_json(each: SuppressionEntry) -> dict[str, Any]:

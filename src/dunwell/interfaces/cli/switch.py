@@ -13,7 +13,7 @@ from dunwell.platform.resources import Resources
 
 @click.command("switch")
 @data_dir_option
-@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 @click.argument("merchant")
 def command(data_dir: str | None, is_json: bool, merchant: str) -> None:
     """Switch MERCHANT (its key) from scenarios to workflows. This cannot be undone.
@@ -34,8 +34,8 @@ def command(data_dir: str | None, is_json: bool, merchant: str) -> None:
 
 def _render(report: SwitchReport) -> str:
     if not report.scenarios:
-        return f'"{report.key}" works with workflows now; it had no scenarios.'
-    heads = ("SCENARIO", "NAME", "WORKFLOW", "VERSION", "GOING ON", "")
+        return f'"{report.key}" is switched to workflows. It had no scenarios.'
+    heads = ("SCENARIO", "NAME", "WORKFLOW", "VERSION", "ACTIVE CLAIMS", "")
     rows = [
         (
             str(each.scenario_id),
@@ -47,5 +47,5 @@ def _render(report: SwitchReport) -> str:
         )
         for each in report.scenarios
     ]
-    table = render_table(heads, rows, right=("SCENARIO", "GOING ON"))
-    return f'"{report.key}" works with workflows now.\n{table}'
+    table = render_table(heads, rows, right=("SCENARIO", "ACTIVE CLAIMS"))
+    return f'"{report.key}" is switched to workflows.\n{table}'

@@ -136,7 +136,7 @@ def _migrate(url: str, stopping: _Stopping) -> bool:
         except _AWAY as error:
             if time.monotonic() > deadline:
                 raise PostgresFailed(
-                    f"The database does not answer ({error}); check DUNWELL_DATABASE_URL."
+                    f"The database does not respond ({error}). Check DUNWELL_DATABASE_URL."
                 ) from error
         else:
             return True

@@ -33,7 +33,7 @@ def command() -> None:
 @command.command("list")
 @data_dir_option
 @click.argument("merchant")
-@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 def list_endpoints(data_dir: str | None, merchant: str, is_json: bool) -> None:
     """List the endpoints of MERCHANT (its key), and which of them fail or are disabled."""
 
@@ -47,7 +47,7 @@ def list_endpoints(data_dir: str | None, merchant: str, is_json: bool) -> None:
         heads = ("ID", "URL", "EVENTS", "STATE", "FAILING SINCE")
         click.echo(render_table(heads, [_as_row(each) for each in endpoints]))
     else:
-        click.echo("The merchant has no webhook. Name some in its file and apply that.")
+        click.echo("The merchant has no webhook endpoints. Add them to its file, and apply it.")
 
 
 @command.command("rotate")
@@ -63,7 +63,7 @@ def rotate(data_dir: str | None, merchant: str, url: str) -> None:
 
     new = run_change(data_dir, "webhook", merchant_of_key(merchant), change)
     click.echo(f"secret  {new.secret}")
-    click.echo("The secret is shown this once only; keep it safe.", err=True)
+    click.echo("The secret is shown only once. Keep it safe.", err=True)
 
 
 @command.command("test")
@@ -91,7 +91,7 @@ def test(data_dir: str | None, merchant: str, url: str) -> None:
     if reply.answer:
         click.echo(f"body    {reply.answer}")
     if not is_success(reply.status):
-        click.echo("That is no success: a live delivery would be tried again.", err=True)
+        click.echo("This is not a success: a real delivery would be retried.", err=True)
         raise click.exceptions.Exit(1)
 
 
@@ -100,8 +100,8 @@ def test(data_dir: str | None, merchant: str, url: str) -> None:
 @click.argument("merchant")
 @click.argument("url")
 @click.option("--from", "asked_from", type=click.IntRange(min=1), default=1, show_default=True,
-              help="The number to begin with.")  # fmt: skip
-@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+              help="The number of the first delivery.")  # fmt: skip
+@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 def proof(data_dir: str | None, merchant: str, url: str, asked_from: int, *, is_json: bool) -> None:
     """Show whether the endpoint URL of MERCHANT (its key) has acknowledged all events that were
     sent.
@@ -134,16 +134,16 @@ def switch_on(data_dir: str | None, merchant: str, url: str) -> None:
         await switch_on_endpoint(work, found.endpoint_id)
 
     run_change(data_dir, "webhook", merchant_of_key(merchant), change)
-    click.echo("switched on")
+    click.echo("enabled")
 
 
 @command.command("replay")
 @data_dir_option
 @click.argument("merchant")
-@click.option("--since", type=_INSTANT, required=True, help="Events of this date or later, UTC.")
-@click.option("--until", type=_INSTANT, help="Only events before this date, UTC.")
+@click.option("--since", type=_INSTANT, required=True, help="Events at or after this time, UTC.")
+@click.option("--until", type=_INSTANT, help="Only events before this time, UTC.")
 @click.option(
-    "--type", "types", type=click.Choice(EVENT_TYPES), multiple=True, help="May be repeated."
+    "--type", "types", type=click.Choice(EVENT_TYPES), multiple=True, help="Can be repeated."
 )
 @click.option("--endpoint", "endpoint_id", type=click.UUID, help="Only to this endpoint.")
 def replay(
@@ -191,7 +191,7 @@ def _as_row(endpoint: WebhookEndpoint) -> tuple[str, ...]:
         str(endpoint.endpoint_id),
         endpoint.url,
         ", ".join(endpoint.types),
-        "on" if state is None else f"switched off ({state})",
+        "on" if state is None else f"disabled ({state})",
         "" if since is None else f"{since.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
     )
 

@@ -11,15 +11,15 @@ _CHECKING = "dunwell.interfaces.cli.workflow_checking"
 _WORDS = {
     "list": Word(f"{_READING}:list_workflows_command", "List the workflows of a merchant."),
     "show": Word(f"{_READING}:show", "Print a version, or the draft."),
-    "diff": Word(f"{_READING}:diff", "Say what differs between two versions."),
-    "draft": Word(f"{_DRAFTS}:draft", "Save a file as the draft, or make a new one."),
+    "diff": Word(f"{_READING}:diff", "Show the differences between two versions."),
+    "draft": Word(f"{_DRAFTS}:draft", "Save a file as the draft, or create a draft."),
     "publish": Word(f"{_DRAFTS}:publish", "Publish the draft, after showing what changes."),
     "discard": Word(f"{_DRAFTS}:discard", "Discard the draft."),
-    "deactivate": Word(f"{_CHANGES}:deactivate", "Keep new claims from a workflow."),
-    "activate": Word(f"{_CHANGES}:activate", "Let claims be assigned to it again."),
-    "rename": Word(f"{_CHANGES}:rename", "Give a workflow another name."),
+    "deactivate": Word(f"{_CHANGES}:deactivate", "Deactivate a workflow: rules skip it."),
+    "activate": Word(f"{_CHANGES}:activate", "Activate a workflow again."),
+    "rename": Word(f"{_CHANGES}:rename", "Rename a workflow."),
     "delete": Word(f"{_CHANGES}:delete", "Delete a workflow that nothing uses."),
-    "check": Word(f"{_CHECKING}:check", "Say what is wrong with a definition in a file."),
+    "check": Word(f"{_CHECKING}:check", "List the faults of a definition in a file."),
     "schema": Word(f"{_CHECKING}:schema", "Print the JSON Schema of a definition."),
     "preview": Word(
         "dunwell.interfaces.cli.workflow_preview:command",
@@ -27,7 +27,7 @@ _WORDS = {
     ),
     "message": Word(
         "dunwell.interfaces.cli.workflow_message:command",
-        "Show one message as a debtor would get it.",
+        "Show one message as a debtor would receive it.",
     ),
 }
 

@@ -23,7 +23,7 @@ from dunwell.platform.text.shape import convert_if_valid
 
 @click.command("check")
 @click.argument("file", type=click.File(encoding="utf-8"))
-@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def check(ctx: click.Context, file: TextIO, is_json: bool) -> None:
     """List all faults that would prevent the definition in FILE from being published.

@@ -37,7 +37,7 @@ from dunwell.interfaces.cli.workflow_reading import render_differences, render_v
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
 
-_YES = click.option("--yes", "is_sure", is_flag=True, help="Do not ask.")
+_YES = click.option("--yes", "is_sure", is_flag=True, help="Do not ask for confirmation.")
 
 
 @click.command("draft")
@@ -45,7 +45,7 @@ _YES = click.option("--yes", "is_sure", is_flag=True, help="Do not ask.")
 @click.argument("merchant")
 @click.argument("name")
 @click.argument("file", required=False, type=click.File(encoding="utf-8"))
-@click.option("--expect", type=click.UUID, help="Save only if this version is the newest still.")
+@click.option("--expect", type=click.UUID, help="Save only if this is still the newest version.")
 def draft(
     data_dir: str | None, merchant: str, name: str, file: TextIO | None, expect: UUID | None
 ) -> None:
@@ -71,7 +71,9 @@ def draft(
 
     plan = run_change(data_dir, "workflow", merchant_of_key(merchant), change)
     if plan is None:
-        click.echo(f'"{name}" is published just so: there is no draft, and nothing to publish')
+        click.echo(
+            f'"{name}" equals the published version: there is no draft, and nothing to publish'
+        )
         return
     click.echo(f'draft of "{name}" saved ({plan.draft_id})')
     click.echo("\n".join(_describe_plan(plan)))
@@ -116,9 +118,9 @@ def _describe_plan(plan: PublicationPlan) -> list[str]:
 @data_dir_option
 @click.argument("merchant")
 @click.argument("name")
-@click.option("--comment", help="Why; kept with the version.")
+@click.option("--comment", help="The reason; stored with the version.")
 @_YES
-@click.option("--json", "is_json", is_flag=True, help="Answer as JSON; needs --yes.")
+@click.option("--json", "is_json", is_flag=True, help="Print JSON; needs --yes.")
 def publish(
     data_dir: str | None, merchant: str, name: str, comment: str | None, *, is_sure: bool,
     is_json: bool,
@@ -201,7 +203,7 @@ def deactivate(data_dir: str | None, merchant: str, name: str) -> None:
         return is_new, list(describe_rules(rule_sets, workflow_id))
 
     is_new, pointing = _run(data_dir, merchant, name, change)
-    click.echo(f'"{name}" {"is deactivated" if is_new else "was deactivated already"}')
+    click.echo(f'"{name}" {"is deactivated" if is_new else "was already deactivated"}')
     for line in pointing:
         click.echo(f"  skipped from now on: {line}")
 
@@ -213,7 +215,7 @@ def deactivate(data_dir: str | None, merchant: str, name: str) -> None:
 def activate(data_dir: str | None, merchant: str, name: str) -> None:
     """Activate workflow NAME again, so that claims can be assigned to it."""
     is_new = _run(data_dir, merchant, name, activate_workflow)
-    click.echo(f'"{name}" {"is active again" if is_new else "was active already"}')
+    click.echo(f'"{name}" {"is active again" if is_new else "was already active"}')
 
 
 @click.command("rename")
@@ -228,14 +230,14 @@ def rename(data_dir: str | None, merchant: str, name: str, new_name: str) -> Non
         await rename_workflow(work, workflow_id, new_name)
 
     _run(data_dir, merchant, name, change)
-    click.echo(f'"{name}" is called "{new_name}" now')
+    click.echo(f'"{name}" was renamed to "{new_name}"')
 
 
 @click.command("delete")
 @data_dir_option
 @click.argument("merchant")
 @click.argument("name")
-@click.option("--yes", "is_sure", is_flag=True, help="Do not ask.")
+@click.option("--yes", "is_sure", is_flag=True, help="Do not ask for confirmation.")
 def delete(data_dir: str | None, merchant: str, name: str, is_sure: bool) -> None:
     """Delete workflow NAME if no claim, rule or scenario uses it. Its versions stay in the
     history."""

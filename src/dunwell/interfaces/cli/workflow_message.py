@@ -27,9 +27,11 @@ from dunwell.platform.resources import Resources
 @click.argument("name")
 @click.argument("template")
 @click.argument("channel", type=click.Choice(get_args(Channel), case_sensitive=False))
-@click.option("--version", help="v1.2, draft or latest (without it, the latest).")
-@click.option("--language", help="A language of the workflow; else the claim's or the merchant's.")
-@click.option("--claim", type=int, help="For this claim; else for a made-up one.")
+@click.option("--version", help="v1.2, draft or latest. Default: latest.")
+@click.option(
+    "--language", help="A language of the workflow. Default: the claim's or the merchant's."
+)
+@click.option("--claim", type=int, help="The id of a claim. Default: a made-up claim.")
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path),
     help="Write the letter's PDF, or the e-mail's HTML, to this file.",

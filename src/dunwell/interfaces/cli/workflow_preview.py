@@ -53,24 +53,24 @@ from dunwell.platform.resources import Resources
 from dunwell.platform.text.texts import render_count
 
 _HELD_WORDS = {
-    HoldReason.GUARD_DAY.value: "by the limit for a day",
-    HoldReason.GUARD_WEEK.value: "by the limit for a week",
+    HoldReason.GUARD_DAY.value: "by the daily limit",
+    HoldReason.GUARD_WEEK.value: "by the weekly limit",
     HoldReason.QUIET_HOURS.value: "by quiet hours",
 }
 _KIND_WORDS = {
     ContactChangeKind.UNCHANGED: ("unchanged", ""),
     ContactChangeKind.CHANGED: ("changed", ""),
-    ContactChangeKind.GONE: ("gone", "no contact any more"),
+    ContactChangeKind.GONE: ("removed", "no contact any more"),
     ContactChangeKind.NEW: ("new", "no contact before"),
-    ContactChangeKind.HELD: ("held", "without end: not contacted until the hold is lifted"),
+    ContactChangeKind.HELD: ("on hold", "not contacted until the hold is removed"),
     ContactChangeKind.UNSETTLED: (
         "unsettled",
-        "a person has to say first whether the last contact was made",
+        "the delivery status of the last message must be resolved first",
     ),
 }
 _COST_HEADS = (
     "channel",
-    "line",
+    "provider",
     "country",
     "messages before",
     "cost before",
@@ -83,12 +83,12 @@ def render_preview(name: str, preview: DraftPreview, costs: PreviewCosts | None 
     plan, effects = preview.plan, preview.effects
     lines = list(_render_head(name, preview))
     if plan.before is None:
-        lines += ["", "No claim runs on it yet; there is nothing to play forward."]
+        lines += ["", "It has no active claims, so there is nothing to preview."]
     elif plan.verdict is VersionVerdict.MAJOR:
         lines += [
             "",
-            "A major version reaches no running claim: their contacts stay as they are. Claims",
-            "assigned from now on would start on it; those are not played forward.",
+            "A major version affects no active claim: their contacts stay unchanged. Claims",
+            "that are assigned from then on start on it; the preview does not include them.",
         ]
     elif effects.claims:
         lines += ["", *_render_next_contacts(effects, ZoneInfo(preview.timezone))]
@@ -117,7 +117,7 @@ def _render_head(name: str, preview: DraftPreview) -> Iterator[str]:
 
 
 def _render_next_contacts(effects: PreviewEffects, zone: ZoneInfo) -> Iterator[str]:
-    yield "Next contacts of the claims it reaches"
+    yield "Next contacts of the affected claims"
     rows = []
     for kind, (words, meaning) in _KIND_WORDS.items():
         count = effects.counts[kind]
@@ -158,7 +158,7 @@ def _render_outlook(outlook: OutlookView, preview: DraftPreview) -> Iterator[str
     days = "day" if preview.days == 1 else f"{preview.days} days"
     yield (
         f"The next {days} ({preview.timezone}) of {render_claim_count(outlook.claims)}, "
-        "if each message is accepted at once and nobody pays"
+        "if each message is accepted at once and no debtor pays"
     )
     yield from _indent(_render_days(build_day_table(outlook, preview.days)))
     yield ""
@@ -171,7 +171,7 @@ def _render_days(table: DayTable) -> str:
         for row in table.rows
     ]
     heads = ("week from" if table.is_by_week else "day", *PREVIEW_CHANNELS, "held back")
-    sums = ("together", *_numbers([*table.contacts, table.held_back]))
+    sums = ("total", *_numbers([*table.contacts, table.held_back]))
     return render_table(heads, [*rows, sums], right=heads[1:])
 
 
@@ -187,21 +187,21 @@ def _render_sums(outlook: OutlookView, currency: str) -> Iterator[str]:
     examples = ", ".join(outlook.unreachable_examples)
     more = " ..." if outlook.unreachable > len(outlook.unreachable_examples) else ""
     unreachable = render_claim_count(outlook.unreachable)
-    yield f"Nobody can be reached: {unreachable}{f' ({examples}{more})' if examples else ''}"
-    yield f"Contacts that find no usable address: {outlook.missed_contacts:,}"
-    yield f"Archived uncollected: {render_claim_count(outlook.archived)}"
+    yield f"No usable address: {unreachable}{f' ({examples}{more})' if examples else ''}"
+    yield f"Contacts without a usable address: {outlook.missed_contacts:,}"
+    yield f"Archived without collection: {render_claim_count(outlook.archived)}"
 
 
 def _render_fees(fees: FeeFigures, currency: str) -> Iterator[str]:
     told = render_count(fees.debtors, "debtor")
-    yield f"Fees: {fees.fees:,} for {told}, {_money(fees.cents, currency)} together"
+    yield f"Fees: {fees.fees:,} for {told}, {_money(fees.cents, currency)} in total"
     for each in fees.sums:
         yield f"  {_money(each.cents, currency)} for {render_count(each.debtors, 'debtor')}"
     if fees.more_debtors:
         yield f"  more than that for {render_count(fees.more_debtors, 'debtor')}"
     if fees.highest is not None:
         yield (
-            f"  the most: {_money(fees.highest.cents, currency)}, "
+            f"  highest: {_money(fees.highest.cents, currency)}, "
             f"{render_count(fees.highest.fees, 'fee')} on "
             f"{render_claim_count(fees.highest.claims)} (one is {fees.highest.reference_number})"
         )
@@ -217,7 +217,7 @@ def _indent(text: str) -> list[str]:
 
 def render_costs(costs: PreviewCosts, currency: str) -> Iterator[str]:
     """Render the costs of the previewed days."""
-    yield "What these messages cost by the prices of their lines, without enclosures"
+    yield "The costs of these messages by the prices of their providers, without enclosures"
     rows = [
         (
             each.channel, each.line or "-", each.country or "-",
@@ -226,7 +226,7 @@ def render_costs(costs: PreviewCosts, currency: str) -> Iterator[str]:
         for each in costs.rows
     ]  # fmt: skip
     sums = (
-        "together",
+        "total",
         "",
         "",
         *_cost_cells(costs.before, currency),
@@ -261,13 +261,13 @@ _HEADS = (
 @click.option(
     "--days", type=click.IntRange(0, MAX_PREVIEW_DAYS), default=DEFAULT_PREVIEW_DAYS,
     show_default=True,
-    help="How far the draft is played forward; 0: next contacts alone.",
+    help="The number of days to preview; 0 shows only the next contacts.",
 )  # fmt: skip
 @click.option(
     "--list", "list_to", type=click.Path(dir_okay=False, path_type=Path),
-    help="Write every claim the draft reaches to this file, as CSV.",
+    help="Write all affected claims to this file as CSV.",
 )  # fmt: skip
-@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 def command(
     data_dir: str | None, merchant: str, name: str, days: int, list_to: Path | None, *,
     is_json: bool,

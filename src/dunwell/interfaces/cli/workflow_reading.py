@@ -27,7 +27,7 @@ from dunwell.platform.text.yaml_document import render_yaml
 @click.command("list")
 @data_dir_option
 @click.argument("merchant")
-@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 def list_workflows_command(data_dir: str | None, merchant: str, is_json: bool) -> None:
     """List the workflows of MERCHANT (its key)."""
 
@@ -44,7 +44,7 @@ def list_workflows_command(data_dir: str | None, merchant: str, is_json: bool) -
 
 
 def _render_list(workflows: list[WorkflowView]) -> str:
-    heads = ("NAME", "VERSION", "DRAFT", "ASSIGNED", "IN PROCESS")
+    heads = ("NAME", "VERSION", "DRAFT", "ASSIGNED", "ACTIVE CLAIMS")
     rows = [
         (
             each.name,
@@ -55,7 +55,7 @@ def _render_list(workflows: list[WorkflowView]) -> str:
         )
         for each in workflows
     ]
-    return render_table(heads, rows, right=("IN PROCESS",))
+    return render_table(heads, rows, right=("ACTIVE CLAIMS",))
 
 
 @click.command("show")
@@ -63,7 +63,7 @@ def _render_list(workflows: list[WorkflowView]) -> str:
 @click.argument("merchant")
 @click.argument("name")
 @click.argument("version", required=False)
-@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 def show(
     data_dir: str | None, merchant: str, name: str, version: str | None, is_json: bool
 ) -> None:
@@ -85,7 +85,7 @@ def show(
 def render_view(view: DefinitionView) -> str:
     """Render the definition as YAML, below comments with the workflow's other data."""
     state = "" if view.assignment_enabled else ", deactivated"
-    heads = ("VERSION", "PUBLISHED", "IN PROCESS", "COMMENT")
+    heads = ("VERSION", "PUBLISHED", "ACTIVE CLAIMS", "COMMENT")
     rows = [
         (each.version, _render_at(each.published_at), f"{each.active_claims:,}", each.comment or "")
         for each in view.versions
@@ -94,7 +94,7 @@ def render_view(view: DefinitionView) -> str:
         f'Workflow "{view.name}" ({view.workflow_id}){state}',
         f"Version {view.version} ({view.version_id})",
         "",
-        *render_table(heads, rows, right=("IN PROCESS",)).splitlines(),
+        *render_table(heads, rows, right=("ACTIVE CLAIMS",)).splitlines(),
     ]
     comment = "\n".join(
         f"# {line}".rstrip() for text in lines for line in text.splitlines() or [""]
@@ -112,7 +112,7 @@ def _render_at(instant: datetime | None) -> str:
 @click.argument("name")
 @click.argument("before", default=LATEST)
 @click.argument("after", default=DRAFT)
-@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 def diff(
     data_dir: str | None, merchant: str, name: str, before: str, after: str, *, is_json: bool
 ) -> None:
@@ -126,8 +126,8 @@ def diff(
         echo_json(comparison)
         return
     verdict = {
-        VersionVerdict.NONE: "nothing differs",
-        VersionVerdict.MINOR: "minor: only what single actions do differs",
+        VersionVerdict.NONE: "no differences",
+        VersionVerdict.MINOR: "minor: only the contents of single actions differ",
         VersionVerdict.MAJOR: "major: steps, their order, kinds, waits, guards or settings differ",
     }[comparison.verdict]
     click.echo(f"{comparison.before} -> {comparison.after}  {verdict}")

@@ -46,7 +46,7 @@ from dunwell.platform.errors import NotFound, Refusal
 from dunwell.platform.resources import Resources
 
 _WORD = "channel"
-_HEADS = ("line", "where to", "sent", "arrived", "failed", "share", "no report", "")
+_HEADS = ("provider", "destination", "sent", "delivered", "failed", "rate", "no report", "")
 
 
 class ProviderDeliveryView(msgspec.Struct, frozen=True, rename="camel"):
@@ -59,7 +59,7 @@ class ProviderDeliveryView(msgspec.Struct, frozen=True, rename="camel"):
 
 @click.command("deliveries")
 @data_dir_option
-@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 def deliveries(data_dir: str | None, *, is_json: bool) -> None:
     """Show the delivery figures of the last seven days by delivery provider, receiving domain and
     country."""
@@ -73,7 +73,7 @@ def deliveries(data_dir: str | None, *, is_json: bool) -> None:
         echo_json([_view(each) for each in view.destinations])
         return
     rows = [_row(each) for each in view.destinations]
-    click.echo(render_table(_HEADS, rows, right=_HEADS[2:7]) if rows else "Nothing left by a line.")
+    click.echo(render_table(_HEADS, rows, right=_HEADS[2:7]) if rows else "No messages were sent.")
     for line in _list_reasons(view):
         click.echo(line)
 
@@ -94,9 +94,9 @@ def _row(each: DestinationState) -> tuple[str, ...]:
 def _list_reasons(view: ProviderOverview) -> Iterator[str]:
     failed = [reason for each in view.destinations for reason in each.reasons]
     if failed:
-        yield "\nWhy"
+        yield "\nReasons"
     for each in failed:
-        about_us = " (we are refused)" if each.cause == "ABOUT_US" else ""
+        about_us = " (the sender is refused)" if each.cause == "ABOUT_US" else ""
         place = f"{each.line} {each.destination or '-'}"
         yield f"  {place}: {each.messages:,} x {each.reason}{about_us}"
 
@@ -111,7 +111,7 @@ async def try_letter(
     """Print a specimen letter. `recipient` is the lines of an address, separated by commas. Raises
     Refusal."""
     line = installation.delivery_providers[name]
-    assert isinstance(line, FolderProvider | SftpProvider), "a line for letters"
+    assert isinstance(line, FolderProvider | SftpProvider), "a provider for letters"
     address = [each.strip() for each in recipient.split(",") if each.strip()]
     printer = LetterPrinter(1, fonts=resources.settings.fonts)
     try:
@@ -124,7 +124,7 @@ async def try_letter(
             return Accepted(f"{out} written, nothing handed over")
         return await _hand_over(resources, installation, name, address=address, pdf=pdf)
     except (Unprintable, LetterRejected) as error:
-        raise Refusal(f"The letter cannot be printed so. {error}") from error
+        raise Refusal(f"The letter cannot be printed. {error}") from error
     finally:
         await printer.close()
 
@@ -135,7 +135,7 @@ async def _hand_over(
 ) -> Accepted:  # fmt: skip
     """Raises Refusal, LetterRejected."""
     line, now = installation.delivery_providers[name], resources.clock.now()
-    assert isinstance(line, FolderProvider | SftpProvider), "a line for letters"
+    assert isinstance(line, FolderProvider | SftpProvider), "a provider for letters"
     message = _write(resources.ids.new(now), now, address=address, pdf=pdf)
     printer = LetterPrinter(1)
     try:
@@ -145,18 +145,18 @@ async def _hand_over(
     try:
         letter_folder = open_line(name, line, installation.secrets)
     except DeliveryProviderUnusable as error:
-        raise Refusal(f"The line {name} cannot be used: {error}") from error
+        raise Refusal(f"Provider {name} cannot be used: {error}") from error
     try:
         async with asyncio.timeout(_SECONDS):
             manifest = await upload_specimen(
                 letter_folder, name, files, resources.ids.new(now), created_at=now
             )
     except HostKeyRefused as error:
-        words = "shows another host key than the pinned one: nothing was handed over."
-        raise Refusal(f"The server of the line {name} {words} Run: dunwell doctor") from error
+        words = "has another host key than the pinned one. Nothing was handed over."
+        raise Refusal(f"The server of provider {name} {words} Run: dunwell doctor") from error
     except (OSError, asyncssh.Error) as error:
         told = type(error).__name__
-        raise Refusal(f"The line {name} did not take it ({told}). Run: dunwell doctor") from error
+        raise Refusal(f"Provider {name} did not accept it ({told}). Run: dunwell doctor") from error
     finally:
         await letter_folder.close()
     return Accepted(f"{manifest} names {', '.join(files.contents)}")
@@ -182,8 +182,8 @@ def _write(message_id: UUID, now: datetime, *, address: list[str], pdf: bytes) -
 
 
 _TEST_SECONDS = 60
-_SUBJECT = "A test of Dunwell"
-_TEXT = "This is a test of the line {name}. It is about no claim, and no answer is needed."
+_SUBJECT = "Dunwell test message"
+_TEXT = "This is a test of the delivery provider {name}. You do not have to reply."
 
 
 @click.group(_WORD, no_args_is_help=False)
@@ -196,33 +196,35 @@ command.add_command(deliveries)
 
 @command.command("test")
 @data_dir_option
-@click.argument("line")
+@click.argument("provider")
 @click.option(
     "--to", "recipient", required=True,
-    help="An address of yours on the line's channel; a letter's with commas between its lines.",
+    help="Your own address in the provider's channel; for a letter, its lines separated by commas.",
 )  # fmt: skip
-@click.option("--from", "sender", default="", help="The sender; e-mail: an address.")
+@click.option("--from", "sender", default="", help="The sender; for e-mail, an address.")
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path),
-    help="Of a letter: write its PDF to this file, and hand nothing over.",
+    help="For a letter: write the PDF to this file, and hand nothing over.",
 )  # fmt: skip
-def test(data_dir: str | None, line: str, recipient: str, *, sender: str, out: Path | None) -> None:
-    """Send one test message through LINE to your own address.
+def test(
+    data_dir: str | None, provider: str, recipient: str, *, sender: str, out: Path | None
+) -> None:
+    """Send one test message through PROVIDER to your own address.
 
     A letter is printed as a specimen, and handed over with its own manifest, which marks it as one.
     """
 
     async def run(resources: Resources) -> Outcome:
-        return await _try(resources, line, recipient=recipient, sender=sender, out=out)
+        return await _try(resources, provider, recipient=recipient, sender=sender, out=out)
 
     outcome = run_reading(data_dir, _WORD, run)
     if isinstance(outcome, Accepted):
         said = f": {outcome.answer}" if outcome.answer else ""
-        click.echo(f"The line {line} took it{said}. Look whether it arrives.")
+        click.echo(f"Provider {provider} accepted it{said}. Check that it arrives.")
     elif isinstance(outcome, Permanent):
-        raise Refusal(f"The line {line} refused it for good. {outcome.reason}")
+        raise Refusal(f"Provider {provider} rejected it permanently. {outcome.reason}")
     else:
-        words = f"The line {line} did not take it for now. dunwell doctor looks into why."
+        words = f"Provider {provider} did not accept it for now. Run: dunwell doctor"
         raise Refusal(words)
 
 
@@ -235,11 +237,11 @@ async def _try(
     line = installation.delivery_providers.get(name)
     if line is None:
         known = ", ".join(installation.delivery_providers) or "none"
-        raise NotFound(f"There is no line {name}; there are: {known}.")
+        raise NotFound(f"There is no delivery provider {name}. Known: {known}.")
     if isinstance(line, FolderProvider | SftpProvider):
         return await try_letter(resources, installation, name, recipient=recipient, out=out)
     if out is not None:
-        raise Refusal("Only a letter is written to a file: leave --out out.")
+        raise Refusal("Only a letter can be written to a file. Omit --out.")
     return await _send(resources, installation, name, recipient=recipient, sender=sender)
 
 
@@ -252,7 +254,7 @@ async def _send(
     try:
         adapter = build_delivery_provider(name, line, installation.secrets, resources)
     except DeliveryProviderUnusable as error:
-        raise Refusal(f"The line {name} cannot be used: {error}") from error
+        raise Refusal(f"Provider {name} cannot be used: {error}") from error
     now = resources.clock.now()
     message = Message(
         # The message belongs to no merchant, so bounces and replies to it are listed as unmatched.
@@ -274,7 +276,7 @@ async def _send(
         async with asyncio.timeout(_TEST_SECONDS):
             return await adapter.send(message)
     except Exception as error:
-        words = f"Nobody knows whether the line {name} took it ({type(error).__name__})."
+        words = f"Delivery status unknown: provider {name} failed with {type(error).__name__}."
         raise Refusal(words) from error
     finally:
         await adapter.close()

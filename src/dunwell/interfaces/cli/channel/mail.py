@@ -26,8 +26,8 @@ Listeners = list[tuple[Protocol, str, int]]
 
 @click.command("mail")
 @data_dir_option
-@click.option("--lmtp", metavar="HOST:PORT", help="Listen for a mail server of this machine.")
-@click.option("--smtp", metavar="HOST:PORT", help="Listen for other mail servers, in clear.")
+@click.option("--lmtp", metavar="HOST:PORT", help="Listen for a mail server on this machine.")
+@click.option("--smtp", metavar="HOST:PORT", help="Listen for other mail servers, unencrypted.")
 def command(data_dir: str | None, lmtp: str | None, smtp: str | None) -> None:
     """Receive bounces and replies that are sent to the return domains of the delivery providers,
     and read the providers' mailboxes. Without --lmtp and --smtp, only mailboxes are read."""
@@ -46,7 +46,7 @@ def _read_address(address: str) -> tuple[str, int]:
     """Raises Refusal."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or int(port) > 65_535:
-        raise Refusal(f'"{address}" is no address to listen at. Write it as 127.0.0.1:8024.')
+        raise Refusal(f'"{address}" is not an address to listen on. Example: 127.0.0.1:8024.')
     return host.strip("[]"), int(port)
 
 

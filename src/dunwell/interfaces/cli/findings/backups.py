@@ -53,7 +53,9 @@ async def check_backups(url: str, settings: Settings) -> list[DoctorFinding]:
     except asyncpg.InsufficientPrivilegeError as error:
         return [
             DoctorFinding(
-                "backup", f"cannot be taken: {error}", "Let Dunwell's role own its tables."
+                "backup",
+                f"cannot be taken: {error}",
+                "Make Dunwell's role the owner of its tables.",
             )
         ]
     finally:
@@ -69,18 +71,18 @@ def describe_ground(ground: BackupGround) -> Iterator[DoctorFinding]:
     if ground.unreadable:
         words = f"cannot be taken: {ground.role} may not read {', '.join(ground.unreadable)}"
         yield DoctorFinding(
-            "backup", words, f"Let {ground.role} own the tables, or GRANT SELECT on them."
+            "backup", words, f"Make {ground.role} the owner of the tables, or GRANT SELECT on them."
         )
     elif not ground.may_create:
-        words = f"can be taken, and not restored here: {ground.role} may not create tables"
+        words = f"can be taken, but not restored here: {ground.role} may not create tables"
         remedy = f"As the database's owner: GRANT CREATE ON SCHEMA public TO {ground.role}"
         yield DoctorFinding("backup", words, remedy)
     else:
         yield DoctorFinding("backup", f"can be taken and restored, PostgreSQL {ground.server}")
     others = sorted(set(ground.tables) - list_own_tables())
     if others:
-        words = f"would leave out {', '.join(others)} in the schema public"
-        remedy = "These tables are not Dunwell's: back them up yourself."
+        words = f"would not include {', '.join(others)} in the schema public"
+        remedy = "These tables are not Dunwell's. Back them up separately."
         yield DoctorFinding("backup", words, remedy, is_note=True)
 
 
@@ -93,14 +95,16 @@ def describe_verifying(settings: Settings, size: int, room: Path, free: int) -> 
     missing = [name for name in _PROGRAMS if not (binaries / name).is_file()]
     if missing:
         words = f"no backup can be verified here: {binaries} has no {' and no '.join(missing)}"
-        remedy = "Unset DUNWELL_PG_BIN to use the installed package's, or name another folder."
+        remedy = "Unset DUNWELL_PG_BIN to use the installed package, or set another folder."
         return DoctorFinding("verify", words, remedy, is_note=True)
     if free < size:
-        words = f"needs some {_render(size)}, and {room} has {_render(free)} free"
+        words = f"needs about {_render(size)}, and {room} has {_render(free)} free"
         return DoctorFinding(
-            "verify", words, "Set TMPDIR to a folder with room for it.", is_note=True
+            "verify", words, "Set TMPDIR to a folder with enough space.", is_note=True
         )
-    return DoctorFinding("verify", f"has room in {room}: {_render(free)} for some {_render(size)}")
+    return DoctorFinding(
+        "verify", f"{room} has enough space: {_render(free)} for about {_render(size)}"
+    )
 
 
 def _render(size: int) -> str:

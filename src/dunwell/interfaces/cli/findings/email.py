@@ -43,7 +43,7 @@ def judge_records(subject: str, records: DomainRecords) -> list[DoctorFinding]:
     bounces to its MX."""
     domain = records.domain
     if records.spf is None and records.mx is None:
-        words = f"the records of {domain} were not looked at: no resolver answers"
+        words = f"the records of {domain} were not checked: no resolver answers"
         return [DoctorFinding(subject, words)]
     return [
         _judge_mx(subject, domain, records.mx or ()),
@@ -55,13 +55,11 @@ def judge_records(subject: str, records: DomainRecords) -> list[DoctorFinding]:
 def judge_dkim(subject: str, name: str, texts: Sequence[str] | None) -> DoctorFinding:
     """Check a DKIM key. `name` is SELECTOR._domainkey.DOMAIN."""
     if texts is None:
-        return DoctorFinding(subject, f"{name} was not looked at: no resolver answers")
+        return DoctorFinding(subject, f"{name} was not checked: no resolver answers")
     tags = [read_tags(text) for text in texts]
     if not any(each.get("p") for each in tags):
         remedy = f"Publish the key: a TXT record {name} with v=DKIM1; k=rsa; p=..."
-        return DoctorFinding(
-            subject, f"{name} has no DKIM key: signatures count for nothing", remedy
-        )
+        return DoctorFinding(subject, f"{name} has no DKIM key: signatures are not valid", remedy)
     return DoctorFinding(subject, f"{name} has the DKIM key")
 
 
@@ -74,12 +72,14 @@ def read_tags(text: str) -> Mapping[str, str]:
 def _judge_mx(subject: str, domain: str, hosts: Sequence[str]) -> DoctorFinding:
     if not hosts or hosts == ["."]:
         remedy = (
-            f"Publish an MX record of {domain} that leads to the mail server before dunwell mail."
+            f"Publish an MX record of {domain} for the mail server that forwards to dunwell mail."
         )
         return DoctorFinding(
-            subject, f"{domain} has no MX: no bounce and no answer comes back", remedy
+            subject, f"{domain} has no MX: no bounces and no replies are received", remedy
         )
-    return DoctorFinding(subject, f"what comes back to {domain} goes to {', '.join(sorted(hosts))}")
+    return DoctorFinding(
+        subject, f"bounces and replies to {domain} go to {', '.join(sorted(hosts))}"
+    )
 
 
 def _judge_spf(subject: str, domain: str, texts: Sequence[str]) -> DoctorFinding:
@@ -90,9 +90,11 @@ def _judge_spf(subject: str, domain: str, texts: Sequence[str]) -> DoctorFinding
             subject, f"{domain} has no SPF: many servers refuse its messages", remedy
         )
     if len(found) > 1:
-        return DoctorFinding(subject, f"{domain} has {len(found)} SPF records: none counts", remedy)
+        return DoctorFinding(
+            subject, f"{domain} has {len(found)} SPF records: none is valid", remedy
+        )
     if "+all" in found[0].lower().split():
-        return DoctorFinding(subject, f"the SPF of {domain} ends in +all: anybody may send", remedy)
+        return DoctorFinding(subject, f"the SPF of {domain} ends in +all: anyone may send", remedy)
     return DoctorFinding(subject, f"{domain} has SPF")
 
 
@@ -103,7 +105,7 @@ def _judge_dmarc(subject: str, domain: str, texts: Sequence[str]) -> DoctorFindi
         return DoctorFinding(subject, f"{domain} has no DMARC", remedy, is_note=True)
     policy = found[0].get("p", "")
     if policy not in ("quarantine", "reject"):
-        words = f"the DMARC of {domain} asks for nothing (p={policy or 'absent'})"
+        words = f"the DMARC of {domain} has no effect (p={policy or 'absent'})"
         return DoctorFinding(subject, words, remedy, is_note=True)
     return DoctorFinding(subject, f"{domain} has DMARC, {policy}")
 
@@ -162,14 +164,12 @@ async def _open_mailbox(
         return DoctorFinding(subject, "the mailbox cannot be used", str(error))
     except MailboxRefused:
         remedy = "Correct user and passwordFile of its mailbox, and run: dunwell apply FILE"
-        return DoctorFinding(subject, f"the mailbox at {server} does not let us in", remedy)
+        return DoctorFinding(subject, f"the mailbox at {server} refuses the login", remedy)
     except MailboxUnavailable as error:
-        remedy = (
-            "Correct server, encryption and folder of its mailbox; a firewall may stand between."
-        )
-        return DoctorFinding(subject, f"the mailbox at {server} is away: {error}", remedy)
+        remedy = "Correct server, encryption and folder of its mailbox, or check the firewall."
+        return DoctorFinding(subject, f"the mailbox at {server} is unavailable: {error}", remedy)
     who = mailbox.credentials.user
-    return DoctorFinding(subject, f"the mailbox at {server} lets us in, as {who}")
+    return DoctorFinding(subject, f"the mailbox at {server} accepts the login as {who}")
 
 
 async def _reach(subject: str, line: SmtpProvider, connections: Connections) -> DoctorFinding:
@@ -178,13 +178,13 @@ async def _reach(subject: str, line: SmtpProvider, connections: Connections) -> 
         client = await connections.connect()
     except aiosmtplib.SMTPAuthenticationError as error:
         remedy = "Correct user and passwordFile, and run: dunwell apply FILE"
-        return DoctorFinding(subject, f"{server} does not let us in ({error.code})", remedy)
+        return DoctorFinding(subject, f"{server} refuses the login ({error.code})", remedy)
     except (aiosmtplib.SMTPException, OSError, TimeoutError) as error:
         return _describe_away(subject, line, error)
     await quit_connection(client)
-    how = {"NONE": "in clear", "TLS": "by TLS", "STARTTLS": "by STARTTLS"}[line.encryption]
+    how = {"NONE": "unencrypted", "TLS": "with TLS", "STARTTLS": "with STARTTLS"}[line.encryption]
     who = "" if line.credentials is None else f", as {line.credentials.user}"
-    return DoctorFinding(subject, f"{server} lets us in {how}{who}")
+    return DoctorFinding(subject, f"{server} accepts the login {how}{who}")
 
 
 def _describe_away(subject: str, line: SmtpProvider, error: Exception) -> DoctorFinding:
@@ -193,13 +193,15 @@ def _describe_away(subject: str, line: SmtpProvider, error: Exception) -> Doctor
         if isinstance(each, ssl.SSLCertVerificationError):
             return _describe_certificate(subject, line, each)
     if any(isinstance(each, ssl.SSLError) for each in causes):
-        remedy = 'The port wants another "encryption": 465 usually TLS, 587 STARTTLS.'
+        remedy = 'Change "encryption": port 465 usually needs TLS, port 587 STARTTLS.'
         return DoctorFinding(subject, f"{line.server} does not speak {line.encryption}", remedy)
     if isinstance(error, aiosmtplib.SMTPNotSupported) or "STARTTLS" in str(error):
-        remedy = 'Switch STARTTLS on there, or take the port for "encryption: TLS".'
+        remedy = 'Enable STARTTLS there, or use "encryption: TLS" with its port.'
         return DoctorFinding(subject, f"{line.server} has no {line.encryption}", remedy)
-    remedy = "Start it, or correct the line's server; a firewall may stand between."
-    return DoctorFinding(subject, f"{line.server} does not answer ({type(error).__name__})", remedy)
+    remedy = "Start it, correct the provider's server, or check the firewall."
+    return DoctorFinding(
+        subject, f"{line.server} does not respond ({type(error).__name__})", remedy
+    )
 
 
 def _describe_certificate(
@@ -209,15 +211,13 @@ def _describe_certificate(
     server = line.server
     if error.verify_code == _EXPIRED:
         words = f"the certificate of {server} has expired"
-        remedy = "Renew it there, and see that the mail server reads the new one."
+        remedy = "Renew it there, and make sure that the mail server uses the new one."
     elif error.verify_code == _OTHER_NAME:
         words = f"the certificate of {server} is for another name"
-        remedy = "Name the server in the line as its certificate does."
+        remedy = "Use the name in the certificate as the provider's server."
     else:
-        words = f"nobody that this machine trusts vouches for the certificate of {server}"
-        remedy = (
-            "Give the mail server one of a public authority, or name yours: SSL_CERT_FILE=FILE."
-        )
+        words = f"this machine does not trust the issuer of the certificate of {server}"
+        remedy = "Use a certificate from a public authority, or set yours: SSL_CERT_FILE=FILE."
     return DoctorFinding(subject, words, remedy)
 
 
@@ -225,9 +225,9 @@ async def resolve_records(subject: str, line: SmtpProvider) -> list[DoctorFindin
     """Look up the records that other servers look up for the provider's domains."""
     findings: list[DoctorFinding] = []
     if line.return_domain is None:
-        words = "has no returnDomain: nothing is heard of bounces"
+        words = "has no returnDomain: bounces are not received"
         findings.append(
-            DoctorFinding(subject, words, "Give it one, with an MX of its own.", is_note=True)
+            DoctorFinding(subject, words, "Set one that has its own MX record.", is_note=True)
         )
     else:
         domain = line.return_domain

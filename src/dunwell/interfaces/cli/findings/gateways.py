@@ -23,16 +23,16 @@ from dunwell.platform.errors import Unavailable
 
 _TROUBLES: Mapping[GatewayProblem, tuple[str, str]] = {
     "NOT_REACHED": (
-        "the gateway does not answer",
-        'Start it, and compare "server" and "networks" of the line in the installation file.',
+        "the gateway does not respond",
+        'Start it, and check "server" and "networks" of the provider in the installation file.',
     ),
     "REFUSED": (
         "the gateway refuses the user or the password",
         "Correct them in the installation file, and run: dunwell apply FILE",
     ),
     "OTHER_ANSWER": (
-        "something answers that is no such gateway",
-        'Compare "server" and "adapter" of the line in the installation file.',
+        "the server is not a gateway of this type",
+        'Check "server" and "adapter" of the provider in the installation file.',
     ),
 }
 
@@ -68,7 +68,7 @@ async def check_gateway(
     trouble = await channel.check()
     await channel.close()
     if trouble is None:
-        return DoctorFinding(subject, "the gateway answers, and lets us send")
+        return DoctorFinding(subject, "the gateway responds and accepts messages")
     return DoctorFinding(subject, *_TROUBLES[trouble])
 
 

@@ -53,26 +53,28 @@ async def check_alarms(url: str) -> list[DoctorFinding]:
 
 def judge_watch(view: AlertOverview) -> DoctorFinding:
     if not view.is_stale:
-        return DoctorFinding(_ALERTS, "a worker looks for them each minute")
-    remedy = 'See that a worker runs, and what its log says behind "round failed".'
+        return DoctorFinding(_ALERTS, "a worker checks for alerts each minute")
+    remedy = 'Check that a worker runs, and look for "round failed" in its log.'
     if view.looked_at is None:
-        return DoctorFinding(_ALERTS, "nobody has looked for any yet", remedy, is_note=True)
-    words = f"nobody has looked for any since {view.looked_at:%Y-%m-%d %H:%M} UTC"
+        return DoctorFinding(_ALERTS, "alert checks have not run yet", remedy, is_note=True)
+    words = f"alert checks have not run since {view.looked_at:%Y-%m-%d %H:%M} UTC"
     return DoctorFinding(_ALERTS, words, remedy)
 
 
 def judge_telling(installation: Installation) -> DoctorFinding:
     alarms = installation.alerts or AlertSettings()
     if not alarms.email:
-        remedy = "Name who in the installation file: alerts: {email: [ops@example.com]}"
-        return DoctorFinding(_ALERTS, "nobody is told of them by e-mail", remedy, is_note=True)
+        remedy = "Add recipients to the installation file: alerts: {email: [ops@example.com]}"
+        return DoctorFinding(_ALERTS, "no alert recipients are configured", remedy, is_note=True)
     lines = order_email_providers(alarms, installation.delivery_providers or {}, ())
     if not lines:
-        words = f"cannot be told to {len(alarms.email)} addresses: there is no line for e-mail"
+        words = f"cannot be sent to {len(alarms.email)} addresses: there is no provider for e-mail"
         return DoctorFinding(
             _ALERTS, words, "Add one to the installation file (lines), and apply it."
         )
-    return DoctorFinding(_ALERTS, f"told to {len(alarms.email)} addresses by the line {lines[0]}")
+    return DoctorFinding(
+        _ALERTS, f"sent to {len(alarms.email)} addresses by the provider {lines[0]}"
+    )
 
 
 def judge_standing(view: AlertOverview) -> Sequence[DoctorFinding]:
@@ -81,7 +83,7 @@ def judge_standing(view: AlertOverview) -> Sequence[DoctorFinding]:
         DoctorFinding(
             _ALERTS,
             describe_alert(each, find_staff_language("en")),
-            "See the portal: Lines, Alarms.",
+            "See the portal: Delivery providers, Alerts.",
             is_note=True,
         )
         for each in view.standing[:_MOST_TOLD]
@@ -101,7 +103,7 @@ async def check_proxies(url: str) -> DoctorFinding:
             installation = (await load_installation(connection)).installation
             seen = await list_untrusted_proxies(connection, datetime.now(UTC) - _SEEN_WITHIN)
     except (Unavailable, asyncpg.PostgresError) as error:
-        return DoctorFinding(_PROXIES, f"cannot be looked up: {error}", "Run dunwell doctor again.")
+        return DoctorFinding(_PROXIES, f"cannot be checked: {error}", "Run dunwell doctor again.")
     finally:
         await database.close()
     trusted = Proxies(installation.trusted_proxies or ())
@@ -110,13 +112,13 @@ async def check_proxies(url: str) -> DoctorFinding:
 
 def judge_forwarders(untrusted: Sequence[str]) -> DoctorFinding:
     if not untrusted:
-        return DoctorFinding(_PROXIES, "none forwards that is not trusted")
-    words = f"{', '.join(untrusted)} forwards for others and is not trusted"
-    remedy = "If it is your proxy, name it: dunwell apply FILE, with trustedProxies: [ADDRESS]."
+        return DoctorFinding(_PROXIES, "no untrusted proxy was seen")
+    words = f"{', '.join(untrusted)} forwards requests and is not trusted"
+    remedy = "If it is your proxy, add it to trustedProxies: [ADDRESS] and run: dunwell apply FILE"
     return DoctorFinding(_PROXIES, words, remedy)
 
 
-_REMEDY = 'Compare "issuer" and "networks" of the provider in the installation file.'
+_REMEDY = 'Check "issuer" and "networks" of the provider in the installation file.'
 _MOST_SKEW_SECONDS = 30
 
 
@@ -158,11 +160,11 @@ def judge_provider(subject: str, trouble: str | None, skew: float | None) -> Doc
     """`skew` is the seconds by which the provider's clock is ahead of this host's, or None if it is
     unknown."""
     if trouble is not None:
-        return DoctorFinding(subject, f"no sign-in by it: {trouble}", _REMEDY)
+        return DoctorFinding(subject, f"sign-in does not work: {trouble}", _REMEDY)
     if skew is not None and abs(skew) > _MOST_SKEW_SECONDS:
-        words = f"its clock is {skew:+.0f} s from this host's: what it says would be refused"
-        return DoctorFinding(subject, words, "Let NTP set the clocks of both hosts.")
-    return DoctorFinding(subject, "answers, as the issuer that it is named as")
+        words = f"its clock differs by {skew:+.0f} s from this host's: its tokens are refused"
+        return DoctorFinding(subject, words, "Synchronise the clocks of both hosts with NTP.")
+    return DoctorFinding(subject, "responds with the configured issuer")
 
 
 def check_file(sign_in: SignInSettings, missing: list[str], able: int) -> list[DoctorFinding]:
@@ -170,16 +172,16 @@ def check_file(sign_in: SignInSettings, missing: list[str], able: int) -> list[D
     `able` is the number of break-glass admins."""
     findings = []
     if sign_in.oidc and not sign_in.groups:
-        remedy = 'Name groups under "signIn" in the installation file.'
+        remedy = 'Add groups to "signIn" in the installation file.'
         findings.append(
-            DoctorFinding("sign-in", "no group may do anything: nobody gets in", remedy)
+            DoctorFinding("sign-in", "no group has a role: no user can sign in", remedy)
         )
     if missing:
-        words = f"groups name merchants that are not there: {', '.join(missing[:10])}"
+        words = f"groups name merchants that do not exist: {', '.join(missing[:10])}"
         remedy = "Correct the keys, or create the merchants."
         findings.append(DoctorFinding("sign-in", words, remedy, is_note=True))
     if sign_in.required and not able:
-        words = "is required, and nobody could come in while the provider is away"
+        words = "is required, and no user can sign in while the provider is unavailable"
         findings.append(DoctorFinding("sign-in", words, "Run: dunwell user create --break-glass"))
     return findings
 
@@ -209,12 +211,12 @@ def judge_webhook_networks(keys: Sequence[str], unknown: Sequence[str]) -> Docto
     """`keys` are those of the merchants that webhookNetworks names; `unknown` are those that do not
     exist."""
     if not keys:
-        return DoctorFinding(_NETWORKS, "no merchant's webhooks have networks of their own")
+        return DoctorFinding(_NETWORKS, "no merchant has its own webhookNetworks")
     if not unknown:
         return DoctorFinding(_NETWORKS, "every merchant that webhookNetworks names exists")
     remedy = (
         "Correct the keys in the installation file and apply it, or apply the merchants' files. "
-        "Until then these networks are open to nobody's webhooks."
+        "Until then, no webhook may reach these networks."
     )
     names = ", ".join(f'"{key}"' for key in unknown)
     return DoctorFinding(_NETWORKS, f"webhookNetworks names no existing merchant: {names}", remedy)

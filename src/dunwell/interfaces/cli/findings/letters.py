@@ -27,8 +27,8 @@ from dunwell.platform.errors import Unavailable
 
 _PROBE, _CONTENT = "dunwell-doctor.txt", b"written by dunwell doctor, and removed again"
 _ALLOW_COPIES = (
-    "Ask for the right to make that folder and to write in it, or for the folder; no file may have"
-    " its name. No batch is released before a copy of its manifest lies there."
+    "Get the right to create that folder and to write in it, or have it created. No file may have"
+    " its name. A batch is released only when a copy of its manifest is there."
 )
 _LEAST_FREE_BYTES = 1 << 28
 _PATIENCE_SECONDS = 30
@@ -41,7 +41,7 @@ _SCRIPTS = {
     "Sinhala": "ක", "Tamil": "க", "Telugu": "క", "Thai": "ก", "Tibetan": "ཀ",
 }  # fmt: skip
 _INSTALL = (
-    "Install fonts (Debian: fonts-noto-core and fonts-noto-cjk), and name their folders:"
+    "Install fonts (Debian: fonts-noto-core and fonts-noto-cjk), and set their folders:"
     " DUNWELL_FONTS=/usr/share/fonts/truetype/noto:/usr/share/fonts/opentype/noto"
 )
 
@@ -51,10 +51,12 @@ def check_fonts(settings: Settings) -> DoctorFinding:
     missing = [name for name, character in _SCRIPTS.items() if shelf.choose(character).missing]
     gone = [str(each) for each in settings.fonts if not each.is_dir()]
     if gone:
-        return DoctorFinding("fonts", f"no folder: {', '.join(gone)}", "Correct DUNWELL_FONTS.")
+        return DoctorFinding(
+            "fonts", f"these folders do not exist: {', '.join(gone)}", "Correct DUNWELL_FONTS."
+        )
     if not missing:
-        return DoctorFinding("fonts", f"letters print all of {len(_SCRIPTS)} scripts looked for")
-    words = f"letters with names in these go by another channel: {', '.join(missing)}"
+        return DoctorFinding("fonts", f"letters can be printed in all {len(_SCRIPTS)} scripts")
+    words = f"names in these scripts cannot be printed in letters: {', '.join(missing)}"
     return DoctorFinding("fonts", words, _INSTALL, is_note=True)
 
 
@@ -85,13 +87,15 @@ async def check_letter_line(
     try:
         letter_folder = open_line(name, line, secrets)
     except DeliveryProviderUnusable as error:
-        return DoctorFinding(subject, str(error), "Correct the line, and run: dunwell apply FILE")
+        return DoctorFinding(
+            subject, str(error), "Correct the provider, and run: dunwell apply FILE"
+        )
     try:
         async with asyncio.timeout(_PATIENCE_SECONDS):
             return await _try(subject, line.folder, letter_folder)
     except HostKeyRefused:
-        words = "the server shows another host key than the pinned one: nothing is handed over"
-        remedy = "Ask the print service for its key; only if it is a new one of theirs: hostKey."
+        words = "the server has another host key than the pinned one: nothing is handed over"
+        remedy = "Ask the print service whether its key has changed. Only then set the new hostKey."
         return DoctorFinding(subject, words, remedy)
     except OSError as error:
         return _describe_away(subject, line, error)
@@ -109,19 +113,19 @@ def _describe_away(
             remedy = "Correct user, keyFile or passwordFile, and run: dunwell apply FILE"
         case PermissionError():
             words = f"we may not write in {folder}"
-            remedy = f"Give it to whoever Dunwell is {where}: chown, or chmod u+rwx."
+            remedy = f"Grant access to Dunwell's user {where}: chown, or chmod u+rwx."
         case FileNotFoundError():
             words = f"there is no folder {folder}"
-            remedy = f"Make it {where}, or mount its disk; or correct the line's folder."
+            remedy = f"Create it {where}, mount its disk, or correct the provider's folder."
         case TimeoutError():
-            words = "the server does not answer in time"
-            remedy = "See that it runs; a firewall may stand between."
+            words = "the server does not respond in time"
+            remedy = "Check that it runs, and check the firewall."
         case ConnectionError():
-            words = "the server does not answer"
-            remedy = "Start it, or correct the line's server; a firewall may stand between."
+            words = "the server does not respond"
+            remedy = "Start it, correct the provider's server, or check the firewall."
         case _:
-            words = f"{folder} takes no files ({type(error).__name__})"
-            remedy = "See whether its disk is full or read-only."
+            words = f"{folder} accepts no files ({type(error).__name__})"
+            remedy = "Check whether its disk is full or read-only."
     return DoctorFinding(subject, words, remedy)
 
 
@@ -149,13 +153,15 @@ async def _try(subject: str, folder: str, letter_folder: LetterFolder) -> Doctor
     except (ConnectionError, TimeoutError):
         raise
     except OSError:
-        words = f"takes letters in {folder}, and no copies of manifests in {RELEASED} below it"
+        words = f"accepts letters in {folder}, but no copies of manifests in its folder {RELEASED}"
         return DoctorFinding(subject, words, _ALLOW_COPIES)
     if content != _CONTENT:
-        return DoctorFinding(subject, "gives back other content", "Use another folder.")
+        return DoctorFinding(
+            subject, "returns other content than was written", "Use another folder."
+        )
     free = await letter_folder.free_bytes()
     if free is not None and free < _LEAST_FREE_BYTES:
         words = f"{free / (1 << 20):.0f} MiB free in {folder}"
-        return DoctorFinding(subject, words, "Free some: letters wait while it is full.")
+        return DoctorFinding(subject, words, "Free disk space: letters wait while it is full.")
     room = "" if free is None else f", {free / (1 << 30):.1f} GiB free"
     return DoctorFinding(subject, f"writes, reads and removes in {folder}{room}")

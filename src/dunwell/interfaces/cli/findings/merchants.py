@@ -50,13 +50,13 @@ async def check_identities(url: str) -> list[DoctorFinding]:
 
 def check_operator(operator: Operator | None) -> DoctorFinding:
     if operator is None:
-        words = "no operator is named: the legal notice names the creditor alone"
-        remedy = "If you run it for others, name the operator: dunwell apply installation.yaml"
+        words = "no operator is set: the legal notice names only the creditor"
+        remedy = "If you run Dunwell for others, set the operator: dunwell apply installation.yaml"
         return DoctorFinding("operator", words, remedy, is_note=True)
     name = operator.legal.name
     if operator.is_agency and operator.registration is None:
-        words = f"{name} collects for others, and no registration is named"
-        remedy = "Germany wants debt collectors registered (section 10 RDG): operator.registration"
+        words = f"{name} collects for others, and no registration is set"
+        remedy = "German debt collectors must be registered (section 10 RDG): operator.registration"
         return DoctorFinding("operator", words, remedy, is_note=True)
     role = "collects for the creditors" if operator.is_agency else "is the creditors' own service"
     return DoctorFinding("operator", f"{name} {role}")
@@ -73,7 +73,7 @@ def check_merchant(merchant: Merchant, operator: Operator | None) -> DoctorFindi
     if not gaps:
         return None
     is_stopped = bool(list_blocking_gaps(merchant))
-    effect = "no new claims until it has" if is_stopped else "told to debtors as it stands"
+    effect = "no new claims until then" if is_stopped else "the legal notice is incomplete"
     words = "; ".join(f"{gap.key}: {gap.reason}" for gap in gaps)
     return DoctorFinding(
         "legal", f"{merchant.key} lacks {words} ({effect})", _APPLY, is_note=not is_stopped

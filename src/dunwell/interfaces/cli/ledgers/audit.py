@@ -24,13 +24,13 @@ _WORD = "audit"
 @data_dir_option
 @click.argument("merchant", required=False)
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
-@click.option("--cursor", help="Where the page before ended.")
-@click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="From this day on, UTC.")
+@click.option("--cursor", help="The cursor that the previous page printed.")
+@click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="On or after this day, UTC.")
 @click.option("--until", type=click.DateTime(["%Y-%m-%d"]), help="Before this day, UTC.")
-@click.option("--actor", help="A client id, a user's id, a command.")
-@click.option("--action", help="Such as claim.archive.")
-@click.option("--subject", help="Such as claim:4711.")
-@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+@click.option("--actor", help="A client id, a user id, or a command.")
+@click.option("--action", help="For example claim.archive.")
+@click.option("--subject", help="For example claim:4711.")
+@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 def command(
     data_dir: str | None, merchant: str | None, limit: int, cursor: str | None,
     *, is_json: bool, **wanted: Any,

@@ -33,7 +33,7 @@ def _read_head(
     except ValueError:
         head = SealHead(0, b"")
     if head.seal < 1 or len(head.digest) != _DIGEST_BYTES:
-        raise click.BadParameter(f"{value!r} is no SEAL:DIGEST; give what was printed before.")
+        raise click.BadParameter(f"{value!r} is not SEAL:DIGEST as printed by this command.")
     return head
 
 
@@ -44,13 +44,13 @@ def _read_head(
     "--expect",
     metavar="SEAL:DIGEST",
     callback=_read_head,
-    help="A head kept from an earlier run; needs MERCHANT.",
+    help="A head from an earlier run; needs MERCHANT or --installation.",
 )
 @click.option(
     "--installation", "is_installation", is_flag=True,
-    help="The audit log of what is of no merchant.",
+    help="Verify the audit log of the installation.",
 )  # fmt: skip
-@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 def command(
     data_dir: str | None, merchant: str | None, expect: SealHead | None,
     *, is_installation: bool, is_json: bool,
@@ -61,9 +61,9 @@ def command(
     it to --expect later: a chain that was cut or rebuilt does not contain it.
     """
     if is_installation and merchant is not None:
-        raise click.UsageError("Give MERCHANT or --installation: they are two chains.")
+        raise click.UsageError("Give either MERCHANT or --installation: they have separate chains.")
     if expect is not None and merchant is None and not is_installation:
-        raise click.UsageError("--expect needs MERCHANT: every merchant has a chain of its own.")
+        raise click.UsageError("--expect needs MERCHANT: every merchant has its own chain.")
 
     async def read(resources: Resources) -> list[LedgerVerdict]:
         if is_installation:

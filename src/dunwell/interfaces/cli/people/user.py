@@ -45,11 +45,20 @@ def command() -> None:
 @command.command("create")
 @data_dir_option
 @click.argument("email")
-@click.option("--name", required=True, help="As colleagues know them.")
+@click.option("--name", required=True, help="The name that colleagues see.")
 @click.option("--role", type=click.Choice([*_ROLES]), required=True)
-@click.option("--merchant", "merchants", multiple=True, help="Its key; without: all merchants.")
+@click.option(
+    "--merchant",
+    "merchants",
+    multiple=True,
+    help="The key of a merchant; can be repeated. Default: all merchants.",
+)
 @click.option("--language", type=click.Choice(LANGUAGES), default="en", show_default=True)
-@click.option("--break-glass", is_flag=True, help="An admin for when single sign-on is away.")
+@click.option(
+    "--break-glass",
+    is_flag=True,
+    help="An admin who can sign in when single sign-on is unavailable.",
+)
 def create(  # noqa: PLR0913, PLR0917 - the words of a command line
     data_dir: str | None, email: str, name: str, role: str, merchants: tuple[str, ...],
     language: str, break_glass: bool,
@@ -84,7 +93,7 @@ def reset(data_dir: str | None, email: str) -> None:
 @command.command("break-glass")
 @data_dir_option
 @click.argument("email")
-@click.option("--off", is_flag=True, help="Take it back.")
+@click.option("--off", is_flag=True, help="Remove this right.")
 def break_glass(data_dir: str | None, email: str, off: bool) -> None:
     """Let the admin EMAIL sign in without single sign-on where it is required."""
 
@@ -93,15 +102,15 @@ def break_glass(data_dir: str | None, email: str, off: bool) -> None:
         await set_break_glass(work, user.user_id, is_on=not off)
 
     _run(data_dir, do)
-    click.echo(f"{email} is {'no ' if off else 'a '}break-glass admin")
+    click.echo(f"{email} is {'no longer ' if off else ''}a break-glass admin")
 
 
 @command.command("link")
 @data_dir_option
 @click.argument("email")
 @click.option("--provider", required=True, help="Its name in the installation file.")
-@click.option("--subject", required=True, help='What it calls the user: "sub" in its tokens.')
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--subject", required=True, help='The user in its tokens: "sub".')
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def link(data_dir: str | None, email: str, provider: str, subject: str, yes: bool) -> None:
     """Let EMAIL sign in only by single sign-on from now on. Their password and sessions end at
     once."""
@@ -118,17 +127,17 @@ def link(data_dir: str | None, email: str, provider: str, subject: str, yes: boo
 @command.command("end")
 @data_dir_option
 @click.argument("email")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def end(data_dir: str | None, email: str, yes: bool) -> None:
     """Deactivate the user with this EMAIL and end all their sessions, at once."""
-    confirm(f"End {email}?", is_sure=yes)
+    confirm(f"Deactivate {email}?", is_sure=yes)
 
     async def do(work: UserWork) -> None:
         user = await _require(work, email)
         await deactivate_user(work, user.user_id)
 
     _run(data_dir, do)
-    click.echo(f"ended {email}")
+    click.echo(f"deactivated {email}")
 
 
 @command.command("sign-out")
@@ -208,13 +217,13 @@ def _describe(user: User, keys: dict[int, str]) -> tuple[str, ...]:
         roles.append(f"by {user.provider}")
     if user.is_break_glass:
         roles.append("break-glass")
-    state = "ended" if user.ended_at else "active" if user.joined_at else "invited"
+    state = "deactivated" if user.ended_at else "active" if user.joined_at else "invited"
     return user.email, user.name, ", ".join(roles), state
 
 
 def _show_link(invitation: Invitation, settings: Settings) -> None:
     click.echo(_render_link(settings, invitation))
-    click.echo("Good once, for 72 hours. Give it to this person alone.", err=True)
+    click.echo("Valid once, for 72 hours. Give it only to this user.", err=True)
 
 
 def _render_link(settings: Settings, invitation: Invitation) -> str:
