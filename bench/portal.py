@@ -23,7 +23,8 @@ from bench.plans import Listening, Reading, explain, load_grown
 from bench.portal_page import Known, Page
 from bench.portal_pages import list_pages
 from bench.rounds import Scale
-from dunwell.interfaces.portal.web.session_cookie import name_cookie
+from dunwell.interfaces.portal.web.site import SESSION_COOKIE
+from dunwell.interfaces.web.session_cookies import name_cookie
 from dunwell.interfaces.wiring import open_web
 from dunwell.platform.database.database import Database
 
@@ -84,7 +85,7 @@ async def open_portal(ground: Ground, crowd: Crowd) -> AsyncIterator[Portal]:
     try:
         settings = replace(resources.settings, public_url="http://localhost:8000")
         async with open_web(replace(resources, database=database, settings=settings)) as web:
-            cookie = f"{name_cookie(is_secure=False)}={crowd.secret}".encode()
+            cookie = f"{name_cookie(SESSION_COOKIE, is_secure=False)}={crowd.secret}".encode()
             yield Portal(web.app, database, cookie)
     finally:
         await database.close()

@@ -135,7 +135,7 @@ async def test_guessing_from_many_addresses_raises_an_alarm(
         await doorstep.visitor(f"203.0.{number}.1").type_code(f"{number:012}")
 
     assert await _count_wrong(doorstep) - before == 100
-    assert capsys.readouterr().out.count("codes are being guessed") == 1
+    assert capsys.readouterr().out.count("possible guessing of letter codes") == 1
 
 
 async def test_guessing_from_many_addresses_at_once_raises_it_at_each_hundred(
@@ -151,7 +151,7 @@ async def test_guessing_from_many_addresses_at_once_raises_it_at_each_hundred(
     statuses = await asyncio.gather(*(guess(number) for number in range(250)))
 
     assert set(statuses) == {422}
-    told = re.findall(r"codes are being guessed.*?count\D+(\d+)", capsys.readouterr().out)
+    told = re.findall(r"possible guessing of letter codes.*?count\D+(\d+)", capsys.readouterr().out)
     assert told == ["100", "200"]
 
 

@@ -55,8 +55,8 @@ _SLICES = (
 _PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
 if _PAGES.keys() != PATHS.keys():
     raise ImportError(
-        "Each page has an address in render/addresses.py and a handler in a slice's PAGES; one has"
-        f" not: {_PAGES.keys() ^ PATHS.keys()}"
+        "A page needs an address in render/addresses.py and a handler in PAGES; one is missing for"
+        f" {_PAGES.keys() ^ PATHS.keys()}"
     )
 # The handlers by path and method.
 ROUTES: Mapping[str, Mapping[str, PageHandler]] = {

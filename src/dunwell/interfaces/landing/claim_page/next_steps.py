@@ -120,7 +120,7 @@ def describe_next(
         is_late = answer_on is not None and answer_on < today
         return NextSteps(kind, answer_on=answer_on, is_late=is_late)
     if kind is NextKind.REQUEST:
-        assert opened.modality is not None, "what was asked for"
+        assert opened.modality is not None, "REQUEST has a modality"
         answer_on = compute_response_day(
             opened.modality, configuration.modalities.answer_within_days, zone
         )

@@ -105,7 +105,7 @@ def find_modality_refusal(
         return None
     if not is_recent_refusal(refused, now) or state in (PageState.PAID, PageState.CLOSED):
         return None
-    assert refused.answered_at is not None, "a refusal has its time"
+    assert refused.answered_at is not None, "a refused request has an answer time"
     shows_all = opened.session.level.reaches(Level.FACT)
     return ModalityRefusal(
         modality_id=refused.modality_id,

@@ -267,7 +267,7 @@ async def redirect_to_other_claim(
     known = {str(each.claim_id): each.claim_id for each in list_other_claims(keys, opened)}
     claim_id = known.get(request.path_params["other"])
     if claim_id is None:
-        raise NotFound("This is none of the debtor's other claims.")
+        raise NotFound("This is not another claim of the debtor.")
     merchant_id, sessions = opened.merchant.merchant_id, await load_browser_sessions(site, request)
     back = find_session_of_claim(site, sessions, merchant_id, claim_id, level=opened.session.level)
     if back is not None:

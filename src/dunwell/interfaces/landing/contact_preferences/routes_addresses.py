@@ -190,7 +190,7 @@ async def _send(
     if isinstance(sent, NoticeLimitReached):
         opened = await site.find_opened(request, NEW_ADDRESSES) or opened
         return answer_too_many_codes(site, context, _read_field(request, opened), sent)
-    assert isinstance(sent, UUID), "a channel the merchant has"
+    assert isinstance(sent, UUID), "codes use the merchant's channels"
     return site.redirect(context, "address_code", **_name(request))
 
 

@@ -63,7 +63,9 @@ async def notify_overdue_disputes(resources: Resources, writer: NoticeWriter) ->
             except Unavailable:
                 raise
             except Exception as error:
-                log.exception("cannot tell", merchant_id=merchant_id, error=type(error).__name__)
+                log.exception(
+                    "cannot notify merchant", merchant_id=merchant_id, error=type(error).__name__
+                )
     return told
 
 
@@ -100,7 +102,7 @@ async def _tell(
         sent = await send_notice(work, resources.keys, notice)
         if isinstance(sent, NoticeLimitReached | RecipientUnreachable):
             # The list and the figure tell of it.
-            log.warning("merchant not told", merchant_id=merchant_id, claim_id=claim_id)
+            log.warning("merchant not notified", merchant_id=merchant_id, claim_id=claim_id)
     _OVERDUE.inc()
     return True
 

@@ -80,7 +80,7 @@ async def send_due_occasions(resources: Resources, writer: NoticeWriter) -> int:
             # A notice that cannot be sent must not be tried forever. The claim's page shows the
             # information.
             log.exception(
-                "cannot tell", merchant_id=occasion.merchant_id, error=type(error).__name__
+                "cannot send notice", merchant_id=occasion.merchant_id, error=type(error).__name__
             )
             await _look(resources, occasion, None)
     return len(found)

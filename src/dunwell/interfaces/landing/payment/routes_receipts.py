@@ -139,7 +139,7 @@ async def send_copy(
     context, facts = site.build_claim_context(request, opened), opened.facts
     email = find_copy_address(opened)
     if email is None:
-        raise NotFound("There is no address to send it to.")
+        raise NotFound("No e-mail address is on file for a copy.")
     told = ReceiptFacts(
         reference_number=facts.reference_number,
         currency=facts.currency,
@@ -163,7 +163,7 @@ async def send_copy(
 def _read_paid(opened: OpenedClaim) -> tuple[PaymentReceipt, ReceiptPayment]:
     receipt = RECEIPT.read(opened.detail)
     if receipt.payment is None:
-        raise NotFound("Nothing was paid by this request.")
+        raise NotFound("This request has no payment.")
     return receipt, receipt.payment
 
 

@@ -69,7 +69,7 @@ async def send_qr_code(site: DebtorSite, request: DebtorRequest, opened: OpenedC
     choice = parse_choice_address(request, opened, "") if _takes(site, opened) else None
     text = _write_code(opened, choice) if isinstance(choice, PaymentChoice) else None
     if text is None:
-        raise NotFound("There is no such picture.")
+        raise NotFound("This payment has no QR code.")
     # Drawing takes milliseconds of CPU time, so it runs in a thread.
     return answer_file(await asyncio.to_thread(draw_png, text), "image/png")
 

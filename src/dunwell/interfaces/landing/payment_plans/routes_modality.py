@@ -152,7 +152,7 @@ async def send_copy(
     context, facts = site.build_claim_context(request, opened), opened.facts
     email = facts.on_file.email
     if email is None:
-        raise NotFound("There is no address to send it to.")
+        raise NotFound("No e-mail address is on file for a copy.")
     addressee = Addressee(facts.claim_id, "EMAIL", email, context.language)
     told = build_answer_facts(modality, facts.reference_number)
     notice = site.notices.write(opened.merchant, addressee, told)
@@ -215,7 +215,7 @@ def _read_agreed(request: DebtorRequest, opened: OpenedClaim) -> Modality:
     """Raises NotFound where there is nothing to confirm."""
     modality = _read(request, opened)
     if not is_kept(modality):
-        raise NotFound("There is nothing to confirm.")
+        raise NotFound("This request has no confirmation.")
     return modality
 
 

@@ -20,6 +20,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Channel
+from dunwell.interfaces.web.session_cookies import name_cookie
 from dunwell.platform.crypto import KeyRing, sha256
 
 VALUE_BYTES = 32
@@ -153,13 +154,9 @@ def derive_handle(session_id: UUID) -> str:
     return base64.b32encode(digest).decode()[:_LENGTH].lower()
 
 
-def name_cookie(handle: str, *, is_secure: bool) -> str:
-    return _name_prefix(is_secure=is_secure) + handle
-
-
 def parse_cookies(cookies: Mapping[str, str], *, is_secure: bool) -> dict[str, bytes]:
     """Return the hashes of the cookies' possible sessions, by handle."""
-    prefix, found = _name_prefix(is_secure=is_secure), dict[str, bytes]()
+    prefix, found = name_cookie("", is_secure=is_secure), dict[str, bytes]()
     for name, value in cookies.items():
         handle, session_hash = name.removeprefix(prefix), hash_value(value)
         is_ours = name.startswith(prefix) and _HANDLE.fullmatch(handle)
@@ -168,25 +165,10 @@ def parse_cookies(cookies: Mapping[str, str], *, is_secure: bool) -> dict[str, b
     return found
 
 
-def render_cookie(handle: str, value: str, *, is_secure: bool) -> str:
-    """Render the Set-Cookie header. An empty value removes the cookie.
-
-    The cookie lasts as long as the browser, so that a session that timed out differs from no
-    session.
-    """
-    name = name_cookie(handle, is_secure=is_secure)
-    parts = [f"{name}={value}", "Path=/", "HttpOnly", "SameSite=Lax"]
-    if is_secure:
-        parts.append("Secure")
-    if not value:
-        parts.append("Max-Age=0")
-    return "; ".join(parts)
-
-
 def choose_cookie_slot(sessions: SessionsByHandle, opened: Session, now: datetime) -> CookieSlot:
     """Choose the handle of a session that was just opened.
 
-    held: the sessions of the browser's cookies, or None for a cookie that is not known any more.
+    `sessions` holds None for a cookie whose session is unknown.
     """
     merchant_id, claim_id = opened.merchant_id, opened.claim_id
     handle, ordered = derive_handle(opened.session_id), sort_by_age(sessions)
@@ -225,8 +207,3 @@ def sort_by_age(sessions: SessionsByHandle) -> list[str]:
 
 def _is_live(session: Session | None, now: datetime) -> TypeGuard[Session]:
     return session is not None and session.is_live(now)
-
-
-def _name_prefix(*, is_secure: bool) -> str:
-    """With `__Host-`, browsers send the cookie only to this host, over TLS."""
-    return "__Host-dunwell-" if is_secure else "dunwell-"

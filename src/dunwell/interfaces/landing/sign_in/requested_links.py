@@ -96,7 +96,7 @@ async def send_requested_links(resources: Resources, writer: NoticeWriter) -> in
             raise
         except Exception as error:
             # A request that fails must not be tried forever.
-            log.exception("cannot send an asked link", error=type(error).__name__)
+            log.exception("cannot send requested link", error=type(error).__name__)
             async with resources.database.transaction() as tx:
                 await delete_link_request(tx, link_request_id)
     return len(waiting)

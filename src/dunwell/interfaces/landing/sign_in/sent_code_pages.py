@@ -46,7 +46,7 @@ async def send_code_and_redirect(
         sent = await send_code(work, resources.keys, notice)
     if isinstance(sent, NoticeLimitReached):
         return answer_too_many_codes(site, context, field, sent)
-    assert isinstance(sent, UUID), "a channel the merchant has"
+    assert isinstance(sent, UUID), "codes use the merchant's channels"
     return site.redirect(context, f"{field.page}_code", **field.values)
 
 

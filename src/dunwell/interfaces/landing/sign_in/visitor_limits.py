@@ -79,7 +79,7 @@ async def record_wrong_code(tx: Connection, now: datetime) -> WrongAttempt:
     everybodys = await count_wrong_codes(tx, _find_minute(now), now - WINDOW)
     _WRONG_CODES.inc()
     if everybodys % ALERT_AT == 0:
-        _log.error("codes are being guessed", count=everybodys)
+        _log.error("possible guessing of letter codes", count=everybodys)
     return WrongAttempt()
 
 

@@ -31,7 +31,7 @@ async def send_brand(site: DebtorSite, request: DebtorRequest) -> Response:
     if name == "logo" and brand.logo is not None:
         logo = brand.logo
         return answer_asset(logo.content, logo.content_type, is_named_by_content=is_current)
-    raise NotFound("There is no such picture.")
+    raise NotFound("There is no such asset.")
 
 
 def render_brand(color: str | None) -> bytes:
@@ -46,7 +46,7 @@ async def _load_merchant(site: DebtorSite, given: str) -> Merchant:
         async with site.resources.database.connection() as connection:
             merchant = await load_merchant(connection, int(given))
     if merchant is None:
-        raise NotFound("There is no such picture.")
+        raise NotFound("There is no such asset.")
     return merchant
 
 

@@ -127,7 +127,7 @@ def requires_level(level: Level, name: str) -> Callable[[ClaimPageHandler], Clai
 def _check_place(name: str) -> None:
     """Raises ImportError: otherwise the reader would end up on the claim's page."""
     if name not in RETURN_PAGES:
-        raise ImportError(f"A page asks for more on the way to {name}, which PLACES does not name.")
+        raise ImportError(f"The guarded page {name} is missing from RETURN_PAGES.")
 
 
 def form_requires_level(level: Level, name: str) -> Callable[[ClaimFormHandler], ClaimFormHandler]:

@@ -33,12 +33,12 @@ from dunwell.interfaces.landing.session.session import (
     is_form_token,
     looks_like_token,
     parse_cookies,
-    render_cookie,
 )
 from dunwell.interfaces.landing.session.store import OpenedClaim, find_successor, load_opened_claim
 from dunwell.interfaces.web.application import WebSite
 from dunwell.interfaces.web.requests import ForeignForm, PageRequest, choose_language
 from dunwell.interfaces.web.responses import answer_page, answer_redirect
+from dunwell.interfaces.web.session_cookies import render_cookie
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.database.database import Connection
 

@@ -25,7 +25,6 @@ from dunwell.contact.messages.letters.qr_code import draw_svg
 from dunwell.interfaces.portal.render.addresses import build_address, is_ours
 from dunwell.interfaces.portal.users.views import SignInPage
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
-from dunwell.interfaces.portal.web.session_cookie import read_secret
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.responses import answer_redirect
 
@@ -65,7 +64,7 @@ def has_passkeys(site: PortalSite) -> bool:
 
 def read_session_secret(site: PortalSite, request: PortalRequest) -> str:
     """Return the secret of the session of a user who is signed in."""
-    return read_secret(request.cookies, is_secure=site.is_secure) or ""
+    return site.read_secret(request) or ""
 
 
 def build_app_setup(secret: str, email: str) -> AppSetup:

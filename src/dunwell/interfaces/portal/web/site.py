@@ -25,15 +25,17 @@ from dunwell.interfaces.portal.render.pages import PortalPageContext, PortalPage
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.portal_request import LANGUAGE_COOKIE, PortalRequest
 from dunwell.interfaces.portal.web.preview_turns import PreviewTurns
-from dunwell.interfaces.portal.web.session_cookie import read_secret, render_cookie
 from dunwell.interfaces.web.application import WebSite
 from dunwell.interfaces.web.requests import choose_language
 from dunwell.interfaces.web.responses import answer_page, answer_redirect
+from dunwell.interfaces.web.session_cookies import name_cookie, render_cookie
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.children.document_reader import DocumentReader
 from dunwell.platform.errors import NotFound
 from dunwell.platform.http.requests import ConcurrencyLimit
 
+# Completed by `name_cookie`.
+SESSION_COOKIE = "portal"
 _MOST_ID = 2**31 - 1
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -118,7 +120,7 @@ class PortalSite(WebSite):
 
     def read_secret(self, visit: PortalRequest) -> str | None:
         """Of the session that the request's cookie names, whether there is one or not."""
-        return read_secret(visit.cookies, is_secure=self.is_secure)
+        return visit.cookies.get(name_cookie(SESSION_COOKIE, is_secure=self.is_secure))
 
     async def open_access(self, visit: PortalRequest, person: SignedInUser) -> MerchantAccess:
         """At the merchant that the address names. Raises NotFound, also for one that the person
@@ -194,7 +196,8 @@ class PortalSite(WebSite):
 
     def set_session(self, answer: Response, secret: str) -> None:
         """The cookie of a session that was opened just now; "" removes it."""
-        answer.headers.append("Set-Cookie", render_cookie(secret, is_secure=self.is_secure))
+        cookie = render_cookie(SESSION_COOKIE, secret, is_secure=self.is_secure)
+        answer.headers.append("Set-Cookie", cookie)
 
     def keep_language(self, visit: PortalRequest, answer: Response) -> None:
         """A choice of language holds for the pages that follow."""
