@@ -16,7 +16,7 @@ async def _actions(house: House, claim_id: int) -> list[str]:
     return [row["action"] for row in await house.rows(_AUDIT, f"claim:{claim_id}")]
 
 
-async def test_a_payment_received_lowers_what_is_open(
+async def test_a_payment_lowers_the_outstanding_amount(
     clerk: Clerk, house: House, claim_id: int
 ) -> None:
     page = await clerk.submit(f"/claims/{claim_id}/payment", amount="2.40", number="bank-7")
@@ -26,7 +26,7 @@ async def test_a_payment_received_lowers_what_is_open(
     assert view.balance.outstanding_cents == 10000
 
 
-async def test_the_same_form_twice_is_one_payment(
+async def test_a_payment_form_submitted_twice_records_one_payment(
     clerk: Clerk, house: House, claim_id: int
 ) -> None:
     form = await clerk.get(f"/claims/{claim_id}/payment")
@@ -39,7 +39,9 @@ async def test_the_same_form_twice_is_one_payment(
     assert (await house.read(claim_id)).balance.outstanding_cents == 10000
 
 
-async def test_what_was_typed_wrong_is_told_and_kept(clerk: Clerk, claim_id: int) -> None:
+async def test_an_invalid_entry_is_reported_and_stays_in_the_form(
+    clerk: Clerk, claim_id: int
+) -> None:
     page = await clerk.submit(
         f"/claims/{claim_id}/payment", amount="a lot", on="2030-01-01", number="bank-<7>"
     )
@@ -50,7 +52,7 @@ async def test_what_was_typed_wrong_is_told_and_kept(clerk: Clerk, claim_id: int
     assert 'value="bank-&lt;7&gt;"' in page.text
 
 
-async def test_the_second_of_two_is_told_what_changed_and_loses_nothing(
+async def test_after_a_conflict_the_change_is_shown_and_the_entries_are_kept(
     clerk: Clerk, house: House, claim_id: int
 ) -> None:
     form = await clerk.get(f"/claims/{claim_id}/contact")
@@ -70,7 +72,9 @@ async def test_the_second_of_two_is_told_what_changed_and_loses_nothing(
     assert (await house.read(claim_id)).debtor.email == "new@example.org"
 
 
-async def test_contact_data_are_changed_by_field(clerk: Clerk, house: House, claim_id: int) -> None:
+async def test_each_field_of_the_contact_data_can_be_changed(
+    clerk: Clerk, house: House, claim_id: int
+) -> None:
     page = await clerk.submit(
         f"/claims/{claim_id}/contact", city="Kiel", street="Wall 1", mobileNumber="+4915112345678"
     )
@@ -82,14 +86,14 @@ async def test_contact_data_are_changed_by_field(clerk: Clerk, house: House, cla
     )  # fmt: skip
 
 
-async def test_a_refused_address_is_told_beside_its_field(clerk: Clerk, claim_id: int) -> None:
+async def test_a_refused_address_is_reported_next_to_its_field(clerk: Clerk, claim_id: int) -> None:
     page = await clerk.submit(f"/claims/{claim_id}/contact", email="no address")
 
     assert page.status_code == 422
     assert 'id="email-error"' in page.text
 
 
-async def test_a_claim_is_paused_resumed_and_ended(
+async def test_a_claim_can_be_paused_resumed_and_ended(
     clerk: Clerk, house: House, claim_id: int
 ) -> None:
     await clerk.submit(f"/claims/{claim_id}/pause", until="2026-03-20", reason="Ill")
@@ -102,7 +106,7 @@ async def test_a_claim_is_paused_resumed_and_ended(
     assert (await house.read(claim_id)).status is Status.WITHDRAWN
 
 
-async def test_an_end_without_a_choice_is_refused(
+async def test_ending_a_claim_without_a_reason_is_refused(
     clerk: Clerk, house: House, claim_id: int
 ) -> None:
     page = await clerk.submit(f"/claims/{claim_id}/end")
@@ -111,7 +115,7 @@ async def test_an_end_without_a_choice_is_refused(
     assert (await house.read(claim_id)).status is Status.IN_PROCESS
 
 
-async def test_a_note_stands_in_the_timeline_as_text(clerk: Clerk, claim_id: int) -> None:
+async def test_a_note_appears_in_the_timeline_as_plain_text(clerk: Clerk, claim_id: int) -> None:
     page = await clerk.submit(f"/claims/{claim_id}/note", text="Called.\n<script>x</script>")
 
     assert "Called.\n&lt;script&gt;x&lt;/script&gt;" in page.text
@@ -120,7 +124,7 @@ async def test_a_note_stands_in_the_timeline_as_text(clerk: Clerk, claim_id: int
 
 @pytest.mark.parametrize("text", ["x" * 256, "a\x07b", "a\nb"], ids=["long", "bell", "lines"])
 @pytest.mark.parametrize(("act", "name"), [("pause", "reason"), ("payment", "number")])
-async def test_a_text_of_one_line_is_bounded_as_the_apis(
+async def test_single_line_texts_have_the_same_limit_as_in_the_api(
     clerk: Clerk, house: House, claim_id: int, act: str, name: str, text: str
 ) -> None:
     page = await clerk.submit(f"/claims/{claim_id}/{act}", **{name: text})
@@ -133,7 +137,7 @@ async def test_a_text_of_one_line_is_bounded_as_the_apis(
 
 @pytest.mark.parametrize("day", ["0001-01-01", "9999-12-31", "tomorrow"])
 @pytest.mark.parametrize(("act", "name"), [("pause", "until"), ("payment", "on")])
-async def test_a_day_that_no_clock_shows_is_no_day(
+async def test_a_date_beyond_the_range_of_the_calendar_is_refused(
     clerk: Clerk, claim_id: int, act: str, name: str, day: str
 ) -> None:
     page = await clerk.submit(f"/claims/{claim_id}/{act}", **{name: day})
@@ -143,7 +147,7 @@ async def test_a_day_that_no_clock_shows_is_no_day(
     assert (await clerk.get(f"/claims/{claim_id}/account?on={day}")).status_code == 200
 
 
-async def test_an_objection_is_recorded(clerk: Clerk, house: House, claim_id: int) -> None:
+async def test_a_clerk_can_record_an_objection(clerk: Clerk, house: House, claim_id: int) -> None:
     page = await clerk.submit(
         f"/claims/{claim_id}/dispute", reason="GOODS_RETURNED", message="By phone"
     )
@@ -152,7 +156,7 @@ async def test_an_objection_is_recorded(clerk: Clerk, house: House, claim_id: in
     assert [hold.kind for hold in (await house.read(claim_id)).holds] == ["DISPUTE"]
 
 
-async def test_each_look_of_the_merchants_staff_is_kept_and_no_operators(
+async def test_views_of_a_claim_are_recorded_for_the_merchants_staff_and_not_for_operators(
     clerk: Clerk, staff: Clerk, house: House, claim_id: int
 ) -> None:
     await clerk.get(f"/claims/{claim_id}")
@@ -165,7 +169,7 @@ async def test_each_look_of_the_merchants_staff_is_kept_and_no_operators(
 
 
 @pytest.mark.parametrize(("seen", "status"), [("0", 409), (None, 422)], ids=["old", "refused"])
-async def test_a_form_that_is_shown_again_is_a_look(
+async def test_showing_a_form_again_is_recorded_as_a_view(
     staff: Clerk, house: House, claim_id: int, seen: str | None, status: int
 ) -> None:
     """It shows what is stored: whoever sends an empty form has looked."""
@@ -181,7 +185,7 @@ async def test_a_form_that_is_shown_again_is_a_look(
     assert (await _actions(house, claim_id)).count("claim.look") == before + 1
 
 
-async def test_as_the_debtor_sees_it_raises_nothing(
+async def test_the_preview_of_the_debtors_page_raises_no_event(
     clerk: Clerk, house: House, claim_id: int
 ) -> None:
     count = "SELECT count(*) AS n FROM events WHERE merchant_id = $1"

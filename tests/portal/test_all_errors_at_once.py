@@ -74,7 +74,7 @@ def find_fields_with_errors(page: str) -> set[str]:
 
 
 @pytest.mark.parametrize("form", _FORMS)
-async def test_every_wrong_field_has_its_error(
+async def test_every_invalid_field_shows_its_error(
     admin: Clerk, house: House, claim_id: int, form: str
 ) -> None:
     [row] = await house.rows("SELECT workflow_id FROM workflows WHERE merchant_id = $1")

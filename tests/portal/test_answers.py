@@ -12,7 +12,7 @@ def _path(opened: ClaimDispute) -> str:
     return f"/claims/{opened.claim_id}/disputes/{opened.dispute_id}"
 
 
-async def test_the_oldest_objection_stands_first_with_the_day_to_answer_by(
+async def test_the_oldest_objection_is_listed_first_with_its_due_date(
     clerk: Clerk, house: House
 ) -> None:
     first, second = await house.create("INV-1", "INV-2")
@@ -26,7 +26,7 @@ async def test_the_oldest_objection_stands_first_with_the_day_to_answer_by(
     assert "Open (2)" in page
 
 
-async def test_an_answer_is_previewed_before_it_is_sent(
+async def test_an_answer_is_previewed_before_sending(
     clerk: Clerk, house: House, claim_id: int
 ) -> None:
     opened = await dispute(house, claim_id)
@@ -46,7 +46,7 @@ async def test_an_answer_is_previewed_before_it_is_sent(
     assert await house.rows("SELECT 1 FROM response_drafts WHERE merchant_id = $1") == []
 
 
-async def test_what_was_begun_goes_when_another_answers(
+async def test_a_draft_is_deleted_when_another_clerk_answers(
     clerk: Clerk, house: House, claim_id: int
 ) -> None:
     opened = await dispute(house, claim_id)
@@ -59,7 +59,7 @@ async def test_what_was_begun_goes_when_another_answers(
     assert await house.rows("SELECT 1 FROM response_drafts WHERE merchant_id = $1") == []
 
 
-async def test_what_is_not_decided_is_not_previewed(
+async def test_an_answer_without_a_decision_is_not_previewed(
     clerk: Clerk, house: House, claim_id: int
 ) -> None:
     opened = await dispute(house, claim_id)
@@ -74,7 +74,7 @@ async def test_what_is_not_decided_is_not_previewed(
     assert "Kept all the same." in answer.text
 
 
-async def test_of_two_drafts_neither_is_lost(
+async def test_two_clerks_drafts_of_one_answer_are_both_kept(
     clerk: Clerk, staff: Clerk, house: House, claim_id: int
 ) -> None:
     opened = await dispute(house, claim_id)
@@ -95,7 +95,7 @@ async def test_of_two_drafts_neither_is_lost(
     assert row["message"] == "Mine, long."
 
 
-async def test_a_preview_of_a_draft_that_changed_is_not_sent(
+async def test_an_answer_is_not_sent_if_the_draft_changed_after_the_preview(
     clerk: Clerk, staff: Clerk, house: House, claim_id: int
 ) -> None:
     opened = await dispute(house, claim_id)
@@ -112,7 +112,7 @@ async def test_a_preview_of_a_draft_that_changed_is_not_sent(
     assert (await house.rows(_STATE))[0]["state"] == "OPEN"
 
 
-async def test_the_second_answer_is_told_the_first(
+async def test_a_second_answer_is_refused_and_shows_the_first(
     clerk: Clerk, staff: Clerk, house: House, claim_id: int
 ) -> None:
     opened = await dispute(house, claim_id)
@@ -133,7 +133,7 @@ async def test_the_second_answer_is_told_the_first(
     assert (row["state"], row["ended_claim"]) == ("ACCEPTED", True)
 
 
-async def test_a_text_of_the_merchants_is_put_behind_what_was_written(
+async def test_a_response_template_is_appended_to_the_entered_text(
     clerk: Clerk, house: House, claim_id: int
 ) -> None:
     await clerk.submit("/answer-texts", name="Returned", text="Your parcel has not reached us.")
@@ -151,7 +151,7 @@ async def test_a_text_of_the_merchants_is_put_behind_what_was_written(
     assert "Hello,\n\nYour parcel has not reached us." in page.text
 
 
-async def test_evidence_is_a_download_that_may_do_nothing(
+async def test_evidence_is_downloaded_with_a_policy_that_blocks_scripts(
     clerk: Clerk, house: House, claim_id: int
 ) -> None:
     opened = await dispute(house, claim_id)

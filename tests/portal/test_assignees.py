@@ -48,7 +48,7 @@ async def _whose(house: House) -> UUID | None:
     return found
 
 
-async def test_a_dispute_is_taken_on_given_to_a_colleague_and_to_nobody(
+async def test_a_dispute_is_assigned_to_oneself_then_to_a_colleague_then_to_no_one(
     clerk: Clerk, staff: Clerk, house: House, claim_id: int
 ) -> None:
     opened = await dispute(house, claim_id)
@@ -70,7 +70,7 @@ async def test_a_dispute_is_taken_on_given_to_a_colleague_and_to_nobody(
     assert rows[0]["subject"] == f"claim:{claim_id}"
 
 
-async def test_of_two_who_give_it_away_at_once_the_second_is_told(
+async def test_the_second_of_two_simultaneous_assignments_gets_a_conflict(
     clerk: Clerk, staff: Clerk, house: House, claim_id: int
 ) -> None:
     opened = await dispute(house, claim_id)
@@ -83,7 +83,7 @@ async def test_of_two_who_give_it_away_at_once_the_second_is_told(
     assert await _whose(house) == colleague
 
 
-async def test_the_inbox_shows_mine_and_nobodys(
+async def test_the_inbox_filters_by_own_and_unassigned_disputes(
     clerk: Clerk, staff: Clerk, house: House, claim_id: int
 ) -> None:
     [second, third] = await house.create("INV-2002", "INV-3003")
@@ -103,7 +103,7 @@ async def test_the_inbox_shows_mine_and_nobodys(
 
 
 @pytest.mark.parametrize("how", ["ended", "without the right"])
-async def test_what_somebody_had_who_is_gone_counts_as_nobodys(
+async def test_disputes_of_a_deactivated_user_count_as_unassigned(
     clerk: Clerk, staff: Clerk, house: House, claim_id: int, how: str
 ) -> None:
     opened = await dispute(house, claim_id)
@@ -128,7 +128,7 @@ async def test_what_somebody_had_who_is_gone_counts_as_nobodys(
     assert await _whose(house) == me
 
 
-async def test_only_who_may_answer_here_is_given_it(
+async def test_only_users_who_may_answer_disputes_can_be_assigned(
     clerk: Clerk, resources: Resources, house: House, claim_id: int
 ) -> None:
     opened = await dispute(house, claim_id)
@@ -153,7 +153,7 @@ async def test_only_who_may_answer_here_is_given_it(
     assert "/assignee" not in (await reader.get(_path(opened))).text
 
 
-async def test_staff_is_shown_its_own_colleagues(
+async def test_a_merchants_staff_sees_only_its_own_colleagues(
     clerk: Clerk, staff: Clerk, house: House, claim_id: int
 ) -> None:
     opened = await dispute(house, claim_id)
@@ -162,7 +162,7 @@ async def test_staff_is_shown_its_own_colleagues(
     assert str(own) in (await clerk.get(_path(opened))).text
 
 
-async def test_what_is_answered_is_not_given_away(
+async def test_an_answered_dispute_cannot_be_assigned(
     clerk: Clerk, house: House, claim_id: int
 ) -> None:
     opened = await dispute(house, claim_id)
@@ -179,7 +179,7 @@ async def world(resources: Resources, house: House) -> PortalWorld:
     return await a_portal_world(await a_house(resources, house.clock, key="world"))
 
 
-async def test_a_plan_is_given_away_and_found_as_a_dispute_is(
+async def test_a_plan_request_is_assigned_and_filtered_like_a_dispute(
     resources: Resources, world: PortalWorld
 ) -> None:
     house, path = world.house, f"/claims/{world.plan_claim_id}/plans/{world.plan_id}"
@@ -205,7 +205,7 @@ async def test_a_plan_is_given_away_and_found_as_a_dispute_is(
     assert reference in (await staff.get("/plans?whose=nobodys")).text
 
 
-async def test_giving_it_away_needs_the_right_and_the_claim(world: PortalWorld) -> None:
+async def test_assigning_needs_the_permission_and_access_to_the_claim(world: PortalWorld) -> None:
     house, opened = world.house, world.disputed
     origin = Origin(Interface.PORTAL)
     actor = user_actor(str(UUID(int=1)), ROLE_RIGHTS[Role.AUDITOR], origin)

@@ -32,7 +32,7 @@ def _list_actions(page: str) -> list[str]:
     return re.findall(r'<th scope="row"><a class="id"[^>]*>([\w.-]+)</a>', page)
 
 
-async def test_each_row_tells_who_what_and_from_where(
+async def test_each_entry_shows_the_actor_the_action_and_the_network(
     clerk: Clerk, house: House, claim_id: int
 ) -> None:
     await clerk.submit(f"/claims/{claim_id}/note", text="Called.")
@@ -46,7 +46,7 @@ async def test_each_row_tells_who_what_and_from_where(
     assert "not sealed yet" in page
 
 
-async def test_filters_narrow_it(
+async def test_filters_narrow_the_audit_log(
     clerk: Clerk, house: House, claim_id: int, resources: Resources
 ) -> None:
     [second] = await house.create("INV-2")
@@ -74,7 +74,7 @@ async def test_filters_narrow_it(
     assert _list_actions(odd.text) == []
 
 
-async def test_pages_go_on_where_the_one_before_ended(
+async def test_the_next_page_continues_after_the_last_entry(
     clerk: Clerk, house: House, claim_id: int
 ) -> None:
     for number in range(60):
@@ -90,7 +90,7 @@ async def test_pages_go_on_where_the_one_before_ended(
     assert (await clerk.get("/audit?after=nonsense")).status_code == 303
 
 
-async def test_no_row_appears_behind_a_cursor_that_was_handed_out(
+async def test_no_entry_appears_behind_a_cursor_that_was_already_returned(
     clerk: Clerk, house: House, claim_id: int
 ) -> None:
     """Of a transaction that began before and ends after: by its id it would stand behind."""
@@ -123,7 +123,7 @@ async def test_no_row_appears_behind_a_cursor_that_was_handed_out(
     assert _list_actions((await clerk.get("/audit")).text)[:2] == ["try.after", "try.late"]
 
 
-async def test_what_is_personal_or_secret_is_shown_to_nobody(
+async def test_personal_and_secret_values_are_masked_for_everyone(
     clerk: Clerk, house: House, claim_id: int
 ) -> None:
     async with house.work() as work:
@@ -144,7 +144,7 @@ async def test_what_is_personal_or_secret_is_shown_to_nobody(
     assert ">OPEN<" in page
 
 
-def test_fields_are_shown_by_their_class() -> None:
+def test_fields_are_shown_or_masked_by_their_class() -> None:
     assert classify_field("email") is FieldClass.PERSONAL
     assert classify_field("clientSecret") is FieldClass.SECRET
     assert classify_field("state") is FieldClass.PLAIN
@@ -155,7 +155,7 @@ def test_fields_are_shown_by_their_class() -> None:
     }  # fmt: skip
 
 
-async def test_the_seals_of_what_is_shown_are_checked(
+async def test_the_seals_of_the_listed_entries_are_checked(
     clerk: Clerk, resources: Resources, house: House, claim_id: int
 ) -> None:
     await seal_ledger(resources)
@@ -183,7 +183,7 @@ async def test_the_seals_of_what_is_shown_are_checked(
         ("DELETE FROM ledger_seals WHERE merchant_id = $1 AND seal = 1", "does not match"),
     ],
 )  # fmt: skip
-async def test_a_broken_chain_is_told_in_words(
+async def test_a_broken_seal_is_reported_in_words(
     clerk: Clerk, resources: Resources, house: House, claim_id: int, change: str, words: str
 ) -> None:
     await seal_ledger(resources)
@@ -200,7 +200,7 @@ async def test_a_broken_chain_is_told_in_words(
     assert words in page
 
 
-async def test_it_is_written_out_as_csv_for_who_may_read_it(
+async def test_the_audit_log_is_exported_as_csv_for_users_who_may_read_it(
     clerk: Clerk, resources: Resources, house: House, claim_id: int
 ) -> None:
     async with house.work() as work:
@@ -218,7 +218,7 @@ async def test_it_is_written_out_as_csv_for_who_may_read_it(
     assert '"{""state"":""=1+1""}"' in row
 
 
-async def test_who_may_not_read_it_finds_no_such_page(
+async def test_users_without_the_permission_get_a_missing_page(
     staff: Clerk, clerk: Clerk, resources: Resources, house: House, claim_id: int
 ) -> None:
     assert (await staff.get("/audit")).status_code == 404

@@ -19,9 +19,7 @@ async def _begin(clerk: Clerk, action: str, **fields: object) -> str:
     return answer.text
 
 
-async def test_a_dry_run_tells_what_would_change_and_changes_nothing(
-    clerk: Clerk, house: House
-) -> None:
+async def test_a_dry_run_shows_the_effect_and_changes_nothing(clerk: Clerk, house: House) -> None:
     claim_ids = await house.create("INV-1", "INV-2", "INV-3")
     await house.run()
     await dispute(house, claim_ids[0])
@@ -59,7 +57,7 @@ async def test_a_bulk_pause_asks_for_the_number_and_runs_as_a_job(
     assert held == [1, 1, 0]
 
 
-async def test_a_selection_that_changed_is_shown_anew(clerk: Clerk, house: House) -> None:
+async def test_a_changed_selection_is_shown_again(clerk: Clerk, house: House) -> None:
     await house.create("INV-1", "INV-2")
     await _begin(clerk, "pause", which="all")
     await house.create("INV-3")
@@ -71,7 +69,7 @@ async def test_a_selection_that_changed_is_shown_anew(clerk: Clerk, house: House
     assert await house.rows("SELECT 1 FROM jobs WHERE merchant_id = $1") == []
 
 
-async def test_a_selection_is_looked_for_in_so_many_pages(
+async def test_a_selection_is_searched_in_a_limited_number_of_pages(
     clerk: Clerk, house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(routes_bulk, "_PAGE", 1)
@@ -85,7 +83,7 @@ async def test_a_selection_is_looked_for_in_so_many_pages(
     assert "match too many claims" in page
 
 
-async def test_a_job_too_many_is_told(clerk: Clerk, house: House) -> None:
+async def test_a_job_above_the_limit_is_refused_with_a_message(clerk: Clerk, house: House) -> None:
     [claim_id] = await house.create("INV-1")
     for _ in range(MAX_LIVE):
         await _begin(clerk, "pause", which="ticked", claim=str(claim_id))
@@ -99,7 +97,9 @@ async def test_a_job_too_many_is_told(clerk: Clerk, house: House) -> None:
 
 
 @pytest.mark.parametrize("reason", ["x" * 256, "a\x07b"], ids=["long", "bell"])
-async def test_a_bulk_reason_is_bounded(clerk: Clerk, house: House, reason: str) -> None:
+async def test_the_reason_of_a_bulk_action_has_a_maximum_length(
+    clerk: Clerk, house: House, reason: str
+) -> None:
     [claim_id] = await house.create("INV-1")
     await _begin(clerk, "pause", which="ticked", claim=str(claim_id))
 
@@ -110,7 +110,7 @@ async def test_a_bulk_reason_is_bounded(clerk: Clerk, house: House, reason: str)
 
 
 @pytest.mark.parametrize("day", ["0001-01-01", "9999-12-31"])
-async def test_a_bulk_pause_until_no_clocks_day_is_refused(
+async def test_a_bulk_pause_until_an_invalid_date_is_refused(
     clerk: Clerk, house: House, day: str
 ) -> None:
     [claim_id] = await house.create("INV-1")
@@ -122,7 +122,7 @@ async def test_a_bulk_pause_until_no_clocks_day_is_refused(
     assert "Enter a valid date" in answer.text
 
 
-async def test_nothing_chosen_is_told(clerk: Clerk, house: House) -> None:
+async def test_an_empty_selection_is_reported(clerk: Clerk, house: House) -> None:
     await house.create("INV-1")
 
     page = await _begin(clerk, "pause", which="ticked")
@@ -130,9 +130,7 @@ async def test_nothing_chosen_is_told(clerk: Clerk, house: House) -> None:
     assert "No claims selected." in page
 
 
-async def test_a_job_that_has_not_changed_is_answered_by_its_etag(
-    clerk: Clerk, house: House
-) -> None:
+async def test_an_unchanged_job_is_answered_with_its_etag(clerk: Clerk, house: House) -> None:
     [claim_id] = await house.create("INV-1")
     await _begin(clerk, "pause", which="ticked", claim=str(claim_id))
     begun = await clerk.send("/bulk", do="start", count="1", claim=str(claim_id))
@@ -144,7 +142,7 @@ async def test_a_job_that_has_not_changed_is_answered_by_its_etag(
     assert again.status_code == 304
 
 
-async def test_a_list_is_written_out_without_formulas(
+async def test_an_exported_list_contains_no_formulas(
     resources: Resources, clerk: Clerk, house: House
 ) -> None:
     await house.create("INV-1", debtorLastName="=cmd()")

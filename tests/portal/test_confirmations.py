@@ -68,7 +68,7 @@ def list_forms() -> dict[str, Any]:
     return {page: ROUTES[path]["POST"] for page, path in PATHS.items() if "POST" in ROUTES[path]}
 
 
-def test_each_form_of_the_portal_is_guarded_or_named_as_one_that_needs_no_guard() -> None:
+def test_each_form_is_guarded_or_listed_as_needing_no_guard() -> None:
     found = {page: getattr(run, "sensitive_action", None) for page, run in list_forms().items()}
     assert {page: str(action) for page, action in found.items() if action} == GUARDED
     assert {page for page, action in found.items() if not action} == _OF_ONESELF | _ORDINARY
@@ -142,7 +142,7 @@ async def test_a_sign_in_confirms_a_session_for_ten_minutes(
     assert ("One-time link for" in answer.text) is not asks
 
 
-async def test_the_interrupted_form_is_shown_and_sent_by_the_person(
+async def test_the_interrupted_form_is_shown_again_for_the_user_to_submit(
     admin: AtDoor, clock: MovableClock
 ) -> None:
     asked = await admin.send("/portal/people/invite", **PAUL, at_1="")
@@ -163,7 +163,9 @@ async def test_the_interrupted_form_is_shown_and_sent_by_the_person(
     assert late.status_code == 403
 
 
-async def test_a_wrong_password_keeps_the_form_and_counts_as_at_sign_in(admin: AtDoor) -> None:
+async def test_a_wrong_password_keeps_the_form_and_counts_as_a_failed_sign_in(
+    admin: AtDoor,
+) -> None:
     asked = await admin.send("/portal/people/invite", **PAUL)
     for _ in range(10):
         carried = read_hidden(asked.text)
@@ -182,7 +184,7 @@ async def test_a_wrong_password_keeps_the_form_and_counts_as_at_sign_in(admin: A
     assert acts == [(10,)]
 
 
-async def test_a_confirmation_holds_in_its_own_session_alone(
+async def test_a_confirmation_is_valid_only_in_its_session(
     door: Door, admin: AtDoor, erika: Person, clock: MovableClock
 ) -> None:
     other = door.visitor()
@@ -194,7 +196,7 @@ async def test_a_confirmation_holds_in_its_own_session_alone(
     assert still.status_code == 403
 
 
-async def test_a_passkey_confirms_and_only_its_owners(door: Door, clock: MovableClock) -> None:
+async def test_a_passkey_confirms_only_its_owners_session(door: Door, clock: MovableClock) -> None:
     people: list[tuple[AtDoor, SoftwarePasskey]] = []
     for email in ("erika@example.org", "mallory@example.org"):
         link = "/portal/invitation/" + (await invite(door.services, a_new_user(email))).secret
@@ -217,7 +219,7 @@ async def test_a_passkey_confirms_and_only_its_owners(door: Door, clock: Movable
     assert again.status_code == 400
 
 
-async def test_a_challenge_to_sign_in_confirms_nothing(
+async def test_a_sign_in_challenge_does_not_confirm_a_session(
     door: Door, admin: AtDoor, erika: Person
 ) -> None:
     passkey = SoftwarePasskey(ORIGIN, "pay.example.org")
@@ -232,7 +234,7 @@ async def test_a_challenge_to_sign_in_confirms_nothing(
 
 
 @pytest.mark.parametrize("roles", [UserRoles(Role.OPERATOR), UserRoles(Role.AUDITOR)])
-async def test_whoever_may_not_is_not_asked_for_a_password(
+async def test_users_without_the_permission_are_not_asked_for_a_password(
     door: Door, erika: Person, clock: MovableClock, roles: UserRoles
 ) -> None:
     other = await join(door.services, a_new_user("o@example.org", name="O", roles=roles))
@@ -246,7 +248,7 @@ async def test_whoever_may_not_is_not_asked_for_a_password(
 
 @pytest.mark.parametrize("page", GUARDED)
 @pytest.mark.parametrize("language", ["en", "de"])
-async def test_each_guarded_form_asks_first_and_changes_nothing(
+async def test_each_guarded_form_asks_for_confirmation_before_it_changes_anything(
     admin: AtDoor, erika: Person, page: str, language: str
 ) -> None:
     """Whatever it holds, and whether or not there is what it is about."""
@@ -267,7 +269,9 @@ async def test_each_guarded_form_asks_first_and_changes_nothing(
     assert await fetch(admin, "SELECT count(*) FROM installation_audit") == before
 
 
-async def test_a_large_merchant_file_is_carried_whole(admin: AtDoor, clock: MovableClock) -> None:
+async def test_a_large_merchant_file_survives_the_confirmation(
+    admin: AtDoor, clock: MovableClock
+) -> None:
     async with admin.services.resources.database.transaction() as tx:
         merchant_id = (await a_merchant(tx, now=AT_NOON)).merchant_id
     token = read_hidden((await admin.get("/portal/account")).text)["token"]

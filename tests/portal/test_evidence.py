@@ -31,7 +31,7 @@ async def _spoil(resources: Resources, house: House, content: bytes | None) -> N
         await storage.save(row["storage_key"], content)
 
 
-async def test_a_page_is_shown_as_a_picture_with_the_way_to_the_others(
+async def test_a_page_is_shown_as_an_image_with_links_to_the_others(
     clerk: Clerk, house: House, claim_id: int
 ) -> None:
     at = await _give(house, claim_id)
@@ -57,7 +57,7 @@ async def test_a_page_is_shown_as_a_picture_with_the_way_to_the_others(
     assert len(small.content) < len(picture.content)
 
 
-async def test_nothing_of_the_file_itself_is_in_what_is_shown(
+async def test_the_image_contains_no_bytes_of_the_original_file(
     clerk: Clerk, house: House, claim_id: int
 ) -> None:
     at = await _give(house, claim_id)
@@ -70,7 +70,7 @@ async def test_nothing_of_the_file_itself_is_in_what_is_shown(
 
 
 @pytest.mark.parametrize("page", ["0", "31", "-1", "x", "99999", "1;2"])
-async def test_a_page_that_is_not_there_is_absent(
+async def test_an_invalid_page_number_is_not_found(
     clerk: Clerk, house: House, claim_id: int, page: str
 ) -> None:
     at = await _give(house, claim_id)
@@ -79,7 +79,7 @@ async def test_a_page_that_is_not_there_is_absent(
     assert (await clerk.get(f"{at}/pages/1/huge")).status_code == 404
 
 
-async def test_what_is_broken_says_so_in_words(
+async def test_a_broken_file_is_explained_in_words(
     clerk: Clerk, resources: Resources, house: House, claim_id: int
 ) -> None:
     for content, words in (
@@ -101,7 +101,7 @@ async def test_what_is_broken_says_so_in_words(
         await house.rows("DELETE FROM disputes WHERE merchant_id = $1")
 
 
-async def test_another_merchants_file_is_absent(
+async def test_another_merchants_file_is_not_found(
     clerk: Clerk, staff: Clerk, house: House, claim_id: int
 ) -> None:
     other = await a_house(house.resources, house.clock, key="other")
@@ -115,7 +115,7 @@ async def test_another_merchants_file_is_absent(
         assert (await clerk.get(whole)).status_code == 200
 
 
-async def test_a_file_of_another_dispute_or_claim_is_absent(
+async def test_a_file_of_another_dispute_or_claim_is_not_found(
     clerk: Clerk, house: House, claim_id: int
 ) -> None:
     at = await _give(house, claim_id)
@@ -129,7 +129,7 @@ async def test_a_file_of_another_dispute_or_claim_is_absent(
         assert (await clerk.get(f"{wrong}/pages/1/large")).status_code == 404
 
 
-async def test_a_look_at_a_file_is_kept_once_and_names_it(
+async def test_viewing_a_file_is_recorded_once_with_its_id(
     staff: Clerk, house: House, claim_id: int
 ) -> None:
     at = await _give(house, claim_id)
@@ -143,7 +143,7 @@ async def test_a_look_at_a_file_is_kept_once_and_names_it(
     assert [row["details"] for row in rows] == [{"file": at.rpartition("/")[2]}]
 
 
-async def test_what_is_kept_stays_sealed(
+async def test_stored_files_stay_encrypted(
     clerk: Clerk, resources: Resources, house: House, claim_id: int
 ) -> None:
     """Pictures are kept nowhere: the storage has the one sealed file."""

@@ -39,7 +39,7 @@ async def _list_pages(house: House) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize("text", _HOSTILE, ids=range(len(_HOSTILE)))
-async def test_what_is_no_such_file_is_told_on_the_page(
+async def test_an_invalid_file_is_reported_on_the_page(
     clerk: Clerk, house: House, text: str
 ) -> None:
     for shown, to, do in await _list_pages(house):
@@ -48,7 +48,7 @@ async def test_what_is_no_such_file_is_told_on_the_page(
         assert answer.status_code == 422, to
 
 
-async def test_the_web_process_parses_none_of_them_itself(
+async def test_the_web_process_parses_no_uploaded_file_itself(
     clerk: Clerk, house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parsed_here = list[str]()
@@ -71,5 +71,5 @@ async def test_the_web_process_parses_none_of_them_itself(
 
 
 @pytest.mark.parametrize("path", ["/portal/lines/x%00y/asked", "/credentials/x%00y"])
-async def test_no_address_holds_a_nul(clerk: Clerk, path: str) -> None:
+async def test_an_address_with_a_nul_character_is_not_found(clerk: Clerk, path: str) -> None:
     assert (await clerk.get(path)).status_code == 404

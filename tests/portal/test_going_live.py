@@ -86,7 +86,7 @@ async def go_live(clerk: Clerk, resources: Resources, sandbox_id: int, **typed: 
     return merchant_id
 
 
-async def test_the_live_merchant_has_the_sandboxs_workflows_rules_and_templates(
+async def test_a_live_merchant_gets_the_workflows_rules_and_templates_of_its_sandbox(
     clerk: Clerk, house: House, resources: Resources
 ) -> None:
     sandbox_id = house.merchant.merchant_id
@@ -102,7 +102,7 @@ async def test_the_live_merchant_has_the_sandboxs_workflows_rules_and_templates(
     assert [tuple(each) for each in texts] == [("Thanks", "Thank you for your message.")]
 
 
-async def test_a_second_sandbox_beside_it_begins_empty(
+async def test_a_second_sandbox_of_a_live_merchant_starts_empty(
     clerk: Clerk, house: House, resources: Resources
 ) -> None:
     other = await go_live(clerk, resources, house.merchant.merchant_id, kind="sandbox", key="two")
@@ -110,7 +110,7 @@ async def test_a_second_sandbox_beside_it_begins_empty(
         assert await load_workflows(connection, other) == []
 
 
-async def test_nothing_is_made_if_a_part_cannot_be_copied(
+async def test_no_merchant_is_created_if_a_part_cannot_be_copied(
     clerk: Clerk, house: House, resources: Resources
 ) -> None:
     """One transaction: a merchant without its workflows would write to nobody."""
@@ -128,7 +128,7 @@ async def test_nothing_is_made_if_a_part_cannot_be_copied(
     ("en", "Create your first merchant", "Create the first merchant"),
     ("de", "Legen Sie Ihren ersten Mandanten an", "Ersten Mandanten anlegen"),
 ])  # fmt: skip
-async def test_the_first_admin_of_an_empty_installation_is_led_to_the_first_merchant(
+async def test_the_first_admin_of_an_empty_installation_is_invited_to_create_a_merchant(
     resources: Resources, language: str, heading: str, button: str
 ) -> None:
     admin = await people.join(people.build_sign_in_services(resources), people.a_new_user())

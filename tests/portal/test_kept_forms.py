@@ -72,7 +72,7 @@ async def count_kept(resources: Resources) -> int:
     return count
 
 
-async def test_every_value_is_shown_and_back_in_the_form_after_signing_in(
+async def test_every_value_is_shown_and_restored_to_the_form_after_signing_in(
     typist: Typist, claim_id: int, resources: Resources
 ) -> None:
     path = f"/claims/{claim_id}/payment"
@@ -102,7 +102,7 @@ async def test_hidden_ids_and_tokens_are_not_shown(typist: Typist, claim_id: int
     assert fields["revision"] not in shown
 
 
-async def test_the_text_editor_comes_back_with_the_text_of_its_own_address(
+async def test_the_text_editor_restores_the_text_of_its_own_address(
     typist: Typist, house: House, claim_id: int
 ) -> None:
     assert claim_id
@@ -117,7 +117,7 @@ async def test_the_text_editor_comes_back_with_the_text_of_its_own_address(
     assert other["subject"] != "Neu"
 
 
-async def test_signing_in_first_in_another_tab_brings_the_values_back_too(
+async def test_signing_in_in_another_tab_also_restores_the_values(
     typist: Typist, claim_id: int
 ) -> None:
     path = f"/claims/{claim_id}/payment"
@@ -181,7 +181,7 @@ async def test_a_merchant_file_is_shown_and_not_stored(
         )
 
 
-async def test_the_values_are_kept_for_a_day_and_ten_minutes_after_they_were_put_back(
+async def test_the_values_are_kept_for_a_day_and_for_ten_minutes_after_they_were_restored(
     typist: Typist, claim_id: int, clock: MovableClock, resources: Resources
 ) -> None:
     path = f"/claims/{claim_id}/payment"
@@ -201,7 +201,7 @@ async def test_the_values_are_kept_for_a_day_and_ten_minutes_after_they_were_put
     assert _BANNER not in (await typist.get(path)).text
 
 
-async def test_a_few_forms_of_a_user_are_kept_and_none_that_is_too_large(
+async def test_the_number_and_the_size_of_a_users_kept_forms_are_limited(
     typist: Typist, house: House, resources: Resources
 ) -> None:
     claims = await house.create(*(f"INV-{number}" for number in range(MAX_FORMS + 2)))

@@ -13,7 +13,7 @@ _FORM = {**OWN_FORM, "Content-Type": "application/x-www-form-urlencoded"}
 _TYPED = "What+somebody+has+typed+for+an+hour.+" * 300
 
 
-async def test_what_was_typed_is_shown_when_the_session_has_ended(
+async def test_the_entered_values_are_shown_when_the_session_has_ended(
     clerk: Clerk, resources: Resources
 ) -> None:
     body = await _write_form(clerk)
@@ -23,7 +23,7 @@ async def test_what_was_typed_is_shown_when_the_session_has_ended(
     assert "What somebody has typed for an hour." in answer.text
 
 
-async def test_a_form_whose_session_never_was_is_not_read(clerk: Clerk) -> None:
+async def test_a_form_without_a_valid_session_is_not_read(clerk: Clerk) -> None:
     body = await _write_form(clerk)
     clerk.http.cookies.clear()
     assert (await _send(clerk, b"")).status_code == 403
@@ -32,7 +32,7 @@ async def test_a_form_whose_session_never_was_is_not_read(clerk: Clerk) -> None:
     assert "What somebody has typed" not in answer.text
 
 
-async def test_a_session_that_ends_while_a_form_is_sent_takes_it_no_more(
+async def test_a_form_is_refused_if_the_session_ends_during_the_upload(
     clerk: Clerk, resources: Resources
 ) -> None:
     body = await _write_form(clerk)
@@ -45,7 +45,7 @@ async def test_a_session_that_ends_while_a_form_is_sent_takes_it_no_more(
     assert (await _send(clerk, send())).status_code == 403
 
 
-async def test_of_one_person_four_large_forms_are_read_at_once(clerk: Clerk) -> None:
+async def test_four_large_forms_of_one_user_are_read_at_the_same_time(clerk: Clerk) -> None:
     body, is_over, begun = await _write_form(clerk), asyncio.Event(), asyncio.Semaphore(0)
 
     async def send() -> AsyncIterator[bytes]:

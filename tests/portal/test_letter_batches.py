@@ -63,7 +63,9 @@ async def lose(post: LetterHouse, *references: str) -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-async def test_a_batch_is_shown_with_what_became_of_it(post: LetterHouse, language: str) -> None:
+async def test_a_batch_is_shown_with_the_outcome_of_its_letters(
+    post: LetterHouse, language: str
+) -> None:
     await release(post, "A-1", "A-2", "A-3")
     first, second, _ = post.references()
     post.say("monday.csv", write_status((first, "returned", _NOON), (second, "posted", _NOON)))
@@ -90,7 +92,7 @@ async def test_a_batch_is_shown_with_what_became_of_it(post: LetterHouse, langua
     assert failed.count(".pdf</td>") == 1
 
 
-async def test_its_letters_lead_to_their_claims(post: LetterHouse) -> None:
+async def test_the_letters_of_a_batch_link_to_their_claims(post: LetterHouse) -> None:
     (claim,) = await post.create("A-1")
     post.house.clock.advance(timedelta(hours=1))
     await post.release()
@@ -103,7 +105,7 @@ async def test_its_letters_lead_to_their_claims(post: LetterHouse) -> None:
     assert (await clerk.get(letter)).status_code == 200
 
 
-async def test_lists_go_on_where_a_page_ends(
+async def test_lists_continue_on_the_next_page(
     post: LetterHouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(routes, "PAGE", 1)
@@ -127,14 +129,14 @@ async def test_lists_go_on_where_a_page_ends(
     assert "No entries" in (await clerk.get(f"{_LIST}?line=other")).text
 
 
-async def test_what_waits_is_told(post: LetterHouse) -> None:
+async def test_waiting_letters_are_counted(post: LetterHouse) -> None:
     await post.create("A-1", "A-2")
     clerk = await a_clerk(post)
     assert "2 letters" in (await clerk.get(_LIST)).text
     assert _LIST in (await clerk.get("/portal/lines")).text
 
 
-async def test_a_person_settles_what_nothing_tells(post: LetterHouse) -> None:
+async def test_an_operator_resolves_letters_whose_release_is_unknown(post: LetterHouse) -> None:
     await lose(post, "A-1", "A-2")
     clerk = await a_clerk(post)
     assert f'<a href="{_ASKED}">Resolve 2 letters</a>' in (await clerk.get(_LIST)).text
@@ -157,7 +159,7 @@ async def test_a_person_settles_what_nothing_tells(post: LetterHouse) -> None:
 
 
 @pytest.mark.parametrize("given", ["letter", "outcome", "strange"])
-async def test_half_a_form_settles_nothing_and_keeps_what_was_given(
+async def test_an_incomplete_form_resolves_nothing_and_keeps_its_values(
     post: LetterHouse, given: str
 ) -> None:
     await lose(post, "A-1")
@@ -175,7 +177,7 @@ async def test_half_a_form_settles_nothing_and_keeps_what_was_given(
 
 
 @pytest.mark.parametrize("role", [Role.OPERATOR, Role.AUDITOR, Role.MERCHANT_USER])
-async def test_whoever_operates_not_all_merchants_sees_nothing(
+async def test_the_page_is_only_for_operators_of_all_merchants(
     post: LetterHouse, role: Role
 ) -> None:
     await lose(post, "A-1")

@@ -37,7 +37,7 @@ async def a_world(resources: Resources, clock: MovableClock) -> tuple[House, Scr
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-async def test_what_left_and_what_came_back_is_shown(
+async def test_sent_messages_and_delivery_reports_are_shown(
     resources: Resources, clock: MovableClock, language: str
 ) -> None:
     house, line = await a_world(resources, clock)
@@ -79,7 +79,7 @@ async def test_what_left_and_what_came_back_is_shown(
         assert ("<bdi>example.org<" in shown) is is_shown
 
 
-async def test_what_waits_is_counted(resources: Resources, clock: MovableClock) -> None:
+async def test_queued_messages_are_counted(resources: Resources, clock: MovableClock) -> None:
     house, _ = await a_world(resources, clock)
     house.lines.clear()
     await house.create(*(f"INV-9{number}" for number in range(3)))
@@ -91,7 +91,7 @@ async def test_what_waits_is_counted(resources: Resources, clock: MovableClock) 
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-async def test_alarms_stand_on_the_page_with_where_they_are_mended(
+async def test_alerts_are_listed_with_links_to_the_pages_that_resolve_them(
     resources: Resources, clock: MovableClock, language: str
 ) -> None:
     house, line = await a_world(resources, clock)
@@ -119,7 +119,7 @@ async def test_alarms_stand_on_the_page_with_where_they_are_mended(
     assert (await clerk.get(path)).status_code == 200
 
 
-def test_each_kind_of_alarm_leads_to_a_page_of_ours() -> None:
+def test_each_kind_of_alert_links_to_a_page_of_the_portal() -> None:
     pages = {build_address(page, merchant_id=7) for page in ("endpoints", "disputes", "replies")}
     pages |= {
         build_address("lines"), build_address("people_audit"), build_address("unplaced"),
@@ -131,7 +131,7 @@ def test_each_kind_of_alarm_leads_to_a_page_of_ours() -> None:
 
 
 @pytest.mark.parametrize("role", [Role.OPERATOR, Role.AUDITOR, Role.MERCHANT_USER])
-async def test_whoever_operates_not_all_merchants_sees_nothing(
+async def test_the_page_is_only_for_operators_of_all_merchants(
     resources: Resources, clock: MovableClock, role: Role
 ) -> None:
     house, _ = await a_world(resources, clock)

@@ -34,7 +34,7 @@ async def claims(house: House) -> list[int]:
         ("-reference", "descending", ["C-1", "B-1", "A-1"]),
     ],
 )
-async def test_a_heading_sorts_and_says_so(
+async def test_a_column_heading_sorts_the_list_and_announces_the_order(
     clerk: Clerk, sort: str, aria: str, order: list[str]
 ) -> None:
     page = (await clerk.get(f"/claims?sort={sort}")).text
@@ -46,7 +46,7 @@ async def test_a_heading_sorts_and_says_so(
 
 @pytest.mark.usefixtures("claims")
 @pytest.mark.parametrize("sort", ["open", "--reference", "'; DROP TABLE claims", "x" * 500])
-async def test_an_order_that_no_index_knows_is_not_offered(clerk: Clerk, sort: str) -> None:
+async def test_an_order_without_an_index_is_not_offered(clerk: Clerk, sort: str) -> None:
     page = await clerk.get("/claims", params={"sort": sort})
 
     assert page.status_code == 200
@@ -54,7 +54,7 @@ async def test_an_order_that_no_index_knows_is_not_offered(clerk: Clerk, sort: s
 
 
 @pytest.mark.usefixtures("claims")
-async def test_columns_are_chosen_in_a_form_and_stand_in_the_address(clerk: Clerk) -> None:
+async def test_columns_are_chosen_in_a_form_and_become_part_of_the_address(clerk: Clerk) -> None:
     chosen = await clerk.get("/claims?columns=reference&column=number&column=owed&status=CREATED")
     assert chosen.status_code == 303
     page = await clerk.follow(chosen)
@@ -65,7 +65,7 @@ async def test_columns_are_chosen_in_a_form_and_stand_in_the_address(clerk: Cler
     assert _list_headings(alone.text) == ["Reference"]
 
 
-async def test_a_usual_column_that_holds_nothing_is_left_out(clerk: Clerk, house: House) -> None:
+async def test_an_empty_default_column_is_left_out(clerk: Clerk, house: House) -> None:
     await house.create("A-1", customerNumber=None)
     assert "Customer no." not in _list_headings((await clerk.get("/claims")).text)
     asked = await clerk.get("/claims?columns=customer")
@@ -75,7 +75,7 @@ async def test_a_usual_column_that_holds_nothing_is_left_out(clerk: Clerk, house
 
 
 @pytest.mark.usefixtures("claims")
-async def test_a_view_keeps_order_and_columns(clerk: Clerk) -> None:
+async def test_a_saved_view_keeps_the_order_and_the_columns(clerk: Clerk) -> None:
     page = await clerk.get("/claims?status=CREATED&sort=-reference&columns=owed")
     fields = {"token": read_fields(page.text)["token"], "name": "Mine"}
     looks = {"status": "CREATED", "sort": "-reference", "columns": "owed"}
@@ -87,7 +87,7 @@ async def test_a_view_keeps_order_and_columns(clerk: Clerk) -> None:
 
 
 @pytest.mark.usefixtures("claims")
-async def test_an_order_that_leaves_claims_out_offers_nothing_over_all(clerk: Clerk) -> None:
+async def test_an_order_that_omits_claims_offers_no_action_for_all_claims(clerk: Clerk) -> None:
     """By next step, those without one are not listed; nobody archives what they do not see."""
     usual, due = await clerk.get("/claims"), await clerk.get("/claims?sort=next")
 
@@ -97,7 +97,7 @@ async def test_an_order_that_leaves_claims_out_offers_nothing_over_all(clerk: Cl
 
 
 @pytest.mark.parametrize("path", ["/payments", "/messages", "/suppressions"])
-async def test_other_lists_turn_round(clerk: Clerk, house: House, path: str) -> None:
+async def test_other_lists_can_be_reversed(clerk: Clerk, house: House, path: str) -> None:
     for number, claim_id in enumerate(await house.create("A-1", "A-2")):
         await house.pay(claim_id, 100 + number, f"tx-{number}")
     await house.run()

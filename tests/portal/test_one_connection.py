@@ -30,7 +30,9 @@ async def alone(
 
 
 @pytest.mark.parametrize("page", _PAGES)
-async def test_a_claims_pages_need_one_connection(alone: Clerk, claim_id: int, page: str) -> None:
+async def test_a_claims_pages_need_only_one_connection(
+    alone: Clerk, claim_id: int, page: str
+) -> None:
     answer = await alone.get(f"/claims/{claim_id}{page}")
 
     assert answer.status_code == 200

@@ -23,7 +23,7 @@ OF_CLAIM = (
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-async def test_every_page_is_shown(
+async def test_every_page_is_rendered(
     clerk: Clerk, house: House, claim_id: int, language: str
 ) -> None:
     opened = await dispute(house, claim_id, message="Not <b>mine</b>")
@@ -38,7 +38,7 @@ async def test_every_page_is_shown(
         assert f'<html lang="{language}"' in page.text or "/debtor" in path
 
 
-async def test_a_merchant_with_scenarios_has_its_list_of_claims_too(
+async def test_a_merchant_with_scenarios_has_a_list_of_claims(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, key="hansen", switched_to_workflows=False)

@@ -41,7 +41,7 @@ async def list_audited(house: House, action: str) -> list[Any]:
     return list(await house.rows(_AUDIT, action))
 
 
-async def test_a_payment_is_taken_back_with_a_reason_and_stays(
+async def test_a_payment_is_reversed_with_a_reason_and_stays_listed(
     clerk: Clerk, house: House, claim_id: int
 ) -> None:
     payment_id = await pay(house, claim_id, 10240)
@@ -61,7 +61,7 @@ async def test_a_payment_is_taken_back_with_a_reason_and_stays(
     assert row["reversed_at"] == house.clock.now()
 
 
-async def test_of_two_who_take_back_the_second_is_told(
+async def test_the_second_of_two_reversals_gets_a_conflict(
     clerk: Clerk, house: House, claim_id: int
 ) -> None:
     payment_id = await pay(house, claim_id, 10240)
@@ -78,7 +78,7 @@ async def test_of_two_who_take_back_the_second_is_told(
 
 
 @pytest.mark.parametrize("reason", ["", "x" * 256, "a\nb"])
-async def test_a_reason_is_needed_and_bounded(
+async def test_a_reversal_needs_a_reason_of_limited_length(
     clerk: Clerk, house: House, claim_id: int, reason: str
 ) -> None:
     payment_id = await pay(house, claim_id, 240)
@@ -90,7 +90,7 @@ async def test_a_reason_is_needed_and_bounded(
     assert (await house.read(claim_id)).balance.outstanding_cents == 10000
 
 
-async def test_what_is_too_much_is_foreseen_to_step_in(
+async def test_a_payments_page_shows_the_outstanding_amount_after_a_reversal(
     clerk: Clerk, house: House, claim_id: int
 ) -> None:
     first = await pay(house, claim_id, 10000, "tx-1")
@@ -104,7 +104,7 @@ async def test_what_is_too_much_is_foreseen_to_step_in(
     assert (await house.read(claim_id)).balance.outstanding_cents == 5000
 
 
-async def test_what_pays_nothing_that_is_owed_is_listed_as_unmatched(
+async def test_a_payment_without_an_open_amount_is_listed_as_unmatched(
     clerk: Clerk, house: House, claim_id: int
 ) -> None:
     await pay(house, claim_id, 10240, "fits")
@@ -123,7 +123,7 @@ async def test_what_pays_nothing_that_is_owed_is_listed_as_unmatched(
     assert "too-much" not in (await clerk.get("/payments?show=unmatched")).text
 
 
-async def test_a_payment_is_recorded_from_the_list_by_the_claims_reference(
+async def test_a_payment_can_be_recorded_from_the_list_by_the_claims_reference(
     clerk: Clerk, house: House, claim_id: int
 ) -> None:
     for typed in ("INV-1001", str(claim_id)):
@@ -134,7 +134,7 @@ async def test_a_payment_is_recorded_from_the_list_by_the_claims_reference(
     assert "NOBODYS&lt;b&gt;" in none.text
 
 
-async def test_an_announced_transfer_is_ended_once_and_its_hold_falls(
+async def test_an_announced_transfer_is_ended_once_and_its_hold_is_released(
     clerk: Clerk, house: House, claim_id: int
 ) -> None:
     request_id = await announce(house, claim_id)
@@ -155,7 +155,7 @@ async def test_an_announced_transfer_is_ended_once_and_its_hold_falls(
     assert "No entries." in (await clerk.get("/payments?show=requests&state=OPEN")).text
 
 
-async def test_money_under_way_at_a_provider_is_not_called_back(
+async def test_a_payment_in_progress_at_a_provider_cannot_be_ended(
     clerk: Clerk, house: House, claim_id: int
 ) -> None:
     request_id = await announce(house, claim_id)
@@ -172,7 +172,7 @@ async def test_money_under_way_at_a_provider_is_not_called_back(
     assert row["state"] == "PENDING"
 
 
-async def test_another_merchants_payment_is_absent(
+async def test_another_merchants_payment_is_not_found(
     resources: Resources, house: House, claim_id: int
 ) -> None:
     other = await a_house(resources, house.clock, a_definition(), key="other",

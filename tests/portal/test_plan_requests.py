@@ -19,7 +19,7 @@ DAY = timedelta(days=1)
     ("days", "is_today", "is_overdue"),
     [(0, False, False), (3, True, False), (4, False, True)],
 )
-async def test_a_request_is_listed_with_the_day_to_answer_by_and_then_as_overdue(
+async def test_a_request_is_listed_with_its_due_date_and_later_as_overdue(
     resources: Resources, clock: MovableClock, days: int, is_today: bool, is_overdue: bool
 ) -> None:
     """It is made on Monday, 2 March 2026; three business days later is Thursday."""
@@ -40,7 +40,7 @@ async def test_a_request_is_listed_with_the_day_to_answer_by_and_then_as_overdue
     assert "5 Mar 2026" not in read_text((await clerk.get("/plans?show=all")).text)
 
 
-async def test_what_is_answered_has_no_day_and_is_not_overdue(
+async def test_an_answered_request_has_no_due_date_and_is_not_overdue(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, configuration=OFFERING)

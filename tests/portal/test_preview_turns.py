@@ -74,13 +74,13 @@ def some_pages(**limits: Any) -> Pages:
     return Pages(PreviewTurns(PreviewLimits(**limits)))
 
 
-def test_the_limits_are_those_that_are_promised() -> None:
+def test_the_limits_match_the_documented_ones() -> None:
     limits = PreviewTurns().limits
     assert (limits.at_once, limits.seconds, limits.waiting_seconds) == (2, 5.0, 5.0)
     assert (limits.waiting_of_user, limits.waiting) == (6, 24)
 
 
-async def test_one_user_has_one_at_a_time_and_the_process_two() -> None:
+async def test_a_user_renders_one_page_at_a_time_and_the_process_two() -> None:
     pages = some_pages()
     asked = [pages.ask(user) for user in (ADA, ADA, BOB, EVE)]
     await settle()
@@ -91,7 +91,7 @@ async def test_one_user_has_one_at_a_time_and_the_process_two() -> None:
     assert pages.began == [ADA, BOB, EVE, ADA], "the user who was served least is next"
 
 
-async def test_a_full_queue_refuses_at_once_and_a_slow_one_after_its_time() -> None:
+async def test_a_full_queue_refuses_immediately_and_a_slow_one_after_the_timeout() -> None:
     pages = some_pages(waiting_of_user=1, waiting=2, waiting_seconds=0.05)
     running = [pages.ask(ADA), pages.ask(BOB)]
     await settle()
@@ -108,7 +108,7 @@ async def test_a_full_queue_refuses_at_once_and_a_slow_one_after_its_time() -> N
     assert await asyncio.gather(*running, pages.ask(EVE)) == ["made"] * 3
 
 
-async def test_a_page_is_stopped_after_its_time_and_the_next_one_begins() -> None:
+async def test_a_page_is_cancelled_after_the_timeout_and_the_next_one_starts() -> None:
     pages = some_pages(seconds=0.05)
     slow, next_one = pages.ask(ADA), pages.ask(ADA)
     with pytest.raises(PreviewTooSlow):
@@ -118,7 +118,7 @@ async def test_a_page_is_stopped_after_its_time_and_the_next_one_begins() -> Non
     assert pages.at_work == []
 
 
-async def test_a_time_out_of_the_page_itself_is_no_slow_page() -> None:
+async def test_a_timeout_raised_by_the_page_itself_is_not_reported_as_a_slow_page() -> None:
     async def fail() -> str:
         raise TimeoutError("of the line")
 
@@ -127,7 +127,9 @@ async def test_a_time_out_of_the_page_itself_is_no_slow_page() -> None:
 
 
 @pytest.mark.parametrize("is_waiting", [False, True])
-async def test_a_browser_that_goes_away_ends_its_page_or_its_waiting(is_waiting: bool) -> None:
+async def test_a_closed_connection_cancels_its_page_or_its_place_in_the_queue(
+    is_waiting: bool,
+) -> None:
     pages, browser = some_pages(), Browser()
     before = [pages.ask(ADA)] if is_waiting else []
     await settle()
@@ -144,7 +146,7 @@ async def test_a_browser_that_goes_away_ends_its_page_or_its_waiting(is_waiting:
     assert pages.began == [ADA, ADA]
 
 
-async def test_a_turn_that_is_given_to_a_page_cancelled_just_then_is_passed_on() -> None:
+async def test_a_turn_given_to_a_page_that_was_just_cancelled_is_passed_on() -> None:
     turns = PreviewTurns(PreviewLimits(at_once=1))
     began: list[UUID] = []
 
@@ -162,7 +164,7 @@ async def test_a_turn_that_is_given_to_a_page_cancelled_just_then_is_passed_on()
     assert (began, second.cancelled()) == ([EVE], True)
 
 
-async def test_a_letters_child_process_is_ended_with_its_page() -> None:
+async def test_the_child_process_of_a_letter_is_stopped_with_its_page() -> None:
     usual, large = (encode_sheet(a_letter(body).sheet) for body in ("a", "a\n\n" * 6_000))
     printer, browser = LetterPrinter(1), Browser()
     known = {each.pid for each in find_children(_PRINTER)}

@@ -95,7 +95,7 @@ async def test_no_transaction_is_open_while_a_letter_is_printed(
         ("de", "Eine andere Vorschau wird gerade noch erstellt", "Erneut versuchen"),
     ],
 )  # fmt: skip
-async def test_a_second_page_of_the_same_user_is_told_when_to_try_again(
+async def test_a_second_page_of_the_same_user_gets_a_retry_time(
     resources: Resources, house: House, path: str, printer: HeldPrinter, told: tuple[str, ...]
 ) -> None:  # fmt: skip
     language, heading, again = told
@@ -117,7 +117,7 @@ async def test_a_second_page_of_the_same_user_is_told_when_to_try_again(
     assert (await first).status_code == 200
 
 
-async def test_a_page_that_takes_too_long_says_so(
+async def test_a_page_that_exceeds_the_timeout_is_reported(
     resources: Resources, house: House, path: str, printer: HeldPrinter
 ) -> None:
     app = an_application_with(resources, printer, seconds=0.3).app
@@ -130,7 +130,7 @@ async def test_a_page_that_takes_too_long_says_so(
     assert "Try again" in page.text
 
 
-async def test_a_test_message_takes_its_turn_too(
+async def test_a_test_message_counts_as_a_preview(
     resources: Resources, house: House, path: str, printer: HeldPrinter
 ) -> None:
     clerk = await sign_in(
@@ -150,7 +150,7 @@ async def test_a_test_message_takes_its_turn_too(
     await printing
 
 
-async def test_the_event_loop_goes_on_while_the_worst_text_is_rendered(
+async def test_the_event_loop_is_not_blocked_while_the_largest_text_is_rendered(
     resources: Resources, house: House, printer: HeldPrinter
 ) -> None:
     """Its paragraphs take the parser half a second."""
@@ -184,7 +184,7 @@ async def _open_attack(house: House) -> str:
     return await a_texts_house(house, definition)
 
 
-async def test_twelve_simulations_of_the_largest_draft_leave_others_alone(
+async def test_twelve_simulations_of_the_largest_draft_do_not_slow_down_other_pages(
     postgres: EmbeddedPostgres, resources: Resources, clock: MovableClock
 ) -> None:
     clock.move_to(SystemClock().now())

@@ -59,7 +59,7 @@ async def act(clerk: Clerk, at: str, step_id: int, do: str, page: str | None = N
     return await clerk.follow(await clerk.post(at, {**fields, "do": do}))
 
 
-async def test_the_list_says_in_words_what_runs_for_how_many(
+async def test_the_list_shows_versions_and_their_numbers_of_claims(
     clerk: Clerk, house: House, claim_id: int, at: str
 ) -> None:
     assert claim_id
@@ -72,7 +72,7 @@ async def test_the_list_says_in_words_what_runs_for_how_many(
     assert "Publishes as v2.0 (major). It applies to new claims only." in other.text
 
 
-async def test_a_step_is_changed_and_the_draft_has_its_author(
+async def test_a_changed_step_is_saved_in_the_draft_with_its_author(
     clerk: Clerk, house: House, at: str
 ) -> None:
     done = await save_step(clerk, at, 2, days="9", name="Wait longer")
@@ -85,7 +85,7 @@ async def test_a_step_is_changed_and_the_draft_has_its_author(
     assert (row["actor_kind"], row["part"]) == ("USER", "step 2")
 
 
-async def test_every_form_saved_as_it_is_shown_changes_nothing(
+async def test_saving_an_unchanged_form_changes_nothing(
     clerk: Clerk, house: House, at: str
 ) -> None:
     ticked = {"contactHours.weekdays": ["MON", "TUE", "WED", "THU", "FRI"]}
@@ -96,7 +96,7 @@ async def test_every_form_saved_as_it_is_shown_changes_nothing(
         assert await load_draft(work.tx, work.merchant_id, UUID(at.rpartition("/")[2])) is None
 
 
-async def test_what_is_wrong_stands_beside_its_field_and_is_not_saved(
+async def test_invalid_values_are_reported_next_to_their_fields_and_not_saved(
     clerk: Clerk, house: House, at: str
 ) -> None:
     page = await save_step(clerk, at, 2, days="a week")
@@ -110,14 +110,16 @@ async def test_what_is_wrong_stands_beside_its_field_and_is_not_saved(
         assert await load_draft(work.tx, work.merchant_id, UUID(at.rpartition("/")[2])) is None
 
 
-async def test_a_check_says_the_verdict_and_saves_nothing(clerk: Clerk, at: str) -> None:
+async def test_a_check_shows_the_kind_of_the_next_version_and_saves_nothing(
+    clerk: Clerk, at: str
+) -> None:
     await clerk.get(f"{at}/steps/3")
     checked = await clerk.send(f"{at}/steps/3", do="check", value="3.10")
     assert "Publishes as v1.1 (minor)." in checked.text
     assert "The draft is identical to v1.0." in (await clerk.get(f"{at}/steps/3")).text
 
 
-async def test_of_two_at_one_step_the_second_sees_both_and_loses_nothing(
+async def test_after_a_conflict_over_a_step_both_versions_are_shown(
     clerk: Clerk, colleague: Clerk, house: House, at: str
 ) -> None:
     path = f"{at}/steps/2"
@@ -147,7 +149,7 @@ async def test_a_conflict_is_still_shown_after_a_value_was_corrected(
     assert list_parts(await definition_of(house, at))["step 2"]["days"] == 10
 
 
-async def test_two_at_different_steps_both_get_through(
+async def test_users_can_edit_different_steps_at_the_same_time(
     clerk: Clerk, colleague: Clerk, house: House, at: str
 ) -> None:
     await clerk.get(f"{at}/steps/5")
@@ -157,7 +159,7 @@ async def test_two_at_different_steps_both_get_through(
     assert (parts["step 2"]["days"], parts["step 5"]["days"]) == (10, 20)
 
 
-async def test_a_colleagues_change_arrives_by_the_etag(
+async def test_polling_with_the_etag_shows_a_colleagues_change(
     clerk: Clerk, colleague: Clerk, at: str
 ) -> None:
     first = await clerk.get(at)
@@ -169,7 +171,7 @@ async def test_a_colleagues_change_arrives_by_the_etag(
     assert "Ada" in second.text
 
 
-async def test_steps_are_added_moved_doubled_and_taken_out(
+async def test_steps_can_be_added_moved_duplicated_and_removed(
     clerk: Clerk, house: House, at: str
 ) -> None:
     page = await clerk.submit(
@@ -188,7 +190,7 @@ async def test_steps_are_added_moved_doubled_and_taken_out(
     assert (await definition_of(house, at)).steps[0].id == 6
 
 
-async def test_an_order_that_was_changed_since_is_not_changed_unseen(
+async def test_a_step_is_not_moved_if_the_order_changed_in_the_meantime(
     clerk: Clerk, colleague: Clerk, house: House, at: str
 ) -> None:
     shown = (await clerk.get(at)).text
@@ -198,7 +200,7 @@ async def test_an_order_that_was_changed_since_is_not_changed_unseen(
     assert [each.id for each in (await definition_of(house, at)).steps] == [1, 2, 3, 5, 4]
 
 
-async def test_a_step_that_was_changed_since_is_not_taken_out_unseen(
+async def test_a_step_is_not_removed_if_it_changed_in_the_meantime(
     clerk: Clerk, colleague: Clerk, house: House, at: str
 ) -> None:
     shown = (await clerk.get(at)).text
@@ -208,7 +210,7 @@ async def test_a_step_that_was_changed_since_is_not_taken_out_unseen(
     assert list_parts(await definition_of(house, at))["step 2"]["days"] == 10
 
 
-async def test_a_new_workflow_begins_with_one_message_or_like_another(
+async def test_a_new_workflow_has_one_message_or_copies_another_workflow(
     clerk: Clerk, house: House, at: str
 ) -> None:
     page = await clerk.submit("/workflows", name="Premium", first="First reminder", wait="To pay")
@@ -247,7 +249,7 @@ async def test_a_contact_without_a_wait_is_warned_about_before_and_after_publish
     assert told in (await clerk.get("/workflows")).text
 
 
-async def test_a_workflow_is_renamed_deactivated_and_deleted_when_nothing_uses_it(
+async def test_a_workflow_can_be_renamed_and_deactivated_and_deleted_if_unused(
     clerk: Clerk, house: House, at: str
 ) -> None:
     path = f"{at}/manage"

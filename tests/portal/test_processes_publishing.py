@@ -59,7 +59,7 @@ def read_publication(page: str) -> dict[str, Any]:
     return {**fields, "seen": seen}
 
 
-async def test_ones_own_changes_are_published_with_a_comment(
+async def test_own_changes_are_published_with_a_comment(
     clerk: Clerk, house: House, claim_id: int, at: str
 ) -> None:
     assert claim_id
@@ -91,7 +91,7 @@ async def test_a_comment_with_control_characters_is_refused_and_shown_again(
     assert await version_of(house, at) == "v1.0"
 
 
-async def test_a_colleagues_changes_need_a_tick(
+async def test_a_colleagues_changes_must_be_ticked_as_reviewed(
     clerk: Clerk, colleague: Clerk, house: House, at: str
 ) -> None:
     await save_step(clerk, at, 3, value="3.10")
@@ -107,7 +107,7 @@ async def test_a_colleagues_changes_need_a_tick(
     assert "v2.0 is published and active." in done.text
 
 
-async def test_what_came_since_the_page_was_shown_is_not_published_unseen(
+async def test_changes_made_after_the_page_was_rendered_are_not_published(
     clerk: Clerk, colleague: Clerk, house: House, at: str
 ) -> None:
     await save_step(clerk, at, 3, value="3.10")
@@ -120,7 +120,7 @@ async def test_what_came_since_the_page_was_shown_is_not_published_unseen(
     assert await version_of(house, at) == "v1.0"
 
 
-async def test_a_draft_with_faults_is_not_published_and_says_why(
+async def test_a_draft_with_errors_is_not_published_and_the_errors_are_listed(
     clerk: Clerk, house: House, at: str
 ) -> None:
     await save_step(clerk, at, 1, template="unwritten")
@@ -131,7 +131,7 @@ async def test_a_draft_with_faults_is_not_published_and_says_why(
     assert await version_of(house, at) == "v1.0"
 
 
-async def test_very_many_claims_are_counted_by_the_worker(
+async def test_the_worker_counts_large_numbers_of_claims(
     clerk: Clerk, house: House, claim_id: int, at: str, resources: Resources,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
@@ -153,7 +153,7 @@ async def test_very_many_claims_are_counted_by_the_worker(
     assert (job["state"], job["total"], job["done"]) == ("DONE", 1, 1)
 
 
-async def test_a_preview_of_a_draft_that_is_gone_says_so(
+async def test_a_preview_of_a_discarded_draft_is_reported(
     clerk: Clerk, house: House, claim_id: int, at: str, resources: Resources,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
@@ -170,7 +170,7 @@ async def test_a_preview_of_a_draft_that_is_gone_says_so(
     assert job["state"] == "FAILED"
 
 
-async def test_a_draft_is_discarded_once_it_is_shown_what_is_lost(
+async def test_a_draft_is_discarded_after_its_changes_were_shown(
     clerk: Clerk, colleague: Clerk, house: House, at: str
 ) -> None:
     await save_step(clerk, at, 2, days="10")
@@ -186,7 +186,7 @@ async def test_a_draft_is_discarded_once_it_is_shown_what_is_lost(
     assert await draft_of(house, at) is None
 
 
-async def test_an_old_version_is_put_back_as_a_draft(clerk: Clerk, house: House, at: str) -> None:
+async def test_an_old_version_is_restored_as_a_draft(clerk: Clerk, house: House, at: str) -> None:
     await save_step(clerk, at, 2, days="10")
     fields = read_publication((await clerk.get(f"{at}/publish")).text)
     await clerk.post(f"{at}/publish", fields)
@@ -202,7 +202,7 @@ async def test_an_old_version_is_put_back_as_a_draft(clerk: Clerk, house: House,
     assert "The sequence of steps changes." in compared.text
 
 
-async def test_a_file_is_taken_once_it_is_shown_what_it_would_change(
+async def test_a_file_is_imported_after_a_preview_of_its_changes(
     clerk: Clerk, colleague: Clerk, house: House, at: str
 ) -> None:
     path = f"{at}/file"
@@ -225,9 +225,7 @@ async def test_a_file_is_taken_once_it_is_shown_what_it_would_change(
 
 
 @pytest.mark.parametrize("form", ["yaml", "json"])
-async def test_a_file_written_out_is_taken_in_without_a_difference(
-    clerk: Clerk, at: str, form: str
-) -> None:
+async def test_importing_an_exported_file_changes_nothing(clerk: Clerk, at: str, form: str) -> None:
     text = (await clerk.get(f"{at}/versions/v1.0/{form}")).text
     fields = read_fields((await clerk.get(f"{at}/file")).text)
     looked = await clerk.post(f"{at}/file", {**fields, "text": text, "do": "look"})
@@ -235,7 +233,7 @@ async def test_a_file_written_out_is_taken_in_without_a_difference(
     assert "No changes." in looked.text
 
 
-async def test_the_switch_is_shown_first_and_done_once(
+async def test_the_switch_to_workflows_is_previewed_and_happens_once(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, key="hansen", switched_to_workflows=False)

@@ -132,7 +132,7 @@ async def test_the_page_shows_the_figures_of_the_command(
     assert "Messages without a price: 0 before, 1 after." in page
 
 
-async def test_a_result_of_an_earlier_release_is_shown_and_computed_again(
+async def test_a_result_of_an_earlier_release_is_shown_and_recomputed(
     clerk: Clerk, house: House, path: str, resources: Resources
 ) -> None:
     await start(clerk, path)
@@ -150,7 +150,7 @@ async def test_a_result_of_an_earlier_release_is_shown_and_computed_again(
     assert "The next 30 days" in (await clerk.get(f"{path}/publish")).text
 
 
-async def test_costs_are_missing_where_no_provider_has_prices(
+async def test_costs_are_left_out_without_provider_prices(
     clerk: Clerk, path: str, resources: Resources
 ) -> None:
     bare = {name: {**line, "prices": {}} for name, line in _LINES.items()}

@@ -51,7 +51,7 @@ async def test_a_change_at_the_end_of_a_long_sms_is_marked_word_by_word(
     assert "…" not in by_version
 
 
-async def test_a_text_in_a_channel_that_had_none_is_shown_whole(clerk: Clerk, path: str) -> None:
+async def test_the_text_of_a_new_channel_is_shown_in_full(clerk: Clerk, path: str) -> None:
     body = "\n".join(f"Line {number} of a letter that nobody has read yet." for number in range(40))
     address = f"{path}/texts/edit?template=reminder&channel=LETTER&language=en"
     await write(clerk, address, subject="Your invoice", body=f"{body}\n{{{{ items }}}}")
@@ -63,7 +63,7 @@ async def test_a_text_in_a_channel_that_had_none_is_shown_whole(clerk: Clerk, pa
     assert f"<ins>{body}\n{{{{ items }}}}</ins>" in compared
 
 
-async def test_what_a_text_says_is_no_markup_in_the_review(clerk: Clerk, path: str) -> None:
+async def test_markup_in_a_text_is_escaped_in_the_review(clerk: Clerk, path: str) -> None:
     await write(clerk, f"{path}{_SMS_ADDRESS}", body="<script>alert(1)</script> {{ landing.url }}")
     page = await clerk.get(f"{path}/publish")
     assert "<script>alert" not in page.text

@@ -47,7 +47,7 @@ def test_every_fault_of_a_text_can_be_translated(name: str) -> None:
     assert [each for each in fixed if "quiet hours" not in each] == []
 
 
-def test_a_translated_text_has_its_facts_in_the_readers_language_and_escaped() -> None:
+def test_values_in_a_translated_text_are_localised_and_escaped() -> None:
     environment = load_environment(load_languages(STAFF_CATALOGUES)["de"])
     template = environment.from_string("{{ text | translated }}")
 
@@ -84,14 +84,14 @@ async def german(resources: Resources, world: PortalWorld) -> Clerk:
     return await sign_in(resources, an_application(resources).app, world.house, language="de")
 
 
-async def test_no_english_stands_in_german_explanations(german: Clerk, world: PortalWorld) -> None:
+async def test_german_explanations_contain_no_english(german: Clerk, world: PortalWorld) -> None:
     for claim_id in world.claim_ids[:6]:
         page = await german.get(f"/claims/{claim_id}/why")
         assert page.status_code == 200
         assert 'lang="en"' not in page.text.partition("<main")[2]
 
 
-async def test_a_plan_answered_by_a_colleague_is_told_in_german(
+async def test_a_plan_answered_by_a_colleague_is_reported_in_german(
     german: Clerk, world: PortalWorld
 ) -> None:
     path = f"/claims/{world.plan_claim_id}/plans/{world.plan_id}"
@@ -106,7 +106,7 @@ async def test_a_plan_answered_by_a_colleague_is_told_in_german(
     assert "Zu lang." in answer.text
 
 
-async def test_a_number_of_a_payment_taken_twice_is_refused_in_german(
+async def test_a_duplicate_payment_number_is_refused_in_german(
     german: Clerk, world: PortalWorld
 ) -> None:
     path = f"/claims/{world.claim_ids[6]}/payment"

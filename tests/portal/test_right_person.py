@@ -14,7 +14,7 @@ _STATE = "SELECT state, released_at IS NULL AS is_withheld FROM disputes WHERE m
 
 
 @pytest.mark.parametrize("is_accepted", [False, True])
-async def test_a_button_at_the_dispute_undoes_what_it_stopped(
+async def test_a_button_of_the_dispute_resumes_the_stopped_contacts(
     clerk: Clerk, house: House, claim_id: int, *, is_accepted: bool
 ) -> None:
     reached = ReachedAddress("EMAIL", "erika@example.org")
@@ -39,7 +39,7 @@ async def test_a_button_at_the_dispute_undoes_what_it_stopped(
     assert tuple(row) == ("ACCEPTED" if is_accepted else "REJECTED", False)
 
 
-async def test_a_death_says_that_all_contact_has_stopped(
+async def test_a_death_is_shown_with_the_note_that_all_contact_has_stopped(
     clerk: Clerk, house: House, claim_id: int
 ) -> None:
     opened = await dispute(house, claim_id, "PERSON_DIED")
@@ -47,7 +47,7 @@ async def test_a_death_says_that_all_contact_has_stopped(
     assert "All contact with this person is suspended" in page.text
 
 
-async def test_an_ordinary_dispute_has_no_such_button_and_takes_no_such_form(
+async def test_other_disputes_have_no_such_button_and_refuse_its_form(
     clerk: Clerk, house: House, claim_id: int
 ) -> None:
     opened = await dispute(house, claim_id, "NOT_MY_DEBT")

@@ -88,7 +88,7 @@ async def find_token(clerk: Clerk) -> str:
 
 
 @pytest.mark.parametrize("role", Role)
-async def test_each_page_is_for_these_roles(
+async def test_each_page_is_available_to_its_roles_only(
     house: House, things: Mapping[str, str], role: Role
 ) -> None:
     clerk = await sit_down(house, role)
@@ -110,7 +110,7 @@ async def test_each_page_is_for_these_roles(
                 assert await house.rows(_STATE) == before, (name, method)
 
 
-async def test_no_form_is_taken_from_elsewhere_or_without_its_token(
+async def test_forms_from_other_origins_or_without_a_token_are_refused(
     house: House, things: Mapping[str, str]
 ) -> None:
     clerk = await sit_down(house, Role.ADMIN)
@@ -126,7 +126,7 @@ async def test_no_form_is_taken_from_elsewhere_or_without_its_token(
     assert await house.rows(_STATE) == before
 
 
-async def test_another_merchants_things_are_absent_under_ones_own_merchant(
+async def test_another_merchants_objects_are_not_found_below_the_own_merchant(
     resources: Resources, house: House, things: Mapping[str, str]
 ) -> None:
     own = await a_house(resources, house.clock, key="own")

@@ -55,7 +55,7 @@ async def _rules(house: House) -> None:
     await a_rules_house(house)
 
 
-async def test_the_list_says_in_words_what_decides(clerk: Clerk) -> None:
+async def test_the_list_describes_each_rule_in_words(clerk: Clerk) -> None:
     page = await clerk.get("/rules")
     words = plain(page.text)
     assert "Version 5 has been active since" in words
@@ -67,7 +67,7 @@ async def test_the_list_says_in_words_what_decides(clerk: Clerk) -> None:
     )
 
 
-async def test_what_stands_in_a_rules_way_is_marked_with_which_rule(
+async def test_an_overlap_is_marked_with_the_name_of_the_other_rule(
     clerk: Clerk, house: House
 ) -> None:
     await draft(house, *RULES, HIDDEN)
@@ -93,7 +93,7 @@ async def test_what_stands_in_a_rules_way_is_marked_with_which_rule(
         ("Large", "remove", [ABROAD["name"], TRIAL["name"]]),
     ],
 )
-async def test_a_rule_is_moved_copied_and_removed_once(
+async def test_a_rule_can_be_moved_copied_and_removed_once(
     clerk: Clerk, house: House, name: str, wish: str, expected: list[str]
 ) -> None:
     page = (await clerk.get("/rules")).text
@@ -106,13 +106,13 @@ async def test_a_rule_is_moved_copied_and_removed_once(
     assert await names(house) == expected
 
 
-async def test_a_dropped_rule_stands_where_it_was_dropped(clerk: Clerk, house: House) -> None:
+async def test_a_dropped_rule_is_at_its_new_position(clerk: Clerk, house: House) -> None:
     form = form_of((await clerk.get("/rules")).text, "Large")
     await clerk.follow(await clerk.post("/rules", {**form, "do": "to", "place": "2"}))
     assert await names(house) == [ABROAD["name"], TRIAL["name"], "Large"]
 
 
-async def test_every_property_reads_back_as_it_was(clerk: Clerk, house: House) -> None:
+async def test_every_property_is_unchanged_after_saving(clerk: Clerk, house: House) -> None:
     await draft(house, *RULES, EVERYTHING)
     before = await read(house)
     path = f"/rules/rule?name={EVERYTHING['name'].replace('&', '%26').replace(' ', '%20')}"
@@ -163,9 +163,7 @@ def custom_fields(names: list[str], values: list[str]) -> dict[str, str | list[s
     return {"when.customFields.name": names, "when.customFields.value": values}
 
 
-async def test_a_rule_is_made_by_a_form_and_lands_in_the_draft_alone(
-    clerk: Clerk, house: House
-) -> None:
+async def test_a_rule_created_by_the_form_is_only_in_the_draft(clerk: Clerk, house: House) -> None:
     typed = {
         "when.outstanding.min": "1,000.50", "when.country": "de at", "when.has": ["email"],
         **target(["Friendly", "Letters first"], ["40", "60"]),
@@ -218,7 +216,7 @@ async def test_a_rule_is_made_by_a_form_and_lands_in_the_draft_alone(
         (target(["Friendly", "Letters first"], ["x", "60"]), "target.value.0", "whole"),
     ],
 )  # fmt: skip
-async def test_a_fault_stands_beside_its_field_and_nothing_is_saved(
+async def test_errors_are_shown_next_to_their_fields_and_nothing_is_saved(
     clerk: Clerk, house: House, typed: dict[str, str | list[str]], field: str, words: str
 ) -> None:
     form = {
@@ -237,7 +235,7 @@ async def test_a_fault_stands_beside_its_field_and_nothing_is_saved(
     assert (await read(house)).draft is None
 
 
-async def test_checking_saves_nothing_and_tells_what_stands_before_it(
+async def test_a_check_shows_overlapping_rules_and_saves_nothing(
     clerk: Clerk, house: House
 ) -> None:
     form = await fill(clerk, typed={"when.outstanding.min": "900", **target(["Friendly"], [""])})
@@ -250,7 +248,7 @@ async def test_checking_saves_nothing_and_tells_what_stands_before_it(
     assert (await read(house)).draft is None
 
 
-async def test_of_two_who_change_one_rule_the_second_sees_both_and_loses_nothing(
+async def test_after_a_conflict_over_a_rule_both_versions_are_shown(
     clerk: Clerk, house: House
 ) -> None:
     mine = await fill(clerk, "Large", {"when.outstanding.min": "700"})
@@ -271,7 +269,7 @@ async def test_of_two_who_change_one_rule_the_second_sees_both_and_loses_nothing
     assert view.draft.rules[0].when.outstanding.min == "70000"
 
 
-async def test_a_rule_that_was_removed_meanwhile_is_made_anew_when_that_is_meant(
+async def test_saving_again_restores_a_rule_that_was_removed_in_the_meantime(
     clerk: Clerk, house: House
 ) -> None:
     mine = await fill(clerk, "Large", {"when.outstanding.min": "700"})
@@ -283,7 +281,9 @@ async def test_a_rule_that_was_removed_meanwhile_is_made_anew_when_that_is_meant
     assert await names(house) == [ABROAD["name"], "Large"]
 
 
-async def test_two_who_change_other_rules_both_have_their_way(clerk: Clerk, house: House) -> None:
+async def test_users_can_change_different_rules_at_the_same_time(
+    clerk: Clerk, house: House
+) -> None:
     mine = await fill(clerk, "Large", {"when.outstanding.min": "700"})
     await draft(house, LARGE, {**ABROAD, "active": False}, TRIAL, by=COLLEAGUE)
     answer = await clerk.follow(await clerk.post("/rules/rule", {**mine, "do": "save"}))
@@ -291,7 +291,7 @@ async def test_two_who_change_other_rules_both_have_their_way(clerk: Clerk, hous
     assert [rule.active for rule in (await read(house)).edited.rules] == [True, False, True]
 
 
-async def test_the_default_is_changed_as_it_was_seen(clerk: Clerk, house: House) -> None:
+async def test_the_default_is_not_changed_after_a_conflict(clerk: Clerk, house: House) -> None:
     page = (await clerk.get("/rules")).text
     form = read_fields(page[page.index("rules/default") - 60 :])
     assert form["default"] == "Friendly"

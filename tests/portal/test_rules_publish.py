@@ -41,7 +41,9 @@ async def copy_rule(clerk: Clerk, name: str) -> None:
     await clerk.follow(await clerk.post("/rules", {**form, "name": name, "do": "copy"}))
 
 
-async def test_ones_own_changes_go_out_with_a_comment(clerk: Clerk, house: House) -> None:
+async def test_own_changes_to_rules_are_published_with_a_comment(
+    clerk: Clerk, house: House
+) -> None:
     await copy_rule(clerk, "Large")
     page = await clerk.get("/rules/publish")
     assert "“Large (2)” added" in plain(page.text)
@@ -58,7 +60,7 @@ async def test_ones_own_changes_go_out_with_a_comment(clerk: Clerk, house: House
     assert "For spring" in listed
 
 
-async def test_a_colleagues_changes_need_a_tick(clerk: Clerk, house: House) -> None:
+async def test_a_colleagues_changes_must_be_ticked_as_reviewed(clerk: Clerk, house: House) -> None:
     await draft(house, {**LARGE, "active": False}, ABROAD, TRIAL, by=COLLEAGUE)
     await copy_rule(clerk, "Large")
     page = await clerk.get("/rules/publish")
@@ -78,7 +80,7 @@ async def test_a_colleagues_changes_need_a_tick(clerk: Clerk, house: House) -> N
 
 
 @pytest.mark.parametrize("path", ["/rules/publish", "/rules/discard"])
-async def test_what_was_changed_since_it_was_looked_at_does_not_go_out(
+async def test_changes_made_after_the_page_was_rendered_cause_a_conflict(
     clerk: Clerk, house: House, path: str
 ) -> None:
     await copy_rule(clerk, "Large")
@@ -91,7 +93,7 @@ async def test_what_was_changed_since_it_was_looked_at_does_not_go_out(
     assert (view.version, [rule.name for rule in view.edited.rules]) == (5, ["Large"])
 
 
-async def test_a_draft_is_discarded_once(clerk: Clerk, house: House) -> None:
+async def test_a_draft_can_be_discarded_once(clerk: Clerk, house: House) -> None:
     await copy_rule(clerk, "Large")
     form = read_fields((await clerk.get("/rules/publish")).text)
     first = await clerk.follow(await clerk.post("/rules/discard", form))
@@ -102,7 +104,7 @@ async def test_a_draft_is_discarded_once(clerk: Clerk, house: House) -> None:
     assert "There are no changes to publish." in plain(gone.text)
 
 
-async def test_a_workflow_that_cannot_be_given_keeps_the_draft_from_going_out(
+async def test_a_draft_with_an_unusable_workflow_is_not_published(
     clerk: Clerk, house: House
 ) -> None:
     await copy_rule(clerk, "Large")
@@ -116,9 +118,7 @@ async def test_a_workflow_that_cannot_be_given_keeps_the_draft_from_going_out(
     assert (await read(house)).version == 5
 
 
-async def test_an_old_version_comes_back_as_a_draft_that_decides_nothing(
-    clerk: Clerk, house: House
-) -> None:
+async def test_a_restored_version_is_a_draft_without_effect(clerk: Clerk, house: House) -> None:
     await draft(house, HIDDEN)
     await clerk.post("/rules/publish", {
         **read_fields((await clerk.get("/rules/publish")).text),
@@ -139,7 +139,7 @@ async def test_an_old_version_comes_back_as_a_draft_that_decides_nothing(
         assert (await clerk.get(f"/rules/versions/{bad}")).status_code == 404
 
 
-async def test_the_file_reads_back_without_a_difference(clerk: Clerk, house: House) -> None:
+async def test_importing_the_exported_rules_changes_nothing(clerk: Clerk, house: House) -> None:
     await draft(house, *RULES, EVERYTHING, default=None)
     before = await read(house)
     assert before.draft is not None
@@ -155,7 +155,7 @@ async def test_the_file_reads_back_without_a_difference(clerk: Clerk, house: Hou
     assert (after.draft, after.revision) == (before.draft, before.revision)
 
 
-async def test_a_file_is_looked_at_before_it_is_taken(clerk: Clerk, house: House) -> None:
+async def test_a_file_is_previewed_before_it_is_saved(clerk: Clerk, house: House) -> None:
     form = read_fields((await clerk.get("/rules/file")).text)
     text = "rules:\n- {name: New, target: Friendly}\ndefault: null\n"
     await draft(house, LARGE, by=COLLEAGUE)
@@ -179,7 +179,7 @@ async def test_a_file_is_looked_at_before_it_is_taken(clerk: Clerk, house: House
         ("rules:\n- name: New\n  target: Friendly\n  when: {}\ndefault: null", "Line 4: Name at"),
     ],
 )
-async def test_what_is_wrong_with_a_file_is_told_by_its_line(
+async def test_errors_in_a_file_are_reported_with_line_numbers(
     clerk: Clerk, house: House, text: str, words: str
 ) -> None:
     form = read_fields((await clerk.get("/rules/file")).text)

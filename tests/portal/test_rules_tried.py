@@ -24,7 +24,7 @@ async def _rules(house: House) -> None:
     await a_rules_house(house)
 
 
-async def test_a_claim_is_tried_by_its_reference_and_near_misses_are_named(
+async def test_a_trial_finds_a_claim_by_reference_and_names_near_misses(
     clerk: Clerk, house: House
 ) -> None:
     [claim_id] = await house.create("RE-1", items=items("43000"), address={
@@ -40,7 +40,7 @@ async def test_a_claim_is_tried_by_its_reference_and_near_misses_are_named(
     assert "No claim has this reference or number." in plain(none.text)
 
 
-async def test_the_draft_is_asked_unless_the_published_rules_are_wanted(
+async def test_a_trial_uses_the_draft_unless_the_published_rules_are_chosen(
     clerk: Clerk, house: House
 ) -> None:
     await house.create("RE-1", items=items("60000"))
@@ -53,7 +53,7 @@ async def test_the_draft_is_asked_unless_the_published_rules_are_wanted(
     assert "Assigned workflow: “Letters first”" in published
 
 
-async def test_a_made_up_claim_of_a_split_gets_each_outcome_with_its_share(clerk: Clerk) -> None:
+async def test_a_sample_claim_shows_each_outcome_of_a_split_with_its_share(clerk: Clerk) -> None:
     form = read_fields((await clerk.get("/rules/try")).text.replace('method="get"', ""))
     typed = {
         "outstanding": "12.50", "postalCode": "20459", "country": "AT", "currency": "EUR",
@@ -81,7 +81,7 @@ async def test_a_made_up_claim_of_a_split_gets_each_outcome_with_its_share(clerk
         ("total", "1", "not be lower than the outstanding amount"),
     ],
 )
-async def test_a_fault_of_a_made_up_claim_stands_beside_its_field(
+async def test_errors_of_a_sample_claim_are_shown_next_to_their_fields(
     clerk: Clerk, name: str, text: str, words: str
 ) -> None:
     form = read_fields((await clerk.get("/rules/try")).text)
@@ -91,7 +91,7 @@ async def test_a_fault_of_a_made_up_claim_stands_beside_its_field(
     assert words in plain(page.text)
 
 
-async def test_the_effect_counts_where_the_claims_of_30_days_would_have_gone(house: House) -> None:
+async def test_the_effect_counts_the_assignments_of_the_last_30_days(house: House) -> None:
     await house.create("OLD", items=items("60000"))
     house.clock.advance(timedelta(microseconds=1))
     await house.create("EDGE", items=items("60000"))
@@ -114,12 +114,12 @@ async def test_the_effect_counts_where_the_claims_of_30_days_would_have_gone(hou
     assert "only the newest" not in words
 
 
-async def test_without_a_draft_there_is_no_effect(clerk: Clerk) -> None:
+async def test_the_effect_page_needs_a_draft(clerk: Clerk) -> None:
     page = await clerk.follow(await clerk.get("/rules/effect"))
     assert "There are no changes to publish." in plain(page.text)
 
 
-async def test_many_claims_are_counted_some_at_a_time(
+async def test_many_claims_are_counted_in_several_pages(
     clerk: Clerk, house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dunwell.cases.assignment.preview_rules.PAGE_SIZE", 2)
@@ -138,7 +138,7 @@ async def test_many_claims_are_counted_some_at_a_time(
 
 
 @pytest.mark.parametrize("role", [Role.AUDITOR, Role.MERCHANT_USER])
-async def test_for_who_may_not_configure_no_such_page_is_there(house: House, role: Role) -> None:
+async def test_users_who_may_not_configure_get_a_missing_page(house: House, role: Role) -> None:
     place = UserRoles(memberships={house.merchant.merchant_id: role})
     person = await sign_in(house.resources, an_application(house.resources).app, house, place)
     paths = ("", "/rule", "/try", "/effect", "/publish", "/versions", "/versions/5", "/file",

@@ -76,7 +76,7 @@ def headline(text: str) -> str:
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-async def test_every_page_is_shown(clerk: Clerk, language: str) -> None:
+async def test_every_page_is_rendered(clerk: Clerk, language: str) -> None:
     await clerk.get(f"?lang={language}")
     for path in PATHS:
         page = await clerk.get(path)
@@ -85,7 +85,7 @@ async def test_every_page_is_shown(clerk: Clerk, language: str) -> None:
 
 
 @pytest.mark.parametrize("section", SECTIONS)
-async def test_a_form_that_is_sent_as_it_was_opened_changes_nothing(
+async def test_submitting_an_unchanged_form_changes_nothing(
     whole: Clerk, resources: Resources, section: str
 ) -> None:
     before = await load(whole, resources)
@@ -98,7 +98,7 @@ async def test_a_form_that_is_sent_as_it_was_opened_changes_nothing(
     assert await load(whole, resources) == before
 
 
-async def test_a_merchant_comes_from_nothing_to_configured_by_its_forms(
+async def test_a_new_merchant_can_be_fully_configured_with_forms(
     clerk: Clerk, resources: Resources
 ) -> None:
     """Live, in Germany: as much as the law asks for."""
@@ -175,7 +175,7 @@ async def test_a_merchant_comes_from_nothing_to_configured_by_its_forms(
         ),
     ],
 )  # fmt: skip
-async def test_a_fault_stands_beside_its_field_and_nothing_is_saved(
+async def test_errors_are_shown_next_to_their_fields_and_nothing_is_saved(
     whole: Clerk, resources: Resources, section: str, typed: dict[str, Any], field: str, said: str
 ) -> None:
     before = await load(whole, resources)
@@ -190,7 +190,7 @@ async def test_a_fault_stands_beside_its_field_and_nothing_is_saved(
     assert await load(whole, resources) == before
 
 
-async def test_a_line_that_is_gone_is_still_shown_as_chosen(
+async def test_a_removed_delivery_provider_is_still_shown_as_chosen(
     whole: Clerk, resources: Resources
 ) -> None:
     """The first that is offered would take its place unseen."""
@@ -205,7 +205,9 @@ async def test_a_line_that_is_gone_is_still_shown_as_chosen(
     assert form["channels.EMAIL.by"] == ["provider:gone"]
 
 
-async def test_what_matters_is_shown_before_it_is_saved(whole: Clerk, resources: Resources) -> None:
+async def test_important_changes_are_previewed_before_saving(
+    whole: Clerk, resources: Resources
+) -> None:
     before = await load(whole, resources)
     form = read_form((await whole.get("/settings/guards")).text, "revision")
     typed = {**form, "guards.maxContactsPerWeek": "5", "guards.quietHours": None}
@@ -231,7 +233,7 @@ async def test_what_matters_is_shown_before_it_is_saved(whole: Clerk, resources:
     assert guards.quiet_hours is None
 
 
-async def test_as_many_proofs_of_a_link_are_kept_as_there_are(
+async def test_all_verification_methods_of_a_link_are_kept(
     whole: Clerk, resources: Resources
 ) -> None:
     """All that a file can choose, in its order; a save of something else drops none."""
@@ -247,7 +249,7 @@ async def test_as_many_proofs_of_a_link_are_kept_as_there_are(
 
 
 @pytest.mark.parametrize("section", ["contact", "guards"])
-async def test_the_second_who_saves_sees_both_texts_and_loses_none(
+async def test_after_a_conflict_both_values_are_shown(
     whole: Clerk, resources: Resources, section: str
 ) -> None:
     field = {"contact": "contact.hours", "guards": "guards.maxContactsPerWeek"}[section]
@@ -282,7 +284,7 @@ async def test_a_conflict_is_still_shown_after_a_value_was_corrected(whole: Cler
     assert (second.status_code, "Currently saved: 7" in second.text) == (409, True)
 
 
-async def test_who_changes_another_part_is_not_in_the_way(
+async def test_users_can_change_different_sections_at_the_same_time(
     whole: Clerk, resources: Resources
 ) -> None:
     form = read_form((await whole.get("/settings/contact")).text, "revision")
@@ -296,7 +298,7 @@ async def test_who_changes_another_part_is_not_in_the_way(
     assert merchant.configuration.contact.hours == "9 to 5"
 
 
-async def test_what_a_published_process_needs_is_not_taken_from_it(
+async def test_a_setting_that_a_published_workflow_needs_cannot_be_removed(
     whole: Clerk, resources: Resources
 ) -> None:
     await save(whole, "contact", contact__phone="+49 40 123")
@@ -337,7 +339,7 @@ async def test_every_change_names_its_author_in_the_audit_log(
     assert row["details"]["changed"] == ["contact"]
 
 
-async def test_reasons_of_ones_own_keep_their_order_and_languages(
+async def test_own_reasons_keep_their_order_and_languages(
     whole: Clerk, resources: Resources
 ) -> None:
     await save(
@@ -354,7 +356,7 @@ async def test_reasons_of_ones_own_keep_their_order_and_languages(
     assert 'name="disputes.reasons.own3.type"' in (await whole.get("/settings/disputes")).text
 
 
-async def test_a_key_is_taken_once(clerk: Clerk, resources: Resources) -> None:
+async def test_a_merchant_key_is_unique(clerk: Clerk, resources: Resources) -> None:
     await open_merchant(clerk, resources)
     form = read_form((await clerk.get("/portal/merchants/new")).text, "counterpart")
     answer = await send(
@@ -368,7 +370,7 @@ async def test_a_key_is_taken_once(clerk: Clerk, resources: Resources) -> None:
     assert 'id="name-error"' in wrong.text
 
 
-async def test_a_sandbox_stands_beside_its_live_merchant(
+async def test_a_sandbox_and_its_live_merchant_link_to_each_other(
     whole: Clerk, resources: Resources
 ) -> None:
     live = whole.merchant_id
@@ -394,7 +396,7 @@ async def test_a_sandbox_stands_beside_its_live_merchant(
     assert {each.provider for each in sandbox.configuration.channels.values()} == {None}
 
 
-async def test_who_has_one_merchant_opens_no_other(
+async def test_users_of_one_merchant_cannot_create_another(
     staff: Clerk, resources: Resources, house: House
 ) -> None:
     assert (await staff.get("/portal/merchants/new")).status_code == 404

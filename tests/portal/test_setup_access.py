@@ -61,7 +61,7 @@ async def make_credential(clerk: Clerk, **typed: Any) -> str:
     return found[1]
 
 
-async def test_a_credentials_secret_is_shown_once_and_written_nowhere(
+async def test_a_credentials_secret_is_shown_once_and_stored_nowhere(
     clerk: Clerk, house: House
 ) -> None:
     client_id = await make_credential(clerk, scope=["READ", "MONEY"])
@@ -85,7 +85,7 @@ async def test_a_credentials_secret_is_shown_once_and_written_nowhere(
         ({"requestsPerMinute": "x"}, "requestsPerMinute"),
     ],
 )  # fmt: skip
-async def test_a_credential_that_cannot_be_made_says_why_beside_the_field(
+async def test_an_invalid_credential_is_reported_next_to_the_field(
     clerk: Clerk, house: House, typed: dict[str, Any], field: str
 ) -> None:
     form = read_form((await clerk.get("/credentials")).text, "requestsPerMinute")
@@ -96,7 +96,7 @@ async def test_a_credential_that_cannot_be_made_says_why_beside_the_field(
     assert await house.rows(_STATE) == before
 
 
-async def test_the_same_form_twice_makes_one_credential(clerk: Clerk, house: House) -> None:
+async def test_a_form_submitted_twice_creates_one_credential(clerk: Clerk, house: House) -> None:
     form = read_form((await clerk.get("/credentials")).text, "requestsPerMinute")
     await send(clerk, "/credentials", {**form, "name": "shop"})
     again = await send(clerk, "/credentials", {**form, "name": "shop"})
@@ -105,7 +105,9 @@ async def test_the_same_form_twice_makes_one_credential(clerk: Clerk, house: Hou
     assert "This value is already in use" in again.text
 
 
-async def test_a_credential_is_rotated_once_and_revoked_once(clerk: Clerk, house: House) -> None:
+async def test_a_credential_can_be_rotated_once_and_revoked_once(
+    clerk: Clerk, house: House
+) -> None:
     client_id = await make_credential(clerk)
     path = f"/credentials/{client_id}"
     form = {**read_form((await clerk.get(path)).text, "known_made_at"), "do": "rotate"}
@@ -131,7 +133,7 @@ async def test_a_credential_is_rotated_once_and_revoked_once(clerk: Clerk, house
     assert actions.count("credential.revoke") == 1
 
 
-async def test_an_endpoint_is_added_with_its_secret_once_and_taken_away_once(
+async def test_an_endpoint_is_added_with_its_secret_and_removed_once(
     clerk: Clerk, house: House
 ) -> None:
     form = read_form((await clerk.get("/settings/webhooks")).text, "url")
@@ -154,7 +156,7 @@ async def test_an_endpoint_is_added_with_its_secret_once_and_taken_away_once(
         assert answer.headers["Location"].endswith(f"done={done}")
 
 
-async def test_the_clock_is_moved_to_what_is_due_and_shows_what_came(
+async def test_the_test_clock_advances_to_the_next_due_time_and_lists_events(
     player: Clerk, sandbox: House
 ) -> None:
     await sandbox.create("INV-1")
@@ -180,7 +182,7 @@ async def test_the_clock_is_moved_to_what_is_due_and_shows_what_came(
         ("9999-12-31T23:59", "Enter a valid date and time"),
     ],
 )  # fmt: skip
-async def test_the_clock_goes_to_no_day_that_is_none_or_too_far(
+async def test_the_test_clock_refuses_invalid_and_distant_dates(
     player: Clerk, sandbox: House, to: str, said: str
 ) -> None:
     form = read_form((await player.get("/clock")).text, "known_now")
@@ -191,13 +193,13 @@ async def test_the_clock_goes_to_no_day_that_is_none_or_too_far(
     assert await sandbox.rows(_STATE) == before
 
 
-async def test_a_live_merchant_has_no_clock(clerk: Clerk) -> None:
+async def test_a_live_merchant_has_no_test_clock(clerk: Clerk) -> None:
     assert (await clerk.get("/clock")).status_code == 404
     token = read_form((await clerk.get("/credentials")).text)["token"]
     assert (await send(clerk, "/clock", {"token": token, "do": "week"})).status_code == 404
 
 
-async def test_a_file_is_looked_at_first_and_applied_once(clerk: Clerk, house: House) -> None:
+async def test_a_merchant_file_is_previewed_and_applied_once(clerk: Clerk, house: House) -> None:
     document = parse_yaml((await clerk.get("/settings/merchant.yaml")).text)
     document |= {"name": "Renamed", "credentials": [{"name": "erp"}]}
     form = read_form((await clerk.get("/settings/file")).text, "text")
@@ -222,7 +224,7 @@ async def test_a_file_is_looked_at_first_and_applied_once(clerk: Clerk, house: H
 @pytest.mark.parametrize(
     "text", ["", "a: [", "- list", "key: x", "brand: {logo: /etc/passwd}", "name: [1", "\x01: 1"]
 )
-async def test_a_file_that_cannot_be_taken_says_why_and_keeps_the_text(
+async def test_an_invalid_merchant_file_is_explained_and_its_text_kept(
     clerk: Clerk, house: House, text: str
 ) -> None:
     form = read_form((await clerk.get("/settings/file")).text, "text")
@@ -265,9 +267,7 @@ _ENTITY = b'<!DOCTYPE svg [<!ENTITY x SYSTEM "file:///etc/passwd">]><svg>&x;</sv
     ],
     ids=["script", "link", "entity", "pdf", "gif", "html", "large", "huge", "broken"],
 )  # fmt: skip
-async def test_a_logo_that_is_not_safe_is_not_taken(
-    clerk: Clerk, house: House, image: bytes
-) -> None:
+async def test_an_unsafe_logo_is_refused(clerk: Clerk, house: House, image: bytes) -> None:
     form = read_form((await clerk.get("/settings/brand")).text, "revision")
     before = await house.rows(_STATE)
     answer = await give(clerk, "/settings/brand", form, logo=image)
@@ -276,7 +276,7 @@ async def test_a_logo_that_is_not_safe_is_not_taken(
     assert await house.rows(_STATE) == before
 
 
-async def test_a_logo_is_kept_until_it_is_taken_away(clerk: Clerk, house: House) -> None:
+async def test_a_logo_is_kept_until_it_is_removed(clerk: Clerk, house: House) -> None:
     svg = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0h9v9z"/></svg>'
     form = read_form((await clerk.get("/settings/brand")).text, "revision")
     answer = await give(clerk, "/settings/brand", {**form, "brand.color": "#1F6F5C"}, logo=svg)
@@ -300,7 +300,9 @@ async def test_a_logo_is_kept_until_it_is_taken_away(clerk: Clerk, house: House)
         ("#ffff00", "The colour is too light"),
     ],
 )  # fmt: skip
-async def test_a_colour_is_judged_before_it_is_saved(clerk: Clerk, color: str, said: str) -> None:
+async def test_the_contrast_of_a_colour_is_shown_before_saving(
+    clerk: Clerk, color: str, said: str
+) -> None:
     form = read_form((await clerk.get("/settings/brand")).text, "revision")
     answer = await give(clerk, "/settings/brand", {**form, "brand.color": color, "do": "look"})
     assert answer.status_code == 200
@@ -308,7 +310,7 @@ async def test_a_colour_is_judged_before_it_is_saved(clerk: Clerk, color: str, s
     assert f'fill="{color}"' in answer.text
 
 
-async def test_markup_in_any_text_is_shown_as_it_was_typed(clerk: Clerk, tmp_path: Path) -> None:
+async def test_markup_in_texts_is_escaped(clerk: Clerk, tmp_path: Path) -> None:
     texts = {
         "creditor": ("legal__name", "legal__address", "legal__register", "legal__vatId"),
         "contact": ("contact__hours", "contact__phone"),
@@ -366,7 +368,7 @@ async def test_only_operators_and_admins_see_and_change_settings(
                 assert await sandbox.rows(_STATE) == before, (name, method)
 
 
-async def test_no_form_is_taken_from_elsewhere_or_without_its_token(
+async def test_forms_from_other_origins_or_without_a_token_are_refused(
     clerk: Clerk, house: House
 ) -> None:
     token = read_form((await clerk.get("/portal/account")).text)["token"]
@@ -382,7 +384,7 @@ async def test_no_form_is_taken_from_elsewhere_or_without_its_token(
     assert await house.rows(_STATE) == before
 
 
-async def test_another_merchants_credential_is_absent(
+async def test_another_merchants_credential_is_not_found(
     clerk: Clerk, resources: Resources, house: House
 ) -> None:
     client_id = await make_credential(clerk)

@@ -29,7 +29,7 @@ _AT_MERCHANT = [name for name, path in PATHS.items() if "{merchant_id}" in path]
 
 
 @pytest.mark.parametrize("name", _AT_MERCHANT)
-async def test_another_merchants_pages_answer_as_absent(
+async def test_another_merchants_pages_are_not_found(
     resources: Resources, house: House, claim_id: int, staff: Clerk, name: str
 ) -> None:
     other = await a_house(resources, house.clock, key="other")
@@ -42,7 +42,7 @@ async def test_another_merchants_pages_answer_as_absent(
 
 
 @pytest.mark.parametrize("name", [each for each in _AT_MERCHANT if "{claim_id}" in PATHS[each]])
-async def test_another_merchants_claims_are_absent_under_ones_own_merchant(
+async def test_another_merchants_claims_are_not_found_below_the_own_merchant(
     resources: Resources, house: House, claim_id: int, name: str
 ) -> None:
     other = await a_house(resources, house.clock, key="other")
@@ -53,7 +53,7 @@ async def test_another_merchants_claims_are_absent_under_ones_own_merchant(
     assert (await clerk.get(path)).status_code == 404
 
 
-async def test_who_is_not_signed_in_is_led_to_sign_in_and_back(
+async def test_signed_out_users_are_redirected_to_the_sign_in_page_and_back(
     resources: Resources, house: House
 ) -> None:
     stranger = connect(an_application(resources).app)
@@ -72,12 +72,12 @@ async def test_who_is_not_signed_in_is_led_to_sign_in_and_back(
         "/portal/a b", "/portal/ ", "/portal/\x7f", "/portal/\u00e4",
     ],
 )  # fmt: skip
-def test_nobody_is_led_elsewhere_after_signing_in(address: str) -> None:
+def test_the_redirect_after_signing_in_stays_in_the_portal(address: str) -> None:
     assert not is_ours(address)
 
 
 @pytest.mark.parametrize("token", ["", "x" * 43])
-async def test_a_form_without_the_sessions_token_is_not_taken_and_its_text_is_kept(
+async def test_a_form_without_the_sessions_token_is_refused_and_its_text_kept(
     clerk: Clerk, house: House, claim_id: int, token: str
 ) -> None:
     text = "A long note that somebody has typed."
@@ -97,7 +97,7 @@ async def test_a_form_without_the_sessions_token_is_not_taken_and_its_text_is_ke
         {"Origin": "https://evil.example"},
     ],
 )
-async def test_a_form_from_elsewhere_is_not_taken_even_with_the_token(
+async def test_a_form_from_another_origin_is_refused_even_with_the_token(
     clerk: Clerk, house: House, claim_id: int, headers: dict[str, str]
 ) -> None:
     form = await clerk.get(f"/claims/{claim_id}/note")
@@ -109,7 +109,9 @@ async def test_a_form_from_elsewhere_is_not_taken_even_with_the_token(
     assert await house.rows("SELECT 1 FROM claim_notes WHERE merchant_id = $1") == []
 
 
-async def test_every_page_bears_the_strict_policy(clerk: Clerk, claim_id: int) -> None:
+async def test_every_page_has_the_strict_content_security_policy(
+    clerk: Clerk, claim_id: int
+) -> None:
     for path in ("", "/claims", f"/claims/{claim_id}", "/nowhere"):
         page = await clerk.get(path)
         assert page.headers["Content-Security-Policy"] == POLICY
@@ -117,7 +119,7 @@ async def test_every_page_bears_the_strict_policy(clerk: Clerk, claim_id: int) -
     assert "require-trusted-types-for 'script'; trusted-types dunwell" in POLICY
 
 
-async def test_an_auditor_sees_no_form_and_none_is_taken(
+async def test_an_auditor_sees_no_forms_and_cannot_submit_any(
     resources: Resources, house: House, claim_id: int
 ) -> None:
     auditor = await sign_in(
@@ -131,7 +133,7 @@ async def test_an_auditor_sees_no_form_and_none_is_taken(
         assert (await auditor.get(f"/claims/{claim_id}/{act}")).status_code == 404
 
 
-async def test_an_ended_session_shows_what_was_typed(
+async def test_the_entered_values_are_shown_after_the_session_ended(
     clerk: Clerk, house: House, claim_id: int
 ) -> None:
     form = await clerk.get(f"/claims/{claim_id}/note")
@@ -145,7 +147,7 @@ async def test_an_ended_session_shows_what_was_typed(
     assert "Your session has expired" in answer.text
 
 
-async def test_the_language_that_was_chosen_stays(clerk: Clerk) -> None:
+async def test_the_chosen_language_is_kept(clerk: Clerk) -> None:
     assert '<html lang="en"' in (await clerk.get("/claims")).text
     await clerk.get("/claims?lang=de")
     assert '<html lang="de"' in (await clerk.get("/claims")).text

@@ -16,7 +16,7 @@ _FULL = {"en": "The file storage is full", "de": "Der Dateispeicher ist voll"}
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-async def test_the_start_page_warns_clerks_and_operators_from_four_fifths_on(
+async def test_the_overview_warns_clerks_and_operators_at_80_percent_storage(
     resources: Resources, house: House, clerk: Clerk, staff: Clerk, language: str
 ) -> None:
     merchant_id = house.merchant.merchant_id
@@ -34,7 +34,7 @@ async def test_the_start_page_warns_clerks_and_operators_from_four_fifths_on(
         assert _FULL[language] not in below + near
 
 
-async def test_the_settings_show_the_use_at_any_time(
+async def test_the_settings_always_show_the_storage_use(
     resources: Resources, house: House, clerk: Clerk
 ) -> None:
     await clerk.get("?lang=en")

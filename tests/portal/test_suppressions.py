@@ -50,7 +50,7 @@ async def test_an_address_is_added_once_and_masked(clerk: Clerk, house: House) -
     ("name", "text"), [("address", "no address"), ("address", ""), ("reason", "NONE"),
                        ("channel", "PIGEON")],
 )  # fmt: skip
-async def test_what_cannot_be_is_told_beside_its_field(
+async def test_an_invalid_address_is_reported_next_to_its_field(
     clerk: Clerk, house: House, name: str, text: str
 ) -> None:
     page = await add(clerk, **{name: text})
@@ -60,7 +60,7 @@ async def test_what_cannot_be_is_told_beside_its_field(
     assert await house.rows("SELECT FROM suppressions WHERE merchant_id = $1") == []
 
 
-async def test_removing_an_address_needs_a_reason_and_a_second_user_is_told(
+async def test_removing_an_address_needs_a_reason_and_happens_once(
     clerk: Clerk, house: House
 ) -> None:
     await add(clerk)
@@ -106,7 +106,7 @@ async def test_an_address_that_was_added_again_is_shown_before_it_is_removed(
     assert not await is_suppressed(house)
 
 
-async def test_who_may_not_sees_the_list_and_no_form(
+async def test_users_without_the_permission_see_the_list_but_no_form(
     clerk: Clerk, staff: Clerk, house: House
 ) -> None:
     await add(clerk)

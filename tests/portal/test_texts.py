@@ -41,7 +41,7 @@ async def write(clerk: Clerk, address: str, **fields: Any) -> Any:
     return await clerk.post(address, {**form, "do": "save", **fields})
 
 
-async def test_the_grid_marks_gaps_and_missing_parts_by_links(clerk: Clerk, path: str) -> None:
+async def test_the_grid_marks_missing_and_faulty_texts_with_links(clerk: Clerk, path: str) -> None:
     page = await clerk.get(f"{path}/texts")
 
     assert "1 template is missing." in page.text
@@ -52,7 +52,7 @@ async def test_the_grid_marks_gaps_and_missing_parts_by_links(clerk: Clerk, path
     assert "Used in: First reminder" in page.text
 
 
-async def test_a_gap_is_written_and_saved_in_the_draft(
+async def test_a_missing_text_is_written_and_saved_in_the_draft(
     clerk: Clerk, house: House, path: str
 ) -> None:
     answer = await write(clerk, f"{path}{_GAP}", subject="Your invoice", body="{{ items }}")
@@ -84,7 +84,7 @@ async def test_a_text_is_checked_without_being_saved(clerk: Clerk, house: House,
     assert await read(house, path) == before
 
 
-async def test_an_sms_tells_its_parts_while_it_is_written(clerk: Clerk, path: str) -> None:
+async def test_the_editor_shows_the_number_of_sms_parts(clerk: Clerk, path: str) -> None:
     address = f"{path}{_SMS}"
     form = read_fields((await clerk.get(address)).text)
     body = "{{ merchant.name }}: {{ outstanding }} {{ landing.url }} " + "a" * 150
@@ -95,7 +95,7 @@ async def test_an_sms_tells_its_parts_while_it_is_written(clerk: Clerk, path: st
     assert "Nordwind: €104.90" in said(page.text)
 
 
-async def test_a_placeholder_is_put_in_without_scripts(clerk: Clerk, path: str) -> None:
+async def test_a_placeholder_can_be_inserted_without_scripts(clerk: Clerk, path: str) -> None:
     address = f"{path}{_MAIL}"
     form = read_fields((await clerk.get(address)).text)
 
@@ -104,7 +104,7 @@ async def test_a_placeholder_is_put_in_without_scripts(clerk: Clerk, path: str) 
     assert read_fields(page.text)["body"].endswith("{{ snippet.signature }} {{ bank.iban }}")
 
 
-async def test_each_placeholder_stands_with_what_it_becomes(clerk: Clerk, path: str) -> None:
+async def test_each_placeholder_is_listed_with_an_example_value(clerk: Clerk, path: str) -> None:
     mail, sms = (await clerk.get(f"{path}{_MAIL}")).text, (await clerk.get(f"{path}{_SMS}")).text
 
     assert re.search(r"<code>debtor.name</code></button> .*Erika Mustermann", mail)
@@ -115,7 +115,7 @@ async def test_each_placeholder_stands_with_what_it_becomes(clerk: Clerk, path: 
     assert "__masked" not in mail
 
 
-async def test_of_two_people_the_second_sees_both_texts_and_nothing_is_lost(
+async def test_after_a_conflict_over_a_text_both_texts_are_shown(
     clerk: Clerk, house: House, path: str
 ) -> None:
     address = f"{path}{_MAIL}"
@@ -148,7 +148,7 @@ async def test_of_two_people_the_second_sees_both_texts_and_nothing_is_lost(
         ({"body": "Text\x07", "subject": "S"}, "character that cannot be printed"),
     ],
 )
-async def test_what_cannot_be_kept_is_told_and_stays_in_the_form(
+async def test_an_invalid_text_is_reported_and_stays_in_the_form(
     clerk: Clerk, house: House, path: str, fields: dict[str, str], words: str
 ) -> None:
     before = await read(house, path)
@@ -161,7 +161,7 @@ async def test_what_cannot_be_kept_is_told_and_stays_in_the_form(
     assert await read(house, path) == before
 
 
-async def test_a_text_is_taken_out(clerk: Clerk, house: House, path: str) -> None:
+async def test_a_text_can_be_removed(clerk: Clerk, house: House, path: str) -> None:
     form = read_fields((await clerk.get(f"{path}{_MAIL}")).text)
 
     await clerk.follow(await clerk.post(f"{path}{_MAIL}", {**form, "do": "remove"}))
@@ -170,9 +170,7 @@ async def test_a_text_is_taken_out(clerk: Clerk, house: House, path: str) -> Non
     assert "2 templates are missing." in (await clerk.get(f"{path}/texts")).text
 
 
-async def test_texts_of_an_older_version_are_looked_at_and_not_changed(
-    clerk: Clerk, house: House
-) -> None:
+async def test_texts_of_an_older_version_are_read_only(clerk: Clerk, house: House) -> None:
     [row] = await house.rows("SELECT workflow_id FROM workflows WHERE merchant_id = $1")
     path = f"/workflows/{row['workflow_id']}"
     address = f"{path}{_MAIL}"
@@ -187,7 +185,7 @@ async def test_texts_of_an_older_version_are_looked_at_and_not_changed(
     assert (await clerk.get(f"{address}&version=v9.9")).status_code == 404
 
 
-async def test_nothing_that_is_written_is_markup(clerk: Clerk, house: House) -> None:
+async def test_markup_in_templates_is_escaped(clerk: Clerk, house: House) -> None:
     """In names, subjects, texts, snippets, and in what comes of them."""
     evil = f"{MARKUP} {{% raw %}} {{{{ 7*7 }}}} {{{{ config }}}}"
     definition = a_texts_definition(
@@ -221,13 +219,13 @@ async def test_nothing_that_is_written_is_markup(clerk: Clerk, house: House) -> 
         "template=reminder&language=de",
     ],
 )
-async def test_what_is_no_place_is_no_page(clerk: Clerk, path: str, query: str) -> None:
+async def test_an_address_that_names_no_text_is_not_found(
+    clerk: Clerk, path: str, query: str
+) -> None:
     assert (await clerk.get(f"{path}/texts/edit?{query}")).status_code == 404
 
 
-async def test_a_snippet_of_another_name_is_refused_with_its_reason(
-    clerk: Clerk, path: str
-) -> None:
+async def test_an_unknown_snippet_is_refused_with_a_message(clerk: Clerk, path: str) -> None:
     answer = await write(clerk, f"{path}/texts/edit?snippet=Grüße&language=de", body="Hallo")
 
     assert answer.status_code == 422

@@ -32,7 +32,7 @@ def preview(path: str, channel: str, more: str = "") -> str:
     return f"{path}/texts/preview{more and '/' + more}?{_GERMAN}&channel={channel}"
 
 
-async def test_an_email_stands_in_a_frame_that_may_do_nothing(clerk: Clerk, path: str) -> None:
+async def test_an_email_is_shown_in_a_sandboxed_frame(clerk: Clerk, path: str) -> None:
     page = await clerk.get(preview(path, "EMAIL"))
     frame = await clerk.get(preview(path, "EMAIL", "mail"))
 
@@ -48,9 +48,7 @@ async def test_an_email_stands_in_a_frame_that_may_do_nothing(clerk: Clerk, path
     assert "frame-src" not in other.headers["Content-Security-Policy"]
 
 
-async def test_a_letter_is_shown_as_pictures_and_nothing_of_it_is_sent(
-    clerk: Clerk, path: str
-) -> None:
+async def test_a_letter_is_previewed_as_images_and_not_sent(clerk: Clerk, path: str) -> None:
     page = await clerk.get(f"{preview(path, 'LETTER')}&case=MANY_ITEMS")
     first = await clerk.get(f"{preview(path, 'LETTER', 'pages/1')}&case=MANY_ITEMS")
 
@@ -63,7 +61,7 @@ async def test_a_letter_is_shown_as_pictures_and_nothing_of_it_is_sent(
         assert (await clerk.get(address)).status_code == 404, more
 
 
-async def test_an_sms_tells_its_parts_its_price_and_what_real_names_cost(
+async def test_an_sms_preview_shows_parts_price_and_the_cost_with_real_names(
     clerk: Clerk, house: House, path: str
 ) -> None:
     await house.create("A-1", mobileNumber="+4915112345678", debtorLastName="n" * 120)
@@ -78,7 +76,9 @@ async def test_an_sms_tells_its_parts_its_price_and_what_real_names_cost(
     assert "€0.155" in page.text
 
 
-async def test_worst_cases_and_claims_are_shown(clerk: Clerk, house: House, path: str) -> None:
+async def test_sample_cases_and_real_claims_can_be_previewed(
+    clerk: Clerk, house: House, path: str
+) -> None:
     [claim_id] = await house.create("RE-77", debtorName="Zoë", debtorLastName="Müller")
 
     longest = await clerk.get(f"{preview(path, 'EMAIL', 'mail')}&case=LONGEST")
@@ -97,7 +97,7 @@ async def test_worst_cases_and_claims_are_shown(clerk: Clerk, house: House, path
     assert "This claim has no address for this channel." in letter.text
 
 
-async def test_a_merchants_own_staff_leaves_a_note_of_its_look(
+async def test_previews_of_a_claim_by_the_merchants_staff_are_recorded(
     resources: Resources, house: House, path: str
 ) -> None:
     place = UserRoles(memberships={house.merchant.merchant_id: Role.OPERATOR})
@@ -129,7 +129,7 @@ async def send(clerk: Clerk, path: str, channel: str = "EMAIL") -> str:
     return (await clerk.follow(answer)).text
 
 
-async def test_a_test_goes_to_oneself_and_counts_as_nothing(
+async def test_a_test_message_goes_to_the_user_and_is_not_counted_as_a_contact(
     clerk: Clerk, house: House, path: str, line: ScriptedLine
 ) -> None:
     text = await send(clerk, path)
@@ -151,7 +151,7 @@ async def test_a_test_goes_to_oneself_and_counts_as_nothing(
         (OSError("lost"), "It is unknown whether the test message was sent"),
     ],
 )
-async def test_what_became_of_a_test_is_told(
+async def test_the_outcome_of_a_test_message_is_shown(
     clerk: Clerk, path: str, line: ScriptedLine, outcome: Outcome | Exception, words: str
 ) -> None:
     line.answers.append(outcome)
@@ -159,7 +159,7 @@ async def test_what_became_of_a_test_is_told(
     assert words in await send(clerk, path)
 
 
-async def test_too_many_tests_and_other_channels_are_not_sent(
+async def test_tests_above_the_rate_limit_or_on_other_channels_are_not_sent(
     clerk: Clerk, path: str, line: ScriptedLine
 ) -> None:
     assert "No test message was sent" in await send(clerk, path, "SMS")
@@ -171,7 +171,7 @@ async def test_too_many_tests_and_other_channels_are_not_sent(
     assert len(line.sent) == 20
 
 
-async def test_a_simulation_tells_days_texts_reasons_and_costs(
+async def test_a_simulation_shows_dates_texts_reasons_and_costs(
     resources: Resources, clock: MovableClock, house: House, path: str
 ) -> None:
     clock.advance(timedelta(hours=9))
@@ -192,9 +192,7 @@ async def test_a_simulation_tells_days_texts_reasons_and_costs(
     assert preview_of in page.text
 
 
-async def test_a_day_that_is_none_and_a_claim_that_is_none_are_told(
-    clerk: Clerk, path: str
-) -> None:
+async def test_an_invalid_date_and_an_unknown_claim_are_reported(clerk: Clerk, path: str) -> None:
     page = await clerk.get(f"{path}/simulate?start=then&claim=nobody")
 
     assert page.status_code == 200

@@ -64,7 +64,9 @@ def _typed(token: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("role", Role)
-async def test_each_page_is_for_who_configures(house: House, workflow_id: str, role: Role) -> None:
+async def test_each_page_is_only_for_users_who_configure(
+    house: House, workflow_id: str, role: Role
+) -> None:
     clerk, token = await sit_down(house, role)
     for name, (_, methods) in _PAGES.items():
         assert (*methods,) == (*ROUTES[PATHS[name]],), name
@@ -82,7 +84,7 @@ async def test_each_page_is_for_who_configures(house: House, workflow_id: str, r
                 assert await house.rows(_STATE) == before, (name, method)
 
 
-async def test_another_merchants_process_is_absent_under_ones_own(
+async def test_another_merchants_texts_are_not_found_below_the_own_merchant(
     resources: Resources, house: House, workflow_id: str
 ) -> None:
     own = await a_house(resources, house.clock, key="own")
@@ -98,7 +100,7 @@ async def test_another_merchants_process_is_absent_under_ones_own(
     assert await house.rows(_STATE) == before
 
 
-async def test_no_form_is_taken_from_elsewhere_or_without_its_token(
+async def test_forms_from_other_origins_or_without_a_token_are_refused(
     house: House, workflow_id: str
 ) -> None:
     clerk, token = await sit_down(house, Role.ADMIN)

@@ -45,7 +45,7 @@ def read_timeline(page: str) -> list[str]:
     return [" ".join(each.split()) for each in reversed(plain)]
 
 
-async def test_steps_of_one_instant_appear_in_the_order_in_which_they_ran(
+async def test_steps_of_the_same_instant_appear_in_the_order_in_which_they_ran(
     clerk: Clerk, claim_id: int
 ) -> None:
     entries = read_timeline((await clerk.get(f"/claims/{claim_id}")).text)
@@ -54,7 +54,7 @@ async def test_steps_of_one_instant_appear_in_the_order_in_which_they_ran(
     ]  # fmt: skip
 
 
-async def test_a_contact_after_a_fee_of_the_same_instant_comes_after_it(
+async def test_a_contact_appears_after_a_fee_of_the_same_instant(
     clerk: Clerk, house: House
 ) -> None:
     settings = {**DOCUMENT["settings"], "feesNeedContact": False}
@@ -68,7 +68,7 @@ async def test_a_contact_after_a_fee_of_the_same_instant_comes_after_it(
     ]  # fmt: skip
 
 
-async def test_a_wait_in_progress_is_started_and_says_when_it_ends(
+async def test_a_wait_in_progress_shows_when_it_ends(
     clerk: Clerk, house: House, claim_id: int, resources: Resources
 ) -> None:
     address = f"/claims/{claim_id}"
@@ -102,7 +102,7 @@ async def test_a_wait_in_progress_is_started_and_says_when_it_ends(
     ("en", ["secret part of the debtor", "access code", "code that proves"]),
     ("de", ["geheimer Teil des Schuldner-Links", "Zugangscode der Ford", "Code, der die Echtheit"]),
 ])  # fmt: skip
-async def test_the_original_message_describes_its_secrets_in_words(
+async def test_secrets_in_the_original_message_are_replaced_by_descriptions(
     clerk: Clerk, house: House, claim_id: int, language: str, words: list[str]
 ) -> None:
     [message] = await house.rows(

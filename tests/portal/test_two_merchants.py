@@ -23,7 +23,7 @@ async def other(resources: Resources, house: House) -> House:
     return other
 
 
-async def test_lists_show_nothing_of_another_merchant(clerk: Clerk, other: House) -> None:
+async def test_lists_contain_no_data_of_another_merchant(clerk: Clerk, other: House) -> None:
     for path in _PATHS:
         page = await clerk.get(path)
         assert page.status_code == 200
@@ -37,7 +37,7 @@ async def test_another_merchants_claim_has_no_preview(clerk: Clerk, other: House
     assert (await clerk.get(f"/claims/{row['id']}/debtor")).status_code == 404
 
 
-async def test_a_view_is_its_makers_until_it_is_shared(
+async def test_a_saved_view_is_private_until_it_is_shared(
     clerk: Clerk, staff: Clerk, house: House, claim_id: int
 ) -> None:
     for name, shared in (("Mine", ""), ("Ours", "yes")):
@@ -54,7 +54,7 @@ async def test_a_view_is_its_makers_until_it_is_shared(
     assert ">Ours<" in theirs.text
 
 
-async def test_who_has_one_merchant_chooses_among_no_others(
+async def test_users_of_one_merchant_are_offered_no_other(
     staff: Clerk, clerk: Clerk, other: House
 ) -> None:
     assert ">other</td>" in (await clerk.get("/portal/merchants?q=othe")).text
@@ -63,7 +63,7 @@ async def test_who_has_one_merchant_chooses_among_no_others(
     assert entered.headers["Location"] == staff.at("")
 
 
-async def test_of_two_memberships_each_has_its_own_rights(
+async def test_each_membership_has_its_own_permissions(
     resources: Resources, house: House, claim_id: int, other: House
 ) -> None:
     place = UserRoles(

@@ -50,7 +50,7 @@ async def save_a_report(resources: Resources, clock: MovableClock) -> None:
 @pytest.mark.parametrize(
     ("language", "word"), [("en", "Mark as read"), ("de", "Als gelesen markieren")]
 )
-async def test_what_was_written_is_looked_at_once_and_told(
+async def test_an_unmatched_reply_is_marked_as_seen_once(
     resources: Resources, clock: MovableClock, language: str, word: str
 ) -> None:
     house = await a_world(resources, clock, "<b>Wer ist da?</b>", "Hallo")
@@ -73,7 +73,7 @@ async def test_what_was_written_is_looked_at_once_and_told(
     assert row == ("incoming.look", "USER", {"lookedAt": None}, looked)
 
 
-async def test_reports_of_nothing_of_ours_are_looked_at_too(
+async def test_unmatched_delivery_reports_can_be_marked_as_seen(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_world(resources, clock)
@@ -88,9 +88,7 @@ async def test_reports_of_nothing_of_ours_are_looked_at_too(
     assert [row["action"] for row in await house.rows(_AUDIT)] == ["report.look"]
 
 
-async def test_pages_follow_each_other_without_gaps(
-    resources: Resources, clock: MovableClock
-) -> None:
+async def test_pages_of_the_list_have_no_gaps(resources: Resources, clock: MovableClock) -> None:
     words = [f"word-{number:03}-" for number in range(PAGE + 2)]
     house = await a_world(resources, clock, *words)
     clerk = await a_clerk(resources, house)
@@ -105,7 +103,7 @@ async def test_pages_follow_each_other_without_gaps(
         assert (await clerk.get(f"{_PATH}?after={strange}")).status_code == 200
 
 
-async def test_a_form_that_names_nothing_changes_nothing(
+async def test_a_form_that_names_no_message_changes_nothing(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_world(resources, clock, "Hallo")
@@ -119,7 +117,7 @@ async def test_a_form_that_names_nothing_changes_nothing(
 
 
 @pytest.mark.parametrize("role", [Role.OPERATOR, Role.AUDITOR, Role.MERCHANT_USER])
-async def test_whoever_operates_not_all_merchants_sees_and_changes_nothing(
+async def test_the_list_is_only_for_operators_of_all_merchants(
     resources: Resources, clock: MovableClock, role: Role
 ) -> None:
     house = await a_world(resources, clock, "Hallo")

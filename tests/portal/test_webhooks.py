@@ -33,7 +33,7 @@ async def state_of(house: House, hooked: Hooked, place: int) -> tuple[str, bool]
     return row["state"], row["is_replay"]
 
 
-async def test_the_proof_names_each_gap_by_a_link(clerk: Clerk, hooked: Hooked) -> None:
+async def test_each_delivery_gap_is_listed_with_a_link(clerk: Clerk, hooked: Hooked) -> None:
     page = await clerk.get(hooked.path)
 
     assert "Sent 1 to 3, acknowledged all but 2." in page.text
@@ -46,7 +46,7 @@ async def test_the_proof_names_each_gap_by_a_link(clerk: Clerk, hooked: Hooked) 
     assert "Sent 3 to 3, acknowledged all but 1." in from_third.text
 
 
-async def test_the_log_is_narrowed_by_its_filters(clerk: Clerk, hooked: Hooked) -> None:
+async def test_filters_narrow_the_delivery_log(clerk: Clerk, hooked: Hooked) -> None:
     def rows(text: str) -> int:
         return text.partition('id="log"')[2].count("/deliveries/")
 
@@ -57,7 +57,7 @@ async def test_the_log_is_narrowed_by_its_filters(clerk: Clerk, hooked: Hooked) 
     assert rows((await clerk.get(f"{hooked.path}?after=none&state=no&claim=x")).text) > 0
 
 
-async def test_a_delivery_shows_its_tries_and_its_bytes_and_no_markup(
+async def test_a_delivery_shows_its_attempts_and_its_escaped_body(
     clerk: Clerk, hooked: Hooked
 ) -> None:
     page = await clerk.get(hooked.given_up)
@@ -69,7 +69,7 @@ async def test_a_delivery_shows_its_tries_and_its_bytes_and_no_markup(
     assert "&#34;type&#34;:&#34;CHECKPOINT_REACHED&#34;" in page.text
 
 
-async def test_a_test_event_tells_what_the_endpoint_said_as_text(
+async def test_a_test_event_shows_the_endpoints_response_as_text(
     clerk: Clerk, house: House
 ) -> None:
     async with a_receiver(answers(418, MARKUP)) as receiver:
@@ -105,7 +105,7 @@ async def test_a_new_secret_is_shown_once(clerk: Clerk, house: House, hooked: Ho
     assert secret not in str(dict(row))
 
 
-async def test_one_delivery_is_sent_again_once(clerk: Clerk, house: House, hooked: Hooked) -> None:
+async def test_one_delivery_is_replayed_once(clerk: Clerk, house: House, hooked: Hooked) -> None:
     form = read_fields((await clerk.get(hooked.given_up)).text)
 
     first = await clerk.follow(await clerk.post(hooked.given_up, form))
@@ -117,7 +117,7 @@ async def test_one_delivery_is_sent_again_once(clerk: Clerk, house: House, hooke
     assert len(await audited(house, "delivery.replay")) == 1
 
 
-async def test_all_given_up_since_a_day_are_sent_again(
+async def test_all_failed_deliveries_since_a_day_are_replayed(
     clerk: Clerk, house: House, hooked: Hooked
 ) -> None:
     token = read_fields((await clerk.get(hooked.path)).text)["token"]
@@ -139,7 +139,7 @@ async def test_all_given_up_since_a_day_are_sent_again(
     assert await state_of(house, hooked, 1) == ("PENDING", True)
 
 
-async def test_the_list_and_the_page_say_since_when_an_endpoint_fails(
+async def test_the_list_and_the_page_show_since_when_an_endpoint_fails(
     clerk: Clerk, hooked: Hooked, house: House
 ) -> None:
     assert "ailing since" not in (await clerk.get("/webhooks")).text
@@ -153,7 +153,7 @@ async def test_the_list_and_the_page_say_since_when_an_endpoint_fails(
     assert f"<dt>Failing since</dt><dd>{at}" in page
 
 
-async def test_a_switched_off_endpoint_says_so_in_numbers_and_is_switched_on(
+async def test_a_disabled_endpoint_shows_its_figures_and_can_be_enabled(
     clerk: Clerk, house: House, hooked: Hooked
 ) -> None:
     token = read_fields((await clerk.get(hooked.path)).text)["token"]
@@ -173,7 +173,9 @@ async def test_a_switched_off_endpoint_says_so_in_numbers_and_is_switched_on(
     assert len(await audited(house, "endpoint.switch_on")) == 1
 
 
-async def test_the_address_of_what_was_done_leads_back(clerk: Clerk, hooked: Hooked) -> None:
+async def test_the_address_of_an_action_redirects_to_the_endpoint(
+    clerk: Clerk, hooked: Hooked
+) -> None:
     for last in ("test", "on", "replay"):
         answer = await clerk.get(f"{hooked.path}/{last}")
         assert answer.headers["Location"] == clerk.at(hooked.path)

@@ -15,7 +15,5 @@ from dunwell.interfaces.portal.render import labels
     [("REASONS", RESERVED_NAMES), ("HOLDS", HoldKind), ("STATUSES", Status), ("ACTORS", ActorKind)],
     ids=lambda each: each if isinstance(each, str) else "",
 )
-def test_a_clerk_reads_words_and_no_value_of_the_database(
-    words: str, values: Iterable[str]
-) -> None:
+def test_clerks_see_labels_instead_of_database_values(words: str, values: Iterable[str]) -> None:
     assert set(getattr(labels, words)) == {*values}

@@ -16,7 +16,7 @@ _COMPARED = (
 _APART = "test_beyond_thirty_seconds_no_time_is_given_and_both_clocks_are_named"
 _KEPT_FORMS = (
     "tests/portal/test_kept_forms.py"
-    "::test_the_values_are_kept_for_a_day_and_ten_minutes_after_they_were_put_back"
+    "::test_the_values_are_kept_for_a_day_and_for_ten_minutes_after_they_were_restored"
 )
 ELSEWHERE: Mapping[str, Sequence[str]] = {
     "accounts/users/sessions/store.py KEPT_FOR": (_KEPT_FORMS,),
@@ -86,7 +86,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "cases/assignment/preview_rules.py PREVIEW_PERIOD": (
         (
             "tests/portal/test_rules_tried.py"
-            "::test_the_effect_counts_where_the_claims_of_30_days_would_have_gone"
+            "::test_the_effect_counts_the_assignments_of_the_last_30_days"
         ),
     ),
     "operations/alerts/check_alerts.py _MIN_INTERVAL": (
@@ -132,7 +132,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         f"{_REPORTS}::test_a_report_waits_at_most_a_day_for_the_answer",
     ),
     "operations/dashboards/delivery_providers.py LONGEST_LIMIT_PERIOD": (
-        "tests/portal/test_lines.py::test_what_left_and_what_came_back_is_shown",
+        "tests/portal/test_lines.py::test_sent_messages_and_delivery_reports_are_shown",
     ),
     "contact/sending/receive_sms.py _KEPT_FOR": (
         "tests/usecases/test_take_incoming_sms.py::test_old_messages_are_deleted",
