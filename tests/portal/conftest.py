@@ -1,4 +1,4 @@
-"""A merchant with one claim, and somebody who has signed in to its portal."""
+"""A merchant with one claim, and users who are signed in to its portal."""
 
 import pytest
 
@@ -28,12 +28,12 @@ async def claim_id(house: House) -> int:
 
 @pytest.fixture
 async def clerk(resources: Resources, house: House) -> Clerk:
-    """An operator over all merchants."""
+    """An operator of all merchants."""
     return await sign_in(resources, an_application(resources).app, house)
 
 
 @pytest.fixture
 async def staff(resources: Resources, house: House) -> Clerk:
-    """Somebody of this merchant's alone."""
+    """An operator of this merchant only."""
     place = UserRoles(memberships={house.merchant.merchant_id: Role.MERCHANT_USER})
     return await sign_in(resources, an_application(resources).app, house, place)

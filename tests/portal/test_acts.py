@@ -1,4 +1,4 @@
-"""What is done to one claim by the portal's forms, also by two people at once."""
+"""Actions on one claim with the portal's forms, also by two users at once."""
 
 import pytest
 
@@ -172,7 +172,7 @@ async def test_views_of_a_claim_are_recorded_for_the_merchants_staff_and_not_for
 async def test_showing_a_form_again_is_recorded_as_a_view(
     staff: Clerk, house: House, claim_id: int, seen: str | None, status: int
 ) -> None:
-    """It shows what is stored: whoever sends an empty form has looked."""
+    """The form shows stored data, so submitting an empty form counts as a view."""
     form = read_fields((await staff.get(f"/claims/{claim_id}/contact")).text)
     before = (await _actions(house, claim_id)).count("claim.look")
 

@@ -1,4 +1,4 @@
-"""A form that is wrong in every field shows an error beside each of them in one answer."""
+"""A form with an error in every field shows all of them in one response."""
 
 import re
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _CONDITION = {
     "when.outstanding.min": "nothing", "when.total.max": "much", "when.age.min": "old",
     "when.country": "Germany",
 }  # fmt: skip
-# Path -> the fields, each of them typed wrong.
+# Path -> the fields, each with an invalid value.
 _FORMS: Mapping[str, Mapping[str, Any]] = {
     "/suppressions": {"address": "no address", "reason": ""},
     "/credentials": {"name": "", "scope": [], "requestsPerMinute": "many"},
@@ -54,7 +54,7 @@ _FORMS: Mapping[str, Mapping[str, Any]] = {
     "/portal/people/invite": {"email": "no address", "name": "", "role": ""},
     "/portal/merchants/new": {"key": "No Key", "name": "", "currency": "Mark", "timezone": "Moon"},
 }  # fmt: skip
-# What has to be typed beside them, so that the form has those fields.
+# Values that make the form contain these fields.
 _GIVEN: Mapping[str, Mapping[str, Any]] = {
     "/suppressions": {"channel": "EMAIL"},
     "/settings/payment": {"payment.partial": "yes"},
@@ -65,7 +65,7 @@ _GIVEN: Mapping[str, Mapping[str, Any]] = {
 
 @pytest.fixture
 async def admin(resources: Resources, house: House) -> Clerk:
-    """Somebody who may open every form."""
+    """A user who may open every form."""
     return await sign_in(resources, an_application(resources).app, house, UserRoles(Role.ADMIN))
 
 

@@ -1,4 +1,4 @@
-"""Objections in the portal: the inbox, drafts that two people write, the preview, the answer."""
+"""Disputes in the portal: the inbox, drafts by two users, the preview, and the answer."""
 
 from dunwell.cases.disputes.dispute import ClaimDispute
 from tests.support.disputes import REJECTED, answer, dispute, give_evidence

@@ -1,4 +1,4 @@
-"""Who answers a dispute or a plan that was asked for: taken on, given away, and found again."""
+"""Assigning disputes and plan requests, and filtering lists by the assignee."""
 
 from typing import Any
 from uuid import UUID
@@ -25,7 +25,7 @@ def _path(opened: ClaimDispute) -> str:
 
 
 async def _find_user(house: House, clerk: Clerk) -> UUID:
-    """By the order in which they have joined: the clerk's page says who it is."""
+    """Return the id of the clerk, whose name the page shows."""
     page = (await clerk.get("/disputes")).text
     name = page.partition("<summary><bdi>")[2].partition("</bdi>")[0]
     async with house.resources.database.connection() as connection:
@@ -149,7 +149,7 @@ async def test_only_users_who_may_answer_disputes_can_be_assigned(
         assert "this user cannot respond here" in await _give(clerk, _path(opened), user_id)
     assert "this user cannot respond here" in await _give(clerk, _path(opened), UUID(int=5))
     assert await _whose(house) is None
-    # Who reads alone sees whose it is, and has no form.
+    # Users who may only read see the assignee but no form.
     assert "/assignee" not in (await reader.get(_path(opened))).text
 
 

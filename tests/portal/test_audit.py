@@ -1,4 +1,4 @@
-"""The audit log in the portal: filters, pages that hold, nothing personal, seals checked."""
+"""The audit log in the portal: filters, stable pages, masked values, and the check of seals."""
 
 import asyncio
 import re
@@ -93,7 +93,8 @@ async def test_the_next_page_continues_after_the_last_entry(
 async def test_no_entry_appears_behind_a_cursor_that_was_already_returned(
     clerk: Clerk, house: House, claim_id: int
 ) -> None:
-    """Of a transaction that began before and ends after: by its id it would stand behind."""
+    """The transaction of the entry begins before the first page is read and ends after it, so the
+    entry's id is smaller than the cursor."""
     for number in range(60):
         async with house.work() as work:
             await save_audit(work, f"try.n{number}", "merchant:1")
@@ -117,7 +118,7 @@ async def test_no_entry_appears_behind_a_cursor_that_was_already_returned(
 
     link = re.findall(r'rel="next" href="([^"]+)"', first)[0].replace("&amp;", "&")
     second = (await clerk.get(link)).text
-    # What is held back with it comes first, when the list is read anew.
+    # The held-back entries come first when the list is read from the beginning.
     assert "try.late" not in _list_actions(first + second)
     assert "try.after" not in _list_actions(first + second)
     assert _list_actions((await clerk.get("/audit")).text)[:2] == ["try.after", "try.late"]
@@ -128,7 +129,7 @@ async def test_personal_and_secret_values_are_masked_for_everyone(
 ) -> None:
     async with house.work() as work:
         await change_contact_data(work, claim_id, {"email": "new@example.org"})
-        # As a row may have been written before values were masked.
+        # Like a row from before values were masked.
         await save_audit(
             work, "try.old", "merchant:1",
             before={"email": "old@example.org", "secret": "whsec_1"},

@@ -1,4 +1,4 @@
-"""Something is done to many claims at once, and lists are written out."""
+"""Actions on many claims at once, and exports of lists."""
 
 import pytest
 

@@ -1,5 +1,5 @@
-"""Sensitive actions in the portal: every route is guarded or named as ordinary, what the guard asks
-for, and that the interrupted form is not lost."""
+"""Sensitive actions in the portal: every route is guarded or listed as ordinary, what the guard
+asks for, and that the interrupted form is kept."""
 
 import ast
 import html
@@ -27,7 +27,7 @@ from tests.support.people import PASSWORD, Person, a_new_user, invite, join
 from tests.support.portal_door import ORIGIN, AtDoor, Door, a_door, read_hidden
 
 TEN_MINUTES = timedelta(minutes=10)
-# Routes of the portal that take a form, by the name of their page, and what is done there.
+# Guarded routes, by the name of their page, with their action.
 GUARDED = {
     "people_invite": "INVITE_USER", "people_user": "CHANGE_ROLE", "people_reset": "RESET_USER",
     "people_end": "DEACTIVATE_USER", "credentials": "CREDENTIALS", "credential": "CREDENTIALS",
@@ -35,14 +35,14 @@ GUARDED = {
     "settings_changes": "MERCHANT_FILE", "settings_section": "BANK_ACCOUNT",
     "merchant_new": "NEW_MERCHANT",
 }  # fmt: skip
-# They sign in, or are about one's own account, where the form itself asks for the password.
+# Routes for signing in and for one's own account, whose forms ask for the password themselves.
 _OF_ONESELF = {
     "sign_in", "second", "recovery", "passkey", "passkey_ask", "sso_logout", "sign_out",
     "invitation", "invitation_passkey", "invitation_ask", "account", "account_sessions",
     "account_password", "account_app", "account_passkey", "account_passkey_ask", "account_factor",
     "account_codes", "account_codes_away", "account_confirm_ask",
 }  # fmt: skip
-# They let nobody in and hand out no secret. Ending a user's sessions must be quick in an emergency.
+# Routes that grant no access and show no secret. Signing a user out must be quick in an emergency.
 _ORDINARY = {
     "people_sessions", "unplaced", "letters_asked", "views", "view_end", "dispute",
     "dispute_preview", "dispute_assign", "dispute_right_person", "answer_texts",
@@ -54,7 +54,7 @@ _ORDINARY = {
     "workflow_settings", "workflow_step_new", "workflow_step", "workflow_publish",
     "workflow_preview", "workflow_discard", "workflow_file", "workflow_version", "claim_act",
 }  # fmt: skip
-# Use cases that let somebody in, change what somebody may do, or make a secret.
+# Use cases that grant access, change permissions, or create a secret.
 _SENSITIVE = {
     "invite_user", "change_place", "reset_other", "reset_user", "end_user", "set_break_glass",
     "link_identity", "create_credential", "rotate_credential", "end_old_secret",
@@ -64,7 +64,7 @@ _SENSITIVE = {
 
 
 def list_forms() -> dict[str, Any]:
-    """Handlers of forms, by the name of their page."""
+    """Return the handlers of forms, by the name of their page."""
     return {page: ROUTES[path]["POST"] for page, path in PATHS.items() if "POST" in ROUTES[path]}
 
 
@@ -76,7 +76,8 @@ def test_each_form_is_guarded_or_listed_as_needing_no_guard() -> None:
 
 
 def list_called(function: Any, seen: set[Any]) -> Iterator[str]:
-    """The names of all functions that it calls, directly or by others of the portal."""
+    """Yield the names of all functions that it calls, directly or through other functions of the
+    portal."""
     function = inspect.unwrap(function)
     if function in seen:
         return
@@ -115,7 +116,7 @@ async def erika(door: Door) -> Person:
 
 @pytest.fixture
 async def admin(door: Door, erika: Person, clock: MovableClock) -> AtDoor:
-    """In a session that was confirmed ten minutes ago."""
+    """An admin in a session that was confirmed ten minutes ago."""
     visitor = door.visitor()
     await visitor.sign_in(erika)
     clock.advance(TEN_MINUTES)
@@ -251,7 +252,7 @@ async def test_users_without_the_permission_are_not_asked_for_a_password(
 async def test_each_guarded_form_asks_for_confirmation_before_it_changes_anything(
     admin: AtDoor, erika: Person, page: str, language: str
 ) -> None:
-    """Whatever it holds, and whether or not there is what it is about."""
+    """The guard comes first, whatever the form contains and whether or not its object exists."""
     async with admin.services.resources.database.transaction() as tx:
         merchant_id = (await a_merchant(tx, now=AT_NOON)).merchant_id
     values = {

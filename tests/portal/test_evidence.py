@@ -1,4 +1,4 @@
-"""Files in the portal: pictures of their pages, words where there are none, downloads."""
+"""Files in the portal: images of their pages, explanations without an image, and downloads."""
 
 from uuid import UUID
 
@@ -22,7 +22,7 @@ async def _give(house: House, claim_id: int, content: bytes | None = None) -> st
 
 
 async def _spoil(resources: Resources, house: House, content: bytes | None) -> None:
-    """What is kept of the only file becomes this; none: it is gone."""
+    """Replace the content of the only stored file; None deletes it."""
     [row] = await house.rows("SELECT storage_key FROM uploads WHERE merchant_id = $1")
     storage = Storage.open(resources.settings.files_url)
     if content is None:
@@ -43,7 +43,7 @@ async def test_a_page_is_shown_as_an_image_with_links_to_the_others(
     assert "Page 13 of 30" in page
     assert f'rel="prev" href="{clerk.at(at)}/pages?page=12"' in page
     assert f'rel="next" href="{clerk.at(at)}/pages?page=14"' in page
-    # The small pictures of its dozen, and the ways to the others.
+    # The thumbnails of twelve pages, and links to the others.
     assert page.count('loading="lazy"') == 12
     assert "Earlier pages" in page
     assert "Later pages" in page
@@ -108,7 +108,7 @@ async def test_another_merchants_file_is_not_found(
     [theirs] = await other.create("X-1")
     at = await _give(other, theirs)
     for path in ("/pages", "/pages/1/large", "/pages/1/small", ""):
-        # By their address, and by one of ours with their ids.
+        # By the other merchant's address, and by an own address with the other merchant's ids.
         whole = f"/portal/m/{other.merchant.merchant_id}{at}{path}"
         assert (await staff.get(whole)).status_code == 404
         assert (await clerk.get(f"{at}{path}")).status_code == 404
@@ -146,7 +146,7 @@ async def test_viewing_a_file_is_recorded_once_with_its_id(
 async def test_stored_files_stay_encrypted(
     clerk: Clerk, resources: Resources, house: House, claim_id: int
 ) -> None:
-    """Pictures are kept nowhere: the storage has the one sealed file."""
+    """Images are not stored: the storage contains only the encrypted file."""
     at = await _give(house, claim_id)
     await clerk.get(f"{at}/pages")
     await clerk.get(f"{at}/pages/1/large")

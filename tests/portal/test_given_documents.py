@@ -1,4 +1,4 @@
-"""What people give to pages that nobody can mean: files that are none, and addresses."""
+"""Invalid input: files that are not valid documents, and impossible addresses."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ async def clerk(clerk: Clerk, house: House, claim_id: int) -> Clerk:
 
 
 async def _list_pages(house: House) -> list[tuple[str, str, str]]:
-    """Where a form is, where it is sent, and what it is asked to do."""
+    """Return the path of each form, the path to which it is submitted, and its action."""
     [row] = await house.rows("SELECT workflow_id FROM workflows WHERE merchant_id = $1 LIMIT 1")
     process = f"/workflows/{row['workflow_id']}/file"
     return [

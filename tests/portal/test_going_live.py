@@ -1,5 +1,5 @@
-"""A live merchant that is made from its sandbox begins with the sandbox's workflows, templates and
-rules; and the first admin of an empty installation is led to the first merchant."""
+"""A live merchant created from its sandbox starts with the sandbox's workflows, templates and
+rules; and the first admin of an empty installation is invited to create the first merchant."""
 
 from typing import Any
 
@@ -49,7 +49,7 @@ def _change_name(definition: Any, name: str) -> Any:
 
 
 async def read_processes(resources: Resources, merchant_id: int) -> dict[str, Any]:
-    """What a merchant has, by names instead of ids."""
+    """Return a merchant's workflows and rules, with names instead of ids."""
     async with resources.database.connection() as connection:
         workflows = await load_workflows(connection, merchant_id)
         targets = await load_targets(connection, merchant_id)
@@ -113,7 +113,7 @@ async def test_a_second_sandbox_of_a_live_merchant_starts_empty(
 async def test_no_merchant_is_created_if_a_part_cannot_be_copied(
     clerk: Clerk, house: House, resources: Resources
 ) -> None:
-    """One transaction: a merchant without its workflows would write to nobody."""
+    """One transaction: a merchant without its workflows would contact no debtors."""
     await house.rows(
         "UPDATE workflows SET name = repeat('x', 300) WHERE merchant_id = $1 AND name = 'Strict'"
     )

@@ -1,5 +1,5 @@
-"""A form that is sent after its session has ended: its values are shown, and are back in the form
-once the same user has signed in; for no other user, and never with a secret."""
+"""A form submitted after its session has ended: its values are shown, and restored when the same
+user has signed in; never for another user, and never with a secret."""
 
 import re
 from collections.abc import Mapping
@@ -21,14 +21,14 @@ from tests.support.house import House
 from tests.support.portal import COOKIE, Clerk, read_fields
 
 _PAYMENT = {"amount": "40,50", "on": "2026-03-01", "number": "7"}
-# A merchant file that was typed or pasted is carried by the page that shows its changes.
+# The page of the changes contains the merchant file that was entered.
 _CARRIED = {"settings_changes.html": {"text"}}
 _FORM = re.compile(r"<form[^>]*method=\"post\".*?</form>", re.DOTALL)
 _BANNER = "are back in this form"
 
 
 class Typist(Clerk):
-    """A clerk who can sign in once more."""
+    """A clerk who can sign in again."""
 
     person: people.Person
     resources: Resources
@@ -136,7 +136,7 @@ async def test_another_user_never_gets_the_values(
     path = f"/claims/{claim_id}/payment"
     fields = {**read_fields((await typist.get(path)).text), **_PAYMENT}
     other = await a_typist(resources, house, "eve@example.org")
-    # In the browser of another user, and in one that has no session at all.
+    # In the browser of another user, and in one without a session.
     for cookies in ({COOKIE: other.person.session.secret}, {}):
         typist.http.cookies.clear()
         for name, value in cookies.items():
@@ -188,7 +188,7 @@ async def test_the_values_are_kept_for_a_day_and_for_ten_minutes_after_they_were
     await typist.send_too_late(path, _PAYMENT)
     clock.advance(timedelta(hours=23, minutes=59))
     await typist.sign_in_again()
-    for _ in range(2):  # a page may be loaded again
+    for _ in range(2):  # The page may be loaded again.
         assert _BANNER in (await typist.get(path)).text
     clock.advance(timedelta(minutes=10))
     assert _BANNER not in (await typist.get(path)).text

@@ -1,4 +1,4 @@
-"""Large forms: read of those who were signed in at some time, four at once of one person, and taken
+"""Large forms: they are read only for users who were signed in, four at once per user, and accepted
 only while the session lasts."""
 
 import asyncio

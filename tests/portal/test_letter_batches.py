@@ -1,4 +1,4 @@
-"""The pages of letter batches: for whoever operates all merchants, and nobody else."""
+"""The pages of print batches, which only operators of all merchants may open."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -54,7 +54,8 @@ async def release(post: LetterHouse, *references: str) -> None:
 
 
 async def lose(post: LetterHouse, *references: str) -> None:
-    """Letters that waited when the backup was taken, and no copy tells of them."""
+    """Simulate a restore: the letters were waiting at the time of the backup, and no other copy
+    records what became of them."""
     await post.create(*references)
     backup = await back_up(post.house.resources)
     post.house.clock.advance(timedelta(hours=1))

@@ -1,4 +1,4 @@
-"""The page of the installation's lines: for whoever operates them, and nobody else."""
+"""The page of delivery providers, which only operators of all merchants may open."""
 
 from datetime import timedelta
 from typing import Any
@@ -27,7 +27,7 @@ _LINE: dict[str, Any] = {
 
 
 async def a_world(resources: Resources, clock: MovableClock) -> tuple[House, ScriptedLine]:
-    """Twelve messages that left by the line."""
+    """Twelve messages that were sent through the delivery provider."""
     await apply_installation(resources, check_installation({"deliveryProviders": {"post": _LINE}}))
     line = ScriptedLine()
     house = await a_house_with_a_line(resources, clock, line)
@@ -56,7 +56,7 @@ async def test_sent_messages_and_delivery_reports_are_shown(
     await process_reports(resources)
     shown = (await clerk.get("/portal/lines")).text
     assert {"en": "too many failures", "de": "zu viele Fehler"}[language] in shown
-    # Twelve went to one domain: eleven failed, of one nothing is heard.
+    # Of twelve messages to one domain, eleven failed and one has no report.
     row = shown[shown.index("<bdi>example.org<") :]
     share = {"en": "91.7", "de": "91,7"}[language]
     figures = [

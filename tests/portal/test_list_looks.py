@@ -1,5 +1,5 @@
-"""Columns & sorting of lists: in the address, said to screen readers, kept with a view, and never
-more than what an index answers."""
+"""Columns and sorting of lists: they are part of the address, announced to screen readers, saved
+with a view, and limited to orders that an index supports."""
 
 import re
 
@@ -88,7 +88,8 @@ async def test_a_saved_view_keeps_the_order_and_the_columns(clerk: Clerk) -> Non
 
 @pytest.mark.usefixtures("claims")
 async def test_an_order_that_omits_claims_offers_no_action_for_all_claims(clerk: Clerk) -> None:
-    """By next step, those without one are not listed; nobody archives what they do not see."""
+    """The order by next step omits claims without one, and bulk actions must not affect claims that
+    are not listed."""
     usual, due = await clerk.get("/claims"), await clerk.get("/claims?sort=next")
 
     assert '<option value="all">' in usual.text

@@ -1,4 +1,4 @@
-"""A page takes one connection at a time: of a pool of one, all are answered."""
+"""A page uses one connection at a time: a pool of one connection suffices."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -20,7 +20,7 @@ _PAGES = ("", "/debtor", "/debtor?level=link", "/why", "/account", "/contact", "
 async def alone(
     postgres: EmbeddedPostgres, resources: Resources, house: House
 ) -> AsyncIterator[Clerk]:
-    """Somebody at a portal with a single connection, who waits for it shortly."""
+    """A user of a portal with a single connection and a short timeout for it."""
     database = await Database.open(
         postgres.url, size=1, limits=PoolLimits(take_timeout_seconds=0.5)
     )

@@ -1,4 +1,4 @@
-"""Every page of the portal, of a claim to which much has happened."""
+"""Every page of the portal, for a claim with many events."""
 
 import pytest
 

@@ -1,4 +1,5 @@
-"""The pages of payments: one recorded, taken back by a reason, once; what debtors have begun."""
+"""The pages of payments: recording one, reversing it once with a reason, and payments that debtors
+have started."""
 
 from datetime import date
 from typing import Any

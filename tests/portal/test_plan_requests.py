@@ -1,4 +1,4 @@
-"""Requests for plans and deferrals in the portal: by when they are answered, and which are late."""
+"""Requests for plans and deferrals in the portal: their due dates, and which are overdue."""
 
 from datetime import timedelta
 
@@ -22,7 +22,7 @@ DAY = timedelta(days=1)
 async def test_a_request_is_listed_with_its_due_date_and_later_as_overdue(
     resources: Resources, clock: MovableClock, days: int, is_today: bool, is_overdue: bool
 ) -> None:
-    """It is made on Monday, 2 March 2026; three business days later is Thursday."""
+    """The request is made on Monday, 2 March 2026; three business days later is Thursday."""
     house = await a_house(resources, clock, configuration=OFFERING)
     [claim_id] = await house.create("INV-1001")
     asked = await Arrangement(house, claim_id).ask(PLAN)

@@ -26,7 +26,7 @@ _PRINTER = "dunwell.contact.messages.letters.printer_child"
 
 
 class Browser:
-    """A request whose sender may go away."""
+    """A request whose client may disconnect."""
 
     def __init__(self) -> None:
         self.gone = asyncio.Event()
@@ -42,7 +42,7 @@ class Browser:
 
 
 class Pages:
-    """Pages that are being made until they are let go; who is at work, and who was."""
+    """Pages that run until they are released, with lists of the running and the finished ones."""
 
     def __init__(self, turns: PreviewTurns) -> None:
         self.turns = turns
@@ -65,7 +65,7 @@ class Pages:
 
 
 async def settle() -> None:
-    """Until nothing moves that does not wait for somebody."""
+    """Let the event loop run until all tasks are waiting."""
     for _ in range(30):
         await asyncio.sleep(0)
 
@@ -157,7 +157,7 @@ async def test_a_turn_given_to_a_page_that_was_just_cancelled_is_passed_on() -> 
     async with turns.turn(ADA):
         second, third = asyncio.create_task(hold(BOB)), asyncio.create_task(hold(EVE))
         await settle()
-    # The second one has been called and has not run since.
+    # The second page has got its turn and has not run since.
     second.cancel()
 
     await asyncio.wait_for(third, 10)
@@ -183,7 +183,7 @@ async def test_the_child_process_of_a_letter_is_stopped_with_its_page() -> None:
         await asyncio.wait_for(asked, 10)
 
     await asyncio.to_thread(child.wait, 5)
-    # Its place is free for a new child.
+    # A new child process can use its place.
     assert (await printer.print_sheet(usual)).startswith(b"%PDF")
     await printer.close()
 

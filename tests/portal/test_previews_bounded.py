@@ -1,5 +1,5 @@
-"""What pages with a rendered message cost others: they hold no connection while they render and
-print, not the event loop, and a second one of the same user is told to try again."""
+"""The limits of pages with a rendered message: they hold no connection and do not block the event
+loop while they render and print, and a second page of the same user gets a retry time."""
 
 import asyncio
 import time
@@ -29,7 +29,7 @@ _SHEET = "/texts/preview/pages/1?template=reminder&language=de&channel=LETTER"
 
 
 class HeldPrinter(LetterPrinter):
-    """Prints nothing before it is let go."""
+    """A printer that prints only after it is released."""
 
     def __init__(self) -> None:
         super().__init__(1)
@@ -65,7 +65,7 @@ def an_application_with(resources: Resources, printer: LetterPrinter, **limits: 
 
 @pytest.fixture
 async def narrow(postgres: EmbeddedPostgres, resources: Resources) -> AsyncIterator[Resources]:
-    """With a single connection, which is waited for shortly."""
+    """Resources with a single connection and a short timeout for it."""
     database = await Database.open(
         postgres.url, size=1, limits=PoolLimits(take_timeout_seconds=0.5)
     )
@@ -153,7 +153,7 @@ async def test_a_test_message_counts_as_a_preview(
 async def test_the_event_loop_is_not_blocked_while_the_largest_text_is_rendered(
     resources: Resources, house: House, printer: HeldPrinter
 ) -> None:
-    """Its paragraphs take the parser half a second."""
+    """The parser needs half a second for its paragraphs."""
     texts = {"worst": {"LETTER": {"subject": {"de": "S"}, "body": {"de": "a\n\n" * 6_600}}}}
     step = {"id": 1, "kind": "COMMUNICATION", "name": "L", "channel": "LETTER"}
     steps = [{**step, "template": "worst"}]
@@ -171,7 +171,8 @@ async def test_the_event_loop_is_not_blocked_while_the_largest_text_is_rendered(
 
 
 async def _open_attack(house: House) -> str:
-    """A draft within the limits of each text: a snippet of 19,900 characters used 1,000 times."""
+    """Create a draft within the limits of each text: a snippet of 19,900 characters used 1,000
+    times."""
     body = "{{ outstanding }}\n" + "{{snippet.s}}\n" * 1_000
     steps = [
         {"kind": "COMMUNICATION", "id": n, "name": f"L{n}", "channel": "LETTER", "template": "big"}
@@ -217,6 +218,6 @@ def _browse(web: Web, clerk: Clerk) -> httpx.AsyncClient:
 
 
 def _measure(web: Web) -> int:
-    """The memory of the process and its children."""
+    """Return the memory of the process and its children."""
     process = psutil.Process(web.process.pid)
     return sum(each.memory_info().rss for each in (process, *process.children(recursive=True)))

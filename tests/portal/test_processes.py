@@ -1,4 +1,4 @@
-"""The pages of processes: what they tell, what is changed there, and that nothing is lost."""
+"""The pages of workflows: what they show, how to edit them, and that conflicts lose no changes."""
 
 import re
 from typing import Any
@@ -22,7 +22,7 @@ _OPEN = "SELECT * FROM workflow_draft_changes WHERE merchant_id = $1 AND version
 
 @pytest.fixture
 async def at(house: House) -> str:
-    """The path of the merchant's one workflow."""
+    """The path of the merchant's only workflow."""
     async with house.work() as work:
         [workflow] = await load_workflows(work.tx, work.merchant_id)
     return f"/workflows/{workflow.workflow_id}"
@@ -48,7 +48,7 @@ async def save_step(clerk: Clerk, at: str, step_id: int, **fields: Any) -> Any:
 
 
 async def act(clerk: Clerk, at: str, step_id: int, do: str, page: str | None = None) -> Any:
-    """A button of a step's card; page: as it was shown before."""
+    """Press a button of a step's card. `page` is the page as it was rendered before."""
     shown = page or (await clerk.get(at)).text
     form = re.search(
         rf'<form method="post" class="acts.*?name="step" value="{step_id}".*?</form>',

@@ -1,5 +1,5 @@
-"""A draft is published with a tick for each colleague, discarded once it is shown what is lost, put
-back from an old version, and taken as a file."""
+"""Publishing a draft with a tick for each colleague, discarding it after its changes were shown,
+restoring an old version, and importing a file."""
 
 from typing import Any
 from uuid import UUID
@@ -49,7 +49,7 @@ async def version_of(house: House, at: str) -> str:
 
 
 def read_publication(page: str) -> dict[str, Any]:
-    """The form's fields, with all the changes that it showed."""
+    """Return the form's fields, with all changes that it showed."""
     form = (
         page.partition("Changes by author")[0].rpartition("<form")[2]
         + page.partition("Changes by author")[2].partition("</form>")[0]

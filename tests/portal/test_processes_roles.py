@@ -1,5 +1,5 @@
-"""Who may open and send what of processes: route by role; whoever may not is told that there is no
-such page, and nothing happens. Another merchant's process is absent."""
+"""Permissions of the pages of workflows, route by role: without the permission the page is missing
+and nothing happens, and another merchant's workflow is not found."""
 
 from collections.abc import Mapping
 
@@ -22,7 +22,7 @@ from tests.support.portal import Clerk, read_fields, sign_in
 _ALL = set(Role)
 _OPERATORS = {Role.ADMIN, Role.OPERATOR}
 _EDIT = {"GET": _OPERATORS, "POST": _OPERATORS}
-# Page -> method -> the roles it is for. Who may only read is sent on from the editor.
+# Page -> method -> its roles. Users who may only read are redirected from the editor.
 _FOR: Mapping[str, Mapping[str, set[Role]]] = {
     "workflows": {"GET": _ALL, "POST": _OPERATORS},
     "workflow": {"GET": _ALL, "POST": _OPERATORS},
@@ -58,7 +58,7 @@ async def house(resources: Resources, clock: MovableClock) -> House:
 
 @pytest.fixture
 async def things(house: House) -> Mapping[str, str]:
-    """What stands in addresses, and what forms say."""
+    """Values for the addresses and the forms."""
     async with house.work() as work:
         [workflow] = await load_workflows(work.tx, work.merchant_id)
         added = PartEdit("snippets/x", compute_revision(None), {"de": "Neu", "en": "New"})

@@ -1,5 +1,5 @@
-"""The page for publishing shows what a draft does in the coming days: the messages, fees and costs
-that `dunwell workflow preview` prints."""
+"""The publishing page shows the effects of a draft in the coming days, with the messages, fees and
+costs that `dunwell workflow preview` prints."""
 
 import re
 from typing import Any
@@ -49,7 +49,7 @@ _STEPS = DOCUMENT["steps"]
 
 @pytest.fixture
 async def house(resources: Resources, clock: MovableClock) -> House:
-    """E-mails to two debtors, of whom one has a number in a country without a price."""
+    """E-mails to two debtors, one of whom has a phone number in a country without a price."""
     await apply_installation(resources, check_installation({"deliveryProviders": _LINES}))
     configuration = msgspec.structs.replace(CONFIGURATION, channels=_SETUPS)
     definition = a_definition(steps=_STEPS, templates={"reminder": TEMPLATE})
@@ -64,7 +64,7 @@ async def house(resources: Resources, clock: MovableClock) -> House:
 
 @pytest.fixture
 async def path(house: House) -> str:
-    """Of a draft that sends by SMS what was sent by e-mail."""
+    """The path of a draft that sends by SMS what was sent by e-mail."""
     steps = [{**_STEPS[0], "channel": "SMS"}, *_STEPS[1:]]
     async with house.work() as work:
         saved = await save_draft(
@@ -94,7 +94,7 @@ async def start(clerk: Clerk, path: str) -> None:
 
 
 def read_rows(page: str, heading: str) -> list[list[str]]:
-    """The rows of the table that this heading names."""
+    """Return the rows of the table below this heading."""
     table = page.partition(f'aria-labelledby="{heading}"')[2].partition("</table>")[0]
     rows = re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)
     cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]

@@ -1,4 +1,4 @@
-"""The review before publishing shows each changed text word by word, whole."""
+"""The review before publishing shows each changed text in full, word by word."""
 
 import re
 
@@ -8,7 +8,7 @@ from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House
 from tests.support.portal import Clerk, read_fields
 
-# Longer than any line of a list; the one change is near its end.
+# Longer than any line of a list, with the only change near the end.
 _SMS = (
     "Shop: We have not received your payment yet. Please transfer the amount that is outstanding "
     "to the account you know from your order, or open this link to see it all: {{ landing.url }} "
@@ -19,7 +19,7 @@ _SMS_ADDRESS = "/texts/edit?template=reminder&channel=SMS&language=en"
 
 @pytest.fixture
 async def path(house: House) -> str:
-    """Of a published workflow that also sends SMS."""
+    """The path of a published workflow that also sends SMS."""
     body = {language: _SMS.replace("DAYS", "seven") for language in ("de", "en")}
     reminder = {**DOCUMENT["templates"]["reminder"], "SMS": {"body": body}}
     version = await house.publish(a_definition(templates={"reminder": reminder}), "By SMS")

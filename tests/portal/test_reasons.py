@@ -1,4 +1,4 @@
-"""What use cases refuse and explain is shown in the reader's language."""
+"""The refusals and explanations of use cases are shown in the reader's language."""
 
 import ast
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def test_every_fault_of_a_text_can_be_translated(name: str) -> None:
     fixed = [
         ast.unparse(each) for each in messages if isinstance(each, ast.Constant | ast.JoinedStr)
     ]
-    # Of the settings, whose form says it in its own words.
+    # The form of the settings has its own text for this one.
     assert [each for each in fixed if "quiet hours" not in each] == []
 
 

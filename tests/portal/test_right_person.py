@@ -1,4 +1,4 @@
-"""A clerk confirms that a claim has reached the right person after all."""
+"""A clerk confirms that a claim reached the right person despite a dispute."""
 
 import pytest
 

@@ -1,5 +1,5 @@
-"""Who may open and send what of webhooks, payments and suppressions: route by role, with things
-that are there; whoever may not is told that there is no such page, and nothing happens."""
+"""Permissions of the pages of webhooks, payments and suppressions, route by role, with existing
+objects: without the permission the page is missing and nothing happens."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -26,7 +26,7 @@ from tests.support.transfers import taking
 _ALL = {Role.ADMIN, Role.OPERATOR, Role.AUDITOR, Role.MERCHANT_USER}
 _OPERATORS = {Role.ADMIN, Role.OPERATOR}
 _STAFF = _OPERATORS | {Role.MERCHANT_USER}
-# Page -> method -> the roles it is for.
+# Page -> method -> its roles.
 _FOR = {
     "endpoints": {"GET": _OPERATORS},
     "endpoint": {"GET": _OPERATORS},
@@ -59,7 +59,7 @@ async def house(resources: Resources, clock: MovableClock) -> House:
 
 @pytest.fixture
 async def things(house: House, claim_id: int) -> Mapping[str, str]:
-    """What stands in addresses."""
+    """Values for the addresses."""
     hooked = await a_hooked_claim(house, claim_id)
     paid = await house.pay(claim_id, 240)
     async with house.work() as work:
@@ -144,7 +144,7 @@ async def test_another_merchants_objects_are_not_found_below_the_own_merchant(
                 "revision": "2026-03-02T09:00:00+00:00",
             }  # fmt: skip
             answer = await (clerk.get(path) if method == "GET" else clerk.post(path, fields))
-            # What is lifted and is not there is told by the list.
+            # The list reports a suppression that no longer exists.
             allowed = (404, 303) if (name, method) == ("suppression", "POST") else (404,)
             assert answer.status_code in allowed, (name, method)
     assert await house.rows(_STATE) == before

@@ -1,5 +1,5 @@
-"""The list of assignment rules and the form of one: what they show, and that what was seen is what
-is changed."""
+"""The list of assignment rules and the form of one rule: what they show, and that concurrent
+changes cause a conflict."""
 
 import re
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ _TAGS = re.compile(r"<[^>]+>")
 
 
 def plain(page: str) -> str:
-    """The words of a page, as they are read."""
+    """Return the text of a page without markup."""
     return " ".join(unescape(_TAGS.sub(" ", page)).replace("\xa0", " ").split())
 
 
@@ -41,7 +41,7 @@ async def names(house: House) -> list[str]:
 
 
 def row_of(page: str, name: str) -> str:
-    """The row of a rule."""
+    """Return the row of a rule."""
     listed = page.partition('<ol class="rules"')[2]
     return next(row for row in listed.split('<li class="panel') if f">{name}</bdi>" in row)
 
@@ -132,7 +132,7 @@ async def test_every_property_is_unchanged_after_saving(clerk: Clerk, house: Hou
 
 
 def read_all(page: str) -> dict[str, list[str]]:
-    """The fields of the rule's form, those of one name together."""
+    """Return the fields of the rule's form, with the values of the same name together."""
     form = next(f for f in re.findall(r"<form.*?</form>", page, re.DOTALL) if "data-check" in f)
     fields: dict[str, list[str]] = {}
     for tag in re.findall(r"<input[^>]*>|<select.*?</select>", form, re.DOTALL):
@@ -150,7 +150,7 @@ def read_all(page: str) -> dict[str, list[str]]:
 async def fill(
     clerk: Clerk, name: str = "", typed: Mapping[str, str | list[str]] | None = None
 ) -> dict[str, object]:
-    """The form of a rule, or a new one, with these fields filled."""
+    """Return the form of a rule, or of a new one, with these fields filled in."""
     page = await clerk.get(f"/rules/rule?name={name}")
     return {**read_all(page.text), "active": "yes", **(typed or {})}
 

@@ -1,5 +1,5 @@
-"""Publishing rules from the portal: what goes out is what was seen, a colleague's changes with a
-tick; versions are kept and come back as drafts; the file reads back as it was written."""
+"""Publishing rules: only changes that the user saw, with a tick for a colleague's changes; versions
+are kept and can be restored as drafts; and importing the exported file changes nothing."""
 
 from html import unescape
 
@@ -35,7 +35,7 @@ async def read(house: House) -> RulesView:
 
 
 async def copy_rule(clerk: Clerk, name: str) -> None:
-    """A change of whoever has signed in."""
+    """Make a change as the signed-in user."""
     page = (await clerk.get("/rules")).text
     form = read_fields(page)
     await clerk.follow(await clerk.post("/rules", {**form, "name": name, "do": "copy"}))

@@ -1,5 +1,5 @@
-"""Rules tried on a claim and on the claims of the last 30 days: which rule takes it, which nearly
-did, what was missing, and where claims would have gone."""
+"""Trying rules on a claim and on the claims of the last 30 days: which rule matches, which ones
+nearly match and why not, and which workflows the claims would get."""
 
 import re
 from datetime import timedelta
@@ -98,11 +98,11 @@ async def test_the_effect_counts_the_assignments_of_the_last_30_days(house: Hous
     house.clock.advance(timedelta(days=30))
     await house.create("BIG", "BIGGER", items=items("70000"))
     await house.create("SMALL", items=items("500"))
-    # What has become of a claim since does not count.
+    # Later changes of a claim do not count.
     await house.rows("UPDATE claims SET workflow_id = NULL, workflow_major = NULL, due_at = NULL"
                      " WHERE merchant_id = $1")  # fmt: skip
     await draft(house, {**LARGE, "target": "Friendly"}, ABROAD, {**TRIAL, "name": "Other"})
-    # Sessions end sooner than that.
+    # The session has expired by now.
     clerk = await sign_in(house.resources, an_application(house.resources).app, house)
     words = plain((await clerk.get("/rules/effect")).text)
     assert "3 of 4 claims would have been assigned another workflow." in words

@@ -1,4 +1,4 @@
-"""Settings: a merchant is opened and set up by forms, by the rules of the merchant file."""
+"""Settings: creating and configuring a merchant with forms, by the rules of the merchant file."""
 
 import re
 from typing import Any
@@ -39,7 +39,7 @@ async def load(clerk: Clerk, resources: Resources) -> Merchant:
 async def everything(
     lasting_resources: Resources, tmp_path_factory: pytest.TempPathFactory
 ) -> CheckedFile:
-    """Opened once: its picture is written anew by processes that start for it."""
+    """Loaded once: rendering its image starts child processes."""
     folder = tmp_path_factory.mktemp("everything")
     (folder / "logo.svg").write_bytes(a_picture("PNG"))
     document = {**EVERYTHING, "payment": {**EVERYTHING["payment"], "methods": []}}
@@ -50,7 +50,7 @@ async def everything(
 
 @pytest.fixture
 async def whole(clerk: Clerk, resources: Resources, everything: CheckedFile) -> Clerk:
-    """At a merchant of which everything is set."""
+    """A clerk of a merchant for which everything is configured."""
     report = await apply_checked(resources, everything)
     assert report.merchant_id is not None
     clerk.merchant_id = report.merchant_id
@@ -101,7 +101,7 @@ async def test_submitting_an_unchanged_form_changes_nothing(
 async def test_a_new_merchant_can_be_fully_configured_with_forms(
     clerk: Clerk, resources: Resources
 ) -> None:
-    """Live, in Germany: as much as the law asks for."""
+    """A live merchant in Germany, with all settings that the law requires."""
     await open_merchant(clerk, resources, kind="live")
     page = await clerk.get("/settings")
     assert headline(page.text) == "6 settings are required before claims can be created"
@@ -113,7 +113,7 @@ async def test_a_new_merchant_can_be_fully_configured_with_forms(
         legal__name="Nordwind GmbH",
         legal__address="Deichstraße 1\n20459 Hamburg",
     )
-    # That it is a company is known from then on.
+    # From then on the checklist knows that it is a company.
     page = await clerk.get("/settings")
     assert headline(page.text) == "6 settings are required before claims can be created"
     assert "Required by section 5 DDG for companies." in page.text
@@ -155,7 +155,7 @@ async def test_a_new_merchant_can_be_fully_configured_with_forms(
         ("guards", {"guards__quietHours__to": "21:00"}, "guards.quietHours.to", "the whole day"),
         ("channels", {"channels__EMAIL__from": ""}, "channels.EMAIL.from", "fill this in"),
         ("channels", {"channels__SMS__by": ""}, "channels.SMS.by", "fill this in"),
-        # What a file cannot take away is not told as taken away.
+        # What a file cannot remove is not reported as removed.
         ("channels", {"channels__LETTER__by": ""}, "channels.LETTER.by", "fill this in"),
         (
             "payment", {"payment__bankAccount__iban": "", "payment__bankAccount__holder": ""},
@@ -193,7 +193,7 @@ async def test_errors_are_shown_next_to_their_fields_and_nothing_is_saved(
 async def test_a_removed_delivery_provider_is_still_shown_as_chosen(
     whole: Clerk, resources: Resources
 ) -> None:
-    """The first that is offered would take its place unseen."""
+    """Otherwise the first option would be selected in its place."""
     async with resources.database.transaction() as tx:
         await tx.execute(
             "UPDATE merchants SET revision = revision + 1, configuration = jsonb_set("
@@ -236,7 +236,7 @@ async def test_important_changes_are_previewed_before_saving(
 async def test_all_verification_methods_of_a_link_are_kept(
     whole: Clerk, resources: Resources
 ) -> None:
-    """All that a file can choose, in its order; a save of something else drops none."""
+    """All methods that a file can contain, in its order; saving another field keeps them."""
     typed = {
         f"landingPage__verification__EMAIL__{place}": proof
         for place, proof in enumerate(reversed(VERIFICATION_METHODS))

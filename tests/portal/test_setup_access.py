@@ -1,5 +1,5 @@
-"""Credentials, endpoints, the sandbox clock and files of a merchant in the portal: secrets are
-shown once, nothing is done twice, and nobody else gets in."""
+"""Credentials, endpoints, the test clock and the merchant file in the portal: secrets are shown
+once, nothing happens twice, and only permitted users have access."""
 
 import io
 import re
@@ -52,7 +52,7 @@ async def player(resources: Resources, sandbox: House) -> Clerk:
 
 
 async def make_credential(clerk: Clerk, **typed: Any) -> str:
-    """Its client id."""
+    """Create a credential and return its client id."""
     form = read_form((await clerk.get("/credentials")).text, "requestsPerMinute")
     shown = await send(clerk, "/credentials", {**form, "name": "shop", **typed})
     assert shown.status_code == 200, shown.text[-2000:]
@@ -111,7 +111,7 @@ async def test_a_credential_can_be_rotated_once_and_revoked_once(
     client_id = await make_credential(clerk)
     path = f"/credentials/{client_id}"
     form = {**read_form((await clerk.get(path)).text, "known_made_at"), "do": "rotate"}
-    # A secret made at the same instant could not be told from it.
+    # A secret created at the same instant would be indistinguishable.
     house.clock.advance(timedelta(minutes=1))
 
     rotated = await send(clerk, path, form)
@@ -249,7 +249,7 @@ _LINK = b'<svg xmlns="http://www.w3.org/2000/svg"><image href="http://evil.examp
 
 
 def a_large_picture() -> bytes:
-    """A good one of more than 50 KB."""
+    """Return a valid image of more than 50 KB."""
     buffer = io.BytesIO()
     Image.effect_noise((400, 300), 90).save(buffer, "PNG")
     assert 50 * 1024 < buffer.tell() < 1024 * 1024

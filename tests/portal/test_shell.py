@@ -1,4 +1,5 @@
-"""What holds for every page of the portal: who may see it, whose forms are taken, its policy."""
+"""Rules for every page of the portal: who may open it, which forms are accepted, and its content
+security policy."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The portal shows how much of its file storage a merchant uses, before it is full."""
+"""The portal shows how much of its file storage a merchant uses, and warns before it is full."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Addresses that are not written to: added and lifted from the page, once, with a reason."""
+"""The suppression list: adding and removing addresses, once and with a reason."""
 
 from datetime import timedelta
 from typing import Any

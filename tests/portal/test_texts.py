@@ -1,5 +1,5 @@
-"""The texts of a process in the portal: what the grid marks, what is said of a text while it is
-written, and how it is saved; nothing that anybody writes is markup."""
+"""The templates of a workflow in the portal: the marks of the grid, the review while editing, and
+saving; markup in any text is escaped."""
 
 import re
 from typing import Any
@@ -32,7 +32,7 @@ async def read(house: House, path: str, place: TextPlace = _PLACE) -> TextConten
 
 
 def said(text: str) -> str:
-    """What the page says beside the text."""
+    """Return the text of the page's review."""
     return text.partition('id="checked"')[2].partition("</aside>")[0]
 
 
@@ -186,7 +186,7 @@ async def test_texts_of_an_older_version_are_read_only(clerk: Clerk, house: Hous
 
 
 async def test_markup_in_templates_is_escaped(clerk: Clerk, house: House) -> None:
-    """In names, subjects, texts, snippets, and in what comes of them."""
+    """In names, subjects, texts and snippets, and in the rendered messages."""
     evil = f"{MARKUP} {{% raw %}} {{{{ 7*7 }}}} {{{{ config }}}}"
     definition = a_texts_definition(
         templates={MARKUP: {"EMAIL": {"subject": {"de": evil}, "body": {"de": evil}}}},

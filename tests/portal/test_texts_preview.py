@@ -1,4 +1,4 @@
-"""A text as debtors get it, the same sent to oneself, and a process simulated: in the portal."""
+"""The preview of a template, a test message to oneself, and the simulation of a workflow."""
 
 from datetime import timedelta
 
@@ -116,7 +116,7 @@ async def test_previews_of_a_claim_by_the_merchants_staff_are_recorded(
 
 @pytest.fixture
 def line(resources: Resources, house: House) -> ScriptedLine:
-    """That of the application, while a test runs."""
+    """The application's e-mail provider during the test."""
     line = house.lines["post"]
     an_application(resources).lines["post"] = line
     return line

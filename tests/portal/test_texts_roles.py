@@ -1,5 +1,5 @@
-"""Who may open and send what of texts: for whoever may not, there is no such page; and another
-merchant's process is absent under one's own."""
+"""Permissions of the pages of templates: without the permission the page is missing, and another
+merchant's workflow is not found."""
 
 from collections.abc import Mapping
 
@@ -46,7 +46,7 @@ async def workflow_id(house: House) -> str:
 
 
 async def sit_down(house: House, role: Role) -> tuple[Clerk, str]:
-    """And the token of their forms."""
+    """Sign in, and return the token of the forms too."""
     at_one = role in (Role.AUDITOR, Role.MERCHANT_USER)
     place = UserRoles(memberships={house.merchant.merchant_id: role}) if at_one else UserRoles(role)
     clerk = await sign_in(house.resources, an_application(house.resources).app, house, place)

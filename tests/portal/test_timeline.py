@@ -1,5 +1,5 @@
-"""The timeline of a claim in the portal: its order within one instant, a wait in progress, and what
-a sent message shows in the place of its secrets."""
+"""The timeline of a claim: its order within one instant, a wait in progress, and what a sent
+message shows instead of its secrets."""
 
 import re
 from datetime import datetime, timedelta
@@ -16,7 +16,7 @@ from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House
 from tests.support.portal import Clerk, sign_in
 
-# Five steps that run at one instant, in an order that is that of no alphabet and no number.
+# Five steps that run at one instant; their order is neither alphabetical nor numerical.
 _STEPS: list[dict[str, Any]] = [
     {"id": 19, "name": "Mail", "kind": "COMMUNICATION", "channel": "EMAIL", "template": "reminder"},
     {"id": 14, "name": "Small fee", "kind": "FEE", "type": "DUNNING_FEE", "value": "100"},
@@ -37,7 +37,7 @@ async def claim_id(house: House) -> int:
 
 
 def read_timeline(page: str) -> list[str]:
-    """The entries, oldest first."""
+    """Return the entries, the oldest first."""
     entries = page.partition('<ol class="timeline">')[2].partition("</ol>")[0].split("<li")[1:]
     plain = [
         re.sub(r"<[^>]*>", " ", each.partition(">")[2].partition("</p>")[0]) for each in entries
@@ -90,7 +90,7 @@ async def test_a_wait_in_progress_shows_when_it_ends(
         await resume_claim(work, claim_id)
 
     await house.run_until(due_at["due_at"] + timedelta(days=1))
-    # A week later, the first session is over.
+    # After a week the first session has expired.
     clerk = await sign_in(resources, an_application(resources).app, house)
     later = read_timeline((await clerk.get(address)).text)
     waits = [each for each in later if "ait" in each]

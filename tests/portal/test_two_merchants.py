@@ -1,4 +1,4 @@
-"""What another merchant has is not found, counted or named, whichever list is asked."""
+"""No list finds, counts or names another merchant's data."""
 
 import pytest
 

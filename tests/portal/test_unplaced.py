@@ -1,4 +1,5 @@
-"""What nobody could place, in the portal: listed until somebody has looked, told in the audit."""
+"""Unmatched replies and reports in the portal: they are listed until an operator has seen them,
+which is recorded in the audit log."""
 
 from typing import Any
 
@@ -61,7 +62,7 @@ async def test_an_unmatched_reply_is_marked_as_seen_once(
     assert shown.index("Hallo") < shown.index("Wer ist da?")
     assert word in shown
     await other.get(_PATH)
-    # The first form of the page is that of the newest.
+    # The first form of the page belongs to the newest entry.
     left = (await clerk.follow(await clerk.send(_PATH))).text
     assert 'class="done"' in left
     assert "Hallo" not in left
@@ -98,7 +99,7 @@ async def test_pages_of_the_list_have_no_gaps(resources: Resources, clock: Movab
     assert [word for word in words if word in first] == words[2:]
     assert [word for word in words if word in second] == words[:2]
     assert "Next page" not in second
-    # A place that is none of this list's is its beginning.
+    # An invalid cursor shows the beginning of the list.
     for strange in ("x", after[:-1], f"{after}&of=reports"):
         assert (await clerk.get(f"{_PATH}?after={strange}")).status_code == 200
 

@@ -1,4 +1,4 @@
-"""The pages of webhooks: what they tell, what is done there, and that it is done once."""
+"""The pages of webhook endpoints: what they show, and that each action happens once."""
 
 import re
 from datetime import timedelta

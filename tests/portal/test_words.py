@@ -1,4 +1,4 @@
-"""Clerks read words for the values of the database."""
+"""Clerks see labels instead of database values."""
 
 from collections.abc import Iterable
 
