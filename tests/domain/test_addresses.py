@@ -1,4 +1,4 @@
-"""Which addresses lie inside."""
+"""Which addresses are internal and therefore forbidden."""
 
 import ipaddress
 

@@ -1,4 +1,4 @@
-"""What doctor says of alarms."""
+"""Findings of `dunwell doctor` about alerts."""
 
 from datetime import UTC, datetime
 from typing import Any

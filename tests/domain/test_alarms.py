@@ -1,5 +1,4 @@
-"""When an alarm begins, is told, is told again and is over; and what of all that is seen is a sign
-of one."""
+"""When an alert begins, is sent, repeated and ended, and which observations raise it."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -169,7 +168,7 @@ def test_work_that_waits_too_long_is_an_alert_condition(
     [
         (10, 3, [AlertKind.LINE_FAILING, AlertKind.DESTINATION_FAILING]),
         (9, 9, []),
-        # Of so few people the domain could be somebody's own.
+        # A domain with so few recipients could belong to a single person.
         (10, 2, [AlertKind.LINE_FAILING]),
     ],
 )

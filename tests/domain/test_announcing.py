@@ -1,4 +1,4 @@
-"""What of a forecast a debtor is told, and the pay-by date that follows from it."""
+"""Which parts of a forecast are announced to the debtor, and the pay-by date that follows."""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -61,7 +61,7 @@ def play(process: Process, now: datetime = NOW) -> list[ForecastStep]:
 
 
 def announce(*steps: dict[str, Any]) -> list[tuple[str, int, int]]:
-    """Kind, days from today, cents."""
+    """Return kind, days from today and cents of each announcement."""
     process = a_process(*steps)
     announced = list_announcements(play(process), process.calendar)
     return [(each.kind.value, (each.on - TODAY).days, each.cents) for each in announced]
@@ -90,7 +90,8 @@ def test_skipped_steps_and_unreachable_contacts_are_not_announced() -> None:
     assert announce({**EMAIL, **UNMET}, sms, {**FEE, **UNMET}, FEE) == [("END", 0, 0)]
 
 
-# Steps after the contact -> days from today to pay in; None: no date is named. Today is a Monday.
+# Steps after the contact, and the days from today to pay, or None if no date is named. Today is a
+# Monday.
 @pytest.mark.parametrize(
     ("steps", "days"),
     [
@@ -106,10 +107,10 @@ def test_skipped_steps_and_unreachable_contacts_are_not_announced() -> None:
         ([wait(7), FEE], None),
         ([], None),
         ([FEE, wait(30), EMAIL], None),
-        # A checkpoint is nothing to a debtor; nor is what is skipped.
+        # Checkpoints and skipped steps do not matter to a debtor.
         ([wait(7), CHECKPOINT, wait(7), FEE], 8),
         ([wait(7), {**FEE, **UNMET}, wait(7), EMAIL], 8),
-        # A contact waits for the contact hours: 12 days are a Saturday, and it is made on Monday.
+        # A contact waits for the contact hours: 12 days end on a Saturday, so it is sent on Monday.
         ([wait(12), EMAIL], 8),
         ([wait(16), EMAIL], 10),
     ],
@@ -203,7 +204,7 @@ def test_announcements_match_the_forecast(steps: list[dict[str, Any]], now: date
 
 
 def test_announced_days_are_in_the_timezone_of_the_process() -> None:
-    """23:30 in Berlin is the day before in London."""
+    """23:30 in Berlin is the previous day in London."""
     process = a_process(FEE)
     late = datetime(2026, 7, 1, 22, 30, tzinfo=UTC)
     [fee, *_] = list_announcements(

@@ -1,4 +1,4 @@
-"""Ids, queries and instants from outside, read strictly. Pure."""
+"""Ids, queries and instants from requests are parsed strictly."""
 
 from datetime import UTC, datetime
 from uuid import UUID

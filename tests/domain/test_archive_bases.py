@@ -1,5 +1,5 @@
-"""Which base backups an archive takes and keeps, on both sides of their ages, and what goes with
-one that is not needed any more."""
+"""Which base backups an archive takes and keeps, around their age limits, and what is deleted with
+them."""
 
 import os
 from datetime import UTC, datetime, timedelta
@@ -28,7 +28,7 @@ def a_segment(number: int, timeline: int = 1) -> str:
 
 @pytest.fixture
 def archive(tmp_path: Path) -> WalArchive:
-    """With twenty segments of the log."""
+    """Return an archive with twenty log segments."""
     made = WalArchive(tmp_path)
     for folder in (made.log, made.bases, made.files):
         folder.mkdir()
@@ -40,7 +40,7 @@ def archive(tmp_path: Path) -> WalArchive:
 def take_base(
     archive: WalArchive, name: str, *, age: timedelta, start: str, files: list[str] | None = None
 ) -> None:
-    """One that was taken within a second."""
+    """Add a base backup that was taken within a second."""
     draft = archive.draft_base(name)
     (draft / BASE_FILES).write_bytes(msgspec.json.encode(files or []))
     at = NOW - age
@@ -73,7 +73,7 @@ def test_a_base_backup_is_taken_when_the_last_is_a_week_old(
 def test_a_base_backup_is_deleted_once_the_next_is_two_weeks_old(
     archive: WalArchive, age: timedelta, kept: list[str]
 ) -> None:
-    """Until then it makes the moments between them."""
+    """Until then it is needed to restore to the moments in between."""
     take_base(archive, "first", age=100 * DAY, start=a_segment(1))
     take_base(archive, "second", age=age, start=a_segment(9))
     extend_bases(archive, ArchiveReach(NOW, a_segment(20)))
@@ -90,8 +90,8 @@ def test_the_last_base_backup_is_kept_at_any_age(archive: WalArchive) -> None:
 
 
 def test_file_copies_that_no_kept_base_backup_needs_are_deleted(archive: WalArchive) -> None:
-    """A file that was gone when the oldest kept base was begun; one copied since then stays, as
-    some moment behind it may name it."""
+    """A file that had been deleted before the oldest kept base backup. A copy made since then
+    stays, because a later moment may need the file."""
     take_base(archive, "first", age=40 * DAY, start=a_segment(1), files=["gone", "there"])
     take_base(archive, "second", age=20 * DAY, start=a_segment(5), files=["there"])
     take_base(archive, "third", age=5 * DAY, start=a_segment(9), files=[])
@@ -103,7 +103,7 @@ def test_file_copies_that_no_kept_base_backup_needs_are_deleted(archive: WalArch
 
 
 def test_a_base_backup_after_a_gap_in_the_log_reaches_no_further(archive: WalArchive) -> None:
-    """A gap, or another timeline: it is not recent, and another base is to be taken."""
+    """After a gap or on another timeline the base backup is not recent, and a new one is due."""
     take_base(archive, "broken", age=2 * DAY, start=a_segment(3))
     take_base(archive, "other", age=1 * DAY, start=a_segment(9, timeline=2))
     (archive.log / f"{a_segment(7)}{ENDING}").unlink()
@@ -118,7 +118,7 @@ def test_a_base_backup_after_a_gap_in_the_log_reaches_no_further(archive: WalArc
 def test_a_base_backup_of_another_timeline_does_not_count(
     archive: WalArchive,
 ) -> None:
-    """As after going back to a moment: its own log is whole, and ends elsewhere."""
+    """As after a restore to an earlier moment: its own log is complete and ends elsewhere."""
     take_base(archive, "before", age=1 * DAY, start=a_segment(9))
     assert extend_bases(archive, ArchiveReach(NOW, a_segment(20, timeline=2))) is False
     assert load_reach(archive.bases / "before") is None

@@ -1,4 +1,4 @@
-"""Rules as people write them: faults with their places, names for ids and back, differences."""
+"""Assignment rules as documents: faults with paths, names and ids of workflows, differences."""
 
 from typing import Any
 from uuid import UUID

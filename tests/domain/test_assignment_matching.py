@@ -1,4 +1,5 @@
-"""Matching rules: the first active one that holds and can be given wins; splits are fixed."""
+"""Matching of rules: the first active rule that matches and can be assigned wins; splits are
+stable."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -39,7 +40,7 @@ SPLIT = (Share(A, 70), Share(B, 30))
 def match(
     rules: RuleSet, targets: Mapping[UUID, RuleTarget] = OPEN, claim_id: int = 1
 ) -> RuleMatch:
-    """In each example here the short way without reasons chooses the same."""
+    """Match with outcomes, and check in each example that the shorter way chooses the same."""
     facts = some_facts(country="DE")
     found = match_rules(rules, facts, "EUR", targets, claim_id)
     chosen = choose_workflow(prepare_rules(rules), facts, "EUR", targets, claim_id)
@@ -121,7 +122,8 @@ def test_a_split_keeps_its_proportions() -> None:
 
 
 def test_the_split_position_of_a_claim_never_changes() -> None:
-    # Written down once: with another hash a claim would get another workflow than it was told.
+    # These values must not change: with another hash a claim would get another workflow than
+    # announced.
     places = [compute_split_place(claim_id) for claim_id in (1, 2, 3, 4711, 2**63 - 1)]
     assert places == [71, 23, 13, 73, 82]
 

@@ -1,4 +1,4 @@
-"""Overlapping rules: what is pointed out is so, and the plain cases are pointed out."""
+"""Overlapping rules: every reported overlap exists, and simple overlaps are reported."""
 
 from datetime import date
 from itertools import product
@@ -102,7 +102,7 @@ NUMBERS = [{"min": low, "max": high} for low, high in product([None, 1, 2, 3], r
 MONEY = [{side: each and str(each) for side, each in test.items()} for test in NUMBERS]
 FIELDS = [{"x": "1"}, {"x": "2"}, {"y": "1"}, {"x": "1", "y": "1"}]
 ONE_OR_SOME = ["x", ["x"], ["y"], ["x", "y"]]
-# What is tested -> every test of a small world, and every claim of it.
+# For each tested property, every condition of a small world and every claim of it.
 WORLDS: dict[str, tuple[list[dict[str, Any]], list[ConditionFacts]]] = {
     "outstanding": (
         [{"outstanding": test} for test in MONEY],

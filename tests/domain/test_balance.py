@@ -1,4 +1,4 @@
-"""Sharing payments among items, to the cent."""
+"""Allocation of payments to items, exact to the cent."""
 
 from datetime import date
 

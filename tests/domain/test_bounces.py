@@ -1,4 +1,4 @@
-"""Reports of mail servers, read."""
+"""Parsing of reports of mail servers."""
 
 from email import message_from_bytes
 from uuid import UUID
@@ -181,7 +181,7 @@ _NESTED = "".join(
     ],
 )
 def test_an_email_that_cannot_be_parsed_is_kept(content: bytes) -> None:
-    """One that could not be taken would hold up a mailbox for ever."""
+    """An e-mail that could not be processed would block a mailbox for ever."""
     report = _read(content)
     assert isinstance(report, Report)
     assert (report.reference, report.state) == (REFERENCE, "DELAYED")

@@ -1,4 +1,4 @@
-"""Which build runs is shown as a metric, with the commit where it is known."""
+"""The running build is shown as a metric, with its commit if it is known."""
 
 from dunwell.platform.metrics import REGISTRY, read_commit, set_build_info
 

@@ -1,4 +1,4 @@
-"""Local time: contact hours, business days, holidays, and both nights of the clock change."""
+"""Local time: contact hours, business days, holidays, and both clock changes."""
 
 from datetime import UTC, date, datetime, time, timedelta
 
@@ -16,7 +16,7 @@ INSTANTS = st.datetimes(datetime(2025, 1, 1), datetime(2031, 1, 1), timezones=st
 
 
 def at(text: str) -> datetime:
-    """A local Berlin time of the calendar's zone, as an instant."""
+    """Return a local time in Berlin as an instant."""
     return BERLIN.to_instant(datetime.fromisoformat(text))
 
 

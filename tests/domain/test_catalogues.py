@@ -1,4 +1,5 @@
-"""Every text that somebody reads is translated, with the same facts, and nothing else is."""
+"""Every shown text is translated with the same placeholders, and no other text is in the
+catalogues."""
 
 import re
 from gettext import NullTranslations
@@ -79,7 +80,7 @@ def test_a_translation_has_the_same_placeholders_as_its_text(
             assert {name for each in forms for name in _NAME.findall(each)} <= given[key], key
         elif isinstance(key, str):
             assert [_list_facts(each) for each in forms] == [_list_facts(key)], key
-        else:  # A singular can leave out the number.
+        else:  # A singular may omit the number.
             assert all(set(_list_facts(each)) <= set(_list_facts(key[1])) for each in forms), key
             assert _list_facts(forms[-1]) == _list_facts(key[1]), key
 

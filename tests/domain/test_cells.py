@@ -1,4 +1,4 @@
-"""Cells of files that spreadsheets open: no text of others is a formula, however they are cut."""
+"""Cells of spreadsheet files: no text of others becomes a formula, however the cell is split."""
 
 import csv
 import io

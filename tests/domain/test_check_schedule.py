@@ -1,4 +1,4 @@
-"""The gaps between looks at a provider."""
+"""The delays between checks of a payment provider."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -8,7 +8,7 @@ START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 
 def looks_of(days: int) -> list[timedelta]:
-    """How long after its start a request is looked at, over so many days."""
+    """Return when a request is checked after its start, over this number of days."""
     now = START
     looks: list[timedelta] = []
     while now < START + timedelta(days=days):

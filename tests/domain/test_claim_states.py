@@ -1,4 +1,4 @@
-"""Every (state, happening) pair, legal and illegal."""
+"""Every pair of state and event, allowed or not."""
 
 from itertools import product
 

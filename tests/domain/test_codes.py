@@ -1,4 +1,4 @@
-"""Codes are those that others gave a meaning; texts hold no hidden characters."""
+"""Codes of external standards, and texts without hidden characters."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The grammar of guards and rules, property by property."""
+"""The conditions of steps and rules, property by property."""
 
 from datetime import date
 from typing import Any

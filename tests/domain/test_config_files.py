@@ -1,4 +1,4 @@
-"""A setting NAME may come from the file that NAME_FILE names."""
+"""A setting NAME may be read from the file that NAME_FILE names."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Settings: defaults, files, and every fault told at once."""
+"""Settings: defaults, files, and all faults reported at once."""
 
 import base64
 import secrets

@@ -1,4 +1,4 @@
-"""A merchant's stored set-up: what is still missing, and documents stored before new parts came."""
+"""A merchant's stored configuration: what is missing, and documents stored by older versions."""
 
 import msgspec
 import pytest

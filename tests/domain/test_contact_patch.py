@@ -1,4 +1,4 @@
-"""A merge patch of contact data, and the rules of creation that what comes of it must keep."""
+"""A merge patch of contact data, whose result must follow the rules of a new claim."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def faults(patch: Any, present: ContactData = PRESENT) -> list[tuple[str, str]]:
 
 
 def changed(patch: Any) -> dict[str, Any]:
-    """The fields that differ, by name."""
+    """Return the fields that differ, by name."""
     after = apply_patch(PRESENT, patch)
     return {
         name: getattr(after, name)

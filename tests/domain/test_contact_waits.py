@@ -1,4 +1,4 @@
-"""Which contacts of a workflow are warned about, because their debtors have no time to pay."""
+"""Which contacts of a workflow are warned about because debtors have no time to pay."""
 
 from datetime import date, timedelta
 from typing import Any
@@ -43,16 +43,16 @@ NO_WAIT, TOO_SHORT = "LAST_CONTACT_WITHOUT_WAIT", "WAIT_TOO_SHORT"
         ([EMAIL, wait(11)], []),
         ([EMAIL, wait(10)], [("/steps/0", TOO_SHORT)]),
         ([EMAIL, wait(10), FEE, wait(14)], [("/steps/0", TOO_SHORT)]),
-        # A fee at once leaves no time, however long the wait after it is.
+        # An immediate fee leaves no time, however long the following wait is.
         ([EMAIL, FEE, wait(30)], [("/steps/0", TOO_SHORT)]),
         ([EMAIL, EMAIL, wait(14)], [("/steps/0", TOO_SHORT)]),
         ([EMAIL, wait(5), CHECKPOINT, wait(6), EMAIL, wait(11)], []),
-        # The wait of a letter starts on the day on which it can have arrived.
+        # The wait after a letter starts on the day on which it can have arrived.
         ([LETTER, wait(11)], []),
-        # Contacts on business days alone: eight of them are eleven days over two week-ends.
+        # With contacts on business days only, eight of them are eleven days across two weekends.
         ([EMAIL, business(9)], []),
         ([EMAIL, business(7)], [("/steps/0", TOO_SHORT)]),
-        # A wait that may be skipped is none; one with the contact's own condition is.
+        # A wait that may be skipped does not count; one with the contact's own condition does.
         ([EMAIL, wait(14, **LARGE)], [("/steps/0", NO_WAIT)]),
         ([{**EMAIL, **LARGE}, wait(14, **LARGE)], []),
         ([FEE, wait(1)], []),
@@ -70,7 +70,7 @@ def test_business_days_follow_the_contact_hours() -> None:
     settings = {**DOCUMENT["settings"], "contactHours": hours}
     assert warn(EMAIL, business(2), settings=settings) == []
     assert warn(EMAIL, business(1), settings=settings) == [("/steps/0", TOO_SHORT)]
-    # What is sent at any hour can be sent on the Sunday before: eight days, and not fourteen.
+    # A message sent at any hour can be sent on the Sunday before: eight days instead of fourteen.
     at_once = {**EMAIL, "send": "IMMEDIATE"}
     assert warn(at_once, business(2), settings=settings) == [("/steps/0", TOO_SHORT)]
 

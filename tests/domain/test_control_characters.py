@@ -1,5 +1,8 @@
-"""One rule for the characters of a text, wherever it is given: no control character, U+0080 to
-U+009F among them; line breaks and tabs only where a text has several lines."""
+"""One rule for control characters in every text.
+
+No control character is accepted, including U+0080 to U+009F; line breaks and tabs only in multiline
+texts.
+"""
 
 import re
 from collections.abc import Iterator

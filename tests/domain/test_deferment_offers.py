@@ -1,4 +1,4 @@
-"""Which days a debtor is offered to pay later: up to three, from a week to as long as possible."""
+"""Which days are offered to a debtor to pay later: up to three, from a week to the maximum."""
 
 from datetime import date, timedelta
 from itertools import pairwise
@@ -13,7 +13,7 @@ from dunwell.cases.modalities.offers import list_offered_deferrals
 
 
 def list_days(today: str, max_days: int, limit: str | None = None) -> list[str]:
-    """All days as YYYY-MM-DD."""
+    """Return all days as YYYY-MM-DD."""
     facts = ModalityFacts(10240, None if limit is None else date.fromisoformat(limit))
     modalities = ModalitySettings(deferment=DeferralSettings(max_days=max_days))
     found = list_offered_deferrals(modalities, facts, date.fromisoformat(today))
@@ -23,24 +23,24 @@ def list_days(today: str, max_days: int, limit: str | None = None) -> list[str]:
 @pytest.mark.parametrize(
     ("today", "max_days", "expected"),
     [
-        # A week, two weeks, as long as possible.
+        # A week, two weeks, and the maximum.
         ("2026-03-02", 30, ["2026-03-09", "2026-03-16", "2026-04-01"]),
         ("2026-03-02", 17, ["2026-03-09", "2026-03-16", "2026-03-19"]),
-        # The month's end, where there is room for it: most people's money comes by then.
+        # The end of the month if possible, when most people have received their income.
         ("2026-03-02", 60, ["2026-03-09", "2026-03-31", "2026-05-01"]),
         ("2026-03-20", 30, ["2026-03-27", "2026-03-31", "2026-04-19"]),
         ("2026-01-25", 365, ["2026-02-01", "2026-02-28", "2027-01-25"]),
         ("2028-02-10", 60, ["2028-02-17", "2028-02-29", "2028-04-10"]),
-        # One that ends too soon to be one of its own is the next month's.
+        # An end of month that is too near is replaced by that of the next month.
         ("2026-03-27", 60, ["2026-04-03", "2026-04-30", "2026-05-26"]),
         ("2026-03-27", 30, ["2026-04-03", "2026-04-10", "2026-04-26"]),
-        # No two that are nearly the same.
+        # No two days are nearly the same.
         ("2026-03-02", 31, ["2026-03-09", "2026-03-16", "2026-04-02"]),
         ("2026-03-02", 29, ["2026-03-09", "2026-03-16", "2026-03-31"]),
         ("2026-03-02", 16, ["2026-03-09", "2026-03-18"]),
         ("2026-03-02", 14, ["2026-03-09", "2026-03-16"]),
         ("2026-03-02", 10, ["2026-03-09", "2026-03-12"]),
-        # Less than ten days: half of it, all of it.
+        # Less than ten days: half of them, and all of them.
         ("2026-03-02", 9, ["2026-03-06", "2026-03-11"]),
         ("2026-03-02", 7, ["2026-03-05", "2026-03-09"]),
         ("2026-03-02", 2, ["2026-03-03", "2026-03-04"]),

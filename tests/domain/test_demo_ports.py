@@ -1,4 +1,4 @@
-"""The demo beside whatever else listens on this machine."""
+"""The demo chooses free ports."""
 
 import socket
 

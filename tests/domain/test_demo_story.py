@@ -1,5 +1,4 @@
-"""The demo tells which part of its story did not happen, and its browser reads pages as we build
-them."""
+"""The demo reports which part of its story did not happen, and its browser reads our pages."""
 
 from typing import Any
 
@@ -14,7 +13,7 @@ WHOLE = [
 
 
 def a_told_story() -> tuple[Story, dict[str, str]]:
-    """All of it, as the webhooks report it, and the statuses at its end."""
+    """Return a complete story as the webhooks report it, and the final statuses."""
     story = Story()
     for claim_id, reference in enumerate(CHANNELS):
         story.claims[claim_id] = reference

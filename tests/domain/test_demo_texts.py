@@ -1,4 +1,4 @@
-"""The demo's texts keep to what we ask of every text: short, friendly, without threats or noise."""
+"""The demo's texts follow our rules for texts: short, friendly, without threats or shouting."""
 
 import re
 from collections.abc import Iterator
@@ -10,12 +10,12 @@ from dunwell.contact.messages.templates.sms_parts import count_parts, replace_ty
 from dunwell.platform.text.yaml_document import parse_yaml
 
 FILE = Path(__file__).parents[2] / "examples" / "friendly-reminders.yaml"
-# Names and signs that are written in capitals.
+# Abbreviations that are written in capitals.
 _CAPITALS = {"IBAN"}
 
 
 def texts(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Every text with its place; placeholders are one word each."""
+    """Yield every text with its path; each placeholder is one word."""
     if isinstance(value, str):
         yield path, PLACEHOLDER.sub("Wort", value)
     elif isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What is asked of a reason, the case number, and by when it is answered."""
+"""The questions of each dispute reason, the case number, and the due date of the answer."""
 
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -111,7 +111,7 @@ def test_a_case_number_has_eight_unambiguous_characters_of_the_id(one: UUID, oth
         ("2026-03-02T09:00", 1, "2026-03-03"),
         ("2026-03-02T09:00", 10, "2026-03-16"),
         ("2026-03-06T09:00", 1, "2026-03-09"),
-        # Saturday already where the merchant is.
+        # In the merchant's timezone it is Saturday already.
         ("2026-03-06T23:30", 1, "2026-03-09"),
         ("2026-03-07T12:00", 2, "2026-03-10"),
     ],
@@ -137,7 +137,7 @@ def test_each_reason_has_texts_for_its_label_and_its_questions(language: str) ->
     for dispute_type in DisputeType:
         words, reason = template.WORDS[dispute_type], a_reason(dispute_type)
         asked = {each.name for each in list_questions(reason)}
-        # Where a text must be written, the question says what it is about.
+        # Where a text is required, the question says what it is about.
         needed = {MESSAGE_FIELD} if needs_message(reason) else set()
         assert words.keys() - {MESSAGE_FIELD} == {"label", *asked}, dispute_type
         assert needed <= words.keys(), dispute_type

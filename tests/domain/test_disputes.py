@@ -1,4 +1,4 @@
-"""Reasons, and the rules of a dispute."""
+"""Dispute reasons, and the rules of a dispute."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

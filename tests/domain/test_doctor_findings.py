@@ -1,4 +1,4 @@
-"""What `dunwell doctor` makes of settings alone."""
+"""Findings of `dunwell doctor` that depend on settings only."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -71,7 +71,7 @@ def test_without_an_operator_every_missing_legal_detail_is_listed() -> None:
     assert (found.mark, found.is_fault) == ("note", False)
     assert all(f"{key}: " in found.words for key in ("legal", "contact", "privacy"))
     assert "a sole trader names the owner" in found.words
-    # Beside an operator's own legal notice, a merchant without any details shows nothing yet.
+    # Next to the legal notice of an operator, a merchant without details shows nothing yet.
     assert check_merchant(merchant, OWN) is None
 
 
@@ -107,21 +107,22 @@ _OLD = "See the log of dunwell up for why no newer one is taken."
     ("until", "based", "is_failing", "words", "remedy"),
     [
         (0.5, 1, False, "by 2 base backups", None),
-        # More than five minutes behind, or the server cannot put its log there.
+        # More than five minutes behind, or the server cannot write its log there.
         (5, 1, False, "by 2 base backups", None),
         (5.1, 1, False, "; 48 MiB of log are on this host", _ROOM),
         (0.5, 1, True, "; 48 MiB of log are on this host", _ROOM),
-        # A base each week; a day late is old.
+        # A base backup is due each week; a day later it is old.
         (0.5, 8, False, "by 2 base backups", None),
         (0.5, 8.1, False, "; its last base is of 2026-02-22", _OLD),
-        # What is lost counts before what is late.
+        # Loss is reported before delay.
         (60, 30, False, "; 48 MiB of log are on this host", _ROOM),
     ],
 )
 def test_a_late_archive_or_an_old_base_backup_is_reported(
     until: float, based: float, is_failing: bool, words: str, remedy: str | None
 ) -> None:
-    """until: minutes ago; based: days ago."""
+    """Describe an archive that reaches until `until` minutes ago, with a base backup `based` days
+    old."""
     reaches, based_at = NOW - timedelta(minutes=until), NOW - timedelta(days=based)
     log = ServerLog(NOW - timedelta(days=90), NOW, 48 << 20, is_failing)
     told = describe_archive(ArchiveStatus(2, based_at, reaches), log)

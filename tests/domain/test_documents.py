@@ -1,4 +1,4 @@
-"""Documents name files that are there."""
+"""Documents name only files that exist."""
 
 import re
 from pathlib import Path
@@ -10,12 +10,12 @@ _SOURCE = ROOT / "src" / "dunwell"
 _DOCUMENTS = sorted(
     [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "docs").glob("operator/*.md")]
 )
-# What a document calls a file: `folder/name.py`, in code.
+# A file named in a document: `folder/name.py`, as code.
 _NAMED = re.compile(r"`((?:[a-z_]+/)+[a-z_0-9]*(?:\.[a-z]+)?)`")
-# A test that a row of the threat model is shown by.
+# A test named in a row of the threat model.
 _TESTED = re.compile(r"`(tests/[a-z_/]+\.py)`")
 _LINKED = re.compile(r"\]\((?!https?:|#)([^)#]+)")
-# What is made when it is run, or stands for a name of the reader's own.
+# Paths created at run time, or placeholders for the reader's own.
 _NOT_THERE = re.compile(r"^(var|run|etc)/")
 
 
@@ -36,7 +36,7 @@ def test_source_files_named_in_documents_exist(name: str) -> None:
 
 def test_every_row_of_the_threat_model_names_tests_that_exist() -> None:
     text = (ROOT / "docs" / "threat-model.md").read_text()
-    # The first section says what each party is trusted with; the others hold promises.
+    # The first section lists what each party is trusted with; the others contain promises.
     _, _, promises = text.partition("## Internet to web process")
     rows = [
         line

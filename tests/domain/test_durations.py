@@ -1,8 +1,8 @@
-"""Both sides of every duration: what is so just before it is over, and what from then on.
+"""Both sides of every duration: just before it is over, and from then on.
 
-The times stand here as days and minutes and never as the code's own constants, so that none can be
-changed unnoticed. What needs a database is in `tests/usecases/test_durations.py`, what is tried
-with the rule that it belongs to in `tests/support/durations_known.py`.
+Times are written as days and minutes and never as the code's own constants, so that none can be
+changed unnoticed. Durations that need a database are in `tests/usecases/test_durations.py`;
+durations tested together with their rule are listed in `tests/support/durations_known.py`.
 """
 
 import ast
@@ -148,7 +148,7 @@ def _is_healthy(until: timedelta, based: timedelta = timedelta(0)) -> bool:
 
 
 def _find_next_try(error: Exception) -> timedelta:
-    """After a message could not be rendered for this reason."""
+    """Return the delay of the next attempt after rendering failed for this reason."""
 
     class Failing:
         @property
@@ -176,7 +176,7 @@ def _lock(wrong: int) -> FactAttempts:
 
 
 def _judge(first: int, second: int) -> Callable[[timedelta], object]:
-    """Whether an endpoint is still on after two such answers, so far apart."""
+    """Return whether an endpoint is still enabled after two such responses, by their distance."""
     one = compute_health(FailureHistory(), first, NOW)
     return lambda apart: compute_health(one, second, NOW + apart).disabled_at is None
 
@@ -239,7 +239,7 @@ EDGES: Mapping[str, Edge] = {
     "contact/notices/notice.py DAY": Edge(
         timedelta(days=1), lambda age: decide_address_limit([NOW] * 20, NOW + age) is not None
     ),
-    # Its own half minute, and the next.
+    # Its own half minute and the next one.
     "accounts/users/factors/totp.py _STEP_SECONDS": Edge(
         timedelta(seconds=60),
         lambda age: find_step(_APP, pyotp.TOTP(_APP, interval=30).at(NOW), NOW + age) is not None,
@@ -247,7 +247,7 @@ EDGES: Mapping[str, Edge] = {
     "operations/recovery/archive.py _MOST_BEHIND": Edge(
         timedelta(minutes=5) + JUST, _is_healthy
     ),
-    # A week between bases, and a day more.
+    # A week between base backups, and one more day.
     "operations/recovery/archive.py _BASE_LATE":
         Edge(timedelta(days=8) + JUST, lambda age: _is_healthy(timedelta(0), age)),
     "cases/rollout/preview/effects.py MAX_PREVIEW_DAYS": Edge(
@@ -314,7 +314,7 @@ def test_each_listed_test_exists_and_does_not_use_the_constant_itself(name: str)
 
 
 def test_durations_are_found_in_constants_sql_and_functions() -> None:
-    """Of what is looked for: a constant, a number by its name, SQL, and within a function."""
+    """The search finds a constant, a named number, SQL, and a value within a function."""
     found = list_durations().keys()
     assert {
         "core/events/webhooks/retry.py DELAYS",

@@ -1,6 +1,4 @@
-"""One fixed example for each branch that properties meet by chance only: birthdays, what a
-publisher is told, channels of the step before, rules that are not active.
-"""
+"""One example for each branch that property tests reach only by chance."""
 
 from datetime import UTC, date, datetime
 

@@ -1,4 +1,4 @@
-"""What doctor says of a domain's records."""
+"""Findings of `dunwell doctor` about the DNS records of a domain."""
 
 import pytest
 

@@ -87,7 +87,7 @@ def test_event_types_are_stored_once_each_in_the_documented_order() -> None:
         ("http://10.20.1.2/hooks", "OPTIONAL", True),
         ("http://erp.internal/hooks", "OPTIONAL", True),
         ("ftp://10.20.1.2/hooks", "OPTIONAL", False),
-        # Inside, but in no network that is named; and outside, which is not reached any more.
+        # Internal and in no named network, and public, which is no longer reached.
         ("https://10.21.1.2/hooks", "OPTIONAL", False),
         ("https://127.0.0.1/hooks", "OPTIONAL", False),
         ("https://203.0.114.7/hooks", "OPTIONAL", False),

@@ -1,4 +1,4 @@
-"""Bodies to the letter of the contract's tables."""
+"""Bodies of events exactly as in the tables of the contract."""
 
 import json
 from datetime import UTC, datetime, timedelta, timezone
@@ -34,7 +34,7 @@ SESSION_ID = UUID("0195f3a0-0000-7000-8000-000000000003")
 
 
 def a_body(event_type: str, **claim: object) -> dict[str, object]:
-    """The common structure, with what the type adds to the claim."""
+    """Return the common structure with the fields that the type adds to the claim."""
     return {
         "type": event_type,
         "eventId": "0195f3a0-0000-7000-8000-000000000001",

@@ -1,5 +1,7 @@
-"""Of a claim with several faults, and of every other body, each fault is told in the first answer,
-whatever kinds of faults they are; and what the OpenAPI document accepts is accepted."""
+"""Every fault of a body is reported in the first response, whatever kinds of faults it has.
+
+The OpenAPI document accepts exactly what the service accepts.
+"""
 
 import copy
 from collections.abc import Callable
@@ -66,7 +68,8 @@ def _drop_in_item(index: int, name: str) -> Plant:
     return lambda claim: claim["items"][index].pop(name)
 
 
-# What is planted and where it is told, by what it spoils: of one group at most one is planted.
+# Planted faults with the path and code that they cause, in groups; at most one of a group is
+# planted.
 _FAULTS: dict[str, list[tuple[Plant, str, str]]] = {
     "reference": [
         (_put("/referenceNumber", 5), "/referenceNumber", "WRONG_TYPE"),
@@ -205,7 +208,8 @@ def test_a_change_of_contact_data_reports_every_fault(
     present = msgspec.convert(patch, ContactData)
     for plant, _, _ in in_patch:
         plant(patch)
-    if not {"debtorLastName", "companyName"} & patch.keys():  # A patch that is silent keeps them.
+    # A patch without these fields keeps them.
+    if not {"debtorLastName", "companyName"} & patch.keys():
         patch |= {"debtorLastName": None, "companyName": None}
     faults = []
     try:
@@ -216,7 +220,7 @@ def test_a_change_of_contact_data_reports_every_fault(
     assert told == sorted((path, code) for _, path, code in in_patch)
 
 
-# Values that are near what fields take, or of another type, or hostile.
+# Values similar to valid ones, of other types, or hostile.
 _VALUES: st.SearchStrategy[Any] = (
     st.none()
     | st.booleans()
@@ -241,7 +245,8 @@ _BODIES = [
 
 
 def _read_as_ecma(schema: Any) -> Any:
-    """A document's `$` is the end of the text, as in ECMA-262; Python's lets a line break pass."""
+    """In a document `$` matches the end of the text, as in ECMA-262; in Python it also matches
+    before a final line break."""
     if isinstance(schema, list):
         return [_read_as_ecma(each) for each in schema]
     if not isinstance(schema, dict):
@@ -253,7 +258,7 @@ def _read_as_ecma(schema: Any) -> Any:
 
 
 _DOCUMENT = _read_as_ecma(build_document())
-# Days and UUIDs; an instant's format is no more than a hint, as in JSON Schema itself.
+# Days and UUIDs; the format of an instant is only a hint, as in JSON Schema itself.
 _FORMATS = jsonschema.FormatChecker(["date", "uuid"])
 
 
@@ -266,7 +271,7 @@ def _document_validator(operation: Operation) -> jsonschema.Draft202012Validator
 
 @st.composite
 def _near(draw: st.DrawFn, example: Any) -> Any:
-    """The example with up to three things in it changed, added or taken away."""
+    """Draw the example with up to three values changed, added or removed."""
     holder = [copy.deepcopy(example)]
     for _ in range(draw(st.integers(0, 3))):
         place: Any = holder
@@ -297,7 +302,7 @@ def test_the_document_accepts_what_the_service_accepts(
     is_accepted = _document_validator(operation).is_valid(value)
     faults = find_faults(parse_json(text), operation.body.shape)
     assert (faults == []) == is_accepted, faults
-    # And it can be read just then.
+    # The body can be parsed exactly then.
     if operation.body.shape == list[ClaimSubmission]:
         return
     try:

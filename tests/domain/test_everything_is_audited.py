@@ -1,4 +1,4 @@
-"""Whatever changes something writes a row of the audit log; exceptions are named, each with why."""
+"""Every change writes a row of the audit log; exceptions are listed with their reasons."""
 
 import ast
 import re
@@ -74,14 +74,14 @@ from tests.support.use_cases import (
     reach_in_module,
 )
 
-# What stores call what writes, and statements that do.
+# Functions and statements that write.
 _WRITERS = re.compile(
     r"^(save|insert|delete|remove|lift|mark|cancel|move|hasten|end|put|store|draw)_"
 )
 _WRITING = re.compile(r"\b(INSERT INTO|UPDATE \w+\s+SET|DELETE FROM)\b")
 _READS = {None, Right.READ_CLAIMS.name, Right.AUDIT.name}
 
-# Use cases without a row by why.
+# Use cases without a row, by reason.
 _NO_ROW = {
     "The first of two equal requests wrote the row.": (
         lifecycle.reissue_token, lifecycle.reissue_raised_token,
@@ -174,7 +174,7 @@ _NO_ROW = {
 
 
 def _list_writers(tree: ast.Module) -> set[str]:
-    """The names in a module that change rows: functions of stores, and statements."""
+    """Return the names in a module that change rows: store functions and statements."""
     stores, imported = set(), set()
     for each in ast.walk(tree):
         if isinstance(each, ast.ImportFrom):
@@ -207,7 +207,7 @@ def _has_writing_statement(tree: ast.AST) -> bool:
     return any(isinstance(each, str) and _WRITING.search(each) for each in texts)
 
 
-# Calls of `save_audit` without before and after, by their module and the function; why.
+# Calls of `save_audit` without before and after, by module and function, with the reason.
 _SET = "of many claims at once, by a worker: how many; each claim's own rows tell the rest"
 _LOOK = "it reads; nothing was there before or after"
 _SENT = "something left the house, and nothing here changed by it"
@@ -257,7 +257,7 @@ def _has_either(call: ast.Call) -> bool:
 
 @pytest.fixture(scope="module")
 def trees() -> Mapping[str, ast.Module]:
-    """The syntax trees of all modules, by name; parsing them takes a second."""
+    """Return the syntax trees of all modules by name; parsing them takes a second."""
     return dict(find_modules())
 
 
@@ -273,7 +273,7 @@ def test_each_audit_row_of_a_change_has_before_and_after(
     assert silent == set(map(name_function, _NO_BEFORE))
 
 
-# Functions that write what a person began, which a module with another row would hide.
+# Functions that write their own row, which another row of the module would hide.
 _WRITES_ITSELF = (
     rules_draft.replace_draft, drafts.save_draft,
     save_draft.save_draft,

@@ -1,4 +1,4 @@
-"""The lines of `examples/production/installation.yaml` are as the installation file wants them."""
+"""The providers in `examples/production/installation.yaml` are valid."""
 
 from pathlib import Path
 

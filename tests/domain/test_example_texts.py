@@ -1,4 +1,4 @@
-"""The example workflow's messages begin as the grammar of their language wants it."""
+"""The messages of the example workflow begin as the grammar of their language requires."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _AFTER_GREETING = re.compile(r"\{\{ snippet\.greeting \}\},\n\n(\w+)")
 
 
 def _list_first_words(language: str) -> list[str]:
-    """The first word after the greeting and its comma in each e-mail and letter."""
+    """Return the first word after the greeting and its comma in each e-mail and letter."""
     bodies = list(_list_bodies(parse_yaml(_EXAMPLE.read_text()), language))
     words = [found[1] for body in bodies if (found := _AFTER_GREETING.match(body))]
     assert len(words) >= 6
@@ -31,6 +31,6 @@ def test_the_first_english_sentence_begins_with_a_capital_letter() -> None:
 
 
 def test_the_first_german_sentence_continues_in_lower_case_after_the_comma() -> None:
-    """Only the polite "Ihre" has a capital letter of its own."""
+    """Only the polite "Ihre" begins with a capital letter."""
     words = _list_first_words("de")
     assert [word for word in words if not word[0].islower() and word != "Ihre"] == []

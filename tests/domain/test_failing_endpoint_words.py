@@ -1,4 +1,4 @@
-"""What operators and merchants read of failing webhook endpoints stays short, however many fail."""
+"""Texts about failing webhook endpoints stay short, however many fail."""
 
 from datetime import timedelta
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""A few slots are shared fairly: nobody's work holds up the work of others for long."""
+"""A few slots are shared fairly, so that no key delays others for long."""
 
 import asyncio
 from collections.abc import Callable, Hashable
@@ -12,7 +12,7 @@ _MIB = 1024 * 1024
 
 
 class _Jobs:
-    """Jobs that run until they are ended, in the order in which they got their slots."""
+    """Jobs that run until they are ended, in the order in which they get their slots."""
 
     def __init__(self, queue: FairQueue) -> None:
         self._queue = queue
@@ -30,7 +30,7 @@ class _Jobs:
         await _settle()
 
     async def run_all(self) -> list[str]:
-        """End one job after the other; the order in which they ran."""
+        """End one job after another and return the order in which they ran."""
         order: list[str] = []
         while self.running:
             name = self.running[0]
@@ -102,7 +102,7 @@ async def test_small_jobs_of_a_key_overtake_its_large_ones(
 async def test_a_large_job_of_another_key_waits_for_a_limited_number_of_small_ones(
     a_queue: Callable[[int], tuple[FairQueue, _Jobs]],
 ) -> None:
-    """It costs as much as about twenty small ones, so after those it is its turn."""
+    """It costs as much as about twenty small jobs, so it runs after those."""
     _, jobs = a_queue(1)
     await jobs.start("running", "a")
     await jobs.start("large", "b", 2 * _MIB)
@@ -163,7 +163,7 @@ async def test_a_job_cancelled_while_it_gets_its_slot_releases_it(
     await jobs.start("running", "a")
     await jobs.start("waiting", "a")
     jobs._ends["running"].set()
-    # Two turns of the loop: the slot is given and not yet taken.
+    # Two iterations of the event loop: the slot is assigned and not used yet.
     for _ in range(2):
         await asyncio.sleep(0)
     jobs.tasks["waiting"].cancel()

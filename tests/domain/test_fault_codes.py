@@ -1,4 +1,4 @@
-"""Fault codes are one vocabulary: upper snake case, and for merchants' requests in one table."""
+"""Fault codes are upper snake case, and those of merchants' requests are in one table."""
 
 import ast
 import re
@@ -10,12 +10,12 @@ from dunwell.platform.text.shape import find_faults
 from tests.domain.test_shape import Trip
 
 SOURCE = Path(__file__).parents[2] / "src" / "dunwell"
-# Folders whose faults reach merchants; those of the others reach operators.
+# Folders whose faults reach merchants; other faults reach operators.
 MERCHANTS_FOLDERS = (
     "cases/disputes", "cases/intake", "cases/payments", "contact/escalation", "core/claims",
     "core/events", "core/files", "interfaces/api", "operations/sandbox", "platform",
 )  # fmt: skip
-# Only forms of debtors and clerks are refused with these; their pages have texts of their own.
+# Only forms of debtors and clerks use these codes; their pages have their own texts.
 FORMS_CODES = {"NAME", "TAKEN", "TEXT", "TOO_EARLY", "TOO_LATE"}
 _MAKERS = ("Fault", "_fault", "_refuse")
 
@@ -29,7 +29,7 @@ def calls_that_make_faults(path: Path) -> Iterator[ast.Call]:
 
 
 def codes_in(path: Path) -> set[str]:
-    """The last text of each call: the code, as far as it is written there."""
+    """Return the last text argument of each call: the code, as far as it is a literal."""
     found = set()
     for call in calls_that_make_faults(path):
         texts = [each.value for each in call.args if isinstance(each, ast.Constant)]

@@ -1,4 +1,4 @@
-"""The rules of a claim's attachments, and the header its files are downloaded with."""
+"""The rules for a claim's attachments, and the header of their downloads."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What is kept of a file when it is written anew: what its reader sees."""
+"""Encoding a file again keeps what its reader sees."""
 
 import io
 from typing import Any

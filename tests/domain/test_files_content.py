@@ -1,4 +1,4 @@
-"""A file is what its content is: by its first bytes and a successful parse."""
+"""The type of a file is found by its first bytes and by parsing it."""
 
 import pytest
 

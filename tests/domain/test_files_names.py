@@ -1,4 +1,4 @@
-"""The names of an upload."""
+"""The names of an uploaded file."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Words no message may use: found however they are written, and told where they stand."""
+"""Forbidden words in messages are found in any spelling and reported with their path."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""What a claim's process will do: the engine's rule played forward."""
+"""The forecast of a claim's process, by the same rule as the engine."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -53,7 +53,7 @@ def foresee(
 
 
 def read(foreseen: list[ForecastStep]) -> list[tuple[int | None, int, str | None]]:
-    """Step, days from now, channel."""
+    """Return step, days from now and channel."""
     return [
         (each.step.id if each.step else None, (each.at - NOW).days, each.channel)
         for each in foreseen

@@ -1,4 +1,4 @@
-"""Which of the requests that wait make a set."""
+"""Which waiting requests form a batch."""
 
 from itertools import chain, combinations
 
@@ -26,7 +26,7 @@ def a_waiting(names: str = "", size: int = 1, kind: str = "old") -> WaitingReque
 
 
 def empty_line(line: Line) -> list[Line]:
-    """All sets, one after the other."""
+    """Return all batches, one after another."""
     sets = []
     while line:
         taken, line = split_next_batch(line, ROOM)

@@ -1,4 +1,4 @@
-"""Requests that arrive together are answered together, and each as if it had come alone."""
+"""Requests that arrive together are answered together, each as if it were alone."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,13 +11,13 @@ from dunwell.platform.errors import InvalidRequest
 
 
 class Desk:
-    """Answers each question with itself in capitals, when it is let; writes down the sets."""
+    """Answers each question in capitals when it is allowed to, and records the batches."""
 
     def __init__(self) -> None:
         self.sets: list[str] = []
         self.open = asyncio.Event()
         self.open.set()
-        # What is raised for a set that holds the question, as often as it stands here.
+        # The errors to raise for a batch that contains the question, in this order.
         self.faults: dict[str, list[Exception]] = {}
         self.gathering: RequestBatcher[str, str] = RequestBatcher(self._answer, room=10)
 
@@ -34,7 +34,7 @@ class Desk:
 
 
 async def pause() -> None:
-    """Until everybody has gone as far as they can."""
+    """Wait until every task has run as far as it can."""
     for _ in range(10):
         await asyncio.sleep(0)
 

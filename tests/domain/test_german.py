@@ -1,4 +1,4 @@
-"""The German that debtors read: words a native reader would stumble over do not come back."""
+"""The German texts for debtors avoid phrases that sound awkward to native readers."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How a message greets: a person by name, a company as a company, in the message's language."""
+"""The greeting of a message, for persons and companies, in the message's language."""
 
 import pytest
 from msgspec import structs

@@ -1,4 +1,4 @@
-"""How often a person is contacted at most: the rule, whatever the order and what is given back."""
+"""The limits on contacts of a person, in any order of planning and with failed contacts."""
 
 from collections import Counter, defaultdict
 from datetime import date, timedelta
@@ -89,7 +89,7 @@ people = st.lists(st.sampled_from([ANNA, HER_NUMBER, BERND]), min_size=1, max_si
 limits = st.builds(
     Guards, max_contacts_per_day=st.integers(1, 3), max_contacts_per_week=st.integers(1, 6)
 )
-# Per day: who is to be contacted, and which of those that went out did not after all.
+# Per day: the persons to contact, and which of the sent contacts failed afterwards.
 days_of_work = st.lists(
     st.tuples(st.lists(people, max_size=6), st.sets(st.integers(0, 5), max_size=3)), max_size=20
 )
@@ -125,7 +125,7 @@ def test_no_contact_is_held_for_ever(wanted: list[list[bytes]], guards: Guards) 
     waiting = {n: contact(n, *identities) for n, identities in enumerate(wanted)}
     due = dict.fromkeys(waiting, MONDAY)
     known: dict[bytes, list[date]] = {}
-    # A full week for each contact, if they are all the same person's.
+    # A full week for each contact, in case all are for the same person.
     for offset in range(7 * len(wanted) + 1):
         today = MONDAY + offset * DAY
         ready = [waiting[n] for n in sorted(waiting) if due[n] <= today]

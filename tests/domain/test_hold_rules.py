@@ -1,4 +1,4 @@
-"""Who may open which hold, and when one stands."""
+"""Who may open which hold, and when a hold is active."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""However large and wrong a body is, no part of the work on it holds up other requests for long."""
+"""No part of the work on a large or faulty body delays other requests for long."""
 
 import time
 from collections.abc import Callable
@@ -15,8 +15,8 @@ from dunwell.platform.errors import InvalidRequest, Refusal, ValidationError
 from dunwell.platform.text.shape import MAX_FAULTS
 from tests.support.claims import a_claim
 
-# Of the processor, which a busy machine does not lengthen: half of what a request may hold the
-# event loop for. Measured: at most 41 ms.
+# Processor time, so that a busy machine does not matter: half of the time for which a request may
+# block the event loop. Measured: at most 41 ms.
 _LONGEST_SECONDS = 0.05
 _KEYS = range(19_000)
 _FAULTY_ITEM = {"reference": "\x85", "type": "X", "value": "0", "itemDate": "x", "dueDate": 5}
@@ -52,7 +52,7 @@ _CLAIMS = {
 
 
 def _fill(claim: bytes) -> bytes:
-    """As many of the claim as one request may bring."""
+    """Return a body with as many copies of the claim as a request may have."""
     room = min(1_000, (MAX_JSON_BYTES - 2) // (len(claim) + 1))
     count = min(room, 130_000 // (claim.count(b"{") + 100), 1_000_000 // (claim.count(b",") + 1))
     return b"[" + b",".join([claim] * count) + b"]"
@@ -65,7 +65,7 @@ def _measure(step: Callable[[], object]) -> float:
 
 
 def _measure_best(step: Callable[[], object]) -> float:
-    """The quicker of two: the first may have to wait for memory."""
+    """Return the shorter of two runs, because the first may have to wait for memory."""
     return min(_measure(step) for _ in range(2))
 
 

@@ -1,4 +1,4 @@
-"""Identifiers: version 7, of their instant, ascending within a process."""
+"""Identifiers are UUIDs of version 7, have their instant, and ascend within a process."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""Bodies that parse, and still are not what anybody means; and how much is told of a fault."""
+"""Bodies that are valid JSON and still refused, and how many faults are reported."""
 
 import json
 from typing import Any
@@ -104,7 +104,7 @@ def test_other_bodies_refuse_repeated_keys() -> None:
     assert [(each.path, each.code) for each in refused.value.faults] == [("/value", "REPEATED")]
 
 
-# Texts that hold nothing a key has around it.
+# Texts without the characters that surround a key.
 _PLAIN = st.text(st.characters(exclude_characters='":', exclude_categories=["Cs"]))
 
 
@@ -239,7 +239,7 @@ def _read_item_id(number: str) -> int | None:
         ("297.0", 297),
         ("2.97e2", 297),
         ("29700E-2", 297),
-        # Beyond what a floating-point number can tell apart.
+        # Beyond the precision of a floating-point number.
         ("9007199254740993.0", 9_007_199_254_740_993),
         ("9.223372036854775807e18", 2**63 - 1),
         ("1." + "0" * 10_000, 1),

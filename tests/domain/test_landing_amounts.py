@@ -1,4 +1,4 @@
-"""Amounts as people type them: read when there is one way to read them, refused else."""
+"""Typed amounts are accepted if they are unambiguous and refused otherwise."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What was typed becomes answers; what nobody can read becomes a fault, never a crash."""
+"""Typed input becomes answers or faults, never a crash."""
 
 from datetime import date
 

@@ -1,4 +1,4 @@
-"""Which plan or deferment a form or an address asks for."""
+"""Parsing of the requested plan or deferment from a form or an address."""
 
 from datetime import date
 

@@ -1,4 +1,4 @@
-"""A brand's colour is taken where it can be read, and only there."""
+"""A brand's colour is used only where text on it is readable."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Days on the pages stay on one line; in letters and e-mails they read as they always did."""
+"""Dates on pages do not break across lines; dates in letters and e-mails have ordinary spaces."""
 
 from datetime import UTC, date, datetime
 
@@ -22,7 +22,7 @@ def test_pages_never_break_a_line_between_day_and_month(language: str, day: str)
 
     assert filters["day"](_DAY) == unbroken
     assert filters["day_of"](_INSTANT, "Europe/Berlin") == unbroken
-    # Between the day and the time a line may end.
+    # A line may break between the day and the time.
     moment = render_bound_moment(_INSTANT, "Europe/Berlin", language)
     shown_day, _, time = moment.rpartition(", ")
     assert (shown_day, " " in time) == (unbroken, False)

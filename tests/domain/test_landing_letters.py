@@ -1,4 +1,4 @@
-"""Is a letter's amount one of this claim, and is an address the one on file."""
+"""Recognition of a letter's amount, and of an address on file."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Which ways to reach a debtor there are, what may be chosen, and how addresses are read."""
+"""The channels of a debtor, which of them can be chosen, and how addresses are parsed."""
 
 import pytest
 
@@ -96,12 +96,12 @@ def test_a_mobile_number_of_any_country_is_accepted(number: str) -> None:
 @pytest.mark.parametrize(
     "number",
     [
-        # Satellites, ships, international networks.
+        # Satellites, ships and international networks.
         "+8816 12345678", "+870 773123456", "+882 16 1234567", "+883 1401 23456",
-        # Premium, personal, shared cost, voice boxes.
+        # Premium, personal, shared-cost and voice-mail numbers.
         "+1 900 555 1234", "+1 500 555 0006", "+44 7012 345678", "+49 70 012345678",
         "+43 930 123456", "+41 900 123 456", "+41 860 79 123 45 67", "+33 8 99 12 34 56",
-        # Fixed lines, free numbers, none anybody has.
+        # Landlines, toll-free and unassigned numbers.
         "+49 40 12345678", "+43 1 5123456", "+41 44 368 12 34", "+44 20 7123 4567",
         "+33 1 42 34 56 78", "+1 876 922 1234", "+800 1234 5678", "+1 710 555 1234",
         "+41 74 123 45 67", "+33 700 12 34 56",

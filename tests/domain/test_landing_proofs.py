@@ -1,4 +1,4 @@
-"""What a way in asks for, and how forgiving it is of what is typed."""
+"""The fact that each entrance asks for, and which spellings of it are accepted."""
 
 from typing import Any
 

@@ -1,5 +1,8 @@
-"""Five wrong facts within a quarter of an hour are the last for half an hour; fifteen in a day are
-the last. A wrong code of a letter slows the next one."""
+"""Limits on wrong facts.
+
+Five within a quarter of an hour lock for half an hour, and fifteen in a day lock until a new link.
+A wrong letter code delays the next one.
+"""
 
 from datetime import UTC, datetime, timedelta
 

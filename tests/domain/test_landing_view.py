@@ -1,4 +1,4 @@
-"""What a claim's state means for its page."""
+"""The page that follows from a claim's state."""
 
 from collections.abc import Collection, Iterable
 from datetime import UTC, datetime, timedelta
@@ -132,7 +132,7 @@ def test_each_topic_is_shown_once_in_order(
         Topic.PAYMENT_PENDING: HoldKind.PAYMENT_PENDING in kinds,
         Topic.PLAN_REQUESTED: False, Topic.DEFERMENT_REQUESTED: False,
         Topic.PLAN_ACTIVE: False, Topic.DEFERRED: False,
-        # Of a plan that broke there is no live modality any more.
+        # A broken plan is no longer active.
         Topic.PLAN_ENDED: modality is None and HoldKind.MODALITY_ACTIVE in kinds,
         Topic.DISPUTED: HoldKind.DISPUTE in kinds,
         Topic.PAUSED: HoldKind.PAUSE in kinds,

@@ -1,4 +1,4 @@
-"""What a request's address says, as far as the pages read it."""
+"""The parts of a request's address that the pages read."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What debtors read is plain and calm; the right language is chosen."""
+"""Texts for debtors are plain and calm, and the right language is chosen."""
 
 import re
 from gettext import NullTranslations

@@ -1,4 +1,4 @@
-"""Digests of the ledger: different things never spell out alike."""
+"""Digests of the ledger: different contents are never encoded alike."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Sentences that name a day there is none of are left out, and no others."""
+"""Sentences that name a missing day are left out, and no others."""
 
 import pytest
 from hypothesis import given
@@ -20,14 +20,14 @@ PAY = "Bitte zahlen Sie bis zum {{ payBy }}."
         (f"Guten Tag. {PAY} Danke.", "Guten Tag. Danke."),
         (f"{PAY} Danke.", "Danke."),
         (f"Danke! {PAY}", "Danke!"),
-        # A full stop that ends no sentence.
+        # A full stop that does not end a sentence.
         ("Danke. Zahlen Sie, z. B. heute, bis {{ payBy }}. Ende.", "Danke. Ende."),
         ("Danke. Zahlen Sie vor dem 3. Mai oder bis {{ payBy }}. Ende.", "Danke. Ende."),
         ("Danke. Das ist ca. {{ payBy }} so weit. Ende.", "Danke. Ende."),
         ("Seit 2026. Bitte bis {{ payBy }}. Ende.", "Seit 2026. Ende."),
-        # A placeholder's own text ends nothing.
+        # The text of a placeholder ends no sentence.
         ("{{ merchant.name }} bittet bis {{ payBy }} um {{ outstanding }}. Ende.", "Ende."),
-        # A line ends a sentence, and goes where nothing is left of it.
+        # A line ends a sentence and is removed if nothing of it is left.
         (f"Erstens\n{PAY}\nZweitens", "Erstens\nZweitens"),
         (f"Erstens\n\n{PAY}\n\nZweitens", "Erstens\n\nZweitens"),
         (f"- Eins\n- {PAY}\n- Drei. {PAY}", "- Eins\n- Drei."),

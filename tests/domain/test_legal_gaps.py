@@ -1,4 +1,4 @@
-"""What Germany and Austria ask a creditor to tell, and a merchant lacks."""
+"""Details that Germany and Austria require of a creditor and that a merchant lacks."""
 
 from typing import Any
 

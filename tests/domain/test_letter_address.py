@@ -1,4 +1,4 @@
-"""The window's lines."""
+"""The lines in the window of a letter."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""On which day a letter can have arrived, and the waits that start then."""
+"""The day on which a letter can have arrived, and the waits that start then."""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -45,7 +45,7 @@ def decide_wait(process: Process, letter_sent_at: datetime | None, due_at: datet
     ("handed_over_on", "postal_days", "arrives_on"),
     [
         (date(2026, 3, 2), 2, date(2026, 3, 4)),
-        # Saturday is a postal day, Sunday is none.
+        # Saturday is a postal day, Sunday is not.
         (date(2026, 2, 27), 1, date(2026, 2, 28)),
         (date(2026, 2, 27), 2, date(2026, 3, 2)),
         (date(2026, 2, 28), 1, date(2026, 3, 2)),
@@ -63,7 +63,7 @@ def test_postal_days_are_monday_to_saturday_without_public_holidays(
 
 def test_the_wait_after_a_letter_starts_when_it_can_have_arrived() -> None:
     process = a_process(LETTER, WAIT)
-    # Arrives on Monday, 2 March; the local time of the hand-over stays.
+    # It arrives on Monday, 2 March; the local time of the hand-over is kept.
     assert decide_wait(process, SENT_AT, SENT_AT) == datetime(2026, 3, 9, 9, tzinfo=UTC)
     assert decide_wait(process, None, SENT_AT) == datetime(2026, 3, 6, 9, tzinfo=UTC)
 
@@ -84,7 +84,7 @@ def test_the_arrival_depends_on_the_merchants_setting_and_country() -> None:
     steps = [{"id": 1, "name": "Letter", **LETTER}, {"id": 2, "name": "Wait", **WAIT}]
     definition = a_definition(steps=steps, settings=settings)
     german = Configuration("de", "Europe/Berlin", "EUR")
-    # Maundy Thursday: without a region in the workflow the country's holidays count.
+    # Maundy Thursday: without a region in the workflow, the holidays of the country count.
     thursday = datetime(2026, 4, 2, 8, tzinfo=UTC)
     arrivals = [
         build_process(definition, each).find_letter_arrival(thursday).date()
@@ -113,5 +113,5 @@ def test_a_forecast_counts_postal_days_like_the_engine() -> None:
     until = SENT_AT + timedelta(days=60)
     foreseen = list(forecast(process, WorkflowPosition(1, SENT_AT), facts, SENT_AT, until=until))
     ends = [each.outcome.until for each in foreseen if isinstance(each.outcome, WaitBegun)]
-    # Of the letter on 2 March, of the e-mail on the 9th.
+    # The wait after the letter of 2 March, and after the e-mail of 9 March.
     assert ends == [datetime(2026, 3, 9, 9, tzinfo=UTC), datetime(2026, 3, 16, 9, tzinfo=UTC)]

@@ -1,4 +1,4 @@
-"""What a banking app reads, beside what segno's own helper would write."""
+"""The payment code for banking apps, compared with the one that segno creates."""
 
 from decimal import Decimal
 from typing import Any
@@ -24,7 +24,7 @@ def test_the_payment_code_is_a_credit_transfer() -> None:
 
 
 @given(
-    # segno drops a last zero of the cents; apps read both.
+    # segno omits a final zero of the cents; apps accept both.
     st.integers(1, 99_999_999_999).filter(lambda cents: cents % 10),
     st.text(alphabet="ABC äöü&-/.", min_size=1, max_size=30).map(str.strip).filter(bool),
     st.sampled_from([None, "BYLADEM1001"]),

@@ -1,4 +1,4 @@
-"""What repeats for as long as something is away is written once a minute."""
+"""Events that repeat during an outage are logged once a minute."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from dunwell.platform.logging import OncePerMinute
 
 
 class Written:
-    """What passes, second by second."""
+    """Collects the logged lines, second by second."""
 
     def __init__(self) -> None:
         self.second = 0.0

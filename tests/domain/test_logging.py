@@ -1,4 +1,4 @@
-"""What a log line may hold: listed fields, and of exceptions the class and the place only."""
+"""A log line contains only listed fields, and only class and location of exceptions."""
 
 import logging
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Contact hours of which quiet hours leave nothing."""
+"""Quiet hours that leave no contact hours."""
 
 import msgspec
 import pytest
@@ -8,7 +8,7 @@ from dunwell.contact.messages.templates.merchant_rules import list_quiet_hour_fa
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.merchants import CONFIGURATION
 
-# Those of the definition: 09:00 to 18:00.
+# The contact hours of the definition are 09:00 to 18:00.
 CASES = [
     (("09:00", "18:00"), True),
     (("08:00", "19:00"), True),

@@ -1,4 +1,4 @@
-"""Faults of a definition's texts: each with its place, a code, and the nearest known name."""
+"""Faults of a definition's texts, each with its path, a code and the nearest known name."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from dunwell.contact.messages.templates.template_faults import list_template_fau
 from dunwell.platform.errors import Fault
 from tests.support.definitions import a_definition
 
-# What every message says, so that a fault is of what is added to it.
+# The mandatory parts of a message, so that each fault comes from what is added.
 PARTS = "{{ merchant.name }} {{ claim.referenceNumber }} {{ outstanding }} {{ landing.url }}"
 
 

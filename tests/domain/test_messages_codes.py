@@ -1,4 +1,4 @@
-"""The code on a letter: derived, printed in groups, typed in any way."""
+"""The access code of a letter: derived, printed in groups, accepted in any spelling."""
 
 from uuid import UUID
 

@@ -1,4 +1,4 @@
-"""How facts read: money, days, names, and one text for every placeholder."""
+"""How facts are shown: money, days, names, and a text for every placeholder."""
 
 import re
 from datetime import date

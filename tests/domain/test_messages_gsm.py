@@ -1,4 +1,4 @@
-"""What an SMS costs, by known cases."""
+"""The number of parts of an SMS, by known cases."""
 
 import pytest
 from hypothesis import given
@@ -19,7 +19,7 @@ from dunwell.contact.messages.templates.sms_parts import SmsParts, count_parts, 
         ("€", SmsParts("GSM-7", 2, 1)),
         ("a" * 158 + "€", SmsParts("GSM-7", 160, 1)),
         ("a" * 159 + "€", SmsParts("GSM-7", 161, 2)),
-        # Each part holds 76 euro signs and one septet that none fits into.
+        # Each part has room for 76 euro signs, and for one septet that no euro sign fits into.
         ("€" * 153, SmsParts("GSM-7", 306, 3)),
         ("[]{}\\^~|", SmsParts("GSM-7", 16, 1)),
         ("ł", SmsParts("UCS-2", 1, 1)),
@@ -30,7 +30,7 @@ from dunwell.contact.messages.templates.sms_parts import SmsParts, count_parts, 
         ("ł" * 134, SmsParts("UCS-2", 134, 2)),
         ("a" * 159 + "ł", SmsParts("UCS-2", 160, 3)),
         ("😀" * 35, SmsParts("UCS-2", 70, 1)),
-        # 33 of them fit a part of 67, as none is cut in two.
+        # 33 of them fit into a part of 67, because none is split.
         ("😀" * 67, SmsParts("UCS-2", 134, 3)),
     ],
 )

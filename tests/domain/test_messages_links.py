@@ -1,4 +1,4 @@
-"""A link's token: derived, never kept, masked in what is stored."""
+"""The token of a link: derived, never stored, masked in stored texts."""
 
 import re
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""No message leaves without creditor, amount, reference, link and contact, whatever the channel."""
+"""Every message must name creditor, amount, reference, link and contact, in each channel."""
 
 from typing import Any
 

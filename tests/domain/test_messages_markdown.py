@@ -1,4 +1,4 @@
-"""The Markdown subset: what it makes of a text, and what a value can never do to it."""
+"""The Markdown subset: how texts are rendered, and that values cannot add markup."""
 
 import re
 from html.parser import HTMLParser
@@ -18,7 +18,7 @@ _USUAL = MessageValues(some_facts(), "en")
 
 
 def _html(text: str, values: MessageValues = _USUAL) -> str:
-    """Without the styles, of which tests/browser/test_emails.py judges."""
+    """Render without styles, which tests/browser/test_emails.py checks."""
     return re.sub(r' style="[^"]*"', "", fill(parse_markdown(text).html, values)).strip()
 
 

@@ -1,4 +1,4 @@
-"""What a merchant takes, and what its debtors are offered."""
+"""Which plans and deferments a merchant accepts, and which are offered to debtors."""
 
 from datetime import date, timedelta
 from itertools import pairwise

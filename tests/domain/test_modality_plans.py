@@ -1,4 +1,4 @@
-"""Instalments to the cent and by the month."""
+"""Amounts of instalments to the cent, and their monthly due days."""
 
 from calendar import monthrange
 from datetime import date

@@ -1,4 +1,4 @@
-"""Whether a modality goes on, day by day, and what its states allow."""
+"""Whether a plan or deferment continues, day by day, and what its states allow."""
 
 from datetime import UTC, date, datetime, timedelta
 from itertools import product

@@ -1,4 +1,4 @@
-"""What a debtor is offered in place of a plan or a deferral that was refused."""
+"""The offer made to a debtor instead of a refused plan or deferment."""
 
 from datetime import date, timedelta
 from itertools import accumulate
@@ -28,7 +28,7 @@ OWED = ModalityFacts(10240)
 OFFERED = ModalitySettings(PlanSettings(counts=(2, 3, 6)), DeferralSettings(max_days=30))
 PLANS = st.builds(
     PlanSettings,
-    # Few numbers, so that what was asked for is often among those that are offered.
+    # Few numbers, so that the request is often among the offers.
     counts=st.just(())
     | st.lists(st.integers(2, 8), unique=True, min_size=1).map(lambda each: tuple(sorted(each))),
     min_rate=st.integers(1, 2_000).map(str),
@@ -70,17 +70,17 @@ def until(day: str) -> DeferralTerms:
     [
         # The next number of instalments below, from the same day.
         ([plan(6, "2026-03-20")], plan(3, "2026-03-20")),
-        # Below everything that was refused, and not only below what was refused last.
+        # Below every refused request, and not only below the last one.
         ([plan(6, "2026-03-20"), plan(3, "2026-03-16")], plan(2, "2026-03-20")),
         ([plan(3, "2026-03-20"), plan(6, "2026-03-16")], plan(2, "2026-03-20")),
-        # No smaller plan is left: all of it on the day of the first instalment.
+        # No smaller plan is left: the whole amount on the day of the first instalment.
         ([plan(2, "2026-03-20")], until("2026-03-20")),
         # That was refused as well.
         ([plan(2, "2026-03-20"), until("2026-03-09")], until("2026-03-08")),
-        # The first day has passed since: the usual one, which can be kept.
+        # The first day has passed, so the usual first day is offered.
         ([plan(6, "2026-03-02")], plan(3, "2026-03-16")),
         ([plan(6, "2026-02-20")], plan(3, "2026-03-16")),
-        # The latest of the days that are offered before the refused one.
+        # The latest offered day before the refused one.
         ([until("2026-04-01")], until("2026-03-16")),
         ([until("2026-03-20")], until("2026-03-16")),
         ([until("2026-03-16")], until("2026-03-09")),
@@ -128,7 +128,7 @@ def test_the_nearest_offer_asks_for_less_than_every_refused_request(
 def test_the_nearest_offer_pays_no_later_than_the_refused_request(
     asked: Terms, bounds: ModalitySettings, facts: ModalityFacts
 ) -> None:
-    """As long as the first day that was asked for is still to come."""
+    """As long as the first requested day is still to come."""
     offer = find_nearest_offer([asked], bounds, facts, TODAY)
     assume(offer is not None)
     assert offer is not None
@@ -153,7 +153,7 @@ def test_no_acceptable_offer_is_nearer_to_the_request(
     least = terms.count if isinstance(terms, PlanTerms) else 1
     nearer = [PlanTerms(count, asked.first_on) for count in range(least + 1, asked.count)]
     if isinstance(terms, PlanTerms) and terms.first_on != asked.first_on:
-        # The day cannot be had at all with fewer instalments.
+        # The day is impossible even with fewer instalments.
         nearer = [PlanTerms(count, asked.first_on) for count in range(2, asked.count)]
     assert all(find_terms_faults(each, bounds, facts, TODAY) for each in nearer)
 

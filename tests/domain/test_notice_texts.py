@@ -1,4 +1,4 @@
-"""What a debtor's messages say: in both languages, complete, and only what they were given."""
+"""Texts of notices: in both languages, complete, and only with the given values."""
 
 import re
 from dataclasses import replace
@@ -93,12 +93,12 @@ def write(
 
 
 def body(notice: DebtorNotice) -> str:
-    """The text between the creditor's name and its footer."""
+    """Return the text between the creditor's name and the footer."""
     return notice.body_text.partition("\n\n--\n")[0].partition("\n\n")[2]
 
 
 def read_html(notice: DebtorNotice) -> str:
-    """The words of the HTML's body, on one line."""
+    """Return the text of the HTML body in one line."""
     assert notice.body_html is not None
     [headline, main] = re.findall("<h1[^>]*>(.*?)</h1>(.*)</main>", notice.body_html, re.DOTALL)[0]
     assert unescape(headline) == notice.subject
@@ -226,6 +226,6 @@ def test_no_value_can_add_markup_or_inject_anything(language: str) -> None:
 
 def test_every_template_belongs_to_a_kind() -> None:
     names = {f"{facts.template}.md" for facts in ALL} | {f"{each.template}.txt" for each in BY_SMS}
-    # What several templates include has a name that begins with an underscore.
+    # Templates that others include begin with an underscore.
     written = {path.name for path in NOTICE_TEMPLATES.iterdir() if not path.name.startswith("_")}
     assert written == names

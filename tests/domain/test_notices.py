@@ -1,4 +1,4 @@
-"""How many notices go out, what becomes of one, and the secrets it bears."""
+"""The limits on notices, how a notice is settled, and the secrets in notices."""
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -147,7 +147,7 @@ def test_a_code_has_six_evenly_distributed_digits() -> None:
     assert all(len(code) == 6 and code.isdecimal() and code.isascii() for code in codes)
     for place in range(6):
         counts = Counter(code[place] for code in codes)
-        # A thousand each; four standard deviations are 120.
+        # A thousand of each digit are expected; four standard deviations are 120.
         assert all(880 < counts[digit] < 1120 for digit in "0123456789")
 
 

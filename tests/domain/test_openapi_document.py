@@ -1,4 +1,4 @@
-"""The OpenAPI document as generators of clients read it: names, choices, files, no defaults."""
+"""The OpenAPI document as client generators read it: names, unions, files, no defaults."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -57,7 +57,7 @@ def list_operations() -> Iterator[Schema]:
 
 
 def list_parts(schema: Any, where: str) -> Iterator[tuple[str, Schema]]:
-    """Every schema below this one, references followed."""
+    """Yield every schema within this one, following references."""
     if isinstance(schema, list):
         for each in schema:
             yield from list_parts(each, where)
@@ -133,7 +133,7 @@ def test_the_unions_are_events_and_errors() -> None:
 
 
 def close(part: Any) -> Any:
-    """The schemas with every object closed."""
+    """Return the schemas with every object closed."""
     if isinstance(part, list):
         return [close(each) for each in part]
     if not isinstance(part, dict):

@@ -1,4 +1,4 @@
-"""The OpenAPI document has nothing that breaks the clients generators make of it."""
+"""The OpenAPI document contains nothing that breaks generated clients."""
 
 import copy
 from collections.abc import Callable

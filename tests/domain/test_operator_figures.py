@@ -1,4 +1,4 @@
-"""The figures for Prometheus that the operator's pages name."""
+"""The Prometheus metrics named in the operator's documents exist."""
 
 import importlib
 import pkgutil

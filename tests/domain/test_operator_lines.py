@@ -1,4 +1,4 @@
-"""Who runs the installation, and in which role: below every message, in its language."""
+"""The line below every message that names the operator and its role."""
 
 from dataclasses import replace
 

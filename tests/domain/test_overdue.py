@@ -1,4 +1,4 @@
-"""An objection is overdue on the day after the one its debtor was promised, and not before."""
+"""A dispute is overdue from the day after the one that was promised to the debtor."""
 
 from datetime import UTC, datetime, timedelta
 

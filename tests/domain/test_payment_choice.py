@@ -1,4 +1,4 @@
-"""What a debtor may pay at once: all, a part within the bounds, items with their fees."""
+"""What a debtor may pay: everything, a part within limits, or items with their fees."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Every (state, answer) pair of a payment request."""
+"""Every pair of state and answer of a payment request."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import product

@@ -1,4 +1,4 @@
-"""Rules about people that need nothing: passwords, recovery codes, browsers' names."""
+"""Pure rules about users: passwords, recovery codes, names of browsers."""
 
 import re
 from uuid import UUID
@@ -58,7 +58,7 @@ def test_a_recovery_code_has_24_characters_of_base32_in_groups_of_four() -> None
 
 
 def test_each_of_the_120_bits_changes_a_recovery_code() -> None:
-    """15 bytes of the keyed digest are in the code, none of them twice."""
+    """The code has 15 bytes of the keyed digest, each of them once."""
     codes = derive_recovery_codes(KeyRing({1: b"k" * 32}), "a session's secret", UUID(int=1))
     digest = KeyRing({1: b"k" * 32}).digest(
         "portal-recovery-codes", f"{UUID(int=1)} 0 a session's secret".encode()

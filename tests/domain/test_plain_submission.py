@@ -1,4 +1,4 @@
-"""A body that cannot hold control characters is read quicker, and not otherwise."""
+"""A body that cannot contain control characters is parsed faster, with the same result."""
 
 from typing import Any
 

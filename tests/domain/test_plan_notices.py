@@ -1,4 +1,4 @@
-"""Which rates a plan's debtor is written to about: day by day, and under any jumps of a clock."""
+"""Which instalments a debtor is notified about, day by day and across clock jumps."""
 
 from datetime import UTC, date, datetime, timedelta
 from uuid import UUID
@@ -42,7 +42,7 @@ def a_plan(paid: int = 0, agreed_at: datetime = AGREED) -> Modality:
 
 
 def at(day: str, time: str = "09:00") -> datetime:
-    """A moment in Berlin."""
+    """Return an instant in Berlin."""
     return datetime.fromisoformat(f"{day}T{time}").replace(tzinfo=ZoneInfo(BERLIN)).astimezone(UTC)
 
 
@@ -60,7 +60,7 @@ def told(modality: Modality, now: datetime) -> list[tuple[InstalmentNoticeKind, 
         (0, at("2026-03-17"), [(MISSED, 1)]),
         (3413, at("2026-03-17"), [(MISSED, 1)]),
         (0, at("2026-03-23", "23:59"), [(MISSED, 1)]),
-        # Broken; only that is told.
+        # The plan is broken; only that is notified.
         (0, at("2026-03-24", "00:00"), []),
         (3414, at("2026-03-13"), []),
         (3414, at("2026-03-17"), []),
@@ -127,7 +127,7 @@ _JUMPS = st.lists(
 def test_notices_are_in_order_once_each_and_only_for_unpaid_instalments(
     jumps: list[tuple[int, int]], agreed_late: int
 ) -> None:
-    """As the sweep does it: at instants as they come, with payments between them, until it ends."""
+    """As the sweep does: at any instants, with payments in between, until the plan ends."""
     now = agreed = AGREED + timedelta(hours=agreed_late)
     seen: list[tuple[InstalmentNoticeKind, int]] = []
     paid = 0
@@ -137,11 +137,11 @@ def test_notices_are_in_order_once_each_and_only_for_unpaid_instalments(
         if isinstance(
             decide_progress(plan, Status.IN_PROCESS, local_date(now, BERLIN)), ModalityEndReason
         ):
-            # What is not told of it any more would not be true; the end is told by itself.
+            # Later notices would be wrong; the end has its own notice.
             break
         today = local_date(now, BERLIN)
         for each in list_due_notices(plan, now, BERLIN):
-            if (each.kind, each.rate.number) in seen:  # the occasion's key
+            if (each.kind, each.rate.number) in seen:  # The key of the occasion.
                 continue
             seen.append((each.kind, each.rate.number))
             assert each.rate.left_cents > 0
@@ -159,7 +159,7 @@ def test_notices_are_in_order_once_each_and_only_for_unpaid_instalments(
 
 @given(st.integers(0, 100 * 24 * 60), st.sampled_from([0, 3414, 6827, 10240]))
 def test_checking_at_the_computed_instants_misses_no_notice(minutes: int, paid: int) -> None:
-    """Between two of them nothing begins."""
+    """No notice becomes due between two of these instants."""
     plan, now = a_plan(paid), AGREED + timedelta(minutes=minutes)
     following = find_next_notice(plan, now, BERLIN)
     begun = told(plan, now)

@@ -1,4 +1,4 @@
-"""Bars as SVG: what anybody named stays text, and a figure of 0 has no bar."""
+"""Charts as SVG: labels are escaped, and a value of 0 has no bar."""
 
 from dunwell.interfaces.portal.render.charts import Bar, draw_bars, draw_columns
 

@@ -1,4 +1,4 @@
-"""Previews play persons' claims side by side, and compare next contacts."""
+"""Previews simulate the claims of persons together and compare their next contacts."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""What messages cost by a line."""
+"""The costs of messages by provider."""
 
 from decimal import Decimal
 
@@ -47,7 +47,7 @@ def test_the_country_of_a_number_is_found() -> None:
     ("line", "units", "country", "spent"),
     [
         (PricedProvider("sms", _LINE), 2, "DE", MessageCost(3, 0, Decimal(45))),
-        # No line, a size that is not known, a country without a price.
+        # No provider, an unknown size, a country without a price.
         (None, 2, "DE", MessageCost(3, 3)),
         (PricedProvider("sms", _LINE), None, "DE", MessageCost(3, 3)),
         (

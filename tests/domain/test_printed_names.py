@@ -1,4 +1,4 @@
-"""An emoji in a name does not reach a letter; letters of every script do."""
+"""Emojis in names are not printed on letters; letters of every script are."""
 
 import pytest
 

@@ -1,5 +1,4 @@
-"""What a form about a process shows is what it reads: nothing is lost on the way, and nothing comes
-to it."""
+"""A form about a step or the settings is parsed to what it shows, with nothing lost or added."""
 
 from pathlib import Path
 from typing import Any
@@ -44,7 +43,7 @@ STEPS: tuple[dict[str, Any], ...] = (
 
 
 def send(form: Form) -> FormFields:
-    """The form as a browser sends it."""
+    """Return the form's fields as a browser submits them."""
     return FormFields({
         name: [value.replace("\n", "\r\n")] if isinstance(value, str) else [*value]
         for name, value in form.typed.items()

@@ -1,4 +1,4 @@
-"""Whose word is taken for where a request came from."""
+"""Which forwarded addresses are trusted."""
 
 import pytest
 
@@ -13,19 +13,19 @@ _PEER = "10.0.0.9"
     [
         (_PEER, [], _PEER),
         (_PEER, ["203.0.113.5"], "203.0.113.5"),
-        # What the visitor wrote themselves stands left of what the proxy added.
+        # What the visitor sent is to the left of what the proxy added.
         (_PEER, ["1.2.3.4, 203.0.113.5"], "203.0.113.5"),
         (_PEER, ["1.2.3.4", "203.0.113.5"], "203.0.113.5"),
         (_PEER, ["203.0.113.5, 192.0.2.7, 10.0.0.3"], "203.0.113.5"),
         (_PEER, ["10.0.0.1, 10.0.0.2"], "10.0.0.1"),
-        # Nobody trusts a stranger, nor the loopback address, unless it was named.
+        # Neither a stranger nor the loopback address is trusted unless it is configured.
         ("203.0.113.9", ["1.2.3.4"], "203.0.113.9"),
         ("127.0.0.1", ["1.2.3.4"], "127.0.0.1"),
         (_PEER, ["203.0.113.5:4711"], "203.0.113.5"),
         (_PEER, ["[2001:db8::1]:4711"], "2001:db8::1"),
         (_PEER, ["2001:db8::1"], "2001:db8::1"),
         ("::ffff:10.0.0.9", ["::ffff:203.0.113.5"], "203.0.113.5"),
-        # What cannot be read ends the chain.
+        # An unreadable entry ends the chain.
         (_PEER, ["unknown"], _PEER),
         (_PEER, ["203.0.113.5, unknown, 10.0.0.3"], "10.0.0.3"),
         (_PEER, [""], _PEER),

@@ -1,4 +1,4 @@
-"""How requests are drawn from a minute's quota: never more than the limit, little stranded."""
+"""Requests draw from a quota per minute: never above the limit, with little left unused."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -16,7 +16,7 @@ LIMITS = st.integers(1, 100_000)
 
 
 def draw_all(limit: int, order: list[int]) -> tuple[list[int], int]:
-    """What each process is granted when they draw in this order, and the statements it took."""
+    """Return what each process is granted in this order, and the number of statements."""
     granted, known, drawn = [0] * 4, [None] * 4, 0  # type: tuple[list[int], list[int | None], int]
     for process in order:
         block = compute_block(limit, known[process])

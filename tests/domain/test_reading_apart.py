@@ -1,4 +1,4 @@
-"""A document that takes long to read keeps only its own giver waiting."""
+"""Parsing a slow document delays only the request that sent it."""
 
 import asyncio
 import threading

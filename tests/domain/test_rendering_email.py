@@ -1,4 +1,4 @@
-"""A template and facts become an e-mail: text and HTML equal in content, the footer in both."""
+"""Rendering of e-mails: plain text and HTML with the same content and footer."""
 
 import re
 from dataclasses import replace
@@ -26,7 +26,7 @@ _SNIPPETS = {"signature": {"de": "Ihr Team von\n{{ merchant.name }}", "en": "You
 
 
 def _visible(html: str) -> list[str]:
-    """The words of the HTML's body below its headline, and where its links lead."""
+    """Return the text of the HTML body below its headline, and the targets of its links."""
     head, _, body = html.partition("</h1>")
     name = re.sub(r"<[^>]+>", " ", head.partition("<header>")[2].partition("</header>")[0])
     body = name + re.sub(' href="([^"]*)"([^>]*)>([^<]*)', r">\3: \1", body)

@@ -1,4 +1,4 @@
-"""A template and facts become a letter's sheet: data for the one layout."""
+"""Rendering of letters: the data for the one layout."""
 
 import msgspec
 import pytest

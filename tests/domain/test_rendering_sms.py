@@ -1,4 +1,4 @@
-"""A template and facts become the text of an SMS."""
+"""Rendering of SMS texts."""
 
 import pytest
 

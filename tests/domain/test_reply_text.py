@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - texts as mail programs write them
-"""What a person wrote, out of what a mail program sent."""
+"""Extraction of a person's text from an e-mail."""
 
 import time
 from email import message_from_bytes

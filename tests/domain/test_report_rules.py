@@ -1,4 +1,4 @@
-"""What is reported of a message, and what it is known by outside."""
+"""The effect of delivery reports, and the references by which messages are found."""
 
 from uuid import UUID
 

@@ -1,4 +1,4 @@
-"""What makes two requests under one Idempotency-Key the same: method, path and body."""
+"""Two requests with the same Idempotency-Key are equal if method, path and body are equal."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

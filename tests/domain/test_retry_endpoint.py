@@ -1,4 +1,4 @@
-"""When an endpoint is switched off, probed, and switched on again."""
+"""When an endpoint is disabled, probed and enabled again."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""The published schedule, exactly."""
+"""The published retry schedule."""
 
 import itertools
 from datetime import UTC, datetime, timedelta

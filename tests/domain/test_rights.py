@@ -1,4 +1,4 @@
-"""Rights, and that every use case asks for one."""
+"""Rights, and that every use case checks one."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -57,7 +57,7 @@ from tests.support.use_cases import (
 )
 
 _ASKING = [each for each in find_use_cases() if each.right is not None]
-# Those that more hangs on than reading and changing claims; others may join them.
+# Use cases with more serious effects than reading and changing claims; others may be added.
 _ASKED_BY: Mapping[Right, set[Callable[..., object]]] = {
     Right.RECORD_MONEY: {
         change_items.add_fee, change_items.add_item,
@@ -207,7 +207,7 @@ def test_a_recorded_network_does_not_identify_a_visitor(host: str, network: str 
 async def test_a_use_case_without_its_right_is_refused_before_anything_is_done(
     use_case: UseCase,
 ) -> None:
-    """Whatever else a use case is given is nothing at all: it would break on it."""
+    """All other arguments are None, so that the use case would fail if it used them."""
     assert use_case.right is not None
     actor = credential_actor("shop", ALL_RIGHTS - {Right[use_case.right]})
     nothing: Any = None

@@ -1,5 +1,4 @@
-"""One change in a list of rules: it does what it says to what was seen, and nothing to what was
-not."""
+"""One change in a list of rules, which applies only to the state that its author saw."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How many of a thing are told."""
+"""Counts in words, with singular and plural."""
 
 import pytest
 

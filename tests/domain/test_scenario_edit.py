@@ -1,4 +1,4 @@
-"""Editing a scenario in place: for every claim, nothing runs twice, and nothing is left out."""
+"""Editing a scenario in place: no claim repeats or skips a step."""
 
 from typing import Any
 
@@ -120,8 +120,8 @@ def test_after_an_accepted_edit_each_claim_has_exactly_its_remaining_steps(
 
 
 def find_good_starts(new: list[int], place: StepPosition) -> list[int]:
-    """Where a claim may go on: of the old steps that are left it runs those it has not done. One
-    whose step is still there cannot go on anywhere else."""
+    """Return where a claim may continue: it runs the remaining old steps that it has not run. If
+    its step is kept, it must stay there."""
     done = OLD_IDS if place is None else OLD_IDS[: OLD_IDS.index(place)]
     left = {each for each in OLD_IDS if each in new and each not in done}
     starts = [new.index(place)] if place in new else list(range(len(new) + 1))

@@ -53,7 +53,7 @@ def test_no_step_runs_after_a_planned_contact() -> None:
 
 
 def test_a_contact_waits_for_its_contact_hours() -> None:
-    evening = datetime(2026, 3, 6, 17, 30, tzinfo=UTC)  # Friday 18:30 in Berlin
+    evening = datetime(2026, 3, 6, 17, 30, tzinfo=UTC)  # Friday, 18:30 in Berlin.
     decision = run(1, due_at=evening, now=evening)
     assert decision.outcomes == ()
     assert decision.position == WorkflowPosition(1, datetime(2026, 3, 9, 8, 0, tzinfo=UTC))

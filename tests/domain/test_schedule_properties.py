@@ -1,5 +1,7 @@
-"""What holds of every process: it goes forward, ends, counts days in its own zone, and no minor
-changes its course.
+"""Properties of every process.
+
+It moves forward, ends, and counts days in its own timezone; a minor version never changes its
+steps.
 """
 
 from collections.abc import Callable, Iterator
@@ -60,7 +62,7 @@ _COURSES = st.builds(
     _KINDS, st.sampled_from(_ZONES), st.sampled_from(_HOURS), _WHEN,
 )  # fmt: skip
 _INSTANTS = st.datetimes(datetime(2025, 1, 1), datetime(2030, 1, 1), timezones=st.just(UTC))
-# Late by up to ten days; half of them punctual.
+# Late by up to ten days; half of them on time.
 _DELAYS = st.one_of(st.just(0), st.integers(0, 14_400))
 
 
@@ -83,7 +85,8 @@ def the_process(course: tuple[Any, ...], change: Any = lambda step: step) -> Pro
 
 
 def play(process: Process, start: datetime, delays: Iterator[int]) -> list[tuple[Any, Outcome]]:
-    """(when, what) to the end; every contact is accepted at once, the engine comes late."""
+    """Return (instant, outcome) until the end; every contact is accepted at once, and the engine is
+    late."""
     facts = StepFacts(ConditionFacts(5000, 5000, start.date()), True, frozenset({"EMAIL"}))
     position, now = WorkflowPosition(process.id_at(0), start), start
     ran: list[tuple[datetime, Outcome]] = []
@@ -191,7 +194,8 @@ def test_business_days_are_counted_by_the_regions_own_holidays(
         day += DAY
         left -= day.weekday() < 5 and day not in closed
     assert calendar.local_date(end) == day
-    assume(calendar.to_instant(_local(calendar, since)) == since)  # not the second doubled hour
+    # Exclude the second occurrence of a repeated hour.
+    assume(calendar.to_instant(_local(calendar, since)) == since)
     assert _local(calendar, end).time() >= _local(calendar, since).time()
 
 

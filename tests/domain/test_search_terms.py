@@ -1,4 +1,4 @@
-"""The words a claim is found by, and those of a search."""
+"""The words by which a claim is found, and the words of a search."""
 
 import pytest
 

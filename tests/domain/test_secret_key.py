@@ -1,4 +1,4 @@
-"""The secret key as it is written down, and what its versions seal and digest."""
+"""The format of the secret key, and encryption and digests with its versions."""
 
 import base64
 from pathlib import Path

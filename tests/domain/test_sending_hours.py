@@ -1,4 +1,4 @@
-"""Contact hours and quiet hours: when a contact may be sent, on every path and across midnight."""
+"""Contact hours and quiet hours: when a contact may be sent, also across midnight."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -43,7 +43,7 @@ def hours_of(
 
 
 def berlin(day: int, hour: int, minute: int = 0) -> datetime:
-    """In March 2026, before the clocks change; the second is a Monday."""
+    """Return an instant in March 2026 before the clock change; the second is a Monday."""
     return datetime(2026, 3, day, hour - 1, minute, tzinfo=UTC)
 
 
@@ -89,7 +89,7 @@ def test_a_hold_ends_within_both_hours_and_names_the_current_reason() -> None:
     evenings: Any = {"from": "07:00", "to": "22:00"}
     both = hours_of(**evenings)
     assert both.find_hold(berlin(2, 21, 30)) == ContactHold(berlin(3, 8), HoldReason.QUIET_HOURS)
-    # A Friday night: the contact hours begin on Monday, and the quiet ones end after them.
+    # A Friday night: the contact hours begin on Monday, and the quiet hours end after that.
     assert both.find_hold(berlin(6, 22)) == ContactHold(berlin(9, 8), HoldReason.CONTACT_HOURS)
     assert both.first_moment_on(berlin(7, 12).date()) == berlin(9, 8)
 

@@ -1,4 +1,4 @@
-"""What a channel's answer means."""
+"""The meaning of each answer of a channel."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Faults of a JSON value: all at once, each at its place, in words that say what to do."""
+"""Faults of a JSON value: all at once, each with its path and a helpful message."""
 
 from datetime import date
 from typing import Annotated, Literal

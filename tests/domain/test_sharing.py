@@ -1,4 +1,4 @@
-"""What is left of payments, shared among items that owe again."""
+"""Allocation of surplus payments to items that are outstanding again."""
 
 from uuid import UUID
 

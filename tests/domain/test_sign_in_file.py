@@ -1,4 +1,4 @@
-"""How people sign in, as the installation file says it: what is refused, and what groups make."""
+"""Single sign-on in the installation file: what is refused, and the roles of groups."""
 
 from pathlib import Path
 from typing import Any, get_args

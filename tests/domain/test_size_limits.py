@@ -1,4 +1,4 @@
-"""How large a message may become: told before it is published, and held when it is written."""
+"""Size limits of messages, checked before publishing and when a message is rendered."""
 
 import time
 from collections.abc import Callable
@@ -64,7 +64,7 @@ def test_a_snippet_used_a_thousand_times_is_measured_without_expanding_it() -> N
     [fault] = find_size_faults("{{snippet.s}}\n" * 1_000)
 
     assert "has 19,901,000 characters" in fault.message
-    # Putting the snippet in and parsing the result takes a hundred times as long.
+    # Inserting the snippet and parsing the result takes a hundred times as long.
     assert time.perf_counter() - began < 1
 
 

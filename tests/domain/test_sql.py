@@ -1,4 +1,4 @@
-"""Putting statements together: slots, files beside a module, nesting, and what narrows a list."""
+"""Composing statements: placeholders, SQL files, nesting and conditions."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""docs/states.md is what the tables say."""
+"""docs/states.md matches the tables in the code."""
 
 from tools.write_states import CLAIM, PAGE, draw_diagram, draw_page
 

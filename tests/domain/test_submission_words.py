@@ -1,4 +1,4 @@
-"""A fault of a submitted claim says in words what is expected, never as a pattern."""
+"""A fault of a submitted claim describes in words what is expected, never as a pattern."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
-"""Each attribute that a template reads is one that its values have.
+"""Every attribute that a template reads exists.
 
-A rename in Python changes no template, and tests that render pages reach only some of the branches.
+A rename in Python does not change templates, and tests that render pages reach only some branches.
 """
 
 import importlib
@@ -29,7 +29,7 @@ from tests.support.template_types import UNKNOWN, Function, Kinds, list_kinds
 
 _ENGLISH = Language("en", "English", "ltr", NullTranslations())
 _STRING = list_kinds(str)
-# What `PageRenderer.render_page` gives to each page.
+# The values that `PageRenderer.render_page` gives to each page.
 _EVERY_PAGE = {
     "domain": _STRING, "style": _STRING, "icon": _STRING, "scripts": UNKNOWN,
     "offered": list_kinds(Sequence[Language]), "carried": _STRING, "today": list_kinds(date),
@@ -56,7 +56,7 @@ _NOTICE = {
 
 
 def list_pages(package: str) -> list[type[Page]]:
-    """Every page of an interface that has a template."""
+    """Return every page of an interface that has a template."""
     for module in pkgutil.walk_packages(dunwell.interfaces.__path__, "dunwell.interfaces."):
         importlib.import_module(module.name)
     found, rest = [], [Page]
@@ -90,7 +90,7 @@ def test_every_page_template_reads_only_existing_attributes(
     for page in pages:
         check.check(page.template, {**given, **list_fields(page)})
     assert sorted(check.faults) == []
-    # Most are reads of something whose type is known.
+    # Most reads are of values with a known type.
     assert sum(check.reads.values()) > len(check.reads) * 0.9
     names = {name for name in environment.list_templates("html") if name[0] != "_"}
     assert names - {each.template for each in pages} == set()

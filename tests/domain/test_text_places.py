@@ -1,4 +1,4 @@
-"""One text of a definition, read and put by its place."""
+"""One text of a definition, found and replaced by its place."""
 
 import pytest
 

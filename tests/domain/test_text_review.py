@@ -1,4 +1,4 @@
-"""What is said of one text while it is written, and what the grid of all of them marks."""
+"""The review of a text while it is written, and the grid of all texts."""
 
 import msgspec
 import pytest

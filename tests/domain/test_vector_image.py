@@ -1,4 +1,4 @@
-"""Logos as SVG: drawings pass, whatever could run, load or lead elsewhere does not."""
+"""Logos as SVG: drawings are accepted; anything that could run or load something is refused."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every field of a definition has its verdict, and a change of it alone gets it (CONTRACT 6)."""
+"""Every field of a definition has a verdict for a change of that field alone (CONTRACT 6)."""
 
 from collections.abc import Iterator
 from typing import Any, get_args, get_type_hints
@@ -24,7 +24,7 @@ from dunwell.core.workflows.versions.versions import FIELD_VERDICTS, VersionVerd
 STEPS = [ContactStep, WaitStep, FeeStep, CheckpointStep]
 TEXT = {"en": "Another text"}
 MAIL = {"subject": TEXT, "body": TEXT}
-# All that a definition can say, said.
+# A definition with every possible field.
 FULL: dict[str, Any] = {
     "settings": {
         "languages": ["en"], "currency": "EUR", "timezone": "Europe/Berlin",
@@ -51,7 +51,7 @@ FULL: dict[str, Any] = {
     ],
 }  # fmt: skip
 OF_EVERY_STEP = {"id": 99, "name": "Another name", "when": {"city": {"equals": "Kiel"}}}
-# Another value for each field, by where it stands.
+# Another value for each field, by the part it belongs to.
 OTHERS: dict[type, dict[str, Any]] = {
     Definition: {
         "settings": {"languages": ["de"]}, "steps": FULL["steps"][::-1],
@@ -81,7 +81,7 @@ OTHERS: dict[type, dict[str, Any]] = {
     FeeStep: OF_EVERY_STEP | {"type": "COLLECTION_FEE", "value": "251"},
     CheckpointStep: OF_EVERY_STEP | {"offset": 15, "message": "y"},
 }  # fmt: skip
-# Where each part stands in FULL, and what a change of any of its fields amounts to.
+# The position of each part in FULL, and the verdict of a change of any of its fields.
 PLACES: dict[type, tuple[tuple[str | int, ...], VersionVerdict | None]] = {
     Definition: ((), None),
     ProcessSettings: (("settings",), VersionVerdict.MAJOR),
@@ -92,12 +92,12 @@ PLACES: dict[type, tuple[tuple[str | int, ...], VersionVerdict | None]] = {
     Condition: (("steps", 1, "when"), VersionVerdict.MAJOR),
     **{step: (("steps", index), None) for index, step in enumerate(STEPS)},
 }
-# Parts whose place is within the fields of others, which stand above.
+# Parts within fields of other parts, which are listed above.
 WITHIN = {"EmailTemplate", "SmsTemplate", "LetterTemplate", "IntegerBounds", "TextTest"}
 
 
 def parts_of(shape: type, seen: set[type]) -> Iterator[type]:
-    """Every struct that a definition is made of."""
+    """Yield every struct that a definition consists of."""
     if shape in seen:
         return
     seen.add(shape)
@@ -119,7 +119,7 @@ FIELDS = [(part, field.name) for part in PARTS for field in msgspec.structs.fiel
 
 
 def changed(part: type, field: str) -> Definition:
-    """The full definition with another value in one field."""
+    """Return the full definition with another value in one field."""
     document = msgspec.json.decode(msgspec.json.encode(FULL))
     place: Any = document
     for key in PLACES[part][0]:

@@ -1,4 +1,5 @@
-"""Minor when only what single actions do differs, major otherwise, none when nothing does."""
+"""A version is minor when only actions of steps differ, major otherwise, and none when nothing
+does."""
 
 from collections.abc import Callable
 from typing import Any

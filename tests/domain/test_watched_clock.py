@@ -1,4 +1,4 @@
-"""The clock of a process: read only while it agrees with the database's."""
+"""The clock of a process is used only while it agrees with that of the database."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -21,13 +21,13 @@ NOON = datetime(2026, 11, 24, 12, 0, tzinfo=UTC)
 
 
 class Machine:
-    """A host and a database whose clocks are moved by hand; time goes by for both."""
+    """A host and a database whose clocks are set by the test; time passes for both."""
 
     def __init__(self, ahead: float = 0.0) -> None:
         self.elapsed = 1_000.0
         self.database = MovableClock(NOON)
         self.host = MovableClock(NOON + timedelta(seconds=ahead))
-        # Of the way to the database and back.
+        # Seconds of the way to the database and back.
         self.way_there, self.way_back = 0.0, 0.0
         self.clock = WatchedClock(self.host, lambda: self.elapsed)
 
@@ -37,7 +37,7 @@ class Machine:
             each.advance(timedelta(seconds=seconds))
 
     async def fetchval(self, statement: str) -> datetime:
-        """As a connection answers."""
+        """Answer as a connection does."""
         assert "clock_timestamp()" in statement
         self.let_go_by(self.way_there)
         now = self.database.now()
@@ -45,7 +45,7 @@ class Machine:
         return now
 
     async def compare(self) -> list[Any]:
-        """What was logged."""
+        """Compare the clocks and return what was logged."""
         with structlog.testing.capture_logs() as logged:
             await self.clock.compare(self)
         return [(each["log_level"], each["event"]) for each in logged]
@@ -118,7 +118,7 @@ async def test_a_clock_that_was_set_is_compared_before_it_is_used() -> None:
 
 
 async def test_the_clock_is_compared_after_a_suspension() -> None:
-    """Its monotonic clock stood still, and its clock was set when it woke up."""
+    """The monotonic clock stood still, and the clock was set after waking up."""
     machine = Machine()
     await machine.compare()
     for each in (machine.host, machine.database):
@@ -167,5 +167,5 @@ async def test_a_doubtful_reading_triggers_a_comparison() -> None:
     machine.host.advance(timedelta(hours=1))
     with pytest.raises(ClockNotCompared):
         machine.clock.now()
-    async with asyncio.timeout(0.5):  # less than it looks by itself
+    async with asyncio.timeout(0.5):  # Less than the interval of the regular comparison.
         await waiting

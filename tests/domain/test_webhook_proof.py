@@ -1,4 +1,4 @@
-"""What an endpoint has acknowledged of what it was sent, and how that is said."""
+"""The proof of what an endpoint has acknowledged, and its rendering."""
 
 from uuid import UUID
 

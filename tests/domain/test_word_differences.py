@@ -1,4 +1,4 @@
-"""A changed text is compared word by word; nothing is left out, and large texts stay affordable."""
+"""Texts are compared word by word, completely, within a limited amount of work."""
 
 import time
 
@@ -14,7 +14,7 @@ from dunwell.core.workflows.versions.word_differences import (
 
 SAME, FOLDED = PassageKind.SAME, PassageKind.FOLDED
 REMOVED, ADDED = PassageKind.REMOVED, PassageKind.ADDED
-# Few words, so that examples have many equal ones.
+# Few words, so that examples contain many equal ones.
 TEXTS = st.lists(st.sampled_from(["a", "b ", "c\n", " ", "\n", "d"]), max_size=40).map("".join)
 
 
@@ -50,7 +50,7 @@ def test_both_texts_can_be_read_from_the_comparison(before: str, after: str) -> 
 
 
 def test_large_texts_with_nothing_in_common_cost_no_more_than_the_budget() -> None:
-    """Twenty pairs of the largest texts; aligned without a budget, they would take minutes."""
+    """Twenty pairs of the largest texts would take minutes without a limit."""
     comparison = WordComparison()
     began = time.process_time()
     for number in range(20):

@@ -1,4 +1,4 @@
-"""A definition is written as people read it, and read again as the same."""
+"""A definition is rendered readably and parsed to the same definition."""
 
 from typing import Any
 

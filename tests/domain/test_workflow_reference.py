@@ -1,4 +1,4 @@
-"""The operator's reference of definitions is what the code says, and leaves no field out."""
+"""The operator's reference of definitions matches the code and contains every field."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A definition's faults: all at once, each at its place, with what to do."""
+"""Faults of a definition: all at once, each with its path and a helpful message."""
 
 from typing import Any
 

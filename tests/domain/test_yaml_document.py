@@ -1,4 +1,4 @@
-"""YAML gives the values JSON has, and nothing in it is read twice or guessed."""
+"""YAML is parsed to JSON values, and nothing in it is ambiguous or repeated."""
 
 import json
 from typing import Any
@@ -63,7 +63,7 @@ _NAMES = "bcdefghijklmnop"
 
 
 def _double(first: str, write: str) -> str:
-    """Each line names the one before nine times."""
+    """Return lines, each of which names the previous one nine times."""
     lines = [f"a: &a {first}"]
     for before, name in zip("a" + _NAMES, _NAMES, strict=False):
         lines.append(f"{name}: &{name} {write.format(','.join(['*' + before] * 9))}")
