@@ -31,7 +31,7 @@ _SCANNERS: list[tuple[str, dict[str, str]]] = [
 _EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>{{ 7777777*3 }}%(name)s"
 
 
-async def test_twenty_scanners_raise_nothing_and_see_the_creditor_only(doorstep: Doorstep) -> None:
+async def test_link_scanners_publish_no_event_and_see_only_the_creditor(doorstep: Doorstep) -> None:
     link = await doorstep.give_link()
 
     for method, headers in _SCANNERS:
@@ -45,7 +45,7 @@ async def test_twenty_scanners_raise_nothing_and_see_the_creditor_only(doorstep:
     assert await doorstep.till.count("debtor_sessions") == 0
 
 
-async def test_a_session_cannot_be_fixed(doorstep: Doorstep) -> None:
+async def test_session_fixation_is_not_possible(doorstep: Doorstep) -> None:
     planted = "A" * 43
     link = await doorstep.give_link()
 
@@ -60,7 +60,7 @@ async def test_a_session_cannot_be_fixed(doorstep: Doorstep) -> None:
 @pytest.mark.parametrize(
     "value", ["", "x", "A" * 43, "A" * 44, "' OR 1=1 --", "%00", "\xff", "A" * 20_000]
 )
-async def test_a_made_up_cookie_opens_nothing(doorstep: Doorstep, value: str) -> None:
+async def test_an_invented_cookie_opens_nothing(doorstep: Doorstep, value: str) -> None:
     await doorstep.open()
     answer = await _try_cookie(doorstep, value)
     assert answer.status_code == 403
@@ -80,7 +80,7 @@ async def test_only_a_hash_of_the_cookie_is_stored(doorstep: Doorstep) -> None:
     assert cookie not in rows[0]["row"]
 
 
-async def test_a_session_shows_its_own_claim_only(doorstep: Doorstep) -> None:
+async def test_a_session_shows_only_its_own_claim(doorstep: Doorstep) -> None:
     [other] = await doorstep.till.house.create("INV-OTHER")
     await doorstep.open()
 
@@ -95,7 +95,7 @@ async def test_a_session_shows_its_own_claim_only(doorstep: Doorstep) -> None:
     assert not any("INV-OTHER" in page.text for page in pages)
 
 
-async def test_fifty_codes_at_once_are_one_try(doorstep: Doorstep) -> None:
+async def test_fifty_concurrent_codes_count_as_one_attempt(doorstep: Doorstep) -> None:
     visitor = doorstep.visitor()
 
     answers = await asyncio.gather(
@@ -126,7 +126,7 @@ async def test_no_visitors_address_is_stored(doorstep: Doorstep) -> None:
     assert len(row["subject_digest"]) == 32
 
 
-async def test_guessing_from_many_addresses_raises_an_alarm(
+async def test_guessing_from_many_addresses_logs_an_error(
     doorstep: Doorstep, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = await _count_wrong(doorstep)
@@ -138,7 +138,7 @@ async def test_guessing_from_many_addresses_raises_an_alarm(
     assert capsys.readouterr().out.count("possible guessing of letter codes") == 1
 
 
-async def test_guessing_from_many_addresses_at_once_raises_it_at_each_hundred(
+async def test_concurrent_guessing_logs_an_error_at_each_hundred(
     doorstep: Doorstep, capsys: pytest.CaptureFixture[str]
 ) -> None:
     at_once = asyncio.Semaphore(40)
@@ -158,7 +158,7 @@ async def test_guessing_from_many_addresses_at_once_raises_it_at_each_hundred(
 @pytest.mark.parametrize(
     "lang", ["de%0d%0aSet-Cookie:%20a=b", "de\u2028", "../../x", "<b>", "de" * 5000]
 )
-async def test_a_language_cannot_end_a_header(doorstep: Doorstep, lang: str) -> None:
+async def test_a_language_cannot_inject_a_header(doorstep: Doorstep, lang: str) -> None:
     link = await doorstep.give_link()
 
     answer = await doorstep.browser.http.post(f"{link}?lang={lang}", headers=OWN_FORM)
@@ -170,14 +170,14 @@ async def test_a_language_cannot_end_a_header(doorstep: Doorstep, lang: str) -> 
 @pytest.mark.parametrize(
     "path", ["/q/%0d%0aX:%201", "/q/..%2f..%2fclaim", "/q/%00", "/q/" + "A" * 5000, "/q/%ff"]
 )
-async def test_a_garbled_token_is_a_dead_link(doorstep: Doorstep, path: str) -> None:
+async def test_a_malformed_token_is_a_dead_link(doorstep: Doorstep, path: str) -> None:
     answer = await doorstep.browser.get(path)
     assert answer.status_code in (404, 410)
     assert "<h1>" in answer.text
     assert "X" not in answer.headers
 
 
-async def test_names_are_shown_as_they_are(resources: Resources, clock: MovableClock) -> None:
+async def test_names_are_escaped(resources: Resources, clock: MovableClock) -> None:
     debtor: dict[str, Any] = {
         "debtorName": _EVIL, "debtorLastName": _EVIL, "companyName": _EVIL,
         "items": [{"reference": _EVIL, "type": "PRIMARY", "value": "100"}],

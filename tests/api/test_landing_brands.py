@@ -37,7 +37,7 @@ async def test_two_merchants_look_different_on_one_installation(
     ]
 
 
-async def test_a_merchants_own_words_on_advice_stand_in_place_of_ours(
+async def test_a_merchants_text_on_debt_advice_replaces_the_default(
     resources: Resources, clock: MovableClock
 ) -> None:
     page = LandingPage(advice={"de": "Rufen Sie <b>0800</b> an.\n\nOder: www.rat.example"})
@@ -55,7 +55,7 @@ async def test_a_merchants_own_words_on_advice_stand_in_place_of_ours(
             assert "0800" not in english
 
 
-async def test_the_next_page_knows_what_a_merchant_has_changed(
+async def test_a_changed_configuration_applies_to_the_next_page(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_doorstep(resources, clock, configuration=PAYING) as doorstep:

@@ -37,7 +37,9 @@ async def counter(resources: Resources, clock: MovableClock) -> AsyncIterator[Do
         yield doorstep
 
 
-async def test_the_bounds_are_stated_first_and_all_of_it_is_one_step(counter: Doorstep) -> None:
+async def test_the_bounds_are_stated_first_and_the_whole_amount_takes_one_step(
+    counter: Doorstep,
+) -> None:
     page = await counter.browser.get("/claim/pay")
 
     text = read_text(page.text)
@@ -49,7 +51,9 @@ async def test_the_bounds_are_stated_first_and_all_of_it_is_one_step(counter: Do
 
 
 @pytest.mark.parametrize("typed", ["50", "50,00", "50.00", "€50", " 50,00 € "])
-async def test_a_part_is_read_shown_and_asked_for(counter: Doorstep, typed: str) -> None:
+async def test_an_entered_part_is_shown_and_requested_from_the_provider(
+    counter: Doorstep, typed: str
+) -> None:
     page = await counter.browser.get("/claim/pay/method", params={"want": "part", "amount": typed})
 
     text = read_text(page.text)
@@ -70,7 +74,7 @@ async def test_a_part_is_read_shown_and_asked_for(counter: Doorstep, typed: str)
         ("-50", "Diesen Betrag können wir nicht lesen."),
     ],
 )
-async def test_what_cannot_be_paid_is_the_fields_error(
+async def test_an_invalid_amount_is_an_error_at_its_field(
     counter: Doorstep, typed: str, said: str
 ) -> None:
     page = await counter.browser.get("/claim/pay/method", params={"want": "part", "amount": typed})
@@ -104,14 +108,14 @@ async def test_single_items_are_paid_with_their_fees_and_before_the_others(
     assert shares == {"R-2": 4000, "M-2": 250}
 
 
-async def test_no_item_at_all_is_an_error(counter: Doorstep) -> None:
+async def test_selecting_no_item_is_an_error(counter: Doorstep) -> None:
     page = await counter.browser.get("/claim/pay/method?want=items")
     assert page.status_code == 422
     assert "Bitte wählen Sie mindestens eine Position." in page.text
     assert " checked" not in page.text
 
 
-async def test_a_link_alone_shows_no_items_and_pays_none(
+async def test_a_link_alone_can_neither_see_nor_pay_items(
     resources: Resources, clock: MovableClock
 ) -> None:
     given: dict[str, Any] = {"configuration": taking(BOTH), "debtor": THREE_ITEMS}
@@ -153,7 +157,7 @@ async def test_an_amount_changed_in_the_form_pays_nothing(
     assert await counter.till.states() == []
 
 
-async def test_a_fee_added_meanwhile_does_not_turn_all_of_it_into_a_part(
+async def test_a_fee_added_meanwhile_does_not_turn_the_whole_amount_into_a_part(
     counter: Doorstep,
 ) -> None:
     await counter.browser.get("/claim/pay/method?want=whole")
@@ -167,7 +171,7 @@ async def test_a_fee_added_meanwhile_does_not_turn_all_of_it_into_a_part(
     assert counter.till.provider.started == []
 
 
-async def test_a_part_stays_the_part_that_was_chosen_while_it_can_be_paid(
+async def test_a_chosen_part_stays_the_same_while_it_can_be_paid(
     counter: Doorstep,
 ) -> None:
     await counter.browser.get("/claim/pay/method?cents=5000")
@@ -179,7 +183,7 @@ async def test_a_part_stays_the_part_that_was_chosen_while_it_can_be_paid(
     assert counter.till.provider.started[0].amount_cents == 5000
 
 
-async def test_another_amount_gives_the_open_request_up(counter: Doorstep) -> None:
+async def test_another_amount_cancels_the_open_request(counter: Doorstep) -> None:
     for cents in ("5000", "5000", "6000"):
         await counter.browser.get(f"/claim/pay/method?cents={cents}")
         await counter.browser.submit("/claim/pay/method")
@@ -189,7 +193,7 @@ async def test_another_amount_gives_the_open_request_up(counter: Doorstep) -> No
     assert (await counter.till.events()).count("PAYMENT_IN_PROGRESS") == 2
 
 
-async def test_the_same_part_sent_often_at_once_is_one_request(counter: Doorstep) -> None:
+async def test_concurrent_forms_with_the_same_part_create_one_request(counter: Doorstep) -> None:
     answers = await hand_off_at_once(counter, *["5000"] * 8)
 
     assert {answer.status_code for answer in answers} == {303}
@@ -198,7 +202,7 @@ async def test_the_same_part_sent_often_at_once_is_one_request(counter: Doorstep
     assert (await counter.till.events()).count("PAYMENT_IN_PROGRESS") == 1
 
 
-async def test_of_two_parts_at_once_one_can_be_paid(counter: Doorstep) -> None:
+async def test_only_one_of_two_concurrent_parts_can_be_paid(counter: Doorstep) -> None:
     answers = await hand_off_at_once(counter, "5000", "3000")
 
     assert {answer.status_code for answer in answers} == {303}
@@ -210,7 +214,7 @@ async def test_of_two_parts_at_once_one_can_be_paid(counter: Doorstep) -> None:
     assert left["checkout_url"] in {answer.headers["Location"] for answer in answers}
 
 
-async def test_the_language_goes_along_and_the_choice_is_asked_for_again(
+async def test_the_language_is_kept_and_the_choice_is_requested_again(
     counter: Doorstep,
 ) -> None:
     page = await counter.browser.get("/claim/pay?lang=en")
@@ -222,7 +226,7 @@ async def test_the_language_goes_along_and_the_choice_is_asked_for_again(
     assert (switched.status_code, switched.headers["Location"]) == (303, "/claim/pay?lang=de")
 
 
-async def test_an_amount_can_be_proposed_in_the_address(counter: Doorstep) -> None:
+async def test_the_address_can_propose_an_amount(counter: Doorstep) -> None:
     page = await counter.browser.get("/claim/pay?cents=5000")
     assert 'value="50,00"' in page.text
     assert (await counter.browser.get(f"/claim/pay?cents={'9' * 400}")).status_code == 200

@@ -49,7 +49,7 @@ async def test_a_code_shows_every_item_with_amount_date_and_reason(
     assert "Mustermann" not in text
 
 
-async def test_the_page_keeps_its_order(doorstep: Doorstep) -> None:
+async def test_the_page_shows_its_sections_in_order(doorstep: Doorstep) -> None:
     page = await doorstep.browser.type_code(await doorstep.give_code())
 
     marks = [
@@ -64,7 +64,7 @@ async def test_the_page_keeps_its_order(doorstep: Doorstep) -> None:
     assert re.search(r"<h1>[^<]*Nordwind", page.text)
 
 
-async def test_a_page_is_small_and_kept_by_nobody(doorstep: Doorstep) -> None:
+async def test_a_page_is_small_and_not_cached(doorstep: Doorstep) -> None:
     page = await doorstep.browser.type_code(await doorstep.give_code())
     sheets = re.findall(r'rel="stylesheet" href="([^"]*)"', page.text)
     sheets += re.findall(r'src="(/claim/assets/[^"]*)"', page.text)
@@ -77,7 +77,7 @@ async def test_a_page_is_small_and_kept_by_nobody(doorstep: Doorstep) -> None:
     assert styles[0].headers["Cache-Control"] == "public, max-age=31536000, immutable"
 
 
-async def test_the_policy_allows_our_scripts_styles_pictures_and_forms_alone(
+async def test_the_content_security_policy_allows_only_our_own_content(
     doorstep: Doorstep,
 ) -> None:
     page = await doorstep.open()
@@ -98,7 +98,7 @@ async def test_the_policy_allows_our_scripts_styles_pictures_and_forms_alone(
 
 
 @pytest.mark.parametrize("status", ["ARCHIVED", "WITHDRAWN"])
-async def test_an_ended_claim_shows_no_amount_and_whom_to_ask(
+async def test_a_closed_claim_shows_no_amount_but_the_contact(
     doorstep: Doorstep, status: str
 ) -> None:
     await doorstep.open()
@@ -112,7 +112,7 @@ async def test_an_ended_claim_shows_no_amount_and_whom_to_ask(
     assert "/claim/pay" not in page.text
 
 
-async def test_a_paid_claim_says_that_nothing_is_left(doorstep: Doorstep) -> None:
+async def test_a_paid_claim_says_that_nothing_is_outstanding(doorstep: Doorstep) -> None:
     await doorstep.open()
     await doorstep.till.house.pay(doorstep.claim_id, 11000)
 
@@ -132,7 +132,7 @@ async def test_a_paid_claim_says_that_nothing_is_left(doorstep: Doorstep) -> Non
         ("DISPUTE", None, "Diese Forderung ist seit dem 2. März 2026 bestritten."),
     ],
 )
-async def test_a_held_claim_says_so_and_can_be_paid(
+async def test_a_claim_on_hold_says_so_and_can_be_paid(
     doorstep: Doorstep, kind: str, days: int | None, said: str
 ) -> None:
     await doorstep.open()
@@ -144,7 +144,7 @@ async def test_a_held_claim_says_so_and_can_be_paid(
     assert 'href="/claim/pay"' in page.text
 
 
-async def test_a_payment_under_way_offers_no_second_one(doorstep: Doorstep) -> None:
+async def test_no_second_payment_is_offered_while_one_is_pending(doorstep: Doorstep) -> None:
     await doorstep.open()
     await _hold(doorstep, "PAYMENT_PENDING", 5)
 
@@ -154,7 +154,7 @@ async def test_a_payment_under_way_offers_no_second_one(doorstep: Doorstep) -> N
     assert "/claim/pay" not in page.text
 
 
-async def test_without_a_provider_one_pays_by_bank_transfer(
+async def test_without_a_provider_the_claim_is_paid_by_bank_transfer(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_doorstep(resources, clock, configuration=CONFIGURATION) as doorstep:
@@ -186,7 +186,7 @@ async def test_a_merchants_languages_are_those_offered(
     assert "<nav" not in page.text
 
 
-async def test_the_brand_comes_as_a_stylesheet_and_a_picture(
+async def test_the_brand_is_sent_as_a_stylesheet_and_a_logo(
     resources: Resources, clock: MovableClock
 ) -> None:
     brand = Brand(Logo("image/svg+xml", b"<svg xmlns='http://www.w3.org/2000/svg'/>"), "#0b5d57")
@@ -205,7 +205,7 @@ async def test_the_brand_comes_as_a_stylesheet_and_a_picture(
     assert absent.status_code == 404
 
 
-async def test_after_an_hour_the_page_says_so_and_shows_nothing(
+async def test_after_an_hour_the_page_shows_only_that_the_session_timed_out(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     await doorstep.open()
@@ -221,7 +221,7 @@ async def test_after_an_hour_the_page_says_so_and_shows_nothing(
     assert "INV-1001" not in page.text
 
 
-async def test_the_last_minutes_are_announced_and_can_be_extended(
+async def test_a_session_about_to_end_can_be_extended(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     await doorstep.open()
@@ -243,7 +243,7 @@ async def test_the_last_minutes_are_announced_and_can_be_extended(
 
 
 @pytest.mark.parametrize(("seconds", "is_told"), [(-0.000001, False), (0, True)])
-async def test_the_last_five_minutes_are_announced(
+async def test_a_warning_is_shown_in_the_last_five_minutes(
     doorstep: Doorstep, clock: MovableClock, seconds: float, is_told: bool
 ) -> None:
     await doorstep.open()
@@ -252,7 +252,7 @@ async def test_the_last_five_minutes_are_announced(
     assert ("Diese Seite schließt sich bald." in page.text) is is_told
 
 
-async def test_a_session_is_ended_for_every_copy_of_its_cookie(doorstep: Doorstep) -> None:
+async def test_ending_a_session_invalidates_all_copies_of_its_cookie(doorstep: Doorstep) -> None:
     await doorstep.open()
     cookie = doorstep.browser.cookie
 
@@ -265,7 +265,7 @@ async def test_a_session_is_ended_for_every_copy_of_its_cookie(doorstep: Doorste
     assert "Nordwind" not in replay.text
 
 
-async def test_notices_stand_in_a_session_and_outside_of_one(doorstep: Doorstep) -> None:
+async def test_legal_notices_are_shown_with_and_without_a_session(doorstep: Doorstep) -> None:
     outside = await doorstep.browser.get("/claim/notices")
     await doorstep.open()
     inside = await doorstep.browser.get("/claim/notices")

@@ -31,7 +31,7 @@ async def _read(doorstep: Doorstep, path: str = "/claim") -> str:
     return (await doorstep.browser.get(f"{path}?lang=en")).text.replace("\xa0", " ")
 
 
-async def test_a_rejection_stands_above_the_amount_with_its_reason(doorstep: Doorstep) -> None:
+async def test_a_rejection_is_shown_above_the_amount_with_its_reason(doorstep: Doorstep) -> None:
     await enter(doorstep)
     opened = await _object(doorstep)
     await answer(doorstep.till.house, opened, REJECTED, message="The <voucher> had run out.")
@@ -49,7 +49,7 @@ async def test_a_rejection_stands_above_the_amount_with_its_reason(doorstep: Doo
     assert REST in await _read(doorstep, f"/claim/disputes/{opened.dispute_id}")
 
 
-async def test_before_it_is_told_no_day_is_named(doorstep: Doorstep) -> None:
+async def test_no_date_is_shown_before_the_answer_is_sent(doorstep: Doorstep) -> None:
     await enter(doorstep)
     await resolve(doorstep.till.house, await _object(doorstep), REJECTED)
 
@@ -59,7 +59,7 @@ async def test_before_it_is_told_no_day_is_named(doorstep: Doorstep) -> None:
     assert "Until March 9" not in page
 
 
-async def test_a_link_alone_does_not_read_the_merchants_words(doorstep: Doorstep) -> None:
+async def test_a_link_alone_does_not_show_the_merchants_answer(doorstep: Doorstep) -> None:
     await doorstep.open()
     await answer(doorstep.till.house, await _object(doorstep), REJECTED, message="A voucher.")
 
@@ -69,7 +69,7 @@ async def test_a_link_alone_does_not_read_the_merchants_words(doorstep: Doorstep
     assert "A voucher." not in page
 
 
-async def test_who_was_right_reads_that_nothing_is_to_be_paid(doorstep: Doorstep) -> None:
+async def test_after_an_accepted_dispute_nothing_has_to_be_paid(doorstep: Doorstep) -> None:
     await enter(doorstep)
     await answer(doorstep.till.house, await _object(doorstep), ACCEPTED)
 
@@ -79,7 +79,7 @@ async def test_who_was_right_reads_that_nothing_is_to_be_paid(doorstep: Doorstep
     assert "add no fees" not in page
 
 
-async def test_another_objection_is_what_counts_then(doorstep: Doorstep) -> None:
+async def test_a_newer_dispute_replaces_the_answer_on_the_page(doorstep: Doorstep) -> None:
     await enter(doorstep)
     await answer(doorstep.till.house, await _object(doorstep), REJECTED)
     second = await dispute(doorstep.till.house, doorstep.claim_id, "DEFECTIVE", "a hole")
@@ -90,7 +90,7 @@ async def test_another_objection_is_what_counts_then(doorstep: Doorstep) -> None
     assert "We responded to your dispute" in await _read(doorstep)
 
 
-async def test_it_is_news_for_thirty_days(doorstep: Doorstep, clock: MovableClock) -> None:
+async def test_the_answer_is_shown_for_thirty_days(doorstep: Doorstep, clock: MovableClock) -> None:
     await answer(doorstep.till.house, await _object(doorstep), REJECTED)
     clock.advance(30 * DAY - timedelta(seconds=1))
     await enter(doorstep)

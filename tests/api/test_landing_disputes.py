@@ -61,7 +61,7 @@ async def test_a_reason_that_needs_data_asks_for_the_known_fact_first(doorstep: 
     assert (answer.status_code, answer.headers["Location"]) == (303, "/claim/verify?for=dispute")
 
 
-async def test_a_merchants_reasons_are_its_own_and_none_it_hides(
+async def test_a_merchants_own_reasons_are_shown_and_hidden_ones_are_not(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_doorstep(resources, clock, configuration=SHOES) as doorstep:
@@ -80,7 +80,9 @@ async def test_a_merchants_reasons_are_its_own_and_none_it_hides(
     assert "5 March 2026" in read_text(sent.text)
 
 
-async def test_answers_become_a_dispute_that_holds_the_claim(doorstep: Doorstep) -> None:
+async def test_a_submitted_form_opens_a_dispute_and_puts_the_claim_on_hold(
+    doorstep: Doorstep,
+) -> None:
     await enter(doorstep)
     path = await look(doorstep, "DEBTOR_ALREADY_PAID")
 
@@ -103,7 +105,7 @@ async def test_answers_become_a_dispute_that_holds_the_claim(doorstep: Doorstep)
     assert [hold.kind for hold in claim.holds] == ["DISPUTE"]
 
 
-async def test_nothing_need_be_said_where_the_reason_says_it_all(doorstep: Doorstep) -> None:
+async def test_a_message_is_optional_if_the_reason_is_sufficient(doorstep: Doorstep) -> None:
     await doorstep.open()
     path = await look(doorstep, "NOT_MY_DEBT")
 
@@ -122,7 +124,7 @@ async def test_nothing_need_be_said_where_the_reason_says_it_all(doorstep: Doors
         ({"message": "a", "amount": "-5"}, "Please enter an amount in figures", "amount"),
     ],
 )
-async def test_a_fault_is_told_beside_its_field_and_all_that_was_typed_stays(
+async def test_a_fault_is_shown_at_its_field_and_the_input_is_kept(
     doorstep: Doorstep, fields: dict[str, str], said: str, place: str
 ) -> None:
     await enter(doorstep)
@@ -149,7 +151,7 @@ async def test_a_fault_is_told_beside_its_field_and_all_that_was_typed_stays(
         (("W1", "2", "2026"), "This date does not exist."),
     ],
 )
-async def test_a_day_must_have_been(
+async def test_a_day_in_the_future_is_refused(
     doorstep: Doorstep, day: tuple[str, str, str], said: str
 ) -> None:
     await enter(doorstep)
@@ -164,7 +166,7 @@ async def test_a_day_must_have_been(
     assert await disputes(doorstep) == []
 
 
-async def test_what_was_kept_is_there_after_the_session_is_extended_and_is_sent_whole(
+async def test_a_draft_survives_an_extended_session_and_is_sent_complete(
     doorstep: Doorstep,
 ) -> None:
     await enter(doorstep)
@@ -182,7 +184,7 @@ async def test_what_was_kept_is_there_after_the_session_is_extended_and_is_sent_
     assert "Ten too much" not in (await doorstep.browser.get(path)).text
 
 
-async def test_another_hour_keeps_what_is_being_typed(doorstep: Doorstep) -> None:
+async def test_extending_the_session_keeps_the_input(doorstep: Doorstep) -> None:
     await enter(doorstep)
     path = await look(doorstep)
     before = doorstep.browser.cookie
@@ -195,7 +197,7 @@ async def test_another_hour_keeps_what_is_being_typed(doorstep: Doorstep) -> Non
     assert await disputes(doorstep) == []
 
 
-async def test_the_page_s_own_buttons_for_another_hour_send_its_form(doorstep: Doorstep) -> None:
+async def test_the_pages_buttons_that_extend_the_session_send_its_form(doorstep: Doorstep) -> None:
     await enter(doorstep)
     page = await doorstep.browser.get("/claim/dispute/AMOUNT_WRONG")
     claim = await doorstep.browser.get("/claim")
@@ -205,7 +207,9 @@ async def test_the_page_s_own_buttons_for_another_hour_send_its_form(doorstep: D
     assert 'action="/claim/extend' in claim.text
 
 
-async def test_a_double_click_opens_one_dispute_with_each_file_once(doorstep: Doorstep) -> None:
+async def test_a_double_click_opens_one_dispute_with_one_copy_of_each_file(
+    doorstep: Doorstep,
+) -> None:
     await enter(doorstep)
     path = await look(doorstep)
     assert doorstep.browser.page is not None
@@ -226,7 +230,7 @@ async def test_a_double_click_opens_one_dispute_with_each_file_once(doorstep: Do
     assert len(await told(doorstep)) == 1
 
 
-async def test_an_answered_reason_can_be_given_again(doorstep: Doorstep) -> None:
+async def test_a_reason_can_be_used_again_after_the_answer(doorstep: Doorstep) -> None:
     await enter(doorstep)
     for _ in range(2):
         path = await look(doorstep, "OTHER")
@@ -237,7 +241,7 @@ async def test_an_answered_reason_can_be_given_again(doorstep: Doorstep) -> None
     assert len(await disputes(doorstep)) == 2
 
 
-async def test_an_objection_is_taken_back_after_a_question(doorstep: Doorstep) -> None:
+async def test_a_dispute_is_withdrawn_after_a_confirmation(doorstep: Doorstep) -> None:
     path = await _dispute(doorstep)
     asked = await doorstep.browser.get(f"{path}/withdraw?lang=en")
     assert "Withdraw your dispute?" in asked.text
@@ -260,7 +264,7 @@ async def test_an_objection_is_taken_back_after_a_question(doorstep: Doorstep) -
         (REJECTED, None, "We have checked it. The claim remains open."),
     ],
 )
-async def test_the_answer_and_its_words_are_read_on_the_page(
+async def test_the_page_shows_the_answer_and_its_text(
     doorstep: Doorstep, outcome: str, end_claim: bool | None, said: str
 ) -> None:
     path = await _dispute(doorstep)
@@ -276,7 +280,7 @@ async def test_the_answer_and_its_words_are_read_on_the_page(
     assert 'type="file"' not in page.text
 
 
-async def test_a_link_alone_sees_the_case_and_none_of_its_words(doorstep: Doorstep) -> None:
+async def test_a_link_alone_shows_the_case_but_no_text(doorstep: Doorstep) -> None:
     path = await _dispute(doorstep)
     doorstep.browser = doorstep.visitor()
     await doorstep.open()
@@ -297,7 +301,7 @@ async def test_a_link_alone_sees_the_case_and_none_of_its_words(doorstep: Doorst
         (None, "92.40", False),
     ],
 )
-async def test_the_undisputed_part_can_be_paid_where_parts_can(
+async def test_the_undisputed_part_can_be_paid_if_parts_are_allowed(
     resources: Resources, clock: MovableClock, partial: PartialPaymentSettings | None, amount: str,
     is_offered: bool,
 ) -> None:  # fmt: skip
@@ -310,7 +314,7 @@ async def test_the_undisputed_part_can_be_paid_where_parts_can(
     assert ('href="/claim/pay?cents=9240&amp;lang=en"' in page.text) is is_offered
 
 
-async def test_the_undisputed_part_can_be_paid_by_transfer_alone(
+async def test_the_undisputed_part_can_be_paid_if_transfers_are_the_only_method(
     resources: Resources, clock: MovableClock
 ) -> None:
     account = BankAccount(iban="DE02120300000000202051", holder="Nordwind")
@@ -325,7 +329,7 @@ async def test_the_undisputed_part_can_be_paid_by_transfer_alone(
 
 
 @pytest.mark.parametrize("status", ["ARCHIVED", "WITHDRAWN"])
-async def test_an_ended_claim_is_disputed_no_more(doorstep: Doorstep, status: str) -> None:
+async def test_a_closed_claim_cannot_be_disputed(doorstep: Doorstep, status: str) -> None:
     await enter(doorstep)
     path = await look(doorstep, "OTHER")
     page = doorstep.browser.page

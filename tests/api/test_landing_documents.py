@@ -21,7 +21,7 @@ async def _enter(doorstep: Doorstep) -> Any:
     return await doorstep.browser.type_code(await doorstep.give_code())
 
 
-async def test_the_claim_page_leads_to_its_documents(doorstep: Doorstep) -> None:
+async def test_the_claim_page_links_to_its_documents(doorstep: Doorstep) -> None:
     await attach(doorstep.till.house, doorstep.claim_id)
     await attach(doorstep.till.house, doorstep.claim_id, "Foto", an_image("PNG", 600, 400))
 
@@ -34,7 +34,7 @@ async def test_the_claim_page_leads_to_its_documents(doorstep: Doorstep) -> None
     assert "Foto.png PNG, " in text
 
 
-async def test_a_claim_without_documents_says_whom_to_ask(doorstep: Doorstep) -> None:
+async def test_a_claim_without_documents_shows_the_contact(doorstep: Doorstep) -> None:
     claim = await _enter(doorstep)
     page = await doorstep.browser.get(_PAGE)
 
@@ -43,7 +43,7 @@ async def test_a_claim_without_documents_says_whom_to_ask(doorstep: Doorstep) ->
     assert 'href="tel:+49401234560"' in page.text
 
 
-async def test_a_document_is_saved_and_never_shown_in_place(doorstep: Doorstep) -> None:
+async def test_a_document_is_downloaded_and_never_shown_inline(doorstep: Doorstep) -> None:
     attachment_id = await attach(doorstep.till.house, doorstep.claim_id, 'Rechnung "Mai" €')
     await _enter(doorstep)
 
@@ -61,7 +61,7 @@ async def test_a_document_is_saved_and_never_shown_in_place(doorstep: Doorstep) 
     assert answer.headers["Cache-Control"] == "no-store"
 
 
-async def test_another_claims_document_is_as_absent_as_none(doorstep: Doorstep) -> None:
+async def test_another_claims_document_is_not_found(doorstep: Doorstep) -> None:
     [other] = await doorstep.till.house.create("INV-OTHER")
     theirs = await attach(doorstep.till.house, other)
     await _enter(doorstep)
@@ -73,7 +73,7 @@ async def test_another_claims_document_is_as_absent_as_none(doorstep: Doorstep) 
     assert len({answer.text for answer in answers}) == 1
 
 
-async def test_a_link_alone_shows_none(doorstep: Doorstep) -> None:
+async def test_a_link_alone_shows_no_documents(doorstep: Doorstep) -> None:
     attachment_id = await attach(doorstep.till.house, doorstep.claim_id)
     claim = await doorstep.open()
 
@@ -99,7 +99,7 @@ async def test_a_document_whose_content_is_lost_says_so(doorstep: Doorstep) -> N
 
 
 @pytest.mark.parametrize("status", ["ARCHIVED", "WITHDRAWN"])
-async def test_a_closed_claim_gives_no_documents(doorstep: Doorstep, status: str) -> None:
+async def test_a_closed_claim_has_no_documents(doorstep: Doorstep, status: str) -> None:
     attachment_id = await attach(doorstep.till.house, doorstep.claim_id)
     await _enter(doorstep)
     await doorstep.till.end_claim(status)
@@ -109,7 +109,7 @@ async def test_a_closed_claim_gives_no_documents(doorstep: Doorstep, status: str
     assert [page.status_code for page in pages] == [404, 404]
 
 
-async def test_a_merchant_may_show_none(resources: Resources, clock: MovableClock) -> None:
+async def test_a_merchant_can_disable_documents(resources: Resources, clock: MovableClock) -> None:
     configuration = msgspec.structs.replace(PAYING, landing_page=LandingPage(features=()))
     async with a_doorstep(resources, clock, configuration=configuration) as doorstep:
         attachment_id = await attach(doorstep.till.house, doorstep.claim_id)
@@ -122,7 +122,7 @@ async def test_a_merchant_may_show_none(resources: Resources, clock: MovableCloc
     assert [page.status_code for page in pages] == [404, 404, 404]
 
 
-async def test_markup_in_a_name_is_text(doorstep: Doorstep) -> None:
+async def test_markup_in_a_name_is_escaped(doorstep: Doorstep) -> None:
     await attach(doorstep.till.house, doorstep.claim_id, "<b>Rechnung</b>", a_pdf())
     await _enter(doorstep)
 

@@ -55,7 +55,7 @@ def _places(answers: list[httpx.Response]) -> set[tuple[int, Any]]:
     [("want=part&amount=50", 5000), ("want=items&item={0}&item={1}", None)],
     ids=["a part", "items"],
 )
-async def test_a_part_is_paid_by_one_request(
+async def test_a_double_click_on_a_part_creates_one_request(
     resources: Resources, clock: MovableClock, query: str, cents: int | None
 ) -> None:
     given: dict[str, Any] = {"configuration": taking(_BOTH), "debtor": THREE_ITEMS}
@@ -79,7 +79,7 @@ async def test_a_part_is_paid_by_one_request(
         assert (await doorstep.till.events()).count("PAYMENT_IN_PROGRESS") == 1
 
 
-async def test_a_plan_is_taken_back_once(resources: Resources, clock: MovableClock) -> None:
+async def test_a_plan_is_withdrawn_once(resources: Resources, clock: MovableClock) -> None:
     async with a_doorstep(resources, clock, configuration=OFFERING) as doorstep:
         await enter(doorstep)
         address = (await ask(doorstep, PLAN_CHECK)).url.path
@@ -92,7 +92,7 @@ async def test_a_plan_is_taken_back_once(resources: Resources, clock: MovableClo
         assert await doorstep.till.audited("modality.withdraw") == 1
 
 
-async def test_an_objection_is_taken_back_once(doorstep: Doorstep) -> None:
+async def test_a_dispute_is_withdrawn_once(doorstep: Doorstep) -> None:
     opened = await dispute(doorstep.till.house, doorstep.claim_id)
     await enter(doorstep)
     path = f"/claim/disputes/{opened.dispute_id}"
@@ -104,9 +104,7 @@ async def test_an_objection_is_taken_back_once(doorstep: Doorstep) -> None:
     assert await doorstep.till.audited("dispute.withdraw") == 1
 
 
-async def test_a_plans_confirmation_is_mailed_once(
-    resources: Resources, clock: MovableClock
-) -> None:
+async def test_a_plans_confirmation_is_sent_once(resources: Resources, clock: MovableClock) -> None:
     async with a_doorstep(resources, clock, configuration=AGREEING) as doorstep:
         await enter(doorstep)
         address = (await ask(doorstep, PLAN_CHECK)).url.path
@@ -119,7 +117,7 @@ async def test_a_plans_confirmation_is_mailed_once(
         assert len(await list_notices(doorstep)) == before + 1
 
 
-async def test_a_code_is_sent_once_and_works(doorstep: Doorstep) -> None:
+async def test_a_double_click_sends_one_code_which_works(doorstep: Doorstep) -> None:
     await doorstep.browser.get(_CODE)
 
     answers = await _click(doorstep, f"{_CODE}/send")
@@ -131,7 +129,9 @@ async def test_a_code_is_sent_once_and_works(doorstep: Doorstep) -> None:
     assert await levels(doorstep) == ["CODE"]
 
 
-async def test_after_a_moment_another_one_is_sent(doorstep: Doorstep, clock: MovableClock) -> None:
+async def test_after_ten_seconds_another_code_is_sent(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
     await doorstep.browser.get(_CODE)
     await _click(doorstep, f"{_CODE}/send")
     clock.advance(REPEATED_WITHIN)
@@ -139,7 +139,7 @@ async def test_after_a_moment_another_one_is_sent(doorstep: Doorstep, clock: Mov
     assert len(await list_notices(doorstep)) == 2
 
 
-async def test_clicking_again_gives_no_more_tries_for_the_same_code(doorstep: Doorstep) -> None:
+async def test_a_double_click_gives_no_more_attempts_for_the_same_code(doorstep: Doorstep) -> None:
     await doorstep.browser.get(_CODE)
     await doorstep.browser.submit(f"{_CODE}/send")
     code = await read_sent_code(doorstep)

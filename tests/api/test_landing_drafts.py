@@ -33,7 +33,7 @@ async def press(browser: Browser, path: str, given: dict[str, Any]) -> httpx.Res
     return await browser.http.post(path, **given, headers=OWN_FORM)
 
 
-async def test_what_was_typed_is_there_when_the_claim_is_opened_anew(
+async def test_a_draft_is_shown_when_the_claim_is_opened_again(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     await enter(doorstep)
@@ -53,7 +53,7 @@ async def test_what_was_typed_is_there_when_the_claim_is_opened_anew(
     assert "We keep it for 30 days" in page.text
 
 
-async def test_below_its_forms_level_it_is_not_shown(doorstep: Doorstep) -> None:
+async def test_a_draft_is_not_shown_below_the_level_of_its_form(doorstep: Doorstep) -> None:
     await enter(doorstep)
     path = await look(doorstep, "DEFECTIVE")
     await doorstep.browser.send(path, [("a.pdf", a_pdf())], do="keep", message="Broken")
@@ -69,7 +69,7 @@ async def test_below_its_forms_level_it_is_not_shown(doorstep: Doorstep) -> None
     assert "Something else</textarea>" in (await by_link.get(other)).text
 
 
-async def test_another_claim_has_none_of_it(doorstep: Doorstep) -> None:
+async def test_a_draft_is_not_shown_for_another_claim(doorstep: Doorstep) -> None:
     [other] = await doorstep.till.house.create("INV-2", email="other@example.org")
     await enter(doorstep)
     path = await look(doorstep, "OTHER")
@@ -82,7 +82,7 @@ async def test_another_claim_has_none_of_it(doorstep: Doorstep) -> None:
 
 
 @pytest.mark.parametrize("end", ["timed out", "ended"])
-async def test_a_form_of_a_session_that_is_over_is_kept_and_not_sent(
+async def test_a_form_of_an_ended_session_is_saved_but_not_sent(
     doorstep: Doorstep, clock: MovableClock, end: str
 ) -> None:
     await enter(doorstep)
@@ -105,7 +105,7 @@ async def test_a_form_of_a_session_that_is_over_is_kept_and_not_sent(
     assert "a.pdf</bdi>" in page.text
 
 
-async def test_a_form_of_a_replaced_session_is_kept_and_not_sent(
+async def test_a_form_of_a_replaced_session_is_saved_but_not_sent(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     await enter(doorstep)
@@ -126,7 +126,7 @@ async def test_a_form_of_a_replaced_session_is_kept_and_not_sent(
     assert "/claim/disputes/" in sent.url.path
 
 
-async def test_a_form_from_before_the_session_was_raised_is_taken(doorstep: Doorstep) -> None:
+async def test_a_form_from_before_the_level_was_raised_is_accepted(doorstep: Doorstep) -> None:
     await doorstep.open()
     path = await look(doorstep, "OTHER")
     given = await fill(doorstep.browser, path, message="Broken")
@@ -144,7 +144,7 @@ async def test_a_form_from_before_the_session_was_raised_is_taken(doorstep: Door
     [{"Sec-Fetch-Site": "cross-site", "Origin": "null"}, {"Origin": "null"}, {}],
     ids=["another site", "an old browser", "nothing said"],
 )
-async def test_a_stale_form_that_may_be_anybodys_is_refused(
+async def test_a_stale_form_of_unknown_origin_is_refused(
     doorstep: Doorstep, clock: MovableClock, headers: dict[str, str]
 ) -> None:
     await enter(doorstep)
@@ -159,7 +159,9 @@ async def test_a_stale_form_that_may_be_anybodys_is_refused(
     assert await doorstep.till.count("debtor_drafts") == 0
 
 
-async def test_of_two_tabs_the_later_is_told_and_both_are_shown(doorstep: Doorstep) -> None:
+async def test_the_later_of_two_tabs_shows_a_conflict_with_both_versions(
+    doorstep: Doorstep,
+) -> None:
     await enter(doorstep)
     path = await look(doorstep, "DEFECTIVE")
     one = await fill(doorstep.browser, path, message="The left shoe", do="keep")
@@ -181,7 +183,7 @@ async def test_of_two_tabs_the_later_is_told_and_both_are_shown(doorstep: Doorst
     assert "The right shoe</blockquote>" in shown.text
 
 
-async def test_who_has_seen_both_decides(doorstep: Doorstep) -> None:
+async def test_a_form_that_shows_both_versions_resolves_the_conflict(doorstep: Doorstep) -> None:
     await enter(doorstep)
     path = await look(doorstep, "DEFECTIVE")
     one = await fill(doorstep.browser, path, message="The left shoe", do="keep")
@@ -196,7 +198,7 @@ async def test_who_has_seen_both_decides(doorstep: Doorstep) -> None:
     assert dispute["message"] == "Both shoes"
 
 
-async def test_the_same_words_from_two_tabs_are_one_version(doorstep: Doorstep) -> None:
+async def test_the_same_text_from_two_tabs_is_no_conflict(doorstep: Doorstep) -> None:
     await enter(doorstep)
     path = await look(doorstep, "DEFECTIVE")
     one, two = [await fill(doorstep.browser, path, message="A", do="keep") for _ in range(2)]
@@ -206,7 +208,7 @@ async def test_the_same_words_from_two_tabs_are_one_version(doorstep: Doorstep) 
     assert [answer.status_code for answer in answers] == [303, 303]
 
 
-async def test_so_many_versions_are_kept_and_no_more(doorstep: Doorstep) -> None:
+async def test_the_number_of_conflicting_versions_is_limited(doorstep: Doorstep) -> None:
     await enter(doorstep)
     path = await look(doorstep, "DEFECTIVE")
     tabs = [
@@ -223,7 +225,7 @@ async def test_so_many_versions_are_kept_and_no_more(doorstep: Doorstep) -> None
     assert "Words 7.</blockquote>" in page.text
 
 
-async def test_what_a_second_tab_wrote_is_kept_when_the_first_has_objected(
+async def test_text_of_a_second_tab_is_saved_after_the_first_opened_the_dispute(
     doorstep: Doorstep,
 ) -> None:
     await enter(doorstep)
@@ -241,7 +243,7 @@ async def test_what_a_second_tab_wrote_is_kept_when_the_first_has_objected(
     assert [each["message"] for each in await disputes(doorstep)] == ["The left shoe"]
 
 
-async def test_a_page_by_address_says_that_its_choice_is_kept(
+async def test_a_page_whose_address_holds_the_choice_says_that_it_is_kept(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     await enter(doorstep)
@@ -253,7 +255,7 @@ async def test_a_page_by_address_says_that_its_choice_is_kept(
     assert "Your choice is kept" in page.text
 
 
-async def test_eight_hours_after_the_first_opening_it_is_opened_anew(
+async def test_eight_hours_after_the_first_opening_the_claim_must_be_opened_again(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     await enter(doorstep)

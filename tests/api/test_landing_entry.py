@@ -23,7 +23,7 @@ async def test_a_link_shows_the_creditor_and_one_button(doorstep: Doorstep) -> N
     assert [secret for secret in _SECRETS if secret in page.text] == []
 
 
-async def test_how_to_check_that_it_is_real_stands_beside_the_button(doorstep: Doorstep) -> None:
+async def test_the_button_is_followed_by_how_to_check_the_message(doorstep: Doorstep) -> None:
     page = await doorstep.browser.get(await doorstep.give_link())
 
     assert "Ist das echt?" in page.text
@@ -32,7 +32,7 @@ async def test_how_to_check_that_it_is_real_stands_beside_the_button(doorstep: D
 
 
 @pytest.mark.parametrize("channel", ["EMAIL", "SMS", "LETTER"])
-async def test_a_links_button_opens_the_claim_and_tells_the_merchant_once(
+async def test_a_links_button_opens_the_claim_and_publishes_one_event(
     doorstep: Doorstep, channel: Any
 ) -> None:
     page = await doorstep.open(channel)
@@ -60,7 +60,7 @@ async def test_a_letters_code_opens_the_claim_without_a_communication_type(
     "change",
     [str.lower, lambda code: code.replace("-", ""), lambda code: f"  {code.replace('-', ' ')} "],
 )
-async def test_a_code_is_forgiven_its_form(doorstep: Doorstep, change: Any) -> None:
+async def test_a_code_is_accepted_in_common_spellings(doorstep: Doorstep, change: Any) -> None:
     page = await doorstep.browser.type_code(change(await doorstep.give_code()))
     assert page.url.path == "/claim"
 
@@ -81,7 +81,7 @@ async def test_the_claims_own_link_belongs_to_no_communication(doorstep: Doorste
     assert set(details) == {"channel", "sessionId"}
 
 
-async def test_every_opening_is_a_session_and_an_event_of_its_own(doorstep: Doorstep) -> None:
+async def test_each_opening_is_a_new_session_and_event(doorstep: Doorstep) -> None:
     link = await doorstep.give_link()
     await doorstep.browser.open(link)
     first = doorstep.browser.cookie
@@ -109,7 +109,7 @@ async def test_an_opening_is_audited_as_the_debtors(doorstep: Doorstep) -> None:
     assert row["details"] == {"level": "LINK"}
 
 
-async def test_a_dead_link_says_the_same_whether_it_ever_was_one(doorstep: Doorstep) -> None:
+async def test_a_deleted_link_and_an_unknown_one_get_the_same_response(doorstep: Doorstep) -> None:
     link = await doorstep.give_link()
     await doorstep.till.house.rows("DELETE FROM debtor_links WHERE merchant_id = $1")
 
@@ -133,14 +133,14 @@ async def test_a_wrong_code_gets_one_neutral_error(doorstep: Doorstep) -> None:
     assert doorstep.browser.cookie is None
 
 
-async def test_a_slip_of_the_finger_is_no_guess(doorstep: Doorstep) -> None:
+async def test_an_impossible_code_does_not_count_as_an_attempt(doorstep: Doorstep) -> None:
     code = await doorstep.give_code()
     for _ in range(8):
         assert (await doorstep.browser.type_code(code[:-1])).status_code == 422
     assert (await doorstep.browser.type_code(code)).status_code == 200
 
 
-async def test_a_sandbox_merchants_event_bears_its_own_clock(
+async def test_a_sandbox_merchants_event_has_the_time_of_its_test_clock(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_doorstep(resources, clock, sandbox=True) as doorstep:

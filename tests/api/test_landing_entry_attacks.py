@@ -40,7 +40,7 @@ async def _post_all(
     return Counter(answer.status_code for answer in answers)
 
 
-async def test_forty_facts_at_once_are_five_tries(
+async def test_forty_concurrent_facts_are_five_attempts(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_guarded_doorstep(resources, clock, "POSTAL_CODE") as doorstep:
@@ -49,7 +49,7 @@ async def test_forty_facts_at_once_are_five_tries(
         assert await _post_all(doorstep, link, guesses) == {422: 5, 429: 35}
 
 
-async def test_forty_guessed_codes_at_once_are_five_tries_and_the_code_is_dead(
+async def test_forty_concurrent_codes_are_five_attempts_and_invalidate_the_code(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_guarded_doorstep(resources, clock, "CODE") as doorstep:
@@ -68,7 +68,7 @@ async def test_forty_guessed_codes_at_once_are_five_tries_and_the_code_is_dead(
         assert await levels(doorstep) == []
 
 
-async def test_the_same_code_at_once_raises_one_session_once(
+async def test_concurrent_use_of_one_code_raises_one_session_once(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_guarded_doorstep(resources, clock) as doorstep:
@@ -85,7 +85,7 @@ async def test_the_same_code_at_once_raises_one_session_once(
         assert len(await doorstep.accesses()) == 1
 
 
-async def test_a_links_code_that_was_used_opens_nothing_for_strangers(
+async def test_a_used_code_of_a_link_opens_nothing_for_other_visitors(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_guarded_doorstep(resources, clock, "CODE") as doorstep:
@@ -103,7 +103,7 @@ async def test_a_links_code_that_was_used_opens_nothing_for_strangers(
         assert len(await doorstep.accesses()) == 1
 
 
-async def test_a_links_code_sent_at_once_from_many_places_opens_one_session(
+async def test_concurrent_use_of_a_links_code_opens_one_session(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_guarded_doorstep(resources, clock, "CODE") as doorstep:
@@ -116,7 +116,7 @@ async def test_a_links_code_sent_at_once_from_many_places_opens_one_session(
         assert len(await doorstep.accesses()) == 1
 
 
-async def test_a_code_of_one_claim_opens_no_other(
+async def test_a_code_does_not_open_another_claim(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_guarded_doorstep(resources, clock, "CODE") as doorstep:
@@ -148,7 +148,7 @@ async def test_another_sessions_code_raises_nothing(
         assert sorted(await levels(doorstep)) == ["LINK", "LINK"]
 
 
-async def test_a_cookie_planted_before_a_raise_is_worth_nothing_after_it(
+async def test_a_cookie_from_before_a_raised_level_is_invalid(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_guarded_doorstep(resources, clock) as doorstep:
@@ -175,7 +175,7 @@ async def test_a_cookie_planted_before_a_raise_is_worth_nothing_after_it(
         {"X-Original-URL": "/claim", "X-Rewrite-URL": "/claim"},
     ],
 )
-async def test_headers_from_outside_lead_nowhere_else(
+async def test_forged_headers_do_not_change_redirects(
     resources: Resources, clock: MovableClock, headers: dict[str, str]
 ) -> None:
     async with a_guarded_doorstep(resources, clock) as doorstep:
@@ -194,7 +194,7 @@ async def test_headers_from_outside_lead_nowhere_else(
     assert "http://127.0.0.1:8000/q/" in notice["body_text"]
 
 
-async def test_an_address_a_proxy_might_have_written_does_not_make_another_visitor(
+async def test_a_forged_proxy_header_does_not_make_another_visitor(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_guarded_doorstep(resources, clock) as doorstep:
@@ -207,7 +207,7 @@ async def test_an_address_a_proxy_might_have_written_does_not_make_another_visit
 
 @pytest.mark.parametrize("token", ["%C3%A4", "a%20b", "a%0d%0aX:1", "a%3Fx", "%00"])
 @pytest.mark.parametrize("page", ["", "/send", "/code"])
-async def test_what_can_be_no_token_is_a_dead_link(
+async def test_an_impossible_token_is_a_dead_link(
     resources: Resources, clock: MovableClock, token: str, page: str
 ) -> None:
     async with a_guarded_doorstep(resources, clock) as doorstep:
@@ -224,14 +224,14 @@ async def test_what_can_be_no_token_is_a_dead_link(
         ("2001:db8:1:2::1", "2001:db8:1:3::1", False),
     ],
 )
-def test_a_visitor_is_an_address_or_the_network_of_one_customer(
+def test_a_visitor_is_an_ipv4_address_or_an_ipv6_network(
     resources: Resources, one: str, other: str, *, is_same: bool
 ) -> None:
     keys = resources.keys
     assert (digest_visitor(keys, one) == digest_visitor(keys, other)) is is_same
 
 
-async def test_hostile_words_are_shown_as_words(resources: Resources, clock: MovableClock) -> None:
+async def test_hostile_texts_are_escaped(resources: Resources, clock: MovableClock) -> None:
     async with a_guarded_doorstep(resources, clock, "CUSTOMER_NUMBER") as doorstep:
         await doorstep.till.house.rows(
             "UPDATE merchants SET name = $2, revision = revision + 1 WHERE merchant_id = $1", _EVIL
@@ -250,7 +250,7 @@ async def test_hostile_words_are_shown_as_words(resources: Resources, clock: Mov
     assert _EVIL in html.unescape(pages[0].text)
 
 
-async def test_twenty_scanners_send_no_code_and_open_nothing(
+async def test_link_scanners_send_no_code_and_open_nothing(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_guarded_doorstep(resources, clock, "CODE") as doorstep:

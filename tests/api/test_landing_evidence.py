@@ -38,7 +38,7 @@ async def test_files_of_every_type_come_with_the_dispute(doorstep: Doorstep) -> 
     assert len(kept_contents(doorstep)) == 4
 
 
-async def test_a_refused_file_keeps_what_was_typed_and_the_others(doorstep: Doorstep) -> None:
+async def test_a_refused_file_does_not_lose_the_input_and_other_files(doorstep: Doorstep) -> None:
     await enter(doorstep)
     path = await look(doorstep, "OTHER")
 
@@ -54,7 +54,7 @@ async def test_a_refused_file_keeps_what_was_typed_and_the_others(doorstep: Door
     assert await files(doorstep) == [("b.png", "image/png")]
 
 
-async def test_a_file_can_be_removed_before_sending_and_is_gone(doorstep: Doorstep) -> None:
+async def test_a_file_removed_before_sending_is_deleted(doorstep: Doorstep) -> None:
     await enter(doorstep)
     path = await look(doorstep, "OTHER")
     page = await doorstep.browser.send(path, FIVE[:2], do="keep", message="See")
@@ -66,7 +66,7 @@ async def test_a_file_can_be_removed_before_sending_and_is_gone(doorstep: Doorst
     assert len(kept_contents(doorstep)) == await doorstep.till.count("uploads") == 1
 
 
-async def test_five_files_are_taken_and_no_sixth(doorstep: Doorstep) -> None:
+async def test_a_sixth_file_is_refused(doorstep: Doorstep) -> None:
     await enter(doorstep)
     path = await look(doorstep, "OTHER")
     await doorstep.browser.send(path, FIVE[:3], do="keep", message="See")
@@ -81,7 +81,7 @@ async def test_five_files_are_taken_and_no_sixth(doorstep: Doorstep) -> None:
     assert len(kept_contents(doorstep)) == await doorstep.till.count("uploads") == 5
 
 
-async def test_six_files_at_once_are_five(doorstep: Doorstep) -> None:
+async def test_only_five_of_six_files_in_one_form_are_accepted(doorstep: Doorstep) -> None:
     await enter(doorstep)
     path = await look(doorstep, "OTHER")
 
@@ -92,7 +92,7 @@ async def test_six_files_at_once_are_five(doorstep: Doorstep) -> None:
     assert len(kept_contents(doorstep)) == 5
 
 
-async def test_the_same_file_again_is_one_file(doorstep: Doorstep) -> None:
+async def test_a_file_that_is_sent_again_is_stored_once(doorstep: Doorstep) -> None:
     await enter(doorstep)
     path = await look(doorstep, "OTHER")
     for _ in range(2):
@@ -101,7 +101,7 @@ async def test_the_same_file_again_is_one_file(doorstep: Doorstep) -> None:
     assert len(kept_contents(doorstep)) == await doorstep.till.count("uploads") == 1
 
 
-async def test_files_are_added_to_an_open_case_up_to_twenty(doorstep: Doorstep) -> None:
+async def test_up_to_twenty_files_can_be_added_to_an_open_dispute(doorstep: Doorstep) -> None:
     opened = await dispute(doorstep.till.house, doorstep.claim_id)
     await enter(doorstep)
     path = f"/claim/disputes/{opened.dispute_id}"
@@ -118,7 +118,7 @@ async def test_files_are_added_to_an_open_case_up_to_twenty(doorstep: Doorstep) 
     assert len(await files(doorstep)) == len(kept_contents(doorstep)) == 20
 
 
-async def test_files_added_by_a_double_click_are_there_once(doorstep: Doorstep) -> None:
+async def test_files_added_by_a_double_click_are_stored_once(doorstep: Doorstep) -> None:
     opened = await dispute(doorstep.till.house, doorstep.claim_id)
     await enter(doorstep)
     path = f"/claim/disputes/{opened.dispute_id}"
@@ -137,7 +137,7 @@ async def test_files_added_by_a_double_click_are_there_once(doorstep: Doorstep) 
     assert await doorstep.till.count("uploads") == 2
 
 
-async def test_an_answered_case_takes_no_more_files(doorstep: Doorstep) -> None:
+async def test_an_answered_dispute_accepts_no_more_files(doorstep: Doorstep) -> None:
     opened = await dispute(doorstep.till.house, doorstep.claim_id)
     await enter(doorstep)
     path = f"/claim/disputes/{opened.dispute_id}"
@@ -151,7 +151,7 @@ async def test_an_answered_case_takes_no_more_files(doorstep: Doorstep) -> None:
     assert kept_contents(doorstep) == []
 
 
-async def test_drafts_go_after_thirty_days_and_files_nobody_sent_with_them(
+async def test_drafts_and_their_unsent_files_are_deleted_after_thirty_days(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     await enter(doorstep)
@@ -177,7 +177,7 @@ async def test_drafts_go_after_thirty_days_and_files_nobody_sent_with_them(
 
 
 @pytest.mark.parametrize("size", [10 * 1024 * 1024 + 1, 20 * 1024 * 1024])
-async def test_a_file_that_is_too_large_is_named_and_the_rest_is_kept(
+async def test_a_file_that_is_too_large_is_named_and_the_others_are_kept(
     doorstep: Doorstep, size: int
 ) -> None:
     await enter(doorstep)
@@ -194,7 +194,7 @@ async def test_a_file_that_is_too_large_is_named_and_the_rest_is_kept(
     assert len(kept_contents(doorstep)) == 1
 
 
-async def test_a_debtors_case_lists_its_files_for_the_debtor(doorstep: Doorstep) -> None:
+async def test_a_disputes_page_lists_its_files(doorstep: Doorstep) -> None:
     await enter(doorstep)
     path = await look(doorstep, "OTHER")
     await doorstep.browser.send(path, FIVE[:1], do="send", message="See")
@@ -220,7 +220,7 @@ async def _a_case(doorstep: Doorstep) -> str:
 
 
 @pytest.mark.parametrize("wish", ["send-kept", "drop-kept"])
-async def test_files_for_a_case_from_a_session_that_is_over_are_kept_and_offered(
+async def test_files_from_an_ended_session_are_saved_and_offered(
     doorstep: Doorstep, clock: MovableClock, wish: str
 ) -> None:
     path = await _a_case(doorstep)
@@ -245,7 +245,7 @@ async def test_files_for_a_case_from_a_session_that_is_over_are_kept_and_offered
     assert len(await files(doorstep)) == len(kept_contents(doorstep)) == (2 if is_sent else 0)
 
 
-async def test_files_from_a_session_that_was_replaced_are_kept_and_offered(
+async def test_files_from_a_replaced_session_are_saved_and_offered(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     path = await _a_case(doorstep)
@@ -261,7 +261,7 @@ async def test_files_from_a_session_that_was_replaced_are_kept_and_offered(
     assert await files(doorstep) == []
 
 
-async def test_a_link_alone_is_not_shown_what_files_are_kept(
+async def test_a_link_alone_does_not_show_saved_files(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     path = await _a_case(doorstep)
@@ -279,7 +279,7 @@ async def test_a_link_alone_is_not_shown_what_files_are_kept(
 
 
 @pytest.mark.parametrize("headers", [{"Sec-Fetch-Site": "cross-site"}, {"Origin": "null"}, {}])
-async def test_what_a_stale_form_brings_from_anywhere_is_refused(
+async def test_files_of_a_stale_form_of_unknown_origin_are_refused(
     doorstep: Doorstep, clock: MovableClock, headers: dict[str, str]
 ) -> None:
     path = await _a_case(doorstep)

@@ -20,7 +20,7 @@ EVIL_TEXT = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>{{ 7777777
 REASON = "/claim/dispute/OTHER"
 
 
-async def test_hostile_files_that_can_be_cleaned_are_kept_clean(doorstep: Doorstep) -> None:
+async def test_hostile_files_that_can_be_cleaned_are_stored_clean(doorstep: Doorstep) -> None:
     await enter(doorstep)
     for name, content in HARMLESS.values():
         # Some are the same once they are clean, and one dispute takes them once.
@@ -35,7 +35,7 @@ async def test_hostile_files_that_can_be_cleaned_are_kept_clean(doorstep: Doorst
     assert not any(EVIL in read_all(content) for content in contents)
 
 
-async def test_the_others_are_refused_and_nothing_is_kept(doorstep: Doorstep) -> None:
+async def test_other_hostile_files_are_refused_and_not_stored(doorstep: Doorstep) -> None:
     await enter(doorstep)
     path = await look(doorstep, "OTHER")
     assert len(HARMLESS) + len(REFUSED) >= 40
@@ -61,7 +61,7 @@ async def test_the_others_are_refused_and_nothing_is_kept(doorstep: Doorstep) ->
         (" .pdf", ".pdf"),
     ],
 )
-async def test_a_files_name_is_shown_without_what_deceives(
+async def test_deceptive_characters_are_removed_from_a_files_name(
     doorstep: Doorstep, given: str, shown: str
 ) -> None:
     await enter(doorstep)
@@ -72,7 +72,7 @@ async def test_a_files_name_is_shown_without_what_deceives(
     assert f"<bdi>{shown}</bdi>" in page.text
 
 
-async def test_a_line_break_in_a_files_name_ends_no_header(doorstep: Doorstep) -> None:
+async def test_a_line_break_in_a_files_name_injects_no_header(doorstep: Doorstep) -> None:
     await enter(doorstep)
     fields = await _read_form(doorstep)
     body = _compose(fields, b'files"; filename="a\r\nX: 1.pdf', a_pdf())
@@ -84,7 +84,7 @@ async def test_a_line_break_in_a_files_name_ends_no_header(doorstep: Doorstep) -
 
 
 @pytest.mark.parametrize("reason", ["NOT_MY_DEBT", "INSOLVENCY", "DEBTOR_ALREADY_PAID"])
-async def test_texts_are_shown_as_they_are(doorstep: Doorstep, reason: str) -> None:
+async def test_texts_are_escaped(doorstep: Doorstep, reason: str) -> None:
     await enter(doorstep)
     path = await look(doorstep, reason)
     names = ("message", "person", "court", "number", "amount", "way", "day_day", "day_year")
@@ -101,7 +101,7 @@ async def test_texts_are_shown_as_they_are(doorstep: Doorstep, reason: str) -> N
 
 
 @pytest.mark.parametrize("token", [None, "", "x"])
-async def test_a_form_without_a_sessions_token_keeps_nothing(
+async def test_a_form_without_a_sessions_token_stores_nothing(
     doorstep: Doorstep, token: str | None
 ) -> None:
     await enter(doorstep)
@@ -117,7 +117,7 @@ async def test_a_form_without_a_sessions_token_keeps_nothing(
     await _assert_nothing(doorstep)
 
 
-async def test_files_before_the_token_are_not_looked_at(doorstep: Doorstep) -> None:
+async def test_files_before_the_token_are_not_read(doorstep: Doorstep) -> None:
     await enter(doorstep)
     fields = await _read_form(doorstep)
     parts: list[Any] = [("files", ("a.pdf", a_pdf())), *((n, (None, t)) for n, t in fields.items())]
@@ -131,7 +131,7 @@ async def test_files_before_the_token_are_not_looked_at(doorstep: Doorstep) -> N
 @pytest.mark.parametrize(
     "headers", [{"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.example"}]
 )
-async def test_a_foreign_form_keeps_nothing(doorstep: Doorstep, headers: dict[str, str]) -> None:
+async def test_a_foreign_form_stores_nothing(doorstep: Doorstep, headers: dict[str, str]) -> None:
     await enter(doorstep)
     fields = await _read_form(doorstep)
     opened = await dispute(doorstep.till.house, doorstep.claim_id)
@@ -146,7 +146,9 @@ async def test_a_foreign_form_keeps_nothing(doorstep: Doorstep, headers: dict[st
 
 
 @pytest.mark.parametrize("ending", ["", "/files", "/withdraw"])
-async def test_another_claims_case_is_absent_to_the_byte(doorstep: Doorstep, ending: str) -> None:
+async def test_another_claims_dispute_and_an_unknown_one_get_the_same_response(
+    doorstep: Doorstep, ending: str
+) -> None:
     [other] = await doorstep.till.house.create("INV-OTHER", email="other@example.org")
     theirs = await dispute(doorstep.till.house, other)
     await enter(doorstep)
@@ -169,7 +171,7 @@ async def test_another_claims_case_is_absent_to_the_byte(doorstep: Doorstep, end
     assert await files(doorstep) == []
 
 
-async def test_a_merchants_own_record_is_not_the_debtors_to_take_back(doorstep: Doorstep) -> None:
+async def test_a_dispute_recorded_by_the_merchant_cannot_be_withdrawn(doorstep: Doorstep) -> None:
     opened = await dispute(doorstep.till.house, doorstep.claim_id, actor=ERP)
     await enter(doorstep)
     path = f"/claim/disputes/{opened.dispute_id}"
@@ -184,7 +186,7 @@ async def test_a_merchants_own_record_is_not_the_debtors_to_take_back(doorstep: 
     assert [each["state"] for each in await disputes(doorstep)] == ["OPEN"]
 
 
-async def test_another_claims_draft_and_file_cannot_be_named(doorstep: Doorstep) -> None:
+async def test_another_claims_draft_and_file_cannot_be_addressed(doorstep: Doorstep) -> None:
     stranger = doorstep.visitor()
     [other] = await doorstep.till.house.create("INV-OTHER", email="other@example.org")
     await stranger.type_code(await doorstep.give_code(other))
@@ -212,7 +214,7 @@ async def test_too_many_parts_are_refused(doorstep: Doorstep) -> None:
 
 
 @pytest.mark.parametrize("announces", [True, False])
-async def test_too_large_a_form_is_refused_at_once_and_fills_nothing(
+async def test_a_form_that_is_too_large_is_refused_at_once_and_stores_nothing(
     doorstep: Doorstep, announces: bool
 ) -> None:
     await enter(doorstep)
@@ -237,7 +239,7 @@ async def test_too_large_a_form_is_refused_at_once_and_fills_nothing(
     assert kept_contents(doorstep) == []
 
 
-async def test_a_form_cut_off_keeps_nothing(doorstep: Doorstep) -> None:
+async def test_an_incomplete_form_stores_nothing(doorstep: Doorstep) -> None:
     await enter(doorstep)
     fields = await _read_form(doorstep)
     body = _compose(fields, b'files"; filename="a.png', an_image("PNG"))

@@ -71,7 +71,7 @@ async def test_a_foreign_form_with_the_right_token_does_nothing(
     assert (await doorstep.browser.get("/claim")).status_code == 200
 
 
-async def test_a_form_of_nobodys_origin_is_taken_with_the_sessions_token_alone(
+async def test_a_form_without_an_origin_needs_the_sessions_token(
     doorstep: Doorstep,
 ) -> None:
     """From a browser that does not say where a request comes from (Sec-Fetch-Site)."""

@@ -62,7 +62,7 @@ async def test_the_choice_of_a_language_keeps_what_was_chosen_before(
     assert dict(back.url.params) == {**dict(german.url.params), "lang": "de"}
 
 
-async def test_what_an_address_says_breaks_out_of_no_link(doorstep: Doorstep) -> None:
+async def test_values_in_an_address_are_escaped_in_links(doorstep: Doorstep) -> None:
     await doorstep.open()
     hostile = {'"><script>': "'><img src=x>", "lang": "en"}
     page = await doorstep.browser.get("/claim", params=hostile)
@@ -72,7 +72,7 @@ async def test_what_an_address_says_breaks_out_of_no_link(doorstep: Doorstep) ->
     assert _find_choice(page, "de").count("%3Cscript%3E") == 1
 
 
-async def test_after_a_fault_of_ours_the_creditor_is_at_hand(
+async def test_after_an_internal_error_the_page_names_the_creditor(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_doorstep(resources, clock, configuration=AGREEING) as doorstep:
@@ -92,7 +92,7 @@ async def test_after_a_fault_of_ours_the_creditor_is_at_hand(
     assert "out of paper" not in page.text
 
 
-async def test_a_claim_of_a_hundred_items_is_light_all_the_same(
+async def test_the_page_of_a_claim_with_a_hundred_items_is_small(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_doorstep(resources, clock, debtor=_MANY) as doorstep:

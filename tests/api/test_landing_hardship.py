@@ -32,7 +32,7 @@ async def _pauses(doorstep: Doorstep) -> list[Any]:
     return list(await doorstep.till.house.rows(_PAUSES))
 
 
-async def test_a_break_ends_by_itself_and_is_the_debtors(entered: Doorstep) -> None:
+async def test_a_pause_ends_by_itself_and_is_recorded_as_the_debtors(entered: Doorstep) -> None:
     page = await ask(entered, _HELP)
 
     [pause] = await _pauses(entered)
@@ -57,7 +57,7 @@ async def test_a_double_submit_pauses_once(entered: Doorstep) -> None:
     assert len(await list_occasions(entered)) == 1
 
 
-async def test_a_second_break_within_thirty_days_is_refused_with_the_phone(
+async def test_a_second_pause_within_thirty_days_is_refused_with_a_phone_number(
     entered: Doorstep, clock: MovableClock
 ) -> None:
     await ask(entered, _HELP)
@@ -74,7 +74,7 @@ async def test_a_second_break_within_thirty_days_is_refused_with_the_phone(
     assert await _pauses(entered) == []
 
 
-async def test_a_merchant_sets_how_long_a_break_is(
+async def test_a_merchant_sets_the_length_of_a_pause(
     resources: Resources, clock: MovableClock
 ) -> None:
     configuration = msgspec.structs.replace(PAYING, modalities=ModalitySettings(pause_days=7))
@@ -85,7 +85,7 @@ async def test_a_merchant_sets_how_long_a_break_is(
     assert "Pause until 9 March 2026" in read_text(page.text)
 
 
-async def test_without_breaks_there_is_advice_alone(
+async def test_without_pauses_the_page_shows_only_debt_advice(
     resources: Resources, clock: MovableClock
 ) -> None:
     configuration = msgspec.structs.replace(PAYING, modalities=ModalitySettings(pause_days=0))
@@ -102,7 +102,7 @@ async def test_without_breaks_there_is_advice_alone(
     assert pauses == []
 
 
-async def test_a_link_alone_shows_advice_and_pauses_nothing(doorstep: Doorstep) -> None:
+async def test_a_link_alone_shows_advice_but_cannot_pause(doorstep: Doorstep) -> None:
     opened = await doorstep.open()
     token = read_hidden(opened.text, "/claim/end")["token"]
 
@@ -115,7 +115,7 @@ async def test_a_link_alone_shows_advice_and_pauses_nothing(doorstep: Doorstep) 
     assert await _pauses(doorstep) == []
 
 
-async def test_without_a_phone_one_writes_to_be_called(
+async def test_without_a_phone_number_the_page_offers_e_mail(
     resources: Resources, clock: MovableClock
 ) -> None:
     configuration = msgspec.structs.replace(
@@ -131,9 +131,7 @@ async def test_without_a_phone_one_writes_to_be_called(
 
 
 @pytest.mark.parametrize("status", ["ARCHIVED", "WITHDRAWN"])
-async def test_of_a_claim_that_has_ended_there_is_nothing_to_pause(
-    entered: Doorstep, status: str
-) -> None:
+async def test_a_closed_claim_cannot_be_paused(entered: Doorstep, status: str) -> None:
     page = await entered.browser.get(_HELP)
     fields = read_hidden(page.text, _HELP)
     await entered.till.end_claim(status)

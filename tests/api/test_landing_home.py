@@ -11,7 +11,7 @@ _BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8", "Accept-Langu
 _SAID = "Haben Sie Post von uns?"
 
 
-async def test_the_front_door_leads_everywhere(doorstep: Doorstep) -> None:
+async def test_the_start_page_links_to_all_entry_pages(doorstep: Doorstep) -> None:
     page = await doorstep.browser.get("/", headers=_BROWSER)
     assert page.status_code == 200
     assert _SAID in page.text
@@ -19,7 +19,7 @@ async def test_the_front_door_leads_everywhere(doorstep: Doorstep) -> None:
         assert f'"{address}"' in page.text, address
 
 
-async def test_it_speaks_the_visitors_language(doorstep: Doorstep) -> None:
+async def test_the_start_page_is_in_the_visitors_language(doorstep: Doorstep) -> None:
     pages = [
         await doorstep.browser.get("/", headers={"Accept-Language": "en"}),
         await doorstep.browser.get("/?lang=en", headers={"Accept-Language": "de"}),
@@ -27,14 +27,14 @@ async def test_it_speaks_the_visitors_language(doorstep: Doorstep) -> None:
     assert all("Have you had a message from us?" in page.text for page in pages)
 
 
-async def test_a_code_typed_there_opens_the_claim(doorstep: Doorstep) -> None:
+async def test_a_code_entered_on_the_start_page_opens_the_claim(doorstep: Doorstep) -> None:
     code = await doorstep.give_code()
     await doorstep.browser.get("/")
     page = await doorstep.browser.submit("/q", code=code)
     assert "102,40" in page.text
 
 
-async def test_it_says_who_runs_it(resources: Resources, doorstep: Doorstep) -> None:
+async def test_the_start_page_names_the_operator(resources: Resources, doorstep: Doorstep) -> None:
     an_application(resources).operator = AGENCY
     try:
         page = await doorstep.browser.get("/", headers=_BROWSER)
@@ -57,7 +57,7 @@ async def test_it_says_who_runs_it(resources: Resources, doorstep: Doorstep) -> 
         ("/IMPRESSUM", "Impressum"),
     ],
 )
-async def test_addresses_are_taken_as_people_type_them(
+async def test_addresses_are_accepted_in_any_case(
     doorstep: Doorstep, typed: str, said: str
 ) -> None:
     page = await doorstep.browser.get(typed, headers=_BROWSER)
@@ -65,7 +65,7 @@ async def test_addresses_are_taken_as_people_type_them(
     assert said in page.text
 
 
-async def test_a_links_token_keeps_its_capitals(doorstep: Doorstep) -> None:
+async def test_a_links_token_is_case_sensitive(doorstep: Doorstep) -> None:
     link = await doorstep.give_link()
     page = await doorstep.browser.get(link.replace("/q/", "/Q/"))
     assert page.status_code == 200
@@ -73,7 +73,7 @@ async def test_a_links_token_keeps_its_capitals(doorstep: Doorstep) -> None:
 
 
 @pytest.mark.parametrize("path", ["/pay", "/index.html", "/real/x", "/%F0%9F%99%82"])
-async def test_a_browser_at_an_unknown_address_gets_help(doorstep: Doorstep, path: str) -> None:
+async def test_a_browser_at_an_unknown_address_gets_a_page(doorstep: Doorstep, path: str) -> None:
     page = await doorstep.browser.get(path, headers=_BROWSER)
     assert page.status_code == 404
     assert page.headers["Content-Type"] == "text/html; charset=utf-8"
@@ -83,13 +83,13 @@ async def test_a_browser_at_an_unknown_address_gets_help(doorstep: Doorstep, pat
 
 
 @pytest.mark.parametrize("accept", ["application/json", "*/*", ""])
-async def test_a_program_at_an_unknown_address_gets_the_envelope(
+async def test_a_program_at_an_unknown_address_gets_a_json_error(
     doorstep: Doorstep, accept: str
 ) -> None:
     answer = await doorstep.browser.get("/pay", headers={"Accept": accept})
     assert (answer.status_code, answer.json()["error"]["type"]) == (404, "NotFound")
 
 
-async def test_the_api_answers_browsers_in_its_envelope_too(doorstep: Doorstep) -> None:
+async def test_the_api_answers_browsers_with_json_too(doorstep: Doorstep) -> None:
     answer = await doorstep.browser.get("/api/pay", headers=_BROWSER)
     assert (answer.status_code, answer.json()["error"]["type"]) == (404, "NotFound")

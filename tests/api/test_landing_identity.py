@@ -53,7 +53,7 @@ async def collected(resources: Resources, clock: MovableClock) -> AsyncIterator[
         (ITSELF, "Nordwind Schuhe GmbH schreibt Ihnen selbst."),
     ],
 )
-async def test_every_page_says_in_which_role_the_operator_acts(
+async def test_every_page_states_the_operators_role(
     resources: Resources, doorstep: Doorstep, operator: Operator, role: str
 ) -> None:
     link = await doorstep.give_link()
@@ -93,7 +93,7 @@ async def _follow_legal_link(doorstep: Doorstep, text: str) -> Response:
     return await doorstep.browser.get(unescape(address))
 
 
-async def test_without_an_operator_a_link_leads_to_the_creditors_legal_notice(
+async def test_without_an_operator_a_links_page_has_the_creditors_legal_notice(
     doorstep: Doorstep,
 ) -> None:
     page = await doorstep.browser.get(await doorstep.give_link())
@@ -117,7 +117,7 @@ async def test_without_an_operator_an_opened_claim_names_its_creditor_at_every_l
     assert "Zurück zur Forderung" not in timed_out.text
 
 
-async def test_a_session_that_was_ended_by_hand_does_not_say_who_wrote(doorstep: Doorstep) -> None:
+async def test_a_session_ended_by_the_debtor_does_not_name_the_creditor(doorstep: Doorstep) -> None:
     await doorstep.open()
     await doorstep.browser.submit("/claim/end")
     page = await doorstep.browser.get("/imprint", follow_redirects=True)
@@ -125,7 +125,7 @@ async def test_a_session_that_was_ended_by_hand_does_not_say_who_wrote(doorstep:
     assert _list_missing(page.text) == list(_CREDITOR)
 
 
-async def test_the_privacy_notice_says_what_the_regulation_asks(
+async def test_the_privacy_notice_has_the_content_required_by_the_gdpr(
     resources: Resources, doorstep: Doorstep
 ) -> None:
     await doorstep.open()
@@ -150,7 +150,7 @@ async def test_the_privacy_notice_says_what_the_regulation_asks(
     assert "Article 6 (1) (c)" not in text
 
 
-async def test_a_named_controller_takes_the_creditors_place(
+async def test_a_named_controller_replaces_the_creditor(
     resources: Resources, clock: MovableClock
 ) -> None:
     assert PAYING.privacy is not None
@@ -172,7 +172,7 @@ async def test_the_accessibility_statement_names_its_authority(doorstep: Doorste
     assert "People with disabilities have not yet tested the pages for us." in inside
 
 
-async def test_a_registered_collector_who_demands_fees_tells_a_consumer_what_it_must(
+async def test_a_debt_collector_that_demands_fees_informs_consumers(
     resources: Resources, collected: Doorstep
 ) -> None:
     with _run_by(resources, AGENCY):
@@ -193,7 +193,7 @@ async def test_a_registered_collector_who_demands_fees_tells_a_consumer_what_it_
         (AGENCY, {}),
     ],
 )
-async def test_nobody_else_is_told_so(
+async def test_other_debtors_are_not_shown_the_collectors_information(
     resources: Resources, clock: MovableClock, operator: Operator | None, debtor: dict[str, Any]
 ) -> None:
     async with a_doorstep(resources, clock, debtor=debtor) as doorstep:
@@ -203,7 +203,7 @@ async def test_nobody_else_is_told_so(
     assert 'id="collector"' not in page.text
 
 
-async def test_a_link_alone_shows_no_collectors_facts(
+async def test_a_link_alone_shows_no_information_of_a_debt_collector(
     resources: Resources, collected: Doorstep
 ) -> None:
     with _run_by(resources, AGENCY):

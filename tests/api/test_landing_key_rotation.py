@@ -37,20 +37,20 @@ def go_on(browser: Browser, doorstep: Doorstep) -> Browser:
     return same
 
 
-async def test_a_link_from_before_opens(doorstep: Doorstep) -> None:
+async def test_a_link_from_before_the_rotation_opens(doorstep: Doorstep) -> None:
     link = await doorstep.give_link()
     page = await rotate(doorstep).visitor().open(link)
     assert "102,40" in page.text
 
 
-async def test_letter_codes_from_before_and_after_open(doorstep: Doorstep) -> None:
+async def test_letter_codes_from_before_and_after_the_rotation_open(doorstep: Doorstep) -> None:
     rotated = rotate(doorstep)
     for code in [await doorstep.give_code(), await rotated.give_code()]:
         page = await rotated.visitor().type_code(code)
         assert (page.status_code, "102,40" in page.text) == (200, True)
 
 
-async def test_a_session_and_its_open_form_go_on(doorstep: Doorstep) -> None:
+async def test_a_session_and_its_form_stay_valid(doorstep: Doorstep) -> None:
     await doorstep.open()
     browser = go_on(doorstep.browser, rotate(doorstep))
     assert browser.page is not None
@@ -62,7 +62,7 @@ async def test_a_session_and_its_open_form_go_on(doorstep: Doorstep) -> None:
         assert (await each.get("/claim")).status_code == 200
 
 
-async def test_an_hour_more_asked_for_before_and_again_after_is_one(doorstep: Doorstep) -> None:
+async def test_a_form_sent_before_and_after_the_rotation_extends_once(doorstep: Doorstep) -> None:
     page = await doorstep.open()
     fields = read_hidden(page.text, "/claim/extend")
     browser = go_on(doorstep.browser, rotate(doorstep))
@@ -72,7 +72,7 @@ async def test_an_hour_more_asked_for_before_and_again_after_is_one(doorstep: Do
     assert await doorstep.till.audited("session.open") == 2
 
 
-async def test_a_code_that_was_sent_before_proves_who_types_it_after(doorstep: Doorstep) -> None:
+async def test_a_code_sent_before_the_rotation_is_valid_after_it(doorstep: Doorstep) -> None:
     await doorstep.browser.type_code(await doorstep.give_code())
     await doorstep.browser.get(_VERIFY)
     await doorstep.browser.submit(f"{_VERIFY}/send")
@@ -83,7 +83,7 @@ async def test_a_code_that_was_sent_before_proves_who_types_it_after(doorstep: D
     assert await levels(doorstep) == ["CODE"]
 
 
-async def test_wrong_codes_count_on_over_a_rotation(doorstep: Doorstep) -> None:
+async def test_wrong_codes_are_counted_across_a_rotation(doorstep: Doorstep) -> None:
     rotated = rotate(doorstep)
     for place in range(5):
         await (doorstep, rotated)[place % 2].visitor().type_code("ABCD-EFGH-JKMN")

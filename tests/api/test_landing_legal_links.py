@@ -35,14 +35,14 @@ async def check_links(doorstep: Doorstep, path: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize("path", _OUTSIDE)
-async def test_they_are_reached_without_a_claim(doorstep: Doorstep, path: str) -> None:
+async def test_the_legal_notices_are_linked_without_a_claim(doorstep: Doorstep, path: str) -> None:
     address = await doorstep.give_link() if path == "LINK" else path
     shown = "gezeigt für:" if path == "LINK" else "Diese Seite wird für die Firma gezeigt"
     await check_links(doorstep, address, shown)
 
 
 @pytest.mark.parametrize("path", _INSIDE)
-async def test_they_are_reached_with_a_claim_open_and_name_its_creditor(
+async def test_the_legal_notices_of_an_open_claim_name_its_creditor(
     doorstep: Doorstep, path: str
 ) -> None:
     await enter(doorstep)

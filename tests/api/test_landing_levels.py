@@ -145,7 +145,7 @@ def list_needing(*levels: Level | None) -> Iterator[tuple[str, str]]:
         yield from ((address, method) for method, level in methods.items() if level in levels)
 
 
-def test_every_address_says_what_it_needs() -> None:
+def test_every_address_has_a_required_level() -> None:
     assert {path: set(runs) for path, runs in ROUTES.items()} == {
         address: set(methods) for address, methods in NEEDED.items()
     }
@@ -153,7 +153,7 @@ def test_every_address_says_what_it_needs() -> None:
 
 
 @pytest.mark.parametrize("level", [LINK, FACT])
-async def test_below_its_level_an_address_shows_and_does_nothing(
+async def test_below_its_level_an_address_shows_and_changes_nothing(
     furnished: Furnished, level: Level
 ) -> None:
     visitor = await furnished.enter(level)
@@ -171,7 +171,7 @@ async def test_below_its_level_an_address_shows_and_does_nothing(
     await check_unchanged(furnished, before)
 
 
-async def test_at_its_level_an_address_is_not_asked_for_more(furnished: Furnished) -> None:
+async def test_at_its_level_an_address_requires_no_more_proof(furnished: Furnished) -> None:
     for level in Level:
         visitor = await furnished.enter(level)
         for address, method in list_needing(level):
@@ -181,7 +181,7 @@ async def test_at_its_level_an_address_is_not_asked_for_more(furnished: Furnishe
                 assert "/claim/verify?" not in answer.headers.get("Location", ""), address
 
 
-async def test_at_its_level_each_form_does_something(
+async def test_at_its_level_each_form_has_an_effect(
     furnished: Furnished, clock: MovableClock
 ) -> None:
     bare = await add_bare(furnished)
@@ -202,7 +202,7 @@ async def test_at_its_level_each_form_does_something(
 
 
 @pytest.mark.parametrize("state", ["absent", "ended", "timed out"])
-async def test_without_a_live_session_there_is_nothing(
+async def test_without_a_live_session_nothing_is_shown(
     furnished: Furnished, clock: MovableClock, state: str
 ) -> None:
     visitor = furnished.doorstep.visitor()
@@ -224,7 +224,7 @@ async def test_without_a_live_session_there_is_nothing(
     await check_unchanged(furnished, before)
 
 
-async def test_another_claims_session_finds_nothing(furnished: Furnished) -> None:
+async def test_another_claims_session_is_refused(furnished: Furnished) -> None:
     stranger = await (await add_bare(furnished)).enter(CODE)
     before = await digest_tables(furnished.doorstep.till.resources.database)
 
@@ -237,7 +237,7 @@ async def test_another_claims_session_finds_nothing(furnished: Furnished) -> Non
     await check_unchanged(furnished, before)
 
 
-async def test_a_form_of_another_session_or_site_does_nothing(furnished: Furnished) -> None:
+async def test_a_form_of_another_session_or_site_is_refused(furnished: Furnished) -> None:
     visitors = {level: await furnished.enter(level) for level in Level}
     others = find_token(furnished, await furnished.enter(LINK, "203.0.113.9"))
     before = await digest_tables(furnished.doorstep.till.resources.database)

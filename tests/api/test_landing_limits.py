@@ -12,7 +12,7 @@ from tests.support.ways import a_guarded_doorstep, read_sent_code, send_links
 _WRONG = "0000-0000-0000"
 
 
-async def test_a_wrong_letter_code_slows_the_next_and_a_right_one_is_taken_then(
+async def test_a_wrong_letter_code_delays_the_next_attempt(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     code, waits = await doorstep.give_code(), []
@@ -29,7 +29,7 @@ async def test_a_wrong_letter_code_slows_the_next_and_a_right_one_is_taken_then(
     assert (await doorstep.visitor().type_code(code)).status_code == 200
 
 
-async def test_wrong_letter_codes_stop_nobody_behind_the_same_address_at_a_links_question(
+async def test_wrong_letter_codes_do_not_delay_facts_from_the_same_address(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_guarded_doorstep(resources, clock, "POSTAL_CODE") as doorstep:
@@ -41,7 +41,7 @@ async def test_wrong_letter_codes_stop_nobody_behind_the_same_address_at_a_links
     assert answer.status_code == 303
 
 
-async def test_five_wrong_facts_of_one_claim_lock_no_other_behind_the_same_address(
+async def test_five_wrong_facts_lock_only_their_claim(
     resources: Resources, clock: MovableClock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with a_guarded_doorstep(resources, clock, "POSTAL_CODE") as doorstep:
@@ -67,7 +67,7 @@ async def test_sent_codes_and_facts_lock_their_claim_together(
     assert (locked.status_code, locked.headers["Retry-After"]) == (429, str(30 * 60))
 
 
-async def test_fifteen_wrong_in_a_day_lock_until_a_new_link_is_asked_for(
+async def test_fifteen_wrong_facts_in_a_day_lock_until_a_new_link_is_requested(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_guarded_doorstep(resources, clock, "POSTAL_CODE") as doorstep:

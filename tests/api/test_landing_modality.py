@@ -42,7 +42,7 @@ async def agreeing(resources: Resources, clock: MovableClock) -> AsyncIterator[D
         yield doorstep
 
 
-async def test_what_was_agreed_is_shown_with_what_is_paid(agreeing: Doorstep) -> None:
+async def test_an_agreement_is_shown_with_its_payments(agreeing: Doorstep) -> None:
     page = await ask(agreeing)
     await agreeing.till.house.pay(agreeing.claim_id, 4000)
 
@@ -56,7 +56,7 @@ async def test_what_was_agreed_is_shown_with_what_is_paid(agreeing: Doorstep) ->
 @pytest.mark.parametrize(
     ("path", "said"), [(PLAN_CHECK, "zurückgezogen"), (LATER_CHECK, "zurückgezogen")]
 )
-async def test_a_request_is_taken_back_after_a_question(
+async def test_a_request_is_withdrawn_after_a_confirmation(
     offering: Doorstep, path: str, said: str
 ) -> None:
     page = await ask(offering, path)
@@ -73,7 +73,7 @@ async def test_a_request_is_taken_back_after_a_question(
     assert again.headers["Location"] == address
 
 
-async def test_another_claims_request_is_as_absent_as_none(offering: Doorstep) -> None:
+async def test_another_claims_request_is_not_found(offering: Doorstep) -> None:
     address = (await ask(offering)).url.path
     [other_id] = await offering.till.house.create("INV-2002", email="other@example.org")
     other = offering.visitor()
@@ -95,7 +95,7 @@ async def _get(http: httpx.AsyncClient, path: str) -> tuple[int, str]:
     return answer.status_code, answer.text
 
 
-async def test_the_merchants_reason_cannot_mark_up_the_page(offering: Doorstep) -> None:
+async def test_the_merchants_reason_is_escaped(offering: Doorstep) -> None:
     page = await ask(offering)
     await reject(offering, "<script>alert(1)</script> zu lang")
 
@@ -105,7 +105,9 @@ async def test_the_merchants_reason_cannot_mark_up_the_page(offering: Doorstep) 
     assert "&lt;script&gt;alert(1)&lt;/script&gt; zu lang" in shown.text
 
 
-async def test_a_broken_plan_says_so_and_leads_on(agreeing: Doorstep, clock: MovableClock) -> None:
+async def test_a_broken_plan_says_so_and_links_to_the_options(
+    agreeing: Doorstep, clock: MovableClock
+) -> None:
     page = await ask(agreeing)
     clock.advance(timedelta(days=22))
     await agreeing.till.house.run()
@@ -118,7 +120,9 @@ async def test_a_broken_plan_says_so_and_leads_on(agreeing: Doorstep, clock: Mov
     assert "Ich kann jetzt nicht alles zahlen" in text
 
 
-async def test_a_refused_request_says_why_and_leads_on(offering: Doorstep) -> None:
+async def test_a_refused_request_shows_the_reason_and_links_to_the_options(
+    offering: Doorstep,
+) -> None:
     page = await ask(offering)
     await reject(offering, "Höchstens zwei Raten.")
 
@@ -130,7 +134,7 @@ async def test_a_refused_request_says_why_and_leads_on(offering: Doorstep) -> No
     assert "Pay now I cannot pay all of it now" in text
 
 
-async def test_only_what_was_agreed_has_a_confirmation(offering: Doorstep) -> None:
+async def test_only_an_agreement_has_a_confirmation(offering: Doorstep) -> None:
     page = await ask(offering)
     address, token = page.url.path, read_hidden(page.text, "/claim/end")["token"]
 
@@ -148,7 +152,7 @@ async def test_only_what_was_agreed_has_a_confirmation(offering: Doorstep) -> No
         (LATER_CHECK, ["Confirmation of your extra time to pay", "31 March 2026", "€102.40"]),
     ],
 )
-async def test_the_confirmation_is_a_file_that_stays_the_same(
+async def test_the_confirmation_is_always_the_same_file(
     agreeing: Doorstep, clock: MovableClock, tmp_path: Path, path: str, told: list[str]
 ) -> None:
     address = (await ask(agreeing, path)).url.path
@@ -181,7 +185,7 @@ async def test_a_copy_goes_to_the_address_on_file(agreeing: Doorstep) -> None:
     assert "erika@example.org" not in page.text
 
 
-async def test_the_next_rate_can_be_paid_where_no_other_part_can(agreeing: Doorstep) -> None:
+async def test_the_next_instalment_can_be_paid_if_no_other_part_can(agreeing: Doorstep) -> None:
     page = await ask(agreeing)
     assert 'href="/claim/pay/method?cents=3414"' in page.text
 
@@ -198,7 +202,7 @@ async def test_the_next_rate_can_be_paid_where_no_other_part_can(agreeing: Doors
     assert asked.amount_cents == 3414
 
 
-async def test_without_an_agreed_plan_no_rate_can_be_paid(offering: Doorstep) -> None:
+async def test_without_an_agreed_plan_no_instalment_can_be_paid(offering: Doorstep) -> None:
     await ask(offering)
 
     shown = await offering.browser.get("/claim/pay/method?cents=3414")
@@ -207,7 +211,7 @@ async def test_without_an_agreed_plan_no_rate_can_be_paid(offering: Doorstep) ->
     assert shown.headers["Location"] == "/claim/pay"
 
 
-async def test_a_link_alone_learns_nothing_of_the_rates_and_pays_none(agreeing: Doorstep) -> None:
+async def test_a_link_alone_can_neither_see_nor_pay_instalments(agreeing: Doorstep) -> None:
     await ask(agreeing)
     visitor = agreeing.visitor()
     page = await visitor.open(await agreeing.give_link())
@@ -225,9 +229,7 @@ async def test_a_link_alone_learns_nothing_of_the_rates_and_pays_none(agreeing: 
 
 
 @pytest.mark.parametrize("status", ["WITHDRAWN", "ARCHIVED"])
-async def test_a_closed_claim_shows_nothing_that_was_agreed(
-    agreeing: Doorstep, status: str
-) -> None:
+async def test_a_closed_claim_shows_no_agreement(agreeing: Doorstep, status: str) -> None:
     page = await ask(agreeing)
     address = page.url.path
     page = await agreeing.browser.get(address)

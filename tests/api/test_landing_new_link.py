@@ -70,7 +70,7 @@ async def test_a_link_goes_to_the_address_on_file_and_opens_the_claim(
         {"reference": "x" * 3000},
     ],
 )
-async def test_whatever_does_not_fit_is_answered_the_same_and_sends_nothing(
+async def test_a_request_that_does_not_match_gets_the_same_response_and_no_link(
     doorstep: Doorstep, fields: dict[str, str]
 ) -> None:
     right = await _ask(doorstep.visitor("203.0.113.1"))
@@ -81,7 +81,7 @@ async def test_whatever_does_not_fit_is_answered_the_same_and_sends_nothing(
     assert len(await list_notices(doorstep)) == 1
 
 
-async def test_until_it_is_answered_nobody_looks_whether_it_fits(
+async def test_a_request_is_matched_only_after_the_response(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with (
@@ -103,7 +103,7 @@ async def test_until_it_is_answered_nobody_looks_whether_it_fits(
         assert await list_notices(doorstep) == []
 
 
-async def test_what_was_typed_is_not_kept_once_it_is_looked_at(doorstep: Doorstep) -> None:
+async def test_a_processed_request_is_deleted(doorstep: Doorstep) -> None:
     await _ask(doorstep.browser, contact="somebody@example.org")
     waiting = await _count_waiting(doorstep)
     await send_links(doorstep)
@@ -112,7 +112,7 @@ async def test_what_was_typed_is_not_kept_once_it_is_looked_at(doorstep: Doorste
 
 
 @pytest.mark.parametrize(("minutes", "sent"), [(59, 1), (60, 0)])
-async def test_who_waits_for_an_hour_has_given_up(
+async def test_a_request_expires_after_an_hour(
     doorstep: Doorstep, clock: MovableClock, minutes: int, sent: int
 ) -> None:
     await _ask(doorstep.browser)
@@ -122,7 +122,7 @@ async def test_who_waits_for_an_hour_has_given_up(
     assert len(await list_notices(doorstep)) == sent
 
 
-async def test_one_that_cannot_be_sent_holds_up_no_other(
+async def test_a_failing_request_does_not_block_others(
     doorstep: Doorstep, resources: Resources, clock: MovableClock
 ) -> None:
     async with a_guarded_doorstep(resources, clock, key="hansen", email="else@example.org") as bad:
@@ -138,7 +138,7 @@ async def test_one_that_cannot_be_sent_holds_up_no_other(
     assert len(await list_notices(doorstep)) == 1
 
 
-async def test_an_empty_field_is_named(doorstep: Doorstep) -> None:
+async def test_an_empty_field_is_an_error(doorstep: Doorstep) -> None:
     pages = [await _ask(doorstep.browser, **{name: "  "}) for name in _RIGHT]
     assert [page.status_code for page in pages] == [422, 422]
     assert 'href="#reference"' in pages[0].text
@@ -146,7 +146,7 @@ async def test_an_empty_field_is_named(doorstep: Doorstep) -> None:
     assert await list_notices(doorstep) == []
 
 
-async def test_a_visitor_asks_five_times_in_a_quarter_of_an_hour(
+async def test_a_visitor_can_request_five_links_in_fifteen_minutes(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     pages = [await _ask(doorstep.browser, reference=f"INV-{n}") for n in range(6)]
@@ -157,7 +157,7 @@ async def test_a_visitor_asks_five_times_in_a_quarter_of_an_hour(
     assert (await _ask(doorstep.browser)).status_code == 200
 
 
-async def test_a_claim_gets_five_links_an_hour_whoever_asks(
+async def test_a_claim_gets_at_most_five_links_an_hour(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     for number in range(7):
@@ -169,7 +169,7 @@ async def test_a_claim_gets_five_links_an_hour_whoever_asks(
 
 
 @pytest.mark.parametrize(("seconds", "sent"), [(0, 1), (-1, 1), (300, 2), (299, 1)])
-async def test_whoever_asks_again_within_five_minutes_gets_the_same_page_and_no_other_link(
+async def test_a_repeated_request_within_five_minutes_sends_no_other_link(
     doorstep: Doorstep, clock: MovableClock, seconds: int, sent: int
 ) -> None:
     """-1: before anybody has looked at the first."""
@@ -185,7 +185,7 @@ async def test_whoever_asks_again_within_five_minutes_gets_the_same_page_and_no_
     assert await _count_waiting(doorstep) == 0
 
 
-async def test_a_link_to_one_address_keeps_none_back_from_another(doorstep: Doorstep) -> None:
+async def test_a_link_to_one_address_does_not_block_another_address(doorstep: Doorstep) -> None:
     await _ask(doorstep.visitor("203.0.113.1"))
     await send_links(doorstep)
     await _ask(doorstep.browser, contact="0171 1234567")
@@ -194,7 +194,7 @@ async def test_a_link_to_one_address_keeps_none_back_from_another(doorstep: Door
     assert [each["channel"] for each in await list_notices(doorstep)] == ["EMAIL", "SMS"]
 
 
-async def test_two_workers_at_once_send_one_link(doorstep: Doorstep) -> None:
+async def test_two_concurrent_workers_send_one_link(doorstep: Doorstep) -> None:
     for number in range(4):
         await _ask(doorstep.visitor(f"203.0.113.{number}"))
 
@@ -204,7 +204,7 @@ async def test_two_workers_at_once_send_one_link(doorstep: Doorstep) -> None:
     assert await _count_waiting(doorstep) == 0
 
 
-async def test_after_one_that_did_not_arrive_another_one_is_sent(doorstep: Doorstep) -> None:
+async def test_another_link_is_sent_after_an_undelivered_one(doorstep: Doorstep) -> None:
     await _ask(doorstep.browser)
     await send_links(doorstep)
     await doorstep.till.house.rows(
@@ -217,7 +217,7 @@ async def test_after_one_that_did_not_arrive_another_one_is_sent(doorstep: Doors
     assert len(await list_notices(doorstep)) == 2
 
 
-async def test_links_asked_for_raise_no_alarm(
+async def test_requested_links_do_not_count_as_guessing(
     doorstep: Doorstep, capsys: pytest.CaptureFixture[str]
 ) -> None:
     await doorstep.till.house.rows(
@@ -231,7 +231,7 @@ async def test_links_asked_for_raise_no_alarm(
     assert "possible guessing of letter codes" in capsys.readouterr().out
 
 
-async def test_of_two_merchants_with_one_reference_the_right_ones_claim_is_found(
+async def test_the_claim_is_found_among_two_with_the_same_reference(
     doorstep: Doorstep, resources: Resources, clock: MovableClock
 ) -> None:
     async with a_guarded_doorstep(
@@ -247,7 +247,7 @@ async def test_of_two_merchants_with_one_reference_the_right_ones_claim_is_found
         assert "Hansen" in opened.text
 
 
-async def test_of_seven_merchants_with_one_reference_and_address_five_send_a_link(
+async def test_at_most_five_merchants_send_a_link_for_one_request(
     doorstep: Doorstep, resources: Resources, clock: MovableClock
 ) -> None:
     async with AsyncExitStack() as others:
@@ -265,7 +265,7 @@ async def test_of_seven_merchants_with_one_reference_and_address_five_send_a_lin
     assert sent == [1] * 5 + [0] * 2
 
 
-async def test_the_ways_without_a_link_lead_there(doorstep: Doorstep) -> None:
+async def test_the_entry_pages_link_to_the_request(doorstep: Doorstep) -> None:
     pages = [await doorstep.browser.get(path) for path in ("/q", f"/q/{'A' * 22}", "/claim")]
     assert all('href="/q/new-link"' in page.text for page in pages)
 

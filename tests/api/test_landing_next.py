@@ -60,7 +60,7 @@ async def hold(doorstep: Doorstep, kind: str, days: int | None) -> None:
     )  # fmt: skip
 
 
-async def test_an_open_claim_says_what_follows_with_its_days(doorstep: Doorstep) -> None:
+async def test_an_open_claim_shows_the_next_contacts_with_their_dates(doorstep: Doorstep) -> None:
     assert await read_next(doorstep) == (
         "So geht es weiter Wenn sich nichts ändert: Am 9. März 2026 kommt eine Gebühr von "
         "2,50 € hinzu. Am 23. März 2026 schließen wir den Vorgang hier. Danach entscheidet "
@@ -73,7 +73,9 @@ async def test_an_open_claim_says_what_follows_with_its_days(doorstep: Doorstep)
     ).replace("9 March 2026", "9 March 2026").replace("23 March 2026", "23 March 2026")
 
 
-async def test_it_is_what_the_engine_does(doorstep: Doorstep, clock: MovableClock) -> None:
+async def test_the_engine_does_what_the_page_has_announced(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
     house = doorstep.till.house
     await house.publish(_repeating(), "Repeating")
     [claim_id] = await house.create("INV-2")
@@ -98,7 +100,7 @@ def _repeating() -> Any:
     )
 
 
-async def test_an_objection_says_by_when_it_is_answered_and_that_nothing_happens(
+async def test_a_disputed_claim_says_when_it_is_answered_and_that_nothing_happens(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     await dispute(doorstep.till.house, doorstep.claim_id)
@@ -113,7 +115,7 @@ async def test_an_objection_says_by_when_it_is_answered_and_that_nothing_happens
     )
 
 
-async def test_after_an_answer_the_quiet_days_are_named_and_what_follows(
+async def test_after_an_answer_the_page_shows_the_hold_and_what_follows(
     doorstep: Doorstep,
 ) -> None:
     house = doorstep.till.house
@@ -128,7 +130,7 @@ async def test_after_an_answer_the_quiet_days_are_named_and_what_follows(
     assert "Am 9. März 2026 kommt eine Gebühr von 2,50 € hinzu." in text
 
 
-async def test_a_request_is_answered_before_anything_happens(doorstep: Doorstep) -> None:
+async def test_nothing_happens_before_a_request_is_answered(doorstep: Doorstep) -> None:
     await Arrangement(doorstep.till.house, doorstep.claim_id).ask(PLAN)
     assert await read_next(doorstep) == (
         "So geht es weiter Wir prüfen Ihre Anfrage und antworten Ihnen bis zum 5. März 2026."
@@ -136,7 +138,7 @@ async def test_a_request_is_answered_before_anything_happens(doorstep: Doorstep)
     )
 
 
-async def test_a_plan_says_its_next_rate_and_until_when_it_is_mended(
+async def test_a_plan_shows_its_next_instalment_and_the_grace_period(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     await Arrangement(doorstep.till.house, doorstep.claim_id).agree(PLAN)
@@ -153,14 +155,14 @@ async def test_a_plan_says_its_next_rate_and_until_when_it_is_mended(
     assert "Zahlen Sie bis zum 23. März 2026, dann läuft Ihre Ratenzahlung weiter." in text
 
 
-async def test_a_deferment_says_until_when_and_what_follows(doorstep: Doorstep) -> None:
+async def test_a_deferral_shows_its_end_and_what_follows(doorstep: Doorstep) -> None:
     await Arrangement(doorstep.till.house, doorstep.claim_id).agree(DEFERMENT)
     text = await read_next(doorstep)
     assert f"Bis zum 31. März 2026 {STILL} Wenn der Betrag dann noch offen ist:" in text
     assert "Am 1. April 2026 kommt eine Gebühr von 2,50 € hinzu." in text
 
 
-async def test_a_link_alone_tells_nothing_of_what_was_agreed(doorstep: Doorstep) -> None:
+async def test_a_link_alone_shows_nothing_of_an_agreement(doorstep: Doorstep) -> None:
     await Arrangement(doorstep.till.house, doorstep.claim_id).agree(PLAN)
     text = _cut((await doorstep.open()).text)
     assert text == (
@@ -169,7 +171,7 @@ async def test_a_link_alone_tells_nothing_of_what_was_agreed(doorstep: Doorstep)
     )
 
 
-async def test_a_pause_says_until_when_or_that_nothing_happens_meanwhile(
+async def test_a_pause_shows_its_end_or_that_nothing_happens(
     doorstep: Doorstep,
 ) -> None:
     await hold(doorstep, "PAUSE", 10)
@@ -178,19 +180,19 @@ async def test_a_pause_says_until_when_or_that_nothing_happens_meanwhile(
     assert await read_next(doorstep) == f"So geht es weiter In dieser Zeit {STILL}"
 
 
-async def test_a_payment_on_its_way_is_waited_for(doorstep: Doorstep) -> None:
+async def test_nothing_happens_while_a_payment_is_pending(doorstep: Doorstep) -> None:
     await hold(doorstep, "PAYMENT_PENDING", None)
     assert await read_next(doorstep) == (
         f"So geht es weiter Wir warten auf Ihre Zahlung. So lange {STILL}"
     )
 
 
-async def test_a_paid_claim_needs_nothing_more(doorstep: Doorstep) -> None:
+async def test_a_paid_claim_requires_nothing(doorstep: Doorstep) -> None:
     await doorstep.till.house.pay(doorstep.claim_id, 10240)
     assert (await read_next(doorstep)).startswith("So geht es weiter Sie müssen nichts mehr tun.")
 
 
-async def test_a_closed_claim_says_first_that_nothing_follows(doorstep: Doorstep) -> None:
+async def test_a_closed_claim_says_that_nothing_follows(doorstep: Doorstep) -> None:
     await read_next(doorstep)
     await doorstep.till.end_claim("ARCHIVED")
     page = await doorstep.browser.get("/claim")
@@ -198,7 +200,7 @@ async def test_a_closed_claim_says_first_that_nothing_follows(doorstep: Doorstep
     assert "und wir schreiben Ihnen nicht mehr." in read_text(page.text)
 
 
-async def test_a_claim_of_no_process_has_nothing_planned(
+async def test_an_unassigned_claim_has_no_planned_contacts(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_doorstep(resources, clock, definition=None) as doorstep:
@@ -207,7 +209,7 @@ async def test_a_claim_of_no_process_has_nothing_planned(
         )
 
 
-async def test_nobody_is_told_of_messages_to_an_address_that_is_suppressed(
+async def test_messages_to_a_suppressed_address_are_not_announced(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_doorstep(resources, clock, configuration=CONFIGURATION) as doorstep:
@@ -231,7 +233,7 @@ async def _suppress(doorstep: Doorstep) -> None:
         await suppress(work, house.resources.keys, "EMAIL", "erika@example.org", "MERCHANT")
 
 
-async def test_it_takes_one_more_statement_and_none_where_nothing_is_foreseen(
+async def test_a_forecast_takes_one_statement_and_none_if_there_is_nothing_to_forecast(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with (
@@ -254,7 +256,7 @@ async def test_it_takes_one_more_statement_and_none_where_nothing_is_foreseen(
     assert counts == [2, 2, 1]
 
 
-async def test_a_plan_that_broke_says_so_first_and_what_follows(
+async def test_a_broken_plan_is_shown_first_with_what_follows(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     house = doorstep.till.house
@@ -289,7 +291,7 @@ async def test_a_plan_that_broke_says_so_first_and_what_follows(
 
 
 @pytest.mark.parametrize("has_new_plan", [False, True])
-async def test_the_end_of_a_plan_is_news_for_a_month_unless_something_else_is_agreed(
+async def test_a_broken_plan_is_shown_for_thirty_days_unless_another_is_agreed(
     doorstep: Doorstep, clock: MovableClock, has_new_plan: bool
 ) -> None:
     house = doorstep.till.house

@@ -21,7 +21,7 @@ _SEVEN = (
 _LIVE = "SELECT session_id FROM debtor_sessions WHERE merchant_id = $1 AND ended_at IS NULL"
 
 
-async def test_a_link_alone_takes_back_and_adds_to_nothing_of_another_session(
+async def test_a_link_alone_cannot_change_a_dispute_of_another_session(
     doorstep: Doorstep,
 ) -> None:
     await enter(doorstep)
@@ -43,7 +43,7 @@ async def test_a_link_alone_takes_back_and_adds_to_nothing_of_another_session(
     assert 'type="file"' not in page.text
 
 
-async def test_a_link_alone_takes_back_what_it_has_opened_itself(doorstep: Doorstep) -> None:
+async def test_a_link_alone_can_withdraw_its_own_dispute(doorstep: Doorstep) -> None:
     await doorstep.open()
 
     await _object_and_take_back(doorstep)
@@ -51,7 +51,7 @@ async def test_a_link_alone_takes_back_what_it_has_opened_itself(doorstep: Doors
     assert [each["state"] for each in await disputes(doorstep)] == ["WITHDRAWN"]
 
 
-async def test_a_second_objection_of_a_reason_leads_to_the_one_that_stands(
+async def test_a_second_dispute_for_a_reason_redirects_to_the_open_one(
     doorstep: Doorstep,
 ) -> None:
     await doorstep.open()
@@ -71,7 +71,7 @@ async def test_a_second_objection_of_a_reason_leads_to_the_one_that_stands(
     assert len(await disputes(doorstep)) == len(await told(doorstep)) == 1
 
 
-async def test_after_five_in_thirty_days_the_page_says_whom_to_call(
+async def test_after_five_disputes_in_thirty_days_the_page_shows_a_phone_number(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     await doorstep.open()
@@ -89,7 +89,9 @@ async def test_after_five_in_thirty_days_the_page_says_whom_to_call(
     assert "/claim/dispute/NOT_MY_DEBT" in (await doorstep.browser.get("/claim/dispute")).text
 
 
-async def test_a_link_alone_reads_no_amount_that_another_session_gave(doorstep: Doorstep) -> None:
+async def test_a_link_alone_does_not_show_an_amount_entered_in_another_session(
+    doorstep: Doorstep,
+) -> None:
     await enter(doorstep)
     await doorstep.browser.send(
         await look(doorstep), do="send", message="Ten too much", amount="92.40"
@@ -104,7 +106,7 @@ async def test_a_link_alone_reads_no_amount_that_another_session_gave(doorstep: 
     assert "92.40" not in page.text
 
 
-async def test_a_claim_keeps_forty_files_that_are_not_sent(doorstep: Doorstep) -> None:
+async def test_a_claim_keeps_at_most_forty_unsent_files(doorstep: Doorstep) -> None:
     await enter(doorstep)
     shots = [(f"{number}.png", an_image("PNG", number + 1)) for number in range(MAX_FILES_AT_ONCE)]
     another = ("another.png", an_image("PNG", 40))
@@ -126,7 +128,7 @@ async def test_a_claim_keeps_forty_files_that_are_not_sent(doorstep: Doorstep) -
     assert await doorstep.till.count("uploads") == len(kept_contents(doorstep)) == MAX_UNSENT_FILES
 
 
-async def test_one_more_hour_asked_for_twice_opens_one_session_and_keeps_the_draft(
+async def test_a_double_click_extends_the_session_once_and_keeps_the_draft(
     doorstep: Doorstep,
 ) -> None:
     await enter(doorstep)
@@ -148,7 +150,7 @@ async def test_one_more_hour_asked_for_twice_opens_one_session_and_keeps_the_dra
         assert "My long text" in (await reader.get(path)).text
 
 
-async def test_a_form_whose_session_ends_while_it_comes_in_is_not_taken(
+async def test_a_form_is_not_sent_if_its_session_ends_during_the_upload(
     doorstep: Doorstep,
 ) -> None:
     await enter(doorstep)

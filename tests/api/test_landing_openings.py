@@ -14,7 +14,7 @@ from tests.support.ways import levels
 _APART = timedelta(seconds=11)
 
 
-async def test_sixty_openings_of_one_link_are_ten(
+async def test_one_visitor_can_open_a_link_ten_times_an_hour(
     doorstep: Doorstep, clock: MovableClock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     link, statuses = await doorstep.give_link(), []
@@ -35,7 +35,7 @@ async def test_sixty_openings_of_one_link_are_ten(
 
 
 @pytest.mark.parametrize(("seconds", "openings"), [(9.999999, 1), (10, 2)])
-async def test_clicks_within_ten_seconds_are_one_opening(
+async def test_clicks_within_ten_seconds_count_as_one_opening(
     doorstep: Doorstep, clock: MovableClock, seconds: float, openings: int
 ) -> None:
     link = await doorstep.give_link()
@@ -45,7 +45,7 @@ async def test_clicks_within_ten_seconds_are_one_opening(
     assert len(await doorstep.accesses()) == openings
 
 
-async def test_one_link_is_opened_thirty_times_an_hour_at_most_from_anywhere(
+async def test_all_visitors_can_open_a_link_thirty_times_an_hour(
     doorstep: Doorstep,
 ) -> None:
     link = await doorstep.give_link()
@@ -56,7 +56,7 @@ async def test_one_link_is_opened_thirty_times_an_hour_at_most_from_anywhere(
     assert (await doorstep.visitor().post(await doorstep.give_link())).status_code == 303
 
 
-async def test_the_same_link_leads_back_into_its_session_at_the_level_it_had(
+async def test_the_same_link_returns_to_its_session_at_its_level(
     doorstep: Doorstep,
 ) -> None:
     link = await doorstep.give_link()
@@ -72,13 +72,13 @@ async def test_the_same_link_leads_back_into_its_session_at_the_level_it_had(
     assert await levels(doorstep) == ["LINK"]
 
 
-async def test_another_link_of_the_claim_opens_anew(doorstep: Doorstep) -> None:
+async def test_another_link_of_the_claim_opens_a_new_session(doorstep: Doorstep) -> None:
     await doorstep.browser.open(await doorstep.give_link())
     await doorstep.browser.open(await doorstep.give_link("SMS"))
     assert [each["communicationType"] for each in await doorstep.accesses()] == ["EMAIL", "SMS"]
 
 
-async def test_an_ended_session_is_not_led_back_into(
+async def test_a_link_does_not_return_to_an_ended_session(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     link = await doorstep.give_link()
@@ -89,7 +89,7 @@ async def test_an_ended_session_is_not_led_back_into(
     assert len(await doorstep.accesses()) == 2
 
 
-async def test_openings_at_once_over_two_processes_raise_one_event(doorstep: Doorstep) -> None:
+async def test_concurrent_openings_in_two_processes_publish_one_event(doorstep: Doorstep) -> None:
     link = await doorstep.give_link()
     other = an_application(replace(doorstep.till.resources)).app
     browsers = [Browser(connect(app, "192.0.2.1")) for app in (doorstep.app, other)]
@@ -111,7 +111,7 @@ async def test_openings_at_once_over_two_processes_raise_one_event(doorstep: Doo
 
 
 @pytest.mark.parametrize("end", [".", ")", ").", "%29", ",", "%3E", "%E2%80%9D"])
-async def test_a_link_with_the_end_of_its_sentence_opens(doorstep: Doorstep, end: str) -> None:
+async def test_a_link_followed_by_punctuation_opens(doorstep: Doorstep, end: str) -> None:
     link = await doorstep.give_link()
     page = await doorstep.browser.get(link + end)
     assert page.status_code == 200
@@ -119,7 +119,9 @@ async def test_a_link_with_the_end_of_its_sentence_opens(doorstep: Doorstep, end
     assert (await doorstep.browser.post(link + end)).status_code == 303
 
 
-async def test_at_once_from_another_address_it_is_another_session(doorstep: Doorstep) -> None:
+async def test_a_concurrent_opening_by_another_visitor_is_another_session(
+    doorstep: Doorstep,
+) -> None:
     link = await doorstep.give_link()
     pages = [await doorstep.visitor(host).post(link) for host in ("192.0.2.1", "192.0.2.2")]
     assert len({page.headers["Set-Cookie"] for page in pages}) == 2

@@ -39,7 +39,7 @@ async def prove(doorstep: Doorstep, link: str | None = None) -> httpx.Response:
     return page
 
 
-async def test_they_are_seen_and_gone_to_with_an_event_of_their_own(many: Doorstep) -> None:
+async def test_other_claims_are_listed_and_opened_with_an_event(many: Doorstep) -> None:
     [other] = await many.till.house.create("INV-2", email=_MINE.upper())
     page = await prove(many)
     path = page.url.path.removesuffix("/others")
@@ -61,7 +61,7 @@ async def test_they_are_seen_and_gone_to_with_an_event_of_their_own(many: Doorst
     assert len(await many.till.house.events(other)) == 1
 
 
-async def test_going_there_twice_opens_it_once(many: Doorstep) -> None:
+async def test_opening_another_claim_twice_opens_one_session(many: Doorstep) -> None:
     [other] = await many.till.house.create("INV-2", email=_MINE)
     page = await prove(many)
     form = f"{page.url.path}/{other}?lang=en"
@@ -81,7 +81,7 @@ async def test_going_there_twice_opens_it_once(many: Doorstep) -> None:
     assert len(await many.accesses()) == 2
 
 
-async def test_one_that_was_ended_is_opened_anew(many: Doorstep) -> None:
+async def test_another_claim_whose_session_was_ended_is_opened_again(many: Doorstep) -> None:
     [other] = await many.till.house.create("INV-2", email=_MINE)
     page = await prove(many)
     there = await many.browser.submit(f"{page.url.path}/{other}?lang=en")
@@ -101,7 +101,7 @@ async def test_one_that_was_ended_is_opened_anew(many: Doorstep) -> None:
     ],
     ids=["another address", "a longer one", "the number alone"],
 )
-async def test_one_at_another_address_is_neither_seen_nor_gone_to(
+async def test_a_claim_at_another_address_is_not_listed(
     many: Doorstep, changes: dict[str, Any]
 ) -> None:
     [other] = await many.till.house.create("INV-2", **changes)
@@ -109,7 +109,7 @@ async def test_one_at_another_address_is_neither_seen_nor_gone_to(
 
 
 @pytest.mark.parametrize("status", ["COLLECTED", "ARCHIVED", "WITHDRAWN"])
-async def test_one_that_is_not_open_is_not_there(many: Doorstep, status: str) -> None:
+async def test_a_closed_claim_is_not_listed(many: Doorstep, status: str) -> None:
     [other] = await many.till.house.create("INV-2", email=_MINE)
     before = "IN_PROCESS" if status == "COLLECTED" else None
     await many.till.house.rows(
@@ -120,14 +120,14 @@ async def test_one_that_is_not_open_is_not_there(many: Doorstep, status: str) ->
     await _is_not_there(many, other)
 
 
-async def test_another_merchants_is_not_there(
+async def test_another_merchants_claim_is_not_listed(
     resources: Resources, clock: MovableClock, many: Doorstep
 ) -> None:
     async with a_doorstep(resources, clock, key="other", debtor={"email": _MINE}) as another:
         await _is_not_there(many, another.claim_id)
 
 
-async def test_a_code_to_the_number_shows_those_of_the_number(many: Doorstep) -> None:
+async def test_a_code_by_sms_shows_the_claims_with_that_number(many: Doorstep) -> None:
     house = many.till.house
     await house.create("INV-2", email=_MINE)
     await house.create("INV-3", email="other@example.org", mobileNumber=NUMBER)
@@ -135,7 +135,7 @@ async def test_a_code_to_the_number_shows_those_of_the_number(many: Doorstep) ->
     assert ("INV-2" in page.text, "INV-3" in page.text) == (False, True)
 
 
-async def test_below_the_code_nothing_is_told(many: Doorstep) -> None:
+async def test_without_a_code_no_other_claims_are_listed(many: Doorstep) -> None:
     await many.till.house.create("INV-2", email=_MINE)
     claim = await many.browser.type_code(await many.give_code())
     answer = await many.browser.get(f"{claim.url.path}/others")
@@ -143,7 +143,7 @@ async def test_below_the_code_nothing_is_told(many: Doorstep) -> None:
     assert answer.headers["Location"].endswith("/verify?for=others")
 
 
-async def test_an_address_that_was_changed_since_shows_nothing(many: Doorstep) -> None:
+async def test_after_a_change_of_address_no_other_claims_are_listed(many: Doorstep) -> None:
     await many.till.house.create("INV-2", email="new@example.org")
     page = await prove(many)
     await many.till.house.rows(
@@ -155,7 +155,7 @@ async def test_an_address_that_was_changed_since_shows_nothing(many: Doorstep) -
     assert "There are no other open amounts" in shown.text
 
 
-async def test_it_lasts_through_another_hour_and_eight_hours_in_all(
+async def test_other_claims_stay_open_in_extended_sessions_for_eight_hours(
     many: Doorstep, clock: MovableClock
 ) -> None:
     [other] = await many.till.house.create("INV-2", email=_MINE)

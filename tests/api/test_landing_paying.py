@@ -26,7 +26,7 @@ from tests.support.payments import ScriptedProvider
 _ELSEWHERE = "https://pay.example/"
 
 
-async def test_the_check_page_says_who_is_paid_how_much_and_where_one_goes(
+async def test_the_check_page_shows_the_creditor_the_amount_and_the_provider(
     doorstep: Doorstep,
 ) -> None:
     page = await _look_at_payment(doorstep)
@@ -40,7 +40,7 @@ async def test_the_check_page_says_who_is_paid_how_much_and_where_one_goes(
     assert doorstep.till.provider.started == []
 
 
-async def test_the_hand_off_leads_to_the_provider_and_tells_the_merchant(
+async def test_the_hand_off_redirects_to_the_provider_and_publishes_an_event(
     doorstep: Doorstep,
 ) -> None:
     await _look_at_payment(doorstep)
@@ -55,7 +55,7 @@ async def test_the_hand_off_leads_to_the_provider_and_tells_the_merchant(
     assert await doorstep.till.events() == ["DETAILS_ACCESSED", "PAYMENT_IN_PROGRESS"]
 
 
-async def test_the_way_back_keeps_the_readers_language(doorstep: Doorstep) -> None:
+async def test_the_return_page_keeps_the_readers_language(doorstep: Doorstep) -> None:
     await doorstep.open()
     await doorstep.browser.get("/claim/pay?lang=en")
 
@@ -66,7 +66,7 @@ async def test_the_way_back_keeps_the_readers_language(doorstep: Doorstep) -> No
     assert asked.language == "en"
 
 
-async def test_a_double_submit_makes_one_request(doorstep: Doorstep) -> None:
+async def test_a_double_click_creates_one_request(doorstep: Doorstep) -> None:
     page = await _look_at_payment(doorstep)
     fields = read_hidden(page.text, "/claim/pay/method")
 
@@ -96,7 +96,7 @@ async def test_an_amount_changed_in_the_form_pays_nothing(doorstep: Doorstep, sh
     assert await doorstep.till.states() == []
 
 
-async def test_an_added_amount_is_not_looked_at(doorstep: Doorstep) -> None:
+async def test_an_added_amount_field_is_ignored(doorstep: Doorstep) -> None:
     await _look_at_payment(doorstep)
 
     await doorstep.browser.submit("/claim/pay/method", amount="1", amount_cents="1", currency="JPY")
@@ -105,7 +105,7 @@ async def test_an_added_amount_is_not_looked_at(doorstep: Doorstep) -> None:
     assert (asked.amount_cents, asked.currency) == (10240, "EUR")
 
 
-async def test_a_payment_made_meanwhile_is_shown_before_anything_is_paid(
+async def test_a_payment_recorded_meanwhile_is_shown_before_the_hand_off(
     doorstep: Doorstep,
 ) -> None:
     await _look_at_payment(doorstep)
@@ -141,7 +141,7 @@ async def test_a_provider_that_is_not_offered_is_refused(doorstep: Doorstep, pro
     assert await doorstep.till.states() == []
 
 
-async def test_a_provider_that_is_away_takes_no_money_and_says_so(doorstep: Doorstep) -> None:
+async def test_an_unavailable_provider_gets_an_error_page(doorstep: Doorstep) -> None:
     doorstep.till.provider.is_away = True
     await _look_at_payment(doorstep)
 
@@ -164,7 +164,7 @@ async def test_a_provider_that_is_away_takes_no_money_and_says_so(doorstep: Door
         (CheckoutExpired(), "Es wurde kein Geld abgebucht."),
     ],
 )
-async def test_coming_back_marks_nothing_as_paid(
+async def test_the_return_page_alone_records_no_payment(
     doorstep: Doorstep, answer: Any, said: str
 ) -> None:
     path = await _hand_off(doorstep)
@@ -178,7 +178,7 @@ async def test_coming_back_marks_nothing_as_paid(
     assert (await doorstep.browser.get(path.replace("return", "receipt"))).status_code == 404
 
 
-async def test_another_amount_at_the_provider_is_not_called_untaken(doorstep: Doorstep) -> None:
+async def test_another_amount_at_the_provider_does_not_count_as_unpaid(doorstep: Doorstep) -> None:
     path = await _hand_off(doorstep)
     doorstep.till.provider.answer = CheckoutSucceeded("psp-1", 1, "EUR", doorstep.till.now)
 
@@ -188,7 +188,7 @@ async def test_another_amount_at_the_provider_is_not_called_untaken(doorstep: Do
     assert await doorstep.till.count("payments") == 0
 
 
-async def test_a_provider_that_is_away_leaves_the_way_back_open(doorstep: Doorstep) -> None:
+async def test_the_return_page_works_while_the_provider_is_unavailable(doorstep: Doorstep) -> None:
     path = await _hand_off(doorstep)
     doorstep.till.provider.is_away = True
 
@@ -198,7 +198,7 @@ async def test_a_provider_that_is_away_leaves_the_way_back_open(doorstep: Doorst
     assert "Noch einmal nachsehen" in page.text
 
 
-async def test_from_paying_to_the_receipt(doorstep: Doorstep) -> None:
+async def test_a_payment_leads_to_its_receipt(doorstep: Doorstep) -> None:
     path = await _hand_off(doorstep)
     doorstep.till.pays()
 
@@ -218,7 +218,7 @@ async def test_from_paying_to_the_receipt(doorstep: Doorstep) -> None:
     assert await doorstep.till.count("payments") == 1
 
 
-async def test_coming_back_often_pays_once(doorstep: Doorstep) -> None:
+async def test_returning_repeatedly_records_one_payment(doorstep: Doorstep) -> None:
     path = await _hand_off(doorstep)
     doorstep.till.pays()
 
@@ -230,7 +230,7 @@ async def test_coming_back_often_pays_once(doorstep: Doorstep) -> None:
 
 
 @pytest.mark.parametrize("kind", ["return", "receipt"])
-async def test_another_claims_payment_is_not_there(doorstep: Doorstep, kind: str) -> None:
+async def test_another_claims_payment_is_not_found(doorstep: Doorstep, kind: str) -> None:
     path = await _hand_off(doorstep)
     doorstep.till.pays()
     await doorstep.browser.get(path)
@@ -246,7 +246,7 @@ async def test_another_claims_payment_is_not_there(doorstep: Doorstep, kind: str
     assert foreign.text == absent.text == garbled.text
 
 
-async def test_without_a_session_the_way_back_shows_nothing_and_asks_nobody(
+async def test_without_a_session_the_return_page_shows_nothing(
     doorstep: Doorstep,
 ) -> None:
     path = await _hand_off(doorstep)
@@ -259,7 +259,7 @@ async def test_without_a_session_the_way_back_shows_nothing_and_asks_nobody(
     assert await doorstep.till.count("payments") == 0
 
 
-async def test_a_foreign_provider_is_named_in_the_policy_where_the_form_stands(
+async def test_the_policy_of_the_page_with_the_form_names_the_provider(
     resources: Resources, clock: MovableClock
 ) -> None:
     own = Application(resources, hand_off_origins={"sandbox": "https://pay.example"})
@@ -271,7 +271,7 @@ async def test_a_foreign_provider_is_named_in_the_policy_where_the_form_stands(
     assert "form-action 'self';" in claim.headers["Content-Security-Policy"]
 
 
-async def test_an_address_of_a_provider_that_is_none_is_not_sent_on(
+async def test_an_invalid_provider_address_is_not_used_for_a_redirect(
     resources: Resources, clock: MovableClock
 ) -> None:
     class Odd(ScriptedProvider):

@@ -42,7 +42,7 @@ async def doorstep(called: Resources, clock: MovableClock) -> AsyncIterator[Door
         ("/claim/nothing", 404), ("/q/new-link", 200), ("/q/new-link/sent", 200), ("/real", 200),
     ],
 )  # fmt: skip
-async def test_where_no_creditor_is_known_our_number_is_there(
+async def test_without_a_creditor_the_operators_number_is_shown(
     doorstep: Doorstep, path: str, status: int, language: str
 ) -> None:
     page = await doorstep.browser.get(f"{path}?lang={language}")
@@ -51,7 +51,7 @@ async def test_where_no_creditor_is_known_our_number_is_there(
     _names_ours(page, language)
 
 
-async def test_also_after_too_many_codes(doorstep: Doorstep) -> None:
+async def test_the_operators_number_is_shown_after_too_many_codes(doorstep: Doorstep) -> None:
     pages = [await doorstep.browser.type_code(f"0000-0000-000{n}") for n in range(6)]
     assert pages[-1].status_code == 429
     _names_ours(pages[-1])
@@ -60,7 +60,7 @@ async def test_also_after_too_many_codes(doorstep: Doorstep) -> None:
 @pytest.mark.parametrize(
     ("error", "status"), [(DatabaseAway("away"), 503), (RuntimeError("fault"), 500)]
 )
-async def test_also_when_something_is_wrong(
+async def test_the_operators_number_is_shown_on_error_pages(
     called: Resources, error: Exception, status: int
 ) -> None:
     async with pages_over(called, error) as http:
@@ -70,9 +70,7 @@ async def test_also_when_something_is_wrong(
     _names_ours(page)
 
 
-async def test_where_the_creditor_is_known_its_number_is_there(
-    doorstep: Doorstep, clock: MovableClock
-) -> None:
+async def test_with_a_creditor_its_number_is_shown(doorstep: Doorstep, clock: MovableClock) -> None:
     await doorstep.open()
     pages = [await doorstep.browser.get(path) for path in ("/claim", "/claim/nothing")]
     clock.advance(timedelta(hours=2))
@@ -84,7 +82,7 @@ async def test_where_the_creditor_is_known_its_number_is_there(
         assert _OURS not in page.text
 
 
-async def test_without_a_number_of_ours_none_is_named(
+async def test_without_an_operators_number_none_is_shown(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_doorstep(resources, clock) as doorstep:

@@ -39,7 +39,7 @@ async def agreeing(resources: Resources, clock: MovableClock) -> AsyncIterator[D
         yield doorstep
 
 
-async def test_the_offers_bear_exact_sums_days_and_what_they_cost(offering: Doorstep) -> None:
+async def test_offers_show_exact_amounts_dates_and_costs(offering: Doorstep) -> None:
     text = read_text((await offering.browser.get("/claim/plan?lang=en")).text)
 
     assert (
@@ -51,7 +51,7 @@ async def test_the_offers_bear_exact_sums_days_and_what_they_cost(offering: Door
     assert "The total is €102.40 , at no extra cost." in text
 
 
-async def test_the_options_lead_to_what_is_offered_and_nothing_else(
+async def test_the_options_page_links_only_to_available_offers(
     resources: Resources, clock: MovableClock
 ) -> None:
     only_plans = msgspec.structs.replace(
@@ -67,7 +67,7 @@ async def test_the_options_lead_to_what_is_offered_and_nothing_else(
     assert later.headers["Location"] == "/claim/options"
 
 
-async def test_where_nothing_is_offered_the_phone_is_named(doorstep: Doorstep) -> None:
+async def test_without_offers_a_phone_number_is_shown(doorstep: Doorstep) -> None:
     await enter(doorstep)
 
     page = await doorstep.browser.get("/claim/options?lang=en")
@@ -86,7 +86,7 @@ async def test_the_schedule_is_shown_without_a_script(offering: Doorstep) -> Non
     assert await modalities(offering) == []
 
 
-async def test_a_script_finds_the_schedules_the_server_counted(offering: Doorstep) -> None:
+async def test_the_script_shows_the_schedules_computed_by_the_server(offering: Doorstep) -> None:
     page = await offering.browser.get("/claim/plan?lang=en")
 
     text = page.text.replace("\N{NO-BREAK SPACE}", " ").replace("\N{MULTIPLICATION SIGN}", "x")
@@ -96,14 +96,14 @@ async def test_a_script_finds_the_schedules_the_server_counted(offering: Doorste
     assert 'data-plan-last="2">2 x <bdi class="money">€17.06<' in text
 
 
-async def test_looking_at_pages_asks_for_nothing(offering: Doorstep) -> None:
+async def test_viewing_pages_requests_nothing(offering: Doorstep) -> None:
     for path in ("/claim/options", "/claim/plan", PLAN_CHECK, "/claim/later", LATER_CHECK):
         assert (await offering.browser.get(path)).status_code == 200
 
     assert await modalities(offering) == []
 
 
-async def test_a_plan_is_asked_for_and_waits_for_its_answer(offering: Doorstep) -> None:
+async def test_a_requested_plan_waits_for_its_answer(offering: Doorstep) -> None:
     page = await ask(offering)
 
     [plan] = await modalities(offering)
@@ -116,7 +116,7 @@ async def test_a_plan_is_asked_for_and_waits_for_its_answer(offering: Doorstep) 
     assert await told_states(offering) == ["REQUESTED"]
 
 
-async def test_a_plan_within_the_bounds_is_agreed_at_once(agreeing: Doorstep) -> None:
+async def test_a_plan_within_the_bounds_is_approved_automatically(agreeing: Doorstep) -> None:
     await agreeing.browser.get(PLAN_CHECK)
     assert agreeing.browser.page is not None
     assert "Mit diesem Knopf vereinbaren Sie die Ratenzahlung." in agreeing.browser.page.text
@@ -127,7 +127,7 @@ async def test_a_plan_within_the_bounds_is_agreed_at_once(agreeing: Doorstep) ->
     assert await told_states(agreeing) == ["REQUESTED", "APPROVED"]
 
 
-async def test_more_time_is_asked_for(agreeing: Doorstep) -> None:
+async def test_a_deferral_can_be_requested(agreeing: Doorstep) -> None:
     page = await ask(agreeing, LATER_CHECK)
 
     [deferment] = await modalities(agreeing)
@@ -136,7 +136,7 @@ async def test_more_time_is_asked_for(agreeing: Doorstep) -> None:
 
 
 @pytest.mark.parametrize("path", [PLAN_CHECK, LATER_CHECK])
-async def test_a_double_submit_asks_once(offering: Doorstep, path: str) -> None:
+async def test_a_double_click_makes_one_request(offering: Doorstep, path: str) -> None:
     page, address = await offering.browser.get(path), path.partition("?")[0]
     fields = read_hidden(page.text, address)
 
@@ -151,7 +151,7 @@ async def test_a_double_submit_asks_once(offering: Doorstep, path: str) -> None:
     assert await told_states(offering) == ["REQUESTED"]
 
 
-async def test_another_request_meanwhile_says_which_one_stands(offering: Doorstep) -> None:
+async def test_a_second_request_shows_the_existing_one(offering: Doorstep) -> None:
     page = await offering.browser.get(LATER_CHECK)
     fields = read_hidden(page.text, "/claim/later/check")
     await ask(offering)
@@ -164,7 +164,9 @@ async def test_another_request_meanwhile_says_which_one_stands(offering: Doorste
 
 
 @pytest.mark.parametrize("shown", ["1", "10241", "-10240", "10240.0", "", "9" * 20])
-async def test_a_sum_changed_in_the_form_asks_for_nothing(offering: Doorstep, shown: str) -> None:
+async def test_an_amount_changed_in_the_form_requests_nothing(
+    offering: Doorstep, shown: str
+) -> None:
     await offering.browser.get(PLAN_CHECK)
 
     page = await offering.browser.submit("/claim/plan/check", shown=shown)
@@ -174,7 +176,7 @@ async def test_a_sum_changed_in_the_form_asks_for_nothing(offering: Doorstep, sh
     assert await modalities(offering) == []
 
 
-async def test_a_payment_meanwhile_shows_the_plan_for_what_is_left(offering: Doorstep) -> None:
+async def test_after_a_payment_the_plan_is_shown_for_the_rest(offering: Doorstep) -> None:
     await offering.browser.get(PLAN_CHECK)
     await offering.till.house.pay(offering.claim_id, 1240)
 
@@ -200,7 +202,7 @@ async def test_a_payment_meanwhile_shows_the_plan_for_what_is_left(offering: Doo
         ({"first": "<b>"}, 200),
     ],
 )
-async def test_terms_changed_in_the_form_are_not_taken(
+async def test_terms_changed_in_the_form_are_refused(
     offering: Doorstep, fields: dict[str, str], status: int
 ) -> None:
     await offering.browser.get(PLAN_CHECK)
@@ -212,7 +214,7 @@ async def test_terms_changed_in_the_form_are_not_taken(
     assert await modalities(offering) == []
 
 
-async def test_a_claim_that_is_paid_meanwhile_leads_to_its_page(offering: Doorstep) -> None:
+async def test_a_claim_paid_meanwhile_redirects_to_its_page(offering: Doorstep) -> None:
     await offering.browser.get(PLAN_CHECK)
     await offering.till.house.pay(offering.claim_id, 10240)
 
@@ -222,7 +224,7 @@ async def test_a_claim_that_is_paid_meanwhile_leads_to_its_page(offering: Doorst
     assert await modalities(offering) == []
 
 
-async def test_after_three_requests_the_phone_is_named(offering: Doorstep) -> None:
+async def test_after_three_requests_a_phone_number_is_shown(offering: Doorstep) -> None:
     for _ in range(3):
         page = await ask(offering)
         address = page.url.path
@@ -237,7 +239,7 @@ async def test_after_three_requests_the_phone_is_named(offering: Doorstep) -> No
     assert len(await modalities(offering)) == 3
 
 
-async def test_the_bounds_are_named_at_the_field(offering: Doorstep) -> None:
+async def test_the_field_shows_its_bounds(offering: Doorstep) -> None:
     path = "/claim/plan/check?offer=3&first_day=2&first_month=4&first_year=2026&lang=en"
 
     page = await offering.browser.get(path)
@@ -252,7 +254,7 @@ async def test_the_bounds_are_named_at_the_field(offering: Doorstep) -> None:
     assert 'name="first_day" class="day" inputmode="numeric" maxlength="2" value="2"' in page.text
 
 
-async def test_the_claims_last_day_binds_the_offers(
+async def test_the_claims_last_day_limits_the_offers(
     resources: Resources, clock: MovableClock
 ) -> None:
     debtor = {"maxDeferralDate": "2026-04-20"}
@@ -267,7 +269,7 @@ async def test_the_claims_last_day_binds_the_offers(
     assert "Something has changed" in refused.text
 
 
-async def test_a_link_alone_shows_no_plans_and_asks_for_nothing(
+async def test_a_link_alone_can_neither_see_nor_request_plans(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_doorstep(resources, clock, configuration=OFFERING) as doorstep:
@@ -286,7 +288,7 @@ async def test_a_link_alone_shows_no_plans_and_asks_for_nothing(
     assert asked == []
 
 
-async def test_a_foreign_form_asks_for_nothing(offering: Doorstep) -> None:
+async def test_a_foreign_form_requests_nothing(offering: Doorstep) -> None:
     fields = {"token": "x", "count": "3", "first": "2026-03-16", "shown": "10240"}
     page = await ask(offering, LATER_CHECK)
     address = page.url.path

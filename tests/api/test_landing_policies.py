@@ -33,7 +33,7 @@ _TRIES = "SELECT FROM link_request_counts WHERE $1::integer IS NOT NULL"
         ("CONTRACT_NUMBER", "Ihre Vertragsnummer", {"fact": "V 2024/9"}),
     ],
 )
-async def test_a_link_asks_for_the_known_fact_which_opens_it(
+async def test_a_link_asks_for_a_known_fact_and_opens_with_it(
     resources: Resources, clock: MovableClock, proof: Any, label: str, right: dict[str, str]
 ) -> None:
     async with a_guarded_doorstep(resources, clock, proof) as doorstep:
@@ -48,7 +48,7 @@ async def test_a_link_asks_for_the_known_fact_which_opens_it(
         assert details["communicationType"] == "EMAIL"
 
 
-async def test_a_link_that_asks_shows_nothing_of_the_claim(
+async def test_a_link_that_asks_for_a_fact_shows_nothing_of_the_claim(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_guarded_doorstep(resources, clock, "POSTAL_CODE") as doorstep:
@@ -62,7 +62,7 @@ async def test_a_link_that_asks_shows_nothing_of_the_claim(
         )
 
 
-async def test_a_wrong_fact_gets_one_answer_whatever_is_wrong(
+async def test_every_wrong_fact_gets_the_same_response(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_guarded_doorstep(resources, clock, "POSTAL_CODE") as doorstep:
@@ -91,7 +91,7 @@ async def test_a_fact_that_is_not_on_file_is_not_asked_for(
     assert "Geburtsdatum" not in page.text
 
 
-async def test_policies_are_of_channels(resources: Resources, clock: MovableClock) -> None:
+async def test_each_channel_has_its_own_policy(resources: Resources, clock: MovableClock) -> None:
     page = LandingPage(verification={"SMS": ("POSTAL_CODE",)})
     configuration = msgspec.structs.replace(PAYING, landing_page=page)
     async with a_doorstep(
@@ -107,7 +107,7 @@ async def test_policies_are_of_channels(resources: Resources, clock: MovableCloc
     assert refused.status_code == 422
 
 
-async def test_the_sixth_wrong_fact_is_not_looked_at_and_the_phone_is_named(
+async def test_the_sixth_fact_is_not_checked_and_a_phone_number_is_shown(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_guarded_doorstep(resources, clock, "POSTAL_CODE") as doorstep:
@@ -127,7 +127,7 @@ async def test_the_sixth_wrong_fact_is_not_looked_at_and_the_phone_is_named(
         assert (await doorstep.browser.post(links[0], fact="20095")).status_code == 303
 
 
-async def test_who_locks_a_claim_alone_is_told_the_longer_wait(
+async def test_the_page_of_a_locked_claim_shows_the_waiting_time(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_guarded_doorstep(resources, clock, "POSTAL_CODE") as doorstep:
@@ -137,7 +137,7 @@ async def test_who_locks_a_claim_alone_is_told_the_longer_wait(
     assert pages[5].headers["Retry-After"] == str(30 * 60)
 
 
-async def test_a_code_goes_to_the_address_on_file_and_opens_all(
+async def test_a_code_sent_to_the_address_on_file_opens_all_details(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_guarded_doorstep(resources, clock, "CODE", mobileNumber=NUMBER) as doorstep:
@@ -158,7 +158,7 @@ async def test_a_code_goes_to_the_address_on_file_and_opens_all(
         assert details["communicationType"] == "EMAIL"
 
 
-async def test_a_double_click_on_a_code_opens_one_session_and_counts_no_guess(
+async def test_a_double_click_on_a_code_opens_one_session_without_a_wrong_attempt(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_guarded_doorstep(resources, clock, "CODE", mobileNumber=NUMBER) as doorstep:
@@ -182,7 +182,7 @@ async def test_a_double_click_on_a_code_opens_one_session_and_counts_no_guess(
         assert await levels(doorstep) == ["CODE"]
 
 
-async def test_what_a_code_opened_and_somebody_ended_does_not_come_back(
+async def test_a_used_code_does_not_reopen_an_ended_session(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_guarded_doorstep(resources, clock, "CODE") as doorstep:
@@ -198,7 +198,7 @@ async def test_what_a_code_opened_and_somebody_ended_does_not_come_back(
         assert (again.status_code, "set-cookie" in again.headers) == (422, False)
 
 
-async def test_with_nothing_on_file_the_phone_and_the_letter_are_named(
+async def test_without_facts_on_file_the_page_names_the_phone_and_the_letter(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_guarded_doorstep(

@@ -66,7 +66,7 @@ async def on_file(doorstep: Doorstep) -> dict[str, Any]:
     return dict(row)
 
 
-async def test_the_page_masks_what_it_knows(doorstep: Doorstep) -> None:
+async def test_the_page_masks_addresses(doorstep: Doorstep) -> None:
     page = await enter(doorstep)
 
     text = read_text(page.text)
@@ -76,7 +76,7 @@ async def test_the_page_masks_what_it_knows(doorstep: Doorstep) -> None:
     assert NUMBER not in page.text
 
 
-async def test_a_link_alone_does_not_show_it(doorstep: Doorstep) -> None:
+async def test_a_link_alone_does_not_show_the_preferences(doorstep: Doorstep) -> None:
     await doorstep.open()
 
     answer = await doorstep.browser.get(_PAGE)
@@ -94,7 +94,7 @@ async def test_the_chosen_language_is_kept_with_the_claim(doorstep: Doorstep) ->
     assert (await on_file(doorstep))["language"] == "en"
 
 
-async def test_a_language_there_is_none_of_changes_nothing(doorstep: Doorstep) -> None:
+async def test_an_unknown_language_changes_nothing(doorstep: Doorstep) -> None:
     await enter(doorstep)
     before = await on_file(doorstep)
 
@@ -103,7 +103,7 @@ async def test_a_language_there_is_none_of_changes_nothing(doorstep: Doorstep) -
     assert await on_file(doorstep) == before
 
 
-async def test_a_way_without_its_tick_is_used_no_more_until_it_is_ticked(
+async def test_a_deselected_channel_is_not_used_until_it_is_selected_again(
     doorstep: Doorstep,
 ) -> None:
     await enter(doorstep)
@@ -118,7 +118,7 @@ async def test_a_way_without_its_tick_is_used_no_more_until_it_is_ticked(
     assert await suppressed(doorstep) == []
 
 
-async def test_the_last_way_stays_and_the_page_says_why(doorstep: Doorstep) -> None:
+async def test_the_last_channel_cannot_be_deselected(doorstep: Doorstep) -> None:
     await enter(doorstep)
 
     page = await doorstep.browser.submit(f"{_PAGE}/channels")
@@ -131,7 +131,7 @@ async def test_the_last_way_stays_and_the_page_says_why(doorstep: Doorstep) -> N
     assert await suppressed(doorstep) == []
 
 
-async def test_two_choices_at_once_take_turns(doorstep: Doorstep) -> None:
+async def test_concurrent_choices_are_serialized(doorstep: Doorstep) -> None:
     """So that they cannot leave no way together."""
     keys, house = doorstep.till.resources.keys, doorstep.till.house
     async with house.work(DEBTOR) as first, house.work(DEBTOR) as second:
@@ -143,7 +143,7 @@ async def test_two_choices_at_once_take_turns(doorstep: Doorstep) -> None:
     assert [each[0] for each in await suppressed(doorstep)] == ["SMS"]
 
 
-async def test_only_the_debtors_own_refusal_can_be_taken_back(doorstep: Doorstep) -> None:
+async def test_only_a_suppression_by_the_debtor_can_be_lifted(doorstep: Doorstep) -> None:
     await enter(doorstep)
     await doorstep.browser.submit(f"{_PAGE}/channels", SMS="use")
     await doorstep.till.house.rows(
@@ -159,7 +159,7 @@ async def test_only_the_debtors_own_refusal_can_be_taken_back(doorstep: Doorstep
     assert [each[2] for each in await suppressed(doorstep)] == ["BOUNCE"]
 
 
-async def test_an_address_that_changed_since_the_session_began_is_looked_up_anew(
+async def test_suppressions_of_an_address_that_has_changed_are_loaded_again(
     doorstep: Doorstep,
 ) -> None:
     await enter(doorstep)
@@ -175,7 +175,7 @@ async def test_an_address_that_changed_since_the_session_began_is_looked_up_anew
     assert 'name="SMS" value="use" checked>' in page.text
 
 
-async def test_an_address_is_changed_by_the_code_that_was_sent_there(doorstep: Doorstep) -> None:
+async def test_an_address_is_changed_with_the_code_sent_to_it(doorstep: Doorstep) -> None:
     await be_sure(doorstep)
     page = await ask(doorstep)
     assert page.url.path == f"{_EMAIL}/code"
@@ -197,7 +197,7 @@ async def test_an_address_is_changed_by_the_code_that_was_sent_there(doorstep: D
     )  # fmt: skip
 
 
-async def test_the_old_address_is_told_even_where_no_mail_is_wanted(doorstep: Doorstep) -> None:
+async def test_the_old_address_is_notified_even_if_it_is_suppressed(doorstep: Doorstep) -> None:
     await be_sure(doorstep)
     await doorstep.browser.get(_PAGE)
     await doorstep.browser.submit(f"{_PAGE}/channels", SMS="use")
@@ -208,7 +208,7 @@ async def test_the_old_address_is_told_even_where_no_mail_is_wanted(doorstep: Do
     assert told[-2:] == [_NEW, "erika@example.org"]
 
 
-async def test_a_number_is_read_as_it_is_dialled(doorstep: Doorstep) -> None:
+async def test_a_number_without_a_country_code_is_accepted(doorstep: Doorstep) -> None:
     await be_sure(doorstep)
     await ask(doorstep, "0151 2345 6789", "mobile")
 
@@ -228,7 +228,7 @@ async def test_a_number_is_read_as_it_is_dialled(doorstep: Doorstep) -> None:
         ("mobile", "01711234567", "Diese haben wir schon."),
     ],
 )
-async def test_what_is_no_new_address_is_refused_beside_the_field(
+async def test_an_invalid_or_unchanged_address_is_an_error_at_its_field(
     doorstep: Doorstep, what: str, typed: str, said: str
 ) -> None:
     await be_sure(doorstep)
@@ -243,7 +243,7 @@ async def test_what_is_no_new_address_is_refused_beside_the_field(
     assert len(await list_notices(doorstep)) == before
 
 
-async def test_a_wrong_code_changes_nothing_and_five_are_the_last(doorstep: Doorstep) -> None:
+async def test_five_wrong_codes_end_the_change(doorstep: Doorstep) -> None:
     await be_sure(doorstep)
     await ask(doorstep)
     code = await read_sent_code(doorstep)
@@ -293,7 +293,7 @@ async def test_only_the_newest_code_works_and_once(doorstep: Doorstep, clock: Mo
     assert replayed.status_code == 422
 
 
-async def test_a_code_of_a_session_is_no_code_of_an_address(doorstep: Doorstep) -> None:
+async def test_a_verification_code_does_not_confirm_an_address(doorstep: Doorstep) -> None:
     await be_sure(doorstep)
     of_session = await read_sent_code(doorstep)
     await ask(doorstep)
@@ -331,7 +331,7 @@ async def test_a_form_of_another_session_is_refused(doorstep: Doorstep, path: st
     assert await suppressed(doorstep) == []
 
 
-async def test_after_five_codes_in_an_hour_the_page_says_when_to_ask_again(
+async def test_after_five_codes_in_an_hour_the_page_shows_when_to_try_again(
     doorstep: Doorstep,
 ) -> None:
     await be_sure(doorstep)

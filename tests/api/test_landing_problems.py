@@ -23,13 +23,13 @@ _FORM = {**OWN_FORM, "Content-Type": "application/x-www-form-urlencoded"}
         "/claim/pay/x",
     ],
 )
-async def test_an_unknown_address_is_a_page(doorstep: Doorstep, path: str) -> None:
+async def test_an_unknown_address_gets_a_page(doorstep: Doorstep, path: str) -> None:
     page = await doorstep.browser.get(path, headers={"Accept-Language": "de"})
     assert page.status_code == 404
     assert "Diese Seite gibt es nicht" in page.text
 
 
-async def test_in_a_session_a_problem_keeps_the_creditor_at_hand(doorstep: Doorstep) -> None:
+async def test_in_a_session_an_error_page_names_the_creditor(doorstep: Doorstep) -> None:
     await doorstep.open()
     page = await doorstep.browser.get("/claim/nothing")
     assert "Diese Seite gibt es nicht" in page.text
@@ -37,13 +37,13 @@ async def test_in_a_session_a_problem_keeps_the_creditor_at_hand(doorstep: Doors
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "POST"])
-async def test_a_wrong_method_is_a_page(doorstep: Doorstep, method: str) -> None:
+async def test_a_wrong_method_gets_a_page(doorstep: Doorstep, method: str) -> None:
     page = await doorstep.browser.http.request(method, "/claim")
     assert (page.status_code, page.headers["Allow"]) == (405, "GET, HEAD")
     assert "<h1>" in page.text
 
 
-async def test_every_head_is_its_get_without_a_body(doorstep: Doorstep) -> None:
+async def test_every_head_response_is_the_get_response_without_a_body(doorstep: Doorstep) -> None:
     await doorstep.open()
     for path, runs in ROUTES.items():
         if "{" not in path and "GET" in runs:
@@ -63,7 +63,7 @@ async def test_every_head_is_its_get_without_a_body(doorstep: Doorstep) -> None:
         (b"--x", {**OWN_FORM, "Content-Type": "multipart/form-data; boundary=x"}, 400),
     ],
 )
-async def test_a_form_that_is_none_is_a_page(
+async def test_an_unreadable_form_gets_a_page(
     doorstep: Doorstep, content: bytes, headers: dict[str, str], status: int
 ) -> None:
     page = await doorstep.browser.http.post("/q", content=content, headers=headers)
@@ -72,7 +72,7 @@ async def test_a_form_that_is_none_is_a_page(
 
 
 @pytest.mark.parametrize("path", ["/q/abc", "/claim"])
-async def test_a_database_that_is_away_is_a_page(resources: Resources, path: str) -> None:
+async def test_an_unavailable_database_gets_a_page(resources: Resources, path: str) -> None:
     async with pages_over(resources, DatabaseAway("away")) as http:
         page = await http.get(path, headers={"Cookie": f"dunwell={'A' * 43}"})
 
@@ -80,7 +80,7 @@ async def test_a_database_that_is_away_is_a_page(resources: Resources, path: str
     assert "These pages are not available at the moment" in page.text
 
 
-async def test_a_fault_of_ours_names_a_number_and_nothing_else(
+async def test_an_internal_error_shows_only_the_requests_id(
     resources: Resources, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with pages_over(resources, RuntimeError("SELECT secret")) as http:

@@ -12,7 +12,7 @@ _SECRETS = ("INV-1001", "Mustermann", "Erika", "102,40", "102.40")
 
 
 @pytest.mark.parametrize("amount", ["102,40", "€ 102.40", "10240"])
-async def test_a_letter_of_ours_is_confirmed_and_nothing_else_told(
+async def test_our_letter_is_confirmed_without_further_information(
     doorstep: Doorstep, amount: str
 ) -> None:
     code = await doorstep.give_code()
@@ -28,7 +28,7 @@ async def test_a_letter_of_ours_is_confirmed_and_nothing_else_told(
     assert await doorstep.accesses() == []
 
 
-async def test_an_email_of_ours_is_confirmed_and_its_code_opens_nothing(doorstep: Doorstep) -> None:
+async def test_our_e_mail_is_confirmed_but_its_code_opens_nothing(doorstep: Doorstep) -> None:
     code = await doorstep.give_check()
     typed = f" {code.lower().replace('-', '')} "
 
@@ -43,7 +43,7 @@ async def test_an_email_of_ours_is_confirmed_and_its_code_opens_nothing(doorstep
     assert await doorstep.accesses() == []
 
 
-async def test_a_short_code_tells_no_more_than_a_long_one(doorstep: Doorstep) -> None:
+async def test_a_short_code_reveals_no_more_than_a_long_one(doorstep: Doorstep) -> None:
     long, short = await doorstep.give_code(), await doorstep.give_check()
     wrong = [(long, "102,41"), (short, "102,41"), ("0000-0000", "102,40"), ("0000-00", "102,40")]
 
@@ -56,7 +56,7 @@ async def test_a_short_code_tells_no_more_than_a_long_one(doorstep: Doorstep) ->
     assert len({page.text for page in pages}) == 1
 
 
-async def test_short_codes_are_slowed_as_long_ones_are(doorstep: Doorstep) -> None:
+async def test_short_codes_are_delayed_like_long_ones(doorstep: Doorstep) -> None:
     await doorstep.browser.post("/real", code="0000-0000", amount="1")
     for _ in range(3):
         await doorstep.browser.post("/real", code="0000-0001", amount="1")
@@ -65,7 +65,7 @@ async def test_short_codes_are_slowed_as_long_ones_are(doorstep: Doorstep) -> No
     assert int(page.headers["Retry-After"]) >= 1
 
 
-async def test_an_amount_before_a_payment_is_confirmed_too(doorstep: Doorstep) -> None:
+async def test_the_amount_before_a_payment_is_confirmed_too(doorstep: Doorstep) -> None:
     code = await doorstep.give_code()
     await doorstep.till.house.pay(doorstep.claim_id, 5000)
 
@@ -77,7 +77,7 @@ async def test_an_amount_before_a_payment_is_confirmed_too(doorstep: Doorstep) -
     assert [page.status_code for page in pages] == [200, 200]
 
 
-async def test_what_does_not_fit_gets_one_answer(doorstep: Doorstep) -> None:
+async def test_every_mismatch_gets_the_same_response(doorstep: Doorstep) -> None:
     code = await doorstep.give_code()
     wrong = [(code, "102,41"), ("0000-0000-0000", "102,40"), ("x", ""), (code, "")]
 
@@ -110,13 +110,13 @@ async def test_wrong_amounts_are_counted_with_wrong_codes(
     assert (await doorstep.browser.post("/real", code=code, amount="102,40")).status_code == 200
 
 
-async def test_it_says_how_we_never_write(doorstep: Doorstep) -> None:
+async def test_the_page_says_what_we_never_ask_for(doorstep: Doorstep) -> None:
     page = await doorstep.browser.get("/real?lang=en")
     assert "What we never do" in page.text
     assert "<strong>127.0.0.1:8000</strong>" in page.text
 
 
-async def test_in_a_session_the_creditor_stands_there(doorstep: Doorstep) -> None:
+async def test_in_a_session_the_page_names_the_creditor(doorstep: Doorstep) -> None:
     before = await doorstep.browser.get("/real")
     await doorstep.open()
     after = await doorstep.browser.get("/real")
@@ -126,7 +126,7 @@ async def test_in_a_session_the_creditor_stands_there(doorstep: Doorstep) -> Non
     )  # fmt: skip
 
 
-async def test_link_code_and_claim_lead_there(doorstep: Doorstep) -> None:
+async def test_the_pages_of_links_codes_and_claims_link_to_the_check(doorstep: Doorstep) -> None:
     link = await doorstep.give_link()
     pages = [await doorstep.browser.get(link), await doorstep.browser.get("/q")]
     pages.append(await doorstep.browser.open(link))
@@ -159,7 +159,7 @@ async def test_a_text_message_is_confirmed_by_its_link(
     assert await doorstep.accesses() == []
 
 
-async def test_a_link_that_leads_elsewhere_or_bears_another_amount_is_not_confirmed(
+async def test_a_foreign_link_or_another_amount_is_not_confirmed(
     doorstep: Doorstep,
 ) -> None:
     link = await doorstep.give_link("SMS")
@@ -176,7 +176,7 @@ async def test_a_link_that_leads_elsewhere_or_bears_another_amount_is_not_confir
     assert len({page.text for page in pages}) == 1
 
 
-async def test_guessed_links_are_slowed_as_codes_are(doorstep: Doorstep) -> None:
+async def test_guessed_links_are_delayed_like_codes(doorstep: Doorstep) -> None:
     for letter in "ABC":
         await doorstep.browser.post("/real", code=letter * 22, amount="")
     page = await doorstep.browser.post("/real", code=await doorstep.give_link("SMS"), amount="")
@@ -190,7 +190,7 @@ async def test_guessed_links_are_slowed_as_codes_are(doorstep: Doorstep) -> None
         ("de", ("Bei einer SMS kopieren Sie den Link", "Jeder Brief und jede E-Mail nennt Firma")),
     ],
 )  # fmt: skip
-async def test_it_says_what_each_kind_of_message_contains(
+async def test_the_page_says_what_each_kind_of_message_contains(
     doorstep: Doorstep, language: str, words: tuple[str, str]
 ) -> None:
     page = await doorstep.browser.get(f"/real?lang={language}")

@@ -25,7 +25,7 @@ async def test_the_receipt_shows_the_method_masked(doorstep: Doorstep) -> None:
     assert "Kopie an e***@example.org senden" in text
 
 
-async def test_the_pdf_says_what_the_page_says(doorstep: Doorstep, tmp_path: Path) -> None:
+async def test_the_pdf_has_the_content_of_the_page(doorstep: Doorstep, tmp_path: Path) -> None:
     path = await _pay(doorstep)
 
     answer = await doorstep.browser.get(f"{path}/pdf")
@@ -45,7 +45,7 @@ async def test_the_pdf_says_what_the_page_says(doorstep: Doorstep, tmp_path: Pat
     assert "Deichstraße 1 Telefon: +49 40 1234560" in text
 
 
-async def test_the_pdf_is_in_the_readers_language_and_always_the_same(
+async def test_the_pdf_is_in_the_readers_language_and_reproducible(
     doorstep: Doorstep, tmp_path: Path
 ) -> None:
     path = await _pay(doorstep)
@@ -71,7 +71,7 @@ async def test_a_copy_goes_to_the_address_on_file(doorstep: Doorstep) -> None:
         assert said in notice["body_text"]
 
 
-async def test_copies_have_a_limit_that_the_page_tells(
+async def test_copies_have_a_limit_that_the_page_shows(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     path = await _pay(doorstep)
@@ -84,7 +84,7 @@ async def test_copies_have_a_limit_that_the_page_tells(
     assert len(await doorstep.till.house.rows(_NOTICES)) == 5
 
 
-async def test_without_an_address_no_copy_is_offered_or_sent(
+async def test_without_an_address_no_copy_is_sent(
     resources: Resources, clock: MovableClock
 ) -> None:
     given: dict[str, Any] = {"debtor": {"email": None}, "definition": None}
@@ -99,7 +99,7 @@ async def test_without_an_address_no_copy_is_offered_or_sent(
 
 
 @pytest.mark.parametrize("more", ["", "/pdf", "/email"])
-async def test_another_claims_receipt_is_not_there(doorstep: Doorstep, more: str) -> None:
+async def test_another_claims_receipt_is_not_found(doorstep: Doorstep, more: str) -> None:
     path = await _pay(doorstep)
     [other] = await doorstep.till.house.create("INV-2")
     stranger = doorstep.visitor()
@@ -122,7 +122,7 @@ async def test_a_foreign_form_sends_no_copy(doorstep: Doorstep) -> None:
 @pytest.mark.parametrize(
     "method", ["<b>Visa</b>", "Visa\r\nX: 1", "\u202e4242", '#panic("x")', "x" * 300]
 )
-async def test_what_a_provider_calls_the_method_is_text_of_one_line(
+async def test_a_providers_name_of_the_method_is_escaped_on_one_line(
     doorstep: Doorstep, method: str, tmp_path: Path
 ) -> None:
     path = await _pay(doorstep, method)
@@ -137,7 +137,7 @@ async def test_what_a_provider_calls_the_method_is_text_of_one_line(
 
 
 @pytest.mark.parametrize("status", ["WITHDRAWN", "ARCHIVED"])
-async def test_of_a_closed_claim_nothing_is_said_of_what_is_left(
+async def test_the_receipt_of_a_closed_claim_shows_no_outstanding_amount(
     doorstep: Doorstep, status: str, tmp_path: Path
 ) -> None:
     path = await _pay(doorstep)
@@ -162,7 +162,7 @@ async def test_of_a_closed_claim_nothing_is_said_of_what_is_left(
     assert "This payment was returned." in paper
 
 
-async def test_a_link_alone_sees_neither_the_method_nor_the_address_and_sends_no_copy(
+async def test_a_link_alone_sees_no_method_and_sends_no_copy(
     doorstep: Doorstep, tmp_path: Path
 ) -> None:
     path = await _pay(doorstep)

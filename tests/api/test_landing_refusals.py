@@ -63,7 +63,7 @@ async def come_back(doorstep: Doorstep) -> Browser:
     return browser
 
 
-async def test_a_refused_plan_is_shown_first_with_its_reason_and_what_to_ask_for_instead(
+async def test_a_refused_plan_is_shown_first_with_its_reason_and_an_alternative(
     doorstep: Doorstep,
 ) -> None:
     await ask(doorstep)
@@ -87,7 +87,7 @@ async def test_a_refused_plan_is_shown_first_with_its_reason_and_what_to_ask_for
     )
 
 
-async def test_a_refused_deferral_is_shown_with_an_earlier_day(doorstep: Doorstep) -> None:
+async def test_a_refused_deferral_is_shown_with_an_earlier_date(doorstep: Doorstep) -> None:
     await ask(doorstep, LATER_CHECK)
     await reject(doorstep)
     assert cut_refusal(await see(doorstep, language="en")) == (
@@ -103,9 +103,7 @@ async def test_a_refused_deferral_is_shown_with_an_earlier_day(doorstep: Doorste
 
 
 @pytest.mark.parametrize("check", [PLAN_CHECK, LATER_CHECK])
-async def test_what_is_offered_instead_can_be_asked_for_as_it_stands(
-    doorstep: Doorstep, check: str
-) -> None:
+async def test_the_alternative_can_be_requested_unchanged(doorstep: Doorstep, check: str) -> None:
     await ask(doorstep, check)
     await reject(doorstep)
     page = await doorstep.browser.get("/claim")
@@ -118,7 +116,7 @@ async def test_what_is_offered_instead_can_be_asked_for_as_it_stands(
     assert cut_refusal(await see(doorstep)) == ""
 
 
-async def test_a_link_alone_shows_that_it_was_refused_and_no_more(doorstep: Doorstep) -> None:
+async def test_a_link_alone_shows_only_that_the_request_was_refused(doorstep: Doorstep) -> None:
     await refuse(doorstep, PLAN, REASON)
     visitor = doorstep.visitor()
     await visitor.open(await doorstep.give_link())
@@ -131,7 +129,7 @@ async def test_a_link_alone_shows_that_it_was_refused_and_no_more(doorstep: Door
     assert "51,20" not in page
 
 
-async def test_nothing_is_offered_that_was_refused_before(
+async def test_an_offer_that_was_refused_is_not_repeated(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     await refuse(doorstep, PLAN)
@@ -141,7 +139,7 @@ async def test_nothing_is_offered_that_was_refused_before(
     assert "Monatsraten" not in text
 
 
-async def test_whoever_may_not_ask_again_is_offered_nothing(doorstep: Doorstep) -> None:
+async def test_no_alternative_is_offered_if_no_request_is_allowed(doorstep: Doorstep) -> None:
     for terms in (DEFERMENT, DeferralTerms(PLAN.first_on), msgspec.structs.replace(PLAN, count=6)):
         await refuse(doorstep, terms)
     text = cut_refusal(await see(doorstep, language="en"))
@@ -149,7 +147,7 @@ async def test_whoever_may_not_ask_again_is_offered_nothing(doorstep: Doorstep) 
     assert "Please tell Nordwind what you can pay, and when." in text
 
 
-async def test_it_is_shown_for_thirty_days_and_not_once_all_is_paid(
+async def test_a_refusal_is_shown_for_thirty_days_unless_the_claim_is_paid(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     await refuse(doorstep, PLAN)
@@ -161,13 +159,13 @@ async def test_it_is_shown_for_thirty_days_and_not_once_all_is_paid(
     assert cut_refusal(await see(doorstep, browser)) == ""
 
 
-async def test_a_claim_that_is_paid_says_nothing_of_a_refusal(doorstep: Doorstep) -> None:
+async def test_a_paid_claim_shows_no_refusal(doorstep: Doorstep) -> None:
     await refuse(doorstep, PLAN)
     await doorstep.till.house.pay(doorstep.claim_id, 10240)
     assert cut_refusal(await see(doorstep)) == ""
 
 
-async def test_a_plan_that_broke_after_a_refusal_is_what_is_shown(
+async def test_a_plan_that_broke_after_a_refusal_is_shown_instead(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     await refuse(doorstep, msgspec.structs.replace(PLAN, count=6))
@@ -187,7 +185,7 @@ async def test_a_plan_that_broke_after_a_refusal_is_what_is_shown(
         (4, "Unsere Antwort auf Ihre Anfrage verspätet sich. Das tut uns leid."),
     ],
 )
-async def test_a_request_says_by_when_it_is_answered_and_then_that_this_is_late(
+async def test_a_request_shows_its_answer_date_and_later_the_delay(
     doorstep: Doorstep, clock: MovableClock, days: int, says: str
 ) -> None:
     asked = await Arrangement(doorstep.till.house, doorstep.claim_id).ask(PLAN)
@@ -200,7 +198,7 @@ async def test_a_request_says_by_when_it_is_answered_and_then_that_this_is_late(
     assert ("verspätet sich" in page) is (days == 4)
 
 
-async def test_the_merchant_sets_within_how_many_business_days(
+async def test_the_merchant_sets_the_business_days_for_an_answer(
     resources: Resources, clock: MovableClock
 ) -> None:
     within = msgspec.structs.replace(OFFERED, answer_within_days=5)
@@ -211,14 +209,14 @@ async def test_the_merchant_sets_within_how_many_business_days(
         assert "bis zum 9. März 2026" in read_text(await see(doorstep))
 
 
-async def test_no_answer_is_promised_after_the_request_has_ended(doorstep: Doorstep) -> None:
+async def test_an_ended_request_shows_no_answer_date(doorstep: Doorstep) -> None:
     """A deferral until tomorrow that is not answered tomorrow has no meaning any more."""
     tomorrow = DeferralTerms(doorstep.till.now.date() + DAY)
     await Arrangement(doorstep.till.house, doorstep.claim_id).ask(tomorrow)
     assert "antworten Ihnen bis zum 3. März 2026." in read_text(await see(doorstep))
 
 
-async def test_the_confirmation_of_a_request_says_by_when_it_is_answered(
+async def test_the_confirmation_of_a_request_shows_its_answer_date(
     doorstep: Doorstep,
 ) -> None:
     await ask(doorstep)

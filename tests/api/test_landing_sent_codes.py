@@ -52,7 +52,7 @@ async def _bounce(doorstep: Doorstep) -> None:
         (_MOBILE, "0151 23456789", "+49 1512 3456789", "Nummer berichtigen"),
     ],
 )
-async def test_it_names_the_new_address_whole_and_leads_back_to_correct_it(
+async def test_the_page_shows_the_new_address_and_a_link_to_correct_it(
     doorstep: Doorstep, path: str, typed: str, shown: str, link: str
 ) -> None:
     await _be_sure(doorstep)
@@ -65,7 +65,7 @@ async def test_it_names_the_new_address_whole_and_leads_back_to_correct_it(
     assert f'value="{shown}"' in form.text
 
 
-async def test_a_corrected_address_takes_the_wrong_ones_place(doorstep: Doorstep) -> None:
+async def test_a_corrected_address_replaces_the_wrong_one(doorstep: Doorstep) -> None:
     await _be_sure(doorstep)
     await _type(doorstep, _TYPO)
 
@@ -81,7 +81,7 @@ async def test_a_corrected_address_takes_the_wrong_ones_place(doorstep: Doorstep
     assert "erika@neu.example" not in later.text
 
 
-async def test_another_session_of_the_claim_does_not_see_what_was_typed(
+async def test_another_session_does_not_show_the_entered_address(
     doorstep: Doorstep,
 ) -> None:
     await _be_sure(doorstep)
@@ -95,13 +95,13 @@ async def test_another_session_of_the_claim_does_not_see_what_was_typed(
     assert not any("nue.example" in page.text for page in pages)
 
 
-async def test_what_was_typed_is_text_there(doorstep: Doorstep) -> None:
+async def test_the_entered_address_is_escaped(doorstep: Doorstep) -> None:
     await _be_sure(doorstep)
     page = await _type(doorstep, "a&b'@neu.example")
     assert "a&amp;b&#39;@neu.example" in page.text
 
 
-async def test_the_address_is_still_there_after_the_session_was_extended(
+async def test_the_entered_address_survives_an_extended_session(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     await _be_sure(doorstep)
@@ -113,7 +113,7 @@ async def test_the_address_is_still_there_after_the_session_was_extended(
     assert _TYPO in (await doorstep.browser.get(f"{_EMAIL}/code")).text
 
 
-async def test_a_code_that_did_not_arrive_at_the_new_address_says_to_check_it(
+async def test_an_undelivered_code_asks_to_check_the_new_address(
     doorstep: Doorstep,
 ) -> None:
     await _be_sure(doorstep)
@@ -127,7 +127,7 @@ async def test_a_code_that_did_not_arrive_at_the_new_address_says_to_check_it(
     assert "Das kann eine Minute dauern" not in text
 
 
-async def test_one_that_did_not_arrive_at_the_address_on_file_names_the_phone(
+async def test_an_undelivered_code_to_the_address_on_file_shows_a_phone_number(
     doorstep: Doorstep,
 ) -> None:
     await doorstep.open()
@@ -144,7 +144,7 @@ async def test_one_that_did_not_arrive_at_the_address_on_file_names_the_phone(
     assert "erika@example.org" not in page.text
 
 
-async def test_a_newer_code_that_is_under_way_is_waited_for_again(doorstep: Doorstep) -> None:
+async def test_a_newer_code_hides_the_undelivered_one(doorstep: Doorstep) -> None:
     await doorstep.open()
     await doorstep.browser.get(_VERIFY)
     await doorstep.browser.submit(f"{_VERIFY}/send")
@@ -157,7 +157,9 @@ async def test_a_newer_code_that_is_under_way_is_waited_for_again(doorstep: Door
     assert "konnte nicht zugestellt werden" not in page.text
 
 
-async def test_a_links_own_page_says_it_too(resources: Resources, clock: MovableClock) -> None:
+async def test_a_links_page_reports_an_undelivered_code_too(
+    resources: Resources, clock: MovableClock
+) -> None:
     async with a_guarded_doorstep(resources, clock, "CODE") as doorstep:
         link = await doorstep.give_link()
         await doorstep.browser.get(link)

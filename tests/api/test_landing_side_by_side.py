@@ -34,7 +34,7 @@ async def make_links(doorstep: Doorstep, count: int) -> Sequence[str]:
     return [await doorstep.give_link(claim_id=each) for each in claim_ids]
 
 
-async def test_each_claim_lives_at_its_own_address_under_its_own_cookie(doorstep: Doorstep) -> None:
+async def test_each_claim_has_its_own_address_and_cookie(doorstep: Doorstep) -> None:
     browser = a_browser(doorstep)
     first, second = [await go_in(browser, each) for each in await make_links(doorstep, 2)]
 
@@ -48,7 +48,7 @@ async def test_each_claim_lives_at_its_own_address_under_its_own_cookie(doorstep
     assert not re.search(rf'(?:href|action)="{second}', pages[0].text)
 
 
-async def test_a_form_reaches_its_own_claim_whatever_other_tabs_did(doorstep: Doorstep) -> None:
+async def test_a_form_belongs_to_its_claim_whatever_other_tabs_did(doorstep: Doorstep) -> None:
     browser, links = a_browser(doorstep), await make_links(doorstep, 2)
     first = await go_in(browser, links[0])
     form = f"{first}/{_OBJECTING}"
@@ -70,7 +70,7 @@ async def test_a_form_reaches_its_own_claim_whatever_other_tabs_did(doorstep: Do
     assert row["claim_id"] == min(await _claim_ids(doorstep, "INV-0"))
 
 
-async def test_the_handle_outlives_a_longer_a_raised_and_a_new_session(
+async def test_the_handle_stays_the_same_in_extended_raised_and_new_sessions(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     browser, link = a_browser(doorstep), await doorstep.give_link()
@@ -91,7 +91,7 @@ async def test_the_handle_outlives_a_longer_a_raised_and_a_new_session(
     assert len(browser.http.cookies) == 1
 
 
-async def test_what_was_proven_is_kept_when_another_link_opens_the_claim(
+async def test_another_link_of_the_claim_keeps_the_level(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     browser = a_browser(doorstep)
@@ -105,7 +105,7 @@ async def test_what_was_proven_is_kept_when_another_link_opens_the_claim(
     assert await levels(doorstep) == ["FACT", "FACT", "LINK", "LINK"]
 
 
-async def test_a_letters_code_leads_back_into_the_session_it_has_opened(
+async def test_a_letters_code_returns_to_its_session(
     doorstep: Doorstep,
 ) -> None:
     browser, code = a_browser(doorstep), await doorstep.give_code()
@@ -142,7 +142,7 @@ async def test_a_ninth_claim_asks_before_it_closes_the_oldest(
     assert len(browser.http.cookies) == MAX_OPEN_CLAIMS + 1
 
 
-async def test_after_yes_the_oldest_is_closed_and_the_ninth_open(
+async def test_after_consent_the_oldest_claim_is_closed(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     browser = a_browser(doorstep)
@@ -158,7 +158,7 @@ async def test_after_yes_the_oldest_is_closed_and_the_ninth_open(
     assert len(browser.http.cookies) == MAX_OPEN_CLAIMS
 
 
-async def test_after_no_the_ninth_is_closed_and_the_others_stay_open(
+async def test_after_a_refusal_the_ninth_claim_is_closed(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     browser = a_browser(doorstep)
@@ -173,7 +173,7 @@ async def test_after_no_the_ninth_is_closed_and_the_others_stay_open(
     assert len(browser.http.cookies) == MAX_OPEN_CLAIMS
 
 
-async def test_what_is_ignored_asks_again_and_loses_nothing(
+async def test_without_an_answer_the_question_is_repeated(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     browser = a_browser(doorstep)
@@ -188,7 +188,7 @@ async def test_what_is_ignored_asks_again_and_loses_nothing(
     assert statuses == [403, 403] + [200] * 8
 
 
-async def test_what_timed_out_goes_before_what_is_open(
+async def test_sessions_that_timed_out_are_removed_first(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     browser, links = a_browser(doorstep), await make_links(doorstep, MAX_OPEN_CLAIMS + 1)
@@ -205,7 +205,7 @@ async def test_what_timed_out_goes_before_what_is_open(
     assert "Please open the claim" in (await browser.get(second)).text
 
 
-async def test_an_address_without_a_handle_leads_to_the_claim_opened_last(
+async def test_an_address_without_a_handle_redirects_to_the_latest_claim(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     browser, links = a_browser(doorstep), await make_links(doorstep, 2)
@@ -224,18 +224,18 @@ async def test_an_address_without_a_handle_leads_to_the_claim_opened_last(
 
 
 @pytest.mark.parametrize("path", ["/claim", "/claim/pay", "/claim/abcdefghij", "/claim/dispute/X"])
-async def test_where_nothing_is_open_it_says_so(doorstep: Doorstep, path: str) -> None:
+async def test_without_an_open_claim_the_page_says_so(doorstep: Doorstep, path: str) -> None:
     page = await a_browser(doorstep).get(path, headers={"Accept-Language": "en"})
     assert page.status_code == 403
     assert "Please open the claim first" in page.text
 
 
 @pytest.mark.parametrize("path", ["/claim/nothing", "/claim/ABCDEFGHIJ", "/claim/abcdefghijk"])
-async def test_what_is_no_handle_names_no_page(doorstep: Doorstep, path: str) -> None:
+async def test_an_invalid_handle_is_not_found(doorstep: Doorstep, path: str) -> None:
     assert (await a_browser(doorstep).get(path)).status_code == 404
 
 
-async def test_a_cookie_is_good_for_no_other_address(doorstep: Doorstep) -> None:
+async def test_a_cookie_is_valid_for_its_handle_only(doorstep: Doorstep) -> None:
     browser, links = a_browser(doorstep), await make_links(doorstep, 2)
     first, second = [await go_in(browser, each) for each in links]
     browser.http.cookies.delete(f"dunwell-{first.removeprefix('/claim/')}")
@@ -244,7 +244,7 @@ async def test_a_cookie_is_good_for_no_other_address(doorstep: Doorstep) -> None
     assert (await browser.get(second)).status_code == 200
 
 
-async def test_the_handle_tells_nothing_of_the_claim(doorstep: Doorstep) -> None:
+async def test_the_handle_reveals_nothing_about_the_claim(doorstep: Doorstep) -> None:
     link = await doorstep.give_link()
     here = await go_in(a_browser(doorstep), link)
     there = await go_in(Browser(connect(doorstep.app, "203.0.113.9")), link)
@@ -264,7 +264,7 @@ async def test_over_https_each_cookie_is_bound_to_the_host(
     assert sorted(flags) == ["HttpOnly", "Path=/", "SameSite=Lax", "Secure"]
 
 
-async def test_claims_of_two_merchants_live_side_by_side(
+async def test_claims_of_two_merchants_can_be_open_together(
     resources: Resources, clock: MovableClock, doorstep: Doorstep
 ) -> None:
     async with a_doorstep(resources, clock, key="other") as other:

@@ -25,7 +25,7 @@ _IN_TWO = {
 }  # fmt: skip
 
 
-async def test_many_rows_take_as_many_statements_as_few(
+async def test_the_number_of_statements_does_not_depend_on_the_rows(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with (

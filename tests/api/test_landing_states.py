@@ -49,7 +49,7 @@ def list_primary(page: Any) -> list[str]:
         (DEFERMENT, "Sie haben um Zeit bis zum 31. März 2026 gebeten."),
     ],
 )
-async def test_a_request_is_said_and_the_claim_can_be_paid_all_the_same(
+async def test_a_claim_with_a_request_can_still_be_paid(
     doorstep: Doorstep, terms: Terms, said: str
 ) -> None:
     modality = await arrange(doorstep).ask(terms)
@@ -63,7 +63,9 @@ async def test_a_request_is_said_and_the_claim_can_be_paid_all_the_same(
     assert "/claim/options" not in page.text
 
 
-async def test_a_plan_shows_its_next_rate_its_table_and_the_rest(doorstep: Doorstep) -> None:
+async def test_a_plan_shows_its_next_instalment_its_schedule_and_the_rest(
+    doorstep: Doorstep,
+) -> None:
     modality = await arrange(doorstep).agree(PLAN)
     await doorstep.till.house.pay(doorstep.claim_id, 4000)
 
@@ -79,7 +81,7 @@ async def test_a_plan_shows_its_next_rate_its_table_and_the_rest(doorstep: Doors
     assert f'href="/claim/modality/{modality.modality_id}">Ratenzahlung ansehen' in page.text
 
 
-async def test_the_rate_that_is_offered_can_be_paid(doorstep: Doorstep) -> None:
+async def test_the_offered_instalment_can_be_paid(doorstep: Doorstep) -> None:
     await arrange(doorstep).agree(PLAN)
     [path] = list_primary(await enter(doorstep))
 
@@ -89,7 +91,9 @@ async def test_the_rate_that_is_offered_can_be_paid(doorstep: Doorstep) -> None:
     assert '<p class="amount"><bdi class="money">34,14\u00a0€</bdi></p>' in page.text
 
 
-async def test_the_last_rate_is_all_that_is_owed(resources: Resources, clock: MovableClock) -> None:
+async def test_the_last_instalment_is_the_whole_outstanding_amount(
+    resources: Resources, clock: MovableClock
+) -> None:
     whole = msgspec.structs.replace(PAYING, modalities=OFFERED)
     async with a_doorstep(resources, clock, configuration=whole) as doorstep:
         await arrange(doorstep).agree(PLAN)
@@ -100,7 +104,7 @@ async def test_the_last_rate_is_all_that_is_owed(resources: Resources, clock: Mo
     assert (first, last) == (["/claim/pay/method?cents=3414"], ["/claim/pay"])
 
 
-async def test_a_deferred_claim_says_until_when(doorstep: Doorstep) -> None:
+async def test_a_deferred_claim_shows_the_end_of_the_deferral(doorstep: Doorstep) -> None:
     await arrange(doorstep).agree(DEFERMENT)
 
     page = await enter(doorstep)
@@ -111,7 +115,7 @@ async def test_a_deferred_claim_says_until_when(doorstep: Doorstep) -> None:
     assert list_primary(page) == ["/claim/pay"]
 
 
-async def test_a_link_alone_tells_nothing_of_what_was_agreed(doorstep: Doorstep) -> None:
+async def test_a_link_alone_shows_no_agreement(doorstep: Doorstep) -> None:
     modality = await arrange(doorstep).agree(PLAN)
 
     page = await doorstep.open()
@@ -124,7 +128,7 @@ async def test_a_link_alone_tells_nothing_of_what_was_agreed(doorstep: Doorstep)
     assert 'href="/claim/verify?for=claim"' in page.text
 
 
-async def test_a_disputed_claim_names_the_case_and_the_part_that_is_agreed(
+async def test_a_disputed_claim_shows_the_case_and_the_undisputed_part(
     doorstep: Doorstep,
 ) -> None:
     opened = await dispute(doorstep.till.house, doorstep.claim_id)
@@ -141,7 +145,7 @@ async def test_a_disputed_claim_names_the_case_and_the_part_that_is_agreed(
     assert list_primary(page) == ["/claim/pay"]
 
 
-async def test_several_at_once_are_all_said_with_one_primary_action(doorstep: Doorstep) -> None:
+async def test_several_topics_are_shown_with_one_primary_action(doorstep: Doorstep) -> None:
     await arrange(doorstep).agree(PLAN)
     await dispute(doorstep.till.house, doorstep.claim_id, "GOODS_RETURNED")
     await dispute(doorstep.till.house, doorstep.claim_id, "OTHER", "Etwas anderes.")
@@ -155,7 +159,7 @@ async def test_several_at_once_are_all_said_with_one_primary_action(doorstep: Do
     assert len(list_primary(page)) == 1
 
 
-async def test_what_was_paid_keeps_its_documents_and_asks_for_nothing(doorstep: Doorstep) -> None:
+async def test_a_paid_claim_keeps_its_documents(doorstep: Doorstep) -> None:
     await arrange(doorstep).ask(PLAN)
     await doorstep.till.house.pay(doorstep.claim_id, 10240)
 
@@ -168,7 +172,7 @@ async def test_what_was_paid_keeps_its_documents_and_asks_for_nothing(doorstep: 
         assert path not in page.text
 
 
-async def test_a_code_sent_to_the_address_shows_the_items_too(doorstep: Doorstep) -> None:
+async def test_a_code_sent_to_the_address_on_file_shows_the_items(doorstep: Doorstep) -> None:
     await enter(doorstep)
     await doorstep.till.house.rows(
         "UPDATE debtor_sessions SET level = 'CODE' WHERE merchant_id = $1"

@@ -20,7 +20,7 @@ _SENT = "A text that must not be lost."
 _LATER = timedelta(minutes=5)
 
 
-async def test_a_second_click_whose_first_answer_is_lost_lands_on_the_claim(
+async def test_a_second_click_redirects_to_the_claim_if_the_first_response_is_lost(
     doorstep: Doorstep,
 ) -> None:
     fields = await _fill(doorstep)
@@ -36,7 +36,7 @@ async def test_a_second_click_whose_first_answer_is_lost_lands_on_the_claim(
     assert len(await doorstep.accesses()) == 2
 
 
-async def test_the_new_cookie_may_be_there_before_the_second_click(doorstep: Doorstep) -> None:
+async def test_a_second_click_may_arrive_with_the_new_cookie(doorstep: Doorstep) -> None:
     fields = await _fill(doorstep)
     await doorstep.browser.post(_EXTEND, **fields)
 
@@ -47,7 +47,7 @@ async def test_the_new_cookie_may_be_there_before_the_second_click(doorstep: Doo
     assert await doorstep.till.audited("session.open") == 2
 
 
-async def test_who_goes_back_to_the_form_later_gets_another_hour(
+async def test_the_same_form_extends_again_after_ten_seconds(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     fields = await _fill(doorstep)
@@ -79,7 +79,9 @@ async def test_the_previous_cookie_is_valid_for_ten_seconds(
     assert ("set-cookie" in answer.headers) == (status == 303)
 
 
-async def test_nothing_comes_back_once_the_new_session_was_ended(doorstep: Doorstep) -> None:
+async def test_the_previous_cookie_is_invalid_once_the_new_session_was_ended(
+    doorstep: Doorstep,
+) -> None:
     fields = await _fill(doorstep)
     phone = doorstep.copy_browser()
     await doorstep.browser.submit(_EXTEND)
@@ -105,7 +107,7 @@ async def test_a_session_that_timed_out_is_not_extended(
     await _is_refused(doorstep.browser, fields)
 
 
-async def test_the_previous_cookie_gets_no_new_one_without_a_form(doorstep: Doorstep) -> None:
+async def test_the_previous_cookie_is_replaced_only_by_a_form(doorstep: Doorstep) -> None:
     await _fill(doorstep)
     thief = doorstep.copy_browser()
     await doorstep.browser.submit(_EXTEND)
@@ -115,7 +117,7 @@ async def test_the_previous_cookie_gets_no_new_one_without_a_form(doorstep: Door
     assert "set-cookie" not in (await thief.get("/claim")).headers
 
 
-async def test_after_ten_seconds_the_previous_cookie_gets_nothing_with_any_form(
+async def test_after_ten_seconds_the_previous_cookie_is_refused_with_any_form(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     fields = await _fill(doorstep)
@@ -130,7 +132,7 @@ async def test_after_ten_seconds_the_previous_cookie_gets_nothing_with_any_form(
     assert (await thief.get("/claim")).status_code == 403
 
 
-async def test_both_cookies_of_a_double_click_end_together(doorstep: Doorstep) -> None:
+async def test_both_cookies_of_a_double_click_belong_to_one_session(doorstep: Doorstep) -> None:
     fields = await _fill(doorstep)
     first, second = doorstep.copy_browser(), doorstep.copy_browser()
     for browser in (first, second):
@@ -142,7 +144,7 @@ async def test_both_cookies_of_a_double_click_end_together(doorstep: Doorstep) -
     assert (await second.get("/claim")).status_code == 403
 
 
-async def test_one_more_hour_on_a_form_lands_there_again_with_all_that_was_typed(
+async def test_extending_on_a_form_returns_to_it_with_the_input(
     doorstep: Doorstep,
 ) -> None:
     path, given = await _object(doorstep, [("offer.pdf", a_pdf())])
@@ -158,7 +160,7 @@ async def test_one_more_hour_on_a_form_lands_there_again_with_all_that_was_typed
     assert page.text.count("offer.pdf</bdi>") == 1
 
 
-async def test_forms_at_the_same_time_do_too(doorstep: Doorstep) -> None:
+async def test_concurrent_extensions_return_to_the_form_too(doorstep: Doorstep) -> None:
     path, given = await _object(doorstep, [("offer.pdf", a_pdf())])
 
     answers: list[httpx.Response] = await asyncio.gather(
@@ -170,7 +172,7 @@ async def test_forms_at_the_same_time_do_too(doorstep: Doorstep) -> None:
     assert await doorstep.till.audited("session.open") == 2
 
 
-async def test_a_form_with_the_previous_cookie_is_not_sent_after_ten_seconds(
+async def test_a_form_with_the_previous_cookie_is_refused_after_ten_seconds(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     path, given = await _object(doorstep, [], do="send")
@@ -186,7 +188,7 @@ async def test_a_form_with_the_previous_cookie_is_not_sent_after_ten_seconds(
     assert await doorstep.till.count("disputes") == 0
 
 
-async def test_a_form_that_stood_open_beside_is_sent_in_the_longer_session(
+async def test_a_form_in_another_tab_is_sent_in_the_extended_session(
     doorstep: Doorstep,
 ) -> None:
     path, given = await _object(doorstep, [], do="send")
@@ -200,7 +202,7 @@ async def test_a_form_that_stood_open_beside_is_sent_in_the_longer_session(
     assert await doorstep.till.count("disputes") == 1
 
 
-async def test_a_form_of_two_sessions_ago_is_kept_and_not_sent(
+async def test_a_form_from_two_tokens_ago_is_saved_but_not_sent(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     path, given = await _object(doorstep, [], do="send")
@@ -216,7 +218,7 @@ async def test_a_form_of_two_sessions_ago_is_kept_and_not_sent(
     assert await doorstep.till.count("disputes") == 0
 
 
-async def test_one_more_hour_on_a_form_with_the_new_cookie_is_done_once(
+async def test_a_form_with_the_new_cookie_extends_once(
     doorstep: Doorstep,
 ) -> None:
     path, given = await _object(doorstep, [("offer.pdf", a_pdf())])
@@ -240,7 +242,7 @@ async def test_one_more_hour_on_a_form_with_the_new_cookie_is_done_once(
     ],
     ids=["type", "size", "empty"],
 )
-async def test_one_more_hour_says_which_file_was_not_kept(
+async def test_extending_on_a_form_shows_the_refused_file(
     doorstep: Doorstep, file: tuple[str, bytes], said: str
 ) -> None:
     path, given = await _object(doorstep, [("offer.pdf", a_pdf()), file])

@@ -17,7 +17,7 @@ _WORDS = {
 # Full beforehand, and room for less than the file.
 @pytest.mark.parametrize("free_bytes", [0, 10])
 @pytest.mark.parametrize("language", ["en", "de"])
-async def test_the_page_says_so_keeps_what_was_typed_and_takes_the_dispute_without_the_file(
+async def test_a_dispute_can_be_sent_without_its_file_if_the_storage_is_full(
     doorstep: Doorstep, free_bytes: int, language: str
 ) -> None:
     await enter(doorstep)
@@ -36,7 +36,9 @@ async def test_the_page_says_so_keeps_what_was_typed_and_takes_the_dispute_witho
     assert await files(doorstep) == []
 
 
-async def test_an_open_dispute_stays_and_its_page_says_so(doorstep: Doorstep) -> None:
+async def test_the_page_of_an_open_dispute_says_that_the_storage_is_full(
+    doorstep: Doorstep,
+) -> None:
     opened = await dispute(doorstep.till.house, doorstep.claim_id)
     await enter(doorstep)
     path = f"/claim/disputes/{opened.dispute_id}"

@@ -28,7 +28,7 @@ _OTHER = ON_FILE | {
 _OTHERS_OWN = re.compile(r"73[.,]31|79[.,]50|6[.,]19|wanda|quint|Stuhl|\+43|543\b|ZWEI")
 
 
-async def test_a_page_is_the_same_whoever_was_served_before(
+async def test_a_page_does_not_depend_on_earlier_requests(
     resources: Resources, clock: MovableClock
 ) -> None:
     given = {

@@ -66,7 +66,7 @@ class _Planted(HTMLParser):
             self.found.append(str(self.get_starttag_text()))
 
 
-async def test_no_get_changes_anything(resources: Resources, clock: MovableClock) -> None:
+async def test_no_get_request_changes_anything(resources: Resources, clock: MovableClock) -> None:
     async with a_furnished_claim(resources, clock) as furnished:
         seen = [await _look(furnished, level) for level in (Level.LINK, Level.CODE)]
         await furnished.refuse_plan()
@@ -81,9 +81,7 @@ async def test_no_get_changes_anything(resources: Resources, clock: MovableClock
     assert set(ROUTES) - shown == _LEADING
 
 
-async def test_what_people_write_is_shown_as_it_is(
-    resources: Resources, clock: MovableClock
-) -> None:
+async def test_texts_of_debtors_are_escaped(resources: Resources, clock: MovableClock) -> None:
     async with a_furnished_claim(resources, clock, _write_evil) as furnished:
         seen = [await _look(furnished, Level.CODE, _write_evil, "en")]
         await furnished.refuse_plan(_write_evil)
@@ -95,7 +93,9 @@ async def test_what_people_write_is_shown_as_it_is(
     assert set.union(*map(_find_shown, seen)) == _SHOWN
 
 
-async def test_a_link_alone_shows_what_it_may(resources: Resources, clock: MovableClock) -> None:
+async def test_a_link_alone_shows_no_personal_data(
+    resources: Resources, clock: MovableClock
+) -> None:
     async with a_furnished_claim(resources, clock, _write_evil) as furnished:
         seen = await _look(furnished, Level.LINK, _write_evil)
 
@@ -105,9 +105,7 @@ async def test_a_link_alone_shows_what_it_may(resources: Resources, clock: Movab
     assert _find_shown(seen) == _AT_LINK
 
 
-async def test_no_other_site_gets_hold_of_an_answer(
-    resources: Resources, clock: MovableClock
-) -> None:
+async def test_no_other_site_can_read_a_response(resources: Resources, clock: MovableClock) -> None:
     async with a_furnished_claim(resources, clock) as furnished:
         visitor, stranger = await furnished.enter(Level.CODE), furnished.doorstep.visitor()
         paths = [furnished.look_at(address) for address in ROUTES]

@@ -29,7 +29,7 @@ async def bank(resources: Resources, clock: MovableClock) -> AsyncIterator[Doors
         yield doorstep
 
 
-async def test_the_page_has_all_that_a_transfer_needs(bank: Doorstep) -> None:
+async def test_the_page_shows_all_data_of_the_transfer(bank: Doorstep) -> None:
     page = await bank.browser.get("/claim/pay/transfer?want=whole")
 
     assert (
@@ -42,7 +42,7 @@ async def test_the_page_has_all_that_a_transfer_needs(bank: Doorstep) -> None:
     ]  # fmt: skip
 
 
-async def test_the_code_says_the_same(bank: Doorstep) -> None:
+async def test_the_qr_code_has_the_same_data(bank: Doorstep) -> None:
     page = await bank.browser.get("/claim/pay/transfer?cents=5000")
     picture = await bank.browser.get("/claim/pay/code.png?cents=5000")
 
@@ -59,7 +59,7 @@ async def test_the_code_says_the_same(bank: Doorstep) -> None:
     assert headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
 
 
-async def test_the_pages_links_lead_from_all_of_it_to_the_code_and_on(bank: Doorstep) -> None:
+async def test_the_pages_link_to_the_transfer_and_its_qr_code(bank: Doorstep) -> None:
     page = await bank.browser.get("/claim/pay/method?want=whole&lang=en")
     for mark in ('href="/claim/pay/transfer', 'src="/claim/pay/code.png', 'href="/claim/pay/sent'):
         start = page.text.index(mark) + mark.index('"') + 1
@@ -72,12 +72,12 @@ async def test_the_pages_links_lead_from_all_of_it_to_the_code_and_on(bank: Door
     assert "€102.40" in page.text
 
 
-async def test_the_code_is_the_sessions_alone(bank: Doorstep) -> None:
+async def test_the_qr_code_needs_the_session(bank: Doorstep) -> None:
     assert (await bank.visitor().get("/claim/pay/code.png?want=whole")).status_code == 403
     assert (await bank.browser.get("/claim/pay/code.png?cents=1")).status_code == 404
 
 
-async def test_a_claim_in_another_currency_has_no_code(
+async def test_a_claim_in_another_currency_has_no_qr_code(
     resources: Resources, clock: MovableClock
 ) -> None:
     given: dict[str, Any] = {
@@ -92,7 +92,7 @@ async def test_a_claim_in_another_currency_has_no_code(
     assert picture.status_code == 404
 
 
-async def test_it_is_one_of_the_ways_to_pay_and_the_only_one_without_a_provider(
+async def test_a_transfer_is_the_only_method_without_a_provider(
     bank: Doorstep, resources: Resources, clock: MovableClock
 ) -> None:
     page = await bank.browser.get("/claim/pay/method?cents=5000")
@@ -107,7 +107,7 @@ async def test_it_is_one_of_the_ways_to_pay_and_the_only_one_without_a_provider(
     )
 
 
-async def test_without_a_bank_account_there_is_no_such_page(doorstep: Doorstep) -> None:
+async def test_without_a_bank_account_the_page_does_not_exist(doorstep: Doorstep) -> None:
     await doorstep.open()
     for path in ("/claim/pay/transfer", "/claim/pay/sent"):
         answer = await doorstep.browser.get(path)
@@ -115,7 +115,7 @@ async def test_without_a_bank_account_there_is_no_such_page(doorstep: Doorstep) 
     assert (await doorstep.browser.get("/claim/pay/code.png")).status_code == 404
 
 
-async def test_i_have_sent_it(bank: Doorstep) -> None:
+async def test_an_announced_transfer_is_recorded(bank: Doorstep) -> None:
     await bank.browser.get("/claim/pay/sent?cents=5000")
 
     page = await bank.browser.submit("/claim/pay/sent", **TODAY)
@@ -134,7 +134,7 @@ async def test_i_have_sent_it(bank: Doorstep) -> None:
     assert "/claim/return/" not in claim.text
 
 
-async def test_another_day_is_read_from_three_fields(bank: Doorstep) -> None:
+async def test_another_day_is_parsed_from_three_fields(bank: Doorstep) -> None:
     await bank.browser.get("/claim/pay/sent?want=whole")
 
     page = await bank.browser.submit(
@@ -156,7 +156,7 @@ async def test_another_day_is_read_from_three_fields(bank: Doorstep) -> None:
          "Eine Überweisung von diesem Tag müsste schon da sein."),
     ],
 )  # fmt: skip
-async def test_a_day_that_cannot_be_is_the_fields_error(
+async def test_an_invalid_day_is_an_error_at_its_field(
     bank: Doorstep, fields: dict[str, str], said: str
 ) -> None:
     await bank.browser.get("/claim/pay/sent?want=whole")
@@ -169,7 +169,7 @@ async def test_a_day_that_cannot_be_is_the_fields_error(
     assert await bank.till.events() == ["DETAILS_ACCESSED"]
 
 
-async def test_pressing_often_says_it_once(bank: Doorstep) -> None:
+async def test_repeated_clicks_announce_one_transfer(bank: Doorstep) -> None:
     page = await bank.browser.get("/claim/pay/sent?want=whole")
     fields = read_hidden(page.text, "/claim/pay/sent") | TODAY
 
@@ -185,7 +185,7 @@ async def test_pressing_often_says_it_once(bank: Doorstep) -> None:
     assert await bank.till.count("holds") == 1
 
 
-async def test_a_second_time_is_refused_with_the_reason_and_the_phone(bank: Doorstep) -> None:
+async def test_a_second_announcement_is_refused_with_a_phone_number(bank: Doorstep) -> None:
     await bank.till.house.rows(
         "INSERT INTO holds (merchant_id, claim_id, hold_id, kind, since, until, actor_kind,"
         " lifted_at) VALUES ($1, $2, $3, 'PAYMENT_PENDING', $4::timestamptz - interval '20 days',"
@@ -219,7 +219,7 @@ async def test_an_amount_changed_in_the_form_announces_nothing(
     assert await bank.till.events() == ["DETAILS_ACCESSED"]
 
 
-async def test_a_claim_paid_meanwhile_waits_for_nothing(bank: Doorstep) -> None:
+async def test_a_claim_paid_meanwhile_waits_for_no_transfer(bank: Doorstep) -> None:
     page = await bank.browser.get("/claim/pay/sent?want=whole")
     fields = read_hidden(page.text, "/claim/pay/sent") | TODAY | {"shown": "0"}
     await bank.till.house.pay(bank.claim_id, 10240)
@@ -230,7 +230,7 @@ async def test_a_claim_paid_meanwhile_waits_for_nothing(bank: Doorstep) -> None:
     assert await bank.till.count("holds") == 0
 
 
-async def test_a_part_that_was_recorded_leaves_the_rest_to_be_paid(bank: Doorstep) -> None:
+async def test_after_a_recorded_part_the_rest_can_be_paid(bank: Doorstep) -> None:
     await bank.browser.get("/claim/pay/sent?cents=5000")
     await bank.browser.submit("/claim/pay/sent", **TODAY)
     assert (await bank.browser.get("/claim/pay")).status_code == 303
@@ -257,7 +257,7 @@ async def test_a_foreign_form_announces_nothing(bank: Doorstep) -> None:
     assert await bank.till.events() == ["DETAILS_ACCESSED"]
 
 
-async def test_once_it_is_not_waited_for_any_more_the_claim_can_be_paid(
+async def test_after_the_waiting_time_the_claim_can_be_paid(
     bank: Doorstep, clock: MovableClock
 ) -> None:
     await bank.browser.get("/claim/pay/sent?want=whole")

@@ -38,7 +38,7 @@ async def _type(doorstep: Doorstep) -> dict[str, Any]:
     return {"data": fields, "headers": OWN_FORM}
 
 
-async def test_an_address_typed_into_a_session_that_is_over_is_given_back(
+async def test_an_address_entered_in_an_ended_session_is_shown_again(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     given = await _type(doorstep)
@@ -54,7 +54,7 @@ async def test_an_address_typed_into_a_session_that_is_over_is_given_back(
     assert _NEW not in (await doorstep.browser.get(_EMAIL)).text
 
 
-async def test_an_address_typed_into_a_session_that_was_replaced_is_offered_again(
+async def test_an_address_entered_in_a_replaced_session_is_shown_in_the_form(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     given = await _type(doorstep)
@@ -73,7 +73,7 @@ async def test_an_address_typed_into_a_session_that_was_replaced_is_offered_agai
     assert _NEW not in (await other.get(_EMAIL)).text
 
 
-async def test_below_its_level_it_waits_until_it_is_shown_again(
+async def test_below_the_level_the_entered_address_is_shown_after_verification(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     given = await _type(doorstep)
@@ -90,7 +90,7 @@ async def test_below_its_level_it_waits_until_it_is_shown_again(
 
 
 @pytest.mark.parametrize("headers", [{"Sec-Fetch-Site": "cross-site"}, {"Origin": "null"}, {}])
-async def test_a_stale_form_from_anywhere_is_refused(
+async def test_a_stale_form_of_unknown_origin_is_refused(
     doorstep: Doorstep, clock: MovableClock, headers: dict[str, str]
 ) -> None:
     given = await _type(doorstep)

@@ -20,7 +20,7 @@ def forget_cookies(doorstep: Doorstep) -> None:
     doorstep.browser.http.cookies = httpx.Cookies()
 
 
-async def test_without_its_cookie_a_dispute_shows_what_was_written(doorstep: Doorstep) -> None:
+async def test_without_a_cookie_the_text_of_a_dispute_is_shown_again(doorstep: Doorstep) -> None:
     await doorstep.open()
     path = await look(doorstep, "NOT_MY_DEBT")
     forget_cookies(doorstep)
@@ -37,7 +37,7 @@ async def test_without_its_cookie_a_dispute_shows_what_was_written(doorstep: Doo
 
 
 @pytest.mark.parametrize("bytes_", [300_000, 3_000_000])
-async def test_a_large_file_behind_the_text_does_not_lose_it(
+async def test_a_large_file_after_the_text_does_not_lose_the_text(
     doorstep: Doorstep, bytes_: int
 ) -> None:
     await doorstep.open()
@@ -49,7 +49,7 @@ async def test_a_large_file_behind_the_text_does_not_lose_it(
     assert "I never &lt;b&gt;ordered" in page.text
 
 
-async def test_after_its_session_the_kept_text_is_shown_too(
+async def test_after_the_session_the_saved_text_is_shown_too(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     await doorstep.open()
@@ -62,7 +62,7 @@ async def test_after_its_session_the_kept_text_is_shown_too(
 
 
 @pytest.mark.parametrize("is_cookie_gone", [True, False])
-async def test_a_form_without_files_shows_its_texts_too(
+async def test_the_texts_of_a_form_without_files_are_shown_too(
     doorstep: Doorstep, clock: MovableClock, *, is_cookie_gone: bool
 ) -> None:
     await enter(doorstep)
@@ -83,7 +83,7 @@ async def test_a_form_without_files_shows_its_texts_too(
     assert token not in shown.text
 
 
-async def test_what_proves_who_somebody_is_is_never_shown_again(doorstep: Doorstep) -> None:
+async def test_proofs_of_identity_are_never_shown_again(doorstep: Doorstep) -> None:
     await doorstep.open()
     page = await doorstep.browser.get("/claim/verify/claim?lang=en")
     path = "/claim/verify/claim/letter?lang=en"
@@ -98,7 +98,7 @@ async def test_what_proves_who_somebody_is_is_never_shown_again(doorstep: Doorst
     assert list_typed_texts({"fact": "1", "code": "2", "token": "3", "born_day": "4"}) == []
 
 
-async def test_nobody_elses_form_puts_words_on_our_page(doorstep: Doorstep) -> None:
+async def test_a_foreign_form_cannot_put_text_on_our_page(doorstep: Doorstep) -> None:
     await doorstep.open()
     path = await look(doorstep, "NOT_MY_DEBT")
     token = read_hidden(doorstep.browser.page.text if doorstep.browser.page else "", path)["token"]

@@ -45,7 +45,7 @@ async def path(house: House) -> str:
     return message.unsubscribe_url.removeprefix(house.resources.settings.public_url)
 
 
-async def test_one_click_takes_the_address_off_and_leaves_the_others(
+async def test_one_click_suppresses_only_the_address_of_the_message(
     house: House, visitor: httpx.AsyncClient
 ) -> None:
     for _ in range(2):
@@ -60,13 +60,13 @@ async def test_one_click_takes_the_address_off_and_leaves_the_others(
     assert sorted(row["channel"] for row in await house.rows(_CONTACTS)) == ["EMAIL", "SMS"]
 
 
-async def test_parts_are_taken_as_a_form_is(house: House, visitor: httpx.AsyncClient) -> None:
+async def test_a_multipart_form_is_accepted_too(house: House, visitor: httpx.AsyncClient) -> None:
     answer = await visitor.post(await path(house), files={"List-Unsubscribe": (None, "One-Click")})
     assert answer.status_code == 200
     assert len(await house.rows(_SUPPRESSED)) == 1
 
 
-async def test_a_reminder_of_a_plan_is_ended_as_one_of_the_process(
+async def test_a_plan_reminder_can_be_unsubscribed_like_a_workflow_message(
     resources: Resources, clock: MovableClock, visitor: httpx.AsyncClient
 ) -> None:
     """And what answers an act of the debtor's bears no such link."""
@@ -88,16 +88,14 @@ async def test_a_reminder_of_a_plan_is_ended_as_one_of_the_process(
     ) == RecipientUnreachable("SUPPRESSED")
 
 
-async def test_looking_changes_nothing(house: House, visitor: httpx.AsyncClient) -> None:
+async def test_a_get_request_changes_nothing(house: House, visitor: httpx.AsyncClient) -> None:
     answer = await visitor.get(await path(house))
     assert answer.status_code == 200
     assert 'method="post"' in answer.text
     assert await house.rows(_SUPPRESSED) == []
 
 
-async def test_what_we_did_not_write_opens_nothing(
-    house: House, visitor: httpx.AsyncClient
-) -> None:
+async def test_a_forged_reference_is_a_dead_link(house: House, visitor: httpx.AsyncClient) -> None:
     keys, merchant_id = house.resources.keys, house.merchant.merchant_id
     right = (await path(house)).removeprefix("/u/")
     turned = right[:-1] + ("a" if right[-1] != "a" else "b")
@@ -109,7 +107,7 @@ async def test_what_we_did_not_write_opens_nothing(
     assert await house.rows(_SUPPRESSED) == []
 
 
-async def test_what_was_sent_too_long_ago_takes_nobody_off(
+async def test_a_message_whose_content_was_deleted_cannot_be_unsubscribed(
     house: House, visitor: httpx.AsyncClient
 ) -> None:
     """It may have gone to an address that is on file no more."""

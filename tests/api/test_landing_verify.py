@@ -46,7 +46,7 @@ async def test_a_known_fact_shows_the_items(doorstep: Doorstep) -> None:
     assert await levels(doorstep) == ["FACT"]
 
 
-async def test_a_letters_code_does_too(doorstep: Doorstep) -> None:
+async def test_a_letters_code_shows_the_items(doorstep: Doorstep) -> None:
     await doorstep.open()
     code = await doorstep.give_code()
     await doorstep.browser.get(_VERIFY)
@@ -57,9 +57,7 @@ async def test_a_letters_code_does_too(doorstep: Doorstep) -> None:
     assert await levels(doorstep) == ["FACT"]
 
 
-async def test_another_claims_letter_is_a_wrong_code(
-    doorstep: Doorstep, clock: MovableClock
-) -> None:
+async def test_another_claims_letter_code_is_wrong(doorstep: Doorstep, clock: MovableClock) -> None:
     [other] = await doorstep.till.house.create("INV-OTHER")
     await doorstep.open()
     await doorstep.browser.get(_VERIFY)
@@ -74,7 +72,7 @@ async def test_another_claims_letter_is_a_wrong_code(
     assert await levels(doorstep) == ["LINK"]
 
 
-async def test_a_code_to_the_address_on_file_shows_all(doorstep: Doorstep) -> None:
+async def test_a_code_sent_to_the_address_on_file_shows_all_details(doorstep: Doorstep) -> None:
     await doorstep.open()
     code = await _have_code_sent(doorstep)
 
@@ -86,7 +84,7 @@ async def test_a_code_to_the_address_on_file_shows_all(doorstep: Doorstep) -> No
     assert (notice["channel"], notice["recipient"]) == ("EMAIL", "erika@example.org")
 
 
-async def test_a_raised_session_has_another_cookie_and_is_the_same_session(
+async def test_a_raised_session_keeps_its_id_and_gets_another_cookie(
     doorstep: Doorstep,
 ) -> None:
     await doorstep.open()
@@ -109,7 +107,7 @@ async def test_a_raised_session_has_another_cookie_and_is_the_same_session(
     assert audited == [1, 2]
 
 
-async def test_a_fact_or_a_letters_code_lowers_nothing(doorstep: Doorstep) -> None:
+async def test_a_fact_or_a_letters_code_does_not_lower_the_level(doorstep: Doorstep) -> None:
     await doorstep.open()
     code = await _have_code_sent(doorstep)
     await doorstep.browser.submit(f"{_CODE}/code", code=code)
@@ -140,7 +138,9 @@ async def test_no_session_is_stored_at_a_lower_level(doorstep: Doorstep, level: 
     assert await levels(doorstep) == [max(level, Level.FACT, key=list(Level).index)]
 
 
-async def test_raising_does_not_lengthen_the_hour(doorstep: Doorstep, clock: MovableClock) -> None:
+async def test_raising_the_level_does_not_extend_the_session(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
     await doorstep.open()
     clock.advance(timedelta(minutes=50))
     await _enter_fact(doorstep)
@@ -148,7 +148,7 @@ async def test_raising_does_not_lengthen_the_hour(doorstep: Doorstep, clock: Mov
     assert (await doorstep.browser.get("/claim")).status_code == 403
 
 
-async def test_what_is_reached_already_is_not_asked_again(doorstep: Doorstep) -> None:
+async def test_a_level_that_is_reached_is_not_requested_again(doorstep: Doorstep) -> None:
     await doorstep.browser.type_code(await doorstep.give_code())
     cookie = doorstep.browser.cookie
 
@@ -161,7 +161,7 @@ async def test_what_is_reached_already_is_not_asked_again(doorstep: Doorstep) ->
 @pytest.mark.parametrize(
     "name", ["//evil.example", "https://evil.example", "../q", "", "x" * 3000, "%0d%0aX:1", "end"]
 )
-async def test_it_leads_back_to_pages_of_ours_only(doorstep: Doorstep, name: str) -> None:
+async def test_verification_redirects_only_to_our_pages(doorstep: Doorstep, name: str) -> None:
     await doorstep.open()
 
     asked = await doorstep.browser.get("/claim/verify", params={"for": name, "lang": "en"})
@@ -171,7 +171,7 @@ async def test_it_leads_back_to_pages_of_ours_only(doorstep: Doorstep, name: str
     assert 'action="/claim/verify/claim?lang=en"' in page.text
 
 
-async def test_an_unknown_name_in_the_path_is_the_claims(doorstep: Doorstep) -> None:
+async def test_an_unknown_name_in_the_path_redirects_to_the_claim(doorstep: Doorstep) -> None:
     await doorstep.open()
     page = await doorstep.browser.get("/claim/verify/evil.example")
     assert "evil.example" not in page.text
@@ -191,7 +191,7 @@ async def test_a_code_works_for_ten_minutes(
     assert await levels(doorstep) == [level]
 
 
-async def test_the_newest_code_is_the_only_one(doorstep: Doorstep, clock: MovableClock) -> None:
+async def test_only_the_newest_code_is_valid(doorstep: Doorstep, clock: MovableClock) -> None:
     await doorstep.open()
     old = await _have_code_sent(doorstep)
     clock.advance(REPEATED_WITHIN)
@@ -217,7 +217,7 @@ async def test_a_code_works_once(doorstep: Doorstep) -> None:
     assert sorted(await levels(doorstep)) == ["CODE", "LINK"]
 
 
-async def test_five_codes_in_an_hour_are_sent_and_no_more(
+async def test_at_most_five_codes_are_sent_in_an_hour(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     await doorstep.open()
@@ -235,7 +235,7 @@ async def test_five_codes_in_an_hour_are_sent_and_no_more(
     assert await levels(doorstep) == ["CODE"]
 
 
-async def test_without_an_address_on_file_the_phone_is_named(
+async def test_without_an_address_on_file_a_phone_number_is_shown(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_guarded_doorstep(resources, clock, email=None) as doorstep:

@@ -23,7 +23,7 @@ async def doorstep(resources: Resources, clock: MovableClock) -> AsyncIterator[D
 
 
 @pytest.mark.parametrize("way", ["FACT", "LETTER", "CODE"])
-async def test_a_second_click_whose_first_answer_is_lost_lands_on_the_page_asked_for(
+async def test_a_second_click_redirects_to_the_page_if_the_first_response_is_lost(
     doorstep: Doorstep, way: str
 ) -> None:
     path, fields = await _fill(doorstep, way)
@@ -42,7 +42,7 @@ async def test_a_second_click_whose_first_answer_is_lost_lands_on_the_page_asked
 
 
 @pytest.mark.parametrize("way", ["FACT", "LETTER", "CODE"])
-async def test_clicks_at_the_same_time_do_too(doorstep: Doorstep, way: str) -> None:
+async def test_concurrent_clicks_redirect_to_the_page_too(doorstep: Doorstep, way: str) -> None:
     path, fields = await _fill(doorstep, way)
 
     answers: list[httpx.Response] = await asyncio.gather(
@@ -55,9 +55,7 @@ async def test_clicks_at_the_same_time_do_too(doorstep: Doorstep, way: str) -> N
 
 
 @pytest.mark.parametrize("way", ["FACT", "LETTER", "CODE"])
-async def test_the_new_cookie_may_be_there_before_the_second_click(
-    doorstep: Doorstep, way: str
-) -> None:
+async def test_a_second_click_may_arrive_with_the_new_cookie(doorstep: Doorstep, way: str) -> None:
     path, fields = await _fill(doorstep, way)
     await doorstep.browser.post(path, **fields)
     cookie = doorstep.browser.cookie
@@ -89,7 +87,7 @@ async def test_the_old_cookie_without_the_proof_opens_nothing(doorstep: Doorstep
     assert not any('name="token"' in each.text for each in answers)
 
 
-async def test_a_claims_code_lets_no_other_session_in_by_its_old_cookie(
+async def test_a_used_code_does_not_raise_another_session_with_its_old_cookie(
     doorstep: Doorstep,
 ) -> None:
     link = await doorstep.give_link()
@@ -107,7 +105,7 @@ async def test_a_claims_code_lets_no_other_session_in_by_its_old_cookie(
     assert sorted(await levels(doorstep)) == ["CODE", "LINK"]
 
 
-async def test_nothing_comes_back_once_the_session_was_ended(doorstep: Doorstep) -> None:
+async def test_the_old_cookie_is_invalid_once_the_session_was_ended(doorstep: Doorstep) -> None:
     path, fields = await _fill(doorstep, "FACT")
     phone = doorstep.copy_browser()
     await doorstep.browser.post(path, **fields)
@@ -120,7 +118,7 @@ async def test_nothing_comes_back_once_the_session_was_ended(doorstep: Doorstep)
     assert "set-cookie" not in answer.headers
 
 
-async def test_wrong_facts_by_an_old_cookie_count_as_tries(doorstep: Doorstep) -> None:
+async def test_wrong_facts_with_an_old_cookie_count_as_attempts(doorstep: Doorstep) -> None:
     path, fields = await _fill(doorstep, "FACT")
     phone = doorstep.copy_browser()
     await doorstep.browser.post(path, **fields)
@@ -134,7 +132,7 @@ async def test_wrong_facts_by_an_old_cookie_count_as_tries(doorstep: Doorstep) -
 
 @pytest.mark.parametrize("way", ["FACT", "CODE"])
 @pytest.mark.parametrize(("seconds", "status"), [(9.999999, 303), (10, 403)])
-async def test_a_proof_is_a_second_click_for_ten_seconds(
+async def test_a_repeated_proof_counts_as_a_double_click_for_ten_seconds(
     doorstep: Doorstep, clock: MovableClock, seconds: float, status: int, way: str
 ) -> None:
     path, fields = await _fill(doorstep, way)

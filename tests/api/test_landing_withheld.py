@@ -67,12 +67,12 @@ async def test_a_claim_opened_by_a_link_has_a_button_for_the_wrong_person(
     assert words in page.text
 
 
-async def test_an_unopened_link_keeps_its_single_button(doorstep: Doorstep) -> None:
+async def test_a_link_that_was_not_opened_has_one_button(doorstep: Doorstep) -> None:
     page = await doorstep.browser.get(await doorstep.give_link())
     assert page.text.count("<button") == 1
 
 
-async def test_after_it_the_page_shows_nothing_of_the_claim_and_asks_for_nothing(
+async def test_after_the_report_the_page_withholds_the_claim(
     doorstep: Doorstep,
 ) -> None:
     page = await say(doorstep)
@@ -87,7 +87,9 @@ async def test_after_it_the_page_shows_nothing_of_the_claim_and_asks_for_nothing
     assert await doorstep.till.count("payment_requests") == 0
 
 
-async def test_it_goes_out_as_not_my_debt_and_holds_the_claim(doorstep: Doorstep) -> None:
+async def test_the_report_is_published_as_not_my_debt_and_puts_the_claim_on_hold(
+    doorstep: Doorstep,
+) -> None:
     await say(doorstep, person="My neighbour")
 
     [dispute] = await disputes(doorstep)
@@ -99,7 +101,7 @@ async def test_it_goes_out_as_not_my_debt_and_holds_the_claim(doorstep: Doorstep
     assert [hold.kind for hold in claim.holds] == ["DISPUTE"]
 
 
-async def test_the_address_is_suppressed_and_nobody_writes_to_it(doorstep: Doorstep) -> None:
+async def test_the_address_is_suppressed_and_gets_no_messages(doorstep: Doorstep) -> None:
     await say(doorstep)
     await tell(doorstep.till.house)
 
@@ -132,7 +134,7 @@ async def test_a_number_and_a_postal_address_are_suppressed_too(
         assert await suppressed(doorstep) == [(channel, masked, "WRONG_PERSON")]
 
 
-async def test_another_link_and_another_browser_show_nothing_either(doorstep: Doorstep) -> None:
+async def test_other_links_and_browsers_withhold_the_claim_too(doorstep: Doorstep) -> None:
     await say(doorstep)
     stranger = doorstep.visitor()
     page = await stranger.open(await doorstep.give_link("SMS"))
@@ -140,7 +142,7 @@ async def test_another_link_and_another_browser_show_nothing_either(doorstep: Do
     assert "withdraw" not in page.text
 
 
-async def test_a_message_sent_later_to_another_address_shows_the_claim(doorstep: Doorstep) -> None:
+async def test_a_later_message_to_another_address_shows_the_claim(doorstep: Doorstep) -> None:
     await say(doorstep)
     [dispute] = await read_disputes(doorstep.till.house, doorstep.claim_id)
     await resolve(doorstep.till.house, dispute, ACCEPTED, end_claim=False)
@@ -157,7 +159,7 @@ async def test_a_message_sent_later_to_another_address_shows_the_claim(doorstep:
     assert not shows_claim(await doorstep.visitor("192.0.2.8").open(old))
 
 
-async def test_a_clerk_undoes_both(doorstep: Doorstep) -> None:
+async def test_a_clerk_can_end_the_hold_and_the_suppression(doorstep: Doorstep) -> None:
     await say(doorstep)
     await confirm(doorstep)
     await confirm(doorstep)
@@ -169,7 +171,7 @@ async def test_a_clerk_undoes_both(doorstep: Doorstep) -> None:
     assert await doorstep.till.audited("dispute.release") == 1
 
 
-async def test_an_accepted_dispute_stays_withheld_until_a_clerk_undoes_it(
+async def test_an_accepted_report_stays_withheld_until_a_clerk_releases_it(
     doorstep: Doorstep,
 ) -> None:
     await say(doorstep)
@@ -185,7 +187,7 @@ async def test_an_accepted_dispute_stays_withheld_until_a_clerk_undoes_it(
     assert await suppressed(doorstep) == []
 
 
-async def test_an_ordinary_rejection_undoes_both_too(doorstep: Doorstep) -> None:
+async def test_a_rejection_ends_the_hold_and_the_suppression_too(doorstep: Doorstep) -> None:
     await say(doorstep)
     [dispute] = await read_disputes(doorstep.till.house, doorstep.claim_id)
     await resolve(doorstep.till.house, dispute, REJECTED)
@@ -193,7 +195,9 @@ async def test_an_ordinary_rejection_undoes_both_too(doorstep: Doorstep) -> None
     assert await suppressed(doorstep) == []
 
 
-async def test_an_address_suppressed_for_another_reason_stays_so(doorstep: Doorstep) -> None:
+async def test_an_address_suppressed_for_another_reason_stays_suppressed(
+    doorstep: Doorstep,
+) -> None:
     await say(doorstep)
     await doorstep.till.house.rows(
         "UPDATE suppressions SET reason = 'BOUNCE' WHERE merchant_id = $1"
@@ -202,7 +206,7 @@ async def test_an_address_suppressed_for_another_reason_stays_so(doorstep: Doors
     assert [reason for _, _, reason in await suppressed(doorstep)] == ["BOUNCE"]
 
 
-async def test_an_address_stays_suppressed_while_another_claim_still_says_so(
+async def test_an_address_stays_suppressed_while_another_claim_reports_it(
     doorstep: Doorstep,
 ) -> None:
     [other] = await doorstep.till.house.create("INV-2", **_DEBTOR)
@@ -221,7 +225,7 @@ async def test_an_address_stays_suppressed_while_another_claim_still_says_so(
     assert await suppressed(doorstep) == []
 
 
-async def test_who_chose_it_by_mistake_takes_it_back_in_the_same_browser(
+async def test_the_same_browser_can_withdraw_a_mistaken_report(
     doorstep: Doorstep,
 ) -> None:
     page = await say(doorstep)
@@ -235,7 +239,7 @@ async def test_who_chose_it_by_mistake_takes_it_back_in_the_same_browser(
     assert await suppressed(doorstep) == []
 
 
-async def test_who_does_not_owe_it_sends_an_ordinary_dispute(doorstep: Doorstep) -> None:
+async def test_a_debtor_who_owes_nothing_sends_an_ordinary_dispute(doorstep: Doorstep) -> None:
     page = await say(doorstep, "NOT_MY_DEBT", message="I never ordered there")
 
     assert "We have received your dispute" in page.text
@@ -245,7 +249,7 @@ async def test_who_does_not_owe_it_sends_an_ordinary_dispute(doorstep: Doorstep)
     assert (event["type"], event.get("message")) == ("NOT_MY_DEBT", None)
 
 
-async def test_a_death_goes_out_as_other_with_its_label_and_asks_for_nothing(
+async def test_a_reported_death_is_published_as_other_with_its_label(
     doorstep: Doorstep,
 ) -> None:
     page = await say(doorstep, "PERSON_DIED")
@@ -259,7 +263,7 @@ async def test_a_death_goes_out_as_other_with_its_label_and_asks_for_nothing(
     assert await suppressed(doorstep) == []
 
 
-async def test_the_withheld_page_has_no_form_but_that_of_the_session(doorstep: Doorstep) -> None:
+async def test_the_withheld_page_has_only_the_forms_of_the_session(doorstep: Doorstep) -> None:
     for reason in ("WRONG_PERSON", "PERSON_DIED"):
         page = await say(doorstep, reason)
         main = page.text.split("<main")[1].split("</main>")[0]

@@ -207,15 +207,15 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     ),
     "platform/database/attempts.py LONGEST_LIMIT_PERIOD": (
         f"{_AGES}[attempts]",
-        "tests/api/test_landing_openings.py::test_sixty_openings_of_one_link_are_ten",
+        "tests/api/test_landing_openings.py::test_one_visitor_can_open_a_link_ten_times_an_hour",
     ),
     "interfaces/landing/claim_page/recent_answers.py _NEWS": (
-        "tests/api/test_landing_dispute_answers.py::test_it_is_news_for_thirty_days",
+        "tests/api/test_landing_dispute_answers.py::test_the_answer_is_shown_for_thirty_days",
     ),
     "interfaces/landing/sign_in/requested_links.py MIN_INTERVAL": (
         (
             "tests/api/test_landing_new_link.py"
-            "::test_whoever_asks_again_within_five_minutes_gets_the_same_page_and_no_other_link"
+            "::test_a_repeated_request_within_five_minutes_sends_no_other_link"
         ),
     ),
     "interfaces/landing/sign_in/entered_codes.py CODE_LIFETIME": (
@@ -228,7 +228,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         ),
     ),
     "interfaces/landing/sign_in/entered_codes.py _REPEATED_WITHIN": (
-        "tests/api/test_landing_verify_twice.py::test_a_proof_is_a_second_click_for_ten_seconds",
+        "tests/api/test_landing_verify_twice.py::test_a_repeated_proof_counts_as_a_double_click_for_ten_seconds",
     ),
     "interfaces/landing/contact_preferences/change_contact.py CHANGE_CODE_LIFETIME": (
         "tests/api/test_landing_preferences.py::test_a_code_works_for_ten_minutes",
@@ -236,20 +236,20 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "interfaces/landing/session/drafts.py DRAFT_LIFETIME": (
         (
             "tests/api/test_landing_evidence.py"
-            "::test_drafts_go_after_thirty_days_and_files_nobody_sent_with_them"
+            "::test_drafts_and_their_unsent_files_are_deleted_after_thirty_days"
         ),
     ),
     "interfaces/landing/session/session.py SESSION_LIFETIME": (
-        "tests/api/test_landing_claim.py::test_after_an_hour_the_page_says_so_and_shows_nothing",
+        "tests/api/test_landing_claim.py::test_after_an_hour_the_page_shows_only_that_the_session_timed_out",
     ),
     "interfaces/landing/session/session.py PREVIOUS_TOKEN_LIFETIME": (
         "tests/api/test_landing_staying.py::test_the_previous_cookie_is_valid_for_ten_seconds",
-        "tests/api/test_landing_openings.py::test_clicks_within_ten_seconds_are_one_opening",
-        "tests/api/test_landing_verify_twice.py::test_a_proof_is_a_second_click_for_ten_seconds",
+        "tests/api/test_landing_openings.py::test_clicks_within_ten_seconds_count_as_one_opening",
+        "tests/api/test_landing_verify_twice.py::test_a_repeated_proof_counts_as_a_double_click_for_ten_seconds",
     ),
     "interfaces/landing/session/session.py ENDED_SESSION_RETENTION": (f"{_AGES}[debtor_sessions]",),
     "interfaces/landing/session/session.py EXPIRY_WARNING": (
-        "tests/api/test_landing_claim.py::test_the_last_five_minutes_are_announced",
+        "tests/api/test_landing_claim.py::test_a_warning_is_shown_in_the_last_five_minutes",
     ),
     "interfaces/landing/disputes/receive_form.py _UNTAKEN": (
         (
