@@ -1,4 +1,4 @@
-"""What the pages withstand: scanners, guessing, replay, hostile names, headers."""
+"""Attacks on the debtor pages: scanners, guessing, replay, hostile names and headers."""
 
 import asyncio
 import html

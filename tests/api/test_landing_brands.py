@@ -1,4 +1,4 @@
-"""Two merchants on one installation: each page has the look, the words and the files of its own."""
+"""Two merchants on one installation: each page has its merchant's look, texts and files."""
 
 import re
 
@@ -25,7 +25,7 @@ async def test_two_merchants_look_different_on_one_installation(
     ):
         looks: list[tuple[str, str, bool]] = []
         for doorstep in (first, second):
-            # One application shows both.
+            # One application shows both merchants.
             page = await first.visitor(f"192.0.2.{len(looks)}").open(await doorstep.give_link())
             [own] = re.findall(r'href="(/claim/brand/[^"]*)"', page.text)
             looks.append((own, (await first.browser.get(own)).text, "<img " in page.text))

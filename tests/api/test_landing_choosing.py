@@ -1,4 +1,4 @@
-"""How much to pay: bounds, parts, single items; what is chosen goes to the provider and no more."""
+"""Choosing an amount: bounds, parts and single items, and what is sent to the provider."""
 
 import asyncio
 import re
@@ -30,7 +30,7 @@ SELECT amount_cents, checkout_url FROM payment_requests WHERE merchant_id = $1 A
 
 @pytest.fixture
 async def counter(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
-    """Three items, of which parts and single ones can be paid; opened with a letter's code."""
+    """Three items that can be paid in parts or singly, opened with a letter's code."""
     given: dict[str, Any] = {"configuration": taking(BOTH), "debtor": THREE_ITEMS}
     async with a_doorstep(resources, clock, **given) as doorstep:
         await doorstep.browser.type_code(await doorstep.give_code())
@@ -240,7 +240,7 @@ async def list_items(doorstep: Doorstep) -> dict[str, int]:
 
 
 async def hand_off_at_once(doorstep: Doorstep, *parts: str) -> list[httpx.Response]:
-    """The form of each of these parts, none waiting for another."""
+    """Send the forms of these parts concurrently."""
     forms = []
     for cents in parts:
         page = await doorstep.browser.get(f"/claim/pay/method?cents={cents}")
@@ -253,14 +253,14 @@ async def hand_off_at_once(doorstep: Doorstep, *parts: str) -> list[httpx.Respon
 
 
 async def forge(browser: Browser, **fields: str) -> Any:
-    """The hand-off form of the session, with what the sender likes."""
+    """Send the hand-off form of the session with changed fields."""
     page = await browser.get("/claim/pay/method?want=whole")
     token = read_hidden(page.text, "/claim/pay/method")["token"]
     return await browser.post("/claim/pay/method", token=token, provider="sandbox", **fields)
 
 
 def read_text(page: str) -> str:
-    """As it is read: amounts stand within sentences."""
+    """Return the text of the page."""
     return " ".join(
         re.sub(r"<[^>]*>", " ", re.sub(r"</?bdi[^>]*>", "", page)).replace("\u00a0", " ").split()
     )

@@ -1,4 +1,4 @@
-"""How an objection was answered stands first on the claim's page, with what comes next."""
+"""The answer to a dispute on the claim's page, and what follows."""
 
 from datetime import timedelta
 from typing import Any

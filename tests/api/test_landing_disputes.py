@@ -1,4 +1,4 @@
-"""Objecting on the page: reasons, questions, sending, the case, taking it back."""
+"""Disputing a claim: reasons, questions, sending, the case, and withdrawing it."""
 
 import asyncio
 import re
@@ -76,7 +76,7 @@ async def test_a_merchants_own_reasons_are_shown_and_hidden_ones_are_not(
     assert "Wrong size" in page.text
     assert hidden.status_code == 404
     assert event["message"] == "Falsche Größe"
-    # Monday and three business days.
+    # Three business days after Monday.
     assert "5 March 2026" in read_text(sent.text)
 
 
@@ -345,7 +345,7 @@ async def test_a_closed_claim_cannot_be_disputed(doorstep: Doorstep, status: str
 
 
 async def _dispute(doorstep: Doorstep, **fields: str) -> str:
-    """Sent by the browser; the case's address."""
+    """Open a dispute in the browser and return the address of its page."""
     await enter(doorstep)
     path = await look(doorstep)
     page = await doorstep.browser.send(path, do="send", message="Ten too much", **fields)

@@ -1,4 +1,4 @@
-"""The claim's documents: listed, saved, and nobody else's."""
+"""The claim's documents: listed and downloaded, and never those of another claim."""
 
 from typing import Any
 

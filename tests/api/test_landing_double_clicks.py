@@ -1,4 +1,4 @@
-"""Clicks on one button, at once: what it asks for is done once, and all of them lead on."""
+"""Concurrent clicks on one button have one effect, and every response leads on."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -31,14 +31,14 @@ _BOTH = PartialPaymentSettings("500", items=True)
 
 @pytest.fixture
 async def doorstep(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
-    """The claim open as far as a link opens it."""
+    """A claim that is open at the level of a link."""
     async with a_guarded_doorstep(resources, clock, mobileNumber=NUMBER) as doorstep:
         await doorstep.open()
         yield doorstep
 
 
 async def _click(doorstep: Doorstep, path: str, **fields: str) -> list[httpx.Response]:
-    """Often, on the form for `path` of the page at hand, which stays at hand."""
+    """Send the form for `path` several times. The page stays open."""
     browser = doorstep.browser
     assert browser.page is not None
     whole = read_hidden(browser.page.text, path) | fields

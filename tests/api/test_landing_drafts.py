@@ -1,5 +1,4 @@
-"""What is typed and not sent: whoever ends the session, nothing of it is lost, and nobody who may
-not see it does."""
+"""Drafts: text survives the end of a session and is not shown to sessions that may not see it."""
 
 from datetime import timedelta
 from typing import Any
@@ -22,7 +21,7 @@ _ELSEWHERE = "Something else was entered in another window"
 async def fill(
     browser: Browser, path: str, /, files: list[tuple[str, bytes]] | None = None, **typed: str
 ) -> dict[str, Any]:
-    """The form there as a tab holds it, for `press`."""
+    """Return the form as a tab holds it, for `press`."""
     page = await browser.get(path)
     texts = read_hidden(page.text, path) | {"do": "send"} | typed
     parts: list[Any] = [(name, (None, text.encode())) for name, text in texts.items()]

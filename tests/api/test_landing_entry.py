@@ -1,4 +1,4 @@
-"""The ways in: what a link and a code show, open and tell the merchant."""
+"""Links and codes: what they show and open, and which events they publish."""
 
 from datetime import timedelta
 from typing import Any

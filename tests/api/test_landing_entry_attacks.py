@@ -1,4 +1,4 @@
-"""What the ways in withstand: guessing at once and in turn, other claims, replay, hostile words."""
+"""Attacks on opening a claim: guessing, other claims, replay and hostile texts."""
 
 import asyncio
 import html
@@ -29,7 +29,7 @@ _CODE = "/claim/verify/preferences"
 async def _post_all(
     doorstep: Doorstep, path: str, fields: list[dict[str, str]], cookie: str | None = None
 ) -> Counter[int]:
-    """At once, each from an address of its own; what they are answered."""
+    """Send the forms concurrently, each from its own address, and return the responses."""
     headers = OWN_FORM if cookie is None else {**OWN_FORM, "Cookie": f"dunwell={cookie}"}
     answers = await asyncio.gather(
         *(
@@ -78,7 +78,7 @@ async def test_concurrent_use_of_one_code_raises_one_session_once(
 
         answered = await _post_all(doorstep, f"{_CODE}/code", [fields] * 8, cookie)
 
-        # Those that came before the raise are led on as one double click; none raises a second.
+        # Requests before the raise count as one double click. None raises a second session.
         assert set(answered) <= {303, 403}
         assert await levels(doorstep) == ["CODE"]
         assert await doorstep.till.audited("session.raise") == 1
@@ -273,7 +273,7 @@ async def _type_from(browser: Browser, address: str) -> Any:
 
 
 async def _have_code_sent(doorstep: Doorstep) -> dict[str, str]:
-    """The form that enters it."""
+    """Send a code and return the form that enters it."""
     await doorstep.browser.get(_CODE)
     page = await doorstep.browser.submit(f"{_CODE}/send")
     return {

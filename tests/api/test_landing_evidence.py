@@ -1,4 +1,4 @@
-"""A debtor's files: taken clean, kept with the draft, added later, gone when not wanted."""
+"""A debtor's files: cleaned, saved with the draft, added later, and deleted if not needed."""
 
 import asyncio
 import re
@@ -206,7 +206,7 @@ async def test_a_disputes_page_lists_its_files(doorstep: Doorstep) -> None:
 
 
 async def _fill(doorstep: Doorstep, path: str, chosen: list[tuple[str, bytes]]) -> dict[str, Any]:
-    """The form for more files, as a tab holds it."""
+    """Return the form for more files as a tab holds it."""
     page = await doorstep.browser.get(path)
     token = read_hidden(page.text, f"{path}/files")["token"]
     parts: list[Any] = [("token", (None, token)), *(("files", each) for each in chosen)]

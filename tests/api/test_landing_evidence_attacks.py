@@ -1,4 +1,4 @@
-"""What an objection's forms withstand: hostile files and names, foreign forms, strangers."""
+"""Attacks on the dispute forms: hostile files and names, foreign forms, and other debtors."""
 
 import time
 from collections.abc import AsyncIterator
@@ -23,7 +23,7 @@ REASON = "/claim/dispute/OTHER"
 async def test_hostile_files_that_can_be_cleaned_are_stored_clean(doorstep: Doorstep) -> None:
     await enter(doorstep)
     for name, content in HARMLESS.values():
-        # Some are the same once they are clean, and one dispute takes them once.
+        # Some files are equal after cleaning, and one dispute stores them once.
         opened = await dispute(doorstep.till.house, doorstep.claim_id, actor=ERP)
         path = f"/claim/disputes/{opened.dispute_id}"
         await doorstep.browser.get(path)
@@ -260,7 +260,7 @@ async def _read_form(doorstep: Doorstep) -> dict[str, str]:
 
 
 def _compose(fields: dict[str, str], head: bytes, content: bytes) -> bytes:
-    """A form with one file, its head as given."""
+    """Compose a form with one file and the given part header."""
     texts = b"".join(
         b'--%s\r\nContent-Disposition: form-data; name="%s"\r\n\r\n%s\r\n'
         % (_BOUNDARY, name.encode(), text.encode())

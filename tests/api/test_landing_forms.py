@@ -1,4 +1,4 @@
-"""Every form of every page is taken from our own pages alone, and in its own session alone."""
+"""Every form is accepted only from our own pages and only in its own session."""
 
 import re
 
@@ -74,7 +74,7 @@ async def test_a_foreign_form_with_the_right_token_does_nothing(
 async def test_a_form_without_an_origin_needs_the_sessions_token(
     doorstep: Doorstep,
 ) -> None:
-    """From a browser that does not say where a request comes from (Sec-Fetch-Site)."""
+    """The browser does not send Sec-Fetch-Site."""
     link, nobodys = await doorstep.give_link(), {"Origin": "null"}
     opened = await doorstep.browser.http.post(link, headers=nobodys)
     code = await doorstep.browser.http.post("/q", data={"code": "x"}, headers=nobodys)
@@ -98,9 +98,10 @@ async def test_without_a_session_no_form_does_anything(doorstep: Doorstep) -> No
 
 
 def _list_refusals(path: str) -> set[int]:
-    """An id that is none is no page (404), and a form that brings files is not read in another
-    shape (400), whoever sends it."""
-    if path == "/u/{reference}":  # a mail program's; its address is the proof, and this one is none
+    """Return the statuses of a refusal. An invalid id is not found (404), and a form with files is
+    refused in another content type (400), whoever sends it."""
+    # A form of mail programs. Its address is the proof, and this address is invalid.
+    if path == "/u/{reference}":
         return {410}
     is_plain = re.search(r"\{(?!place|token)", path) is None
     return {403} if is_plain else {400, 403, 404}

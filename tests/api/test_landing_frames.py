@@ -1,4 +1,4 @@
-"""What every page has around it: the choice of a language, the creditor, its weight."""
+"""What every page has: the choice of a language, the creditor, and its size."""
 
 import re
 from html import unescape
@@ -28,7 +28,7 @@ _MANY: dict[str, Any] = {
 
 
 class BrokenPrinter:
-    """Prints nothing."""
+    """A printer that always fails."""
 
     async def print_paper(self, _paper: object) -> bytes:
         raise RuntimeError("out of paper")

@@ -1,4 +1,4 @@
-"""When somebody cannot pay at all: advice, a break once in 30 days, whom to talk to."""
+"""A debtor who cannot pay at all: debt advice, a pause once in 30 days, and the contact."""
 
 import asyncio
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The front door, and whatever else somebody may type who got a message of ours."""
+"""The start page, and addresses that recipients of a message may type."""
 
 import pytest
 

@@ -1,4 +1,5 @@
-"""Who writes, and why: on the claim's page, in the legal notice and in the privacy notice."""
+"""The creditor and the operator: on the claim's page, in the legal notice and in the privacy
+notice."""
 
 import re
 from collections.abc import AsyncIterator, Iterator
@@ -39,7 +40,7 @@ def _run_by(resources: Resources, operator: Operator | None) -> Iterator[None]:
 
 @pytest.fixture
 async def collected(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
-    """A claim with a fee, of a person with a contract."""
+    """A claim with a fee, against a person with a contract."""
     debtor: dict[str, Any] = {"items": _FEES, "contractNumber": "V-99"}
     async with a_doorstep(resources, clock, debtor=debtor) as doorstep:
         yield doorstep
@@ -83,7 +84,7 @@ _CREDITOR = ("Nordwind Schuhe GmbH", "20459 Hamburg", "Ina Brandt", "hilfe@nordw
 
 
 def _list_missing(text: str) -> list[str]:
-    """What a legal notice does not say of the creditor."""
+    """List the creditor's details that are missing from the text."""
     section = text.partition('id="legal"')[2].partition("</section>")[0]
     return [part for part in _CREDITOR if part not in section]
 

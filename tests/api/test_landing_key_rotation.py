@@ -1,4 +1,4 @@
-"""What debtors hold when the secret key is rotated goes on working: links, codes, open forms."""
+"""Links, codes and open forms stay valid when the secret key is rotated."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -23,7 +23,7 @@ async def doorstep(resources: Resources, clock: MovableClock) -> AsyncIterator[D
 
 
 def rotate(doorstep: Doorstep) -> Doorstep:
-    """The same pages by processes that use a new version of the key."""
+    """Return the same pages in processes with a new version of the key."""
     till = replace(doorstep.till, house=house_with_versions(doorstep.till.house, 2, 1))
     application = an_application(till.resources)
     application.providers.update(till.providers)
@@ -31,7 +31,7 @@ def rotate(doorstep: Doorstep) -> Doorstep:
 
 
 def go_on(browser: Browser, doorstep: Doorstep) -> Browser:
-    """The same browser, with its cookie and the page it has open, at these processes."""
+    """Return the same browser, with its cookie and open page, at these processes."""
     same = doorstep.visitor("192.0.2.1")
     same.http.cookies, same.page = httpx.Cookies(browser.http.cookies), browser.page
     return same

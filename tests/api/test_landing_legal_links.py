@@ -1,5 +1,5 @@
-"""Legal notice, privacy notice and accessibility statement are one press away from every page, with
-a claim open or without."""
+"""Every page links to the legal notice, the privacy notice and the accessibility statement, with
+and without an open claim."""
 
 import re
 from html import unescape

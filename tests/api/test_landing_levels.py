@@ -1,5 +1,4 @@
-"""What each address of the pages asks for before it shows or does anything: no less, and of its own
-claim alone."""
+"""The level that each address requires before it shows or changes anything of its own claim."""
 
 import re
 from collections.abc import AsyncIterator, Iterator
@@ -24,11 +23,11 @@ from tests.support.landing import OWN_FORM, Browser
 from tests.support.one_claim import ROUTES
 from tests.support.ways import read_sent_code
 
-# Whoever comes: no session is needed.
+# No session is required.
 OPEN = None
 LINK, FACT, CODE = Level.LINK, Level.FACT, Level.CODE
-# Address -> method -> what a session must have proven at least (PAGES, personal data). A reason is
-# one that tells what the claim is for, a dispute one that another session has opened.
+# The required level by address and method (PAGES, personal data). The reason in the path reveals
+# what the claim is for, and the dispute was opened by another session.
 NEEDED: dict[str, dict[str, Level | None]] = {
     "/q": {"GET": OPEN, "POST": OPEN},
     "/q/new-link": {"GET": OPEN, "POST": OPEN},
@@ -90,11 +89,11 @@ NEEDED: dict[str, dict[str, Level | None]] = {
     "/claim/assets/{name}": {"GET": OPEN},
     "/claim/brand/{merchant_id}/{revision}/{name}": {"GET": OPEN},
 }
-# What a link alone is not offered, and so does not find.
+# Addresses that are not found at the level of a link.
 _HIDDEN = [("/claim/receipt/{request_id}/email", "POST")]
 _CHOICE = {"cents": "1000", "shown": "1000"}
-# What each form of a session brings, in an order in which each of them does something. Those of a
-# bare claim are for one on which nothing else stands.
+# The fields of each form, in an order in which each has an effect. Forms of a bare claim need one
+# without disputes and requests.
 FORMS: dict[str, dict[str, str]] = {
     "/claim/others/{other}": {},
     "/claim/pay/method": {**_CHOICE, "provider": "sandbox"},
@@ -123,8 +122,8 @@ FORMS: dict[str, dict[str, str]] = {
 }
 _BARE = ("/claim/help", "/claim/later/check")
 _WITH_FILES = ("/claim/dispute/{reason}", "/claim/disputes/{dispute_id}/files")
-# They keep what was typed, whatever has become of its session: tests.api.test_landing_drafts,
-# test_landing_evidence, test_landing_typed_addresses.
+# These forms save their input even if the session has ended: see test_landing_drafts,
+# test_landing_evidence and test_landing_typed_addresses.
 _KEEPING = {
     ("/claim/dispute/{reason}", "POST"),
     ("/claim/disputes/{dispute_id}/files", "POST"),
@@ -140,7 +139,7 @@ async def furnished(resources: Resources, clock: MovableClock) -> AsyncIterator[
 
 
 def list_needing(*levels: Level | None) -> Iterator[tuple[str, str]]:
-    """The addresses, each with a method, that need one of these."""
+    """List the addresses and methods that require one of these levels."""
     for address, methods in NEEDED.items():
         yield from ((address, method) for method, level in methods.items() if level in levels)
 
@@ -192,7 +191,7 @@ async def test_at_its_level_each_form_has_an_effect(
         assert level is not None
         is_lasting = level is not LINK and claim is furnished
         visitor = visitors[level] if is_lasting else await claim.enter(level)
-        clock.advance(timedelta(minutes=1))  # what comes at once is a second click
+        clock.advance(timedelta(minutes=1))  # Requests within ten seconds count as a double click.
         given = await read_proof(furnished, address)
         before = await digest_tables(furnished.doorstep.till.resources.database)
         answer = await ask(claim, visitor, address, "POST", **given)
@@ -243,7 +242,7 @@ async def test_a_form_of_another_session_or_site_is_refused(furnished: Furnished
     before = await digest_tables(furnished.doorstep.till.resources.database)
 
     for address, method in list_needing(*Level, OPEN):
-        # A mail program's is no form of ours: its address is the proof.
+        # The form of mail programs is not ours: its address is the proof.
         if method != "POST" or address == "/u/{reference}":
             continue
         level = NEEDED[address]["POST"]
@@ -262,7 +261,8 @@ async def test_a_form_of_another_session_or_site_is_refused(furnished: Furnished
 async def ask(
     furnished: Furnished, visitor: Browser, address: str, method: str, /, **given: Any
 ) -> httpx.Response:
-    """As the page's own form or link would. given: headers, and fields beside the usual ones."""
+    """Request the address as the page's own form or link would. `given` are headers and additional
+    fields."""
     if method == "GET":
         return await visitor.http.get(furnished.look_at(address))
     path, headers = furnished.fill(address), given.pop("headers", OWN_FORM)
@@ -275,7 +275,7 @@ async def ask(
 
 
 def find_token(furnished: Furnished, visitor: Browser) -> str:
-    """Of the visitor's session, if there is one."""
+    """Return the form token of the visitor's session, or ""."""
     session_hash = hash_value(visitor.cookie or "")
     if session_hash is None:
         return ""
@@ -283,14 +283,14 @@ def find_token(furnished: Furnished, visitor: Browser) -> str:
 
 
 async def read_proof(furnished: Furnished, address: str) -> dict[str, str]:
-    """The code that some of the forms ask for."""
+    """Return the code that some of the forms require."""
     if address.endswith("/letter"):
         return {"code": await furnished.doorstep.give_code(furnished.claim_id)}
     return {"code": await read_sent_code(furnished.doorstep)} if address.endswith("/code") else {}
 
 
 async def add_bare(furnished: Furnished) -> Furnished:
-    """Another claim of the merchant, on which nothing stands."""
+    """Add another claim of the merchant, without disputes and requests."""
     [claim_id] = await furnished.doorstep.till.house.create("INV-2", email="other@example.org")
     return Furnished(furnished.doorstep, claim_id, furnished.ids)
 

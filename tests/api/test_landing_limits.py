@@ -1,4 +1,4 @@
-"""Wrong codes of letters slow their visitor, wrong facts and sent codes lock their claim."""
+"""Wrong letter codes delay their visitor, and wrong facts and sent codes lock their claim."""
 
 from datetime import timedelta
 

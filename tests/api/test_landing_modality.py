@@ -1,4 +1,4 @@
-"""A plan or a deferment that was asked for: its page, its confirmation, taking it back."""
+"""A requested plan or deferral: its page, its confirmation, and withdrawing it."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -28,7 +28,7 @@ from tests.support.letters import PrintedLetter
 
 @pytest.fixture
 async def offering(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
-    """A merchant that answers requests, and a debtor who has entered a letter's code."""
+    """A merchant that answers requests itself, and a debtor who has entered a letter's code."""
     async with a_doorstep(resources, clock, configuration=OFFERING) as doorstep:
         await enter(doorstep)
         yield doorstep
@@ -36,7 +36,7 @@ async def offering(resources: Resources, clock: MovableClock) -> AsyncIterator[D
 
 @pytest.fixture
 async def agreeing(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
-    """The same with one that takes requests within its bounds at once."""
+    """The same with a merchant that approves requests within its bounds automatically."""
     async with a_doorstep(resources, clock, configuration=AGREEING) as doorstep:
         await enter(doorstep)
         yield doorstep

@@ -1,4 +1,5 @@
-"""A new link on request: sent to the address on file, and nobody is told whether it was."""
+"""Requesting a new link: it is sent to the address on file, and the response does not reveal
+whether it was sent."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -88,7 +89,8 @@ async def test_a_request_is_matched_only_after_the_response(
         a_counted_database(resources, clock) as (counted, statements),
         a_guarded_doorstep(counted, clock) as doorstep,
     ):
-        await _post(doorstep, "erika@example.org")  # the connection learns the types it meets
+        # The connection loads the types of the statement.
+        await _post(doorstep, "erika@example.org")
         await statements.take()
 
         sent = []
@@ -172,7 +174,7 @@ async def test_a_claim_gets_at_most_five_links_an_hour(
 async def test_a_repeated_request_within_five_minutes_sends_no_other_link(
     doorstep: Doorstep, clock: MovableClock, seconds: int, sent: int
 ) -> None:
-    """-1: before anybody has looked at the first."""
+    """-1: before the first request was processed."""
     pages = [await _ask(doorstep.browser)]
     if seconds >= 0:
         await send_links(doorstep)

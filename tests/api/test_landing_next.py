@@ -1,4 +1,4 @@
-"""What the claim's page says of what happens next, and when: in each state, and as it comes."""
+"""What the claim's page announces in each state, compared with what happens."""
 
 from datetime import timedelta
 from typing import Any
@@ -28,14 +28,14 @@ STILL = "erheben wir keine Gebühren und fordern Sie nicht zur Zahlung auf."
 
 @pytest.fixture
 async def doorstep(resources: Resources, clock: MovableClock) -> Any:
-    """Its claim's first message has been sent, on Monday, 2 March 2026."""
+    """The claim's first message was sent on Monday, 2 March 2026."""
     async with a_doorstep(resources, clock, configuration=CONFIGURATION) as doorstep:
         await doorstep.till.house.run()
         yield doorstep
 
 
 async def read_next(doorstep: Doorstep, language: str = "de") -> str:
-    """The section, in one line."""
+    """Return the section in one line."""
     if doorstep.browser.cookie is None:
         await doorstep.browser.type_code(await doorstep.give_code())
     page = await doorstep.browser.get(f"/claim?lang={language}")
@@ -243,7 +243,7 @@ async def test_a_forecast_takes_one_statement_and_none_if_there_is_nothing_to_fo
         await doorstep.till.house.run()
 
         async def count() -> int:
-            await read_next(doorstep)  # connections learn the types they meet
+            await read_next(doorstep)  # The connections load the types of the statements.
             await statements.take()
             await read_next(doorstep)
             return len(await statements.take())

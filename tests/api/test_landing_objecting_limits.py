@@ -1,4 +1,4 @@
-"""What a link alone may do to disputes, how many there can be, and what ends meanwhile."""
+"""What a link alone can do with disputes, their limits, and sessions that end meanwhile."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -13,7 +13,7 @@ from tests.support.files import an_image
 from tests.support.landing import OWN_FORM, Doorstep, read_hidden
 from tests.support.objections import disputes, enter, kept_contents, look, told
 
-# As many reasons as take 35 files.
+# Seven reasons, for 35 files.
 _SEVEN = (
     "AMOUNT_WRONG", "GOODS_NOT_RECEIVED", "GOODS_RETURNED", "DEFECTIVE", "CONTRACT_CANCELLED",
     "INSOLVENCY", "STATUTE_BARRED",

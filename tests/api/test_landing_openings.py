@@ -1,4 +1,4 @@
-"""Opening a link: once for clicks that come together, back into a live session, only so often."""
+"""Opening a link: once for a double click, back into a live session, and its limits."""
 
 import asyncio
 from dataclasses import replace
@@ -27,7 +27,7 @@ async def test_one_visitor_can_open_a_link_ten_times_an_hour(
     assert capsys.readouterr().out.count("LINK_LOCKED") == 50
     other = await doorstep.visitor("203.0.113.5").post(link)
     assert other.status_code == 303
-    # An hour after the first.
+    # An hour after the first opening.
     clock.advance(timedelta(hours=1, microseconds=-1) - 60 * _APART)
     assert (await doorstep.visitor().post(link)).status_code == 429
     clock.advance(timedelta(microseconds=1))
@@ -99,7 +99,7 @@ async def test_concurrent_openings_in_two_processes_publish_one_event(doorstep: 
     )
 
     assert {answer.status_code for answer in answers} == {303}
-    # Each answer has a token of its own for the same session, under the same cookie name.
+    # Each response has its own token of the same session, under the same cookie name.
     cookies = [answer.headers["Set-Cookie"].partition("=") for answer in answers]
     assert len({name for name, _, _ in cookies}) == 1
     assert len({value for _, _, value in cookies}) == 8

@@ -1,4 +1,4 @@
-"""A debtor's other open claims of the same creditor: who sees them, where going to one leads."""
+"""A debtor's other open claims of the same creditor: who sees them, and opening one."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -28,7 +28,7 @@ async def many(resources: Resources, clock: MovableClock) -> AsyncIterator[Doors
 
 
 async def prove(doorstep: Doorstep, link: str | None = None) -> httpx.Response:
-    """By a code to the address on file; to the list of other claims."""
+    """Enter a code sent to the address on file, and return the list of other claims."""
     browser = doorstep.browser
     path = (await browser.open(link or await doorstep.give_link("SMS"))).url.path
     await browser.get(f"{path}/verify/others?lang=en")

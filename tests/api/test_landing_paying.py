@@ -1,4 +1,4 @@
-"""Paying on the page: check, hand-off, the way back, the receipt."""
+"""Paying on the page: check, hand-off, return and receipt."""
 
 import asyncio
 import re
@@ -293,7 +293,7 @@ async def _look_at_payment(doorstep: Doorstep) -> httpx.Response:
 
 
 async def _hand_off(doorstep: Doorstep) -> str:
-    """Go to the provider; the path one comes back to."""
+    """Hand off to the provider, and return the path of the return page."""
     await _look_at_payment(doorstep)
     await doorstep.browser.submit("/claim/pay/method")
     return hide_handle(doorstep.till.provider.started[0].return_url).removeprefix(ORIGIN)

@@ -1,4 +1,5 @@
-"""A number to call on every page that leads on: the creditor's, or, where none is known, ours."""
+"""Every page that can help shows a phone number: the creditor's, or the operator's if no creditor
+is known."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -23,7 +24,7 @@ _SAID = {
 
 @pytest.fixture
 def called(resources: Resources) -> Resources:
-    """An installation with a number of its own."""
+    """An installation with a phone number."""
     settings = replace(resources.settings, contact_phone="+49 30 555 010-09")
     return replace(resources, settings=settings)
 

@@ -1,4 +1,4 @@
-"""Paying in parts or later: what is offered, checked, asked for and told on the pages."""
+"""Payment plans and deferrals: what is offered, checked, requested and shown on the pages."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -25,7 +25,7 @@ from tests.support.landing_plans import (
 
 @pytest.fixture
 async def offering(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
-    """A merchant that answers requests, and a debtor who has entered a letter's code."""
+    """A merchant that answers requests itself, and a debtor who has entered a letter's code."""
     async with a_doorstep(resources, clock, configuration=OFFERING) as doorstep:
         await enter(doorstep)
         yield doorstep
@@ -33,7 +33,7 @@ async def offering(resources: Resources, clock: MovableClock) -> AsyncIterator[D
 
 @pytest.fixture
 async def agreeing(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
-    """The same with one that takes requests within its bounds at once."""
+    """The same with a merchant that approves requests within its bounds automatically."""
     async with a_doorstep(resources, clock, configuration=AGREEING) as doorstep:
         await enter(doorstep)
         yield doorstep

@@ -1,4 +1,4 @@
-"""Links that ask for something before they open, as the merchant's policy says."""
+"""Links that require a proof before they open, according to the merchant's policy."""
 
 from datetime import timedelta
 from typing import Any
@@ -167,7 +167,7 @@ async def test_a_double_click_on_a_code_opens_one_session_without_a_wrong_attemp
         code = await read_sent_code(doorstep)
         first = await browser.post(f"{link}/code", code=code)
         again = await browser.post(f"{link}/code", code=code)
-        # The answer to the first, and its cookie with it, may not have reached the browser.
+        # The browser may not have received the first response and its cookie.
         bare = await doorstep.visitor("192.0.2.1").post(f"{link}/code", code=code)
 
         answers = [first, again, bare]

@@ -1,4 +1,4 @@
-"""How a debtor is reached: the language, the ways, and changed addresses."""
+"""Contact preferences: the language, the channels, and changed addresses."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -32,7 +32,7 @@ _ON_FILE = "SELECT email, mobile_number, language FROM debtors WHERE merchant_id
 
 @pytest.fixture
 async def doorstep(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
-    """A debtor with an e-mail address and a mobile number, whose merchant uses both."""
+    """A debtor with an e-mail address and a mobile number, whose merchant uses both channels."""
     async with a_guarded_doorstep(resources, clock, mobileNumber=NUMBER) as doorstep:
         yield doorstep
 
@@ -43,7 +43,7 @@ async def enter(doorstep: Doorstep) -> Any:
 
 
 async def be_sure(doorstep: Doorstep) -> None:
-    """With a code that was sent to the address on file."""
+    """Enter a code that was sent to the address on file."""
     await enter(doorstep)
     await doorstep.browser.get(_VERIFY)
     await doorstep.browser.submit(f"{_VERIFY}/send")
@@ -132,7 +132,7 @@ async def test_the_last_channel_cannot_be_deselected(doorstep: Doorstep) -> None
 
 
 async def test_concurrent_choices_are_serialized(doorstep: Doorstep) -> None:
-    """So that they cannot leave no way together."""
+    """Otherwise they could leave no channel together."""
     keys, house = doorstep.till.resources.keys, doorstep.till.house
     async with house.work(DEBTOR) as first, house.work(DEBTOR) as second:
         await change_channels(first, keys, doorstep.claim_id, ["EMAIL"])

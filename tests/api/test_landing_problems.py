@@ -1,4 +1,4 @@
-"""What goes wrong is a page too: what happened, what to do, never a fault's own words."""
+"""Errors get a page that says what happened and what to do, without internal details."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Is this real: answered without a link, by a letter's code and amount."""
+"""Checking a message without a link, by its code and amount."""
 
 from datetime import timedelta
 

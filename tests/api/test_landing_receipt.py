@@ -1,4 +1,4 @@
-"""The receipt: as a page, as a PDF that says the same, by e-mail to the address on file."""
+"""The receipt as a page, as a PDF with the same content, and by e-mail."""
 
 import asyncio
 import re
@@ -184,7 +184,7 @@ async def test_a_link_alone_sees_no_method_and_sends_no_copy(
 
 
 async def _pay(doorstep: Doorstep, method: str = "•••• 4242") -> str:
-    """The receipt's address, in the browser of somebody who has entered a letter's code."""
+    """Pay, and return the receipt's address in a browser that has entered a letter's code."""
     await doorstep.browser.type_code(await doorstep.give_code())
     await doorstep.browser.get("/claim/pay")
     await doorstep.browser.submit("/claim/pay/method")

@@ -1,4 +1,4 @@
-"""What the claim's page says while a request waits for its answer, and once it was refused."""
+"""What the claim's page shows while a request waits for its answer, and after it was refused."""
 
 import html
 import re
@@ -31,21 +31,21 @@ REASON = "Drei Raten sind uns zu lang."
 
 @pytest.fixture
 async def doorstep(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
-    """On Monday, 2 March 2026, a debtor who has entered a letter's code."""
+    """On Monday, 2 March 2026, a debtor has entered a letter's code."""
     async with a_doorstep(resources, clock, configuration=OFFERING) as doorstep:
         await enter(doorstep)
         yield doorstep
 
 
 async def see(doorstep: Doorstep, browser: Browser | None = None, language: str = "de") -> str:
-    """The claim's page."""
+    """Return the claim's page."""
     page = await (browser or doorstep.browser).get(f"/claim?lang={language}")
     assert page.status_code == 200
     return page.text
 
 
 def cut_refusal(page: str) -> str:
-    """The notice about a refusal, in one line; "" where there is none."""
+    """Return the notice about a refusal in one line, or ""."""
     _, _, behind = page.partition('id="refusal">')
     return read_text(f"<main>{behind.partition('</div>')[0]}</main>")
 
@@ -57,7 +57,7 @@ async def refuse(doorstep: Doorstep, terms: Terms, reason: str | None = None) ->
 
 
 async def come_back(doorstep: Doorstep) -> Browser:
-    """Some time later, when the session is over."""
+    """Open the claim again after the session has ended."""
     browser = doorstep.visitor()
     await browser.type_code(await doorstep.give_code())
     return browser
@@ -153,7 +153,7 @@ async def test_a_refusal_is_shown_for_thirty_days_unless_the_claim_is_paid(
     await refuse(doorstep, PLAN)
     clock.advance(30 * DAY - timedelta(seconds=1))
     browser = await come_back(doorstep)
-    # Its first day has passed: the new plan begins on a day that can be kept.
+    # The first date has passed, so the new plan starts later.
     assert "die erste am 15. April 2026" in cut_refusal(await see(doorstep, browser))
     clock.advance(timedelta(seconds=1))
     assert cut_refusal(await see(doorstep, browser)) == ""
@@ -210,7 +210,7 @@ async def test_the_merchant_sets_the_business_days_for_an_answer(
 
 
 async def test_an_ended_request_shows_no_answer_date(doorstep: Doorstep) -> None:
-    """A deferral until tomorrow that is not answered tomorrow has no meaning any more."""
+    """A deferral until tomorrow is meaningless if it is not answered by then."""
     tomorrow = DeferralTerms(doorstep.till.now.date() + DAY)
     await Arrangement(doorstep.till.house, doorstep.claim_id).ask(tomorrow)
     assert "antworten Ihnen bis zum 3. März 2026." in read_text(await see(doorstep))

@@ -1,4 +1,5 @@
-"""The page that waits for a sent code: where it went, and what to do when it did not arrive."""
+"""The page that waits for a sent code: where the code was sent, and what to do if it was not
+delivered."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -25,7 +26,7 @@ async def doorstep(resources: Resources, clock: MovableClock) -> AsyncIterator[D
 
 
 async def _be_sure(doorstep: Doorstep) -> None:
-    """With a code that was sent to the address on file."""
+    """Enter a code that was sent to the address on file."""
     await doorstep.browser.type_code(await doorstep.give_code())
     await doorstep.browser.get(_VERIFY)
     await doorstep.browser.submit(f"{_VERIFY}/send")
@@ -38,7 +39,7 @@ async def _type(doorstep: Doorstep, address: str, path: str = _EMAIL) -> Any:
 
 
 async def _bounce(doorstep: Doorstep) -> None:
-    """The newest notice comes back."""
+    """Report the newest notice as undelivered."""
     await doorstep.till.house.rows(f"{_SETTLE} WHERE merchant_id = $1 AND settled_at IS NULL")
     newest = (await list_notices(doorstep))[-1]["notice_id"]
     async with doorstep.till.house.work() as work:

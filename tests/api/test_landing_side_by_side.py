@@ -1,4 +1,4 @@
-"""Several claims in one browser: each under a handle of its own, and no form reaches another."""
+"""Several claims in one browser: each has its own handle, and no form reaches another claim."""
 
 import re
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ def a_browser(doorstep: Doorstep) -> Browser:
 
 
 async def go_in(browser: Browser, link: str) -> str:
-    """The claim's address."""
+    """Open the link and return the claim's address."""
     path = (await browser.open(link)).url.path
     assert re.fullmatch(f"/claim/{HANDLE}", path)
     return path
@@ -116,7 +116,7 @@ async def test_a_letters_code_returns_to_its_session(
 
 
 async def open_nine(doorstep: Doorstep, browser: Browser, clock: MovableClock) -> list[str]:
-    """The claims' addresses, the oldest first."""
+    """Return the claims' addresses, the oldest first."""
     paths = []
     for link in await make_links(doorstep, MAX_OPEN_CLAIMS + 1):
         paths.append(await go_in(browser, link))

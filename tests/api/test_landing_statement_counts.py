@@ -1,5 +1,5 @@
-"""Pages send one statement, few of them two; none sends more as rows grow: each is asked over few
-rows, and over many."""
+"""Most pages execute one statement, a few two. The number does not grow with the rows: each page is
+requested over few and over many rows."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,9 +15,9 @@ from tests.support.statements import Statements, a_counted_database
 
 _MORE = 30
 _TICKET = "SELECT ticket_id FROM uploads WHERE merchant_id = $1 ORDER BY ticket_id LIMIT 1"
-# Of a debtor's own only a few fit; what the merchant records is not bounded so.
+# A debtor can open only a few disputes, but a merchant can record any number.
 _RECORD = "UPDATE disputes SET actor_kind = 'CREDENTIAL' WHERE merchant_id = $1 AND state = $2"
-# What else these show is looked for where a claim has any of it. A file is looked up by itself.
+# These pages load further data if the claim has any. A file is loaded separately.
 _IN_TWO = {
     "/claim/options", "/claim/plan", "/claim/plan/check", "/claim/later", "/claim/later/check",
     "/claim/dispute", "/claim/dispute/{reason}",
@@ -33,7 +33,8 @@ async def test_the_number_of_statements_does_not_depend_on_the_rows(
         a_furnished_claim(over, clock) as furnished,
     ):
         visitor = await furnished.enter(Level.CODE)
-        await _count(furnished, visitor, statements)  # connections learn the types they meet
+        # The connections load the types of the statements.
+        await _count(furnished, visitor, statements)
         few = await _count(furnished, visitor, statements)
         await _add_rows(furnished)
         many = await _count(furnished, visitor, statements)
@@ -46,7 +47,7 @@ async def test_the_number_of_statements_does_not_depend_on_the_rows(
 async def _count(
     furnished: Furnished, visitor: Browser, statements: Statements
 ) -> Mapping[str, int]:
-    """By address, of what a GET of it sends."""
+    """Count the statements of a GET request, by address."""
     counts: dict[str, int] = {}
     for address in ROUTES:
         await statements.take()
@@ -57,7 +58,7 @@ async def _count(
 
 
 async def _add_rows(furnished: Furnished) -> None:
-    """Of everything that a claim can have many of."""
+    """Add rows of everything that a claim can have many of."""
     house = furnished.doorstep.till.house
     [row] = await house.rows(_TICKET)
     given: dict[str, Any] = {

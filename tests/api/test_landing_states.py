@@ -1,4 +1,4 @@
-"""The claim page by what stands on the claim: plans, deferments, disputes, several at once."""
+"""The claim page with plans, deferrals, disputes, and several of them at once."""
 
 import re
 from collections.abc import AsyncIterator
@@ -38,7 +38,7 @@ async def enter(doorstep: Doorstep) -> Any:
 
 
 def list_primary(page: Any) -> list[str]:
-    """Where the primary action leads; a page has one at most."""
+    """List the targets of the primary action. A page has at most one."""
     return re.findall(r'class="primary" href="([^"]*)"', page.text)
 
 

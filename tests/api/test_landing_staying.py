@@ -1,5 +1,5 @@
-"""One more hour, asked for twice: a slow phone gets on, whichever answer it keeps, and what has
-ended stays ended."""
+"""Extending a session twice: either response of a double click works, and an ended session stays
+ended."""
 
 import asyncio
 from datetime import timedelta
@@ -16,7 +16,7 @@ from tests.support.objections import enter, look
 
 _EXTEND = "/claim/extend"
 _SENT = "A text that must not be lost."
-# No second click any more.
+# Long enough that a second click is no double click.
 _LATER = timedelta(minutes=5)
 
 
@@ -262,14 +262,14 @@ async def test_extending_on_a_form_shows_the_refused_file(
 
 
 async def _fill(doorstep: Doorstep) -> dict[str, str]:
-    """Of an opened claim, what its form for one more hour takes along."""
+    """Return the form that extends the session."""
     return read_hidden((await doorstep.open()).text, _EXTEND)
 
 
 async def _object(
     doorstep: Doorstep, files: list[tuple[str, bytes]], do: str = "stay"
 ) -> tuple[str, Any]:
-    """The address of an objection's form, and the form itself with a text and these files."""
+    """Return the address of a dispute form, and the form with a text and these files."""
     await enter(doorstep)
     shown = await look(doorstep, "OTHER")
     assert doorstep.browser.page is not None

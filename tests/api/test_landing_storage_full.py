@@ -1,4 +1,5 @@
-"""A debtor whose creditor has no storage left is told so, and can dispute without the file."""
+"""If the creditor's storage is full, the page says so, and the dispute can be sent without the
+file."""
 
 import pytest
 

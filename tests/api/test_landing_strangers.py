@@ -1,7 +1,7 @@
-"""What the pages keep of one reader's visit never shows in another's.
+"""Data of one reader never appears on the pages of another.
 
-Forms are rendered once and filled anew for each reader. A claim's pages are looked at by an
-application that has served another debtor of the same merchant, and by one that has not.
+Templates are rendered once and filled in for each reader. The pages of a claim are requested from
+an application that has served another debtor of the same merchant, and from one that has not.
 """
 
 import re
@@ -15,7 +15,7 @@ from tests.support.furnished import Furnished, offering_all
 from tests.support.landing import Browser, Doorstep, a_doorstep
 from tests.support.ways import NUMBER, ON_FILE
 
-# Drawn anew whenever the form is shown.
+# Different each time the form is shown.
 _FORM_ID = re.compile(r'name="form" value="[0-9a-f-]{36}"')
 _OTHER = ON_FILE | {
     "items": [
@@ -54,7 +54,7 @@ async def test_a_page_does_not_depend_on_earlier_requests(
 
 
 async def _enter(doorstep: Doorstep, claim_id: int) -> Browser:
-    """With something typed that waits."""
+    """Enter text that is saved as a draft."""
     visitor = await Furnished(doorstep, claim_id).enter(Level.CODE, f"192.0.2.{claim_id % 200}")
     await visitor.get("/claim/preferences/email")
     typed = "other@quint.example" if claim_id != doorstep.claim_id else "own@erben.example"
@@ -64,7 +64,7 @@ async def _enter(doorstep: Doorstep, claim_id: int) -> Browser:
 
 
 def _move(visitor: Browser, cold: Doorstep) -> Browser:
-    """The same session, at the other application."""
+    """Return the same session at the other application."""
     moved = cold.visitor("192.0.2.250")
     moved.http.cookies = visitor.http.cookies
     return moved

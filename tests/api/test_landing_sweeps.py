@@ -1,4 +1,4 @@
-"""Every page of a claim that has one of everything, swept by following all that leads anywhere."""
+"""Every page of a claim that has one of everything, found by following all links and forms."""
 
 import itertools
 import re
@@ -14,7 +14,7 @@ from tests.support.digests import digest_tables, find_changed
 from tests.support.furnished import Furnished, Texts, a_furnished_claim, plain_texts
 from tests.support.one_claim import ROUTES
 
-# Looking at these only leads elsewhere.
+# Pages that only redirect.
 _LEADING = {
     "/q/{token}/send",
     "/q/{token}/code",
@@ -34,16 +34,16 @@ _LEADING = {
     "/claim/preferences/{what}/send",
 }
 _EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>{{ 7777777*3 }}%(name)s"
-# What is on file of the debtor, masked addresses, and the rates of the plan.
+# The debtor's data on file, masked addresses, and the instalments of the plan.
 _ON_FILE = re.compile(r"\b20095\b|K-4711|V-2024-9|M.rz 1984|1984-03|erika|\+49171|\*{3}|30,80")
 _MARK = re.compile(r"([\w-]+)&lt;script&gt;")
-# Who gave each of them says the configuration, the claim, or `furnish`. A debtor's names are shown
-# as initials, the name of a file that is sent without what looks like a folder.
+# These come from the configuration, the claim, or `furnish`. A debtor's names are shown as
+# initials, and the name of an uploaded file without anything that looks like a folder.
 _CREDITORS = {
     "merchant", "legal-name", "street", "town", "register", "representative", "authority",
     "vat-id", "mail", "phone", "hours", "holder",
 }  # fmt: skip
-# To a link alone: beside the creditor's, what the session itself has typed.
+# At the level of a link: besides the creditor's texts, what the session itself has entered.
 _AT_LINK = {*_CREDITORS, "reference", "person", "draft"}
 _SHOWN = {
     *_AT_LINK, "own", "item", "fee", "document", "objection", "own-objection", "record", "answer",
@@ -52,7 +52,7 @@ _SHOWN = {
 
 
 class _Planted(HTMLParser):
-    """Marks on a page that none of our templates has."""
+    """Records markup that none of our templates contains."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -127,8 +127,8 @@ async def test_no_other_site_can_read_a_response(resources: Resources, clock: Mo
 async def _look(
     furnished: Furnished, level: Level, texts: Texts = plain_texts, language: str | None = None
 ) -> Seen:
-    """All that a session of this level comes to, with something typed and not yet sent. Nothing is
-    changed by it."""
+    """Return all pages that a session of this level reaches, with a draft that was not sent.
+    Nothing is changed."""
     visitor = await furnished.enter(level)
     await furnished.type_draft(visitor, texts)
     starts = [furnished.look_at(address) for address in ROUTES]
@@ -151,7 +151,7 @@ def _find_planted(answer: httpx.Response) -> list[str]:
 
 
 def _find_shown(seen: Seen) -> set[str]:
-    """The names of the texts that stand on any of these pages."""
+    """Return the names of the texts that appear on any of these pages."""
     pages = (answer.text for answer in seen.values() if is_page(answer))
     return set(_MARK.findall("".join(pages)))
 

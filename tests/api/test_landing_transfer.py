@@ -1,4 +1,4 @@
-"""Paying by bank transfer: what to write, the code for banking apps, "I have sent it"."""
+"""Paying by bank transfer: the account, the QR code for banking apps, and announcing a transfer."""
 
 import asyncio
 import io
@@ -17,7 +17,7 @@ from tests.support.landing import OWN_FORM, Doorstep, a_doorstep, read_hidden
 from tests.support.merchants import CONFIGURATION
 from tests.support.transfers import taking
 
-# The clock stands at Monday, 2 March 2026, 10:00 in Berlin.
+# The clock is at Monday, 2 March 2026, 10:00 in Berlin.
 TODAY = {"sent": "2026-03-02"}
 
 

@@ -1,4 +1,5 @@
-"""A new address that comes too late to be taken: nobody else sees it, and who typed it does."""
+"""An address that is submitted too late is shown again to the session that entered it, and to no
+other."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -23,7 +24,7 @@ async def doorstep(resources: Resources, clock: MovableClock) -> AsyncIterator[D
 
 
 async def be_sure(doorstep: Doorstep) -> None:
-    """With a letter's code, then with one that was sent to the address on file."""
+    """Enter a letter's code, then a code sent to the address on file."""
     await doorstep.browser.type_code(await doorstep.give_code())
     await doorstep.browser.get(_VERIFY)
     await doorstep.browser.submit(f"{_VERIFY}/send")
@@ -31,7 +32,7 @@ async def be_sure(doorstep: Doorstep) -> None:
 
 
 async def _type(doorstep: Doorstep) -> dict[str, Any]:
-    """The form as a tab holds it, with a new address."""
+    """Return the form with a new address, as a tab holds it."""
     await be_sure(doorstep)
     page = await doorstep.browser.get(_EMAIL)
     fields = read_hidden(page.text, _EMAIL) | {"address": _NEW}

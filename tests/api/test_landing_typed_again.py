@@ -1,5 +1,5 @@
-"""A form that comes after its session or its cookie is gone: its texts are shown once more, and
-nothing that proves who somebody is."""
+"""If a form arrives after its session has ended, its texts are shown again, but no proof of
+identity."""
 
 from datetime import timedelta
 

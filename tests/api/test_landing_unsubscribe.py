@@ -1,4 +1,5 @@
-"""One click in a mail program (RFC 8058): no cookie, no form of ours, as often as it likes."""
+"""One-click unsubscribe of mail programs (RFC 8058): without a cookie or our form, any number of
+times."""
 
 from collections.abc import AsyncIterator
 from uuid import UUID
@@ -69,7 +70,7 @@ async def test_a_multipart_form_is_accepted_too(house: House, visitor: httpx.Asy
 async def test_a_plan_reminder_can_be_unsubscribed_like_a_workflow_message(
     resources: Resources, clock: MovableClock, visitor: httpx.AsyncClient
 ) -> None:
-    """And what answers an act of the debtor's bears no such link."""
+    """Responses to the debtor's own actions contain no such link."""
     asker = await an_asker(resources, clock)
     channel = ScriptedChannel()
     for facts in (InstalmentDueFacts("INV-1001", "EUR", 3414, clock.now().date()), CodeFacts()):
@@ -110,7 +111,7 @@ async def test_a_forged_reference_is_a_dead_link(house: House, visitor: httpx.As
 async def test_a_message_whose_content_was_deleted_cannot_be_unsubscribed(
     house: House, visitor: httpx.AsyncClient
 ) -> None:
-    """It may have gone to an address that is on file no more."""
+    """The message may have been sent to an address that is no longer on file."""
     await house.rows("DELETE FROM communication_contents WHERE merchant_id = $1 RETURNING 1")
     answer = await visitor.post(await path(house), content="List-Unsubscribe=One-Click")
     assert answer.status_code == 410

@@ -1,4 +1,4 @@
-"""Raising what a session shows: by a known fact, a letter's code, a code to the address on file."""
+"""Raising the level of a session with a known fact, a letter's code, or a sent code."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -21,7 +21,7 @@ _CODE = "/claim/verify/preferences"
 
 @pytest.fixture
 async def doorstep(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
-    """One whose links open by themselves."""
+    """A merchant whose links open without a proof."""
     async with a_guarded_doorstep(resources, clock) as doorstep:
         yield doorstep
 

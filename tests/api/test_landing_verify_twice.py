@@ -1,4 +1,4 @@
-"""A form that proves who one is, sent twice: a slow phone gets on, whichever answer it keeps."""
+"""Sending a proof twice: either response of a double click works."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -144,7 +144,7 @@ async def test_a_repeated_proof_counts_as_a_double_click_for_ten_seconds(
 
 
 async def _fill(doorstep: Doorstep, way: str) -> tuple[str, dict[str, str]]:
-    """Of an opened claim, the address of the form of this way, and what it takes along."""
+    """Return the address and the fields of the form for this proof."""
     await doorstep.open()
     if way == "CODE":
         await doorstep.browser.get(_CODE)

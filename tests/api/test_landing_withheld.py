@@ -1,5 +1,5 @@
-"""A claim that has reached the wrong person, or whose debtor has died: what its page shows then,
-what the merchant is told, and who is not written to any more."""
+"""A claim that has reached the wrong person or whose debtor has died: its page, its event, and the
+suppressed addresses."""
 
 from typing import Any
 
@@ -19,9 +19,9 @@ from tests.support.telling import tell
 from tests.support.ways import ON_FILE
 
 _DEBTOR = {**ON_FILE, "email": "erika@example.org"}
-# What a stranger must not read: amount, initials, name, reference, and any way to pay.
+# What the wrong person must not see: amount, initials, name, reference, and any way to pay.
 _OF_THE_CLAIM = ("102", "E.\N{NO-BREAK SPACE}M.", "Mustermann", "INV-1001", "/claim/pay")
-# Pages of the claim that lead back to the page that says nothing of it.
+# Pages of the claim that redirect to the withheld page.
 _PAGES = (
     "pay", "pay/method?cents=10240", "pay/transfer?cents=10240", "options", "plan", "later", "help",
     "dispute", "dispute/OTHER", "documents", "others", "verify/claim", "preferences",
@@ -35,7 +35,7 @@ async def doorstep(resources: Resources, clock: MovableClock) -> Any:
 
 
 async def say(doorstep: Doorstep, reason: str = "WRONG_PERSON", **fields: str) -> httpx.Response:
-    """Open the claim by a link, and send this reason."""
+    """Open the claim with a link, and send this reason."""
     await doorstep.open()
     return await doorstep.browser.send(await look(doorstep, reason), do="send", **fields)
 
@@ -47,7 +47,7 @@ async def suppressed(doorstep: Doorstep) -> list[tuple[str, str, str]]:
 
 
 async def confirm(doorstep: Doorstep) -> None:
-    """A clerk knows that it is the right person."""
+    """A clerk confirms that the person is right."""
     [dispute] = await read_disputes(doorstep.till.house, doorstep.claim_id)
     async with doorstep.till.house.work(ERP) as work:
         await confirm_right_person(work, doorstep.claim_id, dispute.dispute_id)

@@ -1,4 +1,4 @@
-"""At which of the pages' addresses each state is seen, so that none is without one."""
+"""The states that show each address, so that no address is without one."""
 
 import re
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from tests.support.one_claim import ROUTES, hide_handle
 
-# Address -> its states' names.
+# The names of the states, by address.
 SHOWN_AT: Mapping[str, str] = {
     "/": "home home-agency home-own",
     "/imprint": "imprint",
@@ -87,7 +87,7 @@ SHOWN_AT: Mapping[str, str] = {
     "/claim/preferences/{what}/code": "preferences-code preferences-code-wrong",
     "elsewhere": "not-found not-found-anywhere",
 }
-# They only lead on, send a file, or show a page that is another address's.
+# These addresses redirect, send a file, or show the page of another address.
 WITHOUT_A_PAGE = {
     "/q/{token}/send",
     "/claim/pay/code.png",
@@ -111,6 +111,6 @@ _PATTERNS = {
 
 
 def find_address(url: str) -> str:
-    """The address in `ROUTES` that answers there; one by its own name before any other."""
+    """Find the address in `ROUTES` that answers. A fixed path comes before one with parameters."""
     path = hide_handle(urlsplit(url).path)
     return next((name for name, each in _PATTERNS.items() if each.fullmatch(path)), "elsewhere")

@@ -1,4 +1,4 @@
-"""How each state of the claim page is reached, and the pages of documents and preferences."""
+"""How to reach each state of the claim page, and the pages of documents and preferences."""
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
@@ -41,7 +41,7 @@ async def _open_by_link(visit: Visit) -> None:
 
 
 async def offer_plans(visit: Visit) -> None:
-    """Plans, deferments and parts of the amount."""
+    """Offer plans, deferrals and parts of the amount."""
     await visit.site.till.house.rows(_ALLOW, _OFFERS)
 
 
@@ -58,7 +58,7 @@ async def _show(visit: Visit, terms: Terms, *, is_agreed: bool) -> None:
 
 
 async def _run(visit: Visit) -> None:
-    """A claim whose process has begun: contacts, a fee and an end are to come."""
+    """A claim whose workflow has started: contacts, a fee and an end follow."""
     house = visit.site.till.house
     waits: list[dict[str, Any]] = [{"kind": "WAIT", "days": days} for days in (10, 9, 14)]
     kinds = [_CONTACT, waits[0], _CONTACT, waits[1], _FEE, _CONTACT, waits[2]]
@@ -213,7 +213,7 @@ async def _address_late(visit: Visit, *, is_opened_anew: bool) -> None:
 
 
 async def _confirm(visit: Visit, code: str = "") -> None:
-    """code: none: the one that was sent."""
+    """Enter the code. Without one, the code that was sent."""
     await _address(visit, "erika@neu.example")
     await visit.page.locator("#code").fill(code or await read_sent_code(visit.site))
     await follow(visit.page.locator("main button").first)

@@ -1,4 +1,4 @@
-"""How each page of an objection is reached, and of what can go wrong there."""
+"""How to reach each page of a dispute, and its errors."""
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
@@ -97,7 +97,7 @@ async def _answer(visit: Visit, outcome: ResolutionOutcome, *, ends: bool | None
 
 
 async def _come_back(visit: Visit, outcome: ResolutionOutcome) -> None:
-    """To the claim's page, after the answer was told."""
+    """Return to the claim's page after the answer was sent."""
     house = visit.site.till.house
     opened = await dispute(house, visit.site.claim_id)
     await answer(house, opened, outcome, message="Wir haben den Gutschein abgezogen.")
@@ -106,7 +106,7 @@ async def _come_back(visit: Visit, outcome: ResolutionOutcome) -> None:
 
 
 async def _write_elsewhere(visit: Visit, button: str) -> None:
-    """In a second tab, while the first has its form open."""
+    """Save text in a second tab while the first one has its form open."""
     await _ask(visit, "AMOUNT_WRONG")
     tab = await visit.page.context.new_page()
     await tab.goto(visit.page.url)

@@ -1,4 +1,4 @@
-"""How each page of the ways in is reached, and of what can go wrong there."""
+"""How to reach each page before a claim is opened, and its errors."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -26,7 +26,7 @@ WHERE merchant_id = $1
 
 
 async def _set(visit: Visit, **fields: str) -> None:
-    """Fill fields, past what the browser would refuse to send."""
+    """Fill in fields, ignoring the browser's validation."""
     for name, value in fields.items():
         field = visit.page.locator(f"#{name}")
         await field.evaluate("(field, value) => { field.required = false; field.value = value }",
@@ -39,7 +39,7 @@ async def _press(visit: Visit, **fields: str) -> None:
 
 
 async def _link(visit: Visit, *proofs: VerificationMethod, on_file: bool = True) -> str:
-    """A link that asks for these, looked at."""
+    """Open the page of a link that asks for these proofs."""
     await visit.site.till.house.rows(_ASK_FOR, {"EMAIL": list(proofs)})
     if on_file:
         await visit.site.till.house.rows(_ON_FILE)
@@ -101,7 +101,7 @@ async def _send_often(visit: Visit) -> None:
     for _ in range(6):
         await _verify(visit, "preferences")
         await _press(visit)
-        # Sooner it would be a second click on the same.
+        # An earlier request would count as a double click.
         visit.site.clock.advance(REPEATED_WITHIN)
 
 

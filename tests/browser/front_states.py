@@ -1,4 +1,4 @@
-"""How the front door, the legal notice and what an agency has to tell are reached."""
+"""How to reach the start page, the legal notice, and the information of a debt collector."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ async def _check_message(visit: Visit) -> None:
 
 
 async def _unsubscribe(visit: Visit) -> None:
-    """As a mail program without one click of its own leads there."""
+    """Follow the link in an e-mail, as with a mail program that has no one-click unsubscribe."""
     await visit.site.give_link()
     house = visit.site.till.house
     [row] = await house.rows(

@@ -1,5 +1,4 @@
-"""All that is asked of one state of a page, by everybody who judges: what each found, with the
-judge's name before it."""
+"""All checks of one state of a page. Each fault begins with the name of its check."""
 
 from collections.abc import Sequence
 from urllib.parse import urlsplit
@@ -29,7 +28,7 @@ from tests.browser.layout import (
 )
 from tests.browser.visit import HEIGHT, Visit
 
-# Of each kind of page, those with the most different things on them.
+# The states of each kind of page with the most different elements.
 IN_FORCED_COLOURS = {
     "code-wrong", "link-birth-date-wrong", "link-code-sent", "verify", "real-unconfirmed",
     "claim", "claim-held", "claim-all-at-once", "claim-plan-active", "documents",
@@ -39,7 +38,7 @@ IN_FORCED_COLOURS = {
     "preferences", "preferences-no-way-left", "preferences-address-wrong", "preferences-code",
     "preferences-changed",
 }  # fmt: skip
-# They tell, or offer several ways on, of which none is the main one.
+# These pages inform, or offer several actions of which none is the primary one.
 WITHOUT_ACTION = {
     "absent", "impressum", "imprint", "imprint-in-session", "not-found-anywhere", "real-message",
     "claim-archived", "claim-objection-accepted", "claim-overpaid",
@@ -55,12 +54,12 @@ WITHOUT_ACTION = {
     "stale", "timed-out", "too-large", "transfer-sent",
     "transfer-too-often",
 }  # fmt: skip
-# Long forms with much that is wrong, or that was kept: what it is stands before them, in view.
+# Long forms with many faults or with a saved draft. Their summary is in view at the top.
 LONG = {"dispute-faults", "dispute-kept", "dispute-refused", "plan-errors"}
 
 
 async def list_faults(visit: Visit, html_checker: HtmlChecker, name: str) -> list[str]:
-    """Of the state of this name, which the visitor looks at in German; leaves it at 390 pixels."""
+    """List the faults of the state. It is viewed in German, and the page is left at 390 pixels."""
     page = visit.page
     return [
         *await _list_faults_sent(visit, html_checker),
@@ -78,7 +77,7 @@ async def list_faults(visit: Visit, html_checker: HtmlChecker, name: str) -> lis
 
 
 async def keep_pictures(page: Page, name: str) -> None:
-    """Of a state that is judged: what takes them leaves styles in the page."""
+    """Keep screenshots of a checked state. Taking them adds styles to the page."""
     await keep_screenshot(page, name)
     if IS_PICTURED and name in IN_FORCED_COLOURS:
         await page.emulate_media(forced_colors="active")
@@ -87,7 +86,8 @@ async def keep_pictures(page: Page, name: str) -> None:
 
 
 async def list_faults_in_english(visit: Visit, html_checker: HtmlChecker) -> list[str]:
-    """Where the page's address alone leads to it; axe looks at the narrowest."""
+    """Check the page in English if its address alone leads to it. axe checks the narrowest
+    width."""
     page = visit.page
     if visit.document is None or visit.document.request.method != "GET":
         return []
@@ -117,7 +117,7 @@ async def _list_faults_sent(visit: Visit, html_checker: HtmlChecker) -> list[str
 
 
 async def _list_faults_seen(page: Page, widths: Sequence[int]) -> list[str]:
-    """Leaves the page at the last of the widths."""
+    """List the visible faults at all widths. The page is left at the last one."""
     found = []
     for width in widths:
         await page.set_viewport_size({"width": width, "height": HEIGHT})
@@ -128,7 +128,7 @@ async def _list_faults_seen(page: Page, widths: Sequence[int]) -> list[str]:
 
 
 async def _list_faults_in_large_letters(page: Page) -> list[str]:
-    """WCAG 1.4.4: twice as large, and nothing scrolls sideways."""
+    """WCAG 1.4.4: at twice the text size nothing scrolls sideways."""
     await page.evaluate("document.documentElement.style.fontSize = '200%'")
     measured = await measure(page)
     found = [f"{key}: {measured[key]}" for key in ("scrolls", "wide", "broken") if measured[key]]

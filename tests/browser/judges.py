@@ -1,4 +1,5 @@
-"""What every page is held to in the browser: axe, nothing too wide, too small or broken."""
+"""What is checked on every page in the browser: axe, and elements that are too wide, too small or
+broken."""
 
 import asyncio
 import os
@@ -18,8 +19,8 @@ _RULES = [
 _AXE = Axe().axe_script
 _RUN_AXE = """rules => axe.run(document, {runOnly: rules, resultTypes: ['violations']})
   .then(found => found.violations)"""
-# What is wider than its page, and what can be pressed but is smaller than 24 by 24 (in running text
-# the line's height will do).
+# Elements that are wider than their page, and controls smaller than 24 by 24 pixels. In running
+# text the height of the line is sufficient.
 _INLINE = re.compile(
     r"<style|<script(?![^>]*\bsrc=)|<[^>]*\s(?:style|on\w+)=|(?:href|action)=\"(?:javascript|data):(?!,)"
 )
@@ -51,7 +52,7 @@ FITTING = {
 
 
 async def list_violations(page: Page) -> list[str]:
-    """What axe finds, WCAG 2.0 to 2.2, A and AA, and its best practices."""
+    """List what axe reports for WCAG 2.0 to 2.2, levels A and AA, and for its best practices."""
     if not await page.evaluate("'axe' in window"):
         await page.evaluate(_AXE)
     return [
@@ -62,20 +63,20 @@ async def list_violations(page: Page) -> list[str]:
 
 
 def list_loose_ends(source: str, policy: str | None) -> list[str]:
-    """What of a page's source runs or paints from within it, and what its policy lets through
-    beyond its own origin."""
+    """List inline scripts and styles in a page's source, and foreign origins that its policy
+    allows."""
     found = _INLINE.findall(source)
     directives = [each.split() for each in (policy or "none").split(";")]
     if ["default-src", "'none'"] not in directives:
         found.append("no policy")
-    # A form's answer may lead to the provider that is paid by.
+    # The response to a form may redirect to the payment provider.
     held = [each for each in directives if each[0] != "form-action"]
     found += [" ".join(each) for each in held if set(each[1:]) - _OWN]
     return found
 
 
 async def follow(control: Locator) -> None:
-    """Press it, and wait until the page it leads to is there."""
+    """Press the control, and wait for the next page."""
     async with control.page.expect_navigation():
         await control.click()
 
@@ -85,7 +86,7 @@ async def measure(page: Page) -> Any:
 
 
 async def keep_screenshot(page: Page, name: str) -> None:
-    """Where pictures are asked for: to take them costs a tenth of all."""
+    """Save a screenshot if screenshots are enabled. They take a tenth of the tests' time."""
     if not IS_PICTURED:
         return
     await asyncio.to_thread(SCREENSHOTS.mkdir, parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
-"""What a page's reader sees and waits for: its weight, nothing over another thing, the focus, the
-first thing to do in view, edges where colours are the reader's own."""
+"""Layout checks: the size of a page, overlapping elements, the focus, the primary action in view,
+and borders in forced colors."""
 
 from typing import Any
 
@@ -7,13 +7,12 @@ from playwright.async_api import Page
 
 MOST_BYTES = 15 * 1024
 _MOST_TABS = 80
-# With all it loads but the merchant's own pictures.
+# The size of the page with everything it loads except the merchant's images.
 _WEIGH = """() => [...performance.getEntriesByType('navigation'),
                    ...performance.getEntriesByType('resource')]
   .filter(e => !(e.initiatorType === 'img' && e.name.includes('/claim/brand/')))
   .reduce((sum, e) => sum + e.encodedBodySize, 0)"""
-# Lines of text, and what can be pressed or filled, of which two lie on one another. Letters' boxes
-# are taller than they look.
+# Lines of text and controls that overlap. The boxes of letters are taller than the letters look.
 _COVERED = """() => {
   const boxes = [];
   const add = (e, box, gap) => box.width && boxes.push(
@@ -45,7 +44,7 @@ _COVERED = """() => {
   });
   return found;
 }"""
-# null: the focus has left the page.
+# null: the focus is outside the page.
 _FOCUSED = """() => {
   const e = document.activeElement;
   if (!e || e === document.body) return null;
@@ -68,7 +67,7 @@ _FOCUSED = """() => {
   e.dataset.focused = 'yes';
   return {name: e.outerHTML.slice(0, 100), clear: lined && seen, again};
 }"""
-# Of the first button or link that is the page's main one, of the list of what is wrong.
+# The bottom of the primary action, or of the summary of faults.
 _BOTTOM = """selector => {
   const found = document.querySelector(selector);
   return found && Math.round(found.getBoundingClientRect().bottom + scrollY);
@@ -79,15 +78,15 @@ _EDGELESS = """() => [...document.querySelectorAll(
                                        || parseFloat(getComputedStyle(e).borderTopWidth) < 1))
   .map(e => e.outerHTML.slice(0, 100))"""
 
-# A list of what is wrong has the focus as soon as its page is there, with scripts and without.
+# A summary of faults has the focus when the page has loaded, with and without scripts.
 _UNFOCUSED = """() => [...document.querySelectorAll('main .problem')]
   .filter(e => document.activeElement !== e).map(e => e.outerHTML.slice(0, 100))"""
-# What a machine would make another word or number of.
+# Texts that a machine translation would change, such as names and numbers.
 _TRANSLATED = """() => [...document.querySelectorAll(
     '.brand bdi, .number, bdi.ref, .ref bdi, address bdi, dd[data-copy] bdi:not(.money), '
     + 'a[href^="mailto:"] bdi')]
   .filter(e => e.translate).map(e => e.outerHTML.slice(0, 100))"""
-# Under whatever the reader has asked for.
+# Elements that move although the reader prefers reduced motion.
 _MOVING = """() => [...document.querySelectorAll('*')]
   .filter(e => {
     const style = getComputedStyle(e);
@@ -97,7 +96,7 @@ _MOVING = """() => [...document.querySelectorAll('*')]
 
 
 async def weigh(page: Page) -> int:
-    """Bytes over the wire, without their headers."""
+    """Return the transferred bytes without headers."""
     weight: int = await page.evaluate(_WEIGH)
     return weight
 
@@ -107,7 +106,8 @@ async def list_covered(page: Page) -> Any:
 
 
 async def list_unclear_focus(page: Page) -> list[str]:
-    """What the Tab key reaches without showing that it did; that it reaches nothing."""
+    """List elements that the Tab key reaches without a visible focus, or report that it reaches
+    none."""
     unclear, reached = [], 0
     for _ in range(_MOST_TABS):
         await page.keyboard.press("Tab")
@@ -121,19 +121,19 @@ async def list_unclear_focus(page: Page) -> list[str]:
 
 
 async def find_first_action(page: Page) -> int | None:
-    """How far down the page's main action ends, in pixels; None: it has none."""
+    """Return the position of the bottom of the primary action in pixels. None if there is none."""
     bottom: int | None = await page.evaluate(_BOTTOM, "main .primary")
     return bottom
 
 
 async def find_summary(page: Page) -> int:
-    """How far down the list of what is wrong ends."""
+    """Return the position of the bottom of the summary of faults in pixels."""
     bottom: int = await page.evaluate(_BOTTOM, "main .problem")
     return bottom
 
 
 async def list_edgeless(page: Page) -> Any:
-    """What has no border where the reader's own colours take every background away."""
+    """List elements without a border in forced colors, which remove all backgrounds."""
     return await page.evaluate(_EDGELESS)
 
 
@@ -146,7 +146,7 @@ async def list_translated(page: Page) -> Any:
 
 
 async def list_moving(page: Page) -> Any:
-    """While the reader wants it still."""
+    """List elements that move although the reader prefers reduced motion."""
     await page.emulate_media(reduced_motion="reduce")
     found = await page.evaluate(_MOVING)
     await page.emulate_media(reduced_motion="no-preference")

@@ -1,4 +1,4 @@
-"""How each page of paying is reached, and of what can go wrong there."""
+"""How to reach each page of a payment, and its errors."""
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
@@ -26,7 +26,8 @@ VALUES ($1, $2, $3, 'PAYMENT_PENDING', $4::timestamptz, $4::timestamptz + interv
 
 
 async def _open(visit: Visit) -> None:
-    """With a letter's code, at a merchant that takes parts, items and transfers."""
+    """Open the claim with a letter's code, at a merchant that accepts parts, items and
+    transfers."""
     await visit.site.till.house.rows(_TAKE)
     await visit.enter()
 

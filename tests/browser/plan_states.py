@@ -1,4 +1,4 @@
-"""How each page of paying in parts, of paying later and of not paying at all is reached."""
+"""How to reach each page of payment plans, deferrals and pauses."""
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
@@ -29,7 +29,7 @@ _DAY = "/claim/later/check?until=2026-04-01"
 
 
 async def _see(visit: Visit, path: str, offered: object = _OFFERED) -> None:
-    """With a letter's code, at a merchant that offers plans and more time."""
+    """Open the page with a letter's code, at a merchant that offers plans and deferrals."""
     await visit.site.till.house.rows(_OFFER, offered)
     await visit.enter()
     await visit.go(path)

@@ -46,7 +46,7 @@ CONFIGURATION = msgspec.structs.replace(
     ),
     brand=Brand(Logo("image/svg+xml", _LOGO), "#0b5d57"),
 )
-# Everything a merchant can offer; its text messages' links ask for a known fact.
+# A merchant that offers everything. The links in its text messages ask for a known fact.
 OFFERING_ALL = msgspec.structs.replace(
     CONFIGURATION,
     payment=PaymentSettings(
@@ -83,7 +83,7 @@ CLAIM: Mapping[str, Any] = {
 
 @dataclass
 class Site(Doorstep):
-    """`origin` is where the pages are."""
+    """`origin` is the pages' origin."""
 
     origin: str = ""
     clock: MovableClock = cast("MovableClock", None)  # noqa: RUF009 - set before it is used
@@ -93,7 +93,7 @@ class Site(Doorstep):
         return self.origin + await self.give_link(**given)
 
     async def run_by(self, operator: Operator) -> None:
-        """From now on, until the next test."""
+        """Set the operator until the end of the test."""
         assert self.installation is not None
         await apply_installation(self.till.resources, Installation(operator=operator))
         await self.installation.read()
@@ -109,8 +109,8 @@ class Site(Doorstep):
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The application at its address, kept from test to test: to build it takes longer than to
-    answer fifty requests. `clock` is its only one."""
+    """The application at its address, reused between tests. Building it takes longer than fifty
+    requests. `clock` is the only clock that it uses."""
 
     served: Served
     clock: MovableClock
@@ -118,7 +118,7 @@ class Stage:
     async def give_site(
         self, configuration: Configuration = CONFIGURATION, debtor: Mapping[str, Any] = CLAIM
     ) -> Site:
-        """Another merchant's."""
+        """Return a site of another merchant."""
         served = self.served
         till = await a_till(
             served.resources, self.clock, configuration=configuration, debtor=dict(debtor),

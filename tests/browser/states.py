@@ -1,4 +1,4 @@
-"""How each page and state is reached: by name, a way that leaves the visitor looking at it."""
+"""All states by name: each is a function that leads a visitor to it."""
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta

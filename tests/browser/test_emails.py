@@ -1,5 +1,5 @@
-"""E-mails as a mail program shows them: narrow and wide, in the light and in the dark, with and
-without pictures; and what is left of them where every style is dropped."""
+"""E-mails as mail programs show them: narrow and wide, in light and dark mode, without images and
+without styles."""
 
 import re
 from collections.abc import AsyncIterator
@@ -43,7 +43,7 @@ _SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 def _write_all() -> dict[str, str]:
-    """The HTML of each kind of e-mail, by a name for its picture."""
+    """Return the HTML of each kind of e-mail, by the name of its screenshot."""
     reminders = {
         "reminder-de": some_facts(creditor=_BRANDED),
         "reminder-long-de": some_facts(creditor=_BRANDED, claim=_MILLIONS),
@@ -74,7 +74,7 @@ async def logo() -> AsyncIterator[MessageImage]:
 
 
 async def _open(chromium: Browser, html: str, width: int) -> tuple[Page, list[str]]:
-    """With whatever the mail asks of anybody."""
+    """Open the e-mail. Also return the addresses that it requests."""
     page = await chromium.new_page(viewport={"width": width, "height": 844})
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url.partition(",")[0]))
@@ -111,7 +111,7 @@ async def test_with_pictures_off_the_name_stands_where_the_logo_would(chromium: 
     assert [each for each in asked if each.startswith("http")] == []
 
 
-# The colours of the text that takes the picture's place, and of what lies behind it.
+# The colors of the text that replaces the logo, and of its background.
 _COLORS_OF_NAME = """() => {
   const colors = (e, of) => getComputedStyle(e)[of].match(/[\\d.]+/g).map(Number);
   const hex = color => '#' + color.slice(0, 3).map(e => e.toString(16).padStart(2, '0')).join('');

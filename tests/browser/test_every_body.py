@@ -1,4 +1,4 @@
-"""Large letters and sums, many items, paper: what not every reader has and every page bears."""
+"""Large text, large amounts, many items and printed pages."""
 
 from pathlib import Path
 
@@ -54,9 +54,9 @@ async def test_on_paper_rows_are_whole_the_total_stands_once_and_the_day_is_said
         await visit.page.pdf(path=path, format="A4")
     pages = run_tool("pdftotext", "-layout", str(path), "-").split("\f")
     text = "\n".join(pages)
-    assert text.count("Noch zu zahlen") == 2  # at the top, and below the last row
+    assert text.count("Noch zu zahlen") == 2  # Once at the top and once below the last row.
     assert text.count("Gedruckt am 2. März 2026.") == 1
     assert "Jetzt zahlen" not in text
     for page in pages:
-        # A row's reference and its second line stand on one sheet.
+        # A row's reference and its second line are on the same sheet.
         assert page.count("RE-") == page.count("Fällig am 10. Februar")

@@ -1,4 +1,4 @@
-"""Whole ways in and through paying, as a person goes them: with and without scripts, in both
+"""Whole journeys from a link or code through a payment: with and without scripts, in both
 languages, at every width."""
 
 import re
@@ -67,7 +67,7 @@ async def test_a_letter_is_checked_without_opening_the_claim(setting: Setting, w
         await debtor.fill("Amount", "1")
         await debtor.press("Check it")
         await debtor.sees("We cannot confirm this message")
-        # What was wrong makes its visitor wait, a second at first.
+        # A wrong code delays the visitor's next attempt by a second.
         debtor.site.clock.advance(timedelta(seconds=1))
         await debtor.fill("Code, or link from a text message", await debtor.site.give_code())
         await debtor.fill("Amount", "1337,90 €")

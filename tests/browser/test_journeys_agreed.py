@@ -1,5 +1,5 @@
-"""Whole ways to a plan, to more time and to a break, as a person goes them: with and without
-scripts, in both languages, at every width."""
+"""Whole journeys to a payment plan, a deferral and a pause: with and without scripts, in both
+languages, at every width."""
 
 from tests.browser.traveller import Setting, Way, in_all_ways
 

@@ -1,5 +1,5 @@
-"""Nothing typed is lost, and no claim is taken for another: in two tabs, after an hour, with two
-claims in one browser; and what the merchant was told of it."""
+"""No input is lost and no claim is confused with another: in two tabs, after an hour, and with two
+claims in one browser. The merchant's events are checked too."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,7 +17,7 @@ _WHY = "Why is the amount wrong?"
 
 @asynccontextmanager
 async def a_second_tab(debtor: Traveller) -> AsyncIterator[Traveller]:
-    """The same browser, so the same cookies."""
+    """Another tab of the same browser, with the same cookies."""
     visit = debtor.visit
     page = await visit.page.context.new_page()
     other = replace(visit, page=page, document=None)

@@ -1,5 +1,4 @@
-"""Whole ways through objecting, as a person goes them: with and without scripts, in both
-languages, at every width."""
+"""Whole journeys through a dispute: with and without scripts, in both languages, at every width."""
 
 from datetime import timedelta
 

@@ -1,5 +1,5 @@
-"""Whole ways to documents and to how one is reached, as a person goes them: with and without
-scripts, in both languages, at every width."""
+"""Whole journeys to documents and contact preferences: with and without scripts, in both languages,
+at every width."""
 
 from playwright.async_api import expect
 

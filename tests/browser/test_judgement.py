@@ -1,4 +1,5 @@
-"""The judgement of a page's state: each fault there can be is found, by the judge whose it is."""
+"""The checks of a page's state: each possible fault is found by the check that is responsible for
+it."""
 
 import json
 
@@ -10,7 +11,7 @@ from tests.browser.judgement import list_faults, list_faults_in_english
 from tests.browser.states import STATES
 from tests.browser.visit import Visit
 
-# By who finds it: one more rule of the page's.
+# Additional CSS rules that break a page, by the check that finds them.
 _IN_STYLES = {
     "at 200 %, scrolls, wide": ":lang(de) .amount { width: 2000px }",
     "small": ":lang(de) nav a { display: block; width: 20px; height: 20px; overflow: hidden }",
@@ -26,13 +27,13 @@ _IN_STYLES = {
     "English covered": ":lang(en) .amount { margin-bottom: -2.5rem }",
     "English axe": ":lang(en) .label { color: #ccc }",
 }
-# A page's policy lets no style into its source.
+# The page's policy allows no inline styles.
 _ADD_RULE = """
 const sheet = new CSSStyleSheet();
 sheet.replaceSync(%s);
 document.adoptedStyleSheets = [sheet];
 """
-# By who finds it: what of the page's source is replaced, and by what.
+# Replacements in the page's source that break it, by the check that finds them.
 _IN_SOURCES = {
     "weight": ("</footer>", f"<!-- {'abcdefghijklmnop' * 1024} --></footer>"),
     "HTML": ('<html lang="de"', '<html lang="de" border="1"'),

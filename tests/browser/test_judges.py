@@ -1,4 +1,4 @@
-"""The judges themselves: what is wrong is found."""
+"""The checks themselves find faults."""
 
 import pytest
 from playwright.async_api import Browser

@@ -1,5 +1,5 @@
-"""Amounts while the reader enlarges the text: whole, never wider than the page, and never smaller
-than before."""
+"""Amounts while the reader enlarges the text: complete, never wider than the page, and never
+smaller than before."""
 
 from typing import Any
 
@@ -11,9 +11,9 @@ from tests.browser.site import CLAIM, OFFERING_ALL, Stage
 from tests.browser.test_looks import WITH_SUMS
 from tests.browser.visit import a_visit
 
-# The reader's own text size in pixels, which media queries in em follow too: 100 % to 200 %.
+# The reader's text size in pixels, from 100 % to 200 %. Media queries in em follow it.
 _TEXT_SIZES = (16, 17, 18, 20, 24, 28, 32)
-# The widest amount with ten digits, as two items of which one can be chosen alone.
+# The widest amount with ten digits, as two items that can be paid singly.
 _TEN_DIGITS = [
     {**CLAIM["items"][0], "value": "9999999998"},
     {**CLAIM["items"][1], "value": "1"},

@@ -1,4 +1,4 @@
-"""Every page and state: accessible, light, within its width, and kept as a picture to look at."""
+"""Every page and state is accessible, small, and fits its width. A screenshot is kept."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def test_every_address_is_seen_in_some_state() -> None:
 async def test_a_page_is_valid_accessible_light_clear_and_fits(
     return_visit: Visit, html_checker: HtmlChecker, name: str
 ) -> None:
-    """All that is asked of a state, as to reach one takes most of the time."""
+    """All checks are in one test, because reaching a state takes most of the time."""
     await STATES[name](return_visit)
     assert name in SHOWN_AT[find_address(return_visit.page.url)].split()
 
@@ -66,7 +66,7 @@ async def test_the_amount_is_the_largest_text(visit: Visit) -> None:
 
 
 async def test_text_of_twice_the_size_still_fits(visit: Visit) -> None:
-    """WCAG 1.4.4: a phone whose owner reads large letters."""
+    """WCAG 1.4.4: a phone with large text."""
     await visit.page.set_viewport_size({"width": 640, "height": 844})
     await STATES["claim"](visit)
 

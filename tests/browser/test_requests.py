@@ -1,4 +1,4 @@
-"""What the pages ask for, and what their policy lets nobody put into them."""
+"""What the pages request, and injected content that their policy blocks."""
 
 import pytest
 from playwright.async_api import Browser
@@ -9,7 +9,7 @@ from tests.browser.traveller import Setting, Traveller, Way
 from tests.browser.visit import Visit, a_visit
 
 _STRANGER = "http://127.0.0.2:9"
-# By what each breaks; run in a claim page.
+# Injected content by the rule that it breaks, executed in a claim page.
 _PLANTS = {
     "script-src": "document.body.append(Object.assign(document.createElement('script'), "
     "{textContent: 'document.title = 1'}))",
@@ -47,11 +47,12 @@ async def test_a_whole_way_asks_our_own_origin_alone(chromium: Browser, setting:
         await debtor.press("End session")
 
     assert hosts == {setting.site.origin.removeprefix("http://")}
-    # A browser with a window fetches the icon as well, and calls it "other".
+    # A browser with a window also requests the icon, with the kind "other".
     assert kinds - {"other"} == {"document", "stylesheet", "image", "script"}
 
 
-# A promise, as the policy lets the page evaluate nothing; for five seconds at most.
+# A promise that waits for up to five seconds, because the policy forbids evaluating code in the
+# page.
 _WAIT = """() => new Promise(done => {
     let looks = 0;
     const look = () => window.stopped.length || ++looks > 500 ? done() : setTimeout(look, 10);
@@ -71,7 +72,7 @@ async def test_what_is_put_into_a_page_does_nothing(visit: Visit, directive: str
     await visit.page.evaluate(_WAIT)
     stopped = await visit.page.evaluate("window.stopped")
     complaints, visit.complaints = visit.complaints, []
-    visit.origins.discard(_STRANGER)  # asked for in vain
+    visit.origins.discard(_STRANGER)  # The request was blocked.
 
     assert [each.removesuffix("-elem") for each in stopped] == [directive.removesuffix("-elem")]
     assert all("Content Security Policy" in each for each in complaints)

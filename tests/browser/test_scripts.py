@@ -1,4 +1,4 @@
-"""What the small scripts add to pages that work without them."""
+"""What the scripts add to pages that work without them."""
 
 import re
 

@@ -1,5 +1,5 @@
-"""From the link in a message to the receipt, where a merchant offers nothing else: as a person goes
-it, in all ways."""
+"""A whole journey from the link of a message to the receipt, with a merchant that offers nothing
+else."""
 
 from tests.browser.site import Site
 from tests.browser.traveller import Setting, Way, in_all_ways

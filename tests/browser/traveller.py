@@ -26,7 +26,7 @@ _BLANK = re.compile(r"%\(\w+\)s")
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How the pages are looked at."""
+    """How the pages are viewed."""
 
     language: str
     width: int
@@ -39,13 +39,13 @@ class Way:
         return f"{self.language}-{self.width}{scripts}{'-forced' if self.forced_colours else ''}"
 
     def list_widths(self) -> list[int]:
-        """At which its pages are looked at, its own last."""
+        """The widths at which the pages are viewed. The last one is used for the journey."""
         return [*(each for each in _WIDTHS if each != self.width), self.width]
 
 
 _WIDTHS = (320, 390, 1280)
-# Each language with scripts and without; in the reader's own colours; at every width. What a page
-# looks like is seen at all widths on every way.
+# Each language with and without scripts, in forced colors once, and at each width once. Screenshots
+# are taken at all widths.
 _WAYS = [
     Way("de", 390, scripts=True),
     Way("de", 320, scripts=False),
@@ -62,7 +62,7 @@ in_all_ways = pytest.mark.parametrize("way", _WAYS, ids=lambda way: way.name)
 class Traveller:
     visit: Visit
     way: Way
-    # What the journey is called; None: no pictures are kept of it.
+    # The journey's name. None if no screenshots are kept.
     journey: str | None = None
     steps: int = 0
 
@@ -71,7 +71,8 @@ class Traveller:
         return self.visit.site
 
     def say(self, text: str) -> re.Pattern[str]:
-        """The whole text in the journey's language, whatever stands in its blanks."""
+        """Return a pattern for the whole text in the journey's language, with anything in its
+        placeholders."""
         words = _LANGUAGES[self.way.language].words.gettext(text)
         parts = (re.escape(part).replace(r"\ ", r"\s+") for part in _BLANK.split(words))
         return re.compile(rf"^\s*{'.+'.join(parts)}\s*$")
@@ -81,18 +82,18 @@ class Traveller:
         await self._arrive()
 
     async def open_link(self) -> None:
-        """By an e-mail's, which asks for nothing."""
+        """Open the link of an e-mail, which asks for no proof."""
         await self.go(await self.site.give_link())
         await self.press("Show the details")
 
     async def type_code(self) -> None:
-        """A letter's, which shows all."""
+        """Enter the code of a letter, which shows all details."""
         await self.go("/q")
         await self.fill("Code from the letter", await self.site.give_code())
         await self.press("Show the details")
 
     async def press(self, text: str) -> None:
-        """The link or button of this name, and look at where it leads."""
+        """Press the link or button with this name, and check the next page."""
         await follow(self.find(text))
         await self._arrive()
 
@@ -104,12 +105,12 @@ class Traveller:
         await self.visit.page.get_by_label(self.say(label)).fill(value)
 
     async def choose(self, label: str) -> None:
-        """A radio button or a tick; one that is set already is taken away."""
+        """Select a radio button or toggle a checkbox."""
         box = self.visit.page.get_by_label(self.say(label)).first
         await box.set_checked(not await box.is_checked())
 
     async def unfold(self) -> None:
-        """What the page keeps folded."""
+        """Open the collapsed part of the page."""
         await self.visit.page.locator("summary").click()
 
     async def give_files(self, *files: tuple[str, bytes]) -> None:
@@ -120,7 +121,7 @@ class Traveller:
         await self.visit.page.locator("#files").set_input_files(given)
 
     async def save(self, text: str) -> bytes:
-        """What the link of this name puts on the device."""
+        """Download the file behind the link with this name."""
         async with self.visit.page.expect_download() as download:
             await self.find(text).click()
         saved = await download.value
@@ -139,10 +140,10 @@ class Traveller:
         ).to_be_visible()
 
     async def _arrive(self) -> None:
-        """On a page that fits, and does nothing but what its policy allows."""
+        """Check the page that was reached: it fits and keeps to its policy."""
         visit, page = self.visit, self.visit.page
         if "/sandbox-provider/" in page.url:
-            return  # the rehearsed provider's
+            return  # The page of the sandbox provider.
         assert list_loose_ends(await visit.read_source(), await visit.read_policy()) == []
         for width in self.way.list_widths():
             await page.set_viewport_size({"width": width, "height": HEIGHT})
@@ -156,7 +157,7 @@ class Traveller:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A site, and who goes there."""
+    """A site and its visitor."""
 
     tabs: Tabs
     site: Site

@@ -1,4 +1,4 @@
-"""One page in a browser, and what it asked for and complained of."""
+"""One page in a browser, with its requests and console messages."""
 
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
@@ -11,7 +11,7 @@ from playwright.async_api import Browser, Page, Response
 from tests.browser.site import Site
 from tests.support.landing import OWN_FORM
 
-# Of the screen: a phone's.
+# The height of a phone's screen in pixels.
 HEIGHT = 844
 # Milliseconds.
 _PATIENCE = 30_000
@@ -24,16 +24,16 @@ class Visit:
     site: Site
     origins: set[str] = field(default_factory=set)
     complaints: list[str] = field(default_factory=list)
-    # The answer that bears the page at hand.
+    # The response of the current page.
     document: Response | None = None
 
     async def go(self, path: str) -> None:
-        """By the address bar."""
+        """Open the address."""
         await self.page.goto(self.site.origin + path)
 
     async def enter(self) -> None:
-        """With a letter's code, which shows all; leaves the visitor where they are. How a code is
-        typed, and where that leads, is the journeys'."""
+        """Enter a letter's code, which shows all details, without the browser. The journeys test
+        entering a code on the page."""
         answer = await self.page.context.request.post(
             f"{self.site.origin}/q",
             form={"code": await self.site.give_code()}, headers=OWN_FORM, max_redirects=0,
@@ -41,30 +41,30 @@ class Visit:
         assert answer.status == 303, await answer.text()
 
     async def open(self) -> None:
-        """With a letter's code, to the claim."""
+        """Open the claim with a letter's code."""
         await self.enter()
         await self.go("/claim")
 
     def note(self, answer: Response) -> None:
-        """Keep the page; complain of a stylesheet or picture that is not there."""
+        """Remember the page. Record a stylesheet or image that is missing."""
         if answer.request.resource_type == "document":
             self.document = answer
         elif answer.status >= 400:
             self.complaints.append(f"{answer.status} {answer.url}")
 
     def forget(self) -> None:
-        """What was complained of and asked for until now, as it was meant to be."""
+        """Forget console messages and requests so far, because they were expected."""
         self.complaints.clear()
         self.origins.clear()
 
     def list_strays(self) -> list[str]:
-        """What the pages complained of, and any origin but our own."""
-        # A page with a status of its own is said to have failed to load.
+        """List the console messages and all foreign origins."""
+        # For a page with an error status, the browser logs that it failed to load.
         complaints = [each for each in self.complaints if not each.startswith(_STATUS)]
         return [*complaints, *sorted(self.origins - {self.site.origin, "data:,"})]
 
     async def read_source(self) -> str:
-        """The page as it was sent, not as the browser understood it."""
+        """Return the source as it was sent, not as the browser parsed it."""
         assert self.document is not None
         return await self.document.text()
 
@@ -74,8 +74,8 @@ class Visit:
 
 
 class Tabs:
-    """Tabs for each kind of reader, kept from test to test: to open one takes the browser longer
-    than ten pages."""
+    """One tab for each kind of reader, reused between tests. Opening a tab takes longer than
+    loading ten pages."""
 
     def __init__(self, chromium: Browser) -> None:
         self._chromium = chromium
@@ -85,12 +85,12 @@ class Tabs:
     async def lend(
         self, site: Site, *, locale: str = "en-GB", scripts: bool = True
     ) -> AsyncIterator[Page]:
-        """To who has no cookies yet; after a failure the next one gets another tab."""
+        """Provide the tab without cookies. After a failure the next visitor gets a new tab."""
         async with self._lend(locale, scripts=scripts) as page:
             yield page
             if scripts:
-                # They would go on asking for news of what is gone; this page has none. For one that
-                # is not ours the browser would start another process.
+                # Leave the page, so that it does not poll for a deleted claim. The notices do not
+                # poll. For a page of another origin the browser would start another process.
                 await page.goto(f"{site.origin}/claim/notices")
 
     @asynccontextmanager
@@ -106,7 +106,7 @@ class Tabs:
     async def visit(
         self, site: Site, *, locale: str = "de-DE", width: int = 390, scripts: bool = True
     ) -> AsyncIterator[Visit]:
-        """As `a_visit`, by who has been at other sites before and kept nothing of them."""
+        """Like `a_visit`, in a tab that was used before and has no cookies."""
         async with self._lend(locale, scripts=scripts) as page:
             await page.set_viewport_size({"width": width, "height": HEIGHT})
             async with _watched(page, site) as visit:
@@ -118,8 +118,8 @@ class Tabs:
 async def a_visit(
     chromium: Browser, site: Site, *, locale: str = "de-DE", width: int = 390, scripts: bool = True
 ) -> AsyncIterator[Visit]:
-    """In a fresh browser. Fails at its end over what the pages complained of, and over any origin
-    but our own."""
+    """Visit in a fresh browser. Fails at the end if a page has logged errors or has requested a
+    foreign origin."""
     page = await _open_tab(chromium, locale, scripts=scripts)
     await page.set_viewport_size({"width": width, "height": HEIGHT})
     async with _watched(page, site) as visit:
@@ -129,7 +129,7 @@ async def a_visit(
 
 @asynccontextmanager
 async def listen(page: Page) -> AsyncIterator[list[str]]:
-    """What its pages complain of, as they do."""
+    """Collect the errors that the page logs."""
     complaints: list[str] = []
     heard: dict[Any, Callable[[Any], None]] = {
         "console": lambda said: complaints.append(said.text),
