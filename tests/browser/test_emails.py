@@ -83,7 +83,7 @@ async def _open(chromium: Browser, html: str, width: int) -> tuple[Page, list[st
 
 
 @pytest.mark.parametrize("name", _ALL)
-async def test_a_mail_is_read_at_any_width_in_the_light_and_in_the_dark(
+async def test_an_e_mail_is_readable_at_any_width_in_light_and_dark_mode(
     chromium: Browser, logo: MessageImage, name: str
 ) -> None:
     page, asked = await _open(chromium, embed_logo(_ALL[name], logo), 320)
@@ -102,7 +102,7 @@ async def test_a_mail_is_read_at_any_width_in_the_light_and_in_the_dark(
     assert {each.partition(":")[0] for each in asked} <= {"data", "about"}
 
 
-async def test_with_pictures_off_the_name_stands_where_the_logo_would(chromium: Browser) -> None:
+async def test_without_images_the_name_replaces_the_logo(chromium: Browser) -> None:
     page, asked = await _open(chromium, _ALL["reminder-de"], 390)
     words = await page.evaluate("document.querySelector('img').alt")
     await keep_screenshot(page, "mail-reminder-de-390-pictures-off")
@@ -126,7 +126,7 @@ _COLORS_OF_NAME = """() => {
 @pytest.mark.parametrize("width", [320, 700])
 @pytest.mark.parametrize("scheme", _SCHEMES)
 @pytest.mark.parametrize("name", ["Nordwind", "Wohnungsbaugenossenschaft Nordwind am Deich"])
-async def test_with_pictures_off_the_creditors_name_is_legible(
+async def test_without_images_the_creditors_name_is_legible(
     chromium: Browser, scheme: Literal["light", "dark"], width: int, name: str
 ) -> None:
     facts = some_facts(creditor=replace(_BRANDED, name=name))
@@ -141,9 +141,7 @@ async def test_with_pictures_off_the_creditors_name_is_legible(
 
 
 @pytest.mark.parametrize("name", ["reminder-de", "reminder-en"])
-async def test_without_any_style_one_link_still_leads_to_the_page(
-    chromium: Browser, name: str
-) -> None:
+async def test_without_styles_one_link_leads_to_the_page(chromium: Browser, name: str) -> None:
     bare = re.sub(r' style="[^"]*"|<style>.*?</style>', "", _ALL[name], flags=re.DOTALL)
     page, _asked = await _open(chromium, bare, 390)
     await keep_screenshot(page, f"mail-{name}-390-without-styles")

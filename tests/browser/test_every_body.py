@@ -11,7 +11,9 @@ from tests.browser.visit import a_visit
 from tests.support.tools import run_tool
 
 
-async def test_ten_digits_fit_in_letters_of_twice_the_size(chromium: Browser, stage: Stage) -> None:
+async def test_amounts_of_ten_digits_fit_at_twice_the_text_size(
+    chromium: Browser, stage: Stage
+) -> None:
     items = [{**CLAIM["items"][0], "value": "9999999999"}, *CLAIM["items"][1:]]
     site = await stage.give_site(OFFERING_ALL, {**CLAIM, "items": items})
     async with a_visit(chromium, site, width=390) as visit:
@@ -25,7 +27,7 @@ async def test_ten_digits_fit_in_letters_of_twice_the_size(chromium: Browser, st
             assert (path, found) == (path, {"scrolls": False, "wide": [], "broken": []})
 
 
-async def test_all_of_sixty_items_or_none_are_chosen_at_one_press(
+async def test_all_sixty_items_are_selected_or_deselected_with_one_button(
     chromium: Browser, stage: Stage
 ) -> None:
     owed = [{**CLAIM["items"][0], "reference": f"RE-{n}", "value": "1000"} for n in range(60)]
@@ -43,7 +45,7 @@ async def test_all_of_sixty_items_or_none_are_chosen_at_one_press(
         await context.close()
 
 
-async def test_on_paper_rows_are_whole_the_total_stands_once_and_the_day_is_said(
+async def test_printed_pages_keep_rows_together_and_show_the_total_once_with_the_date(
     chromium: Browser, stage: Stage, tmp_path: Path
 ) -> None:
     owed = [{**CLAIM["items"][0], "reference": f"RE-{n}", "value": "1000"} for n in range(60)]

@@ -78,7 +78,7 @@ async def test_a_letter_is_checked_without_opening_the_claim(setting: Setting, w
 
 
 @in_all_ways
-async def test_a_dead_link_leads_to_a_new_one(setting: Setting, way: Way) -> None:
+async def test_a_dead_link_leads_to_a_new_link(setting: Setting, way: Way) -> None:
     async with setting.travel(way, "new-link") as debtor:
         await debtor.go("/q/AAAAAAAAAAAAAAAAAAAAAA")
         await debtor.press("Ask for a new link")

@@ -52,7 +52,7 @@ async def test_from_the_letter_s_code_to_a_later_day(setting: Setting, way: Way)
 
 
 @in_all_ways
-async def test_who_cannot_pay_at_all_takes_a_break(setting: Setting, way: Way) -> None:
+async def test_a_debtor_who_cannot_pay_pauses_the_claim(setting: Setting, way: Way) -> None:
     async with setting.travel(way, "break") as debtor:
         await debtor.type_code()
         await debtor.press("I cannot pay all of it now")

@@ -33,9 +33,7 @@ async def _list_events(debtor: Traveller, claim_id: int) -> list[str]:
 
 
 @in_all_ways
-async def test_two_claims_side_by_side_are_never_taken_for_another(
-    setting: Setting, way: Way
-) -> None:
+async def test_two_open_claims_are_never_confused(setting: Setting, way: Way) -> None:
     site = setting.site
     [second] = await site.till.house.create("INV-2", email="anna@example.org")
     async with setting.travel(way, "side-by-side") as one:
@@ -65,9 +63,7 @@ async def test_two_claims_side_by_side_are_never_taken_for_another(
 
 
 @in_all_ways
-async def test_what_was_written_for_longer_than_an_hour_is_there_again(
-    setting: Setting, way: Way
-) -> None:
+async def test_text_written_for_longer_than_an_hour_is_restored(setting: Setting, way: Way) -> None:
     async with setting.travel(way, "kept") as debtor:
         await debtor.type_code()
         await debtor.go("/claim/dispute/AMOUNT_WRONG")
@@ -90,7 +86,7 @@ async def test_what_was_written_for_longer_than_an_hour_is_there_again(
 
 
 @in_all_ways
-async def test_of_two_tabs_neither_loses_a_word(setting: Setting, way: Way) -> None:
+async def test_two_tabs_lose_no_text(setting: Setting, way: Way) -> None:
     async with setting.travel(way, "two-tabs") as one:
         await one.type_code()
         await one.go("/claim/dispute/AMOUNT_WRONG")
@@ -114,9 +110,7 @@ async def test_of_two_tabs_neither_loses_a_word(setting: Setting, way: Way) -> N
 
 
 @in_all_ways
-async def test_who_has_shown_who_they_are_goes_to_their_other_claim(
-    setting: Setting, way: Way
-) -> None:
+async def test_a_verified_debtor_opens_another_claim(setting: Setting, way: Way) -> None:
     site = setting.site
     [mine] = await site.till.house.create("INV-2", email="erika@example.org")
     [theirs] = await site.till.house.create("INV-3", email="anna@example.org")

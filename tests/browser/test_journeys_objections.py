@@ -9,7 +9,7 @@ from tests.support.files import a_pdf, an_image
 
 
 @in_all_ways
-async def test_an_objection_with_files_gets_a_number_another_file_and_is_taken_back(
+async def test_a_dispute_with_files_is_sent_extended_and_withdrawn(
     setting: Setting, way: Way
 ) -> None:
     async with setting.travel(way, "objection") as debtor:
@@ -41,7 +41,7 @@ async def test_an_objection_with_files_gets_a_number_another_file_and_is_taken_b
 
 
 @in_all_ways
-async def test_who_is_not_meant_says_so_with_the_link_alone(setting: Setting, way: Way) -> None:
+async def test_a_wrong_recipient_reports_it_with_the_link_alone(setting: Setting, way: Way) -> None:
     async with setting.travel(way, "not-me") as debtor:
         await debtor.open_link()
         await debtor.press("This is not me")
@@ -54,7 +54,7 @@ async def test_who_is_not_meant_says_so_with_the_link_alone(setting: Setting, wa
 
 
 @in_all_ways
-async def test_one_more_hour_keeps_what_was_written(setting: Setting, way: Way) -> None:
+async def test_extending_the_session_keeps_the_text(setting: Setting, way: Way) -> None:
     async with setting.travel(way, "hour") as debtor:
         await debtor.type_code()
         await debtor.go("/claim/dispute/AMOUNT_WRONG")

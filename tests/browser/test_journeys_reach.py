@@ -11,7 +11,7 @@ _OTHER = {"de": "English", "en": "Deutsch"}
 
 
 @in_all_ways
-async def test_another_language_fewer_ways_and_a_new_address(setting: Setting, way: Way) -> None:
+async def test_language_channels_and_address_are_changed(setting: Setting, way: Way) -> None:
     async with setting.travel(way, "reach") as debtor:
         await debtor.type_code()
         await debtor.press("Change language, channels and addresses")
@@ -39,7 +39,7 @@ async def test_another_language_fewer_ways_and_a_new_address(setting: Setting, w
 
 
 @in_all_ways
-async def test_a_document_is_saved_on_the_device(setting: Setting, way: Way) -> None:
+async def test_a_document_is_downloaded(setting: Setting, way: Way) -> None:
     site = setting.site
     await attach(site.till.house, site.claim_id, "Rechnung RE-2026-0815")
     async with setting.travel(way, "documents") as debtor:

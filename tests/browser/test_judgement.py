@@ -46,7 +46,7 @@ _IN_SOURCES = {
 
 
 @pytest.mark.parametrize("judges", _IN_STYLES)
-async def test_a_fault_in_how_a_page_looks_is_found(
+async def test_a_fault_of_layout_is_found(
     visit: Visit, html_checker: HtmlChecker, judges: str
 ) -> None:
     await visit.page.add_init_script(_ADD_RULE % json.dumps(_IN_STYLES[judges]))
@@ -59,7 +59,7 @@ async def test_a_fault_in_how_a_page_looks_is_found(
 
 
 @pytest.mark.parametrize("judges", _IN_SOURCES)
-async def test_a_fault_in_what_a_page_is_made_of_is_found(
+async def test_a_fault_of_content_is_found(
     return_visit: Visit, html_checker: HtmlChecker, judges: str
 ) -> None:
     visit = return_visit

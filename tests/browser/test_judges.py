@@ -18,11 +18,11 @@ from tests.browser.visit import Visit
 _WRONG = '<!DOCTYPE html><html lang="en"><title>x</title><p><input><div>y</div></p>'
 
 
-async def test_the_html_checker_finds_what_is_wrong(html_checker: HtmlChecker) -> None:
+async def test_the_html_checker_finds_errors(html_checker: HtmlChecker) -> None:
     assert any("“p”" in fault for fault in await html_checker.list_faults(_WRONG))
 
 
-async def test_axe_finds_what_is_wrong(chromium: Browser) -> None:
+async def test_axe_finds_errors(chromium: Browser) -> None:
     page = await chromium.new_page()
     await page.set_content(_WRONG)
 
@@ -42,7 +42,7 @@ _STRICT = "default-src 'none'; script-src 'self'; form-action 'self' https://pay
         '<button onclick="1">', '<a href="javascript:1">',
     ],
 )  # fmt: skip
-def test_what_runs_or_paints_from_within_a_page_is_found(source: str) -> None:
+def test_inline_scripts_and_styles_are_found(source: str) -> None:
     assert len(list_loose_ends(source, _STRICT)) == 1
 
 
@@ -50,14 +50,14 @@ def test_what_runs_or_paints_from_within_a_page_is_found(source: str) -> None:
     "policy",
     [None, "script-src 'self'", f"{_STRICT}; img-src *", f"{_STRICT}; style-src 'unsafe-inline'"],
 )
-def test_a_loose_policy_is_found(policy: str | None) -> None:
+def test_a_weak_content_security_policy_is_found(policy: str | None) -> None:
     harmless = '<link rel="icon" href="data:,"><script type="module" src="/x.js"></script>'
 
     assert list_loose_ends(harmless, _STRICT) == []
     assert len(list_loose_ends(harmless, policy)) == 1
 
 
-async def test_what_lies_over_a_text_is_found(visit: Visit) -> None:
+async def test_an_element_that_covers_text_is_found(visit: Visit) -> None:
     await STATES["claim"](visit)
     assert await list_covered(visit.page) == []
 
@@ -67,7 +67,7 @@ async def test_what_lies_over_a_text_is_found(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("outline", ["none", "3px solid transparent", "3px solid #ddd"])
-async def test_a_focus_that_does_not_show_is_found(visit: Visit, outline: str) -> None:
+async def test_an_invisible_focus_is_found(visit: Visit, outline: str) -> None:
     await STATES["code"](visit)
     assert await list_unclear_focus(visit.page) == []
     await visit.page.reload()
@@ -77,7 +77,7 @@ async def test_a_focus_that_does_not_show_is_found(visit: Visit, outline: str) -
     assert ['id="code"' in each for each in await list_unclear_focus(visit.page)] == [True]
 
 
-async def test_an_edge_that_is_missing_is_found(visit: Visit) -> None:
+async def test_a_missing_border_is_found(visit: Visit) -> None:
     await STATES["code"](visit)
     assert await list_edgeless(visit.page) == []
 
@@ -86,7 +86,7 @@ async def test_an_edge_that_is_missing_is_found(visit: Visit) -> None:
     assert len(await list_edgeless(visit.page)) == 1
 
 
-async def test_a_first_action_that_is_far_down_and_a_heavy_page_are_found(visit: Visit) -> None:
+async def test_a_primary_action_far_down_and_a_large_page_are_found(visit: Visit) -> None:
     await STATES["code"](visit)
     light, near = await weigh(visit.page), await find_first_action(visit.page) or 999
     source = await visit.read_source()

@@ -32,7 +32,7 @@ _READ_AMOUNTS = """() => ({
 
 
 @pytest.mark.parametrize("width", [320, 390, 641, 1280])
-async def test_ten_digits_fit_and_never_shrink_while_the_text_is_enlarged(
+async def test_amounts_of_ten_digits_fit_and_grow_with_the_text(
     chromium: Browser, stage: Stage, width: int
 ) -> None:
     site = await stage.give_site(OFFERING_ALL, {**CLAIM, "items": _TEN_DIGITS})

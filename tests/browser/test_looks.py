@@ -46,7 +46,9 @@ msgstr "איני יכול לשלם את הכול עכשיו"
 
 
 @pytest.mark.parametrize("color", ["#ffe600", "#7a1fa2", "#00857c", None])
-async def test_any_brand_can_be_read(chromium: Browser, stage: Stage, color: str | None) -> None:
+async def test_every_brand_color_is_readable(
+    chromium: Browser, stage: Stage, color: str | None
+) -> None:
     configuration = msgspec.structs.replace(CONFIGURATION, brand=Brand(color=color))
     site = await stage.give_site(configuration)
     page = await chromium.new_page(viewport={"width": 390, "height": 844})
@@ -61,7 +63,7 @@ async def test_any_brand_can_be_read(chromium: Browser, stage: Stage, color: str
     assert found == []
 
 
-async def test_without_a_provider_the_account_stands_in_the_button_s_place(
+async def test_without_a_provider_the_account_replaces_the_button(
     chromium: Browser, stage: Stage
 ) -> None:
     site = await stage.give_site(BY_TRANSFER)
@@ -99,7 +101,7 @@ async def test_long_names_addresses_and_millions_fit(chromium: Browser, stage: S
             assert (path, measured) == (path, FITTING)
 
 
-async def test_right_to_left_does_not_break(
+async def test_a_right_to_left_language_does_not_break_the_layout(
     chromium: Browser, resources: Resources, clock: MovableClock, tmp_path: Path
 ) -> None:
     (tmp_path / "he.po").write_text(_HEBREW)

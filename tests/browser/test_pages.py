@@ -18,7 +18,7 @@ from tests.browser.visit import Visit
 from tests.support.one_claim import ROUTES
 
 
-def test_every_address_is_seen_in_some_state() -> None:
+def test_every_address_is_covered_by_a_state() -> None:
     seen = [name for names in SHOWN_AT.values() for name in names.split()]
 
     assert set(SHOWN_AT) | WITHOUT_A_PAGE == {*ROUTES, "elsewhere"}
@@ -42,7 +42,9 @@ async def test_a_page_is_valid_accessible_light_clear_and_fits(
 
 
 @pytest.mark.parametrize("language", ["de", "en"])
-async def test_what_to_do_is_seen_without_scrolling_on_a_phone(visit: Visit, language: str) -> None:
+async def test_the_primary_action_is_visible_without_scrolling_on_a_phone(
+    visit: Visit, language: str
+) -> None:
     page = visit.page
     await page.goto(f"{await visit.site.link()}?lang={language}")
     async with page.expect_navigation():
@@ -76,7 +78,7 @@ async def test_text_of_twice_the_size_still_fits(visit: Visit) -> None:
     assert (measured["scrolls"], measured["wide"], measured["broken"]) == (False, [], [])
 
 
-async def test_the_keyboard_alone_leads_to_paying(visit: Visit) -> None:
+async def test_paying_works_with_the_keyboard_alone(visit: Visit) -> None:
     await STATES["claim"](visit)
     page = visit.page
 

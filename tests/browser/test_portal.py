@@ -146,9 +146,7 @@ async def test_the_disputed_claim_is_found_and_answered_by_keyboard(
         assert seat.complaints == []
 
 
-async def test_a_page_is_left_after_a_question_when_something_was_typed(
-    tabs: Tabs, site: Site
-) -> None:
+async def test_leaving_a_page_with_input_asks_for_confirmation(tabs: Tabs, site: Site) -> None:
     async with _sit_down(tabs, site) as seat:
         asked: list[str] = []
 
@@ -174,7 +172,7 @@ async def _is_drawn(page: Page, selector: str) -> bool:
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-async def test_evidence_is_looked_at_page_by_page_by_keyboard(
+async def test_evidence_is_viewed_page_by_page_with_the_keyboard(
     tabs: Tabs, site: Site, width: int
 ) -> None:
     async with _sit_down(tabs, site, width=width) as seat:
@@ -195,7 +193,7 @@ async def test_evidence_is_looked_at_page_by_page_by_keyboard(
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-async def test_evidence_is_looked_at_and_saved_by_mouse(
+async def test_evidence_is_viewed_and_saved_with_the_mouse(
     tabs: Tabs, site: Site, *, scripts: bool
 ) -> None:
     async with _sit_down(tabs, site, scripts=scripts) as seat:
@@ -214,9 +212,7 @@ async def test_evidence_is_looked_at_and_saved_by_mouse(
         assert seat.complaints == []
 
 
-async def test_a_dispute_is_taken_on_by_keyboard_and_found_among_mine(
-    tabs: Tabs, site: Site
-) -> None:
+async def test_a_dispute_is_assigned_to_oneself_with_the_keyboard(tabs: Tabs, site: Site) -> None:
     async with _sit_down(tabs, site) as seat:
         page = seat.page
         await seat.go(f"/claims/{seat.world.claim_id}/disputes/{seat.world.disputed.dispute_id}")
@@ -237,7 +233,9 @@ async def test_a_dispute_is_taken_on_by_keyboard_and_found_among_mine(
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-async def test_a_plan_is_given_away_by_mouse(tabs: Tabs, site: Site, *, scripts: bool) -> None:
+async def test_a_plan_is_assigned_to_a_colleague_with_the_mouse(
+    tabs: Tabs, site: Site, *, scripts: bool
+) -> None:
     async with _sit_down(tabs, site, width=390, scripts=scripts) as seat:
         page, world = seat.page, seat.world
         await seat.go(f"/claims/{world.plan_claim_id}/plans/{world.plan_id}")

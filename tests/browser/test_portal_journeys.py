@@ -243,7 +243,7 @@ _JOURNEYS: Mapping[str, Callable[[AtWork, Judge], Awaitable[None]]] = {
 
 
 @in_all_portal_ways
-async def test_somebody_signs_in_with_password_and_app_and_chooses_the_merchant(
+async def test_a_user_signs_in_with_password_and_app_and_chooses_a_merchant(
     tabs: Tabs, site: Site, way: PortalWay
 ) -> None:
     world = await a_portal_world(site.till.house)

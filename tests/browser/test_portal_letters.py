@@ -68,7 +68,7 @@ async def a_page(
 
 
 @pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
-async def test_letter_batches_are_looked_through(
+async def test_letter_batches_are_listed(
     tabs: Tabs, site: Site, post: LetterHouse, html_checker: HtmlChecker, locale: str
 ) -> None:
     [newest] = await post.house.rows(_NEWEST)
@@ -97,7 +97,7 @@ async def test_letter_batches_are_looked_through(
 
 
 @pytest.mark.parametrize("with_scripts", [True, False])
-async def test_letters_are_settled_by_keyboard(
+async def test_letters_are_resolved_with_the_keyboard(
     tabs: Tabs, site: Site, post: LetterHouse, with_scripts: bool
 ) -> None:
     """With scripts one tick takes them all."""

@@ -42,7 +42,7 @@ RETURNING 1
 
 
 @pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
-async def test_lines_and_alarms_are_accessible_and_fit(
+async def test_delivery_providers_and_alerts_are_accessible_and_fit(
     tabs: Tabs, stage: Stage, html_checker: HtmlChecker, locale: str
 ) -> None:
     async with sit_down(tabs, stage, locale=locale) as seat:

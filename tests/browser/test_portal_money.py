@@ -118,7 +118,7 @@ async def test_every_page_is_accessible_and_fits(
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-async def test_a_gap_is_found_and_sent_again_and_a_secret_rotated_by_keyboard(
+async def test_a_gap_is_replayed_and_a_secret_rotated_with_the_keyboard(
     tabs: Tabs, stage: Stage, width: int
 ) -> None:
     async with (
@@ -150,7 +150,7 @@ async def test_a_gap_is_found_and_sent_again_and_a_secret_rotated_by_keyboard(
         assert seat.complaints == []
 
 
-async def test_a_payment_is_taken_back_by_mouse_and_the_account_keeps_it(
+async def test_a_payment_is_reversed_with_the_mouse_and_stays_in_the_statement(
     tabs: Tabs, stage: Stage
 ) -> None:
     async with sit_down(tabs, stage) as seat:
@@ -169,7 +169,7 @@ async def test_a_payment_is_taken_back_by_mouse_and_the_account_keeps_it(
         assert seat.complaints == []
 
 
-async def test_a_payment_is_taken_back_without_scripts_on_a_phone(tabs: Tabs, stage: Stage) -> None:
+async def test_a_payment_is_reversed_without_scripts_on_a_phone(tabs: Tabs, stage: Stage) -> None:
     async with sit_down(tabs, stage, locale="de-DE", width=390, scripts=False) as seat:
         page = seat.page
         await seat.go("/payments")
@@ -185,7 +185,7 @@ async def test_a_payment_is_taken_back_without_scripts_on_a_phone(tabs: Tabs, st
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-async def test_an_address_is_added_and_lifted_by_who_has_signed_in(
+async def test_an_address_is_suppressed_and_removed_from_the_list(
     tabs: Tabs, stage: Stage, width: int
 ) -> None:
     async with (

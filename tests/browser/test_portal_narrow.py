@@ -108,7 +108,7 @@ async def test_no_page_scrolls_sideways(narrow: tuple[Page, PortalWorld], site: 
     assert set(seen.values()) >= MUST_SEE, MUST_SEE - set(seen.values())
 
 
-async def test_the_navigation_can_be_hit_with_a_finger(
+async def test_the_navigation_is_large_enough_for_touch(
     narrow: tuple[Page, PortalWorld], site: Site
 ) -> None:
     page, world = narrow
@@ -118,7 +118,7 @@ async def test_the_navigation_can_be_hit_with_a_finger(
     assert [each for each in boxes if each is not None and each["height"] < MIN_TARGET] == []
 
 
-async def test_the_effect_of_a_draft_does_not_widen_the_page(
+async def test_the_impact_of_a_draft_does_not_widen_the_page(
     narrow: tuple[Page, PortalWorld], site: Site
 ) -> None:
     """Its tables scroll in their own frames."""

@@ -46,7 +46,7 @@ async def judge(page: Page) -> None:
     assert await list_violations(page) == []
 
 
-async def test_a_passkey_joins_signs_in_and_is_joined_by_another(
+async def test_a_passkey_is_registered_used_and_a_second_one_added(
     chromium: Browser, served: Served
 ) -> None:
     context = await chromium.new_context(locale="en-GB")
@@ -71,7 +71,7 @@ async def test_a_passkey_joins_signs_in_and_is_joined_by_another(
     await context.close()
 
 
-async def test_a_password_and_an_app_do_without_scripts_on_a_phone(
+async def test_password_and_app_work_without_scripts_on_a_phone(
     chromium: Browser, served: Served
 ) -> None:
     context = await chromium.new_context(
@@ -91,7 +91,7 @@ async def test_a_password_and_an_app_do_without_scripts_on_a_phone(
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-async def test_the_pages_about_people_keep_within_their_width(
+async def test_the_pages_about_users_do_not_scroll_sideways(
     chromium: Browser, served: Served, width: int
 ) -> None:
     context = await chromium.new_context(viewport={"width": width, "height": 844})

@@ -102,7 +102,7 @@ async def open_process(clerk: AtWork) -> None:
 
 @in_all_portal_ways
 @pytest.mark.parametrize("journey", _JOURNEYS)
-async def test_a_process_is_kept_in_the_portal(
+async def test_a_workflow_is_edited_in_the_portal(
     tabs: Tabs, site: Site, html_checker: HtmlChecker, journey: str, way: PortalWay
 ) -> None:
     world = await a_portal_world(site.till.house)
@@ -116,7 +116,7 @@ async def test_a_process_is_kept_in_the_portal(
 
 
 @in_all_portal_ways
-async def test_two_at_one_step_lose_nothing(
+async def test_two_users_who_edit_one_step_lose_nothing(
     tabs: Tabs, site: Site, html_checker: HtmlChecker, way: PortalWay
 ) -> None:
     world = await a_portal_world(site.till.house)

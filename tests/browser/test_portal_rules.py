@@ -80,7 +80,7 @@ def _quote(text: str) -> str:
 
 
 @in_all_portal_ways
-async def test_a_rule_is_made_moved_looked_at_and_published(
+async def test_a_rule_is_created_moved_reviewed_and_published(
     tabs: Tabs, site: Site, html_checker: HtmlChecker, way: PortalWay
 ) -> None:
     async with at_rules(tabs, site, way, "rules") as clerk:
@@ -123,7 +123,7 @@ async def test_a_rule_is_made_moved_looked_at_and_published(
 
 
 @in_all_portal_ways
-async def test_a_claim_is_tried_and_what_was_missing_is_named(
+async def test_a_tested_claim_shows_the_conditions_that_failed(
     tabs: Tabs, site: Site, html_checker: HtmlChecker, way: PortalWay
 ) -> None:
     async with at_rules(tabs, site, way, "rules-try") as clerk:
@@ -142,7 +142,7 @@ async def test_a_claim_is_tried_and_what_was_missing_is_named(
 
 
 @in_all_portal_ways
-async def test_the_second_who_saves_a_rule_sees_both_and_loses_nothing(
+async def test_a_second_save_of_a_rule_shows_the_conflict(
     tabs: Tabs, site: Site, html_checker: HtmlChecker, way: PortalWay
 ) -> None:
     async with at_rules(tabs, site, way, "rules-together") as clerk:
@@ -193,7 +193,7 @@ async def test_a_rule_is_dragged_and_checked_while_it_is_written(tabs: Tabs, sit
 
 
 @pytest.mark.parametrize("width", [320, 1280])
-async def test_no_name_however_long_widens_a_page(tabs: Tabs, site: Site, width: int) -> None:
+async def test_a_long_name_does_not_widen_a_page(tabs: Tabs, site: Site, width: int) -> None:
     async with at_rules(tabs, site, _SCRIPTED) as clerk:
         long = "Mahnverfahrensvorstufenregelung" * 8
         await draft(clerk.world.house, {**LARGE, "name": long}, {**LARGE, "name": "Hidden"})

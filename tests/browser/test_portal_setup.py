@@ -104,7 +104,7 @@ async def _set_up(paper: _Paper, html_checker: HtmlChecker) -> None:
 
 
 @in_all_portal_ways
-async def test_a_merchant_comes_from_nothing_to_configured_in_ten_minutes(
+async def test_a_merchant_is_created_and_configured_in_ten_minutes(
     tabs: Tabs, site: Site, html_checker: HtmlChecker, way: PortalWay
 ) -> None:
     world = await a_portal_world(site.till.house)

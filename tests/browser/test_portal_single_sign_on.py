@@ -117,7 +117,7 @@ async def a_visitor(
     await context.close()
 
 
-async def test_in_and_out_there_by_mouse(
+async def test_single_sign_on_and_sign_out_work_with_the_mouse(
     chromium: Browser, house: House, html_checker: HtmlChecker
 ) -> None:
     async with a_visitor(chromium, house, html_checker, "wide") as visitor:
@@ -141,7 +141,7 @@ async def test_in_and_out_there_by_mouse(
         assert page.url.startswith(f"{house.served.origin}/portal/sign-in")
 
 
-async def test_refused_on_a_phone_and_past_it_by_break_glass(
+async def test_after_a_refused_single_sign_on_break_glass_access_works_on_a_phone(
     chromium: Browser, house: House, html_checker: HtmlChecker
 ) -> None:
     await house.apply(required=True)
@@ -162,7 +162,7 @@ async def test_refused_on_a_phone_and_past_it_by_break_glass(
         await expect(page.get_by_label("Sechsstelliger Code")).to_be_visible()
 
 
-async def test_a_provider_that_is_away_is_told_of(
+async def test_an_unavailable_identity_provider_is_reported(
     chromium: Browser, house: House, html_checker: HtmlChecker
 ) -> None:
     [provider] = house.sign_in.oidc

@@ -143,7 +143,7 @@ async def test_journeys(tabs: Tabs, site: Site, way: PortalWay, journey: Journey
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-async def test_what_is_typed_is_told_at_once_and_a_placeholder_stands_where_the_cursor_was(
+async def test_checks_run_while_typing_and_a_placeholder_is_inserted_at_the_cursor(
     tabs: Tabs, site: Site, width: int
 ) -> None:
     way = PortalWay("en", width, scripts=True, by="keyboard")
@@ -166,7 +166,7 @@ async def test_what_is_typed_is_told_at_once_and_a_placeholder_stands_where_the_
         assert clerk.complaints == []
 
 
-async def test_two_people_at_one_text_see_both_and_lose_nothing(tabs: Tabs, site: Site) -> None:
+async def test_two_users_who_edit_one_template_lose_nothing(tabs: Tabs, site: Site) -> None:
     way = PortalWay("en", 1280, scripts=True, by="mouse")
     async with at_texts(tabs, site, way, "together") as (clerk, path):
         address = f"{path}/texts/edit?template=reminder&channel=SMS&language=de"

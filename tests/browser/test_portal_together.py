@@ -40,7 +40,7 @@ async def test_the_second_save_of_contact_data_shows_what_has_changed(
 
 
 @in_all_portal_ways
-async def test_two_who_answer_one_objection_keep_both_texts(
+async def test_two_users_who_answer_one_dispute_keep_both_texts(
     tabs: Tabs, site: Site, html_checker: HtmlChecker, way: PortalWay
 ) -> None:
     world = await a_portal_world(site.till.house)

@@ -55,7 +55,7 @@ async def fill(resources: Resources) -> None:
 
 
 @pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
-async def test_lines_and_what_nobody_could_place_are_looked_through(
+async def test_delivery_providers_and_unmatched_reports_are_listed(
     chromium: Browser, site: Site, html_checker: HtmlChecker, locale: str
 ) -> None:
     resources = site.till.resources
@@ -87,7 +87,9 @@ async def test_lines_and_what_nobody_could_place_are_looked_through(
     await context.close()
 
 
-async def test_one_is_looked_at_without_scripts_by_keyboard(chromium: Browser, site: Site) -> None:
+async def test_an_unmatched_report_is_viewed_without_scripts_with_the_keyboard(
+    chromium: Browser, site: Site
+) -> None:
     resources = site.till.resources
     await fill(resources)
     clerk = await sign_in(resources, site.app, site.till.house)

@@ -232,7 +232,7 @@ def _strip(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("way", _WAYS, ids=lambda way: way.name)
-async def test_somebody_new_builds_the_process_of_the_example_and_a_claim_has_it(
+async def test_a_new_user_builds_the_example_workflow_and_assigns_a_claim(
     tabs: Tabs, site: Site, html_checker: HtmlChecker, way: PortalWay
 ) -> None:
     world = await a_portal_world(site.till.house)

@@ -31,7 +31,9 @@ _PLANTS = {
 }
 
 
-async def test_a_whole_way_asks_our_own_origin_alone(chromium: Browser, setting: Setting) -> None:
+async def test_a_whole_journey_requests_only_our_own_origin(
+    chromium: Browser, setting: Setting
+) -> None:
     kinds, hosts = set(), set()
     async with a_visit(chromium, setting.site) as visit:
         debtor = Traveller(visit, Way("de", 390, scripts=True))
@@ -61,7 +63,7 @@ _WAIT = """() => new Promise(done => {
 
 
 @pytest.mark.parametrize("directive", _PLANTS)
-async def test_what_is_put_into_a_page_does_nothing(visit: Visit, directive: str) -> None:
+async def test_injected_markup_has_no_effect(visit: Visit, directive: str) -> None:
     await STATES["claim"](visit)
     await visit.page.evaluate(
         """() => { window.stopped = []; addEventListener('securitypolicyviolation',
@@ -78,7 +80,7 @@ async def test_what_is_put_into_a_page_does_nothing(visit: Visit, directive: str
     assert all("Content Security Policy" in each for each in complaints)
 
 
-async def test_what_a_page_complains_of_is_noticed(visit: Visit) -> None:
+async def test_errors_in_the_browser_console_are_noticed(visit: Visit) -> None:
     await visit.page.goto(visit.site.origin + "/q")
     await follow(visit.page.get_by_role("link", name="English"))
 

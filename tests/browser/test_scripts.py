@@ -12,7 +12,7 @@ from tests.browser.visit import Visit
 _WARNING = "Diese Seite schließt sich in etwa fünf Minuten."
 
 
-async def test_five_minutes_before_the_end_the_page_says_so_and_leaves_the_focus(
+async def test_the_page_warns_five_minutes_before_the_end_and_keeps_the_focus(
     visit: Visit,
 ) -> None:
     page = visit.page
@@ -32,7 +32,7 @@ async def test_five_minutes_before_the_end_the_page_says_so_and_leaves_the_focus
     await expect(page.locator(".session p")).to_have_text(re.compile("noch 60 Minuten"))
 
 
-async def test_all_that_is_typed_elsewhere_can_be_copied(visit: Visit) -> None:
+async def test_all_data_for_other_programs_can_be_copied(visit: Visit) -> None:
     page = visit.page
     await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     await STATES["transfer"](visit)
@@ -65,7 +65,7 @@ async def test_a_chosen_plan_is_shown_at_once(visit: Visit) -> None:
     assert await page.locator("section[aria-labelledby=schedule]").inner_text() == shown
 
 
-async def test_without_scripts_nothing_of_them_is_seen(visit: Visit) -> None:
+async def test_without_scripts_their_controls_are_hidden(visit: Visit) -> None:
     await STATES["transfer"](visit)
     cookies = await visit.page.context.cookies()
     browser = visit.page.context.browser

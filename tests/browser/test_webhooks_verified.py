@@ -102,7 +102,7 @@ async def test_every_delivery_verifies(today: Resources, sender: WebhookSender) 
     assert await verify(shown) == ([True] * len(EVENT_TYPES), [True] * len(EVENT_TYPES))
 
 
-async def test_a_changed_body_another_id_and_an_old_one_are_refused(
+async def test_a_changed_body_another_id_and_an_old_timestamp_are_refused(
     today: Resources, resources: Resources, sender: WebhookSender
 ) -> None:
     outbox = await an_outbox(today)
@@ -128,7 +128,7 @@ async def test_a_changed_body_another_id_and_an_old_one_are_refused(
     assert await verify(shown) == (verdicts, verdicts)
 
 
-async def test_while_a_secret_is_rotated_both_libraries_take_either(
+async def test_during_a_rotation_both_libraries_accept_both_secrets(
     today: Resources, sender: WebhookSender
 ) -> None:
     outbox = await an_outbox(today)
@@ -143,7 +143,7 @@ async def test_while_a_secret_is_rotated_both_libraries_take_either(
     assert await verify(shown) == ([True] * 18, [True] * 18)
 
 
-async def test_the_javascript_receiver_of_the_guide_takes_each_event_once_and_refuses_the_rest(
+async def test_the_guides_javascript_receiver_accepts_each_event_once(
     resources: Resources, tmp_path: Path, unused_tcp_port: int
 ) -> None:
     (tmp_path / "node_modules").symlink_to(_LIBRARY.parents[2])
