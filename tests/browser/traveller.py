@@ -44,8 +44,8 @@ class Way:
 
 
 _WIDTHS = (320, 390, 1280)
-# Each language with and without scripts, in forced colors once, and at each width once. Screenshots
-# are taken at all widths.
+# Each language with and without scripts, twice in forced colors. On each way the pages are viewed
+# at all widths.
 _WAYS = [
     Way("de", 390, scripts=True),
     Way("de", 320, scripts=False),
