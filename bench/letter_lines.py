@@ -152,7 +152,7 @@ async def _hand_over(
     resources: Resources, adapter: SftpChannel, merchant_id: int, pdf: bytes, count: int
 ) -> float:
     await _clear(resources)
-    releaser = BatchReleaser(resources, lambda: {"post": adapter.letter_line})
+    releaser = BatchReleaser(resources, lambda: {"post": adapter.print_provider})
     slots = asyncio.Semaphore(_AT_ONCE)
 
     async def send(number: int) -> None:

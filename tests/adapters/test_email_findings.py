@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dunwell.accounts.installation.delivery_providers import SmtpProvider
-from dunwell.interfaces.cli.findings.email import check_email_line, resolve_records
+from dunwell.interfaces.cli.findings.email import check_email_provider, resolve_records
 from tests.support.certificates import write_certificate
 from tests.support.name_server import a_name_server
 from tests.support.sinks import a_sink
@@ -17,7 +17,7 @@ _CREDENTIALS = {"user": "dunwell", "passwordFile": "p"}
 
 
 async def look(line: SmtpProvider, password: bytes = b"right") -> tuple[str, str]:
-    found = (await check_email_line("post", line, {_PASSWORD: password}))[0]
+    found = (await check_email_provider("post", line, {_PASSWORD: password}))[0]
     return found.mark, found.words.replace(line.server, "SERVER")
 
 
@@ -55,7 +55,7 @@ async def test_certificates_and_passwords_are_tried(
 
 async def test_a_password_that_is_gone_is_a_fault() -> None:
     line = local(25, encryption="STARTTLS", credentials=_CREDENTIALS)
-    [found] = await check_email_line("post", line, {})
+    [found] = await check_email_provider("post", line, {})
     assert (found.mark, found.words) == ("FAULT", "cannot be used")
 
 

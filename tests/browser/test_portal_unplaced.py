@@ -32,7 +32,7 @@ _WRITTEN = (
     ("+4369912345678", "Wer sind Sie?\nIch kenne Sie nicht. " + "Bitte erklären Sie das. " * 6),
 )
 _REPORT = Report(
-    line="post", provider_message_id="6f1e9a0c" * 8, state="FAILED", happened_at=None,
+    provider="post", provider_message_id="6f1e9a0c" * 8, state="FAILED", happened_at=None,
     reference=None,
     reason="550 address unknown", cause="ADDRESS", raw=b"as it came",
 )  # fmt: skip

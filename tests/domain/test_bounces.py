@@ -81,7 +81,7 @@ def test_a_report_is_matched_by_the_address_it_was_sent_to() -> None:
     report = _read(FAILED)
     assert isinstance(report, Report)
     assert (report.reference, report.cause, report.state) == (REFERENCE, "ADDRESS", "FAILED")
-    assert (report.line, report.destination) == ("post", "customer.example")
+    assert (report.provider, report.destination) == ("post", "customer.example")
     assert report.happened_at is not None
     assert report.happened_at.isoformat() == "2026-03-02T09:00:00+00:00"
 

@@ -55,5 +55,11 @@ def test_a_library_exception_is_logged_by_class() -> None:
 
 
 def test_the_fields_of_provider_events_are_allowed() -> None:
-    event = {"event": "status file refused", "line": "post", "uid": 7, "code": 550, "batch": "b"}
+    event = {
+        "event": "status file refused",
+        "provider": "post",
+        "uid": 7,
+        "code": 550,
+        "batch": "b",
+    }
     assert filter_allowed_fields({**event, "recipient": "ada@example.org"}) == event

@@ -216,7 +216,7 @@ async def test_the_lease_of_a_batch_lasts_three_minutes(post: LetterHouse) -> No
     await post.create("A-1")
     later(post)
     line = replace(
-        post.adapter.letter_line, letter_folder=UnfinishedLetterFolder(post.letter_folder)
+        post.adapter.print_provider, letter_folder=UnfinishedLetterFolder(post.letter_folder)
     )
     await BatchReleaser(post.house.resources, lambda: {"post": line}).run_once()
     later(post, timedelta(minutes=3) - timedelta(microseconds=1))

@@ -86,7 +86,7 @@ async def settle(post: LetterHouse, actor: Actor = COMMAND_LINE, *, was_released
     keys = await rows(post, _KEYS)
     async with resources.database.transaction() as tx:
         return await resolve_uncertain_letters(
-            tx, actor, resources, line=LINE,
+            tx, actor, resources, provider=LINE,
             keys=[(key[0], key[1]) for key in keys], was_released=was_released,
         )  # fmt: skip
 

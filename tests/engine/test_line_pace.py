@@ -46,7 +46,7 @@ async def test_calls_per_second_stay_within_the_limit_of_the_provider(
     house = await a_house_with_a_line(resources, clock, line)
     await house.create(*(f"INV-{number}" for number in range(10)))
     await Engine(resources).run_once()
-    dispatcher = MessageDispatcher(resources, house.channels, find_line=house.lines.get)
+    dispatcher = MessageDispatcher(resources, house.channels, find_provider=house.lines.get)
     sent = []
     for _ in range(4):
         for _ in range(5):

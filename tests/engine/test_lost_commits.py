@@ -70,7 +70,7 @@ async def test_contacts_whose_hand_over_commit_is_unanswered_are_planned_again(
     await house.create("A", "B", "C")
     await Engine(resources).run_once()
     async with through_losses(resources, postgres, _OF_HAND_OVER, once(loss)) as (own, losses):
-        dispatcher = MessageDispatcher(own, house.channels, find_line=house.lines.get)
+        dispatcher = MessageDispatcher(own, house.channels, find_provider=house.lines.get)
         with pytest.raises(Unavailable):
             await dispatcher.run_merchant(house.merchant.merchant_id)
         await dispatcher.close()
@@ -116,7 +116,7 @@ async def test_a_repeated_message_keeps_its_mark_though_it_was_not_called(
     await house.run()
     clock.advance(timedelta(seconds=7))
 
-    dispatcher = MessageDispatcher(resources, house.channels, find_line=house.lines.get)
+    dispatcher = MessageDispatcher(resources, house.channels, find_provider=house.lines.get)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("dunwell.platform.heartbeat._TRUSTED_SECONDS", -1)
         await dispatcher.run_merchant(house.merchant.merchant_id)
@@ -139,7 +139,7 @@ async def test_a_worker_that_was_stopped_calls_nothing_under_an_old_lease(
     await house.create("A", "B")
     await Engine(resources).run_once()
     monkeypatch.setattr("dunwell.platform.heartbeat._TRUSTED_SECONDS", -1)
-    dispatcher = MessageDispatcher(resources, house.channels, find_line=house.lines.get)
+    dispatcher = MessageDispatcher(resources, house.channels, find_provider=house.lines.get)
     await dispatcher.run_merchant(house.merchant.merchant_id)
     assert line.sent == []
     rows = await house.rows(_CONTACTS)
@@ -177,7 +177,7 @@ async def test_commits_lost_at_random_neither_repeat_nor_skip_a_message(
 
 
 async def send_all(own: Resources, house: House) -> None:
-    dispatcher = MessageDispatcher(own, house.channels, find_line=house.lines.get)
+    dispatcher = MessageDispatcher(own, house.channels, find_provider=house.lines.get)
     while {row["state"] for row in await house.rows(_CONTACTS)} & {"PLANNED", "HANDED_OVER"}:
         try:
             await dispatcher.run_once()

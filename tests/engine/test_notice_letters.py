@@ -56,7 +56,7 @@ async def print_answer(
     adapter = FolderChannel("post", line, resources, PRINTER)
     house, opened = await a_disputed(resources, clock, {"post": adapter})
     await answer(house, opened, REJECTED, message="Der Gutschein war abgelaufen.")
-    await BatchReleaser(resources, lambda: {"post": adapter.letter_line}).run_once()
+    await BatchReleaser(resources, lambda: {"post": adapter.print_provider}).run_once()
     await adapter.close()
     (name,) = list_letters(folder)
     (manifest,) = list_manifests(folder)

@@ -50,7 +50,7 @@ async def test_a_deferred_message_is_sent_seconds_later(
     reason = "The mail server put it off: 450 4.7.1."
     assert (row["state"], row["failure"]) == ("PLANNED", reason)
     [line] = [each for each in logs if each["event"] == "messages delayed"]
-    assert (line["channel"], line["line"], line["count"]) == ("EMAIL", "post", 1)
+    assert (line["channel"], line["provider"], line["count"]) == ("EMAIL", "post", 1)
     assert line["reason"] == reason
     assert "ada" not in str(logs)
     clock.advance(_FIRST_PAUSE)

@@ -153,7 +153,7 @@ async def test_a_report_by_another_provider_has_no_effect(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, line = await a_sent_contact(resources, clock)
-    await report(house, line, line="texts")
+    await report(house, line, provider="texts")
     await join(house)
     assert await outcomes(house) == ["UNMATCHED"]
     assert [row[1] for row in await contacts(house)] == ["ACCEPTED"]

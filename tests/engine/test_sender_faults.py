@@ -100,7 +100,7 @@ async def test_an_unrecordable_answer_does_not_affect_simultaneous_answers(
     line = ScriptedLine([Accepted(), Permanent("no such user"), Accepted()])
     house = await a_house_with_a_line(resources, clock, line)
     await plan(house, "A", "B", "C")
-    dispatcher = MessageDispatcher(resources, house.channels, find_line=house.lines.get)
+    dispatcher = MessageDispatcher(resources, house.channels, find_provider=house.lines.get)
     async with failures_unrecordable(resources.database):
         with pytest.raises(asyncpg.RaiseError):
             await dispatcher.run_merchant(house.merchant.merchant_id)
@@ -144,7 +144,7 @@ async def test_an_unrecordable_answer_does_not_affect_others_when_sending_is_int
 ) -> None:
     house = await plan_texts(resources, clock, 3)
     house.channels[0] = late = _LateChannel(channel="SMS", is_repeatable=False)
-    dispatcher = MessageDispatcher(resources, house.channels, find_line=house.lines.get)
+    dispatcher = MessageDispatcher(resources, house.channels, find_provider=house.lines.get)
     async with failures_unrecordable(resources.database):
         await cancel_when_called(dispatcher, late.sent, 3)
         assert await count_states(house) == {"ACCEPTED": 2, "HANDED_OVER": 1}
@@ -172,7 +172,7 @@ async def test_an_adapter_that_ignores_its_cancellation_does_not_block_its_worke
     house = await plan_texts(resources, clock, _CALLED_AT_ONCE + 5)
     house.channels[0] = stubborn = _StubbornChannel(channel="SMS", is_repeatable=False)
     stubborn.may_end = asyncio.Event()
-    dispatcher = MessageDispatcher(resources, house.channels, find_line=house.lines.get)
+    dispatcher = MessageDispatcher(resources, house.channels, find_provider=house.lines.get)
     try:
         await cancel_when_called(dispatcher, stubborn.sent, _CALLED_AT_ONCE)
         # Messages that may have left stay marked; messages that were certainly not sent are free at
@@ -200,7 +200,7 @@ async def test_an_adapter_that_cancels_its_own_call_counts_as_unanswered(
 ) -> None:
     house = await plan_texts(resources, clock, 3)
     house.channels[0] = channel = _CancelledChannel(channel="SMS", is_repeatable=False)
-    dispatcher = MessageDispatcher(resources, house.channels, find_line=house.lines.get)
+    dispatcher = MessageDispatcher(resources, house.channels, find_provider=house.lines.get)
     await dispatcher.run_merchant(house.merchant.merchant_id)
     assert await count_states(house) == {"UNKNOWN": 3}
     assert len(channel.sent) == 3

@@ -66,7 +66,7 @@ async def test_answered_messages_are_recorded_within_two_seconds(
         sms = [await house.create(f"SMS-{n}", email=None, mobileNumber=f"+4915112345{n:03}")
                for n in range(5)]  # fmt: skip
         await Engine(resources).run_once()
-        dispatcher = MessageDispatcher(resources, house.channels, find_line=house.lines.get)
+        dispatcher = MessageDispatcher(resources, house.channels, find_provider=house.lines.get)
         seconds = await measure(house, dispatcher, 14 + len(sms))
         assert {row["channel"] for row in await list_by(house, "ACCEPTED")} == {"EMAIL", "SMS"}
         assert len(await list_by(house, "HANDED_OVER")) == len(STALLED)
@@ -117,7 +117,7 @@ async def test_only_messages_without_an_answer_are_unknown_after_a_kill(
             os.kill(process.pid, signal.SIGKILL)
             await asyncio.to_thread(process.join, 10)
         clock.move_to(datetime.now(UTC) + timedelta(seconds=20))
-        dispatcher = MessageDispatcher(resources, [], find_line=house.lines.get)
+        dispatcher = MessageDispatcher(resources, [], find_provider=house.lines.get)
         await dispatcher.run_merchant(house.merchant.merchant_id)
         await dispatcher.close()
         await channel.close()
@@ -142,7 +142,7 @@ async def test_a_cancelled_worker_records_the_answers_that_it_has(
     for number in range(60):
         await house.create(f"S-{number}", email=None, mobileNumber=f"+4915112345{number:03}")
     await Engine(resources).run_once()
-    dispatcher = MessageDispatcher(resources, house.channels, find_line=house.lines.get)
+    dispatcher = MessageDispatcher(resources, house.channels, find_provider=house.lines.get)
     await dispatcher.run_once()
     async with asyncio.timeout(20):
         while len(hanging.sent) < 50:  # noqa: ASYNC110 - the channel tells

@@ -127,7 +127,7 @@ async def test_lists_continue_on_the_next_page(
         (True, False), (False, True),
     }  # fmt: skip
     assert (await clerk.get(f"{_LIST}?after=x")).text.count(newest) > 0
-    assert "No entries" in (await clerk.get(f"{_LIST}?line=other")).text
+    assert "No entries" in (await clerk.get(f"{_LIST}?provider=other")).text
 
 
 async def test_waiting_letters_are_counted(post: LetterHouse) -> None:

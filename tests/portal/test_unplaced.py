@@ -41,7 +41,7 @@ async def a_clerk(resources: Resources, house: House, roles: UserRoles | None = 
 async def save_a_report(resources: Resources, clock: MovableClock) -> None:
     given: dict[str, Any] = {"happened_at": None, "reference": None, "cause": "OTHER", "raw": b""}
     report = Report(
-        line="post", provider_message_id="x<i>", state="FAILED", reason="5.1.1", **given
+        provider="post", provider_message_id="x<i>", state="FAILED", reason="5.1.1", **given
     )
     async with resources.database.transaction() as tx:
         await save_report(tx, report, real_now=clock.now(), ids=resources.ids)

@@ -31,7 +31,7 @@ async def main(ahead_seconds: float) -> None:
         open_delivery_providers(resources, installation) as lines,
     ):
         engine = Engine(resources)
-        dispatcher = MessageDispatcher(resources, [], find_line=lines.find)
+        dispatcher = MessageDispatcher(resources, [], find_provider=lines.find)
         while True:
             done = await engine.run_once() + await dispatcher.run_once()
             if not done:

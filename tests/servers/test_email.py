@@ -172,7 +172,7 @@ async def test_recurring_messages_offer_one_click_unsubscribe(
         )
         for facts in (InstalmentDueFacts("INV-1001", "EUR", 3414, clock.now().date()), CodeFacts()):
             await asker.planned(facts, recipient="erika@customer.example")
-        sender = NoticeSender(house.resources, [], find_line=house.lines.get)
+        sender = NoticeSender(house.resources, [], find_provider=house.lines.get)
         while await sender.run_once() or not sender.is_idle:
             pass
         await sender.close()

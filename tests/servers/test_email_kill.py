@@ -70,7 +70,7 @@ async def test_workers_killed_while_sending_neither_lose_nor_repeat_emails(
                 await asyncio.to_thread(process.join, 10)
         clock.move_to(datetime.now(UTC) + timedelta(seconds=_LEASE_SECONDS * (_KILLS + 1)))
         while await house.rows(_LEFT):
-            dispatcher = MessageDispatcher(house.resources, [], find_line=lambda _name: channel)
+            dispatcher = MessageDispatcher(house.resources, [], find_provider=lambda _name: channel)
             await dispatcher.run_merchant(house.merchant.merchant_id)
             await dispatcher.close()
         drain(postfix)

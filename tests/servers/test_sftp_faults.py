@@ -91,7 +91,7 @@ async def test_a_wrong_password_is_a_temporary_failure_until_corrected(
     message = message_of.a_message()
     assert await wrong.send(message) == Temporary(60)
     with pytest.raises(PermissionError):
-        await wrong.letter_line.letter_folder.list()
+        await wrong.print_provider.letter_folder.list()
     await wrong.close()
     assert list_files(by_password.letter_folder) == []
     right = with_password(by_password, resources, _PASSWORD)

@@ -132,7 +132,7 @@ class House:
         engine, dispatcher = (
             Engine(self.resources),
             MessageDispatcher(
-                self.resources, self.channels, find_line=self.lines.get, printer=PRINTER
+                self.resources, self.channels, find_provider=self.lines.get, printer=PRINTER
             ),
         )
         done = 1

@@ -43,7 +43,7 @@ class LetterHouse:
 
     @property
     def lines(self) -> dict[str, PrintProvider]:
-        return {LINE: self.adapter.letter_line}
+        return {LINE: self.adapter.print_provider}
 
     async def create(self, *references: str, **changes: Any) -> list[int]:
         claims = await self.house.create(*references, **{"address": ADDRESS} | changes)

@@ -37,9 +37,9 @@ async def main(ahead_seconds: float, key: Path, line: SftpProvider) -> None:
     secrets = {f"deliveryProviders/{LINE}/keyFile": key.read_bytes()}  # noqa: ASYNC240 - at its start
     adapter = SftpChannel(LINE, line, secrets, resources)
     engine = Engine(resources)
-    dispatcher = MessageDispatcher(resources, [], find_line=lambda _name: adapter)
-    releaser = BatchReleaser(resources, lambda: {LINE: adapter.letter_line})
-    reader = StatusFileReader(resources, lambda: {LINE: adapter.letter_line})
+    dispatcher = MessageDispatcher(resources, [], find_provider=lambda _name: adapter)
+    releaser = BatchReleaser(resources, lambda: {LINE: adapter.print_provider})
+    reader = StatusFileReader(resources, lambda: {LINE: adapter.print_provider})
     while True:
         done = await engine.run_once() + await dispatcher.run_once()
         done += await releaser.run_once() + await reader.run_once()

@@ -51,7 +51,7 @@ async def report(house: House, sent_by: ScriptedLine, **changes: Any) -> bool:
     new."""
     contact_id = sent_by.sent[0].communication_id
     usual: dict[str, Any] = {
-        "line": sent_by.name, "provider_message_id": "1", "state": "FAILED",
+        "provider": sent_by.name, "provider_message_id": "1", "state": "FAILED",
         "happened_at": house.clock.now(),
         "reference": Reference(house.merchant.merchant_id, contact_id), "reason": "5.1.1",
         "cause": "OTHER", "raw": b"as it came",

@@ -82,7 +82,7 @@ async def _answer(house: House, claim_id: int) -> None:
         claim_id,
     )
     reply = NewReply(
-        line="post",
+        provider="post",
         provider_message_id="1",
         reference=Reference(house.merchant.merchant_id, row["communication_id"]),
         subject="Re: Reminder",

@@ -29,7 +29,7 @@ async def main(ahead_seconds: float, port: int, at_once: int) -> None:
     resources = Resources(settings, database, clock, RandomIds(), keys)
     channel = SmtpChannel("post", a_line(port, pace={"atOnce": at_once}), {}, keys)
     engine = Engine(resources)
-    dispatcher = MessageDispatcher(resources, [], find_line=lambda _name: channel)
+    dispatcher = MessageDispatcher(resources, [], find_provider=lambda _name: channel)
     while True:
         done = await engine.run_once() + await dispatcher.run_once()
         if not done:

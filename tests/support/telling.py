@@ -15,7 +15,7 @@ def a_writer(house: House) -> NoticeWriter:
 async def tell(house: House) -> None:
     """Create the notices that are due and send them until nothing is left to do now."""
     sender = NoticeSender(
-        house.resources, house.channels, find_line=house.lines.get, printer=PRINTER
+        house.resources, house.channels, find_provider=house.lines.get, printer=PRINTER
     )
     done = 1
     while done or not sender.is_idle:

@@ -28,7 +28,7 @@ WITH added AS (
     SELECT $1, gen_random_uuid()::text, 'EUR', $5, $5 FROM generate_series(1, $4::integer)
     RETURNING claim_id)
 INSERT INTO communications (merchant_id, communication_id, claim_id, run, step_id, place, channel,
-                            state, not_before, planned_at, lease_until, line)
+                            state, not_before, planned_at, lease_until, provider)
 SELECT $1, gen_random_uuid(), claim_id, 1, 1, 0, $3, $2,
        $5::timestamptz - interval '1 hour', $5, $6, $7
 FROM added
@@ -66,11 +66,18 @@ class Installation:
 
     async def add_messages(
         self, state: str, channel: str, count: int, *, lease_until: datetime | None = None,
-        line: str | None = None,
+        provider: str | None = None,
     ) -> None:  # fmt: skip
         for each in (self.merchant, self.sandbox):
             await self._write(
-                _ADD_MESSAGES, each.merchant_id, state, channel, count, self.now, lease_until, line
+                _ADD_MESSAGES,
+                each.merchant_id,
+                state,
+                channel,
+                count,
+                self.now,
+                lease_until,
+                provider,
             )
 
     async def add_notice(self, state: str, due_at: datetime | None) -> None:
@@ -102,9 +109,9 @@ def read_figure(name: str, **labels: str) -> float | None:
     return REGISTRY.get_sample_value(name, labels)
 
 
-def read_messages(line: str) -> list[float | None]:
+def read_messages(provider: str) -> list[float | None]:
     states = ("planned", "leased", "unknown")
-    return [read_figure("dunwell_messages", line=line, state=each) for each in states]
+    return [read_figure("dunwell_messages", provider=provider, state=each) for each in states]
 
 
 async def test_due_steps_are_counted_with_the_age_of_the_oldest(
@@ -131,8 +138,8 @@ async def test_messages_are_counted_by_delivery_provider_and_state(
     await installation.add_messages("PLANNED", "EMAIL", 2, lease_until=later)
     await installation.add_messages("HANDED_OVER", "EMAIL", 3, lease_until=later)
     await installation.add_messages("UNKNOWN", "EMAIL", 1)
-    await installation.add_messages("UNKNOWN", "EMAIL", 2, line="gone")
-    await installation.add_messages("ACCEPTED", "EMAIL", 9, line="post")
+    await installation.add_messages("UNKNOWN", "EMAIL", 2, provider="gone")
+    await installation.add_messages("ACCEPTED", "EMAIL", 9, provider="post")
     await installation.add_messages("PLANNED", "LETTER", 6)
     await installation.add_notice("PLANNED", later)
     await installation.add_notice("HANDED_OVER", later)

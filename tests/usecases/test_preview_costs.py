@@ -110,7 +110,7 @@ async def foresee(
 def show(costs: PreviewCosts | None) -> list[tuple[Any, ...]]:
     assert costs is not None
     return [
-        (each.channel, each.line, each.country, _tell(each.before), _tell(each.after))
+        (each.channel, each.provider, each.country, _tell(each.before), _tell(each.after))
         for each in costs.rows
     ]
 
@@ -190,4 +190,4 @@ async def test_the_command_line_shows_the_costs(dunwell: CommandLine, house: Hou
     told = dunwell.run("workflow", "preview", "nordwind", "Standard", "--json").stdout
     seen = msgspec.json.decode(told)["costs"]
     assert seen["after"] == {"messages": 3, "unpriced": 1, "cents": "15.5"}
-    assert seen["rows"][0]["line"] == "post"
+    assert seen["rows"][0]["provider"] == "post"

@@ -57,8 +57,8 @@ async def an_asker_by_a_line(
     for facts, number in ((CodeFacts(), 9), (LinkFacts(), 8)):
         await asker.planned(facts, channel="SMS", recipient=f"+491510000000{number}")
     adapter = ScriptedLine(channel="SMS", name=line)
-    find_line = {line: adapter}.get if is_sent else find_no_provider
-    sender = NoticeSender(asker.house.resources, [], find_line=find_line)
+    find_provider = {line: adapter}.get if is_sent else find_no_provider
+    sender = NoticeSender(asker.house.resources, [], find_provider=find_provider)
     while await sender.run_once() or not sender.is_idle:
         pass
     await sender.close()

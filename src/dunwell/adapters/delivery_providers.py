@@ -33,28 +33,28 @@ log = structlog.get_logger(__name__)
 
 
 def build_delivery_provider(
-    name: str, line: DeliveryProvider, secrets: Mapping[str, bytes], resources: Resources
+    name: str, provider: DeliveryProvider, secrets: Mapping[str, bytes], resources: Resources
 ) -> ProviderAdapter:
     """Build the adapter without connecting. `secrets` are those of the installation file by name,
     such as "deliveryProviders/post/credentials/passwordFile". Raises DeliveryProviderUnusable."""
     settings = resources.settings
-    match line:
+    match provider:
         case KannelProvider():
             return KannelChannel(
-                name, line, secrets=secrets, keys=resources.keys, public_url=settings.public_url
+                name, provider, secrets=secrets, keys=resources.keys, public_url=settings.public_url
             )
         case TwilioProvider():
             return TwilioChannel(
-                name, line, secrets=secrets, keys=resources.keys, public_url=settings.public_url
+                name, provider, secrets=secrets, keys=resources.keys, public_url=settings.public_url
             )
         case FolderProvider():
-            return FolderChannel(name, line, resources)
+            return FolderChannel(name, provider, resources)
         case SftpProvider():
-            return SftpChannel(name, line, secrets, resources)
+            return SftpChannel(name, provider, secrets, resources)
         case SmtpProvider():
-            return SmtpChannel(name, line, secrets, resources.keys)
+            return SmtpChannel(name, provider, secrets, resources.keys)
         case _:
-            raise DeliveryProviderUnusable(f"{line.channel} is not available by such a line.")
+            raise DeliveryProviderUnusable(f"{provider.channel} is not available by such a line.")
 
 
 class DeliveryProviderAdapters:
@@ -76,11 +76,11 @@ class DeliveryProviderAdapters:
             self._build()
         return self._adapters.get(name)
 
-    def list_letter_lines(self) -> Mapping[str, PrintProvider]:
+    def list_print_providers(self) -> Mapping[str, PrintProvider]:
         """Return those whose letters are released in batches. Raises Unavailable like `find`."""
         self.find("")
         return {
-            name: adapter.letter_line
+            name: adapter.print_provider
             for name, adapter in self._adapters.items()
             if isinstance(adapter, BatchedChannel)
         }
@@ -89,13 +89,13 @@ class DeliveryProviderAdapters:
         installation = self._installation
         replaced, self._adapters = self._adapters, {}
         self._revision = installation.revision
-        for name, line in installation.delivery_providers.items():
+        for name, provider in installation.delivery_providers.items():
             try:
                 self._adapters[name] = build_delivery_provider(
-                    name, line, installation.secrets, self._resources
+                    name, provider, installation.secrets, self._resources
                 )
             except DeliveryProviderUnusable as error:
-                log.error("line unusable", line=name, reason=str(error))  # noqa: TRY400 - told whole
+                log.error("line unusable", provider=name, reason=str(error))  # noqa: TRY400 - told whole
         if replaced:
             task = asyncio.create_task(_close_later(replaced))
             self._closing.add(task)
@@ -111,11 +111,11 @@ class DeliveryProviderAdapters:
 async def open_delivery_providers(
     resources: Resources, installation: CurrentInstallation
 ) -> AsyncIterator[DeliveryProviderAdapters]:
-    lines = DeliveryProviderAdapters(resources, installation)
+    providers = DeliveryProviderAdapters(resources, installation)
     try:
-        yield lines
+        yield providers
     finally:
-        await lines.close()
+        await providers.close()
 
 
 async def _close_later(adapters: Mapping[str, ProviderAdapter]) -> None:

@@ -189,8 +189,8 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
         installation = await enter(open_current_installation(resources))
         delivery_providers = await enter(open_delivery_providers(resources, installation))
         channels = choose_channels(settings)
-        messages = MessageDispatcher(resources, channels, find_line=delivery_providers.find)
-        notices = NoticeSender(resources, channels, find_line=delivery_providers.find)
+        messages = MessageDispatcher(resources, channels, find_provider=delivery_providers.find)
+        notices = NoticeSender(resources, channels, find_provider=delivery_providers.find)
         writer = NoticeWriter(
             load_languages(DEBTOR_CATALOGUES), settings.public_url, installation.find_operator
         )
@@ -249,8 +249,8 @@ def _list_letter_loops(
     resources: Resources, delivery_providers: DeliveryProviderAdapters
 ) -> Sequence[Loop]:
     """Return the loops that send letters to print services and read their status files."""
-    releaser = BatchReleaser(resources, delivery_providers.list_letter_lines)
-    reader = StatusFileReader(resources, delivery_providers.list_letter_lines)
+    releaser = BatchReleaser(resources, delivery_providers.list_print_providers)
+    reader = StatusFileReader(resources, delivery_providers.list_print_providers)
     return [
         Loop("letter batches", releaser.run_once, idle_seconds=BATCH_SECONDS),
         Loop("letter statuses", reader.run_once, idle_seconds=STATUS_SECONDS),

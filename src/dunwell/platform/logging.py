@@ -30,7 +30,7 @@ FIELDS = frozenset(
         "count", "claims", "steps", "events", "deliveries", "communications", "rows", "attempts",
         "faults", "sequence", "size_bytes",
         # states and kinds
-        "state", "status", "outcome", "type", "channel", "line", "adapter", "provider", "loop",
+        "state", "status", "outcome", "type", "channel", "adapter", "provider", "loop",
         "program", "task",
         "method", "route", "profile", "exit_code", "code", "revision", "port", "proxy",
         # durations

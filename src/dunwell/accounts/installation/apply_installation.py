@@ -131,52 +131,54 @@ async def _check_used_providers(tx: Connection, before: Installation, after: Ins
     a print batch must keep its location, because the letters would never be printed otherwise. The
     provider that sends alerts must stay too. Raises ValidationError.
     """
-    lines = after.delivery_providers or {}
+    providers = after.delivery_providers or {}
     moved = [
         name
-        for name, line in (before.delivery_providers or {}).items()
-        if _has_moved(line, lines.get(name))
+        for name, provider in (before.delivery_providers or {}).items()
+        if _has_moved(provider, providers.get(name))
     ]
     gone = [
         name
-        for name, line in (before.delivery_providers or {}).items()
-        if name not in lines or lines[name].channel != line.channel
+        for name, provider in (before.delivery_providers or {}).items()
+        if name not in providers or providers[name].channel != provider.channel
     ]
     used = await list_merchants_by_provider(tx, gone) if gone else {}
     faults = [_build_used_fault(name, keys) for name, keys in sorted(used.items())]
     left = {*gone, *moved}
     waiting = await list_providers_with_letters(tx, sorted(left)) if left else ()
     faults += [
-        _build_waiting_letters_fault(name, lines) for name in sorted(waiting) if name not in used
+        _build_waiting_letters_fault(name, providers)
+        for name in sorted(waiting)
+        if name not in used
     ]
-    faults += find_alert_provider_faults(after.alerts, lines)
+    faults += find_alert_provider_faults(after.alerts, providers)
     if faults:
         raise ValidationError(faults)
 
 
-def _build_used_fault(line: str, merchant_keys: Sequence[str]) -> Fault:
+def _build_used_fault(provider: str, merchant_keys: Sequence[str]) -> Fault:
     told = ", ".join(merchant_keys[:_MAX_NAMED_MERCHANTS])
     words = f"These merchants send by it: {told}. Give them another line first, and apply that."
-    return Fault(render_pointer(["deliveryProviders", line]), words, "IN_USE")
+    return Fault(render_pointer(["deliveryProviders", provider]), words, "IN_USE")
 
 
-def _has_moved(line: DeliveryProvider, after: DeliveryProvider | None) -> bool:
+def _has_moved(provider: DeliveryProvider, after: DeliveryProvider | None) -> bool:
     """Return whether the provider's letters would be stored at another location."""
-    if isinstance(line, FolderProvider | SftpProvider) and isinstance(
+    if isinstance(provider, FolderProvider | SftpProvider) and isinstance(
         after, FolderProvider | SftpProvider
     ):
-        return describe_letter_location(line) != describe_letter_location(after)
+        return describe_letter_location(provider) != describe_letter_location(after)
     return False
 
 
-def _build_waiting_letters_fault(line: str, lines: Mapping[str, DeliveryProvider]) -> Fault:
+def _build_waiting_letters_fault(provider: str, providers: Mapping[str, DeliveryProvider]) -> Fault:
     words = "Letters wait there for their batch. Take it out when they were released."
-    if line in lines:
+    if provider in providers:
         words = (
             "Letters wait in its folder for their batch. Change server, user or folder when they "
             "were released, or give the new one a line of its own."
         )
-    return Fault(render_pointer(["deliveryProviders", line]), words, "IN_USE")
+    return Fault(render_pointer(["deliveryProviders", provider]), words, "IN_USE")
 
 
 async def _list_changed_secrets(

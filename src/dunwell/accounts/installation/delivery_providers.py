@@ -152,11 +152,11 @@ class SftpProvider(ProviderPart, frozen=True, tag_field="adapter", tag="sftp"):
     prices: Prices = field(default_factory=dict)
 
 
-def describe_letter_location(line: FolderProvider | SftpProvider) -> dict[str, str]:
+def describe_letter_location(provider: FolderProvider | SftpProvider) -> dict[str, str]:
     """Return where the provider stores its letters, in the words of the installation file."""
-    if isinstance(line, FolderProvider):
-        return {"adapter": "folder", "folder": line.folder}
-    server, user, folder = line.server, line.user, line.folder
+    if isinstance(provider, FolderProvider):
+        return {"adapter": "folder", "folder": provider.folder}
+    server, user, folder = provider.server, provider.user, provider.folder
     return {"adapter": "sftp", "server": server, "user": user, "folder": folder}
 
 
@@ -205,9 +205,9 @@ class TwilioProvider(ProviderPart, frozen=True, tag_field="adapter", tag="twilio
     prices: Prices = field(default_factory=dict)
 
 
-def find_gateway_faults(name: str, line: KannelProvider | TwilioProvider) -> Iterator[Fault]:
+def find_gateway_faults(name: str, provider: KannelProvider | TwilioProvider) -> Iterator[Fault]:
     """Yield the faults of an SMS gateway, with pointers into the file."""
-    for index, network in enumerate(line.networks):
+    for index, network in enumerate(provider.networks):
         try:
             is_everybody = ip_network(network).prefixlen == 0
         except ValueError:
@@ -217,7 +217,7 @@ def find_gateway_faults(name: str, line: KannelProvider | TwilioProvider) -> Ite
             yield Fault(
                 render_pointer(["deliveryProviders", name, "networks", index]), words, "INVALID"
             )
-    if line.server.startswith("http://") and not line.networks:
+    if provider.server.startswith("http://") and not provider.networks:
         words = (
             "Only a gateway in a network of yours is spoken to in clear: name its address in "
             '"networks", or use https.'
@@ -229,11 +229,11 @@ DeliveryProvider = SmtpProvider | KannelProvider | TwilioProvider | FolderProvid
 _LOOPBACK = ("127.", "localhost", "[::1]", "::1")
 
 
-def list_provider_secrets(lines: Mapping[str, DeliveryProvider]) -> dict[str, str]:
+def list_provider_secrets(providers: Mapping[str, DeliveryProvider]) -> dict[str, str]:
     """Return the secret files by the name under which each secret is stored, such as
     "deliveryProviders/post/credentials/passwordFile"."""
     found: dict[str, str] = {}
-    _collect(to_builtins(dict(lines)), "deliveryProviders", found)
+    _collect(to_builtins(dict(providers)), "deliveryProviders", found)
     return found
 
 
@@ -244,24 +244,24 @@ def _collect(value: Any, path: str, found: dict[str, str]) -> None:
         _collect(part, f"{path}/{name}", found)
 
 
-def find_delivery_provider_faults(lines: Mapping[str, DeliveryProvider]) -> Iterator[Fault]:
+def find_delivery_provider_faults(providers: Mapping[str, DeliveryProvider]) -> Iterator[Fault]:
     """Yield the faults that the shape does not show, with pointers into the file."""
-    for name, line in lines.items():
-        if isinstance(line, SmtpProvider):
-            yield from _find_smtp_faults(name, line)
-        if isinstance(line, KannelProvider | TwilioProvider):
-            yield from find_gateway_faults(name, line)
-        if isinstance(line, SftpProvider) and (line.key_file is None) == (
-            line.password_file is None
+    for name, provider in providers.items():
+        if isinstance(provider, SmtpProvider):
+            yield from _find_smtp_faults(name, provider)
+        if isinstance(provider, KannelProvider | TwilioProvider):
+            yield from find_gateway_faults(name, provider)
+        if isinstance(provider, SftpProvider) and (provider.key_file is None) == (
+            provider.password_file is None
         ):
             words = 'Give "keyFile" or "passwordFile", and not both.'
             yield Fault(render_pointer(["deliveryProviders", name, "keyFile"]), words, "REQUIRED")
 
 
-def _find_smtp_faults(name: str, line: SmtpProvider) -> Iterator[Fault]:
-    if line.encryption == "NONE" and not line.server.startswith(_LOOPBACK):
+def _find_smtp_faults(name: str, provider: SmtpProvider) -> Iterator[Fault]:
+    if provider.encryption == "NONE" and not provider.server.startswith(_LOOPBACK):
         words = "Only a server on this machine is spoken to in clear; use STARTTLS or TLS."
         yield Fault(render_pointer(["deliveryProviders", name, "encryption"]), words, "INVALID")
-    if line.mailbox is not None and line.return_domain is None:
+    if provider.mailbox is not None and provider.return_domain is None:
         words = 'A mailbox is looked into for what comes back: name the "returnDomain" too.'
         yield Fault(render_pointer(["deliveryProviders", name, "returnDomain"]), words, "REQUIRED")

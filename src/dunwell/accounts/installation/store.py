@@ -95,20 +95,21 @@ async def list_untrusted_proxies(connection: Connection, since: datetime) -> Seq
 
 
 async def list_merchants_by_provider(
-    connection: Connection, lines: Sequence[str]
+    connection: Connection, providers: Sequence[str]
 ) -> dict[str, list[str]]:
     """Return the keys of the merchants that use each delivery provider. Unused providers are left
     out."""
-    rows = await connection.fetch(_LIST_MERCHANTS_BY_PROVIDER, list(lines))
+    rows = await connection.fetch(_LIST_MERCHANTS_BY_PROVIDER, list(providers))
     return {row["provider"]: row["keys"] for row in rows}
 
 
 async def list_providers_with_letters(
-    connection: Connection, lines: Sequence[str]
+    connection: Connection, providers: Sequence[str]
 ) -> Sequence[str]:
     """Return those of the delivery providers that have letters which are not released yet."""
     return [
-        row["provider"] for row in await connection.fetch(_LIST_PROVIDERS_WITH_LETTERS, list(lines))
+        row["provider"]
+        for row in await connection.fetch(_LIST_PROVIDERS_WITH_LETTERS, list(providers))
     ]
 
 

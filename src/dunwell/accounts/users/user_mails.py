@@ -83,7 +83,7 @@ async def plan_user_mail(work: UserWork, user: User, mail: UserMail) -> None:
     """
     installation = (await load_installation(work.tx)).installation
     if not any(
-        line.channel == "EMAIL" for line in (installation.delivery_providers or {}).values()
+        provider.channel == "EMAIL" for provider in (installation.delivery_providers or {}).values()
     ):
         return
     subject, body = render_user_mail(mail, user, work.now, work.public_url)

@@ -66,21 +66,23 @@ class RawGatewayRequest:
 
 def build_gateway_request(
     name: str,
-    line: KannelProvider | TwilioProvider,
+    provider: KannelProvider | TwilioProvider,
     secrets: Mapping[str, bytes],
     raw_request: RawGatewayRequest,
 ) -> GatewayRequest:
     """Return the request in the format of its delivery provider. Raises ForgedRequest."""
-    if isinstance(line, TwilioProvider):
+    if isinstance(provider, TwilioProvider):
         token = secrets.get(f"deliveryProviders/{name}/credentials/passwordFile")
         pairs = _split(raw_request.body, "utf-8")
         if raw_request.query:
             raise ForgedRequest("An address of ours has nothing behind its path.")
         twilio.check_signature(token, raw_request.address, pairs, raw_request.signature)
-        return _TwilioRequest(name, line, pairs, raw_request.body)
+        return _TwilioRequest(name, provider, pairs, raw_request.body)
     secret = secrets.get(f"deliveryProviders/{name}/incomingSecretFile")
     raw = raw_request.query or raw_request.body
-    return _KannelRequest(name, line, values=dict(_split(raw, "latin-1")), raw=raw, secret=secret)
+    return _KannelRequest(
+        name, provider, values=dict(_split(raw, "latin-1")), raw=raw, secret=secret
+    )
 
 
 def _split(content: bytes, encoding: str) -> list[tuple[str, str]]:
@@ -96,7 +98,7 @@ def _split(content: bytes, encoding: str) -> list[tuple[str, str]]:
 @dataclass(frozen=True, slots=True)
 class _KannelRequest(GatewayRequest):
     name: str
-    line: KannelProvider
+    provider: KannelProvider
     values: Mapping[str, str]
     raw: bytes
     secret: bytes | None
@@ -113,7 +115,7 @@ class _KannelRequest(GatewayRequest):
         return kannel.parse_incoming(self.name, self.secret, self.values)
 
     def render_response(self, *, is_suppressed: bool) -> tuple[bytes, str]:
-        confirmation = self.line.stop_confirmation if is_suppressed else None
+        confirmation = self.provider.stop_confirmation if is_suppressed else None
         return (confirmation or "").encode(), "text/plain; charset=utf-8"
 
 
@@ -122,7 +124,7 @@ class _TwilioRequest(GatewayRequest):
     """A request whose signature was verified."""
 
     name: str
-    line: TwilioProvider
+    provider: TwilioProvider
     pairs: twilio.Pairs
     raw: bytes
 
@@ -137,7 +139,7 @@ class _TwilioRequest(GatewayRequest):
         return twilio.parse_incoming(self.name, self.pairs)
 
     def render_response(self, *, is_suppressed: bool) -> tuple[bytes, str]:
-        confirmation = self.line.stop_confirmation if is_suppressed else None
+        confirmation = self.provider.stop_confirmation if is_suppressed else None
         message = f"<Message>{escape(confirmation)}</Message>" if confirmation else ""
         return f"<Response>{message}</Response>".encode(), "text/xml; charset=utf-8"
 
@@ -191,19 +193,19 @@ def channel_callback_routes(resources: Resources, installation: InstallationFile
     ) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
             visitor = get_visitor_network(request.client.host if request.client else "")
-            name = request.path_params["line"]
+            name = request.path_params["provider"]
             try:
                 gateway_request = await _parse_request(request, resources, installation)
                 return await take(resources, gateway_request, request)
             except ForgedRequest:
                 forged_requests.count(visitor)
                 request_id = request_id_of(request.scope, resources)
-                log_security_event("CALLBACK_FORGED", line=name, request_id=request_id)
+                log_security_event("CALLBACK_FORGED", provider=name, request_id=request_id)
                 raise
 
         return answer
 
-    root, methods = "/callbacks/channels/{line}", ["GET", "POST"]
+    root, methods = "/callbacks/channels/{provider}", ["GET", "POST"]
     return [
         Route(f"{root}/incoming", guard(_receive_sms), methods=methods),
         Route(f"{root}/{{reference}}", guard(inbox.take), methods=methods),
@@ -213,10 +215,10 @@ def channel_callback_routes(resources: Resources, installation: InstallationFile
 async def _parse_request(
     request: Request, resources: Resources, installation: InstallationFile
 ) -> GatewayRequest:
-    name = request.path_params["line"]
-    line = installation.delivery_providers.get(name)
-    if not isinstance(line, KannelProvider | TwilioProvider):
-        raise NotFound("There is no such line.")
+    name = request.path_params["provider"]
+    provider = installation.delivery_providers.get(name)
+    if not isinstance(provider, KannelProvider | TwilioProvider):
+        raise NotFound("There is no such delivery provider.")
     body = await read_body(request, _MAX_BYTES)
     address = resources.settings.public_url + request.scope["path"]
     raw_request = RawGatewayRequest(
@@ -225,7 +227,7 @@ async def _parse_request(
         body,
         request.headers.get("x-twilio-signature", ""),
     )
-    return build_gateway_request(name, line, installation.secrets, raw_request)
+    return build_gateway_request(name, provider, installation.secrets, raw_request)
 
 
 async def _receive_sms(

@@ -58,10 +58,10 @@ class Gateway:
     without any, it may have any public address. `connections` is how many it is given at a time."""
 
     def __init__(
-        self, line: str, networks: Sequence[str], *, connections: int,
+        self, provider: str, networks: Sequence[str], *, connections: int,
         wait_seconds: float = _CONNECTION_WAIT_SECONDS,
     ) -> None:  # fmt: skip
-        self._line = line
+        self._provider = provider
         self._wait_seconds = wait_seconds
         self._slots = asyncio.Semaphore(connections)
         self._networks = [ip_network(network) for network in networks]
@@ -106,13 +106,13 @@ class Gateway:
     def _interpret_failure(self, answer: NoResponse) -> Temporary:
         if answer.may_have_arrived:
             raise UnclearResponse(answer.reason)
-        log.warning("gateway not reached", line=self._line, reason=answer.reason)
+        log.warning("gateway not reached", provider=self._provider, reason=answer.reason)
         return NOT_REACHED
 
     def log_refusal(self, status: int) -> Temporary:
         """Log and return that the gateway refuses our credentials or configuration, which is not
         the recipient's fault."""
-        log.error("gateway refuses us", line=self._line, status=status)
+        log.error("gateway refuses us", provider=self._provider, status=status)
         return REFUSED
 
     async def _find_client(self) -> HttpClient:

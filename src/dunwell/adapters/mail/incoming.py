@@ -49,7 +49,7 @@ _DAEMON = re.compile(r"mailer-daemon|postmaster", re.IGNORECASE)
 class Envelope:
     """A message with its SMTP envelope. `sender` is empty for reports."""
 
-    line: str
+    provider: str
     sender: str
     recipient: str
     content: bytes
@@ -104,12 +104,12 @@ def build_unreadable_mail(envelope: Envelope, address: ReturnAddress | None) -> 
     provider_message_id = _find_id(envelope, "")
     if address is not None and envelope.sender:
         return NewReply(
-            line=envelope.line, provider_message_id=provider_message_id,
+            provider=envelope.provider, provider_message_id=provider_message_id,
             reference=address.reference, subject="",
             text="", file_names=(), is_automatic=False, raw=envelope.content,
         )  # fmt: skip
     return Report(
-        line=envelope.line,
+        provider=envelope.provider,
         provider_message_id=provider_message_id,
         state="DELAYED",
         happened_at=None,
@@ -148,7 +148,7 @@ def classify_mail(
         else Bounce("DELAYED", UNREADABLE.cause, UNREADABLE.reason)
     )
     return Report(
-        line=envelope.line,
+        provider=envelope.provider,
         provider_message_id=_find_id(envelope, parsed.message_id),
         state=bounce.state,
         happened_at=parsed.happened_at,
@@ -186,7 +186,7 @@ def _build_reply(
     envelope: Envelope, parsed: ParsedMail, address: ReturnAddress, *, is_automatic: bool
 ) -> NewReply:
     return NewReply(
-        line=envelope.line,
+        provider=envelope.provider,
         provider_message_id=_find_id(envelope, parsed.message_id),
         reference=address.reference,
         subject=parsed.subject,

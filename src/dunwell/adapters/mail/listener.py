@@ -52,14 +52,14 @@ class MailHandler:
     """An aiosmtpd handler. It decides which connections and messages are accepted."""
 
     def __init__(
-        self, resources: Resources, reader: MailParser, find_lines: Callable[[], Any], *,
+        self, resources: Resources, reader: MailParser, find_providers: Callable[[], Any], *,
         max_connections: int = MAX_CONNECTIONS,
     ) -> None:  # fmt: skip
         """`find_lines` returns the current delivery providers by name. `max_connections` is the
         number of connections for each protocol."""
         self._resources = resources
         self._reader = reader
-        self._find_lines: Callable[[], dict[str, DeliveryProvider]] = find_lines
+        self._find_providers: Callable[[], dict[str, DeliveryProvider]] = find_providers
         # Each protocol has its own limit, so that strangers on one do not block the other.
         protocols: tuple[Protocol, ...] = get_args(Protocol)
         self._slots = {each: asyncio.Semaphore(_PARSED_AT_ONCE) for each in protocols}
@@ -81,7 +81,7 @@ class MailHandler:
         if envelope.rcpt_tos:
             # Each recipient is confirmed separately.
             return "452 4.5.3 One recipient at a time"
-        if self._find_line(address) is None:
+        if self._find_provider(address) is None:
             return "550 5.7.1 We take no mail for this domain"
         if _get_sender(envelope) and parse_return_address(self._resources.keys, address) is None:
             return "550 5.1.1 There is no such address"
@@ -93,11 +93,15 @@ class MailHandler:
     ) -> str:
         protocol: Protocol = server.protocol
         [recipient] = envelope.rcpt_tos
-        line, content = self._find_line(recipient), envelope.content
-        if line is None or not isinstance(content, bytes):
+        provider, content = self._find_provider(recipient), envelope.content
+        if provider is None or not isinstance(content, bytes):
             return "550 5.7.1 We take no mail for this domain"
         received = incoming.Envelope(
-            line, _get_sender(envelope), recipient, content, is_from_our_server=protocol == "LMTP"
+            provider,
+            _get_sender(envelope),
+            recipient,
+            content,
+            is_from_our_server=protocol == "LMTP",
         )
         try:
             async with self._slots[protocol]:
@@ -109,9 +113,9 @@ class MailHandler:
         log.error("mail not taken", error=type(error).__name__)
         return "451 4.3.0 Come again later"
 
-    def _find_line(self, address: str) -> str | None:
+    def _find_provider(self, address: str) -> str | None:
         domain = address.rpartition("@")[2].lower()
-        return find_return_domains(self._find_lines()).get(domain)
+        return find_return_domains(self._find_providers()).get(domain)
 
 
 def _get_sender(envelope: Envelope) -> str:

@@ -135,32 +135,32 @@ class Mailboxes:
         """Fetch new messages from all mailboxes and return their number. A mailbox that does not
         respond does not delay the others."""
         looks = [
-            self._fetch_from(name, line.mailbox)
-            for name, line in self._installation.delivery_providers.items()
-            if isinstance(line, SmtpProvider) and line.mailbox is not None
+            self._fetch_from(name, provider.mailbox)
+            for name, provider in self._installation.delivery_providers.items()
+            if isinstance(provider, SmtpProvider) and provider.mailbox is not None
         ]
         return sum(await asyncio.gather(*looks))
 
-    async def _fetch_from(self, line: str, mailbox: ReturnMailbox) -> int:
+    async def _fetch_from(self, provider: str, mailbox: ReturnMailbox) -> int:
         password = self._installation.secrets.get(
-            f"deliveryProviders/{line}/mailbox/credentials/passwordFile", b""
+            f"deliveryProviders/{provider}/mailbox/credentials/passwordFile", b""
         )
         try:
             found = password.decode().strip("\r\n")
             return await fetch_new_mail(
-                self._resources, self._reader, line, mailbox=mailbox, password=found
+                self._resources, self._reader, provider, mailbox=mailbox, password=found
             )
         except (MailboxUnavailable, UnicodeDecodeError) as error:
-            log.warning("mailbox away", line=line, error=str(error))
+            log.warning("mailbox away", provider=provider, error=str(error))
             return 0
 
 
 async def fetch_new_mail(
-    resources: Resources, reader: MailParser, line: str, mailbox: ReturnMailbox, password: str
+    resources: Resources, reader: MailParser, provider: str, mailbox: ReturnMailbox, password: str
 ) -> int:
     """Fetch and store new messages, and return their number. Raises MailboxAway, Unavailable."""
     async with resources.database.connection() as connection:
-        progress = await find_progress(connection, line)
+        progress = await find_progress(connection, provider)
     if progress is None or progress.folder != mailbox.folder:
         progress = MailboxProgress(mailbox.folder, 0, 0)
     fetched: FetchedMails = await asyncio.to_thread(
@@ -172,35 +172,37 @@ async def fetch_new_mail(
     )
     for mail in fetched.mails:
         try:
-            await _receive(resources, reader, line, mail)
+            await _receive(resources, reader, provider, mail)
         except Unavailable:
             raise
         except Exception:  # A message that cannot be processed must not block the others.
-            log.exception("mail not taken, kept as unreadable", line=line, uid=mail.uid)
-            unread = Envelope(line, "", "", mail.content or b"", is_cut=True)
+            log.exception("mail not taken, kept as unreadable", provider=provider, uid=mail.uid)
+            unread = Envelope(provider, "", "", mail.content or b"", is_cut=True)
             await receive_mail(resources, reader, unread)
         new_progress = MailboxProgress(mailbox.folder, fetched.validity, mail.uid)
-        await _save_progress(resources, line, new_progress)
+        await _save_progress(resources, provider, new_progress)
     if not fetched.mails:
         # Record the attempt even without messages, because an alert depends on it.
-        await _save_progress(resources, line, new_progress)
+        await _save_progress(resources, provider, new_progress)
     return len(fetched.mails)
 
 
-async def _save_progress(resources: Resources, line: str, progress: MailboxProgress) -> None:
+async def _save_progress(resources: Resources, provider: str, progress: MailboxProgress) -> None:
     async with resources.database.transaction() as tx:
-        await save_progress(tx, line, progress, resources.clock.now())
+        await save_progress(tx, provider, progress, resources.clock.now())
 
 
-async def _receive(resources: Resources, reader: MailParser, line: str, mail: FetchedMail) -> None:
+async def _receive(
+    resources: Resources, reader: MailParser, provider: str, mail: FetchedMail
+) -> None:
     if mail.content is None:
         return
     if mail.is_cut:
-        log.warning("mail too large, kept as unreadable", line=line, uid=mail.uid)
+        log.warning("mail too large, kept as unreadable", provider=provider, uid=mail.uid)
     # Only the head is parsed here. A child process parses the rest.
     head, _, _ = mail.content[:_MAX_HEAD_BYTES].partition(b"\r\n\r\n")
     message = BytesHeaderParser().parsebytes(head + b"\r\n\r\n")
     recipient = next((str(message[name]) for name in _RECIPIENT_HEADERS if message[name]), "")
     sender = parseaddr(str(message["Return-Path"] or message["From"] or ""))[1]
-    envelope = Envelope(line, sender, parseaddr(recipient)[1], mail.content, is_cut=mail.is_cut)
+    envelope = Envelope(provider, sender, parseaddr(recipient)[1], mail.content, is_cut=mail.is_cut)
     await receive_mail(resources, reader, envelope)

@@ -95,12 +95,12 @@ _MAX_UNRELATED_PER_DAY = 1_000
 log = structlog.get_logger(__name__)
 
 
-def find_return_domains(lines: Mapping[str, DeliveryProvider]) -> dict[str, str]:
+def find_return_domains(providers: Mapping[str, DeliveryProvider]) -> dict[str, str]:
     """Return the delivery providers by their return domains."""
     return {
-        line.return_domain: name
-        for name, line in lines.items()
-        if isinstance(line, SmtpProvider) and line.return_domain is not None
+        provider.return_domain: name
+        for name, provider in providers.items()
+        if isinstance(provider, SmtpProvider) and provider.return_domain is not None
     }
 
 
@@ -112,15 +112,15 @@ async def receive_mail(
     read = await reader.read(resources.keys, envelope)
     if isinstance(read, NewReply):
         outcome = await _store_reply(resources, read)
-        log.info("answer received", line=envelope.line, outcome=outcome.value)
+        log.info("answer received", provider=envelope.provider, outcome=outcome.value)
         return outcome
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
         if await _is_over_limit(tx, read, now):
-            log.warning("too many reports", line=envelope.line)
+            log.warning("too many reports", provider=envelope.provider)
             return ReplyOutcome.TOO_MANY
         is_new = await save_report(tx, read, real_now=now, ids=resources.ids)
-    log.info("report received", line=envelope.line, state=read.state, reason=read.reason)
+    log.info("report received", provider=envelope.provider, state=read.state, reason=read.reason)
     return ReplyOutcome.NEW if is_new else ReplyOutcome.KNOWN
 
 

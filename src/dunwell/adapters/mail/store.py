@@ -31,15 +31,15 @@ class MailboxProgress:
     last_uid: int
 
 
-async def find_progress(connection: Connection, line: str) -> MailboxProgress | None:
+async def find_progress(connection: Connection, provider: str) -> MailboxProgress | None:
     """Return the progress, None if nothing was fetched yet."""
-    row = await connection.fetchrow(_LOAD, line)
+    row = await connection.fetchrow(_LOAD, provider)
     return None if row is None else MailboxProgress(**row)
 
 
 async def save_progress(
-    tx: Connection, line: str, progress: MailboxProgress, read_at: datetime
+    tx: Connection, provider: str, progress: MailboxProgress, read_at: datetime
 ) -> None:
     await tx.execute(
-        _SAVE, line, progress.folder, progress.uid_validity, progress.last_uid, read_at
+        _SAVE, provider, progress.folder, progress.uid_validity, progress.last_uid, read_at
     )

@@ -24,7 +24,7 @@ HOLD_REASON: Final = "REPLY"
 
 @dataclass(frozen=True, slots=True)
 class NewReply:
-    line: str
+    provider: str
     # Identifies the reply, so that a repeated delivery is recognised.
     provider_message_id: str
     reference: Reference

@@ -107,7 +107,7 @@ async def insert_reply(
     saved = await tx.fetchval(
         _INSERT, named.merchant_id, reply_id, claim_id, named.communication_id,
         reply.provider_message_id,
-        reply.line, received_at, reply.subject, reply.text, list(reply.file_names),
+        reply.provider, received_at, reply.subject, reply.text, list(reply.file_names),
         reply.is_automatic, sealed,
     )  # fmt: skip
     return saved is not None

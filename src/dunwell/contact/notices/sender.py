@@ -170,9 +170,9 @@ class HandedOverNotice:
         settlement = decide_settlement(
             answer, attempts=leased.attempts, expires_at=leased.expires_at, now=now
         )
-        line = find_provider_of(self.merchant, leased)
+        provider = find_provider_of(self.merchant, leased)
         settled = await record_notice(
-            tx, leased, self.lease.lease_id, settlement, line=line, now=now
+            tx, leased, self.lease.lease_id, settlement, provider=provider, now=now
         )
         if isinstance(answer, Temporary):
             log.warning(
@@ -191,10 +191,10 @@ class HandedOverNotice:
 
 async def record_notice(
     tx: Connection, each: LeasedNotice, lease_id: UUID, settlement: NoticeSettlement,
-    *, line: str | None, now: datetime,
+    *, provider: str | None, now: datetime,
 ) -> int:  # fmt: skip
     is_saved = await save_notice_outcome(
-        tx, each, lease_id=lease_id, settlement=settlement, line=line, now=now
+        tx, each, lease_id=lease_id, settlement=settlement, provider=provider, now=now
     )
     state, notice = settlement.state, each.notice
     if is_saved and state in ("FAILED", "UNKNOWN"):
@@ -223,11 +223,12 @@ _CHANNEL_SLOTS = 8
 class NoticeSender(Sender[HandedOverNotice]):
     def __init__(
         self, resources: Resources, adapters: Collection[ChannelAdapter],
-        *, find_line: FindProvider = find_no_provider, heartbeat_seconds: float = HEARTBEAT_SECONDS,
+        *, find_provider: FindProvider = find_no_provider,
+        heartbeat_seconds: float = HEARTBEAT_SECONDS,
         printer: LetterPrinter | None = None,
     ) -> None:  # fmt: skip
         """Create a sender. Starts its own letter printer unless `printer` is given."""
-        known = Adapters(adapters, find_line)
+        known = Adapters(adapters, find_provider)
         # The printer starts its processes with the first letter.
         self._printer = printer or LetterPrinter(1, fonts=resources.settings.fonts)
         queue = _NoticeQueue(resources, self._printer, known)
@@ -265,9 +266,11 @@ class _NoticeQueue:
                     if each.notice_id in uncalled:
                         settlement = uncalled[each.notice_id]
                         merchant = merchants[each.merchant_id]
-                        line = find_provider_of(merchant, each) if each.was_handed_over else None
+                        provider = (
+                            find_provider_of(merchant, each) if each.was_handed_over else None
+                        )
                         await record_notice(
-                            tx, each, lease.lease_id, settlement, line=line, now=now
+                            tx, each, lease.lease_id, settlement, provider=provider, now=now
                         )
         except (Unavailable, asyncio.CancelledError):
             # It is not known whether the transaction was committed, but no channel was called.

@@ -333,16 +333,16 @@ async def renew_notice(
 
 async def save_notice_outcome(
     tx: Connection, leased: LeasedNotice, lease_id: UUID, settlement: NoticeSettlement,
-    *, line: str | None, now: datetime,
+    *, provider: str | None, now: datetime,
 ) -> bool:  # fmt: skip
     """Record the outcome of a notice. Return False if the lease expired and another worker has the
     notice.
 
-    line: the delivery provider that the notice was given to.
+    provider: the delivery provider that the notice was given to.
     """
     saved = await tx.fetchval(
         _SETTLE, leased.merchant_id, leased.notice_id, lease_id,
-        settlement.state, settlement.due_at, settlement.failure, now, line,
+        settlement.state, settlement.due_at, settlement.failure, now, provider,
     )  # fmt: skip
     return saved is not None
 

@@ -54,17 +54,17 @@ class Adapters:
     """The adapters of the installation."""
 
     def __init__(
-        self, adapters: Collection[ChannelAdapter], find_line: FindProvider = find_no_provider
+        self, adapters: Collection[ChannelAdapter], find_provider: FindProvider = find_no_provider
     ) -> None:
         self._adapters = {(each.channel, each.name): each for each in adapters}
-        self._find_line = find_line
+        self._find_provider = find_provider
 
     def find(self, merchant: Merchant, channel: Channel) -> ChannelAdapter | None:
         setup = merchant.configuration.channels.get(channel)
         if setup is None:
             return None
         if setup.provider is not None:
-            return self._find_line(setup.provider)
+            return self._find_provider(setup.provider)
         return self._adapters.get((channel, setup.adapter or ""))
 
     def find_paced(self, merchant: Merchant, channel: Channel) -> PacedProvider | None:
@@ -73,7 +73,7 @@ class Adapters:
         setup = merchant.configuration.channels.get(channel)
         if setup is None or setup.provider is None:
             return None
-        adapter = self._find_line(setup.provider)
+        adapter = self._find_provider(setup.provider)
         return PacedProvider(setup.provider, adapter.pace) if adapter else None
 
     def list_queryable(self, merchant: Merchant) -> dict[Channel, QueryableChannel]:

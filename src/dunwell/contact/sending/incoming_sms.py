@@ -40,7 +40,7 @@ _NUMBER = re.compile(r"^(?:00|\+)?([1-9][0-9]{6,14})$")
 
 @dataclass(frozen=True, slots=True)
 class ReceivedSms:
-    line: str
+    provider: str
     # The gateway's id of the message; duplicates are ignored.
     provider_message_id: str
     # The sender and our number, unchanged.

@@ -46,7 +46,7 @@ async def receive_sms(
     if number is not None and is_stop(incoming.text):
         return await _suppress_number(resources, incoming, number, set_size)
     async with resources.database.transaction() as tx:
-        claim = await find_claim_of_number(tx, incoming.line, number) if number else None
+        claim = await find_claim_of_number(tx, incoming.provider, number) if number else None
         is_new = await _save(
             resources, tx, incoming=incoming, kind="REPLY" if claim else "UNMATCHED", claim=claim
         )
@@ -67,7 +67,7 @@ async def _suppress_number(
             if await is_sms_known(tx, incoming):
                 return is_new
             found = await list_merchants_of_number(
-                tx, incoming.line, number, behind=behind, limit=set_size
+                tx, incoming.provider, number, behind=behind, limit=set_size
             )
             for merchant_id in found:
                 work = await _open_work(resources, tx, merchant_id)

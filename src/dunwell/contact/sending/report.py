@@ -33,9 +33,9 @@ class PricedMessage:
     country: str = UNKNOWN_COUNTRY
 
 
-def compute_price(line: HasPrices, message: PricedMessage) -> Decimal | None:
+def compute_price(provider: HasPrices, message: PricedMessage) -> Decimal | None:
     """Return the price, or None if the provider has no price for this country."""
-    price = line.prices.get(message.country, line.prices.get(_ANY_OTHER))
+    price = provider.prices.get(message.country, provider.prices.get(_ANY_OTHER))
     return None if price is None else Decimal(str(price)) * message.units
 
 
@@ -64,7 +64,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    line: str
+    provider: str
     # The provider's id of the message or report, unchanged. Together with state and time it
     # identifies the report; duplicates are ignored.
     provider_message_id: str

@@ -74,7 +74,7 @@ WHERE report_id IN (SELECT report_id FROM delivery_reports
 
 class WaitingReport(msgspec.Struct, frozen=True, gc=False):
     report_id: UUID
-    line: str
+    provider: str
     reference: Reference | None
     state: ReportState
     reason: str
@@ -100,7 +100,7 @@ async def _save_set(tx: Connection, reports: Sequence[Report], real_now: datetim
     saved = await tx.fetch(
         _SAVE,
         [ids.new(real_now) for _ in reports],
-        [each.line for each in reports],
+        [each.provider for each in reports],
         [each.provider_message_id for each in reports],
         [each.state for each in reports],
         [each.happened_at for each in reports],
@@ -139,7 +139,7 @@ async def lock_due_reports(
     return [
         WaitingReport(
             report_id=row["report_id"],
-            line=row["provider"],
+            provider=row["provider"],
             reference=(
                 None
                 if row["merchant_id"] is None
@@ -251,24 +251,24 @@ class ContactedClaim(msgspec.Struct, frozen=True, gc=False):
     claim_id: int
 
 
-async def find_claim_of_number(tx: Connection, line: str, number: str) -> ContactedClaim | None:
+async def find_claim_of_number(tx: Connection, provider: str, number: str) -> ContactedClaim | None:
     """Return the claim whose debtor got an SMS at this number from this provider, over all
     merchants. Return None if there is none or more than one."""
-    rows = await tx.fetch(_FIND_CLAIMS, line, number, _CLAIM_LIMIT)
+    rows = await tx.fetch(_FIND_CLAIMS, provider, number, _CLAIM_LIMIT)
     return ContactedClaim(*rows[0]) if len(rows) == 1 else None
 
 
 async def list_merchants_of_number(
-    tx: Connection, line: str, number: str, *, behind: int, limit: int
+    tx: Connection, provider: str, number: str, *, behind: int, limit: int
 ) -> Sequence[int]:
     """List merchants that sent an SMS to this number through this provider, in order of id, after
     the merchant `behind`."""
-    rows = await tx.fetch(_FIND_MERCHANTS, line, number, behind, limit)
+    rows = await tx.fetch(_FIND_MERCHANTS, provider, number, behind, limit)
     return [row["merchant_id"] for row in rows]
 
 
 async def is_sms_known(tx: Connection, incoming: ReceivedSms) -> bool:
-    return bool(await tx.fetchval(_IS_KNOWN, incoming.line, incoming.provider_message_id))
+    return bool(await tx.fetchval(_IS_KNOWN, incoming.provider, incoming.provider_message_id))
 
 
 async def save_sms(
@@ -278,7 +278,8 @@ async def save_sms(
 ) -> bool:  # fmt: skip
     """Save the message and return whether it is new."""
     saved = await tx.fetchval(
-        _SAVE_INCOMING, inbound_id, incoming.line, incoming.provider_message_id, incoming.sender,
+        _SAVE_INCOMING, inbound_id, incoming.provider, incoming.provider_message_id,
+        incoming.sender,
         incoming.recipient, incoming.text, real_now, kind,
         claim.merchant_id if claim else None, claim.claim_id if claim else None,
     )  # fmt: skip
@@ -325,7 +326,7 @@ class UnmatchedEntry(msgspec.Struct, frozen=True, gc=False):
     """An SMS or a report that matches no message."""
 
     key: UUID
-    line: str
+    provider: str
     received_at: datetime
     # The sender of the SMS, or the state of the report (`ReportState`).
     what: str
@@ -364,12 +365,14 @@ WHERE provider = $1
 """
 
 
-async def lock_send_rate(tx: Connection, line: str, per_second: float, real_now: datetime) -> int:
+async def lock_send_rate(
+    tx: Connection, provider: str, per_second: float, real_now: datetime
+) -> int:
     """Return how many messages the provider accepts now, and lock its send rate."""
-    room: int = await tx.fetchval(_LOCK, line, real_now, per_second)
+    room: int = await tx.fetchval(_LOCK, provider, real_now, per_second)
     return room
 
 
-async def save_used_rate(tx: Connection, line: str, per_second: float, messages: int) -> None:
+async def save_used_rate(tx: Connection, provider: str, per_second: float, messages: int) -> None:
     """Record the messages given to a provider whose send rate is locked."""
-    await tx.execute(_TAKE, line, messages / per_second)
+    await tx.execute(_TAKE, provider, messages / per_second)

@@ -12,7 +12,7 @@ import click
 from dunwell.core.files.storage import Storage
 from dunwell.interfaces.cli.database import reach_database
 from dunwell.interfaces.cli.findings.backups import check_backups
-from dunwell.interfaces.cli.findings.email import check_email_lines
+from dunwell.interfaces.cli.findings.email import check_email_providers
 from dunwell.interfaces.cli.findings.finding import DoctorFinding
 from dunwell.interfaces.cli.findings.gateways import check_gateways
 from dunwell.interfaces.cli.findings.installation import (
@@ -21,7 +21,7 @@ from dunwell.interfaces.cli.findings.installation import (
     check_sign_in,
     check_webhook_networks,
 )
-from dunwell.interfaces.cli.findings.letters import check_fonts, check_letter_lines
+from dunwell.interfaces.cli.findings.letters import check_fonts, check_print_providers
 from dunwell.interfaces.cli.findings.merchants import (
     check_identities,
     check_merchant_storage,
@@ -89,8 +89,8 @@ def _check_database(settings: Settings) -> list[DoctorFinding]:
             others = [
                 *asyncio.run(check_identities(url)),
                 *asyncio.run(check_gateways(url, settings)),
-                *asyncio.run(check_letter_lines(url, settings)),
-                *asyncio.run(check_email_lines(url, settings)),
+                *asyncio.run(check_print_providers(url, settings)),
+                *asyncio.run(check_email_providers(url, settings)),
                 *asyncio.run(check_sign_in(url, settings)),
                 *asyncio.run(check_alarms(url)),
                 *asyncio.run(check_workflows(url)),

@@ -220,7 +220,7 @@ def render_costs(costs: PreviewCosts, currency: str) -> Iterator[str]:
     yield "The costs of these messages by the prices of their providers, without enclosures"
     rows = [
         (
-            each.channel, each.line or "-", each.country or "-",
+            each.channel, each.provider or "-", each.country or "-",
             *_cost_cells(each.before, currency), *_cost_cells(each.after, currency),
         )
         for each in costs.rows

@@ -22,7 +22,7 @@ from dunwell.operations.dashboards.figures import ArrivalFigures, DestinationFig
 
 
 class ProviderCount(msgspec.Struct, frozen=True, gc=False):
-    line: str
+    provider: str
     count: int
     since: datetime
 
@@ -74,13 +74,13 @@ class ProviderFigures:
 
 
 def find_alert_signs(
-    alarms: AlertSettings, lines: Mapping[str, DeliveryProvider], seen: Observations,
+    alarms: AlertSettings, providers: Mapping[str, DeliveryProvider], seen: Observations,
     figures: ProviderFigures,
     outside: ExternalFindings,
     *, now: datetime,
 ) -> list[AlertCondition]:  # fmt: skip
     signs = [
-        *_check_providers(alarms, lines, seen, now),
+        *_check_providers(alarms, providers, seen, now),
         *_check_failure_rates(alarms, figures),
         *_check_unmatched(alarms, seen),
         *_build_merchant_signs(AlertKind.UNKNOWN_SENDS, seen.unknown),
@@ -98,21 +98,28 @@ def find_alert_signs(
 
 
 def _check_providers(
-    alarms: AlertSettings, lines: Mapping[str, DeliveryProvider], seen: Observations, now: datetime
+    alarms: AlertSettings,
+    providers: Mapping[str, DeliveryProvider],
+    seen: Observations,
+    now: datetime,
 ) -> Iterator[AlertCondition]:
     late = timedelta(minutes=alarms.late_after_minutes)
     for each in seen.waiting:
         figures = AlertFigures(count=each.count, since=each.since)
-        yield AlertCondition(AlertKind.LINE_BACKLOG, each.line, figures)
+        yield AlertCondition(AlertKind.LINE_BACKLOG, each.provider, figures)
     for each in seen.batches:
-        line = lines.get(each.line)
-        usual = line.batch.every_minutes if isinstance(line, FolderProvider | SftpProvider) else 0
+        provider = providers.get(each.provider)
+        usual = (
+            provider.batch.every_minutes
+            if isinstance(provider, FolderProvider | SftpProvider)
+            else 0
+        )
         if now - each.since >= late + timedelta(minutes=usual):
             figures = AlertFigures(count=each.count, since=each.since)
-            yield AlertCondition(AlertKind.BATCH_LATE, each.line, figures)
+            yield AlertCondition(AlertKind.BATCH_LATE, each.provider, figures)
     for name, read_at in seen.mailboxes:
-        line = lines.get(name)
-        is_read = isinstance(line, SmtpProvider) and line.mailbox is not None
+        provider = providers.get(name)
+        is_read = isinstance(provider, SmtpProvider) and provider.mailbox is not None
         if is_read and now - read_at >= late:
             yield AlertCondition(AlertKind.MAILBOX_LATE, name, AlertFigures(since=read_at))
 
@@ -131,7 +138,7 @@ def _check_failure_rates(
         if is_reached and each.destination is not None and each.people >= _MIN_PEOPLE:
             told = AlertFigures(count=sent.failed, among=sent.sent)
             yield AlertCondition(
-                AlertKind.DESTINATION_FAILING, f"{each.line}/{each.destination}", told
+                AlertKind.DESTINATION_FAILING, f"{each.provider}/{each.destination}", told
             )
 
 
@@ -139,10 +146,10 @@ def _check_unmatched(alarms: AlertSettings, seen: Observations) -> Iterator[Aler
     for each in seen.strange_reports:
         if each.count >= alarms.failing.least:
             figures = AlertFigures(count=each.count, since=each.since)
-            yield AlertCondition(AlertKind.UNMATCHED_REPORTS, each.line, figures)
+            yield AlertCondition(AlertKind.UNMATCHED_REPORTS, each.provider, figures)
     for each in seen.strange_sms:
         yield AlertCondition(
-            AlertKind.UNMATCHED_SMS, each.line, AlertFigures(count=each.count, since=each.since)
+            AlertKind.UNMATCHED_SMS, each.provider, AlertFigures(count=each.count, since=each.since)
         )
 
 

@@ -39,7 +39,7 @@ _OLDEST_STEP = Gauge(
 _MESSAGES = Gauge(
     "dunwell_messages",
     "Messages by delivery provider and state: planned, leased (on their way) or unknown.",
-    ("line", "state"), registry=REGISTRY, multiprocess_mode="mostrecent",
+    ("provider", "state"), registry=REGISTRY, multiprocess_mode="mostrecent",
 )  # fmt: skip
 
 
@@ -54,38 +54,42 @@ class BacklogMetrics:
         """Always return 0, so that the loop waits for its next turn."""
         now = self._resources.clock.now()
         async with self._resources.database.connection() as connection:
-            lines = (await load_installation(connection)).installation.delivery_providers or {}
+            providers = (await load_installation(connection)).installation.delivery_providers or {}
             steps = await count_due_steps(connection, now, MAX_WAITING)
             messages = await count_messages(connection, now, MAX_WAITING)
         _show_steps(steps, now)
-        self._show_messages(messages, lines)
+        self._show_messages(messages, providers)
         return 0
 
-    def _show_messages(self, messages: Sequence[MessageCount], lines: Collection[str]) -> None:
-        counts = compute_message_counts(messages, lines)
-        labels = {line for line, _ in counts}
+    def _show_messages(self, messages: Sequence[MessageCount], providers: Collection[str]) -> None:
+        counts = compute_message_counts(messages, providers)
+        labels = {provider for provider, _ in counts}
         # A process that shares its metrics cannot remove a series, so it is set to 0 first.
-        for line in self._shown - labels:
+        for provider in self._shown - labels:
             for state in STATES:
-                _MESSAGES.labels(line, state).set(0)
-                _MESSAGES.remove(line, state)
+                _MESSAGES.labels(provider, state).set(0)
+                _MESSAGES.remove(provider, state)
         for key, count in counts.items():
             _MESSAGES.labels(*key).set(count)
         self._shown = labels
 
 
 def compute_message_counts(
-    messages: Sequence[MessageCount], lines: Collection[str]
+    messages: Sequence[MessageCount], providers: Collection[str]
 ) -> Mapping[tuple[str, str], int]:
-    """Return the counts by label and state, including zeros. `lines` are the delivery providers of
-    the installation file."""
-    own = sorted(lines)[:MAX_PROVIDERS]
+    """Return the counts by label and state, including zeros. `providers` are the delivery
+    providers of the installation file."""
+    own = sorted(providers)[:MAX_PROVIDERS]
     counts = {
         (label, state): 0 for label in (*own, NO_PROVIDER, OTHER_PROVIDERS) for state in STATES
     }
     for each in messages:
         label = (
-            NO_PROVIDER if each.line is None else each.line if each.line in own else OTHER_PROVIDERS
+            NO_PROVIDER
+            if each.provider is None
+            else each.provider
+            if each.provider in own
+            else OTHER_PROVIDERS
         )
         counts[label, each.state] += each.count
     return counts

@@ -58,7 +58,9 @@ KEPT_FOR = timedelta(days=90)
 _MOST_SENT, _MOST_DELIVERIES, _MOST_TOLD, _SWEPT_AT_ONCE = 10_001, 100, 100, 500
 
 
-async def check_for_alerts(resources: Resources, find_line: FindProvider, database_url: str) -> int:
+async def check_for_alerts(
+    resources: Resources, find_provider: FindProvider, database_url: str
+) -> int:
     """Return the number of alerts that are reported. It is 0 if another worker has just checked."""
     is_behind = await _is_archive_behind(resources, database_url)
     now = resources.clock.now()
@@ -66,12 +68,12 @@ async def check_for_alerts(resources: Resources, find_line: FindProvider, databa
         if not await lock_alert_check(tx, now, now - _MIN_INTERVAL):
             return 0
         installation = (await load_installation(tx)).installation
-        alarms, lines = (
+        alarms, providers = (
             installation.alerts or AlertSettings(),
             installation.delivery_providers or {},
         )
-        outside = ExternalFindings(_list_unusable_providers(lines, find_line), is_behind)
-        signs = await _load_signs(tx, alarms, lines, outside, now=now)
+        outside = ExternalFindings(_list_unusable_providers(providers, find_provider), is_behind)
+        signs = await _load_signs(tx, alarms, providers, outside, now=now)
         changes = compare_alerts(await list_active_alerts(tx), signs, now)
         await save_alert_changes(tx, changes, now, resources.ids)
         told = await _plan_emails(tx, resources, alarms, now) if alarms.email else 0
@@ -82,12 +84,12 @@ async def check_for_alerts(resources: Resources, find_line: FindProvider, databa
 async def _load_signs(
     tx: Connection,
     alarms: AlertSettings,
-    lines: Mapping[str, DeliveryProvider],
+    providers: Mapping[str, DeliveryProvider],
     outside: ExternalFindings,
     *,
     now: datetime,
 ) -> list[AlertCondition]:
-    looked = ContactSelection(list(lines), now - _DAY, _MOST_SENT)
+    looked = ContactSelection(list(providers), now - _DAY, _MOST_SENT)
     figures = ProviderFigures(
         await list_sent(tx, looked), await list_deliveries(tx, looked, _MOST_DELIVERIES)
     )
@@ -97,7 +99,7 @@ async def _load_signs(
         unseen_before=now - timedelta(minutes=alarms.unseen_after_minutes),
         strange_since=now - _DAY,
     )  # fmt: skip
-    return find_alert_signs(alarms, lines, seen=seen, figures=figures, outside=outside, now=now)
+    return find_alert_signs(alarms, providers, seen=seen, figures=figures, outside=outside, now=now)
 
 
 async def _plan_emails(
@@ -122,11 +124,11 @@ async def _plan_emails(
 
 
 def _list_unusable_providers(
-    lines: Mapping[str, DeliveryProvider], find_line: FindProvider
+    providers: Mapping[str, DeliveryProvider], find_provider: FindProvider
 ) -> Collection[str]:
     """Return the providers for which no adapter can be built, for example because a secret is
     missing."""
-    return [name for name in lines if find_line(name) is None]
+    return [name for name in providers if find_provider(name) is None]
 
 
 async def _is_archive_behind(resources: Resources, database_url: str) -> bool:

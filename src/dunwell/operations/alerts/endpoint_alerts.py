@@ -68,8 +68,8 @@ class EndpointAlerts:
         delivery provider for e-mail."""
         now = self._resources.clock.now()
         async with self._resources.database.transaction() as tx:
-            lines = (await load_installation(tx)).installation.delivery_providers or {}
-            if not any(each.channel == "EMAIL" for each in lines.values()):
+            providers = (await load_installation(tx)).installation.delivery_providers or {}
+            if not any(each.channel == "EMAIL" for each in providers.values()):
                 return 0
             failing = await mark_failures_notified(tx, now, now - NOTIFY_AFTER, _BATCH_SIZE)
             working = await mark_recoveries_notified(tx, _BATCH_SIZE)

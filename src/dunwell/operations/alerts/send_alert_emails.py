@@ -33,11 +33,11 @@ from dunwell.platform.resources import Resources
 
 
 def order_email_providers(
-    alarms: AlertSettings, lines: Mapping[str, DeliveryProvider], unwell: Collection[str]
+    alarms: AlertSettings, providers: Mapping[str, DeliveryProvider], unwell: Collection[str]
 ) -> list[str]:
     """Return the delivery providers for e-mail in the order in which to try them: providers without
     an alert first, and the one named in the installation file before the others."""
-    mail = [name for name, line in lines.items() if line.channel == "EMAIL"]
+    mail = [name for name, provider in providers.items() if provider.channel == "EMAIL"]
     return sorted(mail, key=lambda name: (name in unwell, name != alarms.provider))
 
 
@@ -60,7 +60,7 @@ _BATCH_SIZE = 20
 log = structlog.get_logger(__name__)
 
 
-async def send_alert_emails(resources: Resources, find_line: FindProvider) -> int:
+async def send_alert_emails(resources: Resources, find_provider: FindProvider) -> int:
     """Return the number of attempts."""
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
@@ -71,7 +71,7 @@ async def send_alert_emails(resources: Resources, find_line: FindProvider) -> in
     wanted = order_email_providers(
         installation.alerts or AlertSettings(), installation.delivery_providers or {}, unwell
     )
-    adapter = next((found for name in wanted if (found := find_line(name))), None)
+    adapter = next((found for name in wanted if (found := find_provider(name))), None)
     for mail in mails:
         outcome = await _send(adapter, mail, installation)
         await _record(resources, mail, outcome)

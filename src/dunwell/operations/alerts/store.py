@@ -71,7 +71,7 @@ class DueSteps(msgspec.Struct, frozen=True, gc=False):
 
 class MessageCount(msgspec.Struct, frozen=True, gc=False):
     # The delivery provider. None if the channel has none.
-    line: str | None
+    provider: str | None
     # One of planned, leased and unknown.
     state: str
     count: int

@@ -37,7 +37,7 @@ _MAX_DELIVERIES, _MAX_FAILURES, _MAX_UNMATCHED = 100, 300, 50
 @dataclass(frozen=True, slots=True)
 class ProviderState:
     name: str
-    line: DeliveryProvider
+    provider: DeliveryProvider
     backlog: ProviderBacklog | None
     sent: ArrivalFigures
     # True if more messages fail than the installation file tolerates. Receivers may block the
@@ -57,7 +57,7 @@ class DestinationState:
 
 @dataclass(frozen=True, slots=True)
 class ProviderOverview:
-    lines: Sequence[ProviderState]
+    providers: Sequence[ProviderState]
     # Those with most failures first.
     destinations: Sequence[DestinationState]
     # Failures of messages outside workflows (codes, receipts), most frequent first.
@@ -72,23 +72,23 @@ async def load_provider_overview(tx: Connection, actor: Actor, now: datetime) ->
     """Load the overview over all merchants. `now` is real time."""
     check_right(actor, Right.OPERATE)
     installation = (await load_installation(tx)).installation
-    lines: Mapping[str, DeliveryProvider] = installation.delivery_providers or {}
+    providers: Mapping[str, DeliveryProvider] = installation.delivery_providers or {}
     failing = (installation.alerts or AlertSettings()).failing
-    looked = ContactSelection(list(lines), now - LONGEST_LIMIT_PERIOD, MAX_SENT)
-    backlogs = await list_backlogs(tx, looked.lines, now, MAX_WAITING)
+    looked = ContactSelection(list(providers), now - LONGEST_LIMIT_PERIOD, MAX_SENT)
+    backlogs = await list_backlogs(tx, looked.providers, now, MAX_WAITING)
     sent = await list_sent(tx, looked)
     deliveries = await list_deliveries(tx, looked, _MAX_DELIVERIES)
     failures = await list_failures(tx, looked, _MAX_FAILURES)
-    shown = {(each.line, each.destination) for each in deliveries}
+    shown = {(each.provider, each.destination) for each in deliveries}
     return ProviderOverview(
-        lines=[
+        providers=[
             _build_provider_state(
-                name, line, backlogs=backlogs, sent=sent.get(name, _NOTHING), failing=failing
+                name, provider, backlogs=backlogs, sent=sent.get(name, _NOTHING), failing=failing
             )
-            for name, line in lines.items()
+            for name, provider in providers.items()
         ],
         destinations=[_build_destination_state(each, failures, failing) for each in deliveries],
-        others=[each for each in failures if (each.line, each.destination) not in shown],
+        others=[each for each in failures if (each.provider, each.destination) not in shown],
         unmatched=await list_unmatched(tx, looked.since, _MAX_UNMATCHED),
         failing=failing,
         since=looked.since,
@@ -97,19 +97,19 @@ async def load_provider_overview(tx: Connection, actor: Actor, now: datetime) ->
 
 def _build_provider_state(
     name: str,
-    line: DeliveryProvider,
+    provider: DeliveryProvider,
     backlogs: Mapping[str, ProviderBacklog],
     sent: ArrivalFigures,
     failing: FailureThreshold,
 ) -> ProviderState:
     is_losing = failing.is_reached(sent=sent.sent, failed=sent.failed)
-    return ProviderState(name, line, backlog=backlogs.get(name), sent=sent, is_losing=is_losing)
+    return ProviderState(name, provider, backlog=backlogs.get(name), sent=sent, is_losing=is_losing)
 
 
 def _build_destination_state(
     delivery: DestinationFigures, failures: Sequence[FailureReason], failing: FailureThreshold
 ) -> DestinationState:
-    place, sent = (delivery.line, delivery.destination), delivery.sent
-    reasons = [each for each in failures if (each.line, each.destination) == place]
+    place, sent = (delivery.provider, delivery.destination), delivery.sent
+    reasons = [each for each in failures if (each.provider, each.destination) == place]
     is_losing = failing.is_reached(sent=sent.sent, failed=sent.failed)
     return DestinationState(delivery, reasons, is_losing)

@@ -27,7 +27,7 @@ class ArrivalFigures(msgspec.Struct, frozen=True, gc=False):
 class DestinationFigures(msgspec.Struct, frozen=True, gc=False):
     """Messages of a provider to one destination: an e-mail domain, or the country of a number."""
 
-    line: str
+    provider: str
     # None if it is unknown.
     destination: str | None
     sent: ArrivalFigures
@@ -38,7 +38,7 @@ class DestinationFigures(msgspec.Struct, frozen=True, gc=False):
 class FailureReason(msgspec.Struct, frozen=True, gc=False):
     """The messages to one destination that failed for one reason."""
 
-    line: str
+    provider: str
     destination: str | None
     cause: str
     reason: str
@@ -47,7 +47,7 @@ class FailureReason(msgspec.Struct, frozen=True, gc=False):
 
 
 class UnmatchedReport(msgspec.Struct, frozen=True, gc=False):
-    line: str
+    provider: str
     provider_message_id: str
     state: str
     reason: str

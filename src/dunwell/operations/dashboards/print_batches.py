@@ -38,9 +38,9 @@ _FIRST = (UUID(int=0), 0)
 
 @dataclass(frozen=True, slots=True)
 class BatchesView:
-    """`lines` are the delivery providers for letters. On the last page there is no cursor."""
+    """`providers` are the delivery providers for letters. On the last page there is no cursor."""
 
-    lines: Sequence[str]
+    providers: Sequence[str]
     waiting: Sequence[WaitingLetters]
     batches: Sequence[BatchRow]
     next_cursor: str | None
@@ -64,7 +64,12 @@ class DoubtfulLettersView:
 
 
 async def list_batches(
-    tx: Connection, actor: Actor, *, limit: int, line: str | None = None, cursor: str | None = None
+    tx: Connection,
+    actor: Actor,
+    *,
+    limit: int,
+    provider: str | None = None,
+    cursor: str | None = None,
 ) -> BatchesView:
     """List the batches, newest first. Raises ValidationError for an invalid cursor."""
     check_right(actor, Right.OPERATE)
@@ -72,14 +77,14 @@ async def list_batches(
     if cursor is not None:
         [before] = _BATCH_CURSORS.parse((), cursor)
     known = (await load_installation(tx)).installation.delivery_providers or {}
-    lines = sorted(
+    providers = sorted(
         name for name, each in known.items() if isinstance(each, FolderProvider | SftpProvider)
     )
-    found = await list_batch_rows(tx, line, before, limit + 1)
+    found = await list_batch_rows(tx, provider, before, limit + 1)
     batches = found[:limit]
     return BatchesView(
-        lines=lines,
-        waiting=await list_waiting_letters(tx, lines, MAX_WAITING),
+        providers=providers,
+        waiting=await list_waiting_letters(tx, providers, MAX_WAITING),
         batches=batches,
         next_cursor=_BATCH_CURSORS.render((), (batches[-1].batch_id,))
         if len(found) > limit
@@ -105,12 +110,12 @@ async def get_batch(
 
 
 async def list_doubtful_letters(
-    tx: Connection, actor: Actor, line: str, *, limit: int, cursor: str | None = None
+    tx: Connection, actor: Actor, provider: str, *, limit: int, cursor: str | None = None
 ) -> DoubtfulLettersView:
     """List the letters for which a person has to decide whether they were released. Raises
     ValidationError for an invalid cursor."""
     check_right(actor, Right.OPERATE)
-    found = await list_doubtful_letter_rows(tx, line, _parse_cursor(cursor), limit + 1)
+    found = await list_doubtful_letter_rows(tx, provider, _parse_cursor(cursor), limit + 1)
     return DoubtfulLettersView(found[:limit], _render_cursor(found, limit))
 
 

@@ -103,7 +103,7 @@ class BatchRow(msgspec.Struct, frozen=True, gc=False):
     letters that were not delivered."""
 
     batch_id: UUID
-    line: str
+    provider: str
     state: str
     letters: int
     pages: int
@@ -119,7 +119,7 @@ class LetterRow(msgspec.Struct, frozen=True, gc=False):
 
     merchant_id: int
     communication_id: UUID
-    line: str
+    provider: str
     reference: str
     country: str | None
     pages: int
@@ -136,7 +136,7 @@ class LetterRow(msgspec.Struct, frozen=True, gc=False):
 class WaitingLetters(msgspec.Struct, frozen=True, gc=False):
     """`since`: when the oldest letter started to wait. `asked`: letters that await a decision."""
 
-    line: str
+    provider: str
     letters: int
     since: datetime | None
     asked: int
@@ -145,7 +145,7 @@ class WaitingLetters(msgspec.Struct, frozen=True, gc=False):
 class StatusFileRow(msgspec.Struct, frozen=True, gc=False):
     """`outcome` is READ or REFUSED, with the reason."""
 
-    line: str
+    provider: str
     name: str
     read_at: datetime
     outcome: str
@@ -154,13 +154,13 @@ class StatusFileRow(msgspec.Struct, frozen=True, gc=False):
 
 
 async def list_batch_rows(
-    tx: Connection, line: str | None, before: UUID, limit: int
+    tx: Connection, provider: str | None, before: UUID, limit: int
 ) -> Sequence[BatchRow]:
     """Newest first."""
-    if line is None:
+    if provider is None:
         rows = await tx.fetch(_FIND, before, limit)
     else:
-        rows = await tx.fetch(_FIND_OF_LINE, before, limit, line)
+        rows = await tx.fetch(_FIND_OF_LINE, before, limit, provider)
     return [BatchRow(*row) for row in rows]
 
 
@@ -182,17 +182,17 @@ async def list_letter_rows(
 
 
 async def list_doubtful_letter_rows(
-    tx: Connection, line: str, behind: tuple[UUID, int], limit: int
+    tx: Connection, provider: str, behind: tuple[UUID, int], limit: int
 ) -> Sequence[LetterRow]:
     """List letters that await a decision."""
-    return [LetterRow(*row) for row in await tx.fetch(_FIND_ASKED, *behind, limit, line)]
+    return [LetterRow(*row) for row in await tx.fetch(_FIND_ASKED, *behind, limit, provider)]
 
 
 async def list_waiting_letters(
-    tx: Connection, lines: Sequence[str], most: int
+    tx: Connection, providers: Sequence[str], most: int
 ) -> Sequence[WaitingLetters]:
-    rows = await tx.fetch(_WAITING, list(lines), most)
-    return sorted((WaitingLetters(*row) for row in rows), key=lambda each: each.line)
+    rows = await tx.fetch(_WAITING, list(providers), most)
+    return sorted((WaitingLetters(*row) for row in rows), key=lambda each: each.provider)
 
 
 async def list_status_files(tx: Connection, limit: int) -> Sequence[StatusFileRow]:
@@ -305,23 +305,23 @@ LIMIT $2
 
 
 async def list_backlogs(
-    tx: Connection, lines: Sequence[str], now: datetime, most: int
+    tx: Connection, providers: Sequence[str], now: datetime, most: int
 ) -> Mapping[str, ProviderBacklog]:
     """Return backlogs of the delivery providers that merchants use."""
-    rows = await tx.fetch(_BACKLOG, lines, now, most)
+    rows = await tx.fetch(_BACKLOG, providers, now, most)
     return {row["provider"]: ProviderBacklog(row["waiting"], row["since"]) for row in rows}
 
 
 class ContactSelection(msgspec.Struct, frozen=True, gc=False):
     """The contacts to examine: of these providers, settled since then, at most `most` of each."""
 
-    lines: Sequence[str]
+    providers: Sequence[str]
     since: datetime
     most: int
 
     @property
     def values(self) -> tuple[object, ...]:
-        return (self.lines, self.since, self.most, WITHDRAWN_REASON)
+        return (self.providers, self.since, self.most, WITHDRAWN_REASON)
 
 
 async def list_sent(tx: Connection, looked: ContactSelection) -> Mapping[str, ArrivalFigures]:

@@ -66,14 +66,14 @@ def find_alert_settings_faults(alarms: AlertSettings) -> Iterator[Fault]:
 
 
 def find_alert_provider_faults(
-    alarms: AlertSettings | None, lines: Mapping[str, DeliveryProvider]
+    alarms: AlertSettings | None, providers: Mapping[str, DeliveryProvider]
 ) -> Iterator[Fault]:
-    """Yield a fault if `provider` is not an e-mail provider. `lines`: the delivery providers after
-    the file is applied."""
+    """Yield a fault if `provider` is not an e-mail provider. `providers`: the delivery providers
+    after the file is applied."""
     if alarms is None or alarms.provider is None:
         return
-    line = lines.get(alarms.provider)
-    if line is None or line.channel != "EMAIL":
+    provider = providers.get(alarms.provider)
+    if provider is None or provider.channel != "EMAIL":
         words = f'There is no line "{alarms.provider}" for e-mail. Name one, or leave it out.'
         yield Fault(render_pointer(["alerts", "provider"]), words, "UNKNOWN_LINE")
 

@@ -94,13 +94,13 @@ class LocalLetterFolder:
 
 class FolderChannel(PrintServiceChannel):
     def __init__(
-        self, name: str, line: FolderProvider, resources: Resources,
+        self, name: str, provider: FolderProvider, resources: Resources,
         printer: LetterPrinter | None = None,
     ) -> None:  # fmt: skip
         super().__init__(
             name,
-            line,
-            letter_folder=LocalLetterFolder(Path(line.folder)),
+            provider,
+            letter_folder=LocalLetterFolder(Path(provider.folder)),
             resources=resources,
             printer=printer,
         )

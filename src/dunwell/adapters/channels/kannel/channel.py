@@ -57,7 +57,7 @@ _MAX_ID_LENGTH = 100
 
 
 def parse_report(
-    line: str, reference: Reference, reference_text: str, values: Mapping[str, str], raw: bytes
+    provider: str, reference: Reference, reference_text: str, values: Mapping[str, str], raw: bytes
 ) -> Report | None:
     """Return the report, or None if it is not final. `reference_text` is the reference as it is in
     the address."""
@@ -67,7 +67,7 @@ def parse_report(
     reason, cause = _ARRIVED if state == "DELIVERED" else _parse_reason(values.get("answer"))
     provider_message_id = clean_text(values.get("id", ""), _MAX_ID_LENGTH)
     return Report(
-        line=line,
+        provider=provider,
         # Providers reuse their ids. Together with our reference the id is unique.
         provider_message_id=f"{reference_text}/{provider_message_id}",
         state=state,
@@ -92,7 +92,7 @@ def _parse_reason(answer: str | None) -> tuple[str, FailureCause]:
     return "The provider reported that it failed.", "OTHER"
 
 
-def parse_incoming(line: str, secret: bytes | None, values: Mapping[str, str]) -> ReceivedSms:
+def parse_incoming(provider: str, secret: bytes | None, values: Mapping[str, str]) -> ReceivedSms:
     """Return a received message. `values` are bytes as Latin-1 text. Raises ForgedRequest."""
     given_secret = values.get("secret", "").encode("latin-1")
     if secret is None or not hmac.compare_digest(given_secret, secret):
@@ -100,7 +100,7 @@ def parse_incoming(line: str, secret: bytes | None, values: Mapping[str, str]) -
     text = values.get("text", "").encode("latin-1")
     charset = _CHARSETS.get(values.get("charset", "").upper(), "utf-8")
     return ReceivedSms(
-        line=line,
+        provider=provider,
         provider_message_id=clean_text(values.get("id", ""), _MAX_ID_LENGTH),
         sender=clean_text(values.get("from", ""), 40),
         recipient=clean_text(values.get("to", ""), 20),
@@ -126,12 +126,12 @@ class KannelChannel:
     is_repeatable = False
 
     def __init__(
-        self, name: str, line: KannelProvider, secrets: Mapping[str, bytes], keys: KeyRing,
+        self, name: str, provider: KannelProvider, secrets: Mapping[str, bytes], keys: KeyRing,
         public_url: str,
     ) -> None:  # fmt: skip
         """`secrets` are those of the installation file. Raises DeliveryProviderUnusable."""
         self.name = name
-        self._line = line
+        self._provider = provider
         self._keys = keys
         self._callbacks = f"{public_url}/callbacks/channels/{name}"
         password = secrets.get(f"deliveryProviders/{name}/credentials/passwordFile")
@@ -140,11 +140,11 @@ class KannelChannel:
                 "The password of the gateway's user is not there. Apply it again."
             )
         self._password = password.decode("latin-1")
-        self._gateway = Gateway(name, line.networks, connections=_CONNECTIONS)
+        self._gateway = Gateway(name, provider.networks, connections=_CONNECTIONS)
 
     @property
     def pace(self) -> ProviderPace:
-        return self._line.pace
+        return self._provider.pace
 
     async def send(self, message: Message) -> Outcome:
         """Send a message. Raises UnclearResponse."""
@@ -153,7 +153,7 @@ class KannelChannel:
         if not is_sms_sender(message.sender):
             return Permanent("The sender is no number and no name of 1 to 11 letters.")
         headers = self._build_headers(message)
-        url = self._line.server.rstrip("/") + _PATH
+        url = self._provider.server.rstrip("/") + _PATH
         answer = await self._gateway.post(url, message.body_text.encode(), headers)
         return answer if isinstance(answer, Temporary) else self._interpret(answer)
 
@@ -163,7 +163,7 @@ class KannelChannel:
         country = find_country(message.recipient)
         headers = {
             "Content-Type": "text/plain; charset=UTF-8",
-            "X-Kannel-Username": self._line.credentials.user,
+            "X-Kannel-Username": self._provider.credentials.user,
             "X-Kannel-Password": self._password,
             "X-Kannel-From": message.sender,
             "X-Kannel-To": message.recipient,
@@ -173,8 +173,8 @@ class KannelChannel:
                 f"{self._callbacks}/{reference}?country={country}&{_REPORT_VALUES}"
             ),
         }
-        if self._line.smsc is not None:
-            headers["X-Kannel-SMSC"] = self._line.smsc
+        if self._provider.smsc is not None:
+            headers["X-Kannel-SMSC"] = self._provider.smsc
         return headers
 
     def _interpret(self, answer: HttpResponse) -> Outcome:
@@ -201,11 +201,11 @@ class KannelChannel:
         the recipient is missing."""
         headers = {
             "Content-Type": "text/plain; charset=UTF-8",
-            "X-Kannel-Username": self._line.credentials.user,
+            "X-Kannel-Username": self._provider.credentials.user,
             "X-Kannel-Password": self._password,
             "X-Kannel-To": "",
         }
-        url = self._line.server.rstrip("/") + _PATH
+        url = self._provider.server.rstrip("/") + _PATH
         return await self._gateway.probe(url, b"", headers, expected_status=400)
 
     async def close(self) -> None:

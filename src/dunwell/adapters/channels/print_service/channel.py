@@ -67,13 +67,13 @@ class PrintServiceChannel:
     is_repeatable = True
 
     def __init__(
-        self, name: str, line: FolderProvider | SftpProvider, letter_folder: LetterFolder,
+        self, name: str, provider: FolderProvider | SftpProvider, letter_folder: LetterFolder,
         resources: Resources,
         printer: LetterPrinter | None = None,
     ) -> None:  # fmt: skip
         """`printer` processes enclosures. Without it, the channel starts its own."""
         self.name = name
-        self._line = line
+        self._provider = provider
         self._letter_folder = letter_folder
         self._resources = resources
         self._printer = printer or LetterPrinter(1)
@@ -83,17 +83,17 @@ class PrintServiceChannel:
 
     @property
     def pace(self) -> ProviderPace:
-        return self._line.pace
+        return self._provider.pace
 
     @property
-    def letter_line(self) -> PrintProvider:
-        form = load_status_format(self._line.status_format)
+    def print_provider(self) -> PrintProvider:
+        form = load_status_format(self._provider.status_format)
         return PrintProvider(
             self.name,
             self._letter_folder,
-            batch=self._line.batch,
+            batch=self._provider.batch,
             status_format=form,
-            layout=self._line.layout,
+            layout=self._provider.layout,
         )
 
     async def close(self) -> None:
@@ -110,8 +110,8 @@ class PrintServiceChannel:
                 message,
                 reference,
                 printer=self._printer,
-                enclosures=self._line.enclosures,
-                max_pages=self._line.most_pages,
+                enclosures=self._provider.enclosures,
+                max_pages=self._provider.most_pages,
             )
         except LetterRejected as error:
             return Permanent(str(error))
@@ -144,7 +144,7 @@ class PrintServiceChannel:
     async def _register_items(
         self, letters: Sequence[tuple[ItemKey, BatchLetter]]
     ) -> Sequence[ItemState | None]:
-        place, now = describe_letter_location(self._line), self._resources.clock.now()
+        place, now = describe_letter_location(self._provider), self._resources.clock.now()
         async with self._resources.database.transaction() as tx:
             states = await begin_items(tx, self.name, letters, place=place, real_now=now)
         return [states.get(key) for key, _ in letters]
@@ -168,12 +168,12 @@ class PrintServiceChannel:
                 for name, content in files.contents.items():
                     await self._letter_folder.write(name, content)
         except HostKeyRefused:
-            log.error("host key refused", line=self.name)  # noqa: TRY400 - it says all there is
+            log.error("host key refused", provider=self.name)  # noqa: TRY400 - it says all there is
             return Temporary(_HOST_KEY_RETRY_SECONDS, "The print service shows another key.")
         except OSError as error:
             if await self._was_uploaded(files):
                 return None
-            log.warning("letter not handed over", line=self.name, error=type(error).__name__)
+            log.warning("letter not handed over", provider=self.name, error=type(error).__name__)
             return Temporary(_RETRY_AFTER_SECONDS, _NOT_UPLOADED)
         return None
 

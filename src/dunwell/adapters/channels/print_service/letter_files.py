@@ -132,7 +132,8 @@ letters such as ä, ö, ü, ß and € are printed. The code below leads nowhere
 
 
 async def print_specimen(
-    name: str, line: FolderProvider | SftpProvider, address: Sequence[str], printer: LetterPrinter,
+    name: str, provider: FolderProvider | SftpProvider, address: Sequence[str],
+    printer: LetterPrinter,
     *, operator: Operator | None, public_url: str,
 ) -> bytes:  # fmt: skip
     """Return the PDF in the delivery provider's layout. Raises Unprintable, and OSError if no child
@@ -148,7 +149,7 @@ async def print_specimen(
         page=SheetPage(public_url, "TEST-TEST-TEST", public_url),
     )
     sheet = build_sheet(letter, _describe(operator), "en")
-    return await printer.print_sheet(encode_sheet(replace(sheet, layout=line.layout)))
+    return await printer.print_sheet(encode_sheet(replace(sheet, layout=provider.layout)))
 
 
 async def upload_specimen(
@@ -169,13 +170,17 @@ async def upload_specimen(
 
 
 async def build_specimen_files(
-    line: FolderProvider | SftpProvider, message: Message, keys: KeyRing, printer: LetterPrinter
+    provider: FolderProvider | SftpProvider, message: Message, keys: KeyRing, printer: LetterPrinter
 ) -> PrintServiceFiles:
     """Return the files as for any letter, with a reference that no message has. Raises
     LetterRejected."""
     reference = build_reference(keys, NO_MERCHANT, message.communication_id)
     return await build_letter_files(
-        message, reference, printer=printer, enclosures=line.enclosures, max_pages=line.most_pages
+        message,
+        reference,
+        printer=printer,
+        enclosures=provider.enclosures,
+        max_pages=provider.most_pages,
     )
 
 

@@ -30,16 +30,16 @@ class SftpLetterFolder:
     PEM or OpenSSH format, without a passphrase."""
 
     def __init__(
-        self, line: SftpProvider, *, password: bytes | None, key: bytes | None,
+        self, provider: SftpProvider, *, password: bytes | None, key: bytes | None,
         statement_timeout_seconds: float = _ANSWER_SECONDS,
     ) -> None:  # fmt: skip
         """Raises ValueError if the key or the host key cannot be read."""
         try:
-            self._host_key = asyncssh.import_public_key(line.host_key)
+            self._host_key = asyncssh.import_public_key(provider.host_key)
             self._keys = [asyncssh.import_private_key(key)] if key else []
         except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError) as error:
             raise ValueError(str(error)) from error
-        self._line = line
+        self._provider = provider
         self._password = password.decode().rstrip("\r\n") if password else None
         self._answer_seconds = statement_timeout_seconds
         self._slots = asyncio.Semaphore(_FILES_AT_ONCE)
@@ -115,7 +115,7 @@ class SftpLetterFolder:
                 await connection.wait_closed()
 
     def _build_path(self, name: str) -> str:
-        return posixpath.join(self._line.folder, name)
+        return posixpath.join(self._provider.folder, name)
 
     async def _upload_part(self, client: asyncssh.SFTPClient, name: str, content: bytes) -> None:
         async with client.open(self._build_path(name + PART), "wb") as file:
@@ -168,12 +168,12 @@ class SftpLetterFolder:
         return self._connection is None or self._connection.is_closed()
 
     async def _connect(self) -> SSHClientConnection:
-        host, port = parse_server(self._line.server)
+        host, port = parse_server(self._provider.server)
         return await asyncssh.connect(
             host,
             port,
             config=[],
-            username=self._line.user,
+            username=self._provider.user,
             password=self._password,
             client_keys=self._keys or None,
             agent_path=None,
@@ -194,14 +194,14 @@ def parse_server(server: str) -> tuple[str, int]:
 
 
 def open_letter_folder(
-    name: str, line: SftpProvider, secrets: Mapping[str, bytes]
+    name: str, provider: SftpProvider, secrets: Mapping[str, bytes]
 ) -> SftpLetterFolder:
     """Return the folder without connecting. Raises DeliveryProviderUnusable if a key cannot be
     read.
     """
     try:
         return SftpLetterFolder(
-            line,
+            provider,
             password=secrets.get(f"deliveryProviders/{name}/passwordFile"),
             key=secrets.get(f"deliveryProviders/{name}/keyFile"),
         )
@@ -211,10 +211,10 @@ def open_letter_folder(
 
 class SftpChannel(PrintServiceChannel):
     def __init__(
-        self, name: str, line: SftpProvider, secrets: Mapping[str, bytes], resources: Resources
+        self, name: str, provider: SftpProvider, secrets: Mapping[str, bytes], resources: Resources
     ) -> None:
         """`secrets` are those of the installation file, by name. Raises
         DeliveryProviderUnusable.
         """
-        letter_folder = open_letter_folder(name, line, secrets)
-        super().__init__(name, line, letter_folder, resources)
+        letter_folder = open_letter_folder(name, provider, secrets)
+        super().__init__(name, provider, letter_folder, resources)

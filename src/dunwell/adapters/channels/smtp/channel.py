@@ -71,11 +71,11 @@ class _Dkim:
         return signature + content
 
 
-def open_signer(name: str, line: SmtpProvider, secrets: Mapping[str, bytes]) -> Signer | None:
+def open_signer(name: str, provider: SmtpProvider, secrets: Mapping[str, bytes]) -> Signer | None:
     """Return the signer, or None if the delivery provider has no DKIM key. Raises
     DeliveryProviderUnusable.
     """
-    if line.dkim is None:
+    if provider.dkim is None:
         return None
     try:
         from dkim.crypto import (  # noqa: PLC0415 - an extra
@@ -89,7 +89,7 @@ def open_signer(name: str, line: SmtpProvider, secrets: Mapping[str, bytes]) -> 
         parse_pem_private_key(key)
     except UnparsableKeyError as error:
         raise DeliveryProviderUnusable(_NO_KEY) from error
-    return _Dkim(line.dkim.domain.encode(), line.dkim.selector.encode(), key)
+    return _Dkim(provider.dkim.domain.encode(), provider.dkim.selector.encode(), key)
 
 
 # The message is not at fault: the server refuses our sign-in, which an operator has to resolve.
@@ -152,24 +152,24 @@ class SmtpChannel:
     is_repeatable = False
 
     def __init__(
-        self, name: str, line: SmtpProvider, secrets: Mapping[str, bytes], keys: KeyRing,
+        self, name: str, provider: SmtpProvider, secrets: Mapping[str, bytes], keys: KeyRing,
         *, send_seconds: float = _SEND_SECONDS,
     ) -> None:  # fmt: skip
         """`secrets` are those of the installation file, by name. Raises
         DeliveryProviderUnusable.
         """
         self.name = name
-        self._line = line
+        self._provider = provider
         self._keys = keys
-        self._signer: Signer | None = open_signer(name, line, secrets)
+        self._signer: Signer | None = open_signer(name, provider, secrets)
         self._connections = Connections(
-            build_mail_server(name, line, secrets), most=line.pace.at_once
+            build_mail_server(name, provider, secrets), most=provider.pace.at_once
         )
         self._send_seconds = send_seconds
 
     @property
     def pace(self) -> ProviderPace:
-        return self._line.pace
+        return self._provider.pace
 
     async def close(self) -> None:
         await self._connections.close()
@@ -189,7 +189,7 @@ class SmtpChannel:
 
     async def _build_mail(self, message: Message) -> "_OutgoingMail":
         """Render and sign the message. Raises AddressUnusable."""
-        sender, domain = message.sender, self._line.return_domain
+        sender, domain = message.sender, self._provider.return_domain
         if domain is not None:
             merchant_id, message_id = message.merchant_id, message.communication_id
             sender, reply_to = (
@@ -222,7 +222,7 @@ class SmtpChannel:
         """Return the outcome of a failure before anything was sent. The server's own text may name
         the recipient and is not kept."""
         code = error.code if isinstance(error, aiosmtplib.SMTPResponseException) else None
-        log.warning("mail server away", line=self.name, error=type(error).__name__, code=code)
+        log.warning("mail server away", provider=self.name, error=type(error).__name__, code=code)
         if code is None:
             return Temporary(reason="The mail server did not answer.")
         if is_about_us(code):
@@ -291,22 +291,24 @@ def get_secret_text(secrets: Mapping[str, bytes], name: str) -> str:
         raise DeliveryProviderUnusable(words) from error
 
 
-def build_mail_server(name: str, line: SmtpProvider, secrets: Mapping[str, bytes]) -> MailServer:
+def build_mail_server(
+    name: str, provider: SmtpProvider, secrets: Mapping[str, bytes]
+) -> MailServer:
     """Return the delivery provider's mail server with the password. Raises
     DeliveryProviderUnusable.
     """
-    host, port = parse_host(line.server, get_default_port(line.encryption))
+    host, port = parse_host(provider.server, get_default_port(provider.encryption))
     user = password = None
-    if line.credentials is not None:
-        user = line.credentials.user
+    if provider.credentials is not None:
+        user = provider.credentials.user
         password = get_secret_text(
             secrets, f"deliveryProviders/{name}/credentials/passwordFile"
         ).strip("\r\n")
     return MailServer(
         host,
         port,
-        encryption=line.encryption,
+        encryption=provider.encryption,
         user=user,
         password=password,
-        our_name=line.return_domain,
+        our_name=provider.return_domain,
     )

@@ -68,7 +68,9 @@ def check_signature(token: bytes | None, address: str, pairs: Pairs, signature: 
         raise ForgedRequest("The signature is another one.")
 
 
-def parse_report(line: str, reference: Reference | None, pairs: Pairs, raw: bytes) -> Report | None:
+def parse_report(
+    provider: str, reference: Reference | None, pairs: Pairs, raw: bytes
+) -> Report | None:
     """Return the report of a request with a valid signature, or None if it is not final.
     `reference` is None if the address contains none of ours."""
     values = dict(pairs)
@@ -80,7 +82,7 @@ def parse_report(line: str, reference: Reference | None, pairs: Pairs, raw: byte
     has_failed = state == "FAILED"
     reason = f"The provider reported error {code or 'without a number'}." if has_failed else ""
     return Report(
-        line=line,
+        provider=provider,
         provider_message_id=clean_text(values.get("MessageSid", ""), _MAX_ID_LENGTH),
         state=state,
         happened_at=None,
@@ -97,11 +99,11 @@ def _find_cause(code: str) -> FailureCause:
     return "ABOUT_US" if code in _ABOUT_US else "OTHER"
 
 
-def parse_incoming(line: str, pairs: Pairs) -> ReceivedSms:
+def parse_incoming(provider: str, pairs: Pairs) -> ReceivedSms:
     """Return the message of a request with a valid signature."""
     values = dict(pairs)
     return ReceivedSms(
-        line=line,
+        provider=provider,
         provider_message_id=clean_text(values.get("MessageSid", ""), _MAX_ID_LENGTH),
         sender=clean_text(values.get("From", ""), 40),
         recipient=clean_text(values.get("To", ""), 20),
@@ -131,26 +133,26 @@ class TwilioChannel:
     is_repeatable = False
 
     def __init__(
-        self, name: str, line: TwilioProvider, secrets: Mapping[str, bytes], keys: KeyRing,
+        self, name: str, provider: TwilioProvider, secrets: Mapping[str, bytes], keys: KeyRing,
         public_url: str,
     ) -> None:  # fmt: skip
         """`secrets` are those of the installation file. Raises DeliveryProviderUnusable."""
         self.name = name
-        self._line = line
+        self._provider = provider
         self._keys = keys
         self._callbacks = f"{public_url}/callbacks/channels/{name}"
         token = secrets.get(f"deliveryProviders/{name}/credentials/passwordFile")
         if token is None:
             raise DeliveryProviderUnusable("The account's auth token is not there. Apply it again.")
-        user = line.credentials.user
+        user = provider.credentials.user
         self._authorization = f"Basic {b64encode(user.encode() + b':' + token).decode()}"
         account = f"/2010-04-01/Accounts/{quote(user, safe='')}/Messages.json"
-        self._url = line.server.rstrip("/") + account
-        self._gateway = Gateway(name, line.networks, connections=line.pace.at_once)
+        self._url = provider.server.rstrip("/") + account
+        self._gateway = Gateway(name, provider.networks, connections=provider.pace.at_once)
 
     @property
     def pace(self) -> ProviderPace:
-        return self._line.pace
+        return self._provider.pace
 
     async def send(self, message: Message) -> Outcome:
         """Send a message. Raises UnclearResponse."""

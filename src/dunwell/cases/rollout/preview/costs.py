@@ -21,7 +21,7 @@ Units = Mapping[tuple[int, Channel], int | None]
 @dataclass(frozen=True, slots=True)
 class PricedProvider:
     name: str
-    line: HasPrices
+    provider: HasPrices
 
 
 class MessageCost(msgspec.Struct, frozen=True, gc=False, rename="camel"):
@@ -52,7 +52,7 @@ class MessageCost(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 class CostRow(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     channel: Channel
     # None if the channel has no delivery provider, such as the outbox.
-    line: str | None
+    provider: str | None
     # None if the price does not depend on the country or the country is unknown.
     country: str | None
     before: MessageCost
@@ -84,33 +84,33 @@ class PriceableMessages:
 
     messages: int
     channel: Channel
-    line: PricedProvider | None
+    provider: PricedProvider | None
     country: str
     units: int | None
 
     @property
     def key(self) -> tuple[Channel, str | None, str | None]:
         is_told = self.channel != "EMAIL" and self.country != UNKNOWN_COUNTRY
-        line = self.line.name if self.line else None
-        return self.channel, line, self.country if is_told else None
+        provider = self.provider.name if self.provider else None
+        return self.channel, provider, self.country if is_told else None
 
     def price(self) -> MessageCost:
-        if self.line is None or self.units is None:
+        if self.provider is None or self.units is None:
             return MessageCost(self.messages, self.messages)
-        price = compute_price(self.line.line, PricedMessage(self.units, self.country))
+        price = compute_price(self.provider.provider, PricedMessage(self.units, self.country))
         if price is None:
             return MessageCost(self.messages, self.messages)
         return MessageCost(self.messages, 0, price * self.messages)
 
 
 def list_priceable(
-    sent: Mapping[SentKey, int], units: Units, lines: Mapping[Channel, PricedProvider]
+    sent: Mapping[SentKey, int], units: Units, providers: Mapping[Channel, PricedProvider]
 ) -> list[PriceableMessages]:
     return [
         PriceableMessages(
             messages,
             channel,
-            line=lines.get(channel),
+            provider=providers.get(channel),
             country=country,
             units=units.get((step_id, channel)),
         )

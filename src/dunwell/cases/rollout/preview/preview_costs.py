@@ -49,7 +49,7 @@ class _PreparedSide:
 class PreparedCosts:
     before: _PreparedSide
     after: _PreparedSide
-    lines: Mapping[Channel, PricedProvider]
+    providers: Mapping[Channel, PricedProvider]
 
 
 async def prepare_costs(
@@ -62,22 +62,22 @@ async def prepare_costs(
     workflow_id = preview.workflow_id
     current = await load_current(work.tx, work.merchant_id, workflow_id)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
-    lines = await _load_providers(work)
+    providers = await _load_providers(work)
     if before is None or after is None or current is None or draft is None:
         return None
-    if not any(each.line.prices for each in lines.values()):
+    if not any(each.provider.prices for each in providers.values()):
         return None
     return PreparedCosts(
         await _prepare_side(work, resources, current.definition, before),
         await _prepare_side(work, resources, draft.definition, after),
-        lines,
+        providers,
     )
 
 
 async def compute_preview_costs(prepared: PreparedCosts, *, printer: LetterPrinter) -> PreviewCosts:
     """Compute the costs, outside any transaction."""
     sides = [
-        list_priceable(each.sent, await _measure(each, printer), prepared.lines)
+        list_priceable(each.sent, await _measure(each, printer), prepared.providers)
         for each in (prepared.before, prepared.after)
     ]
     return compute_costs(*sides)
@@ -95,12 +95,12 @@ async def compute_preview_costs_with_own_printer(
 
 
 async def _load_providers(work: Work) -> dict[Channel, PricedProvider]:
-    lines = (await load_installation(work.tx)).installation.delivery_providers or {}
+    providers = (await load_installation(work.tx)).installation.delivery_providers or {}
     setups = work.merchant.configuration.channels
     return {
-        channel: PricedProvider(setup.provider, lines[setup.provider])
+        channel: PricedProvider(setup.provider, providers[setup.provider])
         for channel, setup in setups.items()
-        if setup.provider in lines
+        if setup.provider in providers
     }
 
 

@@ -64,7 +64,7 @@ class TrialWriter:
     head: MessageSource
     definition: Definition
     process: Process
-    lines: Mapping[str, DeliveryProvider]
+    providers: Mapping[str, DeliveryProvider]
 
     @property
     def merchant(self) -> Merchant:
@@ -94,21 +94,21 @@ class TrialWriter:
         a sheet."""
         contact = rendered.planned.contact
         setup = self.merchant.configuration.channels.get(contact.channel)
-        line = self.lines.get(setup.provider or "") if setup else None
-        if line is None:
+        provider = self.providers.get(setup.provider or "") if setup else None
+        if provider is None:
             return None
         if contact.channel == "EMAIL":
-            return compute_price(line, PricedMessage(1))
+            return compute_price(provider, PricedMessage(1))
         if contact.channel == "SMS":
             parts = count_parts(rendered.content.body_text).count
             return compute_price(
-                line, PricedMessage(parts, find_country(rendered.content.recipient))
+                provider, PricedMessage(parts, find_country(rendered.content.recipient))
             )
         if pages is None:
             return None
         country = (contact.address or {}).get("country")
         home = find_timezone_country(self.merchant.configuration.timezone)
-        return compute_price(line, PricedMessage(pages, *filter(None, [country or home])))
+        return compute_price(provider, PricedMessage(pages, *filter(None, [country or home])))
 
 
 async def prepare_trial_writer(
@@ -116,16 +116,16 @@ async def prepare_trial_writer(
 ) -> TrialWriter:
     work.require(Right.CONFIGURE)
     installation = (await load_installation(work.tx)).installation
-    lines = installation.delivery_providers or {}
+    providers = installation.delivery_providers or {}
     head = MessageSource(
         work.merchant,
         resources.settings.public_url,
         keys=resources.keys,
         operator=installation.operator,
-        layout=choose_letter_layout(work.merchant, lines),
+        layout=choose_letter_layout(work.merchant, providers),
     )
     process = build_process(definition, work.merchant.configuration)
-    return TrialWriter(head, definition, process, lines)
+    return TrialWriter(head, definition, process, providers)
 
 
 _SAMPLE_PAY_BY_DELAY = timedelta(days=13)

@@ -79,11 +79,12 @@ class MessageDispatcher(Sender[_ContactSet]):
 
     def __init__(
         self, resources: Resources, adapters: Collection[ChannelAdapter],
-        *, find_line: FindProvider = find_no_provider, heartbeat_seconds: float = HEARTBEAT_SECONDS,
+        *, find_provider: FindProvider = find_no_provider,
+        heartbeat_seconds: float = HEARTBEAT_SECONDS,
         printer: LetterPrinter | None = None,
     ) -> None:  # fmt: skip
         self._letters = LetterFiles.open(resources, printer)
-        known = Adapters(adapters, find_line)
+        known = Adapters(adapters, find_provider)
         queue = _ContactQueue(resources, self._letters, known, heartbeat_seconds=heartbeat_seconds)
         super().__init__(resources, known, queue, slots=_SLOTS, heartbeat_seconds=heartbeat_seconds)
 
@@ -155,12 +156,12 @@ class _ContactQueue:
     def _decide_taking(self, merchant: Merchant, key: _ContactSet) -> SetLimits:
         """Return the limits of the next set: as many messages as the provider may have unanswered,
         minus those that are unanswered now."""
-        line = self._adapters.find_paced(merchant, key.channel)
-        most = SET_SIZE if line is None else min(SET_SIZE, line.pace.at_once)
+        provider = self._adapters.find_paced(merchant, key.channel)
+        most = SET_SIZE if provider is None else min(SET_SIZE, provider.pace.at_once)
         self._most[key.merchant_channel] = most
         pace = None
-        if line is not None and line.pace.per_second is not None:
-            pace = SendRate(line.name, line.pace.per_second)
+        if provider is not None and provider.pace.per_second is not None:
+            pace = SendRate(provider.name, provider.pace.per_second)
         return SetLimits(key.channel, max(0, most - key.unanswered), pace)
 
     async def _prepare_planned(self, merchant: Merchant, taking: SetLimits) -> HandedOverContacts:

@@ -235,7 +235,7 @@ class HandedOverContacts:
                 "messages delayed",
                 merchant_id=self.merchant.merchant_id,
                 channel=channel,
-                line=setup.provider if setup else None,
+                provider=setup.provider if setup else None,
                 reason=reason,
                 count=count,
             )

@@ -100,7 +100,7 @@ class PreparedContacts:
 
 @dataclass(frozen=True, slots=True)
 class SendRate:
-    line: str
+    provider: str
     per_second: float
 
 
@@ -183,7 +183,7 @@ async def _lease_within_rate(
     """Lease no more contacts than the provider's send rate allows across all workers."""
     limit, pace = taking.limit, taking.pace
     if pace is not None:
-        room = await lock_send_rate(tx, pace.line, pace.per_second, times[1])
+        room = await lock_send_rate(tx, pace.provider, pace.per_second, times[1])
         limit = min(limit, room)
     if limit == 0:
         return []
@@ -191,7 +191,7 @@ async def _lease_within_rate(
         tx, merchant_id, lease, times, limit=limit, channel=taking.channel
     )
     if pace is not None and contacts:
-        await save_used_rate(tx, pace.line, pace.per_second, len(contacts))
+        await save_used_rate(tx, pace.provider, pace.per_second, len(contacts))
     return contacts
 
 

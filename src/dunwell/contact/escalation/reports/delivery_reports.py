@@ -146,7 +146,7 @@ async def _process_simple_reports(
         message = messages.get(each.reference) if each.reference else None
         # Anyone who has received a message knows its reference. A report by another provider is
         # therefore treated as unmatched.
-        if message is None or message.line not in (None, each.line):
+        if message is None or message.provider not in (None, each.provider):
             settled.append((each, "UNMATCHED"))
             continue
         outcome = decide_report(each.state, message.state, is_delivered=message.is_delivered)

@@ -76,7 +76,7 @@ class ReportedMessage(msgspec.Struct, frozen=True, gc=False):
     is_delivered: bool
     is_notice: bool
     # The provider that sent the message; None if it is not known.
-    line: str | None
+    provider: str | None
     # The address as the suppression list takes it. None if it was erased, or if the debtor of a
     # letter has moved since.
     address: str | None
@@ -93,7 +93,7 @@ async def load_reported(
     found = {}
     for merchant_id, communication_id, *rest in await tx.fetch(_LOAD, merchant_ids, ids):
         reference = Reference(merchant_id, communication_id)
-        channel, state, is_delivered, is_notice, line, recipient, address = rest
+        channel, state, is_delivered, is_notice, provider, recipient, address = rest
         suppressible = _find_address(channel, recipient, address)
         found[reference] = ReportedMessage(
             reference,
@@ -101,7 +101,7 @@ async def load_reported(
             state=state,
             is_delivered=is_delivered,
             is_notice=is_notice,
-            line=line,
+            provider=provider,
             address=suppressible,
         )
     return found

@@ -73,9 +73,9 @@ class BatchedChannel(Protocol):
     """An adapter that releases letters in batches."""
 
     @property
-    def letter_line(self) -> PrintProvider: ...
+    def print_provider(self) -> PrintProvider: ...
 
 
 def choose_layout(adapter: object) -> str:
     """Return the layout for the letters of an adapter."""
-    return adapter.letter_line.layout if isinstance(adapter, BatchedChannel) else DEFAULT_LAYOUT
+    return adapter.print_provider.layout if isinstance(adapter, BatchedChannel) else DEFAULT_LAYOUT

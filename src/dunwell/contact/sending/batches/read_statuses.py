@@ -63,21 +63,21 @@ class StatusFileReader:
     """
 
     def __init__(
-        self, resources: Resources, find_lines: Callable[[], Mapping[str, PrintProvider]]
+        self, resources: Resources, find_providers: Callable[[], Mapping[str, PrintProvider]]
     ) -> None:
         self._resources = resources
-        self._find_lines = find_lines
+        self._find_providers = find_providers
 
     async def run_once(self) -> int:
         """Read new files and return their number. An unavailable provider does not stop the
         others."""
         done = 0
-        for line in self._find_lines().values():
+        for provider in self._find_providers().values():
             try:
-                done += await self._read_line(line)
+                done += await self._read_provider(provider)
             except OSError as error:
                 log.warning(
-                    "print provider unavailable", line=line.name, error=type(error).__name__
+                    "print provider unavailable", provider=provider.name, error=type(error).__name__
                 )
         return done
 
@@ -87,61 +87,69 @@ class StatusFileReader:
         async with self._resources.database.transaction() as tx:
             return await sweep_status_files(tx, before, _SWEPT_AT_ONCE)
 
-    async def _read_line(self, line: PrintProvider) -> int:
+    async def _read_provider(self, provider: PrintProvider) -> int:
         """Return the number of files, 0 while another worker reads this provider's files."""
         resources = self._resources
         lease = start_lease(resources)
         async with resources.database.connection() as connection:
-            if not await lease_status_files(connection, line.name, lease, resources.clock.now()):
+            if not await lease_status_files(
+                connection, provider.name, lease, resources.clock.now()
+            ):
                 return 0
         try:
             async with keep_lease(
-                resources, lambda tx, until: renew_status_lease(tx, line.name, lease, until)
+                resources, lambda tx, until: renew_status_lease(tx, provider.name, lease, until)
             ):
-                return await self._read_files(line)
+                return await self._read_files(provider)
         finally:
             async with resources.database.connection() as connection:
-                await release_status_files(connection, line.name, lease)
+                await release_status_files(connection, provider.name, lease)
 
-    async def _read_files(self, line: PrintProvider) -> int:
-        files = await line.letter_folder.list(STATUS)
+    async def _read_files(self, provider: PrintProvider) -> int:
+        files = await provider.letter_folder.list(STATUS)
         done = 0
         for name in sorted(name for name in files if not name.endswith(PART)):
             try:
-                await self._read_file(line, name, files[name])
+                await self._read_file(provider, name, files[name])
                 done += 1
             except OSError as error:
                 # Continue with the other files.
-                log.warning("status file not moved", line=line.name, error=type(error).__name__)
+                log.warning(
+                    "status file not moved", provider=provider.name, error=type(error).__name__
+                )
         return done
 
-    async def _read_file(self, line: PrintProvider, name: str, size: int) -> None:
+    async def _read_file(self, provider: PrintProvider, name: str, size: int) -> None:
         """Read one file. Ignore a file that the print service has removed in the meantime."""
         path = f"{STATUS}/{name}"
         try:
-            content = await line.letter_folder.read(path) if size <= MAX_STATUS_FILE_BYTES else b""
+            content = (
+                await provider.letter_folder.read(path) if size <= MAX_STATUS_FILE_BYTES else b""
+            )
         except FileNotFoundError:
             return
         digest = sha256(content)
         try:
             check_status_file(name, size)
-            lines = parse_status_file(name, content, line.status_format)
+            lines = parse_status_file(name, content, provider.status_format)
         except StatusFileBroken as error:
-            await self._refuse(line, name, digest, str(error))
+            await self._refuse(provider, name, digest, str(error))
             return
         async with self._resources.database.transaction() as tx:
-            await self._save(tx, line, lines)
+            await self._save(tx, provider, lines)
             await save_read(
-                tx, line.name, _escape_name(name), digest,
+                tx, provider.name, _escape_name(name), digest,
                 reports=len(lines), real_now=self._resources.clock.now(),
             )  # fmt: skip
-        await line.letter_folder.move(path, f"{DONE}/{_make_name_unique(name, digest)}")
+        await provider.letter_folder.move(path, f"{DONE}/{_make_name_unique(name, digest)}")
 
-    async def _save(self, tx: Connection, line: PrintProvider, lines: Sequence[StatusLine]) -> None:
+    async def _save(
+        self, tx: Connection, provider: PrintProvider, lines: Sequence[StatusLine]
+    ) -> None:
         resources = self._resources
         named = [parse_reference(resources.keys, each.reference) for each in lines]
         reports = [
-            _build_report(line, each, reference)
+            _build_report(provider, each, reference)
             for each, reference in zip(lines, named, strict=True)
         ]
         await save_reports(tx, reports, real_now=resources.clock.now(), ids=resources.ids)
@@ -152,22 +160,22 @@ class StatusFileReader:
                 latest[key] = (each.status, each.at)
         await save_statuses(tx, latest)
 
-    async def _refuse(self, line: PrintProvider, name: str, digest: bytes, reason: str) -> None:
-        log.error("status file refused", line=line.name, reason=reason)
+    async def _refuse(self, provider: PrintProvider, name: str, digest: bytes, reason: str) -> None:
+        log.error("status file refused", provider=provider.name, reason=reason)
         async with self._resources.database.transaction() as tx:
             await save_refused(
-                tx, line.name, _escape_name(name), digest,
+                tx, provider.name, _escape_name(name), digest,
                 reason=reason, real_now=self._resources.clock.now(),
             )  # fmt: skip
-        await line.letter_folder.move(
+        await provider.letter_folder.move(
             f"{STATUS}/{name}", f"{REFUSED}/{_make_name_unique(name, digest)}"
         )
 
 
-def _build_report(line: PrintProvider, said: StatusLine, reference: Reference | None) -> Report:
+def _build_report(provider: PrintProvider, said: StatusLine, reference: Reference | None) -> Report:
     state, cause, reason = _MEANING[said.status]
     return Report(
-        line=line.name,
+        provider=provider.name,
         provider_message_id=f"{said.reference}/{said.status.lower()}",
         state=state,
         happened_at=said.at,

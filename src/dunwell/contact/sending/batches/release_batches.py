@@ -72,21 +72,21 @@ class BatchReleaser:
     """
 
     def __init__(
-        self, resources: Resources, find_lines: Callable[[], Mapping[str, PrintProvider]]
+        self, resources: Resources, find_providers: Callable[[], Mapping[str, PrintProvider]]
     ) -> None:
         self._resources = resources
-        self._find_lines = find_lines
+        self._find_providers = find_providers
 
     async def run_once(self) -> int:
         """Run all print providers and return the number of released and withdrawn letters. An
         unavailable provider does not stop the others."""
         done = 0
-        for line in self._find_lines().values():
+        for provider in self._find_providers().values():
             try:
-                done += await self._run_line(line)
+                done += await self._run_provider(provider)
             except OSError as error:
                 log.warning(
-                    "print provider unavailable", line=line.name, error=type(error).__name__
+                    "print provider unavailable", provider=provider.name, error=type(error).__name__
                 )
         return done
 
@@ -95,60 +95,62 @@ class BatchReleaser:
         shows `search_released` that the copies were not deleted by others."""
         before = uuid7(self._resources.clock.now() - _COPIES_KEPT_FOR, bytes(10))
         removed = 0
-        for line in self._find_lines().values():
+        for provider in self._find_providers().values():
             try:
-                listed = await line.letter_folder.list(RELEASED)
+                listed = await provider.letter_folder.list(RELEASED)
                 for name in list_old_manifests(listed, before)[:-1]:
-                    await line.letter_folder.remove(f"{RELEASED}/{name}")
+                    await provider.letter_folder.remove(f"{RELEASED}/{name}")
                     removed += 1
             except OSError as error:
                 log.warning(
-                    "print provider unavailable", line=line.name, error=type(error).__name__
+                    "print provider unavailable", provider=provider.name, error=type(error).__name__
                 )
         return removed
 
-    async def _run_line(self, line: PrintProvider) -> int:
-        await self._finish_abandoned(line)
-        await search_released(self._resources, line)
-        removed = await self._remove_withdrawn(line)
-        batch, count = await self._decide(line)
+    async def _run_provider(self, provider: PrintProvider) -> int:
+        await self._finish_abandoned(provider)
+        await search_released(self._resources, provider)
+        removed = await self._remove_withdrawn(provider)
+        batch, count = await self._decide(provider)
         if batch is not None:
-            await self._release(line, batch, count)
+            await self._release(provider, batch, count)
         return removed + count
 
-    async def _decide(self, line: PrintProvider) -> tuple[tuple[PrintBatch, Lease] | None, int]:
+    async def _decide(self, provider: PrintProvider) -> tuple[tuple[PrintBatch, Lease] | None, int]:
         """Decide on a batch if one is due. Return it and the number of letters that were
         handled."""
         resources, real_now = self._resources, self._resources.clock.now()
         async with resources.database.transaction() as tx:
-            waiting = await lock_waiting(tx, line.name, line.batch.most)
-            if not _is_due(line, waiting, real_now):
+            waiting = await lock_waiting(tx, provider.name, provider.batch.most)
+            if not _is_due(provider, waiting, real_now):
                 return None, 0
             settled = [each for each in waiting if each.is_settled]
             chosen = [each for each in waiting if not each.is_settled]
             if settled:
                 await request_withdrawal(tx, settled)
-                await self._report_withdrawn(tx, line, settled, real_now)
+                await self._report_withdrawn(tx, provider, settled, real_now)
             if not chosen:
                 return None, len(settled)
             batch_id = resources.ids.new(real_now)
             letters = [each.letter for each in chosen]
-            manifest = render_manifest(batch_id, line.name, real_now, letters)
+            manifest = render_manifest(batch_id, provider.name, real_now, letters)
             batch = PrintBatch(batch_id, "DECIDED", manifest)
             lease = start_lease(resources, _LEASE)
-            await save_batch(tx, batch, line=line.name, chosen=chosen, lease=lease, at=real_now)
+            await save_batch(
+                tx, batch, provider=provider.name, chosen=chosen, lease=lease, at=real_now
+            )
             return (batch, lease), len(waiting)
 
     async def _report_withdrawn(
         self,
         tx: Connection,
-        line: PrintProvider,
+        provider: PrintProvider,
         settled: Sequence[WaitingLetter],
         real_now: datetime,
     ) -> None:
         reports = [
             Report(
-                line=line.name,
+                provider=provider.name,
                 provider_message_id=f"{each.letter.reference}/taken-back",
                 state="FAILED",
                 happened_at=real_now,
@@ -163,12 +165,12 @@ class BatchReleaser:
         await save_reports(tx, reports, real_now=real_now, ids=self._resources.ids)
 
     async def _release(
-        self, line: PrintProvider, begun: tuple[PrintBatch, Lease], count: int
+        self, provider: PrintProvider, begun: tuple[PrintBatch, Lease], count: int
     ) -> None:
         batch, lease = begun
         name = name_manifest(batch.batch_id)
         try:
-            await line.letter_folder.write_part(name, batch.manifest)
+            await provider.letter_folder.write_part(name, batch.manifest)
         except OSError:
             # The claims are checked again before the next attempt.
             await self._dissolve(batch.batch_id, lease.lease_id)
@@ -176,52 +178,54 @@ class BatchReleaser:
         async with self._resources.database.transaction() as tx:
             if not await mark_written(tx, batch.batch_id, lease.lease_id):
                 return
-        await self._finish(line, batch)
-        log.info("batch released", line=line.name, batch=str(batch.batch_id), letters=count)
+        await self._finish(provider, batch)
+        log.info("batch released", provider=provider.name, batch=str(batch.batch_id), letters=count)
 
-    async def _finish(self, line: PrintProvider, batch: PrintBatch) -> None:
+    async def _finish(self, provider: PrintProvider, batch: PrintBatch) -> None:
         name = name_manifest(batch.batch_id)
-        await line.letter_folder.write(f"{RELEASED}/{name}", batch.manifest)
+        await provider.letter_folder.write(f"{RELEASED}/{name}", batch.manifest)
         try:
-            await line.letter_folder.finish_part(name)
+            await provider.letter_folder.finish_part(name)
         except FileNotFoundError:
             # The manifest was renamed before, or the service has already taken it. If the folder is
             # unavailable instead, listing it raises OSError and the batch is finished later.
-            await line.letter_folder.list()
-            log.info("batch already released", line=line.name, batch=str(batch.batch_id))
+            await provider.letter_folder.list()
+            log.info("batch already released", provider=provider.name, batch=str(batch.batch_id))
         async with self._resources.database.transaction() as tx:
             await mark_released(tx, batch.batch_id, self._resources.clock.now())
 
-    async def _finish_abandoned(self, line: PrintProvider) -> None:
+    async def _finish_abandoned(self, provider: PrintProvider) -> None:
         """Finish the batches of workers that died or lost their server."""
         resources, real_now = self._resources, self._resources.clock.now()
         lease = start_lease(resources, _LEASE)
         async with resources.database.transaction() as tx:
-            left = await lease_abandoned_batches(tx, line.name, lease, real_now)
+            left = await lease_abandoned_batches(tx, provider.name, lease, real_now)
         for batch in left:
             name = name_manifest(batch.batch_id)
-            if batch.state == "DECIDED" and await line.letter_folder.has(f"{RELEASED}/{name}"):
+            if batch.state == "DECIDED" and await provider.letter_folder.has(f"{RELEASED}/{name}"):
                 async with resources.database.transaction() as tx:
                     await mark_written(tx, batch.batch_id, lease.lease_id)
             elif batch.state == "DECIDED":
                 await self._dissolve(batch.batch_id, lease.lease_id)
-                await line.letter_folder.remove(name + PART)
+                await provider.letter_folder.remove(name + PART)
                 continue
-            await self._finish(line, batch)
+            await self._finish(provider, batch)
 
     async def _dissolve(self, batch_id: UUID, lease_id: UUID) -> None:
         async with self._resources.database.transaction() as tx:
             await dissolve_batch(tx, batch_id, lease_id)
 
-    async def _remove_withdrawn(self, line: PrintProvider) -> int:
+    async def _remove_withdrawn(self, provider: PrintProvider) -> int:
         """Delete the files of withdrawn letters and of letters that were never finished."""
         before = self._resources.clock.now() - _LEFT_AFTER
         async with self._resources.database.connection() as connection:
-            going = await list_withdrawn_letters(connection, line.name, _REMOVED_AT_ONCE)
-            left = await list_unfinished_letters(connection, line.name, before, _REMOVED_AT_ONCE)
+            going = await list_withdrawn_letters(connection, provider.name, _REMOVED_AT_ONCE)
+            left = await list_unfinished_letters(
+                connection, provider.name, before, _REMOVED_AT_ONCE
+            )
         for item in [*going, *left]:
             for name in item.files:
-                await line.letter_folder.remove(name)
+                await provider.letter_folder.remove(name)
             key = (item.merchant_id, item.communication_id)
             async with self._resources.database.transaction() as tx:
                 if item.state == "TAKING_BACK":
@@ -231,8 +235,10 @@ class BatchReleaser:
         return len(going)
 
 
-def _is_due(line: PrintProvider, waiting: Sequence[WaitingLetter], real_now: datetime) -> bool:
+def _is_due(provider: PrintProvider, waiting: Sequence[WaitingLetter], real_now: datetime) -> bool:
     if not waiting:
         return False
     age = real_now - waiting[0].handed_at
-    return len(waiting) >= line.batch.most or age >= timedelta(minutes=line.batch.every_minutes)
+    return len(waiting) >= provider.batch.most or age >= timedelta(
+        minutes=provider.batch.every_minutes
+    )

@@ -101,25 +101,25 @@ class PrintBatch:
     manifest: bytes
 
 
-async def lock_waiting(tx: Connection, line: str, limit: int) -> Sequence[WaitingLetter]:
+async def lock_waiting(tx: Connection, provider: str, limit: int) -> Sequence[WaitingLetter]:
     """Lock the letters that have waited longest, except those that may have been released before a
     restore."""
     loss = await find_lost_time(tx)
     lost = (loss.until, loss.last_id, loss.resumed_at) if loss else (None, None, None)
-    return [_read_waiting(row) for row in await tx.fetch(_LOCK_WAITING, line, limit, *lost)]
+    return [_read_waiting(row) for row in await tx.fetch(_LOCK_WAITING, provider, limit, *lost)]
 
 
 async def save_batch(
     tx: Connection,
     batch: PrintBatch,
-    line: str,
+    provider: str,
     chosen: Sequence[WaitingLetter],
     lease: Lease,
     at: datetime,
 ) -> None:
     pages = sum(each.letter.pages for each in chosen)
     await tx.execute(
-        _SAVE_BATCH, batch.batch_id, line, len(chosen), pages, batch.manifest, at,
+        _SAVE_BATCH, batch.batch_id, provider, len(chosen), pages, batch.manifest, at,
         lease.lease_id, lease.until,
     )  # fmt: skip
     await tx.execute(_PUT_IN, *_list_keys(chosen), batch.batch_id)
@@ -130,10 +130,10 @@ async def request_withdrawal(tx: Connection, chosen: Sequence[WaitingLetter]) ->
 
 
 async def lease_abandoned_batches(
-    tx: Connection, line: str, lease: Lease, real_now: datetime
+    tx: Connection, provider: str, lease: Lease, real_now: datetime
 ) -> Sequence[PrintBatch]:
     """Lease batches whose worker has died or given them up."""
-    rows = await tx.fetch(_LEASE_LEFT, real_now, lease.until, lease.lease_id, line)
+    rows = await tx.fetch(_LEASE_LEFT, real_now, lease.until, lease.lease_id, provider)
     return [PrintBatch(row["batch_id"], row["state"], row["manifest"]) for row in rows]
 
 
@@ -275,7 +275,7 @@ class BatchItem(msgspec.Struct, frozen=True):
 
 
 async def begin_items(
-    tx: Connection, line: str, letters: Sequence[tuple[ItemKey, BatchLetter]], *,
+    tx: Connection, provider: str, letters: Sequence[tuple[ItemKey, BatchLetter]], *,
     place: Mapping[str, str], real_now: datetime,
 ) -> Mapping[ItemKey, ItemState]:  # fmt: skip
     """Register letters before any of their files are written; each key once. Return their states:
@@ -293,7 +293,7 @@ async def begin_items(
         for (merchant_id, communication_id), letter in letters
     ]  # fmt: skip
     await tx.execute(_HOLD_PLACE)
-    rows = await tx.fetch(_BEGIN, begun, line, real_now, place)
+    rows = await tx.fetch(_BEGIN, begun, provider, real_now, place)
     return {(row["merchant_id"], row["communication_id"]): row["state"] for row in rows}
 
 
@@ -318,21 +318,21 @@ async def give_up_item(tx: Connection, key: ItemKey) -> bool:
 
 
 async def load_items(
-    tx: Connection, line: str, communication_ids: Collection[UUID]
+    tx: Connection, provider: str, communication_ids: Collection[UUID]
 ) -> Mapping[UUID, BatchItem]:
-    rows = await tx.fetch(_FIND, line, list(communication_ids))
+    rows = await tx.fetch(_FIND, provider, list(communication_ids))
     return {row["communication_id"]: _build_item(row) for row in rows}
 
 
-async def list_withdrawn_letters(tx: Connection, line: str, limit: int) -> Sequence[BatchItem]:
-    return [_build_item(row) for row in await tx.fetch(_FIND_TAKING_BACK, line, limit)]
+async def list_withdrawn_letters(tx: Connection, provider: str, limit: int) -> Sequence[BatchItem]:
+    return [_build_item(row) for row in await tx.fetch(_FIND_TAKING_BACK, provider, limit)]
 
 
 async def list_unfinished_letters(
-    tx: Connection, line: str, before: datetime, limit: int
+    tx: Connection, provider: str, before: datetime, limit: int
 ) -> Sequence[BatchItem]:
     """List letters that were begun before an instant and never finished."""
-    return [_build_item(row) for row in await tx.fetch(_FIND_LEFT, line, before, limit)]
+    return [_build_item(row) for row in await tx.fetch(_FIND_LEFT, provider, before, limit)]
 
 
 async def save_withdrawn(tx: Connection, key: ItemKey) -> None:
@@ -390,29 +390,31 @@ DELETE FROM letter_status_files WHERE (provider, name, sha256) IN
 """
 
 
-async def lease_status_files(tx: Connection, line: str, lease: Lease, real_now: datetime) -> bool:
+async def lease_status_files(
+    tx: Connection, provider: str, lease: Lease, real_now: datetime
+) -> bool:
     """Lease the status files of a provider. Return False if another worker reads them."""
-    return await tx.fetchval(_LEASE, line, lease.lease_id, lease.until, real_now) is not None
+    return await tx.fetchval(_LEASE, provider, lease.lease_id, lease.until, real_now) is not None
 
 
-async def renew_status_lease(tx: Connection, line: str, lease: Lease, until: datetime) -> None:
-    await tx.execute(_RENEW, line, lease.lease_id, until)
+async def renew_status_lease(tx: Connection, provider: str, lease: Lease, until: datetime) -> None:
+    await tx.execute(_RENEW, provider, lease.lease_id, until)
 
 
-async def release_status_files(tx: Connection, line: str, lease: Lease) -> None:
-    await tx.execute(_RELEASE, line, lease.lease_id)
+async def release_status_files(tx: Connection, provider: str, lease: Lease) -> None:
+    await tx.execute(_RELEASE, provider, lease.lease_id)
 
 
 async def save_read(
-    tx: Connection, line: str, name: str, digest: bytes, *, reports: int, real_now: datetime
+    tx: Connection, provider: str, name: str, digest: bytes, *, reports: int, real_now: datetime
 ) -> None:
-    await tx.execute(_SAVE, line, name, digest, real_now, "READ", reports, None)
+    await tx.execute(_SAVE, provider, name, digest, real_now, "READ", reports, None)
 
 
 async def save_refused(
-    tx: Connection, line: str, name: str, digest: bytes, *, reason: str, real_now: datetime
+    tx: Connection, provider: str, name: str, digest: bytes, *, reason: str, real_now: datetime
 ) -> None:
-    await tx.execute(_SAVE, line, name, digest, real_now, "REFUSED", 0, reason)
+    await tx.execute(_SAVE, provider, name, digest, real_now, "REFUSED", 0, reason)
 
 
 async def sweep_status_files(tx: Connection, before: datetime, limit: int) -> int:

@@ -32,7 +32,7 @@ from dunwell.contact.sending.channel import (
     Outcome,
     Permanent,
 )
-from dunwell.interfaces.cli.findings.letters import open_line
+from dunwell.interfaces.cli.findings.letters import open_print_provider
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json, render_table
 from dunwell.interfaces.cli.work import run_reading
@@ -74,8 +74,8 @@ def deliveries(data_dir: str | None, *, is_json: bool) -> None:
         return
     rows = [_row(each) for each in view.destinations]
     click.echo(render_table(_HEADS, rows, right=_HEADS[2:7]) if rows else "No messages were sent.")
-    for line in _list_reasons(view):
-        click.echo(line)
+    for provider in _list_reasons(view):
+        click.echo(provider)
 
 
 def _view(each: DestinationState) -> ProviderDeliveryView:
@@ -85,7 +85,7 @@ def _view(each: DestinationState) -> ProviderDeliveryView:
 def _row(each: DestinationState) -> tuple[str, ...]:
     delivery, sent = each.delivery, each.delivery.sent
     return (
-        delivery.line, delivery.destination or "-", f"{sent.sent:,}", f"{sent.delivered:,}",
+        delivery.provider, delivery.destination or "-", f"{sent.sent:,}", f"{sent.delivered:,}",
         f"{sent.failed:,}", f"{sent.failed * 100 / sent.sent:.1f} %", f"{sent.silent:,}",
         "too many" if each.is_losing else "",
     )  # fmt: skip
@@ -97,7 +97,7 @@ def _list_reasons(view: ProviderOverview) -> Iterator[str]:
         yield "\nReasons"
     for each in failed:
         about_us = " (the sender is refused)" if each.cause == "ABOUT_US" else ""
-        place = f"{each.line} {each.destination or '-'}"
+        place = f"{each.provider} {each.destination or '-'}"
         yield f"  {place}: {each.messages:,} x {each.reason}{about_us}"
 
 
@@ -110,13 +110,13 @@ async def try_letter(
 ) -> Accepted:  # fmt: skip
     """Print a specimen letter. `recipient` is the lines of an address, separated by commas. Raises
     Refusal."""
-    line = installation.delivery_providers[name]
-    assert isinstance(line, FolderProvider | SftpProvider), "a provider for letters"
+    provider = installation.delivery_providers[name]
+    assert isinstance(provider, FolderProvider | SftpProvider), "a provider for letters"
     address = [each.strip() for each in recipient.split(",") if each.strip()]
     printer = LetterPrinter(1, fonts=resources.settings.fonts)
     try:
         pdf = await print_specimen(
-            name, line, address, printer,
+            name, provider, address, printer,
             operator=installation.operator, public_url=resources.settings.public_url,
         )  # fmt: skip
         if out is not None:
@@ -134,16 +134,16 @@ async def _hand_over(
     *, address: list[str], pdf: bytes,
 ) -> Accepted:  # fmt: skip
     """Raises Refusal, LetterRejected."""
-    line, now = installation.delivery_providers[name], resources.clock.now()
-    assert isinstance(line, FolderProvider | SftpProvider), "a provider for letters"
+    provider, now = installation.delivery_providers[name], resources.clock.now()
+    assert isinstance(provider, FolderProvider | SftpProvider), "a provider for letters"
     message = _write(resources.ids.new(now), now, address=address, pdf=pdf)
     printer = LetterPrinter(1)
     try:
-        files = await build_specimen_files(line, message, resources.keys, printer)
+        files = await build_specimen_files(provider, message, resources.keys, printer)
     finally:
         await printer.close()
     try:
-        letter_folder = open_line(name, line, installation.secrets)
+        letter_folder = open_print_provider(name, provider, installation.secrets)
     except DeliveryProviderUnusable as error:
         raise Refusal(f"Provider {name} cannot be used: {error}") from error
     try:
@@ -234,11 +234,11 @@ async def _try(
     """Raises NotFound, Refusal."""
     installation = CurrentInstallation(resources)
     await installation.read()
-    line = installation.delivery_providers.get(name)
-    if line is None:
+    provider = installation.delivery_providers.get(name)
+    if provider is None:
         known = ", ".join(installation.delivery_providers) or "none"
         raise NotFound(f"There is no delivery provider {name}. Known: {known}.")
-    if isinstance(line, FolderProvider | SftpProvider):
+    if isinstance(provider, FolderProvider | SftpProvider):
         return await try_letter(resources, installation, name, recipient=recipient, out=out)
     if out is not None:
         raise Refusal("Only a letter can be written to a file. Omit --out.")
@@ -250,9 +250,9 @@ async def _send(
     *, recipient: str, sender: str,
 ) -> Outcome:  # fmt: skip
     """Raises Refusal."""
-    line = installation.delivery_providers[name]
+    provider = installation.delivery_providers[name]
     try:
-        adapter = build_delivery_provider(name, line, installation.secrets, resources)
+        adapter = build_delivery_provider(name, provider, installation.secrets, resources)
     except DeliveryProviderUnusable as error:
         raise Refusal(f"Provider {name} cannot be used: {error}") from error
     now = resources.clock.now()
@@ -261,13 +261,13 @@ async def _send(
         communication_id=resources.ids.new(now),
         merchant_id=0,
         claim_id=0,
-        channel=line.channel,
+        channel=provider.channel,
         recipient=recipient,
         sender=sender or recipient,
         sender_name="Dunwell",
         reply_to=None,
         language="en",
-        subject=_SUBJECT if line.channel == "EMAIL" else None,
+        subject=_SUBJECT if provider.channel == "EMAIL" else None,
         body_text=_TEXT.format(name=name),
         body_html=None,
         created_at=now,

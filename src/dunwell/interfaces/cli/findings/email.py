@@ -116,38 +116,40 @@ _EXPIRED, _OTHER_NAME = 10, 62
 _NO_SUCH = (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer)
 
 
-async def check_email_lines(url: str, settings: Settings) -> list[DoctorFinding]:
+async def check_email_providers(url: str, settings: Settings) -> list[DoctorFinding]:
     """Return nothing if the database is not migrated or does not respond. Other checks report
     that."""
     database = await Database.open(url, application="dunwell doctor")
     try:
         async with database.connection() as connection:
-            lines = (await load_installation(connection)).installation.delivery_providers or {}
+            providers = (await load_installation(connection)).installation.delivery_providers or {}
             secrets = await load_secrets(connection, KeyRing(settings.secret_key))
     except (Unavailable, asyncpg.PostgresError):
         return []
     finally:
         await database.close()
     findings: list[DoctorFinding] = []
-    for name, line in lines.items():
-        if isinstance(line, SmtpProvider):
-            findings += await check_email_line(name, line, secrets)
+    for name, provider in providers.items():
+        if isinstance(provider, SmtpProvider):
+            findings += await check_email_provider(name, provider, secrets)
     return findings
 
 
-async def check_email_line(
-    name: str, line: SmtpProvider, secrets: Mapping[str, bytes]
+async def check_email_provider(
+    name: str, provider: SmtpProvider, secrets: Mapping[str, bytes]
 ) -> list[DoctorFinding]:
     subject = f"line {name}"
     try:
-        open_signer(name, line, secrets)
+        open_signer(name, provider, secrets)
         reached = await _reach(
-            subject, line, Connections(build_mail_server(name, line, secrets), most=1)
+            subject, provider, Connections(build_mail_server(name, provider, secrets), most=1)
         )
     except DeliveryProviderUnusable as error:
         return [DoctorFinding(subject, "cannot be used", str(error))]
-    mailbox = [] if line.mailbox is None else [await _open_mailbox(name, line.mailbox, secrets)]
-    return [reached, *mailbox, *await resolve_records(subject, line)]
+    mailbox = (
+        [] if provider.mailbox is None else [await _open_mailbox(name, provider.mailbox, secrets)]
+    )
+    return [reached, *mailbox, *await resolve_records(subject, provider)]
 
 
 async def _open_mailbox(
@@ -172,43 +174,47 @@ async def _open_mailbox(
     return DoctorFinding(subject, f"the mailbox at {server} accepts the login as {who}")
 
 
-async def _reach(subject: str, line: SmtpProvider, connections: Connections) -> DoctorFinding:
-    server = line.server
+async def _reach(subject: str, provider: SmtpProvider, connections: Connections) -> DoctorFinding:
+    server = provider.server
     try:
         client = await connections.connect()
     except aiosmtplib.SMTPAuthenticationError as error:
         remedy = "Correct user and passwordFile, and run: dunwell apply FILE"
         return DoctorFinding(subject, f"{server} refuses the login ({error.code})", remedy)
     except (aiosmtplib.SMTPException, OSError, TimeoutError) as error:
-        return _describe_away(subject, line, error)
+        return _describe_away(subject, provider, error)
     await quit_connection(client)
-    how = {"NONE": "unencrypted", "TLS": "with TLS", "STARTTLS": "with STARTTLS"}[line.encryption]
-    who = "" if line.credentials is None else f", as {line.credentials.user}"
+    how = {"NONE": "unencrypted", "TLS": "with TLS", "STARTTLS": "with STARTTLS"}[
+        provider.encryption
+    ]
+    who = "" if provider.credentials is None else f", as {provider.credentials.user}"
     return DoctorFinding(subject, f"{server} accepts the login {how}{who}")
 
 
-def _describe_away(subject: str, line: SmtpProvider, error: Exception) -> DoctorFinding:
+def _describe_away(subject: str, provider: SmtpProvider, error: Exception) -> DoctorFinding:
     causes = [error, error.__cause__, error.__context__]
     for each in causes:
         if isinstance(each, ssl.SSLCertVerificationError):
-            return _describe_certificate(subject, line, each)
+            return _describe_certificate(subject, provider, each)
     if any(isinstance(each, ssl.SSLError) for each in causes):
         remedy = 'Change "encryption": port 465 usually needs TLS, port 587 STARTTLS.'
-        return DoctorFinding(subject, f"{line.server} does not speak {line.encryption}", remedy)
+        return DoctorFinding(
+            subject, f"{provider.server} does not speak {provider.encryption}", remedy
+        )
     if isinstance(error, aiosmtplib.SMTPNotSupported) or "STARTTLS" in str(error):
         remedy = 'Enable STARTTLS there, or use "encryption: TLS" with its port.'
-        return DoctorFinding(subject, f"{line.server} has no {line.encryption}", remedy)
+        return DoctorFinding(subject, f"{provider.server} has no {provider.encryption}", remedy)
     remedy = "Start it, correct the provider's server, or check the firewall."
     return DoctorFinding(
-        subject, f"{line.server} does not respond ({type(error).__name__})", remedy
+        subject, f"{provider.server} does not respond ({type(error).__name__})", remedy
     )
 
 
 def _describe_certificate(
-    subject: str, line: SmtpProvider, error: ssl.SSLCertVerificationError
+    subject: str, provider: SmtpProvider, error: ssl.SSLCertVerificationError
 ) -> DoctorFinding:
     """Describe the fault by OpenSSL's error code."""
-    server = line.server
+    server = provider.server
     if error.verify_code == _EXPIRED:
         words = f"the certificate of {server} has expired"
         remedy = "Renew it there, and make sure that the mail server uses the new one."
@@ -221,16 +227,16 @@ def _describe_certificate(
     return DoctorFinding(subject, words, remedy)
 
 
-async def resolve_records(subject: str, line: SmtpProvider) -> list[DoctorFinding]:
+async def resolve_records(subject: str, provider: SmtpProvider) -> list[DoctorFinding]:
     """Look up the records that other servers look up for the provider's domains."""
     findings: list[DoctorFinding] = []
-    if line.return_domain is None:
+    if provider.return_domain is None:
         words = "has no returnDomain: bounces are not received"
         findings.append(
             DoctorFinding(subject, words, "Set one that has its own MX record.", is_note=True)
         )
     else:
-        domain = line.return_domain
+        domain = provider.return_domain
         records = DomainRecords(
             domain,
             await _ask(domain, "TXT"),
@@ -238,8 +244,8 @@ async def resolve_records(subject: str, line: SmtpProvider) -> list[DoctorFindin
             await _ask(domain, "MX"),
         )
         findings += judge_records(subject, records)
-    if line.dkim is not None:
-        name = f"{line.dkim.selector}._domainkey.{line.dkim.domain}"
+    if provider.dkim is not None:
+        name = f"{provider.dkim.selector}._domainkey.{provider.dkim.domain}"
         findings.append(judge_dkim(subject, name, await _ask(name, "TXT")))
     return findings
 

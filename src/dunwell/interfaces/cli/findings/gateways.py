@@ -44,25 +44,25 @@ async def check_gateways(url: str, settings: Settings) -> list[DoctorFinding]:
     database = await Database.open(url, application="dunwell doctor")
     try:
         async with database.connection() as connection:
-            lines = (await load_installation(connection)).installation.delivery_providers or {}
+            providers = (await load_installation(connection)).installation.delivery_providers or {}
             secrets = await load_secrets(connection, keys)
     except (Unavailable, asyncpg.PostgresError):
         return []
     finally:
         await database.close()
     return [
-        await check_gateway(name, line, secrets, keys)
-        for name, line in lines.items()
-        if isinstance(line, KannelProvider | TwilioProvider)
+        await check_gateway(name, provider, secrets, keys)
+        for name, provider in providers.items()
+        if isinstance(provider, KannelProvider | TwilioProvider)
     ]
 
 
 async def check_gateway(
-    name: str, line: DeliveryProvider, secrets: Mapping[str, bytes], keys: KeyRing
+    name: str, provider: DeliveryProvider, secrets: Mapping[str, bytes], keys: KeyRing
 ) -> DoctorFinding:
     subject = f"line {name}"
     try:
-        channel = _build(name, line, secrets, keys)
+        channel = _build(name, provider, secrets, keys)
     except DeliveryProviderUnusable as error:
         return DoctorFinding(subject, str(error), "Run: dunwell apply FILE")
     trouble = await channel.check()
@@ -73,10 +73,10 @@ async def check_gateway(
 
 
 def _build(
-    name: str, line: DeliveryProvider, secrets: Mapping[str, bytes], keys: KeyRing
+    name: str, provider: DeliveryProvider, secrets: Mapping[str, bytes], keys: KeyRing
 ) -> KannelChannel | TwilioChannel:
     """No address for callbacks is needed, because nothing is sent."""
-    if isinstance(line, KannelProvider):
-        return KannelChannel(name, line, secrets=secrets, keys=keys, public_url="")
-    assert isinstance(line, TwilioProvider)
-    return TwilioChannel(name, line, secrets=secrets, keys=keys, public_url="")
+    if isinstance(provider, KannelProvider):
+        return KannelChannel(name, provider, secrets=secrets, keys=keys, public_url="")
+    assert isinstance(provider, TwilioProvider)
+    return TwilioChannel(name, provider, secrets=secrets, keys=keys, public_url="")

@@ -66,14 +66,14 @@ def judge_telling(installation: Installation) -> DoctorFinding:
     if not alarms.email:
         remedy = "Add recipients to the installation file: alerts: {email: [ops@example.com]}"
         return DoctorFinding(_ALERTS, "no alert recipients are configured", remedy, is_note=True)
-    lines = order_email_providers(alarms, installation.delivery_providers or {}, ())
-    if not lines:
+    providers = order_email_providers(alarms, installation.delivery_providers or {}, ())
+    if not providers:
         words = f"cannot be sent to {len(alarms.email)} addresses: there is no provider for e-mail"
         return DoctorFinding(
             _ALERTS, words, "Add one to the installation file (lines), and apply it."
         )
     return DoctorFinding(
-        _ALERTS, f"sent to {len(alarms.email)} addresses by the provider {lines[0]}"
+        _ALERTS, f"sent to {len(alarms.email)} addresses by the provider {providers[0]}"
     )
 
 

@@ -60,53 +60,56 @@ def check_fonts(settings: Settings) -> DoctorFinding:
     return DoctorFinding("fonts", words, _INSTALL, is_note=True)
 
 
-async def check_letter_lines(url: str, settings: Settings) -> list[DoctorFinding]:
+async def check_print_providers(url: str, settings: Settings) -> list[DoctorFinding]:
     """Return nothing if the database is not migrated or does not respond. Other checks report
     that."""
     keys = KeyRing(settings.secret_key)
     database = await Database.open(url, application="dunwell doctor")
     try:
         async with database.connection() as connection:
-            lines = (await load_installation(connection)).installation.delivery_providers or {}
+            providers = (await load_installation(connection)).installation.delivery_providers or {}
             secrets = await load_secrets(connection, keys)
     except (Unavailable, asyncpg.PostgresError):
         return []
     finally:
         await database.close()
     return [
-        await check_letter_line(name, line, secrets)
-        for name, line in lines.items()
-        if isinstance(line, FolderProvider | SftpProvider)
+        await check_print_provider(name, provider, secrets)
+        for name, provider in providers.items()
+        if isinstance(provider, FolderProvider | SftpProvider)
     ]
 
 
-async def check_letter_line(
-    name: str, line: FolderProvider | SftpProvider, secrets: Mapping[str, bytes]
+async def check_print_provider(
+    name: str, provider: FolderProvider | SftpProvider, secrets: Mapping[str, bytes]
 ) -> DoctorFinding:
     subject = f"line {name}"
     try:
-        letter_folder = open_line(name, line, secrets)
+        letter_folder = open_print_provider(name, provider, secrets)
     except DeliveryProviderUnusable as error:
         return DoctorFinding(
             subject, str(error), "Correct the provider, and run: dunwell apply FILE"
         )
     try:
         async with asyncio.timeout(_PATIENCE_SECONDS):
-            return await _try(subject, line.folder, letter_folder)
+            return await _try(subject, provider.folder, letter_folder)
     except HostKeyRefused:
         words = "the server has another host key than the pinned one: nothing is handed over"
         remedy = "Ask the print service whether its key has changed. Only then set the new hostKey."
         return DoctorFinding(subject, words, remedy)
     except OSError as error:
-        return _describe_away(subject, line, error)
+        return _describe_away(subject, provider, error)
     finally:
         await letter_folder.close()
 
 
 def _describe_away(
-    subject: str, line: FolderProvider | SftpProvider, error: OSError
+    subject: str, provider: FolderProvider | SftpProvider, error: OSError
 ) -> DoctorFinding:
-    folder, where = line.folder, "on this machine" if isinstance(line, FolderProvider) else "there"
+    folder, where = (
+        provider.folder,
+        "on this machine" if isinstance(provider, FolderProvider) else "there",
+    )
     match error:
         case LoginRefused():
             words = "the server refuses the user, the key or the password"
@@ -129,13 +132,13 @@ def _describe_away(
     return DoctorFinding(subject, words, remedy)
 
 
-def open_line(
-    name: str, line: FolderProvider | SftpProvider, secrets: Mapping[str, bytes]
+def open_print_provider(
+    name: str, provider: FolderProvider | SftpProvider, secrets: Mapping[str, bytes]
 ) -> LetterFolder:
     """Open the provider's folder without connecting. Raises DeliveryProviderUnusable."""
-    if isinstance(line, FolderProvider):
-        return LocalLetterFolder(Path(line.folder))
-    return open_letter_folder(name, line, secrets)
+    if isinstance(provider, FolderProvider):
+        return LocalLetterFolder(Path(provider.folder))
+    return open_letter_folder(name, provider, secrets)
 
 
 async def _write_and_read(letter_folder: LetterFolder, name: str) -> bytes:

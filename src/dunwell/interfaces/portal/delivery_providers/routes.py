@@ -65,12 +65,12 @@ class DeliveryProvidersPage(Page, frozen=True):
 
 
 class BatchesPage(Page, frozen=True):
-    """The print batches of the delivery provider `line`, or of all for ""."""
+    """The print batches of the delivery provider `provider`, or of all for ""."""
 
     template: ClassVar[str] = "letter_batches.html"
 
     view: BatchesView
-    line: str
+    provider: str
     after: str
     # The number up to which letters are counted.
     max_waiting: int
@@ -91,7 +91,7 @@ class DoubtfulLettersPage(Page, frozen=True):
     template: ClassVar[str] = "letters_asked.html"
 
     view: DoubtfulLettersView
-    line: str
+    provider: str
     after: str
     fault: str = ""
     ticked: frozenset[str] = frozenset()
@@ -137,15 +137,15 @@ def _build_alert_views(view: AlertOverview, language: str) -> Sequence[AlertView
 async def get_batches_page(
     site: PortalSite, request: PortalRequest, person: SignedInUser
 ) -> Response:
-    line, after = request.ask("line"), request.ask("after")
+    provider, after = request.ask("provider"), request.ask("after")
     async with site.resources.database.transaction() as tx:
         view = await find_page(
             lambda cursor: list_batches(
-                tx, person.actor, limit=PAGE, line=line or None, cursor=cursor
+                tx, person.actor, limit=PAGE, provider=provider or None, cursor=cursor
             ),
             after,
         )
-    page = BatchesPage(view, line, after, print_batches.MAX_WAITING)
+    page = BatchesPage(view, provider, after, print_batches.MAX_WAITING)
     return site.answer(site.frame(request), page)
 
 
@@ -187,28 +187,40 @@ async def resolve_letters(
         return await _render_doubtful_letters_page(
             site, request, person=person, typed=fields, fault=fault
         )
-    line = request.path_params["line"]
+    provider = request.path_params["provider"]
     async with site.resources.database.transaction() as tx:
         resolved = await resolve_uncertain_letters(
-            tx, person.actor, site.resources, line=line, keys=keys, was_released=was_released
+            tx,
+            person.actor,
+            site.resources,
+            provider=provider,
+            keys=keys,
+            was_released=was_released,
         )
     done = (
         "settled" if resolved == len(keys) else "settled_partly" if resolved else "settled_before"
     )
-    return site.redirect(request, None, "letters_asked", line=line, done=done)
+    return site.redirect(request, None, "letters_asked", provider=provider, done=done)
 
 
 async def _render_doubtful_letters_page(
     site: PortalSite, request: PortalRequest, person: SignedInUser, typed: FormFields, fault: str
 ) -> Response:
-    line, after = request.path_params["line"], request.ask("after")
+    provider, after = request.path_params["provider"], request.ask("after")
     async with site.resources.database.transaction() as tx:
         view = await find_page(
-            lambda cursor: list_doubtful_letters(tx, person.actor, line, limit=PAGE, cursor=cursor),
+            lambda cursor: list_doubtful_letters(
+                tx, person.actor, provider, limit=PAGE, cursor=cursor
+            ),
             after,
         )
     page = DoubtfulLettersPage(
-        view, line, after, fault, ticked=frozenset(typed.all("letter")), outcome=typed["outcome"]
+        view,
+        provider,
+        after,
+        fault,
+        ticked=frozenset(typed.all("letter")),
+        outcome=typed["outcome"],
     )
     return site.answer(site.frame(request), page, 422 if fault else 200)
 

@@ -49,7 +49,7 @@ PATHS: Mapping[str, str] = {
     "unplaced": f"{ROOT}/lines/unplaced",
     "letter_batches": f"{ROOT}/lines/batches",
     "letter_batch": f"{ROOT}/lines/batches/{{batch_id}}",
-    "letters_asked": f"{ROOT}/lines/{{line}}/asked",
+    "letters_asked": f"{ROOT}/lines/{{provider}}/asked",
     "people": f"{ROOT}/people",
     "people_invite": f"{ROOT}/people/invite",
     "people_audit": f"{ROOT}/people/audit",

@@ -123,11 +123,11 @@ def _contact_row(work: Work, each: AnsweredContact, claim: ContactClaim) -> tupl
     state, *rest = _compute_state(each, claim, work.real_now)
     outcome = _ledger_outcome(each, state)
     setup = work.merchant.configuration.channels.get(each.contact.channel)
-    line = setup.provider if setup else None
+    provider = setup.provider if setup else None
     answer = each.settlement.answer if isinstance(each.settlement, ContactAccepted) else None
     entry_id = work.ids.new(work.now)
-    destination = find_destination(each.contact) if line else None
-    left_by = (line, answer, destination, not isinstance(each.settlement, UndoHandOver))
+    destination = find_destination(each.contact) if provider else None
+    left_by = (provider, answer, destination, not isinstance(each.settlement, UndoHandOver))
     return (each.contact.communication_id, state, *rest, entry_id, outcome, *left_by)
 
 

@@ -131,10 +131,10 @@ async def lock_claims_of_contacts(
 
 async def save_outcomes(tx: Connection, merchant_id: int, now: datetime, rows: OutcomeRows) -> None:
     """Write all outcomes in one statement. Claims and contacts must be locked."""
-    *contacts, lines, answers, destinations, called = transpose(rows.contacts, 12)
+    *contacts, providers, answers, destinations, called = transpose(rows.contacts, 12)
     await tx.execute(
         _SAVE_OUTCOMES, merchant_id, now, *contacts, *transpose(rows.places, 4),
-        *transpose(rows.history, 6), *transpose(rows.following, 6), lines, answers,
+        *transpose(rows.history, 6), *transpose(rows.following, 6), providers, answers,
         destinations, called,
     )  # fmt: skip
 

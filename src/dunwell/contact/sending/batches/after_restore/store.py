@@ -131,10 +131,10 @@ async def find_lost_time(connection: Connection) -> LostTime | None:
 
 
 async def list_uncertain_letters(
-    connection: Connection, line: str, loss: LostTime, limit: int
+    connection: Connection, provider: str, loss: LostTime, limit: int
 ) -> Sequence[UncertainLetter]:
     """List the letters that were not searched for since the restore and await no decision."""
-    rows = await connection.fetch(_FIND, line, loss.until, loss.last_id, loss.resumed_at, limit)
+    rows = await connection.fetch(_FIND, provider, loss.until, loss.last_id, loss.resumed_at, limit)
     return [
         UncertainLetter(
             (row["merchant_id"], row["communication_id"]), [each["name"] for each in row["files"]]
@@ -143,9 +143,11 @@ async def list_uncertain_letters(
     ]
 
 
-async def list_letters_to_decide(connection: Connection, line: str, limit: int) -> Sequence[Key]:
+async def list_letters_to_decide(
+    connection: Connection, provider: str, limit: int
+) -> Sequence[Key]:
     """List the letters that await an operator's decision."""
-    rows = await connection.fetch(_FIND_ASKED, line, limit)
+    rows = await connection.fetch(_FIND_ASKED, provider, limit)
     return [(row["merchant_id"], row["communication_id"]) for row in rows]
 
 
@@ -154,10 +156,12 @@ async def list_known_batches(connection: Connection, batch_ids: Collection[UUID]
     return {row["batch_id"] for row in await connection.fetch(_FIND_KNOWN, list(batch_ids))}
 
 
-async def get_newest_revision(connection: Connection, line: str, before: datetime) -> UUID | None:
+async def get_newest_revision(
+    connection: Connection, provider: str, before: datetime
+) -> UUID | None:
     """Return the last batch that was released before an instant, except batches found after a
     restore."""
-    newest: UUID | None = await connection.fetchval(_FIND_NEWEST, line, before)
+    newest: UUID | None = await connection.fetchval(_FIND_NEWEST, provider, before)
     return newest
 
 
@@ -199,24 +203,24 @@ async def request_decision(tx: Connection, keys: Sequence[Key], doubt: str) -> N
     await tx.execute(_ASK, *_list_keys(keys), doubt)
 
 
-async def mark_decided_as_released(tx: Connection, line: str, keys: Sequence[Key]) -> int:
+async def mark_decided_as_released(tx: Connection, provider: str, keys: Sequence[Key]) -> int:
     """Mark letters that await a decision as released and return their number."""
-    return int((await tx.execute(_MARK_RELEASED_BEFORE, *_list_keys(keys), line)).split()[-1])
+    return int((await tx.execute(_MARK_RELEASED_BEFORE, *_list_keys(keys), provider)).split()[-1])
 
 
 async def mark_files_missing(
-    tx: Connection, line: str, keys: Sequence[Key]
+    tx: Connection, provider: str, keys: Sequence[Key]
 ) -> Sequence[tuple[int, UUID, str]]:
     """Mark letters whose files are missing as not printed and return their references."""
-    rows = await tx.fetch(_MARK_GONE, *_list_keys(keys), line)
+    rows = await tx.fetch(_MARK_GONE, *_list_keys(keys), provider)
     return [(row["merchant_id"], row["communication_id"], row["reference"]) for row in rows]
 
 
 async def clear_decided_letters(
-    tx: Connection, line: str, keys: Sequence[Key], real_now: datetime
+    tx: Connection, provider: str, keys: Sequence[Key], real_now: datetime
 ) -> int:
     """Allow letters whose files exist in the next batch and return their number."""
-    done = await tx.execute(_CLEAR_ASKED, *_list_keys(keys), line, real_now)
+    done = await tx.execute(_CLEAR_ASKED, *_list_keys(keys), provider, real_now)
     return int(done.split()[-1])
 
 

@@ -43,18 +43,18 @@ _SET_SIZE = 1_000
 log = structlog.get_logger(__name__)
 
 
-async def search_released(resources: Resources, line: PrintProvider) -> None:
+async def search_released(resources: Resources, provider: PrintProvider) -> None:
     """Search the manifests for letters that may have been released. Raises OSError while the folder
     is unavailable; the letters then keep waiting."""
     async with resources.database.connection() as connection:
         loss = await find_lost_time(connection)
         if loss is None:
             return
-        doubted = await list_uncertain_letters(connection, line.name, loss, _SET_SIZE)
-        asked = await list_letters_to_decide(connection, line.name, _SET_SIZE)
+        doubted = await list_uncertain_letters(connection, provider.name, loss, _SET_SIZE)
+        asked = await list_letters_to_decide(connection, provider.name, _SET_SIZE)
     if doubted:
-        there = await line.letter_folder.list()
-        tells_all = await _save_unknown_batches(resources, line, loss)
+        there = await provider.letter_folder.list()
+        tells_all = await _save_unknown_batches(resources, provider, loss)
         here = [each.key for each in doubted if there.keys() >= set(each.files)]
         gone = [each.key for each in doubted if not there.keys() >= set(each.files)]
     keys = [*asked, *(each.key for each in doubted)]
@@ -69,33 +69,35 @@ async def search_released(resources: Resources, line: PrintProvider) -> None:
             await clear_letters(tx, here, resources.clock.now())
         else:
             await request_decision(tx, here, "UNCONFIRMED")
-            log.error("letters may have been released before the restore", line=line.name)
+            log.error("letters may have been released before the restore", provider=provider.name)
 
 
-async def _save_unknown_batches(resources: Resources, line: PrintProvider, loss: LostTime) -> bool:
+async def _save_unknown_batches(
+    resources: Resources, provider: PrintProvider, loss: LostTime
+) -> bool:
     """Save the batches that the database does not know. Return whether all manifests of the lost
     time were found."""
-    listed = await line.letter_folder.list(RELEASED)
+    listed = await provider.letter_folder.list(RELEASED)
     copies: Mapping[UUID, str] = {
         batch_id: name for name in listed if (batch_id := parse_manifest_name(name)) is not None
     }
     async with resources.database.connection() as connection:
         unknown = copies.keys() - await list_known_batches(connection, copies.keys())
-        newest = await get_newest_revision(connection, line.name, loss.resumed_at)
+        newest = await get_newest_revision(connection, provider.name, loss.resumed_at)
     tells_all = newest in copies
     for batch_id in sorted(unknown):
-        tells_all &= await _save_unknown_batch(resources, line, batch_id, copies[batch_id])
+        tells_all &= await _save_unknown_batch(resources, provider, batch_id, copies[batch_id])
     return tells_all
 
 
 async def _save_unknown_batch(
-    resources: Resources, line: PrintProvider, batch_id: UUID, name: str
+    resources: Resources, provider: PrintProvider, batch_id: UUID, name: str
 ) -> bool:
-    content = await line.letter_folder.read(f"{RELEASED}/{name}")
+    content = await provider.letter_folder.read(f"{RELEASED}/{name}")
     try:
-        manifest = parse_manifest(content, batch_id, line.name)
+        manifest = parse_manifest(content, batch_id, provider.name)
     except ManifestBroken:
-        log.error("copy of manifest damaged", line=line.name, batch=str(batch_id))  # noqa: TRY400 - it says all there is
+        log.error("copy of manifest damaged", provider=provider.name, batch=str(batch_id))  # noqa: TRY400 - it says all there is
         return False
     named = [parse_reference(resources.keys, each.reference) for each in manifest.letters]
     letters = [(each.merchant_id, each.communication_id) for each in named if each is not None]
@@ -103,7 +105,7 @@ async def _save_unknown_batch(
         await save_found_batch(
             tx, manifest, content=content, letters=letters, real_now=resources.clock.now()
         )
-    log.info("batch found after restore", line=line.name, batch=str(batch_id))
+    log.info("batch found after restore", provider=provider.name, batch=str(batch_id))
     return len(letters) == len(named)
 
 
@@ -112,19 +114,19 @@ GONE = "not printed: its files were missing after a restore"
 
 async def resolve_uncertain_letters(
     tx: Connection, actor: Actor, resources: Resources, *,
-    line: str, keys: Sequence[Key], was_released: bool,
+    provider: str, keys: Sequence[Key], was_released: bool,
 ) -> int:  # fmt: skip
     """Record an operator's decision and return the number of letters. Letters that were resolved in
     the meantime stay unchanged."""
     check_right(actor, Right.OPERATE)
     real_now = resources.clock.now()
     if was_released:
-        settled = await mark_decided_as_released(tx, line, keys)
+        settled = await mark_decided_as_released(tx, provider, keys)
     else:
-        gone = await mark_files_missing(tx, line, keys)
+        gone = await mark_files_missing(tx, provider, keys)
         reports = [
             Report(
-                line=line,
+                provider=provider,
                 provider_message_id=f"{reference}/gone",
                 state="FAILED",
                 happened_at=real_now,
@@ -136,13 +138,13 @@ async def resolve_uncertain_letters(
             for merchant_id, communication_id, reference in gone
         ]
         await save_reports(tx, reports, real_now=real_now, ids=resources.ids)
-        settled = len(gone) + await clear_decided_letters(tx, line, keys, real_now)
+        settled = len(gone) + await clear_decided_letters(tx, provider, keys, real_now)
     if settled:
         act = InstallationAction(
             actor_kind=actor.kind,
             actor_id=actor.actor_id,
             action="letters.settle",
-            subject=f"line:{line}",
+            subject=f"line:{provider}",
             after={"released": was_released, "letters": settled},
             origin=None if actor.origin is None else actor.origin.as_json(),
         )
