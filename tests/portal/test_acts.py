@@ -195,7 +195,7 @@ async def test_the_preview_of_the_debtors_page_raises_no_event(
     page = await clerk.get(f"/claims/{claim_id}/debtor")
 
     assert page.status_code == 200
-    assert "A preview" in page.text or "Eine Vorschau" in page.text
+    assert "This is a preview" in page.text or "Das ist eine Vorschau" in page.text
     assert "form-action 'none'" in page.headers["Content-Security-Policy"]
     assert (await house.rows(count))[0]["n"] == before
     assert (await house.rows(sessions))[0]["n"] == 0

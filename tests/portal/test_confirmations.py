@@ -56,10 +56,11 @@ _ORDINARY = {
 }  # fmt: skip
 # Use cases that grant access, change permissions, or create a secret.
 _SENSITIVE = {
-    "invite_user", "change_place", "reset_other", "reset_user", "end_user", "set_break_glass",
+    "invite_user", "change_roles", "reset_other_user", "reset_user", "deactivate_user",
+    "set_break_glass",
     "link_identity", "create_credential", "rotate_credential", "end_old_secret",
     "revoke_credential", "allow_credential", "add_endpoint", "remove_endpoint", "rotate_secret",
-    "apply_given", "apply_installation", "save_settings", "open_merchant",
+    "apply_given_file", "apply_installation", "save_settings", "open_merchant",
 }  # fmt: skip
 
 

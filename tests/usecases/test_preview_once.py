@@ -63,7 +63,7 @@ async def test_one_draft_is_previewed_at_a_time(
     hansen = await a_house(resources, clock, key="hansen")
     first = await start(house, one)
 
-    with pytest.raises(PreviewRunning, match="Wait until it has ended"):
+    with pytest.raises(PreviewRunning, match="Wait until it is done"):
         await start(house, two)
     await start(hansen, await a_draft(hansen, "One"))
     async with house.work(STARTER) as work:
@@ -89,7 +89,7 @@ async def test_a_cancelled_preview_stops_at_the_next_heartbeat(
     house: House, resources: Resources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The merchant may begin its next one at once, so the first must not go on."""
-    monkeypatch.setattr(run_previews, "_BEAT_SECONDS", 0.02)
+    monkeypatch.setattr(run_previews, "_HEARTBEAT_SECONDS", 0.02)
     was_stopped, has_begun = asyncio.Event(), asyncio.Event()
 
     async def look_for_ever(*_: object) -> None:

@@ -29,7 +29,7 @@ from tests.support.keys import reseal_table, with_versions
 from tests.support.lines import a_house_with_a_line
 
 _REPLIES = """
-SELECT reply_id, text, is_automatic, seen_at, read_by, raw_sealed, file_names
+SELECT reply_id, text, is_automatic, read_at, read_by, raw_sealed, file_names
 FROM debtor_replies WHERE merchant_id = $1 ORDER BY received_at, reply_id
 """
 _HOLDS = """
@@ -70,7 +70,7 @@ async def answer(
 async def test_a_reply_is_stored_and_pauses_the_claim_for_three_business_days(house: House) -> None:
     assert await answer(house) is ReplyOutcome.NEW
     [reply] = await house.rows(_REPLIES)
-    assert (reply["text"], reply["is_automatic"], reply["seen_at"]) == (
+    assert (reply["text"], reply["is_automatic"], reply["read_at"]) == (
         "I paid last week.", False, None,
     )  # fmt: skip
     [hold] = await house.rows(_HOLDS)
@@ -136,7 +136,7 @@ async def test_reading_a_reply_lifts_only_its_hold(house: House) -> None:
     [hold] = await house.rows(_HOLDS)
     assert hold["lifted_at"] == house.clock.now()
     [reply] = await house.rows(_REPLIES)
-    assert (reply["seen_at"], reply["read_by"]) == (house.clock.now(), "erp")
+    assert (reply["read_at"], reply["read_by"]) == (house.clock.now(), "erp")
     audit = await house.rows(
         "SELECT action FROM audit_log WHERE merchant_id = $1 AND action LIKE 'reply.%' ORDER BY 1"
     )

@@ -118,7 +118,9 @@ async def test_concurrent_requests_plan_at_most_five_notices(
 ) -> None:
     asker = await an_asker(resources, clock)
     results = await asyncio.gather(*(asker.ask() for _ in range(9)))
-    assert sorted(type(each).__name__ for each in results) == ["TooMany"] * 4 + ["UUID"] * 5
+    assert (
+        sorted(type(each).__name__ for each in results) == ["NoticeLimitReached"] * 4 + ["UUID"] * 5
+    )
     assert len(await asker.rows()) == 5
 
 

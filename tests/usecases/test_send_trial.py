@@ -38,9 +38,9 @@ async def house(resources: Resources, clock: MovableClock) -> House:
 
 @pytest.fixture
 async def user_id(resources: Resources, house: House) -> UUID:
-    place = UserRoles(Role.OPERATOR)
+    roles = UserRoles(Role.OPERATOR)
     person = await join(
-        build_sign_in_services(resources), a_new_user("paula@example.org", place=place)
+        build_sign_in_services(resources), a_new_user("paula@example.org", roles=roles)
     )
     return person.user_id
 

@@ -80,7 +80,7 @@ async def test_a_contact_whose_state_was_altered_contradicts_the_ledger(
     [finding] = (await verify(house)).findings
     assert finding.fault == "CONTACT_CONTRADICTS"
     assert f"communication {reference(house)} of claim" in finding.message
-    assert finding.message.endswith(f"is {state}, but the ledger tells ACCEPTED")
+    assert finding.message.endswith(f"is {state}, but the ledger says ACCEPTED")
 
 
 async def test_a_deleted_contact_of_an_existing_claim_is_found(house: House) -> None:

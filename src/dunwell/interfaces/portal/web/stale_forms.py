@@ -27,8 +27,8 @@ _SECRET_PREFIXES = ("password", "confirm_", "known_")
 _HIDDEN = frozenset(
     {
         "token", "do", "next", "username", "session", "factor", "place", "first", "form_id",
-        "revision", "order_revision", "seen", "check", "step", "endpoint", "beside", "of",
-        "assignee",
+        "revision", "order_revision", "seen", "check", "step", "endpoint", "counterpart",
+        "of", "assignee",
     }
 )  # fmt: skip
 # Hidden in these forms, and typed in others.
