@@ -99,8 +99,8 @@ def test_a_complete_merchant_is_not_mentioned() -> None:
 
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
-_ROOM = "See that DUNWELL_ARCHIVE_DIR is there and has room; postgres.log says what fails."
-_OLD = "See the log of dunwell up for why no newer one is taken."
+_ROOM = "Check that DUNWELL_ARCHIVE_DIR exists and has space; postgres.log shows the error."
+_OLD = "The log of dunwell up shows why no newer one was taken."
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ _OLD = "See the log of dunwell up for why no newer one is taken."
         (0.5, 1, True, "; 48 MiB of log are on this host", _ROOM),
         # A base backup is due each week; a day later it is old.
         (0.5, 8, False, "by 2 base backups", None),
-        (0.5, 8.1, False, "; its last base is of 2026-02-22", _OLD),
+        (0.5, 8.1, False, "; its last base backup is from 2026-02-22", _OLD),
         # Loss is reported before delay.
         (60, 30, False, "; 48 MiB of log are on this host", _ROOM),
     ],
@@ -137,7 +137,7 @@ def test_an_empty_archive_is_reported_once_the_server_has_run_for_a_while(
 ) -> None:
     log = ServerLog(NOW - timedelta(minutes=minutes), NOW, 16 << 20, is_failing=False)
     told = describe_archive(ArchiveStatus(0, None, None), log)
-    assert "nothing is in it yet" in told[0]
+    assert "it is still empty" in told[0]
     assert told[1] == remedy
 
 

@@ -200,8 +200,8 @@ def test_an_unavailable_archive_blocks_nothing_and_resumes_later(
             lambda: asyncio.run(load_server_log(url)).is_failing, "the server notices", seconds=5
         )
         told = asyncio.run(check_archive(here, url))
-        assert "nothing is in it yet" in str(told)
-        assert "See that DUNWELL_ARCHIVE_DIR is there" in str(told)
+        assert "it is still empty" in str(told)
+        assert "Check that DUNWELL_ARCHIVE_DIR exists" in str(told)
         # Nothing is written into the mount point of an unmounted disk.
         assert list(here.iterdir()) == []
     finally:
@@ -278,10 +278,10 @@ def leave_a_database(_archive: WalArchive, data_dir: Path) -> None:
         (change_nothing, 3600, "From there the archive reaches until"),
         (lose_log, 0, "The archive has a gap"),
         (damage_log, 0, "recovery ended before configured recovery target was reached"),
-        (lose_manifest, 0, "holds no base backup"),
+        (lose_manifest, 0, "contains no base backup"),
         (draw_another_key, 0, "is another one than this backup was taken with"),
-        (leave_a_file, 0, "A backup is restored where nothing is yet"),
-        (leave_a_database, 0, "A moment is gone back to where nothing is yet"),
+        (leave_a_file, 0, "A backup can only be restored into an empty installation"),
+        (leave_a_database, 0, "A point in time can only be restored into an empty"),
     ],
 )
 def test_an_impossible_point_in_time_restore_is_refused_and_leaves_nothing(

@@ -121,11 +121,11 @@ def leave_a_file(_backup: Path, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (flip_dump, f"{CLAIMS} is not as it was taken"),
+        (flip_dump, f"{CLAIMS} has been changed or damaged"),
         (lose_upload, "files/7/upload is missing"),
-        (lose_manifest, "it is no whole backup"),
+        (lose_manifest, "it is not a complete backup"),
         (draw_another_key, "is another one than this backup was taken with"),
-        (leave_a_file, "A backup is restored where nothing is yet"),
+        (leave_a_file, "A backup can only be restored into an empty installation"),
     ],
 )
 async def test_a_damaged_or_unsuitable_backup_is_refused_and_nothing_is_restored(
@@ -171,4 +171,4 @@ async def test_a_backup_contains_no_key_and_never_replaces_another(
     key = (folder / "secret.key").read_text().strip().rpartition(":")[2]
     assert key not in read_all(backup)
     again = await asyncio.to_thread(CommandLine(folder, origin.url).run, "backup", str(backup))
-    assert (again.returncode, "exists already" in again.stderr) == (1, True)
+    assert (again.returncode, "already exists" in again.stderr) == (1, True)

@@ -146,11 +146,14 @@ async def test_an_image_is_checked_and_encoded_again(applying: Applying) -> None
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (SVG.replace(b"path", b"script"), "<script> is not taken"),
+        (SVG.replace(b"path", b"script"), "<script> is not allowed"),
         (png()[:40], "cannot be read as one"),
         (b"GIF89a", "no type that is taken"),
         (b"<!--" + b"x" * 51_200 + b"-->" + SVG, "larger than 50 KB"),
-        ((Path(__file__).parents[2] / "examples" / "invoice.pdf").read_bytes(), "It is a PDF"),
+        (
+            (Path(__file__).parents[2] / "examples" / "invoice.pdf").read_bytes(),
+            "The logo is a PDF",
+        ),
     ],
 )
 async def test_an_image_that_is_not_safe_is_refused(

@@ -182,8 +182,11 @@ def test_the_command_line_applies_a_provider_without_showing_its_secret(
 @pytest.mark.parametrize(
     ("channel", "says"),
     [
-        ("EMAIL", "The installation file's lines for EMAIL are: post."),
-        ("SMS", "The installation file has no line for SMS; add one and apply it first."),
+        ("EMAIL", "The installation file's delivery providers for EMAIL are: post."),
+        (
+            "SMS",
+            "The installation file has no delivery provider for SMS; add one and apply it first.",
+        ),
     ],
 )
 async def test_a_merchant_cannot_use_an_unknown_provider(

@@ -256,7 +256,7 @@ async def test_an_export_that_cannot_be_written_fails_at_the_sixth_attempt(
     found = (await look(house, job)).job
     assert (found.state, found.failure) == (
         JobState.FAILED,
-        "The list could not be written. Start the export anew; tell the operator if it fails.",
+        "The list could not be written. Start the export again; contact the operator if it fails.",
     )
     assert await run_exports(house.resources, storage) == 0
 
@@ -271,5 +271,5 @@ async def test_an_export_fails_when_its_starter_has_lost_the_right_to_read_the_l
     found = (await look(house, job)).job
     assert (found.state, found.failure) == (
         JobState.FAILED,
-        "Whoever started it may not read this any more.",
+        "The user who started it no longer has permission to read this list.",
     )

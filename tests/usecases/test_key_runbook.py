@@ -188,5 +188,5 @@ async def test_a_key_version_in_use_is_not_retired(resources: Resources, follow:
     await an_installation(resources)
     follow("Rotate it", 0)
     await admit(restarted(resources))
-    with pytest.raises(AssertionError, match="still seals 1 webhook secrets"):
+    with pytest.raises(AssertionError, match="still encrypts 1 webhook secrets"):
         follow("Keep the old versions", 0)

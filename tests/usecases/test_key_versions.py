@@ -204,7 +204,7 @@ async def test_a_version_is_retired_when_nothing_needs_it(resources: Resources) 
     rotated = with_versions(resources, 2, 1)
     await admit(resources)
     await admit(rotated)
-    for version, words in [(2, "is in use"), (1, "still seals 2 webhook secrets")]:
+    for version, words in [(2, "is in use"), (1, "still encrypts 2 webhook secrets")]:
         with pytest.raises(InvalidState, match=words):
             await retire(rotated, version)
     with pytest.raises(NotFound):
@@ -262,7 +262,7 @@ async def test_only_a_missing_version_can_be_given_up(resources: Resources) -> N
     await admit(resources)
     both, second = with_versions(resources, 2, 1), with_versions(resources, 2)
     async with resources.database.transaction() as tx:
-        with pytest.raises(InvalidState, match="is there"):
+        with pytest.raises(InvalidState, match="is in the settings"):
             await abandon_version(tx, both.keys, kinds(resources), 1, moment(both))
         await abandon_version(tx, second.keys, kinds(resources), 1, moment(second))
         told = await list_installation_audit(tx, COMMAND_LINE, limit=10)

@@ -210,7 +210,7 @@ def _find_operator_faults(document: Any) -> Iterator[Fault]:
     contact = operator.get("contact") if isinstance(operator, dict) else None
     email = contact.get("email") if isinstance(contact, dict) else None
     if isinstance(email, str) and not is_email_address(email):
-        words = f'"{email}" is no plain e-mail address such as "claims@example.com".'
+        words = f'"{email}" is not a plain e-mail address such as "claims@example.com".'
         yield Fault("/operator/contact/email", words, "WRONG_EMAIL")
 
 

@@ -133,7 +133,7 @@ async def load_secrets(connection: Connection, keys: KeyRing) -> dict[str, bytes
         try:
             found[name] = keys.open(PURPOSE, sealed, name)
         except DecryptionFailed:
-            log.exception("cannot be opened", name=name)
+            log.exception("value cannot be decrypted", name=name)
     return found
 
 

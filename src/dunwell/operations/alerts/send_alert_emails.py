@@ -88,7 +88,7 @@ async def _send(
 ) -> Outcome | None:
     """Return None if the outcome is unknown."""
     if adapter is None:
-        log.error("no line tells alarms", email_id=str(mail.email_id))
+        log.error("no delivery provider for alert email", email_id=str(mail.email_id))
         return Temporary(int(_FIRST_PAUSE.total_seconds()))
     message = Message(
         # The message belongs to no merchant, so delivery reports for it are shown as unmatched.
@@ -111,7 +111,9 @@ async def _send(
             return await adapter.send(message)
     # The message may have been sent, so the outcome is unknown whatever the error was.
     except Exception as error:
-        log.exception("alarm unanswered", email_id=str(mail.email_id), error=type(error).__name__)
+        log.exception(
+            "alert email outcome unknown", email_id=str(mail.email_id), error=type(error).__name__
+        )
         return None
 
 
@@ -119,7 +121,7 @@ async def _record(resources: Resources, mail: DueAlertMail, outcome: Outcome | N
     now = resources.clock.now()
     state, again_at = _decide_state(mail, outcome, now)
     if state == "FAILED":
-        log.error("alarm not sent", email_id=str(mail.email_id), attempts=mail.attempts)
+        log.error("alert email not sent", email_id=str(mail.email_id), attempts=mail.attempts)
     async with resources.database.transaction() as tx:
         await save_mail_outcome(tx, mail, state, again_at)
 

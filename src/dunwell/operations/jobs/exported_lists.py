@@ -128,7 +128,7 @@ def check_export(export: Export) -> Any:
     try:
         return msgspec.convert(export.wanted, EXPORTED[export.list].filter, strict=False)
     except msgspec.ValidationError as error:
-        message = f"The list of {export.list} takes no such filter: {error}."
+        message = f"The list of {export.list} does not have this filter: {error}."
         raise ValidationError([Fault("/wanted", message, "WRONG_FORMAT")]) from None
 
 

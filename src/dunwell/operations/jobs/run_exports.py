@@ -31,8 +31,10 @@ from dunwell.platform.heartbeat import LEASE
 from dunwell.platform.resources import Resources
 
 _PAGE, _PART = 200, 5_000
-_GIVEN_UP = "The list could not be written. Start the export anew; tell the operator if it fails."
-_RIGHT_LOST = "Whoever started it may not read this any more."
+_GIVEN_UP = (
+    "The list could not be written. Start the export again; contact the operator if it fails."
+)
+_RIGHT_LOST = "The user who started it no longer has permission to read this list."
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,7 @@ class SealedColumn:
         try:
             return keys.reseal(self.purpose, sealed, self.bind(*owner))
         except DecryptionFailed:
-            log.exception("cannot be opened", table=self.table, owner=str(owner))
+            log.exception("value cannot be decrypted", table=self.table, owner=str(owner))
             return sealed
 
     def _compose_load(self) -> str:

@@ -94,11 +94,11 @@ class SealedLetters:
         try:
             await reencrypt_letter(self._storage, keys, row.document_key)
         except DecryptionFailed:
-            log.exception("cannot be opened", communication_id=str(row.communication_id))
+            log.exception("value cannot be decrypted", communication_id=str(row.communication_id))
             return False
         except ContentMissing:
             # There is no file to reseal.
-            log.warning("letter lost", communication_id=str(row.communication_id))
+            log.warning("letter file missing", communication_id=str(row.communication_id))
         return True
 
 

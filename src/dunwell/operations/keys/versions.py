@@ -120,7 +120,9 @@ async def abandon_version(
     if version not in standing:
         raise NotFound(f"There is no version {version} of the secret key here.")
     if standing[version].state in ("IN_USE", "KEPT"):
-        raise InvalidState(f"Version {version} is there. Only what is missing can be lost.")
+        raise InvalidState(
+            f"Version {version} is in the settings. Only a missing version can be given up."
+        )
     await _retire(tx, version, "key.give-up", moment)
 
 
@@ -152,7 +154,8 @@ async def _check_retirable(
     if any(found.sealed.values()):
         what = _count(found.sealed)
         raise InvalidState(
-            f"Version {version} still seals {what}; the worker seals them anew. Wait for it."
+            f"Version {version} still encrypts {what}. Wait until the worker has encrypted them "
+            "again."
         )
     if any(found.digests.values()):
         what = _count(found.digests)

@@ -238,7 +238,9 @@ async def parse_given_file(
     try:
         document = await documents.read(text, key, lambda value: value)
     except InvalidDocument as error:
-        raise ValidationError([Fault("", f"It is no YAML. {error}", "NOT_YAML")]) from error
+        raise ValidationError(
+            [Fault("", f"This is not valid YAML. {error}", "NOT_YAML")]
+        ) from error
     if not isinstance(document, dict):
         return MerchantFileSource(document, {}, [])
     own = {
@@ -277,7 +279,7 @@ async def _add_logo(
         logo = present if is_present else await logos.make_logo(content)
         return replace(source, logo=logo)
     except ImageRefused as refusal:
-        fault = Fault(LOGO_POINTER, f"The image is not taken. {refusal}", "WRONG_IMAGE")
+        fault = Fault(LOGO_POINTER, f"The image is rejected. {refusal}", "WRONG_IMAGE")
         return replace(source, faults=[*source.faults, fault])
 
 
@@ -314,7 +316,7 @@ async def apply_given_file(
     state = await load_merchant_state(work.tx, resources.keys, work.merchant.key, lock=True)
     merchant = state.merchant
     if merchant is None or merchant.revision != known_revision:
-        raise EditConflict("The merchant was changed meanwhile. Look anew.")
+        raise EditConflict("The merchant has been changed in the meantime. Load it again.")
     changes = _decide(checked, state, limits, publish=publish)
     made = await make_changes(
         resources, work.tx, merchant, changes=changes, actor=work.actor

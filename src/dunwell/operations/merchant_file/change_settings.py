@@ -93,7 +93,7 @@ def _check(state: MerchantState, change: SettingsChange, limits: InstallationLim
     assert merchant is not None
     present = render_settings(merchant)
     if compute_parts_revision(present, change.parts) != change.revision:
-        raise EditConflict("Somebody has changed these settings meanwhile.")
+        raise EditConflict("These settings have been changed in the meantime.")
     named = {"key": merchant.key, **{key: present[key] for key in _NAMED}}
     checked = check_merchant_file(
         MerchantFileSource({**named, **change.parts}, {}, [], change.logo), limits

@@ -53,8 +53,11 @@ def find_state_faults(
 def _describe_providers(channel: Channel, state: MerchantState) -> str:
     there = sorted(name for name, of in state.lines.items() if of == channel)
     if not there:
-        return f"The installation file has no line for {channel}; add one and apply it first."
-    return f"The installation file's lines for {channel} are: {', '.join(there)}."
+        return (
+            f"The installation file has no delivery provider for {channel}; add one and apply it "
+            "first."
+        )
+    return f"The installation file's delivery providers for {channel} are: {', '.join(there)}."
 
 
 def _find_kind_faults(file: MerchantFile, state: MerchantState) -> Iterator[Fault]:
@@ -69,7 +72,7 @@ def _find_kind_faults(file: MerchantFile, state: MerchantState) -> Iterator[Faul
     if file.scenarios and is_switched:
         message = 'The merchant works with workflows; name them "workflows".'
         if merchant is None:
-            message = 'A merchant on scenarios says so: "switchedToWorkflows: false".'
+            message = 'A merchant with scenarios needs "switchedToWorkflows: false".'
         yield Fault("/scenarios", message, "SWITCHED")
 
 

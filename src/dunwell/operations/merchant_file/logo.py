@@ -57,7 +57,7 @@ class LogoMaker:
         except UnsupportedMediaType as refusal:
             raise ImageRefused(f"{refusal.message} Use SVG, PNG, JPEG or WebP.") from refusal
         if written.content_type == PDF:
-            raise ImageRefused("It is a PDF; use SVG, PNG, JPEG or WebP.")
+            raise ImageRefused("The logo is a PDF; use SVG, PNG, JPEG or WebP.")
         return Logo(written.content_type, written.content)
 
     async def _draw_for_mail(self, logo: Logo) -> Logo:
@@ -66,9 +66,11 @@ class LogoMaker:
         try:
             png = await printer.draw_logo(Picture(logo.content_type, logo.content))
         except Unprintable as refusal:
-            raise ImageRefused("It cannot be drawn; write it as PNG.") from refusal
+            raise ImageRefused("The image cannot be rendered; save it as PNG.") from refusal
         except OSError as error:
-            raise Unavailable("Logos cannot be drawn just now. Try again shortly.") from error
+            raise Unavailable(
+                "Logos cannot be rendered at the moment. Try again shortly."
+            ) from error
         return msgspec.structs.replace(logo, png=png)
 
 
@@ -97,7 +99,7 @@ async def add_logo(source: MerchantFileSource, path: Path) -> MerchantFileSource
             return replace(source, logo=await maker.make_logo(content))
     except ImageRefused as refusal:
         called = "The image" if name.startswith(DATA_PREFIX) else name
-        fault = Fault(LOGO_POINTER, f"{called} is not taken. {refusal}", "WRONG_IMAGE")
+        fault = Fault(LOGO_POINTER, f"{called} is rejected. {refusal}", "WRONG_IMAGE")
     except OSError as error:
         fault = Fault(LOGO_POINTER, f"{name} cannot be read: {error.strerror}.", "UNREADABLE")
     return replace(source, faults=[*source.faults, fault])

@@ -45,10 +45,12 @@ def clean_svg(content: bytes) -> bytes:
     """Return the image as it is stored. Raises ImageRefused."""
     root = _parse(content)
     if root.tag != f"{{{_NAMESPACE}}}svg":
-        raise ImageRefused('It is no SVG: its root is not <svg> with xmlns="' + _NAMESPACE + '".')
+        raise ImageRefused(
+            'This is not an SVG: its root element is not <svg> with xmlns="' + _NAMESPACE + '".'
+        )
     elements = list(root.iter())
     if len(elements) > _MAX_ELEMENTS:
-        raise ImageRefused(f"It has more than {_MAX_ELEMENTS} elements; draw it more simply.")
+        raise ImageRefused(f"It has more than {_MAX_ELEMENTS} elements; simplify it.")
     for element in elements:
         _check_element(element)
     return ET.tostring(root, encoding="unicode").encode()
@@ -70,15 +72,19 @@ def _parse(content: bytes) -> ET.Element:
 def _check_element(element: ET.Element) -> None:
     name = _name_of(element.tag)
     if name not in _ELEMENTS:
-        raise ImageRefused(f"<{name}> is not taken; keep to shapes, gradients and text.")
+        raise ImageRefused(f"<{name}> is not allowed; use only shapes, gradients and text.")
     for key, value in element.attrib.items():
         attribute = _name_of(key)
         if key.startswith("{") or attribute not in _ATTRIBUTES:
-            raise ImageRefused(f'The attribute "{attribute}" of <{name}> is not taken; remove it.')
+            raise ImageRefused(
+                f'The attribute "{attribute}" of <{name}> is not allowed; remove it.'
+            )
         targets = [value] if attribute == "href" else _REFERENCE.findall(value)
         is_broken = attribute != "href" and "url(" in value.lower() and not targets
         if is_broken or not all(_WITHIN.fullmatch(target) for target in targets):
-            raise ImageRefused(f'"{attribute}" of <{name}> leads out of the image; remove it.')
+            raise ImageRefused(
+                f'"{attribute}" of <{name}> refers to something outside the image; remove it.'
+            )
 
 
 def _name_of(tag: str) -> str:

@@ -135,4 +135,4 @@ async def _find_taken_key(tx: Connection, resources: Resources, key: str) -> lis
     state = await load_merchant_state(tx, resources.keys, key, lock=False)
     if state.merchant is None:
         return []
-    return [Fault("/key", "Another merchant has this key already. Choose another.", "TAKEN")]
+    return [Fault("/key", "Another merchant already has this key. Choose another.", "TAKEN")]

@@ -72,7 +72,7 @@ def _read(path: Path, pointer: str) -> Any:
             return Fault(pointer, f"{path.name} is larger than 10 MiB.", "TOO_LARGE")
         return parse_yaml(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         return Fault(pointer, f"{path.name} cannot be read: {reason}.", "UNREADABLE")
     except InvalidDocument as error:
-        return Fault(pointer, f"{path.name} is no YAML. {error}", "NOT_YAML")
+        return Fault(pointer, f"{path.name} is not valid YAML. {error}", "NOT_YAML")

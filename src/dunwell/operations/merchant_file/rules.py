@@ -110,10 +110,12 @@ def _find_bank_faults(given: Any) -> Iterator[Fault]:
     if account is None:
         return
     if not is_iban(account.iban):
-        message = "This is no IBAN: country, length or check digits are wrong. Copy it again."
+        message = (
+            "This is not a valid IBAN: country, length or check digits are wrong. Copy it again."
+        )
         yield Fault("/payment/bankAccount/iban", message, "WRONG_IBAN")
     if account.bic is not None and not is_bic(account.bic):
-        message = "This is no BIC; use 8 or 11 letters and digits, or leave it out."
+        message = "This is not a valid BIC; use 8 or 11 letters and digits, or leave it out."
         yield Fault("/payment/bankAccount/bic", message, "WRONG_BIC")
 
 
@@ -151,7 +153,7 @@ def _find_channel_faults(
 
 
 def _email_fault(text: str, path: str) -> Fault:
-    message = f'"{text}" is no plain e-mail address such as "claims@example.com".'
+    message = f'"{text}" is not a plain e-mail address such as "claims@example.com".'
     return Fault(path, message, "WRONG_EMAIL")
 
 
@@ -168,12 +170,14 @@ def find_guard_faults(
         return
     # In HH:MM, text order is time order.
     if quiet.since == quiet.until or (quiet.since, quiet.until) == ("00:00", "24:00"):
-        message = "Nobody would ever be sent an e-mail or SMS; leave some hours of the day."
+        message = "No e-mail or SMS could ever be sent; leave some hours of the day."
         yield Fault(f"{_QUIET_PATH}/to", message, "EMPTY_HOURS")
         return
     for name, hours in _find_contact_hours(document, definitions):
         if is_all_quiet(quiet, hours):
-            message = f'All contact hours of "{name}" are quiet; its e-mails would never go out.'
+            message = (
+                f'All contact hours of "{name}" are quiet hours; its e-mails would never be sent.'
+            )
             yield Fault(_QUIET_PATH, message, "EMPTY_HOURS")
 
 
@@ -212,7 +216,7 @@ def find_dispute_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
 
 def _find_reason_faults(reason: DisputeReason, path: str) -> Iterator[Fault]:
     if reason.is_hidden and reason.type in ALWAYS_OFFERED:
-        message = f"{reason.type} is always offered: nobody may be left without a way to object."
+        message = f"{reason.type} is always offered, because every debtor must be able to object."
         yield Fault(f"{path}/hidden", message, "NOT_ALLOWED")
     if reason.type not in RESERVED_NAMES:
         yield from _find_own_reason_faults(reason, path)
@@ -224,7 +228,7 @@ def _find_reason_faults(reason: DisputeReason, path: str) -> Iterator[Fault]:
 def _find_own_reason_faults(reason: DisputeReason, path: str) -> Iterator[Fault]:
     near = difflib.get_close_matches(reason.type, RESERVED_NAMES, n=1, cutoff=_TYPO)
     if near:
-        message = f'Did you mean "{near[0]}"? Else choose a name that is less like it.'
+        message = f'Did you mean "{near[0]}"? Otherwise choose a name that is less similar.'
         yield Fault(f"{path}/type", message, "NOT_ALLOWED")
     elif not reason.labels:
         message = f'"{reason.type}" is a reason of your own; give it a "label" in a language.'
@@ -240,7 +244,7 @@ def find_modality_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
     if plan is None:
         return
     if not plan.counts and plan.min_rate is None:
-        message = 'Say how plans may look: "counts", "minRate", or both.'
+        message = 'State the limits of payment plans: "counts", "minRate", or both.'
         yield Fault(f"{_PLAN}/counts", message, "REQUIRED")
     yield from find_repeat_faults(plan.counts or [], f"{_PLAN}/counts")
 
@@ -250,7 +254,7 @@ def find_partial_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
     given = payment.get("partial") if isinstance(payment, dict) else None
     part = convert_if_valid(given, PartialPaymentSettings)
     if part is not None and part.min_amount is None and not part.items:
-        message = 'Say what may be paid in part: "min", "items", or both.'
+        message = 'State which partial payments are allowed: "min", "items", or both.'
         yield Fault("/payment/partial/min", message, "REQUIRED")
 
 
@@ -267,7 +271,7 @@ def _find_verification_faults(page: LandingPage) -> Iterator[Fault]:
 def find_identity_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
     legal = convert_if_valid(document.get("legal"), LegalDetails)
     if legal is not None and legal.country is not None and not is_country(legal.country):
-        message = f'"{legal.country}" is no country of ISO 3166-1, such as "DE" or "AT".'
+        message = f'"{legal.country}" is not a country code of ISO 3166-1, such as "DE" or "AT".'
         yield Fault("/legal/country", message, "UNKNOWN_COUNTRY")
     privacy = convert_if_valid(document.get("privacy"), PrivacyNotice)
     if privacy is not None:
@@ -291,7 +295,9 @@ def find_page_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
 def _find_language_fault(path: str, code: str) -> Iterator[Fault]:
     if code not in PAGE_LANGUAGES:
         nearest = suggest_known(code, PAGE_LANGUAGES)
-        yield Fault(path, f'The pages do not speak "{code}". {nearest}', "UNKNOWN_LANGUAGE")
+        yield Fault(
+            path, f'The debtor pages are not available in "{code}". {nearest}', "UNKNOWN_LANGUAGE"
+        )
 
 
 def find_method_faults(
@@ -366,10 +372,10 @@ def _find_kind_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
         message = "A merchant has workflows or scenarios; remove one of the two."
         yield Fault("/scenarios", message, "WORKFLOWS_OR_SCENARIOS")
     if document.get("switchedToWorkflows") is False and document.get("workflows"):
-        message = 'A merchant on scenarios has no workflows; name them "scenarios", or switch it.'
+        message = 'A merchant with scenarios has no workflows; name them "scenarios", or switch it.'
         yield Fault("/workflows", message, "NOT_SWITCHED")
     if document.get("switchedToWorkflows") is True and document.get("scenarios"):
-        message = 'A merchant on workflows has no scenarios; name them "workflows".'
+        message = 'A merchant with workflows has no scenarios; name them "workflows".'
         yield Fault("/scenarios", message, "SWITCHED")
 
 

@@ -77,7 +77,7 @@ class WalArchive:
             raise _taken(self)
         known = note.read_text() if note.exists() else None
         if owner is None and known == str(self.folder):
-            raise ArchiveUnusable(f"{self.folder} is empty or away; it was not before.")
+            raise ArchiveUnusable(f"{self.folder} is empty or unavailable, but was in use before.")
         for folder in (self.folder, self.log, self.bases, self.files):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for folder in (self.folder, self.log):
@@ -311,16 +311,16 @@ async def check_archive(folder: Path | None, url: str) -> tuple[str, str | None]
 
 def describe_archive(archive: ArchiveStatus, log: ServerLog) -> tuple[str, str | None]:
     """Describe what would be lost with this host: everything that is not in the archive."""
-    words = "nothing is in it yet" if archive.until is None else f"reaches until {archive.until}"
+    words = "it is still empty" if archive.until is None else f"reaches until {archive.until}"
     behind = log.now - max(archive.until or log.started_at, log.started_at)
     if log.is_failing or behind > _MOST_BEHIND:
         return (
             f"{words}; {log.size_bytes >> 20} MiB of log are on this host",
-            "See that DUNWELL_ARCHIVE_DIR is there and has room; postgres.log says what fails.",
+            "Check that DUNWELL_ARCHIVE_DIR exists and has space; postgres.log shows the error.",
         )
     if archive.based_at is not None and log.now - archive.based_at > BASE_EVERY + _BASE_LATE:
         return (
-            f"{words}; its last base is of {archive.based_at}",
-            "See the log of dunwell up for why no newer one is taken.",
+            f"{words}; its last base backup is from {archive.based_at}",
+            "The log of dunwell up shows why no newer one was taken.",
         )
     return f"{words}, by {archive.bases} base backups", None

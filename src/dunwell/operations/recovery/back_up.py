@@ -35,7 +35,7 @@ def back_up(settings: Settings, url: str, target: Path) -> BackupManifest:
     """Write a backup into a new folder while everything runs. It contains everything acknowledged
     before `taken_at`. Raises InvalidState and BackupFailed; then the folder does not exist."""
     if target.exists():
-        raise InvalidState(f"{target} exists already. Name a folder that does not.")
+        raise InvalidState(f"{target} already exists. Name a new folder.")
     if target.resolve().is_relative_to(settings.data_dir):
         raise InvalidState("A backup within the data folder would be lost with it.")
     draft = target.with_name(f"{target.name}.draft")
@@ -46,8 +46,8 @@ def back_up(settings: Settings, url: str, target: Path) -> BackupManifest:
         draft.rename(target)
     except OSError as error:
         raise BackupFailed(
-            f"{target} cannot be written: {error.strerror}. See that its disk has room, or name "
-            "another folder."
+            f"{target} cannot be written: {error.strerror}. Check that its disk has free space, or "
+            "name another folder."
         ) from error
     finally:
         # Remove the partial backup after an error, so that it does not fill the disk. After the
@@ -90,7 +90,10 @@ def check_fits(settings: Settings, manifest: BackupManifest | BaseBackup) -> Non
     check_readable(settings, manifest)
     in_the_way = list_existing_files(settings)
     if in_the_way is not None:
-        raise InvalidState(f"{in_the_way} is there. A backup is restored where nothing is yet.")
+        raise InvalidState(
+            f"{in_the_way} already exists. A backup can only be restored into an empty "
+            "installation."
+        )
 
 
 def check_readable(settings: Settings, manifest: BackupManifest | BaseBackup) -> None:

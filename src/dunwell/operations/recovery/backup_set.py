@@ -120,7 +120,7 @@ def load_manifest(backup: Path) -> BackupManifest:
             )
         manifest = msgspec.json.decode(content, type=BackupManifest)
     except FileNotFoundError:
-        raise BackupUnusable(f"{backup} has no {_MANIFEST}: it is no whole backup.") from None
+        raise BackupUnusable(f"{backup} has no {_MANIFEST}: it is not a complete backup.") from None
     except (msgspec.DecodeError, OSError) as error:
         raise BackupUnusable(f"{backup / _MANIFEST} cannot be read: {error}") from None
     for stored in manifest.files:
@@ -128,7 +128,7 @@ def load_manifest(backup: Path) -> BackupManifest:
         if not path.is_file():
             raise BackupUnusable(f"{stored.path} is missing in this backup. Take another one.")
         if _describe(backup, path) != stored:
-            raise BackupUnusable(f"{stored.path} is not as it was taken. Take another backup.")
+            raise BackupUnusable(f"{stored.path} has been changed or damaged. Take another backup.")
     return manifest
 
 

@@ -63,12 +63,12 @@ _NOW = "SELECT clock_timestamp()"
 
 _REACHES_UNTIL = Gauge(
     "dunwell_archive_reaches_until_timestamp_seconds",
-    "Until when all that was acknowledged is in the archive.",
+    "Time until which everything acknowledged is in the archive.",
     registry=REGISTRY, multiprocess_mode="mostrecent",
 )  # fmt: skip
 _BASED_AT = Gauge(
     "dunwell_archive_newest_base_timestamp_seconds",
-    "When the archive's newest base backup was begun.",
+    "Time at which the newest base backup in the archive was started.",
     registry=REGISTRY, multiprocess_mode="mostrecent",
 )  # fmt: skip
 
@@ -120,7 +120,7 @@ class ArchiveKeeper:
             await self._mark()
         except Exception:
             # The next attempt may succeed, whatever the error was.
-            log.exception("cannot be archived")
+            log.exception("archiving failed")
         await asyncio.to_thread(self._tell_figures)
 
     async def _mark(self) -> None:

@@ -51,14 +51,17 @@ def _find_base(settings: Settings, archive: WalArchive, until: datetime) -> Path
     check_fits(settings, base)
     data = get_embedded_postgres(settings).folder / "data"
     if data.exists():
-        raise InvalidState(f"{data} is there. A moment is gone back to where nothing is yet.")
+        raise InvalidState(
+            f"{data} already exists. A point in time can only be restored into an empty "
+            "installation."
+        )
     return folder
 
 
 def _choose_base(archive: WalArchive, until: datetime) -> tuple[Path, BaseBackup]:
     bases = archive.list_bases()
     if not bases:
-        raise ArchiveUnusable(f"{archive.folder} holds no base backup: it is no archive yet.")
+        raise ArchiveUnusable(f"{archive.folder} contains no base backup yet.")
     earlier = [each for each in bases if each[1].ended_at <= until]
     if not earlier:
         raise ArchiveUnusable(f"The archive begins at {bases[0][1].ended_at.isoformat()}.")

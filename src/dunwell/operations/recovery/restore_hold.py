@@ -20,7 +20,7 @@ from dunwell.platform.database.database import Connection, DatabaseAway, NotMigr
 from dunwell.platform.errors import InvalidState
 from dunwell.platform.resources import Resources
 
-REASON = "Restored from a backup: what happened meanwhile is not known. Resume it if it may go on."
+REASON = "Restored from a backup: later events are unknown. Resume the claim if it may continue."
 _LOOK_SECONDS = 1.0
 _LOAD = """
 SELECT restored_at, taken_at FROM restores
@@ -98,7 +98,7 @@ async def resume_installation(resources: Resources, lost_until: datetime) -> int
     async with resources.database.connection() as connection:
         held = await find_hold(connection)
         if held is None:
-            raise InvalidState("Nothing is held: no restore waits to be resumed.")
+            raise InvalidState("The installation is not on hold: no restore waits to be resumed.")
         # Compare whole seconds, because an operator enters no fractions.
         if not held.taken_at.replace(microsecond=0) <= lost_until <= resources.clock.now():
             raise InvalidState(

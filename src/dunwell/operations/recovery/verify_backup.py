@@ -103,8 +103,8 @@ def _run(postgres: EmbeddedPostgres) -> Iterator[str]:
         free = shutil.disk_usage(postgres.folder).free
         if isinstance(error, asyncpg.DiskFullError) or free < _NO_ROOM_BYTES:
             raise ScratchFull(
-                f"{postgres.folder.parents[1]} has no room for the restored database. Free some, "
-                "or set TMPDIR to a folder that has it."
+                f"{postgres.folder.parents[1]} has too little space for the restored database. "
+                "Free some, or set TMPDIR to a folder with more space."
             ) from error
         raise
     finally:
@@ -152,4 +152,4 @@ def find_differences(
         elif there.rows != here.rows:
             yield f"{name} has {here.rows} rows after the restore, and the backup {there.rows}"
         elif there.sha256 != here.sha256:
-            yield f"{name} has other content after the restore than when the backup was taken"
+            yield f"{name} has different content after the restore than when the backup was taken"

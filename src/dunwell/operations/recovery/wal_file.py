@@ -40,7 +40,7 @@ def put(folder: Path, source: Path) -> None:
         with gzip.open(target) as there:
             if there.read() == source.read_bytes():
                 return
-        raise FileExistsError(f"{target} is there with other content; it is not replaced")
+        raise FileExistsError(f"{target} already exists with different content; it is not replaced")
     draft = folder / f".{source.name}.draft"
     try:
         with draft.open("wb") as file:

@@ -45,7 +45,7 @@ class AdvanceResult:
 def check_sandbox(merchant: Merchant) -> datetime:
     """Return the time of the test clock. Raises InvalidState if the merchant is not a sandbox."""
     if merchant.sandbox_now is None:
-        raise InvalidState("Only a sandbox merchant has a clock to read or move.", state="LIVE")
+        raise InvalidState("Only a sandbox merchant has a test clock.", state="LIVE")
     return merchant.sandbox_now
 
 
@@ -61,7 +61,7 @@ async def advance_clock(
     check_right(actor, Right.OPERATE)
     started_at = check_sandbox(merchant)
     if advance_to < started_at:
-        message = f"The clock stands at {started_at.isoformat()} and only moves forwards."
+        message = f"The clock is at {started_at.isoformat()} and only moves forwards."
         raise ValidationError([Fault("/advanceTo", message, "BACKWARDS")])
     async with resources.database.transaction() as tx:
         work = Work.open(resources, tx, merchant, actor)
@@ -77,7 +77,7 @@ async def advance_clock(
             await runner.run_until(started_at, advance_to)
     except TimeoutError as error:
         raise Unavailable(
-            "Not all that fell due could be run in time. Read the clock, and move it again."
+            "Not everything that fell due could be run in time. Read the clock, and move it again."
         ) from error
     finally:
         await runner.close()

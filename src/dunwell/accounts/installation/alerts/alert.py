@@ -79,7 +79,7 @@ def find_alert_provider_faults(
 
 
 def _build_email_fault(path: list[str | int], address: str) -> Fault:
-    words = f'"{address}" is no plain e-mail address such as "ops@example.com".'
+    words = f'"{address}" is not a plain e-mail address such as "ops@example.com".'
     return Fault(render_pointer(path), words, "WRONG_EMAIL")
 
 

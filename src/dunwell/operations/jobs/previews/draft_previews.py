@@ -52,7 +52,9 @@ async def start_preview(work: Work, workflow_id: UUID, draft_id: UUID) -> Backgr
     work.require(Right.CONFIGURE)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     if draft is None or draft.version_id != draft_id:
-        raise EditConflict("The draft was changed meanwhile. Look at it again.", state="DRAFT")
+        raise EditConflict(
+            "The draft has been changed in the meantime. Load it again.", state="DRAFT"
+        )
     running = await _find_running(work, draft_id)
     if running is not None:
         return running
@@ -75,9 +77,7 @@ async def _find_running(work: Work, draft_id: UUID) -> BackgroundJob | None:
         return None
     job_id, draft_of_job = live
     if draft_of_job != draft_id:
-        message = LazyText(
-            "Another preview is being calculated. Wait until it is done, or cancel it."
-        )
+        message = LazyText("Another preview is in progress. Wait until it is done, or cancel it.")
         raise PreviewRunning(message, state=JobState.RUNNING)
     return (await load_jobs(work.tx, work.merchant_id, [job_id]))[job_id]
 
@@ -97,9 +97,11 @@ async def find_draft_preview(work: Work, draft_id: UUID) -> PreviewJobState | No
 
 _MAX_LISTED = 50
 _HEARTBEAT_SECONDS = 1.0
-_GIVEN_UP = "The claims could not be counted. Begin anew; tell the operator if it fails again."
-_RIGHT_LOST = "Whoever started it may not look at drafts any more."
-_CHANGED = "The draft was changed or published meanwhile. Look at it again."
+_GIVEN_UP = (
+    "The claims could not be counted. Start again, and contact the operator if it fails again."
+)
+_RIGHT_LOST = "The user who started it no longer has permission to view drafts."
+_CHANGED = "The draft has been changed or published in the meantime. Load it again."
 
 
 async def run_previews(resources: Resources) -> int:
