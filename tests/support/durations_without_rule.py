@@ -105,7 +105,7 @@ NO_RULE: Mapping[str, str] = {
     "interfaces/landing/disputes/notify_overdue.py OVERDUE_SECONDS": _PAUSE,
     "interfaces/landing/payment/routes_transfer.py _answer_form": _UNIT,
     "interfaces/landing/session/details.py PREVIEW": "the made-up end of a made-up session",
-    "interfaces/landing/notifications/send_occasions.py TELL_SECONDS": _PAUSE,
+    "interfaces/landing/notifications/send_occasions.py OCCASION_POLL_SECONDS": _PAUSE,
     "platform/database/lists.py _MAX_WRITING_DELAY": _BOUND,
     "accounts/merchants/credentials/credential.py compute_seconds_to_next_minute": _UNIT,
     "contact/messages/guards/guards.py _ONE_DAY": _UNIT,

@@ -63,7 +63,10 @@ from dunwell.interfaces.landing.disputes.notify_overdue import (
     OVERDUE_SECONDS,
     notify_overdue_disputes,
 )
-from dunwell.interfaces.landing.notifications.send_occasions import TELL_SECONDS, send_due_occasions
+from dunwell.interfaces.landing.notifications.send_occasions import (
+    OCCASION_POLL_SECONDS,
+    send_due_occasions,
+)
 from dunwell.interfaces.landing.notifications.writer import NoticeWriter
 from dunwell.interfaces.landing.sign_in.requested_links import POLL_SECONDS, send_requested_links
 from dunwell.interfaces.landing.sweep_landing import delete_expired_debtor_data
@@ -293,7 +296,9 @@ def _list_notification_loops(resources: Resources, writer: NoticeWriter) -> Sequ
             idle_seconds=OVERDUE_SECONDS,
         ),
         Loop(
-            "due notices", lambda: send_due_occasions(resources, writer), idle_seconds=TELL_SECONDS
+            "due notices",
+            lambda: send_due_occasions(resources, writer),
+            idle_seconds=OCCASION_POLL_SECONDS,
         ),
         Loop(
             "requested links",

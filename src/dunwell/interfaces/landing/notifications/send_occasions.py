@@ -56,10 +56,10 @@ from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.codes import find_timezone_country
 
-TELL_SECONDS = 1.0
+OCCASION_POLL_SECONDS = 1.0
 _SET_SIZE = 100
 # What follows when a notice was sent or is being sent, by the name of the occasion.
-_FOLLOWED_BY: Mapping[str, Callable[[Work, int, str, OccasionOutcome], Awaitable[None]]] = {
+_FOLLOW_UPS: Mapping[str, Callable[[Work, int, str, OccasionOutcome], Awaitable[None]]] = {
     DisputeAnswerFacts.template: set_hold_after_response,
     PlanBrokenFacts.template: set_hold_after_break,
 }
@@ -73,7 +73,7 @@ async def send_due_occasions(resources: Resources, writer: NoticeWriter) -> int:
         found = await list_due_occasions(connection, resources.clock.now(), _SET_SIZE)
     for occasion in found:
         try:
-            await _look(resources, occasion, writer)
+            await _handle_occasion(resources, occasion, writer)
         except Unavailable:
             raise
         except Exception as error:
@@ -82,11 +82,11 @@ async def send_due_occasions(resources: Resources, writer: NoticeWriter) -> int:
             log.exception(
                 "cannot send notice", merchant_id=occasion.merchant_id, error=type(error).__name__
             )
-            await _look(resources, occasion, None)
+            await _handle_occasion(resources, occasion, None)
     return len(found)
 
 
-async def _look(
+async def _handle_occasion(
     resources: Resources, occasion: NoticeOccasion, writer: NoticeWriter | None
 ) -> None:
     """Send the notice by the next channel, or end the occasion. Without a writer it is ended."""
@@ -94,22 +94,22 @@ async def _look(
         # The claim is locked before everything else.
         claim = await lock_claim(tx, occasion.merchant_id, occasion.claim_id)
         merchant = await load_merchant(tx, occasion.merchant_id)
-        standing = await lock_occasion(tx, occasion, resources.clock.now())
-        if claim is None or merchant is None or standing is None:
+        state = await lock_occasion(tx, occasion, resources.clock.now())
+        if claim is None or merchant is None or state is None:
             return
         work = Work.open(resources, tx, merchant, SYSTEM)
-        sent = standing.sent
-        is_to_send = sent is None or sent.state == "FAILED"
-        is_to_send &= await is_notice_still_true(work, claim, occasion.subject, standing.facts)
+        sent = state.sent
+        must_send = sent is None or sent.state == "FAILED"
+        must_send &= await is_notice_still_true(work, claim, occasion.subject, state.facts)
         if (
-            is_to_send
+            must_send
             and writer
-            and await _send(work, resources, writer=writer, occasion=occasion, standing=standing)
+            and await _send(work, resources, writer=writer, occasion=occasion, state=state)
         ):
             return
         response_sent_at = work.now if sent is not None and sent.state == "ACCEPTED" else None
         await end_occasion(tx, occasion, work.real_now)
-        await _follow(work, occasion, OccasionOutcome(response_sent_at))
+        await _run_follow_up(work, occasion, OccasionOutcome(response_sent_at))
 
 
 async def _send(
@@ -117,39 +117,39 @@ async def _send(
     resources: Resources,
     writer: NoticeWriter,
     occasion: NoticeOccasion,
-    standing: OccasionState,
+    state: OccasionState,
 ) -> bool:
     """Send the notice by the first remaining channel that accepts it. Return False if there is
     none."""
     debtor = await load_debtor(work.tx, work.merchant_id, occasion.claim_id)
-    for addressee in _list_addressees(work, occasion, standing, debtor):
+    for addressee in _list_addressees(work, occasion, state, debtor):
         if addressee.channel == "LETTER":
             notice = await _write_letter(
-                work, writer, addressee=addressee, facts=standing.facts, debtor=debtor
+                work, writer, addressee=addressee, facts=state.facts, debtor=debtor
             )
         else:
-            notice = writer.write(work.merchant, addressee, standing.facts)
+            notice = writer.write(work.merchant, addressee, state.facts)
         sent = await send_notice(work, resources.keys, notice)
         if isinstance(sent, NoticeLimitReached):
             await postpone_occasion(work.tx, occasion, sent.again_at)
             return True
         if isinstance(sent, UUID):
             await save_sent(work.tx, occasion, sent)
-            await _follow(work, occasion, BEING_SENT)
+            await _run_follow_up(work, occasion, BEING_SENT)
             return True
     return False
 
 
 def _list_addressees(
-    work: Work, occasion: NoticeOccasion, standing: OccasionState, debtor: Debtor
+    work: Work, occasion: NoticeOccasion, state: OccasionState, debtor: Debtor
 ) -> Iterator[Addressee]:
     """List the addressees of the channels that were not tried yet and have an address."""
     postal = debtor.address
     line = render_postal_address(postal) if postal and has_postal_address(postal) else None
     addresses = {"EMAIL": debtor.email, "SMS": debtor.mobile_number, "LETTER": line}
     language = debtor.language or work.merchant.configuration.language
-    result = None if standing.sent is None else standing.sent.channel
-    for channel in list_remaining_channels(result, is_worth_letter=is_worth_letter(standing.facts)):
+    result = None if state.sent is None else state.sent.channel
+    for channel in list_remaining_channels(result, is_worth_letter=is_worth_letter(state.facts)):
         address = addresses[channel]
         if address is not None:
             yield Addressee(occasion.claim_id, channel, address, language)
@@ -180,7 +180,7 @@ async def _write_letter(
     return writer.write_letter(work.merchant, addressee, facts, post)
 
 
-async def _follow(work: Work, occasion: NoticeOccasion, told: OccasionOutcome) -> None:
-    follow = _FOLLOWED_BY.get(occasion.name)
-    if follow is not None:
-        await follow(work, occasion.claim_id, occasion.subject, told)
+async def _run_follow_up(work: Work, occasion: NoticeOccasion, outcome: OccasionOutcome) -> None:
+    follow_up = _FOLLOW_UPS.get(occasion.name)
+    if follow_up is not None:
+        await follow_up(work, occasion.claim_id, occasion.subject, outcome)

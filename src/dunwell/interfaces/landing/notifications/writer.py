@@ -100,18 +100,20 @@ class NoticeWriter:
         )
         is_sms = addressee.channel == "SMS"
         name = f"{facts.template}.{'txt' if is_sms else 'md'}"
-        text, told = self._render(name, merchant, language=language, facts=facts, creditor=creditor)
+        text, values = self._render(
+            name, merchant, language=language, facts=facts, creditor=creditor
+        )
         if is_sms:
-            sms = replace_typography(fill(parse_lines(text), told))
+            sms = replace_typography(fill(parse_lines(text), values))
             sms = add_check(sms, language, check_at)
             return DebtorNotice(
                 kind=facts.kind, addressee=addressee, subject=None, body_text=sms, body_html=None
             )
         subject, _, body = text.strip().partition("\n\n")
         email = frame_email(
-            fill(parse_line(subject), told),
+            fill(parse_line(subject), values),
             parse_markdown(body),
-            told,
+            values,
             language=language,
             creditor=creditor,
             check_at=check_at,
@@ -131,7 +133,7 @@ class NoticeWriter:
         language = self._choose(addressee)
         creditor = build_creditor(merchant, self._find_operator())
         due_cents = find_amount_due(facts, post.outstanding_cents)
-        text, told = self._render(
+        text, values = self._render(
             f"{facts.template}.md",
             merchant,
             language=language,
@@ -146,10 +148,10 @@ class NoticeWriter:
         )
         subject, _, body = text.strip().partition("\n\n")
         letter = ShortLetter(
-            subject=fill(parse_line(subject), told),
+            subject=fill(parse_line(subject), values),
             greeting=render_greeting(post.name, find_debtor_language(language)),
             body=parse_markdown(body),
-            values=told,
+            values=values,
             address=post.window,
             today=self._environments[language].filters["day"](post.today),
             reference=facts.reference_number,

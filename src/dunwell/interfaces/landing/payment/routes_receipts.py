@@ -62,7 +62,7 @@ def compose_receipt(
     timezone = opened.merchant.configuration.timezone
     body = PaperBody(
         title=translate("Receipt"),
-        lead=[_tell_return(translate, facts)] if payment.reversed_at else [],
+        lead=[_describe_reversal(translate, facts)] if payment.reversed_at else [],
         rows=[
             (translate("Paid"), money(payment.amount_cents)),
             (translate("To"), creditor.legal_name),
@@ -72,19 +72,19 @@ def compose_receipt(
             (translate("Payment number"), payment.transaction_id),
             *([] if closed else [(translate("Still to pay"), money(facts.outstanding_cents))]),
         ],
-        notes=[] if closed else [_tell_rest(translate, facts.outstanding_cents)],
+        notes=[] if closed else [_describe_rest(translate, facts.outstanding_cents)],
     )
     brand = opened.merchant.configuration.brand
     return build_paper(brand, creditor, language.code, body)
 
 
-def _tell_return(translate: Callable[[str], str], facts: PageClaim) -> str:
+def _describe_reversal(translate: Callable[[str], str], facts: PageClaim) -> str:
     if is_closed(facts):
         return translate("This payment was returned.")
     return translate("This payment was returned. The amount is open again.")
 
 
-def _tell_rest(translate: Callable[[str], str], outstanding_cents: int) -> str:
+def _describe_rest(translate: Callable[[str], str], outstanding_cents: int) -> str:
     if outstanding_cents == 0:
         return translate("Nothing is left to pay. We will not write to you about it again.")
     return translate("We will only write to you about the remaining amount.")
@@ -104,7 +104,7 @@ async def show_return(site: DebtorSite, request: DebtorRequest, opened: OpenedCl
     if receipt.provider == BANK_TRANSFER:
         return site.redirect(site.build_claim_context(request, opened), "transfer_sent")
     if receipt.state is not PaymentRequestState.COMPLETED:
-        await _settle(site, opened, receipt.request_id)
+        await _refresh_state(site, opened, receipt.request_id)
         opened = await site.find_opened(request, RECEIPT) or opened
         receipt = RECEIPT.read(opened.detail)
     page = describe_return(opened, receipt, can_pay=can_pay(site, opened))
@@ -140,7 +140,7 @@ async def send_copy(
     email = find_copy_address(opened)
     if email is None:
         raise NotFound("No e-mail address is on file for a copy.")
-    told = ReceiptFacts(
+    receipt_facts = ReceiptFacts(
         reference_number=facts.reference_number,
         currency=facts.currency,
         amount_cents=payment.amount_cents,
@@ -150,7 +150,7 @@ async def send_copy(
         outstanding_cents=None if is_closed(facts) else facts.outstanding_cents,
     )
     addressee = Addressee(facts.claim_id, "EMAIL", email, context.language)
-    notice = site.notices.write(opened.merchant, addressee, told)
+    notice = site.notices.write(opened.merchant, addressee, receipt_facts)
     async with site.resources.database.transaction() as tx:
         work = site.work(tx, opened.merchant, opened.session.session_id)
         sent = await find_repeated_notice(work, notice) or await send_notice(
@@ -167,7 +167,7 @@ def _read_paid(opened: OpenedClaim) -> tuple[PaymentReceipt, ReceiptPayment]:
     return receipt, receipt.payment
 
 
-async def _settle(site: DebtorSite, opened: OpenedClaim, request_id: UUID) -> None:
+async def _refresh_state(site: DebtorSite, opened: OpenedClaim, request_id: UUID) -> None:
     """Ask the provider for the payment's state. If the provider cannot be reached, the state is
     updated by its callback or at the next visit."""
     try:

@@ -132,11 +132,11 @@ def split_lines(text: str) -> tuple[str, ...]:
     return tuple(line.strip() for line in text.splitlines() if line.strip())
 
 
-_LEAST_CONTRAST = 4.5
+_MIN_CONTRAST = 4.5
 # The backgrounds in landing.css on which the brand's color is used: --paper, --ground, and that of
 # a notice. White text is placed on the color itself, so WCAG's 4.5:1 applies to white, too.
-_GROUNDS = ("#ffffff", "#f3f5f7", "#e8eef3", "#fdf3e4")
-_DARKER_BY = 0.82
+_BACKGROUNDS = ("#ffffff", "#f3f5f7", "#e8eef3", "#fdf3e4")
+_HOVER_BRIGHTNESS = 0.82
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +155,10 @@ def choose_palette(color: str | None) -> Palette:
     too low."""
     if color is None or not is_color(color):
         return NEUTRAL
-    if min(measure_contrast(color, request_facts) for request_facts in _GROUNDS) < _LEAST_CONTRAST:
+    if min(measure_contrast(color, background) for background in _BACKGROUNDS) < _MIN_CONTRAST:
         return NEUTRAL
     return Palette(color, _darken(color))
 
 
 def _darken(color: str) -> str:
-    return "#" + "".join(f"{int(part * _DARKER_BY):02x}" for part in split_color(color))
+    return "#" + "".join(f"{int(part * _HOVER_BRIGHTNESS):02x}" for part in split_color(color))

@@ -55,17 +55,17 @@ def _is_same_number(typed: str, on_file: str) -> bool:
 
 POLL_SECONDS = 1.0
 # Merchants choose references independently, so several may have a claim with the same one.
-_MOST_SENT = 5
+_MAX_LINKS = 5
 _SET_SIZE = 100
 # How long a claim gets no second link after a repeated request, such as a double click.
 MIN_INTERVAL = timedelta(minutes=5)
-_ASKER = debtor_actor("new-link")
+_ACTOR = debtor_actor("new-link")
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _MatchingClaim:
     """A claim that matches the request, with the address to send the link to."""
 
     merchant: Merchant
@@ -73,15 +73,15 @@ class _Found:
 
 
 async def request_link(
-    tx: Connection, link_request_id: UUID, asked: LinkRequest, visitor: bytes
+    tx: Connection, link_request_id: UUID, request: LinkRequest, visitor: bytes
 ) -> Locked | None:
     """Save and count the request, or return the lock of the visitor. `visitor` comes from
     `digest_visitor`."""
-    locked = await find_request_lock(tx, visitor, asked.requested_at)
+    locked = await find_request_lock(tx, visitor, request.requested_at)
     if locked is not None:
         return locked
-    await record_link_request(tx, visitor, asked.requested_at)
-    await insert_link_request(tx, link_request_id, asked)
+    await record_link_request(tx, visitor, request.requested_at)
+    await insert_link_request(tx, link_request_id, request)
     return None
 
 
@@ -91,7 +91,7 @@ async def send_requested_links(resources: Resources, writer: NoticeWriter) -> in
         waiting = await list_link_requests(connection, _SET_SIZE)
     for link_request_id in waiting:
         try:
-            await _look_at(resources, writer, link_request_id)
+            await _handle_request(resources, writer, link_request_id)
         except Unavailable:
             raise
         except Exception as error:
@@ -102,13 +102,15 @@ async def send_requested_links(resources: Resources, writer: NoticeWriter) -> in
     return len(waiting)
 
 
-async def _look_at(resources: Resources, writer: NoticeWriter, link_request_id: UUID) -> None:
+async def _handle_request(
+    resources: Resources, writer: NoticeWriter, link_request_id: UUID
+) -> None:
     async with resources.database.transaction() as tx:
-        asked = await delete_link_request(tx, link_request_id)
+        request = await delete_link_request(tx, link_request_id)
         # After an hour the visitor no longer expects the link.
-        if asked is None or asked.requested_at + HOUR <= resources.clock.now():
+        if request is None or request.requested_at + HOUR <= resources.clock.now():
             return
-        found = await _find(tx, asked)
+        found = await _find(tx, request)
         # Lock all claims before the first notice is sent, because sending locks the address, and
         # locks are taken in the order claim, address.
         for each in found:
@@ -117,24 +119,28 @@ async def _look_at(resources: Resources, writer: NoticeWriter, link_request_id: 
             await _send(tx, resources, writer, each)
 
 
-async def _find(tx: Connection, asked: LinkRequest) -> list[_Found]:
+async def _find(tx: Connection, request: LinkRequest) -> list[_MatchingClaim]:
     """Find the first few matching claims of all merchants."""
-    found: list[_Found] = []
-    for claim in await list_claims_by_reference(tx, asked.reference):
-        channel = match_contact(asked.contact, claim.addresses)
+    found: list[_MatchingClaim] = []
+    for claim in await list_claims_by_reference(tx, request.reference):
+        channel = match_contact(request.contact, claim.addresses)
         if channel is None:
             continue
         merchant = await load_merchant(tx, claim.merchant_id)
         assert merchant is not None
         language = claim.language or merchant.configuration.language
         address = claim.addresses[channel]
-        found.append(_Found(merchant, Addressee(claim.claim_id, channel, address, language)))
-        if len(found) == _MOST_SENT:
+        found.append(
+            _MatchingClaim(merchant, Addressee(claim.claim_id, channel, address, language))
+        )
+        if len(found) == _MAX_LINKS:
             break
     return found
 
 
-async def _send(tx: Connection, resources: Resources, writer: NoticeWriter, found: _Found) -> None:
+async def _send(
+    tx: Connection, resources: Resources, writer: NoticeWriter, found: _MatchingClaim
+) -> None:
     """Send the link, unless one was sent within MIN_INTERVAL, the limit of the claim is reached, or
     the merchant does not use the channel. The claim is locked, so a second worker sees the notice
     of the first."""
@@ -144,7 +150,7 @@ async def _send(tx: Connection, resources: Resources, writer: NoticeWriter, foun
     ):
         return
     notice = writer.write(found.merchant, found.addressee, LinkFacts())
-    work = Work.open(resources, tx, found.merchant, _ASKER)
+    work = Work.open(resources, tx, found.merchant, _ACTOR)
     if isinstance(await send_notice(work, resources.keys, notice), UUID):
         # The link goes to the address on file, so earlier wrong attempts are forgotten.
         await delete_fact_attempts(tx, found.merchant.merchant_id, found.addressee.claim_id)
