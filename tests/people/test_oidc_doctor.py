@@ -45,7 +45,7 @@ async def test_a_provider_that_does_not_answer_is_a_fault_with_the_reason(house:
 async def test_another_issuer_is_a_fault(house: House) -> None:
     house.scripted.metadata = {"issuer": "https://login.example.com"}
     finding = await look(house)
-    assert finding.words == "sign-in does not work: it calls itself by another issuer"
+    assert finding.words == "sign-in does not work: its metadata names another issuer"
 
 
 async def test_keys_that_cannot_be_read_are_a_fault(house: House) -> None:

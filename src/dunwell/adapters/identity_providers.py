@@ -36,12 +36,12 @@ def build_identity_provider(
     secret = secrets.get(provider.secret_name)
     if secret is None:
         raise IdentityProviderUnusable(
-            "Its client secret is not there. Apply the installation file again."
+            "The client secret is missing. Apply the installation file again."
         )
     try:
         return OidcProvider(provider, secret.decode())
     except UnicodeDecodeError:
-        raise IdentityProviderUnusable("Its client secret is no text.") from None
+        raise IdentityProviderUnusable("The client secret is not valid UTF-8 text.") from None
 
 
 class IdentityProviderAdapters:

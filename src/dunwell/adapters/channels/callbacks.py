@@ -75,7 +75,7 @@ def build_gateway_request(
         token = secrets.get(f"deliveryProviders/{name}/credentials/passwordFile")
         pairs = _split(raw_request.body, "utf-8")
         if raw_request.query:
-            raise ForgedRequest("An address of ours has nothing behind its path.")
+            raise ForgedRequest("The callback address must not have a query.")
         twilio.check_signature(token, raw_request.address, pairs, raw_request.signature)
         return _TwilioRequest(name, provider, pairs, raw_request.body)
     secret = secrets.get(f"deliveryProviders/{name}/incomingSecretFile")
@@ -92,7 +92,7 @@ def _split(content: bytes, encoding: str) -> list[tuple[str, str]]:
             max_num_fields=_MAX_VALUES,
         )  # fmt: skip
     except ValueError as error:
-        raise ForgedRequest("The call has more values than a gateway's.") from error
+        raise ForgedRequest("The request has too many values.") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class _KannelRequest(GatewayRequest):
     def parse_report(self, reference: Reference | None, reference_text: str) -> Report | None:
         """The reference in the address is the only authentication."""
         if reference is None:
-            raise ForgedRequest("The address is none that we gave to a gateway.")
+            raise ForgedRequest("The address was not given to a gateway.")
         return kannel.parse_report(
             self.name, reference, reference_text=reference_text, values=self.values, raw=self.raw
         )

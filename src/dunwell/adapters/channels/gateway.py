@@ -37,7 +37,7 @@ _CONNECTION_WAIT_SECONDS = 10.0
 # The gateway cannot be reached at the moment.
 NOT_REACHED = Temporary(reason="The gateway was not reached.")
 # The gateway responds but refuses. An operator has to resolve this.
-REFUSED = Temporary(300, "The gateway refuses the line's credentials or configuration.")
+REFUSED = Temporary(300, "The gateway refuses the credentials or the configuration.")
 _NUMBER = re.compile(r"\+[1-9][0-9]{6,14}")
 # A number, short or long, or a name. Gateways accept a longer name and then drop the message.
 _SENDER = re.compile(r"\+?[0-9]{3,15}|[ -~]{1,11}")

@@ -67,7 +67,9 @@ class MailParser:
         except (ChildLost, msgspec.MsgspecError):
             return build_unreadable_mail(envelope, address)
         except (OSError, RateLimited) as error:
-            raise Unavailable("Mail cannot be read just now. Bring it again later.") from error
+            raise Unavailable(
+                "The e-mail cannot be processed at the moment. Deliver it again later."
+            ) from error
         return (
             classify_mail(envelope, address, read)
             if read.is_parsed

@@ -52,9 +52,9 @@ def parse_metadata(provider: IdentityProviderSettings, body: bytes) -> Metadata:
     try:
         metadata = msgspec.json.decode(body, type=Metadata)
     except msgspec.MsgspecError as error:
-        raise MetadataUnusable("what it says of itself cannot be read") from error
+        raise MetadataUnusable("its metadata cannot be read") from error
     if metadata.issuer != provider.issuer:
-        raise MetadataUnusable("it calls itself by another issuer")
+        raise MetadataUnusable("its metadata names another issuer")
     schemes = {"https"} | ({"http"} if provider.issuer.startswith("http://") else set())
     for name, address in _list_addresses(metadata).items():
         if urlsplit(address).scheme not in schemes:

@@ -96,7 +96,7 @@ def parse_incoming(provider: str, secret: bytes | None, values: Mapping[str, str
     """Return a received message. `values` are bytes as Latin-1 text. Raises ForgedRequest."""
     given_secret = values.get("secret", "").encode("latin-1")
     if secret is None or not hmac.compare_digest(given_secret, secret):
-        raise ForgedRequest("The secret of incoming messages is another one.")
+        raise ForgedRequest("The secret for incoming messages is wrong.")
     text = values.get("text", "").encode("latin-1")
     charset = _CHARSETS.get(values.get("charset", "").upper(), "utf-8")
     return ReceivedSms(
@@ -137,7 +137,7 @@ class KannelChannel:
         password = secrets.get(f"deliveryProviders/{name}/credentials/passwordFile")
         if password is None:
             raise DeliveryProviderUnusable(
-                "The password of the gateway's user is not there. Apply it again."
+                "The password of the gateway's user is missing. Apply the installation file again."
             )
         self._password = password.decode("latin-1")
         self._gateway = Gateway(name, provider.networks, connections=_CONNECTIONS)
@@ -149,9 +149,9 @@ class KannelChannel:
     async def send(self, message: Message) -> Outcome:
         """Send a message. Raises UnclearResponse."""
         if not is_phone_number(message.recipient):
-            return Permanent("The mobile number is none in international format.")
+            return Permanent("The mobile number is not in international format.")
         if not is_sms_sender(message.sender):
-            return Permanent("The sender is no number and no name of 1 to 11 letters.")
+            return Permanent("The sender must be a number or a name of 1 to 11 characters.")
         headers = self._build_headers(message)
         url = self._provider.server.rstrip("/") + _PATH
         answer = await self._gateway.post(url, message.body_text.encode(), headers)
@@ -187,9 +187,9 @@ class KannelChannel:
             case 503:
                 return NOT_REACHED
             case 403 if words.startswith("Not routable"):
-                return Permanent("The gateway has no way to this number.")
+                return Permanent("The gateway has no route to this number.")
             case 400:
-                return Permanent("The gateway does not take the message as it stands.")
+                return Permanent("The gateway rejects the message.")
             case status if 400 <= status < 500:
                 return self._gateway.log_refusal(status)
             case status:

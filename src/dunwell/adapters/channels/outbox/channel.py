@@ -115,7 +115,7 @@ class _Outbox(ABC):
             is_development=self._is_development,
         )
         if behaviour is Behaviour.REFUSE:
-            return Temporary(_RETRY_AFTER_SECONDS, "The outbox did not take it.")
+            return Temporary(_RETRY_AFTER_SECONDS, "The outbox could not write the message.")
         if behaviour is Behaviour.FAIL:
             return Permanent("The outbox was told to fail.")
         if behaviour is Behaviour.HANG:
@@ -125,7 +125,7 @@ class _Outbox(ABC):
         except _Unusable as error:
             return Permanent(str(error))
         except OSError:
-            return Temporary(_RETRY_AFTER_SECONDS, "The outbox did not take it.")
+            return Temporary(_RETRY_AFTER_SECONDS, "The outbox could not write the message.")
         return Accepted()
 
     def _write_as_told(self, message: Message, behaviour: Behaviour | None) -> None:
@@ -165,7 +165,7 @@ class OutboxSms(_Outbox):
 
     def _write(self, message: Message, path: Path) -> None:
         if _NUMBER.fullmatch(message.recipient) is None:
-            raise _Unusable("The mobile number is none in international format.")
+            raise _Unusable("The mobile number is not in international format.")
         parts = count_parts(message.body_text)
         record = SmsRecord(
             sender=message.sender,

@@ -118,7 +118,9 @@ class PrintServiceChannel:
         names = frozenset({reference})
         state = await self._registrations.ask(None, (key, files.letter), names=names)
         if state is None:
-            return Temporary(_MOVED_RETRY_SECONDS, "Its line is moving to another place.")
+            return Temporary(
+                _MOVED_RETRY_SECONDS, "The print provider is being moved to another folder."
+            )
         if state != "UPLOADING":
             return Accepted(reference)
         refusal = await self._upload(files)

@@ -108,7 +108,7 @@ async def _count_pages(file: MessageFile, printer: LetterPrinter, *, is_ours: bo
         return _count_letter_pages(file.content)
     pages = await printer.count_pages(file.content)
     if pages is None:
-        raise LetterRejected("An enclosure is no PDF that can be read.")
+        raise LetterRejected("An enclosure is not a readable PDF.")
     return pages
 
 
@@ -117,7 +117,7 @@ def _count_letter_pages(content: bytes) -> int:
         with pikepdf.open(io.BytesIO(content)) as opened:
             return len(opened.pages)
     except pikepdf.PdfError as error:
-        raise LetterRejected("The letter is no PDF.") from error
+        raise LetterRejected("The letter is not a PDF.") from error
 
 
 # The id that no merchant has.

@@ -117,7 +117,7 @@ def interpret_refusal(code: int, text: str, *, of_sender: bool = False) -> Outco
 
 
 def refuse_login(code: int, text: str) -> Temporary:
-    reason = f"The mail server does not let us in: {render_code(code, text)}."
+    reason = f"The mail server refuses the sign-in: {render_code(code, text)}."
     return Temporary(LOGIN_RETRY_SECONDS, reason)
 
 

@@ -65,7 +65,7 @@ def check_signature(token: bytes | None, address: str, pairs: Pairs, signature: 
         sign(token, address, pairs).encode(), signature.encode()
     )
     if not is_right:
-        raise ForgedRequest("The signature is another one.")
+        raise ForgedRequest("The signature is wrong.")
 
 
 def parse_report(
@@ -143,7 +143,9 @@ class TwilioChannel:
         self._callbacks = f"{public_url}/callbacks/channels/{name}"
         token = secrets.get(f"deliveryProviders/{name}/credentials/passwordFile")
         if token is None:
-            raise DeliveryProviderUnusable("The account's auth token is not there. Apply it again.")
+            raise DeliveryProviderUnusable(
+                "The account's auth token is missing. Apply the installation file again."
+            )
         user = provider.credentials.user
         self._authorization = f"Basic {b64encode(user.encode() + b':' + token).decode()}"
         account = f"/2010-04-01/Accounts/{quote(user, safe='')}/Messages.json"
@@ -157,9 +159,9 @@ class TwilioChannel:
     async def send(self, message: Message) -> Outcome:
         """Send a message. Raises UnclearResponse."""
         if not is_phone_number(message.recipient):
-            return Permanent("The mobile number is none in international format.")
+            return Permanent("The mobile number is not in international format.")
         if not is_sms_sender(message.sender):
-            return Permanent("The sender is no number and no name of 1 to 11 letters.")
+            return Permanent("The sender must be a number or a name of 1 to 11 characters.")
         if len(message.body_text) > _MAX_TEXT_LENGTH:
             return Permanent(f"The text is longer than {_MAX_TEXT_LENGTH} characters.")
         reference = build_reference(self._keys, message.merchant_id, message.communication_id)
@@ -193,10 +195,10 @@ class TwilioChannel:
 
     def _refuse(self, code: int, status: int) -> Outcome:
         if code in _UNREACHABLE_ON_SENDING:
-            words = f"The provider says that nobody is reached there: error {code}."
+            words = f"The provider cannot reach this number: error {code}."
             return Permanent(words, "ADDRESS")
         if code in _NOT_SENDABLE:
-            return Permanent(f"The provider does not take it: error {code}.")
+            return Permanent(f"The provider rejects the message: error {code}.")
         # The sender or the account is at fault, not the recipient.
         self._gateway.log_refusal(status)
         return REFUSED

@@ -141,7 +141,9 @@ def read_notice(
     """
     signed_at = headers.get("webhook-timestamp", "")
     if not (signed_at.isascii() and signed_at.isdecimal() and len(signed_at) <= 12):
-        raise CheckoutNoticeRejected("The notice says no time at which it was signed.")
+        raise CheckoutNoticeRejected(
+            "The notification does not have the time at which it was signed."
+        )
     if abs(now.timestamp() - int(signed_at)) > _TOLERANCE.total_seconds():
         raise CheckoutNoticeRejected("The notice was not signed within the last five minutes.")
     wanted = _sign(keys, headers.get("webhook-id", ""), int(signed_at), body)
@@ -157,10 +159,10 @@ def _parse_body(body: bytes) -> CheckoutNotice:
     try:
         reference = msgspec.json.decode(body, type=_Body).checkout
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise CheckoutNoticeRejected("The notice cannot be read.") from error
+        raise CheckoutNoticeRejected("The notification cannot be read.") from error
     named = read_reference(reference)
     if named is None:
-        raise CheckoutNoticeRejected("The notice names no checkout.")
+        raise CheckoutNoticeRejected("The notification does not name a checkout.")
     return CheckoutNotice(named[0], reference)
 
 

@@ -59,7 +59,7 @@ class SandboxProvider:
     async def fetch(self, merchant_id: int, provider_reference: str) -> CheckoutState:
         checkout = await find_checkout(self._resources, provider_reference)
         if checkout is None or checkout.merchant_id != merchant_id:
-            raise PaymentProviderUnavailable("The payment provider knows of no such checkout.")
+            raise PaymentProviderUnavailable("The payment provider does not know this checkout.")
         if checkout.is_expired(self._resources.clock.now()):
             return CheckoutExpired()
         return _describe(checkout)
