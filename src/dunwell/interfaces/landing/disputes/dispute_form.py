@@ -34,7 +34,7 @@ from dunwell.interfaces.web.amounts import parse_amount
 from dunwell.platform.errors import Fault, Unavailable
 from dunwell.platform.text.texts import is_printable
 
-# The answer that stands for an unreadable one; no kind of question accepts it.
+# The value of an answer that could not be parsed. No kind of question accepts it.
 _UNREADABLE = "?"
 _DATE_PARTS = ("year", "month", "day")
 
@@ -63,8 +63,8 @@ def extract_fields(reason: OfferedReason, form: Mapping[str, str]) -> dict[str, 
 def parse_answers(
     reason: OfferedReason, fields: Mapping[str, str], currency: str, language: str, today: date
 ) -> ParsedAnswers:
-    """Parse the answers. fields: see `extract_fields`. language: the language that they were typed
-    in."""
+    """Parse the answers. `fields` come from `extract_fields`, and `language` is the language they
+    were entered in."""
     answers: dict[str, str] = {}
     for question in list_questions(reason):
         typed = [fields.get(name, "").strip() for name in _list_parts(question)]
@@ -91,7 +91,7 @@ def _read(question: DisputeQuestion, typed: list[str], currency: str, language: 
 
 
 def _read_day(typed: list[str]) -> str:
-    """typed: year, month, day."""
+    """Parse the year, the month and the day."""
     if not all(part.isdecimal() and part.isascii() for part in typed):
         return _UNREADABLE
     year, month, day = typed
@@ -111,7 +111,7 @@ _LONGEST_REVISION = 9
 async def save_typed_form(
     site: DebtorSite, opened: OpenedClaim, typed: SubmittedForm, removed: str
 ) -> SavedDisputeDraft:
-    """Save the form. removed: the upload of a file that the debtor has removed."""
+    """Save the form. `removed` is the upload of a file that the debtor has removed."""
     ticket_id = _read_ticket_id(removed)
     async with site.resources.database.transaction() as tx:
         work = site.work(tx, opened.merchant, opened.session.session_id)

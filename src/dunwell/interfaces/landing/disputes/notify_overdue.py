@@ -1,7 +1,5 @@
-"""Tells merchants, at their contact address, of objections they should have answered by now.
-
-Once for each. The claim stands still meanwhile, as its hold has no end before the answer.
-"""
+"""Notify merchants, at their contact address, of disputes whose answer is overdue, once for each
+dispute. The claim stays on hold, because the hold of an open dispute has no end."""
 
 from uuid import UUID
 
@@ -43,7 +41,7 @@ log = structlog.get_logger(__name__)
 
 
 async def notify_overdue_disputes(resources: Resources, writer: NoticeWriter) -> int:
-    """Objections told of; 0 when nothing was left."""
+    """Notify merchants of overdue disputes. Return the number of notices; 0 if none was due."""
     told = 0
     async with resources.database.connection() as connection:
         merchant_ids = await list_merchants_with_unreported_disputes(connection)
@@ -84,9 +82,10 @@ async def _find(
 async def _tell(
     resources: Resources, writer: NoticeWriter, merchant_id: int, claim_id: int, dispute_id: UUID
 ) -> bool:
-    """False: it was answered or told of meanwhile, or has to wait."""
+    """Notify the merchant. Return False if the dispute was answered or reported meanwhile, or has
+    to wait."""
     async with resources.database.transaction() as tx:
-        # The claim before everything else.
+        # The claim is locked before everything else.
         claim = await lock_claim(tx, merchant_id, claim_id)
         merchant = await load_merchant(tx, merchant_id)
         if claim is None or merchant is None:
@@ -101,7 +100,7 @@ async def _tell(
         notice = writer.write(merchant, addressee, _describe(work, claim, dispute))
         sent = await send_notice(work, resources.keys, notice)
         if isinstance(sent, NoticeLimitReached | RecipientUnreachable):
-            # The list and the figure tell of it.
+            # The list of disputes and the metric still show it.
             log.warning("merchant not notified", merchant_id=merchant_id, claim_id=claim_id)
     _OVERDUE.inc()
     return True

@@ -1,4 +1,4 @@
-"""What the pages of a dispute read with the claim."""
+"""The SQL of disputes: what their pages load with the claim, and the address of a message."""
 
 from uuid import UUID
 
@@ -12,27 +12,27 @@ from dunwell.platform.database.sql import compose, nest, nest_rows
 
 
 class DisputeWithFiles(msgspec.Struct, frozen=True, gc=False):
-    """A dispute, and its evidence, the oldest first."""
+    """A dispute with its evidence, the oldest first."""
 
     dispute: ClaimDispute
     files: list[EvidenceFile]
-    # What was typed of its reason and not sent with it, as a draft's fields, and the files' names.
+    # The fields of an unsent draft for the dispute's reason, and the names of its unsent files.
     unsent: dict[str, str] | None = None
     kept_files: list[str] = []
 
 
-# By primary key.
+# Uses the primary key.
 _LOAD_RECIPIENT = """
 SELECT recipient FROM communication_contents WHERE merchant_id = $1 AND communication_id = $2
 """
-# By primary key; $3: the dispute's reason.
+# Uses the primary key. $3 is the dispute's reason.
 _LOAD_UNSENT = """
 SELECT draft.fields
 FROM debtor_drafts draft
 WHERE draft.merchant_id = $1 AND draft.session_id = lpad(to_hex($2), 32, '0')::uuid
     AND draft.subject = 'dispute:' || $3 AND draft.fields <> '{}'
 """
-# By primary keys.
+# Uses the primary keys.
 _LOAD_KEPT = """
 SELECT upload.file_name AS name
 FROM debtor_draft_files kept
@@ -55,6 +55,6 @@ DISPUTE: Detail[DisputeWithFiles] = Detail(
 
 
 async def load_recipient(tx: Connection, merchant_id: int, communication_id: UUID) -> str | None:
-    """Where a message of a process went. None: its content is not kept any more."""
+    """Load the address that a message was sent to. None if its content was deleted."""
     recipient: str | None = await tx.fetchval(_LOAD_RECIPIENT, merchant_id, communication_id)
     return recipient

@@ -114,11 +114,11 @@ def find_undisputed_cents(
 
 @dataclass(frozen=True, slots=True)
 class SavedDisputeDraft:
-    """A draft that was saved.
+    """A saved draft.
 
-    before: the draft as it was before this form. taken: the new files. is_full: files were left
-    out because there were too many. created_id: the dispute that this form has opened, now or when
-    it was sent before. has_conflict: somebody else has changed the draft, so both texts are kept.
+    before: the draft as it was before this form. taken: the new files. is_full: files were left out
+    because there were too many. created_id: the dispute that this form has opened, now or when it
+    was sent before. has_conflict: the draft was changed elsewhere, so both texts are kept.
     """
 
     before: FormDraft
@@ -167,7 +167,8 @@ async def find_reached_address(
     session, merchant_id = opened.session, opened.merchant.merchant_id
     addresses = list_addresses(opened.facts.on_file, CHANNELS)
     if session.channel is None and session.level.reaches(Level.CODE):
-        # Opened from another claim of the debtor, whose sent code has proven the address.
+        # The session was opened from another claim of the debtor with a sent code, which proves its
+        # address.
         digests = digest_addresses(keys, merchant_id, addresses)
         proven = (
             ReachedAddress(channel, addresses[channel])
@@ -187,10 +188,10 @@ async def find_reached_address(
 async def submit_dispute(
     work: Work, keys: KeyRing, opened: OpenedClaim, typed: SubmittedForm, new: NewDispute
 ) -> SavedDisputeDraft:
-    """With the dispute's id as what was made; a form that was sent before opens nothing, nor one
-    beside which somebody has typed something else.
+    """Submit the form and open the dispute. A form that was sent before, or that conflicts with a
+    changed draft, opens none. The result has the dispute's id.
 
-    Raises what `open_dispute` does.
+    Raises the errors of `open_dispute`.
     """
     work.require(Right.CHANGE_CLAIMS)
     claim_id = opened.facts.claim_id
@@ -215,8 +216,8 @@ def get_draft_key(work: Work, dispute: ClaimDispute) -> DraftKey:
 
 
 async def send_draft_files(work: Work, dispute: ClaimDispute) -> None:
-    """Add all files of the draft that the dispute does not have yet. Raises what `add_evidence`
-    does."""
+    """Add all files of the draft that the dispute does not have yet. Raises the errors of
+    `add_evidence`."""
     work.require(Right.CHANGE_CLAIMS)
     # Lock the claim before the draft, as everywhere.
     await lock_claim(work.tx, work.merchant_id, dispute.claim_id)

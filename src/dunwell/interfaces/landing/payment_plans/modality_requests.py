@@ -44,7 +44,7 @@ class RefusedRequest(StrEnum):
     NO_CHOICE = "NO_CHOICE"
     RATE_UNREADABLE = "RATE_UNREADABLE"
     RATE_TOO_SMALL = "RATE_TOO_SMALL"
-    # At least as much as is owed.
+    # The monthly amount is not less than the outstanding amount.
     RATE_TOO_GREAT = "RATE_TOO_GREAT"
     DAY_UNREADABLE = "DAY_UNREADABLE"
     DAY_OUT_OF_RANGE = "DAY_OUT_OF_RANGE"
@@ -148,7 +148,7 @@ def _choose_plan(
     first_on: date | None,
     typed_in: tuple[str, str],
 ) -> PlanTerms | RefusedRequest:
-    """typed_in: the currency and the language."""
+    """Choose the plan. `typed_in` is the currency and the language of the input."""
     offer = fields.get("offer", "")
     if offer == OWN:
         return _choose_by_rate(fields.get("rate", ""), request_facts, first_on, typed_in)

@@ -1,4 +1,5 @@
-"""What debtors can do who cannot pay everything now: pay in instalments, later, or get help."""
+"""The options of debtors who cannot pay everything now: paying in instalments, paying later, or
+help."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
@@ -58,7 +59,7 @@ _STOPPING = (
 
 @in_session
 async def show_options(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
-    """A link alone may open this page: it shows nothing but the amount."""
+    """Show the options. A link alone suffices, because the page shows only the amount."""
     context = site.build_claim_context(request, opened)
     if not can_pay_later(site, opened):
         return site.redirect(context, "claim")
@@ -69,7 +70,8 @@ async def show_options(site: DebtorSite, request: DebtorRequest, opened: OpenedC
 
 @in_session
 async def show_help(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
-    """A link alone may open this page; a pause needs a known fact."""
+    """Show debt advice and the pause. A link alone suffices for the page, but a pause needs a known
+    fact."""
     if not can_pay_later(site, opened):
         return site.redirect(site.build_claim_context(request, opened), "claim")
     return _answer_help(site, request, opened)
@@ -80,7 +82,8 @@ async def show_help(site: DebtorSite, request: DebtorRequest, opened: OpenedClai
 async def pause_claim(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
-    """Repeated clicks create one pause. A second pause within 30 days is refused (CONTRACT 4)."""
+    """Pause the claim. Repeated clicks create one pause, and a second pause within 30 days is
+    refused (CONTRACT 4)."""
     context, until_on = site.build_claim_context(request, opened), _find_end(site, opened)
     if until_on is None:
         return site.redirect(context, "help")
@@ -160,7 +163,8 @@ async def check_plan(site: DebtorSite, request: DebtorRequest, opened: OpenedCla
 async def request_plan(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, form: FormFields
 ) -> Response:
-    """The server computes the plan again and only compares it with what the form says was shown."""
+    """Request the plan. The server computes it again and only compares it with what the page
+    showed."""
     wanted = parse_plan_address(form)
     answer = (
         None
@@ -197,7 +201,7 @@ def _answer_plan_form(
     request_facts: ModalityRequestFacts,
     refused: Sequence[RefusedRequest] = (),
 ) -> Response:
-    """refused: why the choice is not available."""
+    """Show the form. `refused` is the reason why the choice is not available."""
     context = site.build_claim_context(request, opened)
     elsewhere = redirect_unless_requestable(site, context, opened, request_facts)
     if elsewhere is not None:

@@ -1,6 +1,5 @@
-"""A payment plan or a deferral that was requested: its state, its confirmation on paper,
-withdrawing it.
-"""
+"""A requested payment plan or deferral: its state, its confirmation on paper, and withdrawing
+it."""
 
 from uuid import UUID
 
@@ -44,7 +43,7 @@ from dunwell.platform.database.sql import compose, nest_row
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.text.translation import Language
 
-# One that has ended: what is live comes with every page.
+# A modality that has ended. The one that has not ended is loaded with every page.
 ENDED_MODALITY: Detail[ModalityRow] = Detail(
     nest_row(compose("{one} AND p.ended_at IS NOT NULL", one=LOAD_ONE), *KEY, "$2"),
     ModalityRow, "modality_id", "There is no such request of this claim.",
@@ -54,7 +53,7 @@ ENDED_MODALITY: Detail[ModalityRow] = Detail(
 def compose_confirmation(
     language: Language, opened: OpenedClaim, modality: Modality, operator: Operator | None = None
 ) -> Paper:
-    """Of one that was approved. Raises MerchantNotConfigured."""
+    """Compose the confirmation of an approved modality. Raises MerchantNotConfigured."""
     translate, creditor = language.translate, build_creditor(opened.merchant, operator)
     assert modality.answered_at is not None
     day_of = build_message_filters(language.code)["day_of"]
@@ -111,9 +110,9 @@ def _say_last_day(modality: Modality, language: Language) -> str:
     return render_day(modality.schedule[-1].due_on, language.code)
 
 
-# The page that leads here, which a reader comes back to with more to show.
+# After verification the reader returns to the options page.
 _PLACE = "options"
-# What the page can say of what was done before.
+# The notes about previous actions that the page can show.
 _NOTES = ("instead", "sent", "refused")
 
 
@@ -147,7 +146,7 @@ async def send_pdf(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 async def send_copy(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
-    """To the address on file, which the page shows masked."""
+    """Send the confirmation to the e-mail address on file, which the page shows masked."""
     modality = _read_agreed(request, opened)
     context, facts = site.build_claim_context(request, opened), opened.facts
     email = facts.on_file.email
@@ -190,7 +189,8 @@ async def confirm_withdrawal(
 async def withdraw(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
-    """What has ended otherwise meanwhile stays as it is: the page says how."""
+    """Withdraw the request. If it has ended otherwise meanwhile, nothing changes and its page says
+    how."""
     modality = _read(request, opened)
     try:
         async with site.resources.database.transaction() as tx:
@@ -205,14 +205,15 @@ async def withdraw(
 async def redirect_to_modality(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
-    """An address that only takes forms, opened by hand or by choosing a language there."""
+    """Redirect a GET request for an address that accepts only forms, for example after a change of
+    language."""
     return site.redirect(
         site.build_claim_context(request, opened), "modality", modality_id=_read_id(request)
     )
 
 
 def _read_agreed(request: DebtorRequest, opened: OpenedClaim) -> Modality:
-    """Raises NotFound where there is nothing to confirm."""
+    """Return the approved modality. Raises NotFound: it was not approved."""
     modality = _read(request, opened)
     if not is_kept(modality):
         raise NotFound("This request has no confirmation.")
@@ -220,7 +221,7 @@ def _read_agreed(request: DebtorRequest, opened: OpenedClaim) -> Modality:
 
 
 def _read(request: DebtorRequest, opened: OpenedClaim) -> Modality:
-    """The one in the path. Raises NotFound, also when it is another claim's."""
+    """Return the modality in the path. Raises NotFound: the claim has no such modality."""
     if opened.modality is not None and opened.modality.modality_id == _read_id(request):
         return opened.modality
     return build_modality(ENDED_MODALITY.read(opened.detail))

@@ -1,4 +1,4 @@
-"""What the pages of arranging show: the ways there are, the choices, what became of a request."""
+"""What the pages about payment plans, deferrals and pauses show."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
@@ -47,18 +47,18 @@ class OptionsPage(Page, frozen=True):
 
     currency: str
     outstanding_cents: int
-    # What was asked for already and has not ended.
+    # The modality that has not ended.
     live: Modality | None
     can_request: bool
-    # Of the longest plan: how many rates, of how much; none: there is no plan.
+    # The number of instalments of the longest plan and their amount. None if no plan is offered.
     most_rates: int | None
     least_rate_cents: int | None
-    # The last day there can be time until; none: there is no more time.
+    # The last day for a deferral. None if no deferral is offered.
     latest: date | None
 
 
 class ShownPlan(msgspec.Struct, frozen=True, gc=False):
-    """A plan to choose."""
+    """An offered plan."""
 
     count: int
     shares: InstalmentShares
@@ -71,17 +71,17 @@ class ChoosePlanPage(Page, frozen=True):
     currency: str
     outstanding_cents: int
     plans: Sequence[ShownPlan]
-    # What is chosen of them by its count, or what a choice of one's own is called; "": nothing.
+    # The number of instalments of the selected offer, the value of a custom choice, or "".
     offer: str
     own: str
-    # Whether there are more than those shown.
+    # Whether more offers are available than those shown.
     has_more: bool
-    # The least that a rate can be.
+    # The minimum instalment.
     least_cents: int
-    # Between which a plan can begin.
+    # The first and the last day on which a plan can start.
     first_day: date
     last_day: date
-    # The fields of one's own choice, by name.
+    # The fields of a custom choice, by name.
     typed: Mapping[str, str]
     refused: Sequence[RefusedRequest]
 
@@ -93,9 +93,9 @@ class PlanCheckPage(Page, frozen=True):
     schedule: Sequence[Instalment]
     total_cents: int
     grace_days: int
-    # Whether asking is agreeing.
+    # Whether the request is approved automatically.
     is_at_once: bool
-    # Another sum was shown before.
+    # Whether the page showed another amount before.
     is_changed: bool
 
 
@@ -129,7 +129,7 @@ class HelpPage(Page, frozen=True):
     reference: str
     timezone: str
     level: Level
-    # Until when it is paused; until when it would be, where it can be.
+    # The end of the current pause, and the end of a pause that could start now.
     paused_until: datetime | None
     pause_until: date | None
     is_refused: bool
@@ -144,19 +144,19 @@ class DebtorModalityPage(Page, frozen=True):
     timezone: str
     currency: str
     outstanding_cents: int
-    # Of a request: by when it is answered, and whether that day is over.
+    # Set for a request: the day by which it is answered, and whether that day has passed.
     answer_on: date | None
     is_late: bool
-    # What is to be paid next.
+    # The next instalment.
     next_rate: Instalment | None
-    # What is left of a plan's rate, unless it is all that is owed.
+    # The unpaid part of the next instalment. None if it is the whole outstanding amount.
     rate_cents: int | None
     has_confirmation: bool
-    # Where a copy of it may go.
+    # The masked address for a copy.
     masked: str | None
     can_pay: bool
     grace_days: int
-    # Of what was done before: there was one INSTEAD, a copy was SENT or REFUSED.
+    # INSTEAD if another request existed already, SENT or REFUSED for a copy, or None.
     note: str | None
 
 
@@ -172,7 +172,7 @@ class ModalityWithdrawPage(Page, frozen=True):
 def describe_options(
     opened: OpenedClaim, request_facts: ModalityRequestFacts, now: datetime
 ) -> OptionsPage:
-    """now: the merchant's."""
+    """Describe the options. `now` is the merchant's time."""
     terms = (request_facts.modalities, request_facts.facts, request_facts.today)
     plans, deferments = list_offered_plans(*terms), list_offered_deferrals(*terms)
     return OptionsPage(
@@ -192,7 +192,8 @@ def describe_plans(
     opened: OpenedClaim, request_facts: ModalityRequestFacts, last_day: date,
     typed: Mapping[str, str], refused: Sequence[RefusedRequest],
 ) -> ChoosePlanPage:  # fmt: skip
-    """last_day: on which a plan can begin. typed: the form's fields, `offer` among them."""
+    """Describe the offered plans. `last_day` is the last day on which a plan can start, and `typed`
+    has the form's fields, including `offer`."""
     plans, outstanding_cents = request_facts.plans, request_facts.facts.outstanding_cents
     offered = select_offered_plans(plans, request_facts.modalities)
     offer = typed.get("offer", "")
@@ -249,7 +250,7 @@ def describe_later_check(
 def describe_modality(
     opened: OpenedClaim, modality: Modality, now: datetime, *, can_pay: bool, note: str | None
 ) -> DebtorModalityPage:
-    """now: the merchant's."""
+    """Describe the modality. `now` is the merchant's time."""
     configuration = opened.merchant.configuration
     answer_on = _find_answer_day(modality, configuration)
     outstanding_cents, has_confirmation = opened.facts.outstanding_cents, is_kept(modality)
@@ -276,7 +277,7 @@ def describe_modality(
 
 
 def _find_answer_day(modality: Modality, configuration: Configuration) -> date | None:
-    """None: there is nothing left to answer."""
+    """Find the day by which the request is answered. None if it does not wait for an answer."""
     if modality.state is not ModalityState.REQUESTED or modality.ended_at is not None:
         return None
     within = configuration.modalities.answer_within_days

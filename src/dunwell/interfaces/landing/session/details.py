@@ -1,7 +1,7 @@
-"""What single pages show beside the claim itself, each read by the page's one statement.
+"""What a page shows in addition to the claim, loaded by the same statement.
 
-The SQL of a detail stands with the module whose rows it reads; each slice nests its own (`store`)
-in the statement of all pages, where `s` is the session's row and $2 the id in the page's address.
+The SQL of a detail is in the `store` module whose rows it reads. It is nested in the statement of
+all pages, where `s` is the session's row and $2 the id in the page's address.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from dunwell.cases.modalities.store import LOAD_LIVE, LOAD_UNSUCCESSFUL
 from dunwell.platform.database.sql import load_statement, nest_row
 from dunwell.platform.errors import NotFound
 
-# The merchant and the claim of the session, for what is nested.
+# The parameters of nested statements: the merchant and the claim of the session.
 KEY = ("s.merchant_id", "s.claim_id")
 _Shape = TypeVar("_Shape")
 _compose = partial(
@@ -26,7 +26,7 @@ _compose = partial(
     unsuccessful_modality=nest_row(LOAD_UNSUCCESSFUL, *KEY),
 )
 _compose_page = partial(_compose, session="debtor_sessions", found="s.session_hash = $1")
-# The same of a claim ($1 and $2) that nobody has opened, as a session of this level ($3) would see
+# The same statement for a claim ($1, $2) without a session, as a session of the level $3 would see
 # it.
 PREVIEW = _compose(
     detail="NULL",
@@ -42,20 +42,20 @@ PREVIEW = _compose(
 
 
 class Detail(Generic[_Shape]):
-    """`statement`: of a page that shows it. `parameter`: what the page's address calls its id; ""
-    for what a claim has once."""
+    """A detail of the type `_Shape`. `statement` is the statement of a page that shows it, and
+    `parameter` is the name of the id in the page's address, or "" if the claim has only one."""
 
     def __init__(self, expression: str, shape: Any, parameter: str = "", missing: str = "") -> None:
-        """shape: `_Shape`, which may be a union. missing: what is said where there is none; "" for
-        what a page shows the lack of."""
+        """`shape` is `_Shape`, which may be a union. `missing` is the text of NotFound, or "" if
+        the page accepts a missing detail."""
         self.statement = _compose_page(detail=expression)
         self.parameter = parameter
         self._missing = missing
         self._decoder = msgspec.json.Decoder(shape)
 
     def list_arguments(self, parameters: Mapping[str, str]) -> tuple[UUID | None, ...]:
-        """Of the statement, beside the session, from those of the address. What is no id names
-        nothing."""
+        """Return the statement's arguments after the session, taken from the address. An invalid id
+        becomes None."""
         if not self.parameter:
             return ()
         try:
@@ -64,7 +64,7 @@ class Detail(Generic[_Shape]):
             return (None,)
 
     def read(self, found: msgspec.Raw) -> _Shape:
-        """Raises NotFound, also for what is another claim's."""
+        """Decode the detail. Raises NotFound: it does not exist or belongs to another claim."""
         if self._missing and bytes(found) == b"null":
             raise NotFound(self._missing)
         shape: _Shape = self._decoder.decode(found)
