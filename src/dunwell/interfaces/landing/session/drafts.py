@@ -1,9 +1,9 @@
-"""What a debtor typed into a form, and the files that go with it, until it is sent.
+"""What a debtor has entered into a form, with its files, until it is sent.
 
-A claim has one draft of a subject, whoever types it; what only its own author may see again is a
-session's. A form says of which revision it was made: who saves an older one loses nobody's words,
-but is told that there is another version. The form that was sent last is remembered with what it
-made, so that a second click of the same form makes nothing more. Pure.
+A claim has one draft per subject, shared by all sessions. Data that only its author may see again
+is in a draft of the session. A form states the revision that it was made from: saving an older one
+keeps both versions and reports a conflict. The last form that was sent is remembered with what it
+created, so that a double click creates nothing more. Pure.
 """
 
 from collections.abc import Mapping, Sequence

@@ -184,7 +184,8 @@ async def extend_session(
 
 
 def list_addresses(on_file: OnFile, configured: Collection[Channel]) -> dict[Channel, str]:
-    """By channel, as suppressions know them; those of the merchant's channels alone."""
+    """List the debtor's addresses by channel, for the merchant's channels, in the form that
+    suppressions use."""
     postal, line = on_file.postal_address or {}, None
     if postal.get("street") and postal.get("city"):
         line = render_postal_address(postal)
@@ -195,7 +196,8 @@ def list_addresses(on_file: OnFile, configured: Collection[Channel]) -> dict[Cha
 def digest_addresses(
     keys: KeyRing, merchant_id: int, addresses: Mapping[Channel, str]
 ) -> dict[Channel, tuple[bytes, ...]]:
-    """addresses: `list_addresses`'s. As suppressions know them."""
+    """Compute the digests of the addresses, as the suppression list stores them. `addresses` comes
+    from `list_addresses`."""
     return {
         channel: digest_address(keys, merchant_id, channel, address)
         for channel, address in addresses.items()

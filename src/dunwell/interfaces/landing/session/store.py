@@ -1,6 +1,5 @@
-"""The SQL of debtors' sessions, of what they have drafted, and of the claim that a session has
-opened with all that its pages show.
-"""
+"""The SQL of debtors' sessions and drafts, and of an opened claim with everything that its pages
+show."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -53,7 +52,8 @@ SELECT merchant_id, $3, session_id, claim_id, communication_id, channel, level, 
 FROM debtor_sessions
 WHERE merchant_id = $1 AND session_hash = $2
 """
-# By primary key. The row gets another hash, and never a lower level or the same.
+# Uses the primary key. The session gets another hash. Its level is never lowered or set to the same
+# value.
 _RAISE = """
 UPDATE debtor_sessions
 SET session_hash = $3, level = $4, proven_digests = $7, previous_hash = $2, previous_until = $8
@@ -61,14 +61,14 @@ WHERE merchant_id = $1 AND session_hash = $2 AND ended_at IS NULL AND expires_at
     AND level = ANY($6)
 RETURNING session_id
 """
-# Rides on debtor_sessions_expiry.
+# Uses debtor_sessions_expiry.
 _REMOVE_SESSIONS = """
 DELETE FROM debtor_sessions
 WHERE (merchant_id, session_hash) IN (
     SELECT merchant_id, session_hash FROM debtor_sessions WHERE expires_at < $1 LIMIT $2
 )
 """
-# Rides on debtor_sessions_session_hash_key.
+# Uses debtor_sessions_session_hash_key.
 _FIND_SESSION = """
 SELECT merchant_id, session_hash, session_id, claim_id, communication_id, channel, level,
        expires_at, ended_at, opened_at,
@@ -83,7 +83,7 @@ SELECT merchant_id, session_hash, session_id, claim_id, communication_id, channe
 FROM debtor_sessions
 WHERE session_hash = ANY($1)
 """
-# By primary key.
+# Uses the primary key.
 _LOAD_ON_FILE = """
 SELECT email, mobile_number, address, date_of_birth::text, contract_number, customer_number
 FROM debtors
@@ -92,20 +92,21 @@ WHERE merchant_id = $1 AND claim_id = $2
 
 
 async def find_session(tx: Connection, session_hash: bytes) -> Session | None:
-    """The session, also when it has ended; it is kept for a while."""
+    """Find the session. It may have ended, because ended sessions are kept for a day."""
     row = await tx.fetchrow(_FIND_SESSION, session_hash)
     return None if row is None else _read_session(row)
 
 
 async def list_sessions(tx: Connection, hashes: Mapping[str, bytes]) -> dict[str, Session | None]:
-    """By the names that the hashes go by; those that have ended too."""
+    """List the sessions of these hashes by the hashes' names, including ended ones."""
     rows = await tx.fetch(_FIND_SESSIONS, [*hashes.values()]) if hashes else []
     found = {row["session_hash"]: _read_session(row) for row in rows}
     return {name: found.get(session_hash) for name, session_hash in hashes.items()}
 
 
 async def save_session(tx: Connection, session: Session, address_digests: Sequence[bytes]) -> None:
-    """Its claim must be locked. address_digests: of the addresses on file."""
+    """Save the session. The claim must be locked. `address_digests` are those of the addresses on
+    file."""
     await tx.execute(
         _OPEN, session.merchant_id, session.session_hash, session.session_id, session.claim_id,
         session.communication_id, session.channel, session.level, session.opened_at,
@@ -128,7 +129,7 @@ async def insert_token(tx: Connection, session: Session, new_hash: bytes) -> Non
 async def save_session_end(
     tx: Connection, merchant_id: int, session_id: UUID, now: datetime
 ) -> bool:
-    """End the session with all its tokens. False: it had ended before."""
+    """End the session with all its tokens. Return False if it had ended before."""
     return await tx.fetchval(_END, merchant_id, session_id, now) is not None
 
 
@@ -136,7 +137,8 @@ async def save_raised_level(
     tx: Connection, session: Session, new_hash: bytes, level: Level, now: datetime,
     proven_digests: Sequence[bytes] = (),
 ) -> bool:  # fmt: skip
-    """False: it has ended, goes under another hash already, or shows as much as it is."""
+    """Raise the level. Return False if the session has ended, has another hash by now, or has this
+    level already."""
     lower = [each for each in Level if not each.reaches(level)]
     raised = await tx.fetchval(
         _RAISE, session.merchant_id, session.session_hash, new_hash, level, now, lower,
@@ -151,7 +153,7 @@ async def delete_old_sessions(tx: Connection, ended_before: datetime, limit: int
 
 
 async def load_on_file(tx: Connection, merchant_id: int, claim_id: int) -> OnFile:
-    """Of a claim that exists."""
+    """Load the debtor's data on file. The claim must exist."""
     row = await tx.fetchrow(_LOAD_ON_FILE, merchant_id, claim_id)
     assert row is not None
     return OnFile(*row)
@@ -175,7 +177,7 @@ def _read_session(row: Row) -> Session:
     )
 
 
-# By primary keys.
+# Uses the primary keys.
 _FILES = """
     ARRAY(
         SELECT (u.ticket_id, u.file_name, u.size_bytes, u.sha256)
@@ -211,7 +213,7 @@ WHERE merchant_id = $1 AND ticket_id IN (
     SELECT ticket_id FROM debtor_draft_files
     WHERE merchant_id = $1 AND session_id = $2 AND subject = $3)
 """
-# Rides on debtor_drafts_claim, then on the primary key.
+# Uses debtor_drafts_claim, then the primary key.
 _COUNT_UNSENT = """
 SELECT count(*)
 FROM debtor_drafts d
@@ -236,12 +238,12 @@ UPDATE debtor_drafts
 SET fields = '{}', conflicts = '[]', revision = revision + 1, sent_form = $4, created_id = $5
 WHERE merchant_id = $1 AND session_id = $2 AND subject = $3
 """
-# What a session's author alone may see again; rides on the primary key.
+# Moves the drafts that only the session's author may see again. Uses the primary key.
 _MOVE = """
 UPDATE debtor_drafts SET session_id = $3, kept_until = $4
 WHERE merchant_id = $1 AND session_id = $2
 """
-# Over all merchants, as a sweep is. Rides on debtor_drafts_expiry.
+# For all merchants. Uses debtor_drafts_expiry.
 _REMOVE_OLD = """
 DELETE FROM debtor_drafts
 WHERE (merchant_id, session_id, subject) IN (
@@ -250,13 +252,14 @@ WHERE (merchant_id, session_id, subject) IN (
 
 
 async def load_draft(tx: Connection, key: DraftKey) -> FormDraft:
-    """An empty one when there is none."""
+    """Load the draft, or an empty one if there is none."""
     row = await tx.fetchrow(_LOAD, key.merchant_id, key.owner, key.subject)
     return FormDraft(key.subject) if row is None else _read(row)
 
 
 async def lock_draft(tx: Connection, key: DraftKey, kept_until: datetime) -> FormDraft:
-    """The draft, made if there is none; others wait until this transaction ends."""
+    """Lock the draft and return it. It is created if there is none. Other transactions wait until
+    this one ends."""
     await tx.execute(_OPEN_DRAFT, key.merchant_id, key.owner, key.subject, key.claim_id, kept_until)
     return await load_draft(tx, key)
 
@@ -264,7 +267,7 @@ async def lock_draft(tx: Connection, key: DraftKey, kept_until: datetime) -> For
 async def save_fields(
     tx: Connection, key: DraftKey, fields: Fields, others: Sequence[Fields] = ()
 ) -> None:
-    """Of a locked draft, with the versions that then stand beside them."""
+    """Save the fields of a locked draft, with the conflicting versions."""
     whose = (key.merchant_id, key.owner, key.subject)
     await tx.execute(_SAVE_FIELDS, *whose, dict(fields), [dict(each) for each in others])
 
@@ -272,7 +275,8 @@ async def save_fields(
 async def save_files(
     tx: Connection, key: DraftKey, uploads: Sequence[PreparedUpload], kept_until: datetime
 ) -> None:
-    """Add a few that were put away to a locked draft; all of its files are kept as long."""
+    """Add stored files to a locked draft. All files of the draft are then kept as long as the
+    draft."""
     whose = (key.merchant_id, key.owner, key.subject)
     for upload in uploads:
         await tx.execute(_SAVE_FILE, *whose, upload.ticket_id)
@@ -294,25 +298,25 @@ async def delete_draft_file(tx: Connection, key: DraftKey, ticket_id: UUID) -> b
 async def delete_draft_files_by_id(
     tx: Connection, key: DraftKey, ticket_ids: Sequence[UUID]
 ) -> None:
-    """Of a locked draft, some of its files."""
+    """Delete some files of a locked draft."""
     whose = (key.merchant_id, key.owner, key.subject)
     await tx.execute(_REMOVE_FILES, *whose, list(ticket_ids))
 
 
 async def save_draft_sent(tx: Connection, key: DraftKey, form_id: UUID, created_id: UUID) -> None:
-    """Of a locked draft: it is empty again, its files being another's now."""
+    """Empty a locked draft after it was sent. Its files now belong to what was created."""
     await tx.execute(_SAVE_SENT, key.merchant_id, key.owner, key.subject, form_id, created_id)
 
 
 async def move_drafts(
     tx: Connection, session: Session, session_id: UUID, kept_until: datetime
 ) -> None:
-    """What is this session's alone, to the one that takes its place."""
+    """Move the drafts of this session alone to the session that replaces it."""
     await tx.execute(_MOVE, session.merchant_id, session.session_id, session_id, kept_until)
 
 
 async def delete_old_drafts(tx: Connection, kept_until: datetime, limit: int) -> int:
-    """Their files run out by themselves."""
+    """Delete expired drafts. Their files expire on their own."""
     tag: str = await tx.execute(_REMOVE_OLD, kept_until, limit)
     return int(tag.rpartition(" ")[2])
 
@@ -331,23 +335,23 @@ def _read(row: Row) -> FormDraft:
 
 
 class OpenedClaim(msgspec.Struct, frozen=True, gc=False):
-    """A session with all that its pages show."""
+    """A session with everything that its pages show."""
 
     session: Session
     merchant: Merchant
     facts: PageClaim
-    # The one that has not ended.
+    # The payment modality that has not ended.
     modality: Modality | None = None
-    # The newest, if it is a plan that broke or a request that was refused.
+    # The newest modality, if it is a broken plan or a refused request.
     unsuccessful: Modality | None = None
-    # The subjects of what was typed for it and is kept.
+    # The subjects of saved drafts.
     drafts: list[str] = []
-    # Of the page's own (`details`), for it to read.
+    # The detail of the page, which `details` decodes.
     detail: msgspec.Raw = msgspec.Raw(b"null")
 
     @property
     def debtor_key(self) -> tuple[int, int]:
-        """Who is one sender in queues: the debtor of one claim, not all debtors of a merchant."""
+        """The key of this sender in upload and print queues: the debtor of one claim."""
         return self.session.merchant_id, self.session.claim_id
 
 
@@ -376,8 +380,8 @@ _DECODER = msgspec.json.Decoder(_Opened)
 async def load_opened_claim(
     tx: Connection, session_hash: bytes, detail: Detail[Any] = NOTHING, *ids: UUID | None
 ) -> OpenedClaim | None:
-    """The session, also when it has ended, its claim, and what else its page shows, in one
-    statement. ids: the detail's arguments."""
+    """Load the session, its claim and the page's detail in one statement. The session may have
+    ended. `ids` are the detail's arguments."""
     document: str | None = await tx.fetchval(detail.statement, session_hash, *ids)
     return None if document is None else await _read_opened(tx, document)
 
@@ -385,7 +389,7 @@ async def load_opened_claim(
 async def load_previewed_claim(
     tx: Connection, merchant_id: int, claim_id: int, level: Level, now: datetime
 ) -> OpenedClaim | None:
-    """As if somebody had opened it, which nobody has. now: real time."""
+    """Load the claim as a session of this level would see it. `now` is the real time."""
     document: str | None = await tx.fetchval(PREVIEW, merchant_id, claim_id, level, now)
     return None if document is None else await _read_opened(tx, document)
 
@@ -404,7 +408,8 @@ async def _read_opened(tx: Connection, document: str) -> OpenedClaim:
 
 
 async def get_merchant(tx: Connection, row: MerchantRow) -> Merchant:
-    """With the configuration the process keeps, or read anew when there is another one."""
+    """Return the merchant with its cached configuration, which is loaded again if its revision has
+    changed."""
     cached = get_cached_configuration(row.merchant_id)
     if cached.configuration is not None and cached.revision == row.revision:
         return Merchant(

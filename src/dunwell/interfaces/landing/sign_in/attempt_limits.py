@@ -1,8 +1,8 @@
-"""How often a known fact or a sent code may be typed wrong: five times, then not for half an hour;
-fifteen times in a day, then not until a new link was asked for.
+"""The limits of wrong attempts. Five wrong facts or sent codes lock a claim for half an hour, and
+fifteen in a day lock it until a new link is requested.
 
-Counted for a claim over all its links, so that whoever holds several has no more tries. How long a
-visitor waits after a letter's code that was wrong. Pure.
+They are counted over all links of a claim, so that several links give no more attempts. Wrong
+letter codes delay the visitor's next attempt. Pure.
 """
 
 import math

@@ -42,7 +42,7 @@ from dunwell.platform.database.database import Connection
 
 @dataclass(frozen=True, slots=True)
 class ConfirmedMessage:
-    """Whose message it is."""
+    """The merchant whose message was confirmed."""
 
     merchant: Merchant
     is_letter: bool
@@ -50,15 +50,15 @@ class ConfirmedMessage:
 
 @dataclass(frozen=True, slots=True)
 class TypedMessage:
-    """What somebody has copied from a message. origin: of our pages."""
+    """What a visitor has copied from a message. `origin` is the pages' origin."""
 
     code: str
     amount: str
     origin: str
 
     def read_token(self) -> str | None:
-        """Of a link to our own pages, or of its last part; None: it is no such link. A link within
-        other words does not count: those may lead elsewhere."""
+        """Return the token of a link to our pages, or of its last part. None if the text is no such
+        link. A link within other text does not count, because the rest may lead elsewhere."""
         scheme, _, host = self.origin.partition("://")
         link = (
             rf"(?:(?:{scheme}://)?{re.escape(host)}/q/)?([A-Za-z0-9_-]{{{TOKEN_LENGTH}}})[.,;:!?]*"
@@ -70,14 +70,14 @@ class TypedMessage:
 async def verify_message(
     tx: Connection, keys: KeyRing, typed: TypedMessage, visitor: bytes, now: datetime
 ) -> ConfirmedMessage | WrongAttempt | Slowed:
-    """What it wrote is to be committed, whatever it answers."""
+    """Check whether a message is ours. The caller commits whatever the result is."""
     code, token = typed.code, typed.read_token()
     known = await load_wrong_codes(tx, visitor, now)
     if isinstance(known, Slowed):
         return known
     is_letter = parse_code(code) is not None
     if not is_letter and parse_check(code) is None and token is None:
-        # Not a guess: a slip of the finger.
+        # A typing error, not an attempt to guess.
         return WrongAttempt()
     found = await _find(tx, keys, code) if token is None else await _find_linked(tx, token)
     for each in found:
@@ -95,7 +95,8 @@ async def _find_linked(tx: Connection, token: str) -> Sequence[CheckedClaim]:
 
 
 async def _find(tx: Connection, keys: KeyRing, typed: str) -> Sequence[CheckedClaim]:
-    """Those whose code it is: a letter's leads to one claim, a shorter one may lead to two."""
+    """List the claims of a code. A letter's code belongs to one claim, a short code may belong to
+    several."""
     code = parse_code(typed)
     if code is not None:
         access = await find_access_by_code(tx, list_code_digests(keys, code))

@@ -1,9 +1,9 @@
-"""Counts what one visitor types wrong and asks for: a wrong code of a letter slows the next one,
-five links in fifteen minutes are the last.
+"""Count the wrong letter codes and the link requests of a visitor. A wrong letter code delays the
+next one, and five links can be requested in fifteen minutes.
 
-A wrong code names no merchant, so this is of the whole installation. Many people may stand behind
-one address, so that nobody's wrong code makes the others wait for longer than some seconds.
-Visitors are known by a keyed digest of their address for as long as their tries count.
+A wrong letter code belongs to no merchant, so these counts are for the whole installation. Many
+people may share one address, so a wrong code delays the others by a few seconds at most. A visitor
+is a keyed digest of the address, stored only as long as attempts count.
 """
 
 from datetime import datetime, timedelta
