@@ -143,6 +143,7 @@ async def test_a_scope_is_of_one_merchant(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
     async with api.house.work(COMMAND_LINE) as work:
         await allow_credential(work, api.hansen.credential.client_id, [Scope.READ])
+    await api.hansen.obtain_token()
     token = api.hansen.token
     path = f"/claims/{claim_id}"
     assert (await api.nordwind.get(path, token=token)).status_code == 200

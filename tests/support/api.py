@@ -36,6 +36,7 @@ class Client:
     http: httpx.AsyncClient
     merchant_id: int
     credential: NewCredential
+    # Empty until the first request, which obtains it.
     token: str = ""
 
     async def obtain_token(self) -> None:
@@ -49,6 +50,8 @@ class Client:
     ) -> httpx.Response:  # fmt: skip
         """Send a request. `path` is relative to /api; `given` holds arguments of httpx (json,
         content, data, files, params)."""
+        if token is None and not self.token:
+            await self.obtain_token()
         sent = dict(headers or {})
         shown = self.token if token is None else token
         if shown:
@@ -115,7 +118,11 @@ async def an_api(
     hansen = await a_house(resources, clock, a_definition(), key="hansen")
     version = await nordwind.publish(a_definition())
     async with connect(application.app) as http:
-        clients = [await a_client(http, house) for house in (nordwind, hansen)]
+        clients = [
+            Client(http, house.merchant.merchant_id, await a_credential(house))
+            for house in (nordwind, hansen)
+        ]
+        await clients[0].obtain_token()
         yield Api(application.app, resources, clients[0], clients[1], nordwind, version)
 
 

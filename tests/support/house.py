@@ -38,8 +38,11 @@ from dunwell.platform.resources import Resources
 from tests.support.children import PRINTER
 from tests.support.claims import a_submission
 from tests.support.merchants import a_merchant
+from tests.support.published import RecordedPublication, record_publication
 
 ERP = credential_actor("erp", ALL_RIGHTS)
+# What the tests of this process have published, by what the rows depend on.
+_PUBLISHED: dict[tuple[object, ...], RecordedPublication] = {}
 
 
 @dataclass
@@ -92,6 +95,7 @@ class House:
     channels: list[ScriptedChannel]
     # The delivery providers of an installation file, by name.
     lines: dict[str, ScriptedLine] = field(default_factory=dict)
+    is_published: bool = False
 
     @asynccontextmanager
     async def work(self, actor: Actor = ERP) -> AsyncIterator[Work]:
@@ -103,9 +107,19 @@ class House:
     async def publish(self, definition: Definition, name: str = "Standard") -> Version:
         """Publish the definition and return the current version, which becomes the default. For a
         merchant with scenarios, publish a scenario."""
+        is_first, self.is_published = not self.is_published, True
+        key = (name, msgspec.json.encode(definition), self.clock.now(), self.merchant.sandbox_now)
         async with self.work() as work:
+            if is_first and work.merchant.switched_to_workflows and key in _PUBLISHED:
+                recorded = _PUBLISHED[key]
+                ids = [work.ids.new(self.clock.now()) for _ in recorded.ids]
+                return await recorded.insert_for(work.tx, work.merchant_id, ids)
             version = await _publish(work, name, definition)
             await publish_rules(work, RuleSet(default=version.workflow_id))
+            if is_first and work.merchant.switched_to_workflows:
+                record = await record_publication(work.tx, work.merchant_id, version)
+                if record is not None:
+                    _PUBLISHED[key] = record
         return version
 
     async def switch(self) -> SwitchReport:
