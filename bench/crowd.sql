@@ -181,7 +181,7 @@ SELECT e.merchant_id, w.endpoint_id, e.event_id,
 FROM events e JOIN webhook_endpoints w ON w.merchant_id = e.merchant_id
 
 -- delivery_attempts
-SELECT d.merchant_id, d.endpoint_id, d.event_id, 1 AS try, e.occurred_at AS at, 40 AS duration_ms,
+SELECT d.merchant_id, d.endpoint_id, d.event_id, 1 AS attempt, e.occurred_at AS at, 40 AS duration_ms,
        CASE d.state WHEN 'DELIVERED' THEN 204 ELSE 503 END AS status
 FROM deliveries d JOIN events e ON e.merchant_id = d.merchant_id AND e.event_id = d.event_id
 

@@ -27,7 +27,7 @@ INSERT INTO delivery_attempts (merchant_id, endpoint_id, event_id, attempt, at, 
 SELECT $1, endpoint_id, event_id, n, timestamptz '2026-03-02T09:00:00Z' + n * interval '1 minute',
        1, CASE WHEN n = 2 THEN 200 WHEN n > 2 THEN 500 END
 FROM delivery, generate_series(1, 4) n
-RETURNING try
+RETURNING attempt
 """
 _FAILING = """
 UPDATE webhook_endpoints SET first_failure_at = '2026-03-02T09:03:00Z'
