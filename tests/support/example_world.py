@@ -53,7 +53,7 @@ RETURNING request_id
 """
 # All these claims have the same debtor, who may be contacted about each of them.
 CONFIGURATION = msgspec.structs.replace(
-    OFFERING, guards=Guards(max_contacts_per_day=20, max_contacts_per_week=50)
+    OFFERING, guards=Guards(max_contacts_per_day=1000, max_contacts_per_week=1000)
 )
 REFERENCE_NUMBER = "INV-2026-0815"
 _FILE = a_pdf()

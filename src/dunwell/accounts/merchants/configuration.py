@@ -215,8 +215,8 @@ class Guards(_Settings, frozen=True):
     """How often a person may be contacted over all claims: on one day, and within seven days, in
     the merchant's time zone."""
 
-    max_contacts_per_day: Annotated[int, Meta(ge=1, le=20)] = 1
-    max_contacts_per_week: Annotated[int, Meta(ge=1, le=50)] = 3
+    max_contacts_per_day: Annotated[int, Meta(ge=1)] = 1
+    max_contacts_per_week: Annotated[int, Meta(ge=1)] = 3
     quiet_hours: QuietHours | None = None
 
 

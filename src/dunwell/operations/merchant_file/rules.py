@@ -158,13 +158,20 @@ def _email_fault(text: str, path: str) -> Fault:
 
 
 _QUIET_PATH = "/guards/quietHours"
+# The most that a file may allow. A stored configuration may hold more.
+_MAX_CONTACTS = {"maxContactsPerDay": 20, "maxContactsPerWeek": 50}
 
 
 def find_guard_faults(
     document: Mapping[str, Any], definitions: Mapping[int, Any]
 ) -> Iterator[Fault]:
     """`definitions` are those read from files of their own, by position."""
-    guards = convert_if_valid(document.get("guards"), Guards)
+    given = document.get("guards")
+    guards = convert_if_valid(given, Guards)
+    if guards is not None and isinstance(given, Mapping):
+        for key, limit in _MAX_CONTACTS.items():
+            if given.get(key, 0) > limit:
+                yield Fault(f"/guards/{key}", f"Use {limit} or less.", "TOO_LARGE")
     quiet = guards.quiet_hours if guards is not None else None
     if quiet is None:
         return
