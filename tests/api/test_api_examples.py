@@ -11,7 +11,7 @@ import pytest
 from dunwell.interfaces.api.catalogue import OPERATIONS
 from dunwell.interfaces.api.failures import KINDS, FailureKind
 from dunwell.interfaces.api.operation import Operation
-from dunwell.interfaces.api.reference.failure_examples import TOKEN_FAILURES, show_failure
+from dunwell.interfaces.api.reference.failure_examples import TOKEN_FAILURES, build_failure_example
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing
@@ -128,7 +128,7 @@ async def test_every_example_of_an_error_is_true(own: Api, kind: FailureKind) ->
     # One claim fails within an answer of 200.
     is_of_one_claim = kind.name == "DuplicateReferenceNumber"
     assert answer.status_code == (200 if is_of_one_claim else kind.status)
-    assert level(read_error(answer)) == level(show_failure(kind.name)["error"])
+    assert level(read_error(answer)) == level(build_failure_example(kind.name)["error"])
 
 
 @pytest.mark.parametrize("status", TOKEN_FAILURES)

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from dunwell.interfaces.api.catalogue import OPERATIONS
-from dunwell.interfaces.api.failures import KINDS, kind_of
+from dunwell.interfaces.api.failures import KINDS, get_failure_kind
 from dunwell.interfaces.api.fault_codes import FAULT_CODES
 from dunwell.platform.errors import Refusal
 from tests.support.api import Api, form_of
@@ -17,7 +17,7 @@ POLICY = "default-src 'none'; style-src 'self'"
 
 
 def test_every_refusal_has_a_kind_of_its_own() -> None:
-    assert {kind_of(each).name for each in Refusal.__subclasses__()} == {
+    assert {get_failure_kind(each).name for each in Refusal.__subclasses__()} == {
         each.__name__ for each in Refusal.__subclasses__()
     }
 

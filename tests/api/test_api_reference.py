@@ -10,7 +10,7 @@ import pytest
 from dunwell.interfaces.api.catalogue import OPERATIONS
 from dunwell.interfaces.api.failures import KINDS
 from dunwell.interfaces.api.operation import Operation
-from dunwell.interfaces.api.reference.components import name_failure
+from dunwell.interfaces.api.reference.components import get_failure_name
 from dunwell.interfaces.api.reference.document import build_document
 from dunwell.interfaces.api.reference.routes import encode_document
 from tests.support.api import Api
@@ -46,9 +46,9 @@ def test_every_example_is_what_the_document_says(operation: Operation) -> None:
 def test_every_error_type_has_its_status_cause_and_remedy() -> None:
     schemas = build_document()["components"]["schemas"]
     for kind in KINDS:
-        assert schemas[name_failure(kind)]["x-status"] == kind.status
-        assert kind.cause in schemas[name_failure(kind)]["description"]
-        assert kind.remedy in schemas[name_failure(kind)]["description"]
+        assert schemas[get_failure_name(kind)]["x-status"] == kind.status
+        assert kind.cause in schemas[get_failure_name(kind)]["description"]
+        assert kind.remedy in schemas[get_failure_name(kind)]["description"]
 
 
 def test_every_reference_in_the_document_leads_somewhere() -> None:

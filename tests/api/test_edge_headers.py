@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from dunwell.interfaces.api.app import build_app
-from dunwell.interfaces.api.edge import build_outside_answer
+from dunwell.interfaces.api.edge import build_server_refusal_renderer
 from dunwell.interfaces.wiring import open_web
 from dunwell.platform.errors import (
     AddressTooLong,
@@ -100,7 +100,9 @@ def test_what_the_server_itself_refuses_bears_them(
     resources: Resources, refusal: Refusal, profile: str
 ) -> None:
     is_production = profile == "production"
-    answer = build_outside_answer(_in_production(resources) if is_production else resources)
+    answer = build_server_refusal_renderer(
+        _in_production(resources) if is_production else resources
+    )
 
     status, headers, body = answer(refusal)
 
@@ -113,7 +115,9 @@ async def test_the_servers_refusals_reach_the_wire_with_them(resources: Resource
     resources = _in_production(resources)
     app = build_app(resources, [], INSPECTOR)
 
-    async with bounded(app, build_outside_answer(resources), ServerLimits(head_bytes=500)) as port:
+    async with bounded(
+        app, build_server_refusal_renderer(resources), ServerLimits(head_bytes=500)
+    ) as port:
         broken = read_response(await talk(port, b"nothing\r\n\r\n"))
         large = read_response(await talk(port, b"GET / HTTP/1.1\r\nX: " + b"a" * 600))
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from dunwell.interfaces.api.edge import name_hosts
+from dunwell.interfaces.api.edge import list_host_names
 from dunwell.interfaces.wiring import WebService, open_web
 from dunwell.platform.resources import Resources
 from tests.support.application import connect
@@ -86,6 +86,6 @@ async def test_all_else_is_refused_under_another_name(
 
 
 def test_the_usual_port_may_be_named_or_not() -> None:
-    assert name_hosts("https://A.example") == {"a.example", "a.example:443"}
-    assert name_hosts("https://a.example:443") == {"a.example", "a.example:443"}
-    assert name_hosts("http://a.example:8000") == {"a.example:8000"}
+    assert list_host_names("https://A.example") == {"a.example", "a.example:443"}
+    assert list_host_names("https://a.example:443") == {"a.example", "a.example:443"}
+    assert list_host_names("http://a.example:8000") == {"a.example:8000"}

@@ -8,7 +8,11 @@ import pytest
 
 from dunwell.accounts.installation.alerts.alert import Alert, AlertFigures, AlertKind
 from dunwell.accounts.installation.installation_file import check_installation
-from dunwell.interfaces.cli.findings.installation import judge_standing, judge_telling, judge_watch
+from dunwell.interfaces.cli.findings.installation import (
+    describe_alert_checks,
+    describe_alert_recipients,
+    list_active_alerts,
+)
 from dunwell.operations.alerts.check_alerts import AlertOverview
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -26,7 +30,7 @@ _LINE = {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"
 def test_the_doctor_reports_that_no_process_checks_for_alerts(
     looked_at: datetime | None, is_stale: bool, mark: str, words: str
 ) -> None:
-    found = judge_watch(AlertOverview([], looked_at, is_stale, is_told_nobody=True))
+    found = describe_alert_checks(AlertOverview([], looked_at, is_stale, is_told_nobody=True))
     assert (found.mark, found.words) == (mark, words)
 
 
@@ -47,7 +51,7 @@ def test_the_doctor_reports_that_no_process_checks_for_alerts(
 def test_the_doctor_names_the_recipients_of_alerts(
     document: dict[str, Any], mark: str, words: str
 ) -> None:
-    found = judge_telling(check_installation(document))
+    found = describe_alert_recipients(check_installation(document))
     assert (found.mark, found.words) == (mark, words)
 
 
@@ -57,7 +61,7 @@ def test_active_alerts_are_notes_of_the_doctor() -> None:
         figures=AlertFigures(since=NOW),
         began_at=NOW, seen_at=NOW, ended_at=None,
     )  # fmt: skip
-    [found] = judge_standing(AlertOverview([alarm], NOW, is_stale=False, is_told_nobody=False))
+    [found] = list_active_alerts(AlertOverview([alarm], NOW, is_stale=False, is_told_nobody=False))
     assert (found.mark, found.words[:45]) == (
         "note",
         "Workflow steps have been due since 2026-03-02",

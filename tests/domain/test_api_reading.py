@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from dunwell.interfaces.api.address import (
     Query,
-    read_claim_id,
-    read_instant,
-    read_merchant_id,
-    read_workflow_id,
+    parse_claim_id,
+    parse_merchant_id,
+    parse_query_instant,
+    parse_workflow_id,
 )
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.platform.text.wire import render_instant
@@ -20,7 +20,7 @@ from dunwell.platform.text.wire import render_instant
 
 @given(st.integers(1, 2**63 - 1))
 def test_every_bigint_is_a_valid_claim_id(number: int) -> None:
-    assert read_claim_id(str(number)) == number
+    assert parse_claim_id(str(number)) == number
 
 
 @pytest.mark.parametrize(
@@ -28,14 +28,14 @@ def test_every_bigint_is_a_valid_claim_id(number: int) -> None:
 )
 def test_an_invalid_id_is_not_found(text: str) -> None:
     with pytest.raises(NotFound):
-        read_claim_id(text)
-    assert read_merchant_id(text) == 0
+        parse_claim_id(text)
+    assert parse_merchant_id(text) == 0
 
 
 @given(st.text())
 def test_parsing_ids_and_queries_never_crashes(text: str) -> None:
-    assert read_merchant_id(text) >= 0
-    assert read_workflow_id(text) is None or UUID(text)
+    assert parse_merchant_id(text) >= 0
+    assert parse_workflow_id(text) is None or UUID(text)
     query = Query(text.encode("utf-8", "surrogatepass"))
     query.text("cursor")
     query.integer("limit")
@@ -46,7 +46,7 @@ def test_parsing_ids_and_queries_never_crashes(text: str) -> None:
 def test_an_instant_is_parsed_as_it_was_rendered(naive: datetime) -> None:
     instant = naive.replace(tzinfo=UTC, microsecond=naive.microsecond // 1000 * 1000)
 
-    assert read_instant(render_instant(instant)) == instant
+    assert parse_query_instant(render_instant(instant)) == instant
 
 
 def test_all_faults_of_a_query_are_reported_at_once() -> None:

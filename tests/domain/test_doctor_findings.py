@@ -10,7 +10,7 @@ from dunwell.interfaces.cli.doctor import check_figures, check_tls
 from dunwell.interfaces.cli.findings.merchants import (
     check_merchant,
     check_operator,
-    judge_merchant_storage,
+    describe_merchant_storage,
 )
 from dunwell.operations.recovery.archive import ArchiveStatus, ServerLog, describe_archive
 from dunwell.platform.config import load_settings
@@ -144,8 +144,8 @@ def test_an_empty_archive_is_reported_once_the_server_has_run_for_a_while(
 def test_the_doctor_names_merchants_that_are_near_their_storage_limit() -> None:
     mib = 1024 * 1024
 
-    [nobody] = judge_merchant_storage([], 10_240)
-    found = judge_merchant_storage([("nordwind", 10_240 * mib), ("hansen", 8_192 * mib)], 10_240)
+    [nobody] = describe_merchant_storage([], 10_240)
+    found = describe_merchant_storage([("nordwind", 10_240 * mib), ("hansen", 8_192 * mib)], 10_240)
 
     assert nobody.mark == "ok"
     assert [each.mark for each in found] == ["note", "note"]

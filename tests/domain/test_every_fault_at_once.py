@@ -19,7 +19,7 @@ from dunwell.cases.intake.submission import ClaimSubmission, ContactPatch
 from dunwell.core.claims.fields import ContactData
 from dunwell.interfaces.api.catalogue import OPERATIONS
 from dunwell.interfaces.api.operation import Operation
-from dunwell.interfaces.api.reading import read_shape
+from dunwell.interfaces.api.reading import parse_body
 from dunwell.interfaces.api.reference.document import build_document
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.text.json_text import parse_json
@@ -306,7 +306,7 @@ def test_the_document_accepts_what_the_service_accepts(
     if operation.body.shape == list[ClaimSubmission]:
         return
     try:
-        read_shape(text, operation.body.shape)
+        parse_body(text, operation.body.shape)
     except ValidationError:
         assert not is_accepted
     else:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from dunwell.cases.intake.check_claims import RejectedSubmission, parse_claims
-from dunwell.interfaces.api.reading import read_document, read_shape
+from dunwell.interfaces.api.reading import parse_body, parse_json_body
 from dunwell.interfaces.api.schemas.claims import FeeRequest
 from dunwell.interfaces.api.serving import MAX_JSON_BYTES
 from dunwell.platform.errors import InvalidRequest, Refusal, ValidationError
@@ -127,7 +127,7 @@ def test_a_body_that_is_no_list_of_claims_is_refused_quickly(body: bytes) -> Non
 def test_other_hostile_bodies_are_refused_quickly(body: bytes) -> None:
     def read() -> None:
         with pytest.raises((InvalidRequest, ValidationError)) as refused:
-            read_shape(body, FeeRequest)
+            parse_body(body, FeeRequest)
         assert len(getattr(refused.value, "faults", ())) <= MAX_FAULTS
 
     assert _measure_best(read) < _LONGEST_SECONDS
@@ -135,9 +135,9 @@ def test_other_hostile_bodies_are_refused_quickly(body: bytes) -> None:
 
 def test_a_body_above_the_size_limit_is_not_parsed() -> None:
     with pytest.raises(ValidationError) as refused:
-        read_document(b'"%s"' % (b"a" * 1_048_576))
+        parse_json_body(b'"%s"' % (b"a" * 1_048_576))
     assert [(each.path, each.code) for each in refused.value.faults] == [("", "TOO_LONG")]
-    assert read_document(b'"%s"' % (b"a" * 1_048_574)) == ("a" * 1_048_574, [])
+    assert parse_json_body(b'"%s"' % (b"a" * 1_048_574)) == ("a" * 1_048_574, [])
 
 
 def test_the_path_of_a_fault_is_shortened() -> None:

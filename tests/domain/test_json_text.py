@@ -16,7 +16,7 @@ from dunwell.cases.intake.check_claims import (
 )
 from dunwell.cases.intake.submission import ClaimSubmission
 from dunwell.interfaces.api.address import Query
-from dunwell.interfaces.api.reading import read_shape
+from dunwell.interfaces.api.reading import parse_body
 from dunwell.interfaces.api.schemas.claims import FeeRequest
 from dunwell.interfaces.api.schemas.workflows import AnyAssignmentRequest
 from dunwell.platform.errors import Fault, InvalidRequest, ValidationError
@@ -100,7 +100,7 @@ def test_the_quick_check_is_enough_for_an_ordinary_claim() -> None:
 def test_other_bodies_refuse_repeated_keys() -> None:
     body = b'{"type": "DUNNING_FEE", "value": "1", "value": "99999"}'
     with pytest.raises(ValidationError) as refused:
-        read_shape(body, FeeRequest)
+        parse_body(body, FeeRequest)
     assert [(each.path, each.code) for each in refused.value.faults] == [("/value", "REPEATED")]
 
 
@@ -204,7 +204,7 @@ def test_a_claim_larger_than_all_its_fields_is_not_parsed() -> None:
 def test_other_bodies_have_a_size_limit() -> None:
     for body in (b"[" * 100_000, b"[" + b"1," * 6_000_000 + b"1]"):
         with pytest.raises(ValidationError) as refused:
-            read_shape(body, FeeRequest)
+            parse_body(body, FeeRequest)
         assert [each.code for each in refused.value.faults] == ["TOO_MANY"]
         assert "commas" in refused.value.message
 
@@ -229,7 +229,7 @@ def test_references_are_compared_in_their_normalised_form() -> None:
 
 def _read_item_id(number: str) -> int | None:
     body = f'{{"type": "DUNNING_FEE", "value": "1", "itemId": {number}}}'.encode()
-    return read_shape(body, FeeRequest).item_id
+    return parse_body(body, FeeRequest).item_id
 
 
 @pytest.mark.parametrize(
@@ -271,9 +271,9 @@ def test_an_invalid_integer_is_refused(number: str, code: str) -> None:
 
 def test_a_list_of_integers_accepts_each_spelling() -> None:
     shape: Any = AnyAssignmentRequest
-    assert read_shape(b"[1.0, 2e0]", shape) == [1, 2]
-    assert read_shape(b'{"claimIds": [1.0, 2e0]}', shape).claim_ids == [1, 2]
-    assert read_shape(b'[{"claimId": 3.0}]', shape)[0].claim_id == 3
+    assert parse_body(b"[1.0, 2e0]", shape) == [1, 2]
+    assert parse_body(b'{"claimIds": [1.0, 2e0]}', shape).claim_ids == [1, 2]
+    assert parse_body(b'[{"claimId": 3.0}]', shape)[0].claim_id == 3
 
 
 def test_an_unencoded_plus_in_a_query_is_explained() -> None:

@@ -12,7 +12,7 @@ from dunwell.interfaces.cli.findings.installation import (
     check_file,
     check_provider,
     check_sign_in,
-    judge_provider,
+    describe_identity_provider,
 )
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from tests.support.people import a_new_user, join
@@ -64,7 +64,7 @@ async def test_a_provider_without_its_secret_is_a_fault(house: House) -> None:
     ("skew", "mark"), [(30, "ok"), (-30, "ok"), (31, "FAULT"), (-31, "FAULT"), (None, "ok")]
 )
 def test_clocks_may_differ_by_half_a_minute(skew: float | None, mark: str) -> None:
-    assert judge_provider("sign-in kontor", None, skew).mark == mark
+    assert describe_identity_provider("sign-in kontor", None, skew).mark == mark
 
 
 def test_a_file_that_lets_no_user_sign_in_is_a_fault() -> None:

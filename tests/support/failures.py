@@ -8,7 +8,7 @@ import httpx
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.credentials.credentials import allow_credential
 from dunwell.accounts.merchants.rights import Scope
-from dunwell.interfaces.api.edge import build_outside_answer
+from dunwell.interfaces.api.edge import build_server_refusal_renderer
 from dunwell.platform.http.server import ServerLimits
 from tests.support.api import Api, a_credential, form_of
 from tests.support.bounded import bounded, read_response, talk
@@ -146,7 +146,7 @@ async def _say(api: Api, words: bytes) -> httpx.Response:
     """Send bytes to the server itself, which rejects them before any operation is called."""
     resources = api.house.resources
     limits = ServerLimits(head_seconds=0.2, examine_seconds=0.1)
-    async with bounded(api.app, build_outside_answer(resources), limits) as port:
+    async with bounded(api.app, build_server_refusal_renderer(resources), limits) as port:
         return read_response(await talk(port, words))
 
 

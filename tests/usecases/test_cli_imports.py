@@ -11,7 +11,7 @@ import click
 import pytest
 
 from dunwell.interfaces.cli.main import dunwell
-from dunwell.interfaces.cli.words import Words
+from dunwell.interfaces.cli.words import LazyGroup
 
 # The web application, the letter press, pages, files, channels.
 _HEAVY = {
@@ -103,15 +103,17 @@ def test_the_implementation_of_a_command_imports_no_web_application(
     assert _libraries(set(done.stdout.split())).isdisjoint(_HEAVY - read_too)
 
 
-def _list_groups(group: Words) -> list[Words]:
+def _list_groups(group: LazyGroup) -> list[LazyGroup]:
     context = click.Context(group)
     members = [group.get_command(context, name) for name in group.words]
-    inner = [found for each in members if isinstance(each, Words) for found in _list_groups(each)]
+    inner = [
+        found for each in members if isinstance(each, LazyGroup) for found in _list_groups(each)
+    ]
     return [group, *inner]
 
 
 def test_every_command_is_in_the_module_that_its_table_names() -> None:
-    assert isinstance(dunwell, Words)
+    assert isinstance(dunwell, LazyGroup)
     for group in _list_groups(dunwell):
         for name in group.words:
             command = group.get_command(click.Context(group), name)

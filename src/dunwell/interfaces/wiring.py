@@ -56,7 +56,7 @@ from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.pictures import PagePictures
 from dunwell.core.files.storage import SealedFiles
 from dunwell.interfaces.api.app import build_app, build_operators_app
-from dunwell.interfaces.api.edge import build_outside_answer
+from dunwell.interfaces.api.edge import build_server_refusal_renderer
 from dunwell.interfaces.api.metrics import RequestMetrics
 from dunwell.interfaces.landing.application import build_site, list_routes
 from dunwell.interfaces.landing.disputes.notify_overdue import (
@@ -127,7 +127,7 @@ def build_operator_service(
     set_build_info(resources.settings.commit)
     app = build_operators_app(resources, figures or RequestMetrics())
     return OperatorService(
-        app, ConnectionBounds(build_outside_answer(resources), lambda _host: False)
+        app, ConnectionBounds(build_server_refusal_renderer(resources), lambda _host: False)
     )
 
 
@@ -173,7 +173,7 @@ async def open_web(resources: Resources) -> AsyncIterator[WebService]:
             resources, channels, inspector, routes,
             find_visitor=installation.find_visitor, figures=figures,
         )  # fmt: skip
-        bounds = ConnectionBounds(build_outside_answer(resources), installation.is_proxy)
+        bounds = ConnectionBounds(build_server_refusal_renderer(resources), installation.is_proxy)
         yield WebService(app, bounds, build_operator_service(resources, figures), installation)
 
 

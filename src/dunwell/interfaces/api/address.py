@@ -15,7 +15,7 @@ _GREATEST_INTEGER = 2**31 - 1
 _GREATEST_BIGINT = 2**63 - 1
 
 
-def read_merchant_id(text: str) -> int:
+def parse_merchant_id(text: str) -> int:
     """Return the id, or 0 when the text is not an id. No merchant has the id 0, so the caller gets
     the same error as for an unknown merchant."""
     if not _DIGITS.fullmatch(text) or int(text) > _GREATEST_INTEGER:
@@ -23,56 +23,56 @@ def read_merchant_id(text: str) -> int:
     return int(text)
 
 
-def read_claim_id(text: str) -> int:
+def parse_claim_id(text: str) -> int:
     """Raises NotFound with the same message as for a claim that does not exist."""
     if not _DIGITS.fullmatch(text) or int(text) > _GREATEST_BIGINT:
         raise NotFound(f"There is no claim {text[:64]}.")
     return int(text)
 
 
-def read_item_id(text: str) -> int:
+def parse_item_id(text: str) -> int:
     """Raises NotFound with the same message as for an item that the claim does not have."""
     if not _DIGITS.fullmatch(text) or int(text) > _GREATEST_BIGINT:
         raise NotFound(f"There is no item {text[:64]}.")
     return int(text)
 
 
-def read_payment_id(text: str) -> UUID:
+def parse_payment_id(text: str) -> UUID:
     """Raises NotFound with the same message as for a payment that the claim does not have."""
     if not _UUID.fullmatch(text):
         raise NotFound(f"There is no payment {text[:64]}.")
     return UUID(text)
 
 
-def read_payment_request_id(text: str) -> UUID:
+def parse_payment_request_id(text: str) -> UUID:
     """Raises NotFound with the same message as for a request that the claim does not have."""
     if not _UUID.fullmatch(text):
         raise NotFound(f"There is no payment request {text[:64]}.")
     return UUID(text)
 
 
-def read_event_id(text: str) -> UUID:
+def parse_event_id(text: str) -> UUID:
     """Raises NotFound with the same message as for an event that does not exist."""
     if not _UUID.fullmatch(text):
         raise NotFound(f"There is no event {text[:64]}.")
     return UUID(text)
 
 
-def read_modality_id(text: str) -> UUID:
+def parse_modality_id(text: str) -> UUID:
     """Raises NotFound with the same message as for a modality that the claim does not have."""
     if not _UUID.fullmatch(text):
         raise NotFound(f"There is no payment modality {text[:64]}.")
     return UUID(text)
 
 
-def read_dispute_id(text: str) -> UUID:
+def parse_dispute_id(text: str) -> UUID:
     """Raises NotFound with the same message as for a dispute that the claim does not have."""
     if not _UUID.fullmatch(text):
         raise NotFound(f"There is no dispute {text[:64]}.")
     return UUID(text)
 
 
-def read_file_id(text: str) -> UUID:
+def parse_file_id(text: str) -> UUID:
     """Parse the id of a file of a dispute. Raises NotFound with the same message as for a file that
     the dispute does not have."""
     if not _UUID.fullmatch(text):
@@ -80,7 +80,7 @@ def read_file_id(text: str) -> UUID:
     return UUID(text)
 
 
-def read_reference(text: str) -> UUID:
+def parse_communication_reference(text: str) -> UUID:
     """Parse the reference of a communication. Raises NotFound with the same message as for a
     communication that does not exist."""
     if not _UUID.fullmatch(text):
@@ -88,21 +88,21 @@ def read_reference(text: str) -> UUID:
     return UUID(text)
 
 
-def read_attachment_id(text: str) -> UUID:
+def parse_attachment_id(text: str) -> UUID:
     """Raises NotFound with the same message as for an attachment that the claim does not have."""
     if not _UUID.fullmatch(text):
         raise NotFound(f"There is no attachment {text[:64]}.")
     return UUID(text)
 
 
-def read_scenario_id(text: str) -> int:
+def parse_scenario_id(text: str) -> int:
     """Raises NotFound with the same message as for a scenario that does not exist."""
     if not _DIGITS.fullmatch(text) or int(text) > _GREATEST_INTEGER:
         raise NotFound(f"There is no scenario {text[:64]}.")
     return int(text)
 
 
-def read_workflow_id(text: str) -> UUID | None:
+def parse_workflow_id(text: str) -> UUID | None:
     """Return None when the text cannot be the id of a workflow."""
     return UUID(text) if _UUID.fullmatch(text) else None
 
@@ -152,10 +152,10 @@ class Query:
         value = self.text(name)
         if value is None:
             return None
-        instant = read_instant(value)
+        instant = parse_query_instant(value)
         if instant is None:
             message = "Use ISO 8601 with a time zone, for example 2026-03-02T09:00:00Z."
-            if " " in value and read_instant(value.replace(" ", "+")) is not None:
+            if " " in value and parse_query_instant(value.replace(" ", "+")) is not None:
                 message = "A plus sign in a URL means a space. Write it as %2B."
             self._refuse(name, message, "WRONG_FORMAT")
         return instant
@@ -175,7 +175,7 @@ class Query:
         self._faults.append(Fault(render_pointer([name]), message, code))
 
 
-def read_instant(text: str) -> datetime | None:
+def parse_query_instant(text: str) -> datetime | None:
     """Return an ISO 8601 instant in UTC, or None if the text is not one or lacks its zone."""
     try:
         instant = datetime.fromisoformat(text)

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from dunwell.core.files.storage import SealedFiles
 from dunwell.core.files.upload import render_disposition, render_download_name
-from dunwell.interfaces.api.failures import INTERNAL_ERROR, kind_of
+from dunwell.interfaces.api.failures import INTERNAL_ERROR, get_failure_kind
 from dunwell.interfaces.api.schemas.failures import Failure
 from dunwell.platform.errors import AuthenticationError, Refusal
 
@@ -21,11 +21,13 @@ _encoder = msgspec.json.Encoder()
 _log = structlog.get_logger("dunwell.interfaces.api")
 
 
-def answer_result(result: Any) -> Response:
+def build_result_response(result: Any) -> Response:
     return Response(b'{"error":null,"result":' + _encoder.encode(result) + b"}", media_type=JSON)
 
 
-async def answer_file(storage: SealedFiles, key: str, name: str, content_type: str) -> Response:
+async def build_file_response(
+    storage: SealedFiles, key: str, name: str, content_type: str
+) -> Response:
     """Return a stored file, which the browser saves and never displays. `name` is the file's name
     as the reader knows it, with or without an extension. Call it without holding a connection.
 
@@ -40,16 +42,16 @@ async def answer_file(storage: SealedFiles, key: str, name: str, content_type: s
     )
 
 
-def answer_refusal(refusal: Refusal) -> Response:
+def build_refusal_response(refusal: Refusal) -> Response:
     return Response(
-        _encode_failure(describe(refusal)),
-        kind_of(type(refusal)).status,
+        _encode_failure(build_failure(refusal)),
+        get_failure_kind(type(refusal)).status,
         _headers_of(refusal),
         media_type=JSON,
     )
 
 
-def answer_crash(error: BaseException, request_id: str, route: str) -> Response:
+def build_crash_response(error: BaseException, request_id: str, route: str) -> Response:
     """Log the exception without its message, which may quote what the client sent."""
     _log.error("request crashed", request_id=request_id, route=route, exc_info=error)
     failure = Failure(
@@ -61,11 +63,11 @@ def answer_crash(error: BaseException, request_id: str, route: str) -> Response:
     return Response(_encode_failure(failure), INTERNAL_ERROR.status, media_type=JSON)
 
 
-def describe(refusal: Refusal) -> Failure:
+def build_failure(refusal: Refusal) -> Failure:
     """Convert the refusal to its wire form, used in the envelope and in a claim's creation
     result."""
     return Failure(
-        type=kind_of(type(refusal)).name, message=refusal.message, details=refusal.details
+        type=get_failure_kind(type(refusal)).name, message=refusal.message, details=refusal.details
     )
 
 

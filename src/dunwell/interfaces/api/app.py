@@ -23,18 +23,18 @@ from dunwell.cases.intake.create_together import ClaimIntake
 from dunwell.contact.sending.channel import ChannelAdapter
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.storage import SealedFiles
-from dunwell.interfaces.api.answer import answer_refusal, answer_result
-from dunwell.interfaces.api.call import Tools
+from dunwell.interfaces.api.answer import build_refusal_response, build_result_response
+from dunwell.interfaces.api.call import ApiServices
 from dunwell.interfaces.api.catalogue import ENDPOINTS
 from dunwell.interfaces.api.edge import Edge
 from dunwell.interfaces.api.metrics import RequestMetrics
 from dunwell.interfaces.api.operation import ApiEndpoint
 from dunwell.interfaces.api.readiness import Readiness
-from dunwell.interfaces.api.reference.routes import answer_document, build_reference_routes
+from dunwell.interfaces.api.reference.routes import build_document_response, build_reference_routes
 from dunwell.interfaces.api.routes.token import OBTAIN_TOKEN
 from dunwell.interfaces.api.schemas.service import Health
 from dunwell.interfaces.api.serving import ApiServer
-from dunwell.interfaces.api.token import answer_oauth_refusal, serve_token
+from dunwell.interfaces.api.token import build_oauth_refusal_response, serve_token
 from dunwell.platform.errors import InvalidRequest, MethodNotAllowed, NotFound, Refusal, Unavailable
 from dunwell.platform.resources import Resources
 
@@ -60,7 +60,7 @@ def build_app(
     the other interfaces, `find_visitor` is passed to `Edge`, and `figures` counts the requests.
     """
     settings, figures = resources.settings, figures or RequestMetrics()
-    tools = Tools(
+    tools = ApiServices(
         resources,
         channels,
         storage=SealedFiles.open(resources),
@@ -96,14 +96,14 @@ def build_operators_app(resources: Resources, figures: RequestMetrics) -> Starle
 
 def _build_health_routes(resources: Resources) -> list[Route]:
     # Liveness: the process responds. It checks nothing else.
-    alive = answer_result(Health("ok"))
+    alive = build_result_response(Health("ok"))
     readiness = Readiness(resources.database, resources.clock)
 
     async def tell_ready(_request: Request) -> Response:
         try:
             await readiness.check()
         except Unavailable as refusal:
-            return answer_refusal(refusal)
+            return build_refusal_response(refusal)
         return alive
 
     return [Route("/healthz", alive, methods=["GET"]), Route("/readyz", tell_ready)]
@@ -116,7 +116,7 @@ def _build_figures_route(figures: RequestMetrics) -> Route:
     return Route("/metrics", show_figures)
 
 
-def _build_api(tools: Tools, figures: RequestMetrics) -> Router:
+def _build_api(tools: ApiServices, figures: RequestMetrics) -> Router:
     """Build the routes below {base_url}."""
     server = ApiServer(tools, figures)
     by_path: dict[str, dict[str, ApiEndpoint]] = {}
@@ -132,7 +132,7 @@ def _build_api(tools: Tools, figures: RequestMetrics) -> Router:
         [
             *(_build_route(server, path, by_path[path]) for path in paths),
             Route(OBTAIN_TOKEN.path, obtain_token, methods=[OBTAIN_TOKEN.method]),
-            Route("/openapi.json", answer_document(), methods=["GET"]),
+            Route("/openapi.json", build_document_response(), methods=["GET"]),
         ],
         redirect_slashes=False,
         middleware=[Middleware(ExceptionMiddleware, {HTTPException: _answer_mismatch})],
@@ -161,9 +161,11 @@ async def _answer_mismatch(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     path = request.scope["path"][:200]
     if error.status_code == 404:
-        return answer_refusal(NotFound(f"There is no path {path}. The reference is at /docs."))
+        return build_refusal_response(
+            NotFound(f"There is no path {path}. The reference is at /docs.")
+        )
     if error.status_code != 405:
-        return answer_refusal(
+        return build_refusal_response(
             InvalidRequest("The request cannot be read. Check its headers and its URL.")
         )
     methods = sorted((error.headers or {})["Allow"].split(", "))
@@ -174,14 +176,14 @@ async def _answer_mismatch(request: Request, error: Exception) -> Response:
         f"{path} does not support {request.method}. Use {' or '.join(allowed)}.", allowed=allowed
     )
     is_token = path == _BASE_PATH + OBTAIN_TOKEN.path
-    answer = answer_oauth_refusal(refusal) if is_token else answer_refusal(refusal)
+    answer = build_oauth_refusal_response(refusal) if is_token else build_refusal_response(refusal)
     answer.headers["Allow"] = ", ".join(methods)
     return answer
 
 
 async def _answer_refusal(_request: Request, error: Exception) -> Response:
     assert isinstance(error, Refusal)
-    return answer_refusal(error)
+    return build_refusal_response(error)
 
 
 _HANDLERS: Mapping[Any, ExceptionHandler] = {

@@ -19,7 +19,7 @@ from dunwell.platform.resources import Resources
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class ApiServices:
     """The services that all requests share. They are opened once, when the application is built."""
 
     resources: Resources
@@ -31,7 +31,7 @@ class Tools:
 
 @dataclass(slots=True)
 class ApiCall:
-    tools: Tools
+    tools: ApiServices
     access: CredentialAccess
     merchant: Merchant
     path: Mapping[str, str]

@@ -14,7 +14,7 @@ import prometheus_client
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dunwell.interfaces.api.answer import answer_crash, answer_refusal
+from dunwell.interfaces.api.answer import build_crash_response, build_refusal_response
 from dunwell.platform.config import Settings
 from dunwell.platform.errors import InvalidRequest, RateLimited, Refusal
 from dunwell.platform.http.addresses import get_visitor_network
@@ -52,7 +52,7 @@ _refused = prometheus_client.Counter(
 )  # fmt: skip
 
 
-def list_headers(settings: Settings) -> RawHeaders:
+def list_common_headers(settings: Settings) -> RawHeaders:
     """Return the headers that every response has unless it sets them itself."""
     return _EVERYWHERE if settings.is_development else (*_EVERYWHERE, *_ONLY_TLS)
 
@@ -63,13 +63,13 @@ def _complete(own: RawHeaders, everywhere: RawHeaders, request_id: str) -> RawHe
     return [*own, *further, (b"x-request-id", request_id.encode())]
 
 
-def build_outside_answer(resources: Resources) -> Callable[[Refusal], RenderedResponse]:
+def build_server_refusal_renderer(resources: Resources) -> Callable[[Refusal], RenderedResponse]:
     """Return a function that renders the refusals of the HTTP server itself, with the envelope and
     headers of all responses."""
-    everywhere = list_headers(resources.settings)
+    everywhere = list_common_headers(resources.settings)
 
     def answer(refusal: Refusal) -> RenderedResponse:
-        response = answer_refusal(refusal)
+        response = build_refusal_response(refusal)
         own = [each for each in response.raw_headers if each[0] != b"content-length"]
         request_id = str(resources.ids.new(read_host_clock(resources.clock)))
         headers = _complete(own, everywhere, request_id)
@@ -78,7 +78,7 @@ def build_outside_answer(resources: Resources) -> Callable[[Refusal], RenderedRe
     return answer
 
 
-def name_hosts(public_url: str) -> frozenset[str]:
+def list_host_names(public_url: str) -> frozenset[str]:
     """Return the values of the Host header that name the host of this address, in lower case."""
     address = urlsplit(public_url)
     usual = {"http": 80, "https": 443}[address.scheme]
@@ -88,7 +88,7 @@ def name_hosts(public_url: str) -> frozenset[str]:
     return frozenset((named, named.removesuffix(f":{usual}")))
 
 
-def is_own_machine(host: str) -> bool:
+def is_loopback_host(host: str) -> bool:
     """Return whether a Host header names the machine that the browser runs on, at any port.
 
     A name that needs a DNS lookup never does: its owner could point it to 127.0.0.1, and then
@@ -120,13 +120,13 @@ class Edge:
         """
         self._app = app
         self._public_url = resources.settings.public_url
-        self._hosts = name_hosts(self._public_url) if free_paths is not None else None
+        self._hosts = list_host_names(self._public_url) if free_paths is not None else None
         # In development, an IDE or a tunnel may forward another port than that of the public URL.
         self._takes_own_machine = resources.settings.is_development
         self._free_paths = free_paths or frozenset()
         self._resources = resources
         self._find_visitor = find_visitor
-        self._headers = list_headers(resources.settings)
+        self._headers = list_common_headers(resources.settings)
         self._in_progress = ConcurrencyLimit(
             MOST_REQUESTS_IN_PROGRESS,
             f"More than {MOST_REQUESTS_IN_PROGRESS} requests from your address are in progress. "
@@ -156,7 +156,7 @@ class Edge:
         except Exception as error:
             if has_begun:
                 raise
-            answer = answer_crash(error, request_id, scope["path"][:200])
+            answer = build_crash_response(error, request_id, scope["path"][:200])
             await answer(scope, receive, send_marked)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -169,7 +169,7 @@ class Edge:
                     holding.enter_context(self._in_progress.hold(visitor))
                 except RateLimited as refusal:
                     _refused.inc()
-                    app = answer_refusal(refusal)
+                    app = build_refusal_response(refusal)
             await app(scope, receive, send)
 
     def _set_visitor(self, scope: Scope) -> None:
@@ -185,13 +185,13 @@ class Edge:
         # 3.2).
         host = hosts[0] if len(hosts) == 1 else ""
         if len(hosts) > 1 or _HOST.fullmatch(host) is None:
-            return answer_refusal(
+            return build_refusal_response(
                 InvalidRequest(
                     "The request cannot be read. Send exactly one Host header with a valid host."
                 )
             )
         if not self._is_own(host) and scope["path"] not in self._free_paths:
-            return answer_refusal(
+            return build_refusal_response(
                 InvalidRequest(
                     f"This service is available only at {self._public_url}. A proxy must pass "
                     "on the Host header unchanged."
@@ -202,4 +202,4 @@ class Edge:
     def _is_own(self, host: str) -> bool:
         if self._hosts is None or host.lower() in self._hosts:
             return True
-        return self._takes_own_machine and is_own_machine(host)
+        return self._takes_own_machine and is_loopback_host(host)

@@ -145,7 +145,7 @@ _KINDS: dict[type[errors.Refusal], FailureKind] = {
 KINDS = (*_KINDS.values(), INTERNAL_ERROR)
 
 
-def kind_of(refusal: type[errors.Refusal]) -> FailureKind:
+def get_failure_kind(refusal: type[errors.Refusal]) -> FailureKind:
     """Return the kind of this class or of its nearest base class that has one."""
     for each in refusal.__mro__:
         if each in _KINDS:

@@ -46,7 +46,7 @@ def has_body(request: Request) -> bool:
     return request.headers.get("content-length", "0") != "0"
 
 
-async def read_parts(request: Request, merchant_id: int) -> list[FormPart]:
+async def read_form_parts(request: Request, merchant_id: int) -> list[FormPart]:
     """Return a form's parts in order. The caller closes their files.
 
     Raises UnsupportedMediaType; InvalidRequest for a broken form; PayloadTooLarge as soon as a
@@ -101,7 +101,7 @@ def check_media_type(request: Request, *wanted: str) -> None:
         )
 
 
-def read_document(body: bytes) -> tuple[Any, list[Fault]]:
+def parse_json_body(body: bytes) -> tuple[Any, list[Fault]]:
     """Return a body's value, and a fault for each key that occurs twice.
 
     Raises InvalidRequest if it is not JSON, and ValidationError if it holds more than any operation
@@ -122,7 +122,7 @@ def read_document(body: bytes) -> tuple[Any, list[Fault]]:
         ) from None
 
 
-def read_shape(
+def parse_body(
     body: bytes, shape: type[Shape], rules: Callable[[Shape], Iterable[Fault]] | None = None
 ) -> Shape:
     """Parse a body as the msgspec type `shape`. `rules` check what types cannot express.
@@ -130,9 +130,9 @@ def read_shape(
     If the body does not match the type, the rules still check the fields that can be read; the
     others are UNSET (`platform.text.readable`).
 
-    Raises what `read_document` raises, and ValidationError with all faults.
+    Raises what `parse_json_body` raises, and ValidationError with all faults.
     """
-    value, repeated = read_document(body)
+    value, repeated = parse_json_body(body)
     given = convert_if_valid(value, shape)
     wrong = find_faults(value, shape) if given is None else []
     readable = read_valid_parts(value, shape) if rules and given is None else given

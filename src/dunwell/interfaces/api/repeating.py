@@ -22,7 +22,7 @@ from dunwell.accounts.merchants.store import (
     save_response,
     try_lock_idempotency_key,
 )
-from dunwell.interfaces.api.answer import JSON, answer_refusal
+from dunwell.interfaces.api.answer import JSON, build_refusal_response
 from dunwell.platform.database.database import Connection, savepoint
 from dunwell.platform.errors import IdempotencyConflict, InvalidRequest, Refusal
 from dunwell.platform.http.multipart import FormPart
@@ -32,7 +32,7 @@ _KEPT_STATUSES = frozenset({200, 409, 422})
 _LONGEST_KEY = 255
 
 
-def read_key(request: Request) -> str | None:
+def parse_idempotency_key(request: Request) -> str | None:
     """Return the request's key, if it has one. Raises InvalidRequest when it is malformed."""
     key = request.headers.get("idempotency-key")
     if key is None:
@@ -85,7 +85,7 @@ async def answer_once(
             "Retry-After, then repeat the request.",
             retry_after=1,
         )
-    kept = await find_kept_answer(tx, keyed)
+    kept = await find_response_of_repetition(tx, keyed)
     if kept is not None:
         return kept
     answer = await _run_behind_savepoint(tx, run)
@@ -94,7 +94,7 @@ async def answer_once(
     return answer
 
 
-async def find_kept_answer(tx: Connection, keyed: KeyedRequest) -> Response | None:
+async def find_response_of_repetition(tx: Connection, keyed: KeyedRequest) -> Response | None:
     """Return the response that the same request got before. Raises IdempotencyConflict if the key
     was used for another request."""
     kept = await find_stored_response(tx, keyed.merchant_id, keyed.key, keyed.now)
@@ -112,7 +112,7 @@ async def _run_behind_savepoint(tx: Connection, run: Callable[[], Awaitable[Resp
         async with savepoint(tx):
             return await run()
     except Refusal as refusal:
-        answer = answer_refusal(refusal)
+        answer = build_refusal_response(refusal)
         if answer.status_code not in _KEPT_STATUSES:
             raise
         return answer

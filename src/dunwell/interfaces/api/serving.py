@@ -20,9 +20,13 @@ from dunwell.accounts.merchants.credentials.store import PresentedToken, load_ac
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.request_sets import RequestBatcher
 from dunwell.core.files.uploads import check_storage_room
-from dunwell.interfaces.api.address import Query, read_merchant_id
-from dunwell.interfaces.api.answer import answer_crash, answer_refusal, answer_result
-from dunwell.interfaces.api.call import ApiCall, Tools
+from dunwell.interfaces.api.address import Query, parse_merchant_id
+from dunwell.interfaces.api.answer import (
+    build_crash_response,
+    build_refusal_response,
+    build_result_response,
+)
+from dunwell.interfaces.api.call import ApiCall, ApiServices
 from dunwell.interfaces.api.metrics import RequestMetrics
 from dunwell.interfaces.api.operation import ApiEndpoint, Span
 from dunwell.interfaces.api.reading import (
@@ -30,14 +34,14 @@ from dunwell.interfaces.api.reading import (
     check_media_type,
     count_announced,
     has_body,
-    read_parts,
+    read_form_parts,
 )
 from dunwell.interfaces.api.repeating import (
     KeyedRequest,
     answer_once,
-    find_kept_answer,
+    find_response_of_repetition,
     hash_request,
-    read_key,
+    parse_idempotency_key,
 )
 from dunwell.platform.children.fair_queue import FairQueue, QueueLimits
 from dunwell.platform.config import Settings
@@ -52,11 +56,11 @@ _BEARER = re.compile(r"bearer +([A-Za-z0-9._~+/-]+=*)", re.IGNORECASE | re.ASCII
 _MOST_TOGETHER = 200
 
 
-class Gate:
+class RequestGate:
     """Authenticates requests and enforces the rate limits. A process reserves its share of a limit
     in blocks."""
 
-    def __init__(self, tools: Tools) -> None:
+    def __init__(self, tools: ApiServices) -> None:
         self._clock, self._database = tools.resources.clock, tools.resources.database
         self._allowance = RateLimiter()
         self._looking_up = RequestBatcher(self._find, _MOST_TOGETHER)
@@ -82,7 +86,7 @@ class Gate:
 
     async def _find_access(self, request: Request) -> CredentialAccess:
         given = request.path_params["merchant_id"]
-        presented = PresentedToken(hash_secret(_read_token(request)), read_merchant_id(given))
+        presented = PresentedToken(hash_secret(_read_token(request)), parse_merchant_id(given))
         access = await self._looking_up.ask(None, presented)
         if access is None:
             raise AuthenticationError(
@@ -171,10 +175,10 @@ _ADMITTED_SECONDS = 1.0
 class ApiServer:
     """Serves the endpoints of one application."""
 
-    def __init__(self, tools: Tools, figures: RequestMetrics) -> None:
+    def __init__(self, tools: ApiServices, figures: RequestMetrics) -> None:
         self._tools = tools
         self._database = tools.resources.database
-        self._gate = Gate(tools)
+        self._gate = RequestGate(tools)
         self._bodies = LargeBodies()
         self._figures = figures
         self._retirement = _list_retirement_headers(tools.resources.settings)
@@ -188,10 +192,10 @@ class ApiServer:
                 call = await self._receive(endpoint, request, holding)
                 answer = await self._perform(endpoint, request, call)
             except Refusal as refusal:
-                answer = answer_refusal(refusal)
+                answer = build_refusal_response(refusal)
             except Exception as error:  # noqa: BLE001 - a crash is answered, and logged there
                 request_id = request_id_of(request.scope, self._tools.resources)
-                answer = answer_crash(error, request_id, operation.path)
+                answer = build_crash_response(error, request_id, operation.path)
         self._figures.count(operation, answer.status_code, time.perf_counter() - started)
         if operation.is_legacy:
             answer.headers.update(self._retirement)
@@ -212,7 +216,7 @@ class ApiServer:
             return call
         if body.media_type == MEDIA_TYPE:
             await self._check_storage(request, merchant.merchant_id)
-            call.parts = await read_parts(request, merchant.merchant_id)
+            call.parts = await read_form_parts(request, merchant.merchant_id)
             for part in call.parts:
                 if part.file is not None:
                     holding.callback(part.file.close)
@@ -230,14 +234,14 @@ class ApiServer:
         A request with an Idempotency-Key is read in any case, because it may be a repetition whose
         response is stored. Raises StorageFull.
         """
-        if read_key(request) is None:
+        if parse_idempotency_key(request) is None:
             size_bytes = max(1, count_announced(request) - FORM_BYTES)
             limit_bytes = self._tools.resources.settings.merchant_storage_bytes
             await check_storage_room(self._database, merchant_id, size_bytes, limit_bytes)
 
     async def _perform(self, endpoint: ApiEndpoint, request: Request, call: ApiCall) -> Response:
         await self._admit_again(endpoint, request, call)
-        key = read_key(request) if endpoint.operation.takes_key else None
+        key = parse_idempotency_key(request) if endpoint.operation.takes_key else None
         if key is not None:
             return await self._perform_once(endpoint, request, call, key)
         await self._prepare(endpoint, request, call)
@@ -283,7 +287,7 @@ class ApiServer:
             # Look for a stored response before preparing, so that a repetition does not prepare
             # again.
             async with self._database.connection() as connection:
-                kept = await find_kept_answer(connection, keyed)
+                kept = await find_response_of_repetition(connection, keyed)
             if kept is not None:
                 return kept
             await self._prepare(endpoint, request, call)
@@ -297,10 +301,10 @@ async def _run(endpoint: ApiEndpoint, call: ApiCall) -> Response:
         raise call.prepared
     result: Any = await endpoint.run(call)
     if isinstance(result, Refusal):
-        return answer_refusal(result)
+        return build_refusal_response(result)
     if isinstance(result, Response):
         return result
-    return answer_result(result)
+    return build_result_response(result)
 
 
 def _list_retirement_headers(settings: Settings) -> dict[str, str]:

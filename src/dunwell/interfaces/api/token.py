@@ -21,8 +21,8 @@ from dunwell.accounts.merchants.credentials.tokens import (
     issue_token_with_limit,
     log_refused_token_request,
 )
-from dunwell.interfaces.api.answer import JSON, answer_crash
-from dunwell.interfaces.api.call import Tools
+from dunwell.interfaces.api.answer import JSON, build_crash_response
+from dunwell.interfaces.api.call import ApiServices
 from dunwell.interfaces.api.metrics import RequestMetrics
 from dunwell.interfaces.api.routes.token import OBTAIN_TOKEN
 from dunwell.interfaces.api.schemas.service import Token
@@ -46,15 +46,15 @@ class _UnsupportedGrant(InvalidRequest):
     """A grant type that RFC 6749, 5.2 gives its own error code."""
 
 
-async def serve_token(tools: Tools, figures: RequestMetrics, request: Request) -> Response:
+async def serve_token(tools: ApiServices, figures: RequestMetrics, request: Request) -> Response:
     started = time.perf_counter()
     try:
         answer = await _issue(tools, request)
     except Refusal as refusal:
-        answer = answer_oauth_refusal(refusal)
+        answer = build_oauth_refusal_response(refusal)
     except Exception as error:  # noqa: BLE001 - a crash is answered, and logged here
         request_id = request_id_of(request.scope, tools.resources)
-        answer_crash(error, request_id, OBTAIN_TOKEN.path)
+        build_crash_response(error, request_id, OBTAIN_TOKEN.path)
         answer = _answer_error(
             500, "server_error", "Try again. If it fails again, inform the operator."
         )
@@ -62,7 +62,7 @@ async def serve_token(tools: Tools, figures: RequestMetrics, request: Request) -
     return answer
 
 
-def answer_oauth_refusal(refusal: Refusal) -> Response:
+def build_oauth_refusal_response(refusal: Refusal) -> Response:
     """Convert a refusal to the error codes of RFC 6749 where it has one."""
     message = refusal.message
     match refusal:
@@ -89,7 +89,7 @@ def _answer_error(
     return Response(body, status, {**(headers or {}), "Pragma": "no-cache"}, media_type=JSON)
 
 
-async def _issue(tools: Tools, request: Request) -> Response:
+async def _issue(tools: ApiServices, request: Request) -> Response:
     form = await _read_form(request)
     given = _read_credential(request.headers.get("authorization"), form)
     if not given.client_id.isprintable():

@@ -19,7 +19,7 @@ from dunwell.contact.messages.communications.unknown_contacts import (
 )
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json, render_table
-from dunwell.interfaces.cli.work import merchant_of_key, run_change, run_reading
+from dunwell.interfaces.cli.work import find_merchant_by_key, run_query, run_use_case
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 
@@ -47,7 +47,7 @@ def unknown(data_dir: str | None, merchant: str | None, is_json: bool) -> None:
         async with resources.database.connection() as tx:
             return await _find_unknown(tx, merchant)
 
-    found = run_reading(data_dir, _WORD, read)
+    found = run_query(data_dir, _WORD, read)
     if is_json:
         echo_json([_as_json(key, view) for key, view in found])
     elif found:
@@ -67,7 +67,7 @@ def show(data_dir: str | None, merchant: str, reference: UUID, is_json: bool) ->
     async def read(work: Work, _: Resources) -> ContactView:
         return await get_contact(work.tx, work.merchant_id, reference)
 
-    values = _as_json(merchant, run_change(data_dir, _WORD, merchant_of_key(merchant), read))
+    values = _as_json(merchant, run_use_case(data_dir, _WORD, find_merchant_by_key(merchant), read))
     if is_json:
         echo_json(values)
         return
@@ -90,7 +90,7 @@ def resolve(data_dir: str | None, merchant: str, reference: UUID, outcome: str) 
     async def change(work: Work, _: Resources) -> str:
         return await resolve_unknown_contact(work, reference, was_sent=outcome == "sent")
 
-    state = run_change(data_dir, _WORD, merchant_of_key(merchant), change)
+    state = run_use_case(data_dir, _WORD, find_merchant_by_key(merchant), change)
     words = {
         "ACCEPTED": "it was sent; its claim continues",
         "PLANNED": "it was not sent; it will be sent again",
@@ -101,7 +101,7 @@ def resolve(data_dir: str | None, merchant: str, reference: UUID, outcome: str) 
 
 async def _find_unknown(tx: Connection, key: str | None) -> list[Found]:
     if key is not None:
-        merchant = await load_merchant(tx, await merchant_of_key(key)(tx))
+        merchant = await load_merchant(tx, await find_merchant_by_key(key)(tx))
         assert merchant is not None, "found just now"
         return await _find_unknown_of(tx, merchant)
     found: list[Found] = []

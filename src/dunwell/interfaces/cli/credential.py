@@ -28,7 +28,7 @@ from dunwell.accounts.merchants.credentials.tokens import revoke_token
 from dunwell.accounts.merchants.rights import Scope, order_scopes
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json
-from dunwell.interfaces.cli.work import Find, merchant_of_key, run_change
+from dunwell.interfaces.cli.work import Find, find_merchant_by_key, run_use_case
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources
@@ -64,7 +64,7 @@ def create(
             scopes=_read_scopes(scope) or (Scope.ALL,),
         )  # fmt: skip
 
-    _show(run_change(data_dir, "credential", merchant_of_key(merchant), change))
+    _show(run_use_case(data_dir, "credential", find_merchant_by_key(merchant), change))
 
 
 @command.command("list")
@@ -77,7 +77,7 @@ def list_all(data_dir: str | None, merchant: str, *, is_json: bool) -> None:
     async def read(work: Work, _: Resources) -> Sequence[Credential]:
         return await list_credentials(work)
 
-    found = run_change(data_dir, "credential", merchant_of_key(merchant), read)
+    found = run_use_case(data_dir, "credential", find_merchant_by_key(merchant), read)
     if is_json:
         echo_json([_as_json(each) for each in found])
         return
@@ -96,7 +96,7 @@ def revoke(data_dir: str | None, client_id: str) -> None:
     async def change(work: Work, _: Resources) -> None:
         await revoke_credential(work, client_id)
 
-    run_change(data_dir, "credential", _owner_of_credential(client_id), change)
+    run_use_case(data_dir, "credential", _owner_of_credential(client_id), change)
     click.echo(f"revoked {client_id}")
 
 
@@ -110,7 +110,7 @@ def rotate(data_dir: str | None, client_id: str) -> None:
         randomness = secrets.token_bytes(SECRET_RANDOM_BYTES)
         return await rotate_credential(work, client_id, randomness=randomness)
 
-    _show(run_change(data_dir, "credential", _owner_of_credential(client_id), change))
+    _show(run_use_case(data_dir, "credential", _owner_of_credential(client_id), change))
 
 
 @command.command("end-old-secret")
@@ -122,7 +122,7 @@ def end_old(data_dir: str | None, client_id: str) -> None:
     async def change(work: Work, _: Resources) -> None:
         await end_old_secret(work, client_id)
 
-    run_change(data_dir, "credential", _owner_of_credential(client_id), change)
+    run_use_case(data_dir, "credential", _owner_of_credential(client_id), change)
     click.echo(f"only the newest secret of {client_id} works")
 
 
@@ -135,7 +135,7 @@ def revoke_one_token(data_dir: str | None) -> None:
     async def change(work: Work, _: Resources) -> str:
         return await revoke_token(work, token)
 
-    client_id = run_change(data_dir, "credential", _owner_of_token(token), change)
+    client_id = run_use_case(data_dir, "credential", _owner_of_token(token), change)
     click.echo(f"revoked a token of {client_id}")
 
 
@@ -155,7 +155,7 @@ def allow(data_dir: str | None, client_id: str, merchant: str, scope: tuple[str,
     async def change(work: Work, _: Resources) -> bool:
         return await allow_credential(work, client_id, scopes or None)
 
-    is_new = run_change(data_dir, "credential", merchant_of_key(merchant), change)
+    is_new = run_use_case(data_dir, "credential", find_merchant_by_key(merchant), change)
     how = f" with scope {', '.join(scopes)}" if scopes else ""
     click.echo(f"{client_id} {'now has' if is_new else 'already has'} access to {merchant}{how}")
 
@@ -170,7 +170,7 @@ def disallow(data_dir: str | None, client_id: str, merchant: str) -> None:
     async def change(work: Work, _: Resources) -> bool:
         return await disallow_credential(work, client_id)
 
-    was_reached = run_change(data_dir, "credential", merchant_of_key(merchant), change)
+    was_reached = run_use_case(data_dir, "credential", find_merchant_by_key(merchant), change)
     click.echo(f"{client_id} {'no longer has' if was_reached else 'had no'} access to {merchant}")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from dunwell.interfaces.cli.options import data_dir_option
-from dunwell.interfaces.cli.words import load
+from dunwell.interfaces.cli.words import load_object
 
 
 @click.command("apply")
@@ -22,7 +22,7 @@ def apply(data_dir: str | None, file: Path, plan: bool, publish: bool, is_json: 
 
     Secrets are shown once.
     """
-    do_apply = load("dunwell.interfaces.cli.applying:apply")
+    do_apply = load_object("dunwell.interfaces.cli.applying:apply")
     do_apply(data_dir, file, plan=plan, publish=publish, is_json=is_json)
 
 
@@ -33,6 +33,6 @@ def apply(data_dir: str | None, file: Path, plan: bool, publish: bool, is_json: 
 @click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 def explain(data_dir: str | None, merchant: str, claim: int, is_json: bool) -> None:
     """Explain the status of CLAIM (its id) of MERCHANT (its key) and what happens next."""
-    load("dunwell.interfaces.cli.explaining:print_explanation")(
+    load_object("dunwell.interfaces.cli.explaining:print_explanation")(
         data_dir, merchant, claim, is_json=is_json
     )

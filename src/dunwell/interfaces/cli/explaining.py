@@ -8,7 +8,7 @@ import click
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.interfaces.cli.output import echo_json
-from dunwell.interfaces.cli.work import merchant_of_key, run_change
+from dunwell.interfaces.cli.work import find_merchant_by_key, run_use_case
 from dunwell.operations.claim_status.explain_claim import explain_claim
 from dunwell.operations.claim_status.views import ClaimExplanation, render_explanation
 from dunwell.platform.resources import Resources
@@ -21,7 +21,7 @@ def print_explanation(data_dir: str | None, merchant: str, claim: int, *, is_jso
         told = render_explanation(await explain_claim(work, resources.keys, claim))
         return told, work.merchant.configuration.timezone
 
-    told, zone = run_change(data_dir, "explain", merchant_of_key(merchant), change)
+    told, zone = run_use_case(data_dir, "explain", find_merchant_by_key(merchant), change)
     if is_json:
         echo_json(told)
     else:

@@ -9,7 +9,7 @@ import click
 
 from dunwell.interfaces.cli.database import reach_database
 from dunwell.interfaces.cli.options import data_dir_option, read_settings
-from dunwell.interfaces.cli.work import run_reading
+from dunwell.interfaces.cli.work import run_query
 from dunwell.operations.recovery.archive import WalArchive
 from dunwell.operations.recovery.back_up import back_up, check_restorable
 from dunwell.operations.recovery.back_up import restore as restore_backup
@@ -116,11 +116,11 @@ def restore(
             _restore(data_dir, folder)
         case None, datetime(), False, None if until is None:
             since = taken_at
-            run_reading(data_dir, "restore", lambda resources: hold_installation(resources, since))
+            run_query(data_dir, "restore", lambda resources: hold_installation(resources, since))
             click.echo(_HELD.format(taken_at=taken_at.isoformat()))
         case None, None, True, datetime() if until is None:
             until = lost_until
-            paused = run_reading(
+            paused = run_query(
                 data_dir, "restore", lambda resources: resume_installation(resources, until)
             )
             click.echo(

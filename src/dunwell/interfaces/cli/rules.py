@@ -34,7 +34,7 @@ from dunwell.cases.assignment.try_claim import (
 from dunwell.cases.assignment.wording import describe_default, describe_verdict
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import confirm, echo_json, render_table
-from dunwell.interfaces.cli.work import merchant_of_key, run_change
+from dunwell.interfaces.cli.work import find_merchant_by_key, run_use_case
 from dunwell.operations.claim_status.explain_claim import build_explained_rules
 from dunwell.platform.errors import InvalidRequest, InvalidState
 from dunwell.platform.resources import Resources
@@ -54,7 +54,7 @@ def render_view(view: RulesView) -> str:
     return "\n".join(parts)
 
 
-def show_view(view: RulesView) -> dict[str, Any]:
+def build_rules_view(view: RulesView) -> dict[str, Any]:
     return {
         "version": view.version,
         "publishedAt": None if view.published_rules is None else view.published_rules.published_at,
@@ -74,7 +74,7 @@ def render_possibilities(rulebook: Rulebook, found: tuple[PossibleMatch, ...]) -
     return "\n\n".join(_render_possibility(rulebook, each, is_certain=is_certain) for each in found)
 
 
-def show_possibilities(
+def build_possibilities(
     rulebook: Rulebook, found: tuple[PossibleMatch, ...]
 ) -> dict[str, list[dict[str, Any]]]:
     """Use the same form in which the API explains the rules' result for a claim."""
@@ -140,9 +140,9 @@ def show(data_dir: str | None, is_json: bool, merchant: str) -> None:
     async def read(work: Work, _: Resources) -> RulesView:
         return await get_rules(work)
 
-    view = run_change(data_dir, "rules", merchant_of_key(merchant), read)
+    view = run_use_case(data_dir, "rules", find_merchant_by_key(merchant), read)
     if is_json:
-        echo_json(show_view(view))
+        echo_json(build_rules_view(view))
     else:
         click.echo(render_view(view))
 
@@ -159,7 +159,7 @@ def draft(data_dir: str | None, is_json: bool, merchant: str, file: TextIO) -> N
     async def change(work: Work, _: Resources) -> RulesReview:
         return await save_rules_draft(work, document)
 
-    review = run_change(data_dir, "rules", merchant_of_key(merchant), change)
+    review = run_use_case(data_dir, "rules", find_merchant_by_key(merchant), change)
     if is_json:
         echo_json(review)
     else:
@@ -174,14 +174,14 @@ def draft(data_dir: str | None, is_json: bool, merchant: str, file: TextIO) -> N
 def publish(data_dir: str | None, is_json: bool, is_sure: bool, merchant: str) -> None:
     """Publish the draft of MERCHANT's rules. They apply to claims created from then on."""
     if not is_sure:
-        review = run_change(data_dir, "rules", merchant_of_key(merchant), _review_draft)
+        review = run_use_case(data_dir, "rules", find_merchant_by_key(merchant), _review_draft)
         click.echo("\n".join(render_review(review)), err=True)
         confirm("Publish these rules?", is_sure=is_sure)
 
     async def change(work: Work, _: Resources) -> RulesPublication:
         return await publish_rules_draft(work)
 
-    made = run_change(data_dir, "rules", merchant_of_key(merchant), change)
+    made = run_use_case(data_dir, "rules", find_merchant_by_key(merchant), change)
     if is_json:
         echo_json({"version": made.version, **msgspec.to_builtins(made.review)})
     else:
@@ -205,7 +205,7 @@ def discard(data_dir: str | None, merchant: str) -> None:
     async def change(work: Work, _: Resources) -> None:
         await discard_rules_draft(work)
 
-    run_change(data_dir, "rules", merchant_of_key(merchant), change)
+    run_use_case(data_dir, "rules", find_merchant_by_key(merchant), change)
     click.echo("draft of the rules discarded")
 
 
@@ -234,9 +234,9 @@ def try_(
         rulebook = await _load_rulebook(work, is_draft=is_draft)
         return rulebook, await try_claim(work, rulebook, claim)
 
-    rulebook, found = run_change(data_dir, "rules", merchant_of_key(merchant), read)
+    rulebook, found = run_use_case(data_dir, "rules", find_merchant_by_key(merchant), read)
     if is_json:
-        echo_json(show_possibilities(rulebook, found))
+        echo_json(build_possibilities(rulebook, found))
     else:
         click.echo(render_possibilities(rulebook, found))
 

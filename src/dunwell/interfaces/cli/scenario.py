@@ -15,8 +15,8 @@ from dunwell.cases.rollout.scenarios.save_scenario import (
 from dunwell.core.workflows.checking import parse_definition
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json, render_table
-from dunwell.interfaces.cli.work import merchant_of_key, run_change
-from dunwell.interfaces.cli.workflow_document import read_given, render_faults
+from dunwell.interfaces.cli.work import find_merchant_by_key, run_use_case
+from dunwell.interfaces.cli.workflow_document import read_definition_file, render_faults
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import render_yaml
@@ -39,7 +39,7 @@ def list_command(data_dir: str | None, is_json: bool, merchant: str) -> None:
     async def read(work: Work, _: Resources) -> list[ScenarioView]:
         return await list_scenarios(work)
 
-    scenarios = run_change(data_dir, "scenario", merchant_of_key(merchant), read)
+    scenarios = run_use_case(data_dir, "scenario", find_merchant_by_key(merchant), read)
     if is_json:
         echo_json(scenarios)
     elif not scenarios:
@@ -79,7 +79,7 @@ def show(data_dir: str | None, is_json: bool, merchant: str, name: str) -> None:
     async def read(work: Work, _: Resources) -> ScenarioView:
         return await get_scenario(work, name)
 
-    view = run_change(data_dir, "scenario", merchant_of_key(merchant), read)
+    view = run_use_case(data_dir, "scenario", find_merchant_by_key(merchant), read)
     if is_json:
         echo_json(view)
         return
@@ -109,13 +109,13 @@ def save(
     An edit takes effect at once: active claims follow it from their next step. The effect on claims
     at a changed step is printed.
     """
-    given = read_given(file)
+    given = read_definition_file(file)
 
     async def change(work: Work, _: Resources) -> SavedScenario:
         return await save_scenario(work, name, parse_definition(given.document), description)
 
     try:
-        saved = run_change(data_dir, "scenario", merchant_of_key(merchant), change)
+        saved = run_use_case(data_dir, "scenario", find_merchant_by_key(merchant), change)
     except ValidationError as refusal:
         click.echo("\n".join(render_faults(given, refusal.faults)), err=True)
         raise click.exceptions.Exit(1) from refusal

@@ -36,7 +36,7 @@ def open_listener(host: str, port: int, setting: str = "--port") -> socket.socke
     return listener
 
 
-def find_operators_listener(settings: Settings, inherited: int | None) -> socket.socket | None:
+def open_operators_listener(settings: Settings, inherited: int | None) -> socket.socket | None:
     """Return the socket for operators: the inherited one of `dunwell up`, or one for the setting,
     or None. Raises OSError."""
     if inherited is not None:
@@ -96,7 +96,7 @@ _POLL_SECONDS = 0.2
 
 
 @asynccontextmanager
-async def announced(
+async def print_when_ready(
     resources: Resources, line: str, is_up: Callable[[], bool] = lambda: True
 ) -> AsyncIterator[None]:
     """Print `line` once, as soon as the database is usable and `is_up` returns True."""

@@ -7,7 +7,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.cases.rollout.scenarios.switch_to_workflows import SwitchReport, switch_to_workflows
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json, render_table
-from dunwell.interfaces.cli.work import merchant_of_key, run_change
+from dunwell.interfaces.cli.work import find_merchant_by_key, run_use_case
 from dunwell.platform.resources import Resources
 
 
@@ -25,7 +25,7 @@ def command(data_dir: str | None, is_json: bool, merchant: str) -> None:
     async def change(work: Work, _: Resources) -> SwitchReport:
         return await switch_to_workflows(work)
 
-    report = run_change(data_dir, "switch", merchant_of_key(merchant), change)
+    report = run_use_case(data_dir, "switch", find_merchant_by_key(merchant), change)
     if is_json:
         echo_json(report)
     else:

@@ -23,12 +23,12 @@ import click
 
 from dunwell.interfaces.cli.options import address_options, data_dir_option, read_settings
 from dunwell.interfaces.cli.serving import (
-    find_operators_listener,
     is_ready,
     open_listener,
+    open_operators_listener,
     render_address,
 )
-from dunwell.interfaces.cli.words import load
+from dunwell.interfaces.cli.words import load_object
 from dunwell.operations.recovery.archive import open_embedded
 from dunwell.platform.children.programs import ParentPipe, Process, Program, stop_programs
 from dunwell.platform.config import Settings
@@ -61,7 +61,7 @@ def command(data_dir: str | None, host: str | None, port: str | None, workers: i
         lock = FolderLock.acquire(settings.data_dir, "up")
         closing.callback(lock.release)
         listener = closing.enter_context(open_listener(settings.host, settings.port))
-        operators = find_operators_listener(settings, None)
+        operators = open_operators_listener(settings, None)
         if operators is not None:
             closing.enter_context(operators)
         database = [] if settings.database_url else [_plan_database(settings, stopping)]
@@ -163,7 +163,7 @@ def _plan_programs(
     def on_death(pid: int) -> None:
         folder = environment.get("PROMETHEUS_MULTIPROC_DIR")
         if folder is not None:
-            load("dunwell.platform.metrics:remove_process_gauges")(pid, Path(folder))
+            load_object("dunwell.platform.metrics:remove_process_gauges")(pid, Path(folder))
 
     def plan(name: str, word: str, **inherited: socket.socket | None) -> Program:
         sockets = {**inherited, "--operators-listener": listeners.operators}
@@ -234,7 +234,7 @@ def _describe_sign_in(settings: Settings) -> str:
     if settings.is_development:
         # The database is unavailable again. The next `dunwell up` prints the link.
         with suppress(Refusal):
-            link = load("dunwell.interfaces.cli.people.user:find_first_link")(settings)
+            link = load_object("dunwell.interfaces.cli.people.user:find_first_link")(settings)
     if link is not None:
         return f"{link} (this link can be used once; you choose your password there)"
     return (

@@ -11,10 +11,10 @@ import uvloop
 
 from dunwell.interfaces.cli.options import address_options, data_dir_option, read_settings
 from dunwell.interfaces.cli.serving import (
-    announced,
-    find_operators_listener,
     open_listener,
+    open_operators_listener,
     operators_option,
+    print_when_ready,
     render_address,
     serve_operators,
 )
@@ -46,7 +46,7 @@ def command(
         listening = open_listener(settings.host, settings.port)
     else:
         listening = socket.socket(fileno=listener)
-    operators = find_operators_listener(settings, operators_listener)
+    operators = open_operators_listener(settings, operators_listener)
     tune_garbage_collector()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(settings, listening, operators, is_alone=parent is None))
@@ -67,7 +67,7 @@ async def _serve(
         _end_on_signals(server)
         line = f"ready {render_address(*listening.getsockname()[:2])}"
         async with (
-            announced(resources, line, lambda: server.started) if is_alone else nullcontext()
+            print_when_ready(resources, line, lambda: server.started) if is_alone else nullcontext()
         ):
             await server.serve(sockets=[listening])
 

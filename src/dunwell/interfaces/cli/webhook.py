@@ -18,7 +18,7 @@ from dunwell.core.events.webhooks.send_test import get_endpoint_by_url, send_tes
 from dunwell.core.events.webhooks.store import AttemptResult
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json, render_table
-from dunwell.interfaces.cli.work import merchant_of_key, open_changing_work, run_change, run_reading
+from dunwell.interfaces.cli.work import find_merchant_by_key, open_work, run_query, run_use_case
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.texts import render_count
 
@@ -40,7 +40,7 @@ def list_endpoints(data_dir: str | None, merchant: str, is_json: bool) -> None:
     async def read(work: Work, _: Resources) -> list[WebhookEndpoint]:
         return await load_endpoints(work.tx, work.merchant_id)
 
-    endpoints = run_change(data_dir, "webhook", merchant_of_key(merchant), read)
+    endpoints = run_use_case(data_dir, "webhook", find_merchant_by_key(merchant), read)
     if is_json:
         echo_json([_as_json(each) for each in endpoints])
     elif endpoints:
@@ -61,7 +61,7 @@ def rotate(data_dir: str | None, merchant: str, url: str) -> None:
         found = await get_endpoint_by_url(work.tx, work.merchant_id, url)
         return await rotate_secret(work, resources.keys, found.endpoint_id)
 
-    new = run_change(data_dir, "webhook", merchant_of_key(merchant), change)
+    new = run_use_case(data_dir, "webhook", find_merchant_by_key(merchant), change)
     click.echo(f"secret  {new.secret}")
     click.echo("The secret is shown only once. Keep it safe.", err=True)
 
@@ -77,7 +77,7 @@ def test(data_dir: str | None, merchant: str, url: str) -> None:
     """
 
     async def try_once(resources: Resources) -> AttemptResult:
-        async with open_changing_work(resources, merchant_of_key(merchant)) as work:
+        async with open_work(resources, find_merchant_by_key(merchant)) as work:
             found = await get_endpoint_by_url(work.tx, work.merchant_id, url)
             begun = await start_test(work, found.endpoint_id)
         settings = resources.settings
@@ -86,7 +86,7 @@ def test(data_dir: str | None, merchant: str, url: str) -> None:
         ) as sender:
             return await send_test(sender, resources.keys, begun)
 
-    reply = run_reading(data_dir, "webhook", try_once)
+    reply = run_query(data_dir, "webhook", try_once)
     click.echo(f"answer  {reply.status or reply.error}")
     if reply.answer:
         click.echo(f"body    {reply.answer}")
@@ -113,7 +113,7 @@ def proof(data_dir: str | None, merchant: str, url: str, asked_from: int, *, is_
         found = await get_endpoint_by_url(work.tx, work.merchant_id, url)
         return await compute_delivery_gaps(work, found.endpoint_id, asked_from)
 
-    proven = run_change(data_dir, "webhook", merchant_of_key(merchant), read)
+    proven = run_use_case(data_dir, "webhook", find_merchant_by_key(merchant), read)
     if is_json:
         echo_json(_describe_proof(proven))
     else:
@@ -133,7 +133,7 @@ def switch_on(data_dir: str | None, merchant: str, url: str) -> None:
         found = await get_endpoint_by_url(work.tx, work.merchant_id, url)
         await switch_on_endpoint(work, found.endpoint_id)
 
-    run_change(data_dir, "webhook", merchant_of_key(merchant), change)
+    run_use_case(data_dir, "webhook", find_merchant_by_key(merchant), change)
     click.echo("enabled")
 
 
@@ -165,7 +165,7 @@ def replay(
     async def change(work: Work, _: Resources) -> int:
         return await replay_events(work, wanted)
 
-    count = run_change(data_dir, "webhook", merchant_of_key(merchant), change)
+    count = run_use_case(data_dir, "webhook", find_merchant_by_key(merchant), change)
     click.echo(f"{render_count(count, 'delivery')} {'is' if count == 1 else 'are'} due again")
 
 

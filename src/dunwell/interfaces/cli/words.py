@@ -12,17 +12,17 @@ import click
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class LazyCommand:
     """A subcommand: its click command as `module:name`, and its line in the group's help."""
 
     place: str
     does: str
 
 
-class Words(click.Group):
+class LazyGroup(click.Group):
     """A click group that is defined by a table of subcommands."""
 
-    def __init__(self, *, words: Mapping[str, Word], **settings: Any) -> None:
+    def __init__(self, *, words: Mapping[str, LazyCommand], **settings: Any) -> None:
         super().__init__(**settings)
         self.words = words
 
@@ -32,7 +32,7 @@ class Words(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in self.words:
             return None
-        command: click.Command = load(self.words[cmd_name].place)
+        command: click.Command = load_object(self.words[cmd_name].place)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -40,7 +40,7 @@ class Words(click.Group):
             formatter.write_dl([(name, word.does) for name, word in self.words.items()])
 
 
-def load(place: str) -> Any:
+def load_object(place: str) -> Any:
     """Return the object `module:name`, importing the module if necessary."""
     module, _, name = place.partition(":")
     return getattr(importlib.import_module(module), name)

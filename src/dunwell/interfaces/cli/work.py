@@ -22,7 +22,7 @@ Change = Callable[[Work, Resources], Awaitable[Answer]]
 Read = Callable[[Resources], Awaitable[Answer]]
 
 
-def merchant_of_key(key: str) -> Find:
+def find_merchant_by_key(key: str) -> Find:
     async def find(tx: Connection) -> int:
         merchant_id = await find_merchant_id_by_key(tx, key)
         if merchant_id is None:
@@ -32,7 +32,7 @@ def merchant_of_key(key: str) -> Find:
     return find
 
 
-def run_reading(data_dir: str | None, word: str, read: Read[Answer]) -> Answer:
+def run_query(data_dir: str | None, word: str, read: Read[Answer]) -> Answer:
     """Run a function that only reads, or that opens its own transactions."""
     settings = read_settings(word, data_dir=data_dir)
     with reach_database(settings, word):
@@ -44,7 +44,7 @@ async def _read(settings: Settings, word: str, read: Read[Answer]) -> Answer:
         return await read(resources)
 
 
-def run_change(data_dir: str | None, word: str, find: Find, change: Change[Answer]) -> Answer:
+def run_use_case(data_dir: str | None, word: str, find: Find, change: Change[Answer]) -> Answer:
     """Run one use case in one transaction. `find` returns the merchant's id."""
     settings = read_settings(word, data_dir=data_dir)
     with reach_database(settings, word):
@@ -61,14 +61,14 @@ async def _change(settings: Settings, word: str, find: Find, change: Change[Answ
 
 
 @asynccontextmanager
-async def open_changing_work(resources: Resources, find: Find) -> AsyncIterator[Work]:
+async def open_work(resources: Resources, find: Find) -> AsyncIterator[Work]:
     """Open a transaction for one of several use cases of a command."""
     async with resources.database.transaction() as tx:
         yield await _open_work(resources, tx, await find(tx))
 
 
 @asynccontextmanager
-async def open_reading_work(resources: Resources, find: Find) -> AsyncIterator[Work]:
+async def open_read_only_work(resources: Resources, find: Find) -> AsyncIterator[Work]:
     """Open a read-only snapshot for long reads."""
     async with resources.database.connection() as connection, snapshot(connection):
         yield await _open_work(resources, connection, await find(connection))

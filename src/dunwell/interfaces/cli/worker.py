@@ -10,9 +10,9 @@ import uvloop
 
 from dunwell.interfaces.cli.options import data_dir_option, read_settings
 from dunwell.interfaces.cli.serving import (
-    announced,
-    find_operators_listener,
+    open_operators_listener,
     operators_option,
+    print_when_ready,
     serve_operators,
 )
 from dunwell.interfaces.wiring import build_operator_service, open_loops
@@ -35,7 +35,7 @@ def command(data_dir: str | None, operators_listener: int | None, parent: int | 
     settings = read_settings("worker", data_dir=data_dir)
     if parent is None:
         restrict_access(settings)
-    operators = find_operators_listener(settings, operators_listener)
+    operators = open_operators_listener(settings, operators_listener)
     tune_garbage_collector()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_work(settings, operators, is_alone=parent is None))
@@ -53,7 +53,7 @@ async def _work(settings: Settings, operators: socket.socket | None, *, is_alone
         line = "ready, worker"
         if settings.operator_bind is not None:
             line += f", health and figures at http://{settings.operator_bind}"
-        async with announced(resources, line) if is_alone else nullcontext():
+        async with print_when_ready(resources, line) if is_alone else nullcontext():
             await wait_until_resumed(resources, stop)
             async with open_loops(resources, stop) as loops:
                 await run_loops(loops, stop, clock=resources.clock)

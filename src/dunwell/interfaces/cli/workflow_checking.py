@@ -16,7 +16,7 @@ from dunwell.core.workflows.checking import (
 from dunwell.core.workflows.definition import Definition, ProcessSettings, Template
 from dunwell.core.workflows.document import locate_faults
 from dunwell.interfaces.cli.output import echo_json
-from dunwell.interfaces.cli.workflow_document import read_given, render_faults
+from dunwell.interfaces.cli.workflow_document import read_definition_file, render_faults
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.shape import convert_if_valid
 
@@ -31,7 +31,7 @@ def check(ctx: click.Context, file: TextIO, is_json: bool) -> None:
     Checks that depend on a merchant (its bank account, earlier versions) run when it is saved
     there.
     """
-    given = read_given(file)
+    given = read_definition_file(file)
     faults = _find_all(given.document)
     if not faults and not is_json:
         for warning in find_contact_warnings(parse_definition(given.document)):

@@ -7,7 +7,7 @@ from dunwell.core.workflows.document import DefinitionFile, locate_faults, parse
 from dunwell.platform.errors import Fault, InvalidRequest
 
 
-def read_given(file: TextIO) -> DefinitionFile:
+def read_definition_file(file: TextIO) -> DefinitionFile:
     """Raises InvalidRequest if the file cannot be read."""
     try:
         text = file.read()

@@ -31,8 +31,8 @@ from dunwell.core.workflows.drafts.edit_draft import create_draft, save_draft
 from dunwell.core.workflows.versions.versions import Version, VersionVerdict
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import confirm, echo_json
-from dunwell.interfaces.cli.work import merchant_of_key, run_change
-from dunwell.interfaces.cli.workflow_document import read_given, render_faults
+from dunwell.interfaces.cli.work import find_merchant_by_key, run_use_case
+from dunwell.interfaces.cli.workflow_document import read_definition_file, render_faults
 from dunwell.interfaces.cli.workflow_reading import render_differences, render_view
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
@@ -57,7 +57,7 @@ def draft(
     if file is None:
         click.echo(render_view(_make_new(data_dir, merchant, name)), nl=False)
         return
-    given = read_given(file)
+    given = read_definition_file(file)
     try:
         definition = parse_definition(given.document)
     except ValidationError as refusal:
@@ -69,7 +69,7 @@ def draft(
         saved = await save_draft(work, name, definition, expected_id=expected_id)
         return await plan_publication(work, saved.workflow_id) if saved.is_draft else None
 
-    plan = run_change(data_dir, "workflow", merchant_of_key(merchant), change)
+    plan = run_use_case(data_dir, "workflow", find_merchant_by_key(merchant), change)
     if plan is None:
         click.echo(
             f'"{name}" equals the published version: there is no draft, and nothing to publish'
@@ -88,7 +88,7 @@ def _make_new(data_dir: str | None, merchant: str, name: str) -> DefinitionView:
         await create_draft(work, workflow.workflow_id)
         return await get_definition_view(work, name, DRAFT)
 
-    return run_change(data_dir, "workflow", merchant_of_key(merchant), change)
+    return run_use_case(data_dir, "workflow", find_merchant_by_key(merchant), change)
 
 
 def _tell_faults(given: DefinitionFile, plan: PublicationPlan) -> None:
@@ -141,7 +141,7 @@ def publish(
     async def change(work: Work, _: Resources) -> Version:
         return await publish_workflow(work, workflow_id, comment, expected_id=plan.draft_id)
 
-    version = run_change(data_dir, "workflow", merchant_of_key(merchant), change)
+    version = run_use_case(data_dir, "workflow", find_merchant_by_key(merchant), change)
     if not is_json:
         click.echo(f"published as {version.name} ({version.version_id})")
         return
@@ -165,7 +165,7 @@ def _plan(data_dir: str | None, merchant: str, name: str) -> tuple[UUID, Publica
         workflow = await get_workflow_by_name(work.tx, work.merchant_id, name)
         return workflow.workflow_id, await plan_publication(work, workflow.workflow_id)
 
-    return run_change(data_dir, "workflow", merchant_of_key(merchant), change)
+    return run_use_case(data_dir, "workflow", find_merchant_by_key(merchant), change)
 
 
 @click.command("discard")
@@ -182,7 +182,7 @@ def discard(data_dir: str | None, merchant: str, name: str, is_sure: bool) -> No
         workflow = await get_workflow_by_name(work.tx, work.merchant_id, name)
         return await discard_draft_or_workflow(work, workflow.workflow_id)
 
-    is_gone = run_change(data_dir, "workflow", merchant_of_key(merchant), change)
+    is_gone = run_use_case(data_dir, "workflow", find_merchant_by_key(merchant), change)
     gone = ", and the workflow with it: it was never published" if is_gone else ""
     click.echo(f'draft of "{name}" discarded{gone}')
 
@@ -259,4 +259,4 @@ def _run(
         workflow = await get_workflow_by_name(work.tx, work.merchant_id, name)
         return await change(work, workflow.workflow_id)
 
-    return run_change(data_dir, "workflow", merchant_of_key(merchant), find_and_change)
+    return run_use_case(data_dir, "workflow", find_merchant_by_key(merchant), find_and_change)

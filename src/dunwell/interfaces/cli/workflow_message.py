@@ -17,7 +17,7 @@ from dunwell.cases.rollout.workflow_views import get_definition_view
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.core.workflows.definition import Definition
 from dunwell.interfaces.cli.options import data_dir_option
-from dunwell.interfaces.cli.work import merchant_of_key, open_changing_work, run_reading
+from dunwell.interfaces.cli.work import find_merchant_by_key, open_work, run_query
 from dunwell.platform.resources import Resources
 
 
@@ -44,7 +44,7 @@ def command(  # noqa: PLR0913 - the words of a command line
     wanted = WantedMessage(template, channel, language, claim)
 
     async def read(resources: Resources) -> MessagePreview:
-        async with open_changing_work(resources, merchant_of_key(merchant)) as work:
+        async with open_work(resources, find_merchant_by_key(merchant)) as work:
             view = await get_definition_view(work, name, version)
             definition = msgspec.convert(view.definition, Definition)
             prepared = await prepare_message(work, resources, definition, wanted)
@@ -54,7 +54,7 @@ def command(  # noqa: PLR0913 - the words of a command line
         finally:
             await printer.close()
 
-    preview = run_reading(data_dir, "workflow", read)
+    preview = run_query(data_dir, "workflow", read)
     click.echo(_render(preview))
     if out is not None:
         click.echo(_write(preview, out))

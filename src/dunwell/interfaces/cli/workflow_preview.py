@@ -47,7 +47,7 @@ from dunwell.core.workflows.change_workflow import check_uses_workflows, get_wor
 from dunwell.core.workflows.versions.versions import VersionVerdict
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json, render_table, show_progress
-from dunwell.interfaces.cli.work import merchant_of_key, open_reading_work, run_reading
+from dunwell.interfaces.cli.work import find_merchant_by_key, open_read_only_work, run_query
 from dunwell.interfaces.cli.workflow_reading import render_differences
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.texts import render_count
@@ -279,7 +279,7 @@ def command(
     """
 
     async def read(resources: Resources) -> tuple[DraftPreview, PreviewCosts | None]:
-        async with open_reading_work(resources, merchant_of_key(merchant)) as work:
+        async with open_read_only_work(resources, find_merchant_by_key(merchant)) as work:
             check_uses_workflows(work.merchant)
             workflow = await get_workflow_by_name(work.tx, work.merchant_id, name)
             asked = PreviewScope(days, _LISTED, progress, sink, costs=True)
@@ -292,7 +292,7 @@ def command(
         )
 
     with _open_list(list_to) as sink, show_progress() as progress:
-        preview, costs = run_reading(data_dir, "workflow", read)
+        preview, costs = run_query(data_dir, "workflow", read)
     if is_json:
         echo_json(build_preview_view(name, preview, costs))
     else:

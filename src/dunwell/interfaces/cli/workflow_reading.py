@@ -19,7 +19,7 @@ from dunwell.cases.rollout.workflow_views import (
 from dunwell.core.workflows.versions.versions import VersionVerdict
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json, render_table
-from dunwell.interfaces.cli.work import merchant_of_key, run_change
+from dunwell.interfaces.cli.work import find_merchant_by_key, run_use_case
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import render_yaml
 
@@ -34,7 +34,7 @@ def list_workflows_command(data_dir: str | None, merchant: str, is_json: bool) -
     async def change(work: Work, _: Resources) -> list[WorkflowView]:
         return await list_workflows(work)
 
-    workflows = run_change(data_dir, "workflow", merchant_of_key(merchant), change)
+    workflows = run_use_case(data_dir, "workflow", find_merchant_by_key(merchant), change)
     if is_json:
         echo_json(workflows)
     elif not workflows:
@@ -75,7 +75,7 @@ def show(
     async def change(work: Work, _: Resources) -> DefinitionView:
         return await get_definition_view(work, name, version)
 
-    view = run_change(data_dir, "workflow", merchant_of_key(merchant), change)
+    view = run_use_case(data_dir, "workflow", find_merchant_by_key(merchant), change)
     if is_json:
         echo_json(view)
     else:
@@ -121,7 +121,7 @@ def diff(
     async def change(work: Work, _: Resources) -> VersionComparisonView:
         return await compare_versions(work, name, before, after)
 
-    comparison = run_change(data_dir, "workflow", merchant_of_key(merchant), change)
+    comparison = run_use_case(data_dir, "workflow", find_merchant_by_key(merchant), change)
     if is_json:
         echo_json(comparison)
         return

@@ -58,7 +58,7 @@ class Components:
         self._schemas = list(zip(shapes, schemas, strict=True))
         self.named: dict[str, Schema] = {name: _clean(each) for name, each in named.items()}
         for kind in KINDS:
-            self.named[name_failure(kind)] = _error_schema(kind)
+            self.named[get_failure_name(kind)] = _error_schema(kind)
         self._name_failures("Failure", KINDS)
         self.named["Failure"]["description"] = "Any error; `type` tells which."
         self._name_events()
@@ -82,7 +82,7 @@ class Components:
 
     def wrap_failures(self, kinds: Sequence[FailureKind]) -> Schema:
         """Return the schema of the envelope of an error of one of these types."""
-        name = "Or".join(map(name_failure, kinds))
+        name = "Or".join(map(get_failure_name, kinds))
         if name not in self.named:
             self._name_failures(name, kinds)
         return self._wrap(name, refer_to(name), {"type": "null"})
@@ -101,11 +101,11 @@ class Components:
     def _name_failures(self, name: str, kinds: Sequence[FailureKind]) -> None:
         self.named[name] = {
             "title": name,
-            "oneOf": [refer_to(name_failure(kind)) for kind in kinds],
+            "oneOf": [refer_to(get_failure_name(kind)) for kind in kinds],
             "discriminator": {
                 "propertyName": "type",
                 "mapping": {
-                    kind.name: _REFERENCE.format(name=name_failure(kind)) for kind in kinds
+                    kind.name: _REFERENCE.format(name=get_failure_name(kind)) for kind in kinds
                 },
             },
         }
@@ -143,7 +143,7 @@ def refer_to(name: str) -> Schema:
     return {"$ref": _REFERENCE.format(name=name)}
 
 
-def name_failure(kind: FailureKind) -> str:
+def get_failure_name(kind: FailureKind) -> str:
     """Return the name of the component that describes this type of error."""
     return _RENAMED.get(kind.name, kind.name)
 
@@ -151,7 +151,7 @@ def name_failure(kind: FailureKind) -> str:
 def _error_schema(kind: FailureKind) -> Schema:
     return {
         "type": "object",
-        "title": name_failure(kind),
+        "title": get_failure_name(kind),
         "description": f"{kind.cause}\n\n**What to do:** {kind.remedy}",
         "required": ["type", "message", "details"],
         "properties": {

@@ -8,7 +8,7 @@ from dunwell.interfaces.api.catalogue import OPERATIONS, TAGS
 from dunwell.interfaces.api.failures import KINDS, FailureKind
 from dunwell.interfaces.api.operation import Operation, Parameter, RequestBody
 from dunwell.interfaces.api.reference.components import Components, Schema, refer_to
-from dunwell.interfaces.api.reference.failure_examples import TOKEN_FAILURES, show_failure
+from dunwell.interfaces.api.reference.failure_examples import TOKEN_FAILURES, build_failure_example
 from dunwell.interfaces.api.reference.generator_rules import prepare_for_generators
 from dunwell.interfaces.api.reference.refusals import list_statuses
 from dunwell.interfaces.api.routes.events import LIST_EVENTS
@@ -165,7 +165,7 @@ def build_document() -> dict[str, Any]:
                 }
             },
             "headers": _HEADERS,
-            "examples": {name: {"value": show_failure(name)} for name in _list_answered()},
+            "examples": {name: {"value": build_failure_example(name)} for name in _list_answered()},
             "schemas": components.named,
         },
     }

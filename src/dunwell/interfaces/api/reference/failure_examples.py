@@ -130,7 +130,7 @@ TOKEN_FAILURES = {
 }
 
 
-def show_failure(name: str) -> dict[str, Any]:
+def build_failure_example(name: str) -> dict[str, Any]:
     """Return the whole response body for an error of this type."""
     message, details = _EXAMPLES[name]
     return {"error": {"type": name, "message": message, "details": details}, "result": None}

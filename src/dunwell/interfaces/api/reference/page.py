@@ -12,7 +12,7 @@ from dunwell.interfaces.api.failures import KINDS, FailureKind
 from dunwell.interfaces.api.fault_codes import FAULT_CODES
 from dunwell.interfaces.api.operation import Operation
 from dunwell.interfaces.api.reference.document import INTRODUCTION, build_document
-from dunwell.interfaces.api.reference.failure_examples import show_failure
+from dunwell.interfaces.api.reference.failure_examples import build_failure_example
 from dunwell.interfaces.api.reference.fields import (
     ReferenceField,
     describe_kind,
@@ -58,7 +58,7 @@ def render_page(public_url: str) -> str:
         kinds=KINDS,
         fault_codes=FAULT_CODES,
         fields_of=partial(_list_detail_fields, named),
-        sample_error=render_json(show_failure("NotFound")),
+        sample_error=render_json(build_failure_example("NotFound")),
     )
 
 

@@ -1,6 +1,6 @@
 """List the error types that an operation can respond with, by status."""
 
-from dunwell.interfaces.api.failures import INTERNAL_ERROR, FailureKind, kind_of
+from dunwell.interfaces.api.failures import INTERNAL_ERROR, FailureKind, get_failure_kind
 from dunwell.interfaces.api.operation import Operation
 from dunwell.platform.errors import (
     AuthenticationError,
@@ -40,7 +40,7 @@ def list_kinds(operation: Operation) -> list[FailureKind]:
         refusals |= set(_WITH_BODY)
     if operation.takes_key:
         refusals |= set(_WITH_KEY)
-    kinds = {kind_of(each) for each in refusals} | {INTERNAL_ERROR}
+    kinds = {get_failure_kind(each) for each in refusals} | {INTERNAL_ERROR}
     return sorted(kinds, key=lambda kind: (kind.status, kind.name))
 
 

@@ -49,7 +49,7 @@ def build_reference_routes(public_url: str) -> list[Route]:
 # These do not depend on the settings, so they are rendered once per process, even if several
 # applications are built in it.
 @cache
-def answer_document() -> Response:
+def build_document_response() -> Response:
     return Response(encode_document(), media_type="application/json")
 
 

@@ -20,12 +20,12 @@ from dunwell.core.files.uploads import (
     check_upload,
     store_unused_file,
 )
-from dunwell.interfaces.api.address import read_attachment_id, read_claim_id
-from dunwell.interfaces.api.answer import answer_file
+from dunwell.interfaces.api.address import parse_attachment_id, parse_claim_id
+from dunwell.interfaces.api.answer import build_file_response
 from dunwell.interfaces.api.call import ApiCall
 from dunwell.interfaces.api.operation import ApiEndpoint, Operation, RequestBody, Span
-from dunwell.interfaces.api.reading import read_shape
-from dunwell.interfaces.api.routes.claim_showing import show_attachment
+from dunwell.interfaces.api.reading import parse_body
+from dunwell.interfaces.api.routes.claim_showing import build_attachment
 from dunwell.interfaces.api.routes.parameters import (
     ATTACHMENT_ID,
     CLAIM_ID,
@@ -33,7 +33,7 @@ from dunwell.interfaces.api.routes.parameters import (
     LIMIT,
     MERCHANT_ID,
     TICKET_EXAMPLE,
-    read_page,
+    parse_page,
 )
 from dunwell.interfaces.api.schemas.claims import (
     FILE_NAME,
@@ -282,36 +282,36 @@ DOWNLOAD_ATTACHMENT = Operation(
 
 
 async def _list(call: ApiCall) -> AttachmentList:
-    claim_id = read_claim_id(call.path["claim_id"])
-    limit, cursor = read_page(call.query)
+    claim_id = parse_claim_id(call.path["claim_id"])
+    limit, cursor = parse_page(call.query)
     call.query.check()
     page = await list_attachments(call.work, claim_id, limit=limit, cursor=cursor)
-    return AttachmentList([show_attachment(each) for each in page.items], page.next_cursor)
+    return AttachmentList([build_attachment(each) for each in page.items], page.next_cursor)
 
 
 async def _attach(call: ApiCall) -> Attachment:
-    claim_id = read_claim_id(call.path["claim_id"])
+    claim_id = parse_claim_id(call.path["claim_id"])
     call.query.check()
-    return show_attachment(await attach_file(call.work, claim_id, _read_ticket(call)))
+    return build_attachment(await attach_file(call.work, claim_id, _read_ticket(call)))
 
 
 async def _read(call: ApiCall) -> Attachment:
     claim_id, attachment_id = _read_ids(call)
     call.query.check()
-    return show_attachment(await get_attachment(call.work, claim_id, attachment_id))
+    return build_attachment(await get_attachment(call.work, claim_id, attachment_id))
 
 
 async def _replace(call: ApiCall) -> Attachment:
     claim_id, attachment_id = _read_ids(call)
     call.query.check()
     ticket_id = _read_ticket(call)
-    return show_attachment(await replace_attachment(call.work, claim_id, attachment_id, ticket_id))
+    return build_attachment(await replace_attachment(call.work, claim_id, attachment_id, ticket_id))
 
 
 async def _delete(call: ApiCall) -> Attachment:
     claim_id, attachment_id = _read_ids(call)
     call.query.check()
-    return show_attachment(await detach_file(call.work, claim_id, attachment_id))
+    return build_attachment(await detach_file(call.work, claim_id, attachment_id))
 
 
 async def _download(call: ApiCall) -> Response:
@@ -320,19 +320,19 @@ async def _download(call: ApiCall) -> Response:
     # Release the connection before calling the file storage.
     async with call.tools.resources.database.connection() as call.tx:
         attached = await get_attachment(call.work, claim_id, attachment_id)
-    return await answer_file(
+    return await build_file_response(
         call.tools.storage, attached.storage_key, attached.friendly_name, attached.content_type
     )
 
 
 def _read_ids(call: ApiCall) -> tuple[int, UUID]:
-    return read_claim_id(call.path["claim_id"]), read_attachment_id(call.path["attachment_id"])
+    return parse_claim_id(call.path["claim_id"]), parse_attachment_id(call.path["attachment_id"])
 
 
 def _read_ticket(call: ApiCall) -> UUID:
     """Return the ticket of the attachment. Raises UnknownTicket if the source cannot be a
     ticket."""
-    given = read_shape(call.body, AttachmentSubmission)
+    given = parse_body(call.body, AttachmentSubmission)
     if given.ticket_id is None:
         raise build_unknown_ticket(given.source)
     return given.ticket_id

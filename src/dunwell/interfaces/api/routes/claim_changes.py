@@ -8,14 +8,14 @@ from dunwell.cases.intake.change_contact_data import change_contact_data
 from dunwell.cases.intake.submission import ContactPatch
 from dunwell.contact.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.core.claims.claim_holds import pause_claim, resume_claim
-from dunwell.interfaces.api.address import read_claim_id
+from dunwell.interfaces.api.address import parse_claim_id
 from dunwell.interfaces.api.answer import JSON
 from dunwell.interfaces.api.call import ApiCall
 from dunwell.interfaces.api.operation import ApiEndpoint, Operation, RequestBody
-from dunwell.interfaces.api.reading import read_document, read_shape
+from dunwell.interfaces.api.reading import parse_body, parse_json_body
 from dunwell.interfaces.api.routes.claim_reading import CLAIM_EXAMPLE, answer_claim
 from dunwell.interfaces.api.routes.parameters import CLAIM_ID, MERCHANT_ID
-from dunwell.interfaces.api.routes.payments import find_faulty_instant, read_given_instant
+from dunwell.interfaces.api.routes.payments import list_instant_faults, parse_body_instant
 from dunwell.interfaces.api.schemas.claims import Claim, PauseRequest
 from dunwell.platform.errors import Fault, InvalidRequest, InvalidState, ValidationError
 
@@ -159,24 +159,24 @@ RESUME_CLAIM = Operation(
 
 
 async def _change(call: ApiCall) -> Claim:
-    claim_id = read_claim_id(call.path["claim_id"])
+    claim_id = parse_claim_id(call.path["claim_id"])
     call.query.check()
-    patch, faults = read_document(call.body)
+    patch, faults = parse_json_body(call.body)
     await change_contact_data(call.work, claim_id, patch, faults)
     return await answer_claim(call, claim_id)
 
 
 async def _pause(call: ApiCall) -> Claim:
-    claim_id = read_claim_id(call.path["claim_id"])
+    claim_id = parse_claim_id(call.path["claim_id"])
     call.query.check()
-    given = read_shape(call.body, PauseRequest, _find_faulty_pause)
-    until = read_given_instant(given.until, "/until") if given.until is not None else None
+    given = parse_body(call.body, PauseRequest, _find_faulty_pause)
+    until = parse_body_instant(given.until, "/until") if given.until is not None else None
     await pause_claim(call.work, claim_id, until=until, reason=given.reason)
     return await answer_claim(call, claim_id)
 
 
 def _find_faulty_pause(given: PauseRequest) -> Iterator[Fault]:
-    yield from find_faulty_instant(given.until, "/until")
+    yield from list_instant_faults(given.until, "/until")
 
 
 def _doing(
@@ -185,7 +185,7 @@ def _doing(
     """Return a function that runs a use case which needs only the claim's id."""
 
     async def run(call: ApiCall) -> Claim:
-        claim_id = read_claim_id(call.path["claim_id"])
+        claim_id = parse_claim_id(call.path["claim_id"])
         call.query.check()
         await use_case(call.work, claim_id)
         return await answer_claim(call, claim_id)

@@ -12,11 +12,11 @@ from dunwell.cases.payments.change_items import (
     add_item,
     delete_item,
 )
-from dunwell.interfaces.api.address import read_claim_id, read_item_id
+from dunwell.interfaces.api.address import parse_claim_id, parse_item_id
 from dunwell.interfaces.api.call import ApiCall
 from dunwell.interfaces.api.operation import ApiEndpoint, Operation, RequestBody
-from dunwell.interfaces.api.reading import read_shape
-from dunwell.interfaces.api.routes.claim_showing import show_item
+from dunwell.interfaces.api.reading import parse_body
+from dunwell.interfaces.api.routes.claim_showing import build_claim_item
 from dunwell.interfaces.api.routes.parameters import CLAIM_ID, ITEM_ID, MERCHANT_ID
 from dunwell.interfaces.api.schemas import claims
 from dunwell.platform.errors import InvalidRequest, InvalidState, ValidationError
@@ -144,9 +144,9 @@ DELETE_ITEM = Operation(
 
 
 async def _add_fee(call: ApiCall) -> claims.AddedItem:
-    claim_id = read_claim_id(call.path["claim_id"])
+    claim_id = parse_claim_id(call.path["claim_id"])
     call.query.check()
-    given = read_shape(call.body, claims.FeeRequest)
+    given = parse_body(call.body, claims.FeeRequest)
     fee = NewItem(
         type=given.type,
         value_cents=int(given.value),
@@ -158,9 +158,9 @@ async def _add_fee(call: ApiCall) -> claims.AddedItem:
 
 
 async def _add_item(call: ApiCall) -> claims.AddedItem:
-    claim_id = read_claim_id(call.path["claim_id"])
+    claim_id = parse_claim_id(call.path["claim_id"])
     call.query.check()
-    given = read_shape(call.body, ItemSubmission, find_date_faults)
+    given = parse_body(call.body, ItemSubmission, find_date_faults)
     item = NewItem(
         type=given.type,
         value_cents=int(given.value),
@@ -172,8 +172,8 @@ async def _add_item(call: ApiCall) -> claims.AddedItem:
 
 
 async def _delete_item(call: ApiCall) -> claims.DeletedItems:
-    claim_id = read_claim_id(call.path["claim_id"])
-    item_id = read_item_id(call.path["item_id"])
+    claim_id = parse_claim_id(call.path["claim_id"])
+    item_id = parse_item_id(call.path["item_id"])
     call.query.check()
     deleted = await delete_item(call.work, claim_id, item_id)
     return claims.DeletedItems(
@@ -188,7 +188,7 @@ async def _delete_item(call: ApiCall) -> claims.DeletedItems:
 
 def _show(claim_id: int, added: ItemAddition) -> claims.AddedItem:
     return claims.AddedItem(
-        item=show_item(added.item),
+        item=build_claim_item(added.item),
         claim_id=claim_id,
         claim_status=added.status.value,
         total=str(added.balance.total_cents),

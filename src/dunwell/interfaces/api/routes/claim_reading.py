@@ -11,12 +11,18 @@ from dunwell.core.claims.read_claim import get_claim
 from dunwell.core.claims.searching.search_claims import search_claims
 from dunwell.core.claims.states import Status
 from dunwell.core.files.read_attachments import list_all_attachments
-from dunwell.interfaces.api.address import read_claim_id
+from dunwell.interfaces.api.address import parse_claim_id
 from dunwell.interfaces.api.call import ApiCall
 from dunwell.interfaces.api.operation import ApiEndpoint, Operation, Parameter, Span
 from dunwell.interfaces.api.routes.attachments import ATTACHMENT_EXAMPLE
-from dunwell.interfaces.api.routes.claim_showing import show_claim, show_holds
-from dunwell.interfaces.api.routes.parameters import CLAIM_ID, CURSOR, LIMIT, MERCHANT_ID, read_page
+from dunwell.interfaces.api.routes.claim_showing import build_claim, build_claim_holds
+from dunwell.interfaces.api.routes.parameters import (
+    CLAIM_ID,
+    CURSOR,
+    LIMIT,
+    MERCHANT_ID,
+    parse_page,
+)
 from dunwell.interfaces.api.schemas import claims
 from dunwell.interfaces.api.schemas.claims import ClaimList, ListedClaim
 from dunwell.operations.claim_status.explain_claim import explain_claim
@@ -171,7 +177,7 @@ EXPLAIN_CLAIM = Operation(
 
 async def _find(call: ApiCall) -> ClaimList:
     query = call.query
-    limit, cursor = read_page(query)
+    limit, cursor = parse_page(query)
     status = query.choice("status", tuple(Status))
     reference_number, customer_number = query.text("referenceNumber"), query.text("customerNumber")
     if reference_number is not None:
@@ -207,7 +213,7 @@ def _show_listed(claim: Found) -> ListedClaim:
         debtor_last_name=claim.last_name,
         company_name=claim.company_name,
         status=claim.status.value,
-        holds=show_holds(claim.holds),
+        holds=build_claim_holds(claim.holds),
         total=str(claim.balance.total_cents),
         outstanding=str(claim.balance.outstanding_cents),
         overpaid=str(claim.balance.overpaid_cents),
@@ -218,7 +224,7 @@ def _show_listed(claim: Found) -> ListedClaim:
 
 
 async def _read(call: ApiCall) -> claims.Claim:
-    claim_id = read_claim_id(call.path["claim_id"])
+    claim_id = parse_claim_id(call.path["claim_id"])
     call.query.check()
     return await answer_claim(call, claim_id)
 
@@ -231,11 +237,11 @@ async def answer_claim(call: ApiCall, claim_id: int) -> claims.Claim:
     token = await activate_claim_token(
         work.tx, resources.keys, work.merchant_id, claim_id, now=work.real_now
     )
-    return show_claim(view, attached, f"{resources.settings.public_url}/q/{token}")
+    return build_claim(view, attached, f"{resources.settings.public_url}/q/{token}")
 
 
 async def _explain(call: ApiCall) -> ClaimExplanation:
-    claim_id = read_claim_id(call.path["claim_id"])
+    claim_id = parse_claim_id(call.path["claim_id"])
     call.query.check()
     return render_explanation(await explain_claim(call.work, call.tools.resources.keys, claim_id))
 

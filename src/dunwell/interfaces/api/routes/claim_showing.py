@@ -17,7 +17,7 @@ from dunwell.interfaces.api.schemas.claims import Attachment
 from dunwell.platform.text.wire import render_instant
 
 
-def show_claim(
+def build_claim(
     view: ClaimView, attached: Sequence[AttachedFile], landing_page_url: str
 ) -> claims.Claim:
     return claims.Claim(
@@ -26,12 +26,12 @@ def show_claim(
         currency=view.currency,
         **_show_debtor(view.debtor),
         status=view.status.value,
-        holds=show_holds(view.holds),
+        holds=build_claim_holds(view.holds),
         total=str(view.balance.total_cents),
         outstanding=str(view.balance.outstanding_cents),
         overpaid=str(view.balance.overpaid_cents),
-        items=[show_item(item) for item in view.items],
-        attachments=[show_attachment(each) for each in attached],
+        items=[build_claim_item(item) for item in view.items],
+        attachments=[build_attachment(each) for each in attached],
         assignment=_show_assignment(view.assignment),
         next_step_at=render_instant(view.next_step_at),
         created_at=render_instant(view.created_at),
@@ -56,7 +56,7 @@ def _show_address(address: AddressSubmission | None) -> object:
     )
 
 
-def show_holds(holds: Sequence[Hold]) -> list[claims.ClaimHold]:
+def build_claim_holds(holds: Sequence[Hold]) -> list[claims.ClaimHold]:
     return [
         claims.ClaimHold(
             kind=hold.kind.value,
@@ -69,20 +69,20 @@ def show_holds(holds: Sequence[Hold]) -> list[claims.ClaimHold]:
     ]
 
 
-def show_item(item: OwedItem) -> claims.ClaimItem:
+def build_claim_item(item: OwedItem) -> claims.ClaimItem:
     return claims.ClaimItem(
         id=item.item_id,
         reference=item.reference,
         type=item.type,
         value=str(item.value_cents),
         outstanding=str(item.outstanding_cents),
-        item_date=show_day(item.item_on),
-        due_date=show_day(item.due_on),
+        item_date=render_day(item.item_on),
+        due_date=render_day(item.due_on),
         item_id=item.fee_of,
     )
 
 
-def show_attachment(attached: AttachedFile) -> Attachment:
+def build_attachment(attached: AttachedFile) -> Attachment:
     return Attachment(
         id=str(attached.attachment_id),
         friendly_name=attached.friendly_name,
@@ -104,5 +104,5 @@ def _show_assignment(assignment: CurrentAssignment | None) -> claims.ClaimAssign
     )
 
 
-def show_day(day: date | None) -> str | None:
+def render_day(day: date | None) -> str | None:
     return day.isoformat() if day else None

@@ -8,7 +8,7 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.intake.check_claims import parse_claims
 from dunwell.cases.intake.create_claims import CreationResult, create_claims
 from dunwell.cases.intake.submission import MAX_CLAIMS, ClaimSubmission
-from dunwell.interfaces.api.answer import describe
+from dunwell.interfaces.api.answer import build_failure
 from dunwell.interfaces.api.call import ApiCall
 from dunwell.interfaces.api.operation import ApiEndpoint, Operation, RequestBody, Span
 from dunwell.interfaces.api.routes.parameters import MERCHANT_ID, TICKET_EXAMPLE
@@ -128,7 +128,7 @@ def _show_result(created: CreationResult) -> claims.ClaimCreationResult:
         return claims.FailedClaim(
             id=None,
             reference_number=created.reference_number,
-            error=describe(created.error),
+            error=build_failure(created.error),
             result=None,
         )
     assert created.claim_id is not None

@@ -21,7 +21,7 @@ from dunwell.contact.messages.suppression import (
     SuppressionReason,
     list_suppressions,
 )
-from dunwell.interfaces.api.address import read_claim_id, read_reference
+from dunwell.interfaces.api.address import parse_claim_id, parse_communication_reference
 from dunwell.interfaces.api.call import ApiCall
 from dunwell.interfaces.api.operation import ApiEndpoint, Operation, Parameter, Span
 from dunwell.interfaces.api.routes.parameters import (
@@ -33,8 +33,8 @@ from dunwell.interfaces.api.routes.parameters import (
     REFERENCE,
     SINCE,
     UNTIL,
-    choose_parameter,
-    read_page,
+    build_choice_parameter,
+    parse_page,
 )
 from dunwell.interfaces.api.schemas.disputes import Suppression, SuppressionList
 from dunwell.platform.errors import ValidationError
@@ -77,15 +77,15 @@ READ_COMMUNICATION = Operation(
 
 
 async def _list(call: ApiCall) -> CommunicationList:
-    claim_id = read_claim_id(call.path["claim_id"])
-    limit, cursor = read_page(call.query)
+    claim_id = parse_claim_id(call.path["claim_id"])
+    limit, cursor = parse_page(call.query)
     call.query.check()
     page = await list_claim_communications(call.work, claim_id, limit=limit, cursor=cursor)
     return CommunicationList(list(page.items), page.next_cursor)
 
 
 async def _read(call: ApiCall) -> Communication:
-    reference = read_reference(call.path["reference"])
+    reference = parse_communication_reference(call.path["reference"])
     call.query.check()
     return await get_communication(call.work, reference)
 
@@ -96,7 +96,7 @@ ENDPOINTS = (
 )
 
 
-_CHANNEL = choose_parameter("channel", get_args(Channel), "Only entries of this channel.")
+_CHANNEL = build_choice_parameter("channel", get_args(Channel), "Only entries of this channel.")
 
 FIND_COMMUNICATIONS = Operation(
     operation_id="findCommunications",
@@ -112,7 +112,7 @@ FIND_COMMUNICATIONS = Operation(
     ),
     parameters=(
         MERCHANT_ID,
-        choose_parameter(
+        build_choice_parameter(
             "state",
             sorted(get_args(CommunicationState), reverse=True),
             "Only communications in this state.",
@@ -158,7 +158,9 @@ FIND_SUPPRESSIONS = Operation(
     parameters=(
         MERCHANT_ID,
         _CHANNEL,
-        choose_parameter("reason", get_args(SuppressionReason), "Only addresses with this reason."),
+        build_choice_parameter(
+            "reason", get_args(SuppressionReason), "Only addresses with this reason."
+        ),
         SINCE,
         UNTIL,
         LIMIT,
@@ -184,7 +186,7 @@ FIND_SUPPRESSIONS = Operation(
 
 async def _find(call: ApiCall) -> FoundCommunicationList:
     query = call.query
-    limit, cursor = read_page(query)
+    limit, cursor = parse_page(query)
     wanted = CommunicationFilter(
         query.choice("state", get_args(CommunicationState)),  # type: ignore[arg-type]
         query.choice("channel", get_args(Channel)),  # type: ignore[arg-type]
@@ -199,7 +201,7 @@ async def _find(call: ApiCall) -> FoundCommunicationList:
 
 async def _find_suppressions(call: ApiCall) -> SuppressionList:
     query = call.query
-    limit, cursor = read_page(query)
+    limit, cursor = parse_page(query)
     wanted = SuppressionFilter(
         query.choice("channel", get_args(Channel)),  # type: ignore[arg-type]
         query.choice("reason", get_args(SuppressionReason)),  # type: ignore[arg-type]

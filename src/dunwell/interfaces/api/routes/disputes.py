@@ -33,11 +33,11 @@ from dunwell.cases.disputes.open_dispute import open_dispute
 from dunwell.cases.disputes.reasons import list_reasons
 from dunwell.cases.disputes.store import list_evidence_files
 from dunwell.core.files.upload import ALLOWED_TYPES
-from dunwell.interfaces.api.address import read_claim_id, read_dispute_id, read_file_id
-from dunwell.interfaces.api.answer import answer_file
+from dunwell.interfaces.api.address import parse_claim_id, parse_dispute_id, parse_file_id
+from dunwell.interfaces.api.answer import build_file_response
 from dunwell.interfaces.api.call import ApiCall
 from dunwell.interfaces.api.operation import ApiEndpoint, Operation, Parameter, RequestBody, Span
-from dunwell.interfaces.api.reading import read_shape
+from dunwell.interfaces.api.reading import parse_body
 from dunwell.interfaces.api.routes.parameters import (
     CLAIM_ID,
     CURSOR,
@@ -45,9 +45,9 @@ from dunwell.interfaces.api.routes.parameters import (
     FILE_ID,
     LIMIT,
     MERCHANT_ID,
-    flag_parameter,
-    read_flag,
-    read_page,
+    build_flag_parameter,
+    parse_flag,
+    parse_page,
 )
 from dunwell.interfaces.api.schemas.disputes import (
     Dispute,
@@ -199,39 +199,39 @@ DOWNLOAD_DISPUTE_FILE = Operation(
 
 
 async def _list(call: ApiCall) -> DisputeList:
-    claim_id = read_claim_id(call.path["claim_id"])
-    limit, cursor = read_page(call.query)
+    claim_id = parse_claim_id(call.path["claim_id"])
+    limit, cursor = parse_page(call.query)
     call.query.check()
     page = await list_claim_disputes(call.work, claim_id, limit=limit, cursor=cursor)
-    shown = [show_dispute(each.dispute, each.files) for each in page.items]
+    shown = [build_dispute(each.dispute, each.files) for each in page.items]
     return DisputeList(shown, page.next_cursor)
 
 
 async def _read(call: ApiCall) -> Dispute:
-    claim_id = read_claim_id(call.path["claim_id"])
-    dispute_id = read_dispute_id(call.path["dispute_id"])
+    claim_id = parse_claim_id(call.path["claim_id"])
+    dispute_id = parse_dispute_id(call.path["dispute_id"])
     call.query.check()
-    return show_dispute(*await get_dispute(call.work, claim_id, dispute_id))
+    return build_dispute(*await get_dispute(call.work, claim_id, dispute_id))
 
 
 async def _open(call: ApiCall) -> Dispute:
-    claim_id = read_claim_id(call.path["claim_id"])
+    claim_id = parse_claim_id(call.path["claim_id"])
     call.query.check()
     known = list_reasons(call.merchant.configuration.disputes)
-    given = read_shape(
+    given = parse_body(
         call.body,
         DisputeRequest,
         lambda given: find_reason_faults(given.type, given.message, known),
     )
     new = NewDispute(given.type, given.message)
-    return show_dispute(await open_dispute(call.work, call.tools.resources.keys, claim_id, new))
+    return build_dispute(await open_dispute(call.work, call.tools.resources.keys, claim_id, new))
 
 
 async def _resolve(call: ApiCall) -> Dispute:
-    claim_id = read_claim_id(call.path["claim_id"])
-    dispute_id = read_dispute_id(call.path["dispute_id"])
+    claim_id = parse_claim_id(call.path["claim_id"])
+    dispute_id = parse_dispute_id(call.path["dispute_id"])
     call.query.check()
-    given = read_shape(
+    given = parse_body(
         call.body,
         ResolutionRequest,
         lambda given: find_outcome_faults(given.outcome, ends_claim=given.end_claim),
@@ -239,21 +239,23 @@ async def _resolve(call: ApiCall) -> Dispute:
     resolution = DisputeResolution(_OUTCOMES[given.outcome], given.end_claim, given.message)
     resolved = await resolve_dispute(call.work, claim_id, dispute_id, resolution)
     files = await list_evidence_files(call.work.tx, call.work.merchant_id, [dispute_id])
-    return show_dispute(resolved, files.get(dispute_id, ()))
+    return build_dispute(resolved, files.get(dispute_id, ()))
 
 
 async def _download(call: ApiCall) -> Response:
-    claim_id = read_claim_id(call.path["claim_id"])
-    dispute_id = read_dispute_id(call.path["dispute_id"])
-    file_id = read_file_id(call.path["file_id"])
+    claim_id = parse_claim_id(call.path["claim_id"])
+    dispute_id = parse_dispute_id(call.path["dispute_id"])
+    file_id = parse_file_id(call.path["file_id"])
     call.query.check()
     # Release the connection before calling the file storage.
     async with call.tools.resources.database.connection() as call.tx:
         file = await get_evidence(call.work, claim_id, dispute_id, file_id)
-    return await answer_file(call.tools.storage, file.storage_key, file.name, file.content_type)
+    return await build_file_response(
+        call.tools.storage, file.storage_key, file.name, file.content_type
+    )
 
 
-def show_dispute(dispute: StoredDispute, files: Sequence[EvidenceFile] = ()) -> Dispute:
+def build_dispute(dispute: StoredDispute, files: Sequence[EvidenceFile] = ()) -> Dispute:
     """Convert a dispute to its wire type."""
     resolved_at = dispute.resolved_at
     return Dispute(
@@ -313,7 +315,7 @@ FIND_DISPUTES = Operation(
             schema={"type": "string", "enum": list(DisputeState)},
             description="Only disputes in this state.",
         ),
-        flag_parameter(
+        build_flag_parameter(
             "overdue", "True: only disputes whose response is overdue. False: all.", example=False
         ),
         LIMIT,
@@ -333,9 +335,9 @@ FIND_DISPUTES = Operation(
 
 async def _find(call: ApiCall) -> FoundDisputeList:
     query = call.query
-    limit, cursor = read_page(query)
+    limit, cursor = parse_page(query)
     state = query.choice("state", tuple(DisputeState))
-    is_overdue = read_flag(query, "overdue") is True
+    is_overdue = parse_flag(query, "overdue") is True
     query.check()
     found = await list_disputes(
         call.work, limit=limit, cursor=cursor, state=DisputeState(state) if state else None,
@@ -345,7 +347,7 @@ async def _find(call: ApiCall) -> FoundDisputeList:
     within, timezone = configuration.disputes.answer_within_days, configuration.timezone
     items = [
         FoundDispute(
-            **asdict(show_dispute(each.dispute, each.files)),
+            **asdict(build_dispute(each.dispute, each.files)),
             reference_number=each.reference_number,
             answer_by=compute_answer_day(each.dispute.opened_at, within, timezone).isoformat(),
         )

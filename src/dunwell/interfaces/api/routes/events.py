@@ -18,10 +18,10 @@ from dunwell.core.events.deliveries.replay import (
 from dunwell.core.events.event_log import EventFilter, get_event, list_events
 from dunwell.core.events.webhooks.endpoint import EndpointHealth, EndpointState
 from dunwell.core.events.webhooks.endpoints import EndpointFilter, list_endpoints
-from dunwell.interfaces.api.address import read_event_id, read_instant
+from dunwell.interfaces.api.address import parse_event_id, parse_query_instant
 from dunwell.interfaces.api.call import ApiCall
 from dunwell.interfaces.api.operation import ApiEndpoint, Operation, Parameter, RequestBody, Span
-from dunwell.interfaces.api.reading import read_shape
+from dunwell.interfaces.api.reading import parse_body
 from dunwell.interfaces.api.routes.parameters import (
     CURSOR,
     EVENT_ID,
@@ -29,10 +29,10 @@ from dunwell.interfaces.api.routes.parameters import (
     MERCHANT_ID,
     SINCE,
     UNTIL,
-    choose_parameter,
-    read_page,
+    build_choice_parameter,
+    parse_page,
 )
-from dunwell.interfaces.api.routes.payments import find_faulty_instant, read_given_instant
+from dunwell.interfaces.api.routes.payments import list_instant_faults, parse_body_instant
 from dunwell.interfaces.api.schemas.events import (
     EncodedEventList,
     EventList,
@@ -134,7 +134,7 @@ REPLAY_EVENTS = Operation(
 
 async def _list(call: ApiCall) -> EncodedEventList:
     query = call.query
-    limit, cursor = read_page(query)
+    limit, cursor = parse_page(query)
     wanted = EventFilter(
         since=query.instant("since"),
         until=query.instant("until"),
@@ -147,17 +147,17 @@ async def _list(call: ApiCall) -> EncodedEventList:
 
 
 async def _read(call: ApiCall) -> msgspec.Raw:
-    event_id = read_event_id(call.path["event_id"])
+    event_id = parse_event_id(call.path["event_id"])
     call.query.check()
     return msgspec.Raw((await get_event(call.work, event_id)).encode())
 
 
 async def _replay(call: ApiCall) -> Replayed:
     call.query.check()
-    given = read_shape(call.body, ReplayRequest, _find_faulty_replay)
+    given = parse_body(call.body, ReplayRequest, _find_faulty_replay)
     wanted = ReplayFilter(
-        since=read_given_instant(given.since, "/since"),
-        until=None if given.until is None else read_given_instant(given.until, "/until"),
+        since=parse_body_instant(given.since, "/since"),
+        until=None if given.until is None else parse_body_instant(given.until, "/until"),
         types=None if given.types is None else tuple(given.types),
         endpoint_id=None if given.endpoint_id is None else UUID(given.endpoint_id),
     )
@@ -165,10 +165,10 @@ async def _replay(call: ApiCall) -> Replayed:
 
 
 def _find_faulty_replay(given: ReplayRequest) -> Iterator[Fault]:
-    yield from find_faulty_instant(given.since, "/since")
-    yield from find_faulty_instant(given.until, "/until")
-    since = read_instant(given.since) if given.since else None
-    until = read_instant(given.until) if given.until else None
+    yield from list_instant_faults(given.since, "/since")
+    yield from list_instant_faults(given.until, "/until")
+    since = parse_query_instant(given.since) if given.since else None
+    until = parse_query_instant(given.until) if given.until else None
     if since is not None:
         yield from find_time_faults(since, until)
 
@@ -194,7 +194,7 @@ FIND_ENDPOINTS = Operation(
     ),
     parameters=(
         MERCHANT_ID,
-        choose_parameter("state", EndpointState, "Only endpoints in this state."),
+        build_choice_parameter("state", EndpointState, "Only endpoints in this state."),
         SINCE,
         UNTIL,
         LIMIT,
@@ -228,7 +228,7 @@ FIND_ENDPOINTS = Operation(
 
 async def _find(call: ApiCall) -> FoundEndpointList:
     query = call.query
-    limit, cursor = read_page(query)
+    limit, cursor = parse_page(query)
     state = query.choice("state", tuple(EndpointState))
     since, until = query.instant("since"), query.instant("until")
     query.check()

@@ -14,10 +14,10 @@ from dunwell.cases.modalities.list_modalities import (
     list_modalities,
 )
 from dunwell.cases.modalities.modality import Modality, ModalityState, ModalityType
-from dunwell.interfaces.api.address import read_claim_id, read_modality_id
+from dunwell.interfaces.api.address import parse_claim_id, parse_modality_id
 from dunwell.interfaces.api.call import ApiCall
 from dunwell.interfaces.api.operation import ApiEndpoint, Operation, RequestBody, Span
-from dunwell.interfaces.api.reading import read_shape
+from dunwell.interfaces.api.reading import parse_body
 from dunwell.interfaces.api.routes.parameters import (
     CLAIM_ID,
     CURSOR,
@@ -27,10 +27,10 @@ from dunwell.interfaces.api.routes.parameters import (
     PAGES,
     SINCE,
     UNTIL,
-    choose_parameter,
-    flag_parameter,
-    read_flag,
-    read_page,
+    build_choice_parameter,
+    build_flag_parameter,
+    parse_flag,
+    parse_page,
 )
 from dunwell.interfaces.api.schemas.payments import (
     FoundModality,
@@ -161,39 +161,39 @@ REJECT_MODALITY = Operation(
 
 
 async def _list(call: ApiCall) -> PaymentModalityList:
-    claim_id = read_claim_id(call.path["claim_id"])
-    limit, cursor = read_page(call.query)
+    claim_id = parse_claim_id(call.path["claim_id"])
+    limit, cursor = parse_page(call.query)
     call.query.check()
     page = await list_claim_modalities(call.work, claim_id, limit=limit, cursor=cursor)
     return PaymentModalityList(
-        [show_modality(each.modality) for each in page.items], page.next_cursor
+        [build_modality(each.modality) for each in page.items], page.next_cursor
     )
 
 
 async def _read(call: ApiCall) -> PaymentModality:
-    claim_id = read_claim_id(call.path["claim_id"])
-    modality_id = read_modality_id(call.path["modality_id"])
+    claim_id = parse_claim_id(call.path["claim_id"])
+    modality_id = parse_modality_id(call.path["modality_id"])
     call.query.check()
-    return show_modality(await get_modality(call.work, claim_id, modality_id))
+    return build_modality(await get_modality(call.work, claim_id, modality_id))
 
 
 async def _approve(call: ApiCall) -> PaymentModality:
-    claim_id = read_claim_id(call.path["claim_id"])
-    modality_id = read_modality_id(call.path["modality_id"])
+    claim_id = parse_claim_id(call.path["claim_id"])
+    modality_id = parse_modality_id(call.path["modality_id"])
     call.query.check()
-    return show_modality(await approve_modality(call.work, claim_id, modality_id))
+    return build_modality(await approve_modality(call.work, claim_id, modality_id))
 
 
 async def _reject(call: ApiCall) -> PaymentModality:
-    claim_id = read_claim_id(call.path["claim_id"])
-    modality_id = read_modality_id(call.path["modality_id"])
+    claim_id = parse_claim_id(call.path["claim_id"])
+    modality_id = parse_modality_id(call.path["modality_id"])
     call.query.check()
-    given = read_shape(call.body, Rejection)
+    given = parse_body(call.body, Rejection)
     rejected = await reject_modality(call.work, claim_id, modality_id, reason=given.reason)
-    return show_modality(rejected)
+    return build_modality(rejected)
 
 
-def show_modality(modality: Modality) -> PaymentModality:
+def build_modality(modality: Modality) -> PaymentModality:
     """Convert a payment modality to its wire type."""
     answered_at, ended_at = modality.answered_at, modality.ended_at
     return PaymentModality(
@@ -242,9 +242,9 @@ FIND_MODALITIES = Operation(
     ),
     parameters=(
         MERCHANT_ID,
-        choose_parameter("state", ModalityState, "Only modalities in this state."),
-        choose_parameter("type", ModalityType, "Only modalities of this type."),
-        flag_parameter(
+        build_choice_parameter("state", ModalityState, "Only modalities in this state."),
+        build_choice_parameter("type", ModalityType, "Only modalities of this type."),
+        build_flag_parameter(
             "stands",
             "True: only modalities that have not ended. False: only those that have.",
             example=True,
@@ -273,10 +273,10 @@ FIND_MODALITIES = Operation(
 
 async def _find(call: ApiCall) -> FoundModalityList:
     query = call.query
-    limit, cursor = read_page(query)
+    limit, cursor = parse_page(query)
     state = query.choice("state", tuple(ModalityState))
     kind = query.choice("type", tuple(ModalityType))
-    stands = read_flag(query, "stands")
+    stands = parse_flag(query, "stands")
     since, until = query.instant("since"), query.instant("until")
     query.check()
     wanted = ModalityFilter(
@@ -286,7 +286,7 @@ async def _find(call: ApiCall) -> FoundModalityList:
     found = await list_modalities(call.work, limit=limit, cursor=cursor, wanted=wanted)
     items = [
         FoundModality(
-            **asdict(show_modality(each.modality)), reference_number=each.reference_number
+            **asdict(build_modality(each.modality)), reference_number=each.reference_number
         )
         for each in found.items
     ]

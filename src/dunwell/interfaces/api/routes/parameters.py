@@ -165,13 +165,13 @@ LIMIT = Parameter(
 )
 
 
-def read_page(query: Query) -> tuple[int, str | None]:
+def parse_page(query: Query) -> tuple[int, str | None]:
     """Return the limit and the cursor."""
     limit = query.integer("limit", most=_GREATEST_LIMIT) or _DEFAULT_LIMIT
     return limit, query.text("cursor")
 
 
-def choose_parameter(name: str, allowed: Iterable[str], description: str) -> Parameter:
+def build_choice_parameter(name: str, allowed: Iterable[str], description: str) -> Parameter:
     """Build a query filter with a fixed set of values. The first value is its example."""
     values = list(allowed)
     return Parameter(
@@ -180,7 +180,7 @@ def choose_parameter(name: str, allowed: Iterable[str], description: str) -> Par
     )  # fmt: skip
 
 
-def flag_parameter(name: str, description: str, *, example: bool) -> Parameter:
+def build_flag_parameter(name: str, description: str, *, example: bool) -> Parameter:
     """Build a query filter that is true or false."""
     return Parameter(
         name=name, place="query", example=example, schema={"type": "boolean"},
@@ -188,7 +188,7 @@ def flag_parameter(name: str, description: str, *, example: bool) -> Parameter:
     )  # fmt: skip
 
 
-def read_flag(query: Query, name: str) -> bool | None:
+def parse_flag(query: Query, name: str) -> bool | None:
     """Return None if the parameter is not given."""
     value = query.choice(name, ("true", "false"))
     return None if value is None else value == "true"

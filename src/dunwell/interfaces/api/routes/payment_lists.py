@@ -14,7 +14,11 @@ from dunwell.cases.payments.list_payments import (
 )
 from dunwell.cases.payments.requests.request_states import PaymentRequestState
 from dunwell.cases.payments.store import ListedPayment, ListedPaymentRequest
-from dunwell.interfaces.api.address import read_claim_id, read_payment_id, read_payment_request_id
+from dunwell.interfaces.api.address import (
+    parse_claim_id,
+    parse_payment_id,
+    parse_payment_request_id,
+)
 from dunwell.interfaces.api.call import ApiCall
 from dunwell.interfaces.api.operation import ApiEndpoint, Operation, Parameter, Span
 from dunwell.interfaces.api.routes.parameters import (
@@ -27,10 +31,10 @@ from dunwell.interfaces.api.routes.parameters import (
     PAYMENT_REQUEST_ID,
     SINCE,
     UNTIL,
-    choose_parameter,
-    flag_parameter,
-    read_flag,
-    read_page,
+    build_choice_parameter,
+    build_flag_parameter,
+    parse_flag,
+    parse_page,
 )
 from dunwell.interfaces.api.schemas.payments import (
     FoundPayment,
@@ -87,7 +91,7 @@ FIND_PAYMENTS = Operation(
     ),
     parameters=(
         MERCHANT_ID,
-        flag_parameter(
+        build_flag_parameter(
             "reversed",
             "True: only reversed payments. False: only those that were not reversed.",
             example=False,
@@ -121,7 +125,7 @@ FIND_PAYMENT_REQUESTS = Operation(
     ),
     parameters=(
         MERCHANT_ID,
-        choose_parameter(
+        build_choice_parameter(
             "state",
             sorted(PaymentRequestState, reverse=True),
             "Only payment requests in this state.",
@@ -144,19 +148,19 @@ FIND_PAYMENT_REQUESTS = Operation(
 
 async def _find_payments(call: ApiCall) -> FoundPaymentList:
     query = call.query
-    limit, cursor = read_page(query)
+    limit, cursor = parse_page(query)
     wanted = PaymentFilter(
-        read_flag(query, "reversed"), query.text("provider"), query.instant("since"),
+        parse_flag(query, "reversed"), query.text("provider"), query.instant("since"),
         query.instant("until"),
     )  # fmt: skip
     query.check()
     found = await list_payments(call.work, limit=limit, cursor=cursor, wanted=wanted)
-    return FoundPaymentList([show_payment(each) for each in found.items], found.next_cursor)
+    return FoundPaymentList([build_listed_payment(each) for each in found.items], found.next_cursor)
 
 
 async def _find_requests(call: ApiCall) -> FoundPaymentRequestList:
     query = call.query
-    limit, cursor = read_page(query)
+    limit, cursor = parse_page(query)
     state = query.choice("state", tuple(PaymentRequestState))
     provider = query.text("provider")
     since, until = query.instant("since"), query.instant("until")
@@ -165,11 +169,11 @@ async def _find_requests(call: ApiCall) -> FoundPaymentRequestList:
         PaymentRequestState(state) if state else None, provider, since, until
     )
     found = await list_payment_requests(call.work, limit=limit, cursor=cursor, wanted=wanted)
-    items = [show_request(each) for each in found.items]
+    items = [build_listed_payment_request(each) for each in found.items]
     return FoundPaymentRequestList(items, found.next_cursor)
 
 
-def show_payment(listed: ListedPayment) -> FoundPayment:
+def build_listed_payment(listed: ListedPayment) -> FoundPayment:
     """Convert a payment to its wire type."""
     payment = listed.payment
     return FoundPayment(
@@ -189,7 +193,7 @@ def show_payment(listed: ListedPayment) -> FoundPayment:
     )
 
 
-def show_request(listed: ListedPaymentRequest) -> FoundPaymentRequest:
+def build_listed_payment_request(listed: ListedPaymentRequest) -> FoundPaymentRequest:
     """Convert a payment request to its wire type."""
     request = listed.request
     return FoundPaymentRequest(
@@ -281,34 +285,36 @@ READ_PAYMENT_REQUEST = Operation(
 
 
 async def _list_payments(call: ApiCall) -> FoundPaymentList:
-    claim_id = read_claim_id(call.path["claim_id"])
-    limit, cursor = read_page(call.query)
+    claim_id = parse_claim_id(call.path["claim_id"])
+    limit, cursor = parse_page(call.query)
     call.query.check()
     found = await list_claim_payments(call.work, claim_id, limit=limit, cursor=cursor)
-    return FoundPaymentList([show_payment(each) for each in found.items], found.next_cursor)
+    return FoundPaymentList([build_listed_payment(each) for each in found.items], found.next_cursor)
 
 
 async def _read_payment(call: ApiCall) -> FoundPayment:
-    claim_id = read_claim_id(call.path["claim_id"])
-    payment_id = read_payment_id(call.path["payment_id"])
+    claim_id = parse_claim_id(call.path["claim_id"])
+    payment_id = parse_payment_id(call.path["payment_id"])
     call.query.check()
-    return show_payment(await get_payment(call.work, payment_id, claim_id=claim_id))
+    return build_listed_payment(await get_payment(call.work, payment_id, claim_id=claim_id))
 
 
 async def _list_requests(call: ApiCall) -> FoundPaymentRequestList:
-    claim_id = read_claim_id(call.path["claim_id"])
-    limit, cursor = read_page(call.query)
+    claim_id = parse_claim_id(call.path["claim_id"])
+    limit, cursor = parse_page(call.query)
     call.query.check()
     found = await list_claim_payment_requests(call.work, claim_id, limit=limit, cursor=cursor)
-    shown = [show_request(each) for each in found.items]
+    shown = [build_listed_payment_request(each) for each in found.items]
     return FoundPaymentRequestList(shown, found.next_cursor)
 
 
 async def _read_request(call: ApiCall) -> FoundPaymentRequest:
-    claim_id = read_claim_id(call.path["claim_id"])
-    request_id = read_payment_request_id(call.path["payment_request_id"])
+    claim_id = parse_claim_id(call.path["claim_id"])
+    request_id = parse_payment_request_id(call.path["payment_request_id"])
     call.query.check()
-    return show_request(await get_payment_request(call.work, request_id, claim_id=claim_id))
+    return build_listed_payment_request(
+        await get_payment_request(call.work, request_id, claim_id=claim_id)
+    )
 
 
 CLAIM_ENDPOINTS = (

@@ -6,10 +6,10 @@ from datetime import datetime
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.payments.record_payment import NewPayment, RecordedPayment, record_payment
 from dunwell.cases.payments.reverse_payment import reverse_payment
-from dunwell.interfaces.api.address import read_claim_id, read_instant, read_payment_id
+from dunwell.interfaces.api.address import parse_claim_id, parse_payment_id, parse_query_instant
 from dunwell.interfaces.api.call import ApiCall
 from dunwell.interfaces.api.operation import ApiEndpoint, Operation, RequestBody
-from dunwell.interfaces.api.reading import read_shape
+from dunwell.interfaces.api.reading import parse_body
 from dunwell.interfaces.api.routes.parameters import CLAIM_ID, MERCHANT_ID, PAYMENT_ID
 from dunwell.interfaces.api.schemas.payments import Payment, PaymentRequest
 from dunwell.platform.errors import Fault, InvalidRequest, InvalidState, ValidationError
@@ -87,44 +87,44 @@ REVERSE_PAYMENT = Operation(
 
 
 async def _record(call: ApiCall) -> Payment:
-    claim_id = read_claim_id(call.path["claim_id"])
+    claim_id = parse_claim_id(call.path["claim_id"])
     call.query.check()
-    given = read_shape(call.body, PaymentRequest, _find_faulty_payment)
+    given = parse_body(call.body, PaymentRequest, _find_faulty_payment)
     new = NewPayment(
         amount_cents=given.amount,
         currency=given.currency,
         transaction_id=given.transaction_id,
         provider_name=given.provider_name,
-        paid_at=read_given_instant(given.paid_at, "/paidAt") if given.paid_at is not None else None,
+        paid_at=parse_body_instant(given.paid_at, "/paidAt") if given.paid_at is not None else None,
     )
     return _show(await record_payment(call.work, claim_id, new))
 
 
 async def _reverse(call: ApiCall) -> Payment:
-    claim_id = read_claim_id(call.path["claim_id"])
-    payment_id = read_payment_id(call.path["payment_id"])
+    claim_id = parse_claim_id(call.path["claim_id"])
+    payment_id = parse_payment_id(call.path["payment_id"])
     call.query.check()
     return _show(await reverse_payment(call.work, claim_id, payment_id))
 
 
 def _find_faulty_payment(given: PaymentRequest) -> Iterator[Fault]:
-    yield from find_faulty_instant(given.paid_at, "/paidAt")
+    yield from list_instant_faults(given.paid_at, "/paidAt")
 
 
-def find_faulty_instant(text: object, path: str) -> Iterator[Fault]:
+def list_instant_faults(text: object, path: str) -> Iterator[Fault]:
     """Yield a fault if `text` is a string but not an instant. A value of another type is either
     absent or already a fault."""
-    if isinstance(text, str) and read_instant(text) is None:
+    if isinstance(text, str) and parse_query_instant(text) is None:
         yield Fault(
             path, "Use ISO 8601 with a time zone, for example 2026-03-02T09:00:00Z.", "WRONG_FORMAT"
         )
 
 
-def read_given_instant(text: str, path: str) -> datetime:
+def parse_body_instant(text: str, path: str) -> datetime:
     """Raises ValidationError with a fault at `path`."""
-    instant = read_instant(text)
+    instant = parse_query_instant(text)
     if instant is None:
-        raise ValidationError(list(find_faulty_instant(text, path)))
+        raise ValidationError(list(list_instant_faults(text, path)))
     return instant
 
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dunwell.accounts.merchants.rights import Right
 from dunwell.interfaces.api.call import ApiCall
 from dunwell.interfaces.api.operation import ApiEndpoint, Operation, RequestBody, Span
-from dunwell.interfaces.api.reading import read_shape
+from dunwell.interfaces.api.reading import parse_body
 from dunwell.interfaces.api.routes.parameters import MERCHANT_ID
-from dunwell.interfaces.api.routes.payments import find_faulty_instant, read_given_instant
+from dunwell.interfaces.api.routes.payments import list_instant_faults, parse_body_instant
 from dunwell.interfaces.api.schemas.workflows import TestClock, TestClockAdvance, TestClockAdvanced
 from dunwell.operations.sandbox.advance_clock import advance_clock, check_sandbox
 from dunwell.platform.errors import Fault, InvalidRequest, InvalidState, ValidationError
@@ -62,8 +62,8 @@ async def _read(call: ApiCall) -> TestClock:
 
 async def _advance(call: ApiCall) -> TestClockAdvanced:
     call.query.check()
-    given = read_shape(call.body, TestClockAdvance, _find_faulty_advance)
-    advance_to = read_given_instant(given.advance_to, "/advanceTo")
+    given = parse_body(call.body, TestClockAdvance, _find_faulty_advance)
+    advance_to = parse_body_instant(given.advance_to, "/advanceTo")
     done = await advance_clock(
         call.tools.resources, call.tools.channels, call.merchant, call.actor, advance_to=advance_to
     )
@@ -71,7 +71,7 @@ async def _advance(call: ApiCall) -> TestClockAdvanced:
 
 
 def _find_faulty_advance(given: TestClockAdvance) -> Iterator[Fault]:
-    yield from find_faulty_instant(given.advance_to, "/advanceTo")
+    yield from list_instant_faults(given.advance_to, "/advanceTo")
 
 
 ENDPOINTS = (

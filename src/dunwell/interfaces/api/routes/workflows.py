@@ -16,10 +16,10 @@ from dunwell.core.workflows.definition import ProcessSettings
 from dunwell.core.workflows.scenarios.store import find_scenario_id, load_scenarios
 from dunwell.core.workflows.store import load_workflows
 from dunwell.core.workflows.versions.versions import ScenarioVersion, get_kind
-from dunwell.interfaces.api.address import read_claim_id, read_scenario_id, read_workflow_id
+from dunwell.interfaces.api.address import parse_claim_id, parse_scenario_id, parse_workflow_id
 from dunwell.interfaces.api.call import ApiCall
 from dunwell.interfaces.api.operation import ApiEndpoint, Operation, RequestBody, Span
-from dunwell.interfaces.api.reading import read_shape
+from dunwell.interfaces.api.reading import parse_body
 from dunwell.interfaces.api.routes.parameters import CLAIM_ID, MERCHANT_ID, SCENARIO_ID, WORKFLOW_ID
 from dunwell.interfaces.api.schemas.workflows import (
     FURTHER_ASSIGNMENT_BODIES,
@@ -164,23 +164,23 @@ async def _list_copies(call: ApiCall) -> list[WorkflowMetadata]:
 
 async def _assign(call: ApiCall) -> list[AssignmentResult] | WorkflowAssignmentError:
     call.query.check()
-    claim_ids = read_claim_ids(call.body)
+    claim_ids = parse_claim_ids(call.body)
     given = call.path["workflow_id"]
-    workflow_id = read_workflow_id(given)
+    workflow_id = parse_workflow_id(given)
     if workflow_id is None and call.merchant.switched_to_workflows:
         raise NotFound(f"There is no workflow {given[:64]}.")
     outcome = await assign_to_workflow(call.work, workflow_id or _NOBODY, claim_ids)
-    return show_outcome(outcome, None)
+    return build_assignment_results(outcome, None)
 
 
-def read_claim_ids(body: bytes) -> list[int]:
-    given: AssignmentRequest | list[int | AssignedClaim] = read_shape(body, AnyAssignmentRequest)
+def parse_claim_ids(body: bytes) -> list[int]:
+    given: AssignmentRequest | list[int | AssignedClaim] = parse_body(body, AnyAssignmentRequest)
     if isinstance(given, AssignmentRequest):
         return given.claim_ids
     return [each.claim_id if isinstance(each, AssignedClaim) else each for each in given]
 
 
-def show_outcome(
+def build_assignment_results(
     outcome: AssignmentOutcome, scenario_id: int | None
 ) -> list[AssignmentResult] | WorkflowAssignmentError:
     """`scenario_id` is the merchant's id for the workflow if the merchant uses scenarios."""
@@ -193,7 +193,7 @@ def show_outcome(
 
 
 async def _start(call: ApiCall) -> AssignmentResult:
-    claim_id = read_claim_id(call.path["claim_id"])
+    claim_id = parse_claim_id(call.path["claim_id"])
     call.query.check()
     assignment = await start_assignment(call.work, claim_id)
     scenario_id, workflow_id = None, assignment.workflow_id
@@ -339,10 +339,12 @@ def _show_calendars(settings: ProcessSettings, timezone: str) -> list[ScenarioCa
 
 async def _assign_to_scenario(call: ApiCall) -> list[AssignmentResult] | WorkflowAssignmentError:
     call.query.check()
-    claim_ids = read_claim_ids(call.body)
-    scenario_id = read_scenario_id(call.path["scenario_id"])
+    claim_ids = parse_claim_ids(call.body)
+    scenario_id = parse_scenario_id(call.path["scenario_id"])
     outcome = await assign_to_scenario(call.work, scenario_id, claim_ids)
-    return show_outcome(outcome, None if call.merchant.switched_to_workflows else scenario_id)
+    return build_assignment_results(
+        outcome, None if call.merchant.switched_to_workflows else scenario_id
+    )
 
 
 SCENARIO_ENDPOINTS = (

@@ -35,7 +35,7 @@ from dunwell.contact.sending.channel import (
 from dunwell.interfaces.cli.findings.letters import open_print_provider
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json, render_table
-from dunwell.interfaces.cli.work import run_reading
+from dunwell.interfaces.cli.work import run_query
 from dunwell.operations.dashboards.delivery_providers import (
     DestinationState,
     ProviderOverview,
@@ -68,7 +68,7 @@ def deliveries(data_dir: str | None, *, is_json: bool) -> None:
         async with resources.database.transaction() as tx:
             return await load_provider_overview(tx, COMMAND_LINE, resources.clock.now())
 
-    view = run_reading(data_dir, _WORD, read)
+    view = run_query(data_dir, _WORD, read)
     if is_json:
         echo_json([_view(each) for each in view.destinations])
         return
@@ -217,7 +217,7 @@ def test(
     async def run(resources: Resources) -> Outcome:
         return await _try(resources, provider, recipient=recipient, sender=sender, out=out)
 
-    outcome = run_reading(data_dir, _WORD, run)
+    outcome = run_query(data_dir, _WORD, run)
     if isinstance(outcome, Accepted):
         said = f": {outcome.answer}" if outcome.answer else ""
         click.echo(f"Provider {provider} accepted it{said}. Check that it arrives.")

@@ -11,7 +11,7 @@ from dunwell.accounts.installation.current_installation import open_current_inst
 from dunwell.adapters.mail.listener import MailHandler, Protocol, listen
 from dunwell.adapters.mail.receive_mail import MailParser
 from dunwell.interfaces.cli.options import data_dir_option, read_settings
-from dunwell.interfaces.cli.serving import announced
+from dunwell.interfaces.cli.serving import print_when_ready
 from dunwell.interfaces.wiring import open_mail_loops
 from dunwell.interfaces.worker.loops import run_loops
 from dunwell.operations.recovery.restore_hold import wait_until_resumed
@@ -67,5 +67,5 @@ async def _serve(settings: Settings, listeners: Listeners) -> None:
             opened = await closing.enter_async_context(listen(handler, protocol, host, port))
             told.append(f"{protocol} at {host}:{opened}")
         loops = open_mail_loops(resources, reader, installation)
-        async with announced(resources, f"ready, mail: {', '.join(told)}"):
+        async with print_when_ready(resources, f"ready, mail: {', '.join(told)}"):
             await run_loops(loops, stop, clock=resources.clock)

@@ -38,7 +38,7 @@ class DomainRecords:
     mx: Sequence[str] | None
 
 
-def judge_records(subject: str, records: DomainRecords) -> list[DoctorFinding]:
+def describe_records(subject: str, records: DomainRecords) -> list[DoctorFinding]:
     """Check the return domain of a delivery provider: other servers look up its SPF, and send
     bounces to its MX."""
     domain = records.domain
@@ -52,18 +52,18 @@ def judge_records(subject: str, records: DomainRecords) -> list[DoctorFinding]:
     ]
 
 
-def judge_dkim(subject: str, name: str, texts: Sequence[str] | None) -> DoctorFinding:
+def describe_dkim(subject: str, name: str, texts: Sequence[str] | None) -> DoctorFinding:
     """Check a DKIM key. `name` is SELECTOR._domainkey.DOMAIN."""
     if texts is None:
         return DoctorFinding(subject, f"{name} was not checked: no resolver answers")
-    tags = [read_tags(text) for text in texts]
+    tags = [parse_tags(text) for text in texts]
     if not any(each.get("p") for each in tags):
         remedy = f"Publish the key: a TXT record {name} with v=DKIM1; k=rsa; p=..."
         return DoctorFinding(subject, f"{name} has no DKIM key: signatures are not valid", remedy)
     return DoctorFinding(subject, f"{name} has the DKIM key")
 
 
-def read_tags(text: str) -> Mapping[str, str]:
+def parse_tags(text: str) -> Mapping[str, str]:
     """Parse the tags of a record such as "v=DMARC1; p=reject"."""
     pairs = (part.partition("=") for part in text.split(";"))
     return {name.strip().lower(): value.strip() for name, _, value in pairs if name.strip()}
@@ -99,7 +99,9 @@ def _judge_spf(subject: str, domain: str, texts: Sequence[str]) -> DoctorFinding
 
 
 def _judge_dmarc(subject: str, domain: str, texts: Sequence[str]) -> DoctorFinding:
-    found = [read_tags(text) for text in texts if read_tags(text).get("v", "").upper() == "DMARC1"]
+    found = [
+        parse_tags(text) for text in texts if parse_tags(text).get("v", "").upper() == "DMARC1"
+    ]
     remedy = f'Publish a TXT record _dmarc.{domain}: "v=DMARC1; p=quarantine".'
     if not found:
         return DoctorFinding(subject, f"{domain} has no DMARC", remedy, is_note=True)
@@ -243,10 +245,10 @@ async def resolve_records(subject: str, provider: SmtpProvider) -> list[DoctorFi
             await _ask(f"_dmarc.{domain}", "TXT"),
             await _ask(domain, "MX"),
         )
-        findings += judge_records(subject, records)
+        findings += describe_records(subject, records)
     if provider.dkim is not None:
         name = f"{provider.dkim.selector}._domainkey.{provider.dkim.domain}"
-        findings.append(judge_dkim(subject, name, await _ask(name, "TXT")))
+        findings.append(describe_dkim(subject, name, await _ask(name, "TXT")))
     return findings
 
 

@@ -48,10 +48,14 @@ async def check_alarms(url: str) -> list[DoctorFinding]:
         return []
     finally:
         await database.close()
-    return [judge_watch(view), judge_telling(installation), *judge_standing(view)]
+    return [
+        describe_alert_checks(view),
+        describe_alert_recipients(installation),
+        *list_active_alerts(view),
+    ]
 
 
-def judge_watch(view: AlertOverview) -> DoctorFinding:
+def describe_alert_checks(view: AlertOverview) -> DoctorFinding:
     if not view.is_stale:
         return DoctorFinding(_ALERTS, "a worker checks for alerts each minute")
     remedy = 'Check that a worker runs, and look for "round failed" in its log.'
@@ -61,7 +65,7 @@ def judge_watch(view: AlertOverview) -> DoctorFinding:
     return DoctorFinding(_ALERTS, words, remedy)
 
 
-def judge_telling(installation: Installation) -> DoctorFinding:
+def describe_alert_recipients(installation: Installation) -> DoctorFinding:
     alarms = installation.alerts or AlertSettings()
     if not alarms.email:
         remedy = "Add recipients to the installation file: alerts: {email: [ops@example.com]}"
@@ -77,7 +81,7 @@ def judge_telling(installation: Installation) -> DoctorFinding:
     )
 
 
-def judge_standing(view: AlertOverview) -> Sequence[DoctorFinding]:
+def list_active_alerts(view: AlertOverview) -> Sequence[DoctorFinding]:
     """Active alerts are notes, because the recipients of alerts deal with them."""
     return [
         DoctorFinding(
@@ -107,10 +111,10 @@ async def check_proxies(url: str) -> DoctorFinding:
     finally:
         await database.close()
     trusted = Proxies(installation.trusted_proxies or ())
-    return judge_forwarders([each for each in seen if each not in trusted])
+    return describe_untrusted_proxies([each for each in seen if each not in trusted])
 
 
-def judge_forwarders(untrusted: Sequence[str]) -> DoctorFinding:
+def describe_untrusted_proxies(untrusted: Sequence[str]) -> DoctorFinding:
     if not untrusted:
         return DoctorFinding(_PROXIES, "no untrusted proxy was seen")
     words = f"{', '.join(untrusted)} forwards requests and is not trusted"
@@ -153,10 +157,12 @@ async def check_provider(
         trouble, skew = await made.check(datetime.now(UTC))
     finally:
         await made.close()
-    return judge_provider(subject, trouble, skew)
+    return describe_identity_provider(subject, trouble, skew)
 
 
-def judge_provider(subject: str, trouble: str | None, skew: float | None) -> DoctorFinding:
+def describe_identity_provider(
+    subject: str, trouble: str | None, skew: float | None
+) -> DoctorFinding:
     """`skew` is the seconds by which the provider's clock is ahead of this host's, or None if it is
     unknown."""
     if trouble is not None:
@@ -204,10 +210,10 @@ async def check_webhook_networks(url: str) -> list[DoctorFinding]:
         return []
     finally:
         await database.close()
-    return [judge_webhook_networks(keys, unknown)]
+    return [describe_webhook_networks(keys, unknown)]
 
 
-def judge_webhook_networks(keys: Sequence[str], unknown: Sequence[str]) -> DoctorFinding:
+def describe_webhook_networks(keys: Sequence[str], unknown: Sequence[str]) -> DoctorFinding:
     """`keys` are those of the merchants that webhookNetworks names; `unknown` are those that do not
     exist."""
     if not keys:

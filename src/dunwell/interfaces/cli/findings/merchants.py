@@ -97,10 +97,12 @@ async def check_merchant_storage(url: str, settings: Settings) -> list[DoctorFin
         return []
     finally:
         await database.close()
-    return judge_merchant_storage(near, settings.merchant_storage_mib)
+    return describe_merchant_storage(near, settings.merchant_storage_mib)
 
 
-def judge_merchant_storage(near: Sequence[tuple[str, int]], limit_mib: int) -> list[DoctorFinding]:
+def describe_merchant_storage(
+    near: Sequence[tuple[str, int]], limit_mib: int
+) -> list[DoctorFinding]:
     """`near` has the key of each merchant that is near the limit, and the bytes that its uploads
     use."""
     if not near:
@@ -129,7 +131,7 @@ async def check_workflows(url: str) -> list[DoctorFinding]:
         async with database.connection() as connection:
             found: list[DoctorFinding] = []
             async for page in iterate_current_definitions(connection):
-                found += judge_workflows(page)
+                found += list_short_waits(page)
                 if len(found) > _MOST_NAMED:
                     break
     except (Unavailable, asyncpg.PostgresError):
@@ -146,7 +148,7 @@ async def check_workflows(url: str) -> list[DoctorFinding]:
     return found[:_MOST_NAMED] + (more if len(found) > _MOST_NAMED else [])
 
 
-def judge_workflows(definitions: Sequence[CurrentDefinition]) -> list[DoctorFinding]:
+def list_short_waits(definitions: Sequence[CurrentDefinition]) -> list[DoctorFinding]:
     """Return a note for each contact without a sufficient wait."""
     return [
         DoctorFinding(

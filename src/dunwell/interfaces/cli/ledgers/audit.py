@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.audit_log import list_audit, list_installation_audit
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json
-from dunwell.interfaces.cli.work import merchant_of_key, run_change, run_reading
+from dunwell.interfaces.cli.work import find_merchant_by_key, run_query, run_use_case
 from dunwell.platform.database.listed_table import ListPage
 from dunwell.platform.resources import Resources
 
@@ -51,9 +51,9 @@ def command(
             )
 
     if merchant is None:
-        page = run_reading(data_dir, _WORD, read_installation)
+        page = run_query(data_dir, _WORD, read_installation)
     else:
-        page = run_change(data_dir, _WORD, merchant_of_key(merchant), read)
+        page = run_use_case(data_dir, _WORD, find_merchant_by_key(merchant), read)
     if is_json:
         echo_json({"items": page.items, "nextCursor": page.next_cursor})
         return

@@ -12,7 +12,7 @@ from dunwell.contact.messages.ledger.verify_ledger import (
 )
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json
-from dunwell.interfaces.cli.work import merchant_of_key, run_reading
+from dunwell.interfaces.cli.work import find_merchant_by_key, run_query
 from dunwell.operations.seals.seals import verify_installation_seals
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.texts import render_count
@@ -76,7 +76,7 @@ def command(
             found += [own] if own.head or own.unsealed_rows or own.fault_count else []
         return found
 
-    verdicts = run_reading(data_dir, _WORD, read)
+    verdicts = run_query(data_dir, _WORD, read)
     if is_json:
         echo_json([_as_json(each) for each in verdicts])
     else:
@@ -90,7 +90,7 @@ async def _choose(resources: Resources, key: str | None) -> Sequence[int]:
     if key is None:
         return await list_merchant_ids(resources)
     async with resources.database.connection() as connection:
-        return [await merchant_of_key(key)(connection)]
+        return [await find_merchant_by_key(key)(connection)]
 
 
 def _show(verdict: LedgerVerdict) -> None:
