@@ -1,4 +1,4 @@
-"""The command line on the test's database."""
+"""Fixtures for the command line on the test database."""
 
 import pytest
 

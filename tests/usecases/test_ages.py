@@ -1,5 +1,7 @@
-"""What is removed when it is old: of each table with an age one row just too young and one just too
-old, seen by the worker's own sweeps. The ages stand here as days and minutes, not as names.
+"""Deletion by age: for each table one row just too young and one just too old, under the worker's
+own sweeps.
+
+The age limits are written as days and minutes, not as the code's constants.
 """
 
 import re
@@ -30,7 +32,8 @@ JUST = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Age:
-    """Since the instant in a column. `left`: what tells a row that is still there as it was."""
+    """An age limit since the instant in a column. `left` is the condition for a row that is
+    unchanged."""
 
     column: str
     age: timedelta
@@ -69,7 +72,7 @@ AGES = {
     "inbound_sms": Age(
         "received_at", timedelta(days=90), {"kind": "UNMATCHED", "merchant_id": None}
     ),
-    # At the very instant until which it is kept it goes.
+    # The row is deleted at the exact end of its retention.
     "jobs": Age(
         "kept_until", -JUST,
         {"kind": "EXPORT", "state": "DONE", "ended_at": datetime(2026, 1, 1, tzinfo=UTC)},
@@ -97,7 +100,7 @@ async def test_only_rows_beyond_their_age_limit_are_deleted(
     instants: Mapping[int, datetime] = {YOUNG: at_limit, OLD: at_limit - JUST}
     async with resources.database.transaction() as tx:
         merchant_id = (await a_merchant(tx, now=clock.now())).merchant_id
-        # What the uploads below use: each has as many bytes as its number says.
+        # The storage used by the uploads below: each has as many bytes as its number.
         await insert_row(tx, "storage_use", 3, merchant_id=merchant_id)
         for number, instant in instants.items():
             given = {k: v[number - 1] if isinstance(v, list) else v for k, v in each.others.items()}
@@ -119,7 +122,8 @@ async def _insert(
 def test_each_table_with_an_age_limit_is_tested_on_both_sides() -> None:
     found = (_REMOVES.match(text.strip()) for text in list_statements().values())
     aged = {each[1] for each in found if each}
-    # These are found by one statement and removed, or emptied, by another.
+    # Rows of these tables are found by one statement and deleted or emptied by another.
     aged |= {"uploads", "debtor_notices", "jobs"}
-    # These are tried by tests.usecases.test_alarms: an alarm goes once it is over.
+    # These are tested in tests.usecases.test_alarms, because an alert is deleted only after it has
+    # ended.
     assert aged - {"alerts", "staff_emails"} == AGES.keys()

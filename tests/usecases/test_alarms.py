@@ -1,4 +1,4 @@
-"""Alarms over a real database: found in sets over all merchants, told once, again and when over."""
+"""Alerts on a real database: found in batches over all merchants, sent once, repeated, ended."""
 
 from datetime import timedelta
 from typing import Any
@@ -31,7 +31,7 @@ WHERE $1 > 0 ORDER BY 1, 2
 
 
 class World:
-    """An installation with one line that somebody is told of."""
+    """An installation with one provider and recipients of alerts."""
 
     def __init__(self, house: House, line: ScriptedLine) -> None:
         self.house, self.line = house, line
@@ -42,7 +42,7 @@ class World:
         return await check_for_alerts(self.house.resources, self.lines.get, "")
 
     async def send(self) -> list[str]:
-        """The subjects of what the line was given."""
+        """Return the subjects of the e-mails given to the provider."""
         self.line.sent.clear()
         await send_alert_emails(self.house.resources, self.lines.get)
         return [each.subject or "" for each in self.line.sent]
@@ -284,7 +284,7 @@ async def test_without_recipients_alerts_are_shown_only_in_the_portal(world: Wor
     await world.house.create("INV-1")
     assert await world.look(2 * HOUR) == 0
     assert await world.standing() == [("STEPS_LATE", "")]
-    # Whoever is named later hears of what still stands.
+    # A recipient configured later is notified of alerts that are still active.
     await apply_installation(resources, check_installation({"alerts": _ALARMS}))
     assert await world.look() == 1
 

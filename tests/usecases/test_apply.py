@@ -1,4 +1,4 @@
-"""Applying a merchant file: creates, changes only what differs, plans without touching anything."""
+"""Applying a merchant file creates and changes only what differs; a plan changes nothing."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -55,7 +55,7 @@ TABLES = (
 
 
 class Applying:
-    """Applies a changing file against one installation."""
+    """Applies a changing file to one installation."""
 
     def __init__(self, resources: Resources, folder: Path) -> None:
         self.resources = resources
@@ -85,7 +85,7 @@ class Applying:
             return merchant
 
     async def rows(self) -> dict[str, list[Any]]:
-        """Every row of what a merchant file can change."""
+        """Return every row that a merchant file can change."""
         async with self.resources.database.connection() as connection:
             return {
                 table: await connection.fetch(f"SELECT * FROM {table} ORDER BY 1, 2")

@@ -1,4 +1,5 @@
-"""Brand, page and ways to pay in a merchant file: stored, told in words, and only if safe."""
+"""Brand, landing page and payment methods in a merchant file: stored, reported, and checked for
+safety."""
 
 import io
 from pathlib import Path
@@ -97,7 +98,7 @@ async def test_a_logo_is_converted_for_mail_programs_once(
     assert logo.png is not None
     with Image.open(io.BytesIO(logo.png)) as drawn:
         assert (drawn.format, drawn.size) == ("PNG", (80, 80))
-    # As an earlier version left it.
+    # The state that an earlier version left.
     async with resources.database.connection() as connection:
         await connection.execute(
             "UPDATE merchants SET configuration = configuration #- '{brand,logo,png}', "

@@ -1,4 +1,4 @@
-"""The reasons to dispute in a merchant file: what they become, changes, faults."""
+"""Dispute reasons in a merchant file: how they are stored, changes, and faults."""
 
 from pathlib import Path
 from typing import Any

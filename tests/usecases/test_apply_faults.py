@@ -1,4 +1,4 @@
-"""A faulty merchant file: every fault at once, where it is, and nothing stored."""
+"""A faulty merchant file: every fault at once with its path, and nothing is stored."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -120,7 +120,7 @@ def methods(*providers: str) -> dict[str, Any]:
         (sms(), "/channels/SMS/from", "REQUIRED"),
         (sms(**{"from": "Nordwind Schuhe GmbH"}), "/channels/SMS/from", "WRONG_SENDER"),
         (sms(**{"from": "04912345"}), "/channels/SMS/from", "WRONG_SENDER"),
-        # Only the installation file opens networks.
+        # Only the installation file may allow networks.
         ({"webhookNetworks": []}, "/webhookNetworks", "UNKNOWN_FIELD"),
         (webhook(events=["ARCHIVD"]), "/webhooks/0/events/0", "NOT_ALLOWED"),
         (webhook(url="https://10.0.0.1:99999/"), "/webhooks/0/url", "WRONG_FORMAT"),

@@ -1,4 +1,4 @@
-"""A merchant's own forbidden words, from its file to what cannot be published."""
+"""A merchant's own forbidden words, from the file to texts that cannot be published."""
 
 from pathlib import Path
 

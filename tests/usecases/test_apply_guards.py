@@ -1,4 +1,4 @@
-"""The guards of a merchant file: defaults, changes, faults."""
+"""Contact limits and quiet hours in a merchant file: defaults, changes, and faults."""
 
 from pathlib import Path
 from typing import Any

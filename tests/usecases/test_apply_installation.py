@@ -1,4 +1,4 @@
-"""`dunwell apply installation.yaml`: what it changes, what it leaves, what it refuses."""
+"""`dunwell apply installation.yaml`: what it changes, keeps, and refuses."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Lines of the installation file: their secrets are sealed, and merchants send by their names."""
+"""Delivery providers in the installation file: encrypted secrets, and use by merchants."""
 
 from collections.abc import Mapping
 from pathlib import Path

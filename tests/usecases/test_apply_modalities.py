@@ -1,4 +1,4 @@
-"""The modalities of a merchant file: none at first, changes, faults."""
+"""Payment plans and deferments in a merchant file: none by default, changes, and faults."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a merchant file says of paying in part: nothing at first, changes, taking it back."""
+"""Partial payments in a merchant file: none by default, changes, and disabling."""
 
 from pathlib import Path
 from typing import Any

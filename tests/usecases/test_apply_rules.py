@@ -1,4 +1,4 @@
-"""Assignment rules in a merchant file: the first are published, changed ones become a draft."""
+"""Assignment rules in a merchant file: the first are published, and changes become a draft."""
 
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ def with_rules(applying: Applying, *rules: dict[str, Any], default: str | None) 
 
 
 async def stored(applying: Applying) -> tuple[int, int]:
-    """Published versions, drafts."""
+    """Return the number of published versions and of drafts."""
     async with applying.resources.database.connection() as connection:
         versions = await connection.fetchval("SELECT count(*) FROM assignment_rules")
         drafts = await connection.fetchval("SELECT count(*) FROM assignment_rule_drafts")

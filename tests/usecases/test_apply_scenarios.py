@@ -1,4 +1,5 @@
-"""Merchant files of merchants on scenarios: created, edited in place, and workflows afterwards."""
+"""Files of merchants on scenarios: created, edited in place, and replaced by workflows at the
+switch."""
 
 import copy
 from pathlib import Path
@@ -46,7 +47,7 @@ async def scenarios(applying: Applying) -> list[ScenarioVersion]:
 
 
 async def faults_of(applying: Applying) -> list[Fault]:
-    """What refuses the file; it must have changed nothing."""
+    """Return the faults of the file, and check that it has changed nothing."""
     before = await applying.rows()
     with pytest.raises(ValidationError) as refusal:
         await applying.apply()

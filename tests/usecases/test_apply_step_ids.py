@@ -1,4 +1,4 @@
-"""A merchant file cannot give a step id another meaning; the place in the file is named."""
+"""A merchant file cannot reuse a step id for another kind; the fault has the path in the file."""
 
 from pathlib import Path
 

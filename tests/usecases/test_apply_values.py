@@ -1,4 +1,4 @@
-"""A text may not use what the merchant has no value for: every message would have a hole."""
+"""A text may not use a value that the merchant lacks, because every message would have a gap."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,5 @@
-"""Attaching, replacing and deleting: contacts wake, and files go after their last use."""
+"""Attaching, replacing and deleting files: contacts continue, and files are deleted after their
+last use."""
 
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -36,7 +37,7 @@ async def detach(house: House, claim_id: int, attachment_id: UUID) -> None:
 
 
 async def a_waiting_house(resources: Resources, clock: MovableClock) -> tuple[House, int]:
-    """Its only contact waits for an attachment."""
+    """Return a house whose only contact waits for an attachment."""
     house = await a_house_with_channels(resources, clock, "EMAIL", attachments="REQUIRED")
     [claim_id] = await house.create(**REACHABLE)
     await house.run()
@@ -85,7 +86,7 @@ async def test_every_change_of_attachments_renders_the_message_again(
 
 
 async def lease_one(house: House) -> tuple[Lease, PlannedContact]:
-    """The claim's contact, planned, and leased as a dispatcher does it."""
+    """Plan the claim's contact, and lease it as a dispatcher does."""
     engine = Engine(house.resources)
     while await engine.run_once():
         pass
@@ -99,7 +100,7 @@ async def lease_one(house: House) -> tuple[Lease, PlannedContact]:
 
 
 async def let_wait(house: House, lease: Lease, leased: PlannedContact) -> None:
-    """What a dispatcher does that has seen no attachment."""
+    """Hold the contact as a dispatcher does that has seen no attachment."""
     async with house.work() as work:
         until = house.clock.now() + 7 * _DAY
         await release_until_attachment(work.tx, work.merchant_id, lease, [leased], until)

@@ -1,4 +1,4 @@
-"""The audit log: what a change was from and to, where it came from, and who may read it."""
+"""The audit log: before and after of a change, its origin, and who may read it."""
 
 from datetime import timedelta
 from typing import Any
@@ -32,7 +32,7 @@ async def house(resources: Resources, clock: MovableClock) -> House:
 
 
 async def read(house: House, **wanted: Any) -> list[AuditEntry]:
-    """The newest first."""
+    """Return the rows, newest first."""
     async with house.work() as work:
         page = await list_audit(work, limit=200, wanted=AuditFilter(**wanted))
     assert page.next_cursor is None
@@ -40,7 +40,7 @@ async def read(house: House, **wanted: Any) -> list[AuditEntry]:
 
 
 async def newest(house: House, action: str) -> tuple[Any, Any]:
-    """Before and after."""
+    """Return before and after of the newest row."""
     entry = (await read(house, action=action))[0]
     return entry.before, entry.after
 

@@ -1,4 +1,4 @@
-"""Operators see how much waits for the workers: due steps, and messages by delivery provider."""
+"""Metrics of waiting work: due steps, and messages by delivery provider."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -21,7 +21,7 @@ from tests.support.merchants import CONFIGURATION, a_merchant
 from tests.support.plans import Explaining, fill
 
 _LINE: dict[str, Any] = {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"}
-# A claim for each message, which waits in the given state since an hour ago.
+# A claim for each message, which has waited in the given state for an hour.
 _ADD_MESSAGES = """
 WITH added AS (
     INSERT INTO claims (merchant_id, reference_number, currency, created_at, updated_at)
@@ -86,7 +86,7 @@ class Installation:
 
     async def _write(self, statement: str, *values: object) -> None:
         async with self.resources.database.connection() as connection:
-            # What the rows refer to, such as a process, is of no interest here.
+            # The referenced rows, such as workflows, are not needed here.
             await connection.execute("SET session_replication_role = replica")
             await connection.execute(statement, *values)
             await connection.execute("RESET session_replication_role")
@@ -200,7 +200,7 @@ async def test_counting_reads_only_waiting_rows(
         await count_due_steps(explaining, installation.now, 100_000)
         await count_messages(explaining, installation.now, 100_000)
     assert not {"claims", "communications"} & explaining.tables_read_whole, explaining.plans
-    # Where there are few merchants, the index of one merchant may be as good as that over all.
+    # With few merchants, the index per merchant may be as good as the one over all.
     used = {each.removesuffix("_anywhere") for each in explaining.indexes}
     assert used >= {
         "claims_due", "communications_planned", "communications_handed_over",

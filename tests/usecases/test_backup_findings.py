@@ -1,6 +1,5 @@
-"""What `dunwell doctor` says about backups before one is needed, and what is refused for want of
-rights or because another version of Dunwell made it.
-"""
+"""Findings of `dunwell doctor` about backups, and refusals because of missing rights or other
+versions."""
 
 import asyncio
 import json

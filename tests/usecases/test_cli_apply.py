@@ -1,4 +1,4 @@
-"""`dunwell apply`: the answer as text and JSON, and a file that is wrong."""
+"""`dunwell apply`: its output as text and JSON, and a faulty file."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`dunwell credential`: secrets shown once, merchants named by their key."""
+"""`dunwell credential`: secrets are shown once, and merchants are named by key."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""`dunwell channel deliveries`, as an operator and a program read it."""
+"""`dunwell channel deliveries`, as text and JSON."""
 
 import msgspec
 
@@ -27,7 +27,7 @@ async def test_delivery_counts_are_shown_by_domain_with_reasons(
     house = await a_house_with_a_line(resources, clock, line)
     await house.create(*(f"INV-{number}" for number in range(4)))
     await house.run()
-    # The command line goes by the real time.
+    # The command line uses real time.
     await house.rows("UPDATE communications SET settled_at = now() WHERE merchant_id = $1")
     told = dunwell.run("channel", "deliveries").stdout.splitlines()
     assert told[1].split() == [

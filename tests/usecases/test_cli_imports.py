@@ -1,6 +1,6 @@
-"""What a command reads before it does anything: what it does not need, nobody waits for.
+"""The modules that a command imports, so that nobody waits for unused ones.
 
-Counted are modules, not seconds: those are noise on a busy machine.
+Modules are counted instead of seconds, which vary on a busy machine.
 """
 
 import json
@@ -13,7 +13,7 @@ import pytest
 from dunwell.interfaces.cli.main import dunwell
 from dunwell.interfaces.cli.words import LazyGroup
 
-# The web application, the letter press, pages, files, channels.
+# The web application, the letter printer, pages, files and channels.
 _HEAVY = {
     "PIL", "aiohttp", "jinja2", "obstore", "pikepdf", "starlette", "typst", "uvicorn",
 }  # fmt: skip
@@ -28,7 +28,7 @@ except SystemExit:
 
 
 def _read_by(*words: str) -> set[str]:
-    """The modules that a Python of its own has read when the command has ended."""
+    """Return the modules that a separate Python process has imported when the command ends."""
     done = subprocess.run(
         [sys.executable, "-c", _RUN, *words], capture_output=True, text=True, check=True
     )
@@ -89,7 +89,7 @@ def test_the_help_of_a_command_does_not_import_its_implementation(word: str) -> 
 
 @pytest.mark.parametrize(
     ("doing", "read_too"),
-    # Jinja and the field's lists of codes check what a file says.
+    # Jinja and the lists of codes are needed to check a file.
     [("dunwell.interfaces.cli.applying", {"jinja2"}), ("dunwell.interfaces.cli.explaining", set())],
 )
 def test_the_implementation_of_a_command_imports_no_web_application(

@@ -1,4 +1,4 @@
-"""Settling contacts and verifying the ledger from the command line."""
+"""Settling contacts and verifying the ledger on the command line."""
 
 import json
 from uuid import uuid4
@@ -17,7 +17,7 @@ from tests.support.ledgers import outcomes, tamper, verify
 
 @pytest.fixture
 async def house(resources: Resources, clock: MovableClock) -> House:
-    """One claim, whose contact may have left the house."""
+    """Return a house with one claim whose contact is in doubt."""
     channel = ScriptedChannel([TimeoutError()], is_repeatable=False)
     house = await a_house(resources, clock, a_definition(), channels=[channel])
     await house.create()

@@ -1,4 +1,4 @@
-"""`dunwell outbox show`: what was written is read again, sealed or not."""
+"""`dunwell outbox show` shows stored messages, encrypted or not."""
 
 from pathlib import Path
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""`dunwell workflow preview` as an operator reads it, and as a program does."""
+"""`dunwell workflow preview`, as text and JSON."""
 
 import csv
 import json
@@ -18,8 +18,8 @@ STEPS = DOCUMENT["steps"]
 
 @pytest.fixture
 async def house(resources: Resources, clock: MovableClock) -> House:
-    """A sandbox merchant, whose clock stands on a Monday at 10:00 in Berlin; its workflow is
-    published as v1.0, and has claims of two debtors, and one of a debtor nobody can reach."""
+    """Return a sandbox merchant whose clock shows a Monday, 10:00 in Berlin. Its workflow v1.0 has
+    claims of two debtors, and one of an unreachable debtor."""
     house = await a_house(resources, clock, a_definition(), sandbox=True)
     await house.create("INV-1", "INV-2", customerNumber="K-1")
     await house.create("INV-3", customerNumber="K-2")

@@ -1,4 +1,4 @@
-"""`dunwell web` and `dunwell worker` say when they are ready, and what they wait for before."""
+"""`dunwell web` and `dunwell worker` report when they are ready, and what they wait for before."""
 
 import select
 import signal
@@ -35,7 +35,7 @@ def _find_free_ports(count: int) -> Sequence[int]:
 
 @contextmanager
 def _started(word: str, folder: Path, url: str) -> Iterator[tuple[subprocess.Popen[str], int, int]]:
-    """The process, its port and its operators' port."""
+    """Start the process; yield it with its port and its operator port."""
     port, operators = _find_free_ports(2)
     environment = {
         "DUNWELL_DATA_DIR": str(folder),
@@ -56,7 +56,7 @@ def _started(word: str, folder: Path, url: str) -> Iterator[tuple[subprocess.Pop
 
 
 def _read_line(stream: object) -> str:
-    """The next line that is no record of the log."""
+    """Return the next line that is no log record."""
     line: str = stream.readline()  # type: ignore[attr-defined]
     return _read_line(stream) if line.startswith("{") else line
 
@@ -71,7 +71,7 @@ def _ask(origin: str, path: str) -> httpx.Response:
 
 @pytest.fixture
 async def empty(postgres: EmbeddedPostgres, database: Database) -> AsyncIterator[str]:
-    """The address of a database that nothing was ever migrated in."""
+    """Yield the address of a database without a schema."""
     async with database.connection() as connection:
         await connection.execute("DROP DATABASE IF EXISTS empty WITH (FORCE)")
         await connection.execute("CREATE DATABASE empty TEMPLATE template0")

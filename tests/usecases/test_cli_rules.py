@@ -1,4 +1,4 @@
-"""`dunwell rules`: drafted from a file, shown, tried, published, discarded."""
+"""`dunwell rules`: drafting from a file, showing, trying, publishing, and discarding."""
 
 import json
 from pathlib import Path
@@ -33,7 +33,7 @@ async def house(resources: Resources, clock: MovableClock) -> House:
 
 @pytest.fixture
 def facts(tmp_path: Path) -> Path:
-    """A made-up claim."""
+    """A hypothetical claim."""
     path = tmp_path / "facts.json"
     path.write_text('{"outstanding": "100"}')
     return path

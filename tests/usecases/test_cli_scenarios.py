@@ -1,4 +1,4 @@
-"""`dunwell scenario` and `dunwell switch` as an operator uses them."""
+"""The commands `dunwell scenario` and `dunwell switch`."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`dunwell suppression`: what an operator types, and what is shown of an address."""
+"""`dunwell suppression`: its arguments, and how addresses are masked."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`dunwell user`: one-time addresses, the list, ends; and the first admin that `up` tells."""
+"""`dunwell user`: invitation links, the list, deactivation, and the first admin of `up`."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""`dunwell webhook`: endpoints listed, tested and sent events again, as an operator asks."""
+"""`dunwell webhook`: listing, testing and replaying to endpoints."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The command line as an operator meets it: words, exit codes, one line per fault."""
+"""The command line in general: commands, exit codes, and one line per fault."""
 
 from dataclasses import replace
 
@@ -71,7 +71,7 @@ def test_help_lists_every_command(dunwell: CommandLine) -> None:
 
 def test_doctor_finds_no_fault_in_a_complete_installation(dunwell: CommandLine) -> None:
     done = dunwell.run("doctor")
-    # What is to be done about a note stands below it.
+    # The remedy of a note is below it.
     told = [line for line in done.stdout.splitlines() if not line.startswith(" ")]
     subjects = [line.split()[:2] for line in told]
     assert subjects == [
@@ -142,6 +142,6 @@ async def test_doctor_ignores_a_proxy_that_was_trusted_since(
     await apply_installation(real, Installation(trusted_proxies=["10.1.0.0/16", "10.2.2.3"]))
     done = dunwell.run("doctor")
     assert "no untrusted proxy was seen" in done.stdout
-    # Taken out of the file again, it is not trusted any more.
+    # It is no longer trusted after it was removed from the file.
     await apply_installation(real, Installation(trusted_proxies=["10.2.2.3"]))
     assert "10.1.2.3 forwards requests" in dunwell.run("doctor").stdout

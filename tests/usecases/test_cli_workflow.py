@@ -1,4 +1,4 @@
-"""`dunwell workflow` as an operator meets it: what is shown, asked, refused, and taken back."""
+"""`dunwell workflow`: what it shows, asks, refuses, and saves."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,8 @@ WORDS = [
 
 @pytest.fixture
 async def house(resources: Resources, clock: MovableClock) -> House:
-    """Nordwind, with the workflow "Standard" as v1.0 and two claims in process on it."""
+    """Return the merchant nordwind with the workflow "Standard" v1.0 and two claims in process on
+    it."""
     house = await a_house(resources, clock, a_definition())
     await house.create("A", "B")
     return house

@@ -1,4 +1,4 @@
-"""Credentials: made once, rotated without locking anybody out, revoked at once."""
+"""Credentials: shown once, rotated without an outage, revoked at once."""
 
 from datetime import timedelta
 

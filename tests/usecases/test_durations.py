@@ -23,7 +23,7 @@ Look = Callable[[Resources, timedelta], Awaitable[object]]
 
 @dataclass(frozen=True, slots=True)
 class StoredEdge:
-    """What is so until `lasts` is over, and what from then on."""
+    """A condition that holds until `lasts` is over, and another from then on."""
 
     lasts: timedelta
     look: Look

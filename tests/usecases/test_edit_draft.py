@@ -1,4 +1,4 @@
-"""Two people at one draft: what each changes by part, and who changed it."""
+"""Two users edit one draft: the changes by part, and their authors."""
 
 from typing import Any
 from uuid import UUID, uuid4
@@ -54,7 +54,7 @@ def wait_of(days: int) -> dict[str, Any]:
 async def edit(
     house: House, workflow_id: UUID, who: Actor, part: str, value: Any, *, seen: Any = None
 ) -> EditedDraft:
-    """seen: the part as its editor saw it; as the first version has it, unless given."""
+    """Edit a part. `seen` is the part as its editor saw it; by default as in the first version."""
     shown = compute_revision(PARTS.get(part) if seen is None else seen)
     async with house.work(who) as work:
         return await edit_draft(work, workflow_id, PartEdit(part, shown, value))

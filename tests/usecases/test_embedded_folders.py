@@ -1,4 +1,4 @@
-"""The embedded database owns the folders that it makes, and changes none that it finds."""
+"""The embedded database owns the folders that it creates, and changes no existing ones."""
 
 import os
 import stat
@@ -32,7 +32,7 @@ def test_folders_of_the_embedded_database_are_private_to_its_user(tmp_path: Path
     stop_server(server)
     expected = find_server_user().pw_uid, 0o700
     assert _read_owner(embedded.folder) == _read_owner(embedded.socket_folder) == expected
-    # Nothing is left of how they were made, and they are taken again as they are.
+    # No temporary files are left, and the folders can be used again.
     assert [each.name for each in tmp_path.iterdir()] == ["postgres"]
     stop_server(embedded.start())
 

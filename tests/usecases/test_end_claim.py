@@ -1,4 +1,4 @@
-"""Withdrawing and archiving by hand: the process ends, for good and in silence."""
+"""Withdrawing and archiving a claim by hand ends its process without a notice."""
 
 from collections.abc import Awaitable, Callable
 

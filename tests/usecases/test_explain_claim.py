@@ -1,4 +1,4 @@
-"""Why a claim stands where it stands, at every turn of its life."""
+"""The explanation of a claim's present state in every situation."""
 
 import json
 import re
@@ -68,7 +68,7 @@ async def test_the_explanation_of_a_waiting_claim_has_past_and_coming_steps(
     )  # fmt: skip
     assert told.next_step.reason == 'The wait "Wait a week" ends at this time.'
     assert told.next_contacts == (
-        # Twenty-one days on, the same local time: summer time has come.
+        # Twenty-one days later at the same local time, after the change to summer time.
         ExplainedNextContact("2026-03-23T09:00:00.000Z", "EMAIL", 7, "Last reminder"),
     )
 
@@ -179,7 +179,7 @@ async def test_the_command_prints_the_explanation(house: House, dunwell: Command
     [claim_id] = await house.create()
     await house.run()
     said = dunwell.run("explain", "nordwind", str(claim_id)).stdout
-    # The command goes by the real clock: of what comes only the form is known.
+    # The command uses the real clock, so only the format of future steps is known.
     assert re.sub(r"\w{3} [-0-9]+ [0-9:]+(?=  EMAIL)", "THEN", said) == (
         f"Claim {claim_id}: IN_PROCESS\n"
         'Workflow: "Standard" v1.0, chosen by rules 1\n'
@@ -202,7 +202,7 @@ async def test_the_json_of_the_command_has_the_names_of_the_api(
     await house.run()
     said = json.loads(dunwell.run("explain", "nordwind", str(claim_id), "--json").stdout)
     told = convert_to_json(render_explanation(await explain(house, claim_id)))
-    # The command goes by the real clock.
+    # The command uses the real clock.
     del said["nextContacts"][0]["at"], told["nextContacts"][0]["at"]
     assert said == told
 

@@ -1,5 +1,6 @@
-"""A failing webhook endpoint is logged, counted, an alarm, and told to its own merchant: once when
-it has failed for an hour, and once when it works again.
+"""A failing webhook endpoint is logged, counted and alerted.
+
+Its merchant is notified once after an hour of failures, and once when it works again.
 """
 
 import json
@@ -37,7 +38,7 @@ _SECRET = "?key=as-good-as-a-password"
 
 @dataclass
 class World:
-    """Two workers look after one merchant's endpoint, which answers 500 until it is repaired."""
+    """Two workers for one merchant's endpoint, which answers 500 until it is repaired."""
 
     outbox: Outbox
     clock: MovableClock
@@ -47,7 +48,7 @@ class World:
     watches: list[EndpointAlerts] = field(default_factory=list)
 
     async def watch(self, later: timedelta = timedelta(0)) -> list[dict[str, Any]]:
-        """What was logged about endpoints, in a round of each worker."""
+        """Run a round of each worker and return what was logged about endpoints."""
         self.clock.advance(later)
         with capture_logs() as logs:
             for each in self.watches:
@@ -56,7 +57,7 @@ class World:
         return [dict(each) for each in logs if each["event"] == "webhook endpoint fails"]
 
     async def told(self) -> list[tuple[str, str]]:
-        """The recipients and subjects of the e-mails that leave now."""
+        """Send the waiting e-mails and return their recipients and subjects."""
         self.line.sent.clear()
         await send_alert_emails(self.outbox.resources, {"post": self.line}.get)
         return [(each.recipient, each.subject or "") for each in self.line.sent]

@@ -1,5 +1,7 @@
-"""New claims become searchable in one round of the worker after their commit, whatever other
-transactions do meanwhile, and a change of the debtor's data is never undone by it."""
+"""New claims become searchable in one round of the worker after their commit.
+
+Other transactions do not delay this, and it never undoes a change of the debtor's data.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -21,10 +23,10 @@ from tests.support.house import ERP, House, a_house
 from tests.support.waiting import until_held_back
 
 _QUEUE = "SELECT count(*) AS rows FROM claim_search_queue WHERE merchant_id = $1"
-# As a process of the release before the queue leaves it.
+# The state that a process of a release without the queue leaves.
 _FORGET_QUEUE = "DELETE FROM claim_search_queue WHERE merchant_id = $1 RETURNING 1"
 _EPOCHS = "SELECT timeline FROM epochs WHERE $1::integer > 0 ORDER BY epoch DESC"
-# A new connection compares its server with the newest epoch's.
+# A new connection compares its server with that of the newest epoch.
 _ANOTHER_SERVER = "UPDATE epochs SET timeline = 0 WHERE $1::integer > 0"
 _FORGET_EPOCH = """
 DELETE FROM epochs WHERE $1::integer > 0 AND epoch = (SELECT max(epoch) FROM epochs)
@@ -33,7 +35,7 @@ _SAME_SERVER = "UPDATE epochs SET timeline = $2 WHERE $1::integer > 0"
 
 
 class UndoneError(Exception):
-    """Rolls a transaction back."""
+    """Raised to roll back a transaction."""
 
 
 @pytest.fixture
@@ -58,7 +60,7 @@ async def count_queued(house: House) -> int:
 
 @asynccontextmanager
 async def an_unfinished_creation(house: House, reference: str) -> AsyncIterator[None]:
-    """A transaction that has created a claim and goes on."""
+    """Keep a transaction open that has created a claim."""
     async with house.work() as work:
         await create_claims(work, [a_submission(reference)])
         yield
@@ -66,7 +68,7 @@ async def an_unfinished_creation(house: House, reference: str) -> AsyncIterator[
 
 @asynccontextmanager
 async def an_unfinished_change(house: House, claim_id: int, name: str) -> AsyncIterator[None]:
-    """A transaction that has changed a debtor's name and goes on."""
+    """Keep a transaction open that has changed a debtor's name."""
     async with house.work() as work:
         await change_contact_data(work, claim_id, {"debtorLastName": name})
         yield
@@ -90,14 +92,14 @@ async def test_a_rolled_back_creation_leaves_no_queued_claim(house: House) -> No
         async with an_unfinished_creation(house, "NEVER-1"):
             raise UndoneError
     assert (await count_queued(house), await run_round(house)) == (0, 0)
-    # The next one gets an id behind that of the claim that never was.
+    # The next claim gets an id after that of the claim that was rolled back.
     await house.create("THEN-1")
     assert await run_round(house) == 1
     assert await search(house, "then") == ["THEN-1"]
 
 
 async def test_partly_used_blocks_of_ids_do_not_delay_indexing(house: House) -> None:
-    """Each process has drawn ids in advance, so ids neither ascend nor move the sequence."""
+    """Each process has reserved ids, so ids neither ascend nor advance the sequence."""
     processes = [ClaimIntake(house.resources) for _ in range(3)]
     for number in range(9):
         intake, reference = processes[number % 3], f"REF-{number}"
@@ -117,7 +119,7 @@ async def test_claims_that_are_queued_twice_are_filled_once(house: House) -> Non
 
 @asynccontextmanager
 async def a_restore(house: House) -> AsyncIterator[None]:
-    """The database finds itself on another server, and begins a new epoch."""
+    """Simulate a restore: the database detects another server and starts a new epoch."""
     url = house.resources.settings.database_url
     assert url is not None
     known = await house.rows(_EPOCHS)
@@ -152,7 +154,7 @@ async def test_a_debtor_that_is_being_changed_delays_only_that_claim(
             assert (await run_round(house), await count_queued(house)) == (0, 1)
             if is_undone:
                 raise UndoneError
-    # The change has written the terms itself, unless it came to nothing.
+    # The change has written the terms itself, unless it was rolled back.
     assert await run_round(house) == is_undone
     found = {name: sorted(await search(house, name)) for name in ("altmann", "neumann")}
     old, new = (["A-1", "A-2"], []) if is_undone else (["A-2"], ["A-1"])
@@ -198,7 +200,7 @@ async def test_claims_that_another_worker_has_locked_are_skipped(house: House) -
             assert await run_round(house) == 1
             assert await search(house, "a-") == ["A-2"]
             raise UndoneError
-    # The other one has died.
+    # The other worker has died.
     assert await run_round(house) == 1
     assert sorted(await search(house, "a-")) == ["A-1", "A-2"]
 
@@ -210,7 +212,7 @@ async def test_a_merchant_that_imports_many_claims_delays_no_other(
     for number in range(3):
         await house.create(*(f"A-{number}-{n}" for n in range(5)))
     await hansen.create("H-1")
-    # Two rows of the queue, two claims of each.
+    # Two rows of the queue, with two claims each.
     assert await index_claims(resources, most_queued=2, most_claims=4) == 3
     assert await search(hansen, "h-1") == ["H-1"]
     assert await count_queued(house) == 3

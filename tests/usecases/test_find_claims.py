@@ -1,4 +1,4 @@
-"""The list of claims: nothing is missed, doubled, or shown behind a cursor."""
+"""The list of claims: none is missing, repeated, or inserted before a returned cursor."""
 
 from datetime import timedelta
 

@@ -1,5 +1,8 @@
-"""A merchant as a file: exported and applied elsewhere it makes the same merchant, applied at home
-it changes nothing; and what a file that is given may not do."""
+"""A merchant as a file: an export applied elsewhere creates the same merchant, and applied to its
+own merchant changes nothing.
+
+Also, what an uploaded file must not do.
+"""
 
 import io
 from dataclasses import dataclass
@@ -40,7 +43,7 @@ KIM = user_actor("kim", ROLE_RIGHTS[Role.OPERATOR], Origin(Interface.PORTAL))
 
 @dataclass
 class Desk:
-    """One merchant, to which files are given."""
+    """One merchant to which files are uploaded."""
 
     resources: Resources
     key: str

@@ -1,4 +1,4 @@
-"""Holds stop a claim's process; it goes on when the last one falls."""
+"""Holds stop a claim's process, which continues when the last one ends."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Housekeeping removes what has outlived its use, and nothing else."""
+"""Housekeeping deletes only what is no longer used."""
 
 from datetime import timedelta
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""The installation's own audit log: written, read, sealed, and shown to be as it was written."""
+"""The audit log of the installation: written, read, sealed, and verified."""
 
 from datetime import timedelta
 
@@ -42,7 +42,7 @@ async def faults(resources: Resources) -> list[str]:
 
 @pytest.fixture
 async def sealed(resources: Resources, clock: MovableClock) -> Resources:
-    """Three sign-ins, in two seals."""
+    """Write three sign-ins under two seals."""
     for name in ("anna", "bert", "carl"):
         await sign_in(resources, name)
         clock.advance(timedelta(seconds=1))

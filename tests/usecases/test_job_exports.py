@@ -1,4 +1,4 @@
-"""Exports: a list as CSV, in parts, whole whatever dies, kept for a week."""
+"""Exports of a list as CSV: in parts, complete after any crash, kept for a week."""
 
 import csv
 import io
@@ -173,7 +173,7 @@ async def test_an_export_of_a_dead_worker_continues_after_its_last_complete_part
     assert await run_exports(house.resources, storage, part_rows=2) == 4
     _, [_, *rows] = await read(house, storage, job)
     assert [row[1] for row in rows] == references[::-1]
-    # The part that nobody knew whole is gone from the storage too.
+    # The incomplete part is deleted from the storage.
     with pytest.raises(ContentMissing):
         await storage.load(lost[-1])
 
@@ -235,7 +235,7 @@ async def keys(house: House, job_id: UUID) -> Sequence[str]:
 
 
 class _Killed(Exception):  # noqa: N818 - as a signal would
-    """The process is gone."""
+    """Simulates the death of the process."""
 
 
 async def test_an_export_that_cannot_be_written_fails_at_the_sixth_attempt(

@@ -1,4 +1,4 @@
-"""How many jobs of a merchant may wait or run: held by the database, whoever begins one when."""
+"""The limit on waiting or running jobs of a merchant, enforced by the database."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Jobs: a frozen selection, done once whatever dies, cancelled between claims, tried again."""
+"""Jobs: a fixed selection, each claim done once, cancelled between claims, retried."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -77,7 +77,7 @@ async def run(house: House, batch: int = 2) -> None:
 
 
 async def mixed(house: House) -> list[int]:
-    """One in process, one disputed, one that has ended, and a foreign or no claim."""
+    """Create a claim in process, a disputed and an ended one; return them with an unknown id."""
     [running_, disputed, ended] = await house.create("A-1", "A-2", "A-3")
     async with house.work(STARTER) as work:
         await open_hold(work, disputed, HoldKind.DISPUTE)
@@ -162,7 +162,7 @@ async def test_a_worker_that_dies_between_batches_leaves_the_rest_to_the_next(
         await run_jobs(house.resources, batch=2)
     monkeypatch.undo()
     assert (await look(house, job.job_id)).job.progress == Progress(6, 4)
-    # Its lease still runs.
+    # Its lease is still valid.
     assert await run_jobs(house.resources) == 0
     clock.advance(LEASE)
     await run(house)
@@ -335,11 +335,11 @@ async def test_jobs_and_claims_of_another_merchant_are_not_found(
 
 
 class _Killed(Exception):  # noqa: N818 - as a signal would
-    """The process is gone."""
+    """Simulates the death of the process."""
 
 
 def _dies_after(calls: int) -> object:
-    """A statement that is the last thing a worker does, in its turn."""
+    """Return a store function that kills the worker after this number of calls."""
     name = "list_waiting_rows" if calls == 2 else "save_outcomes"
     real, count = getattr(running, name), 0
 

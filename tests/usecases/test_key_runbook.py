@@ -1,4 +1,4 @@
-"""docs/operator/keys.md, followed word for word: its commands are run as they stand there."""
+"""docs/operator/keys.md: its commands are executed exactly as documented."""
 
 import os
 import re
@@ -26,7 +26,7 @@ _DUNWELL = """\
 #!/bin/sh
 exec "{python}" -m dunwell "$@"
 """
-# What of psql the page uses: -c STATEMENT at an address.
+# The part of psql that the page uses: -c STATEMENT at an address.
 _PSQL = """\
 #!{python}
 import asyncio, sys, asyncpg
@@ -40,7 +40,7 @@ Follow = Callable[[str, int], str]
 
 
 def read_block(section: str, place: int) -> str:
-    """The commands of the section's block at this place."""
+    """Return the commands of a block of the section."""
     text = PAGE.read_text().split(f"\n## {section}\n")[1].split("\n## ")[0]
     blocks: list[str] = re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     return blocks[place]
@@ -55,21 +55,21 @@ def write_program(path: Path, text: str) -> None:
 def resources(
     postgres: EmbeddedPostgres, database: Database, clock: MovableClock, tmp_path: Path
 ) -> Resources:
-    """With a data folder of its own: other tests must not find another key in theirs."""
+    """Use an own data folder, so that other tests do not find another key in theirs."""
     data_dir = tmp_path / "data"
     data_dir.mkdir(mode=0o700)
     return open_resources(str(data_dir), postgres.url, database, clock)
 
 
 def open_resources(data_dir: str, url: str, database: Database, clock: Clock) -> Resources:
-    """Of a process that starts now, with the key file as it is."""
+    """Open the resources of a process that starts now, with the current key file."""
     settings = load_settings({"DUNWELL_DATA_DIR": data_dir, "DUNWELL_DATABASE_URL": url})
     return Resources(settings, database, clock, RandomIds(), KeyRing(settings.secret_key))
 
 
 @pytest.fixture
 def follow(resources: Resources, tmp_path: Path) -> Follow:
-    """Runs a block of the page where an operator would, and gives what it prints."""
+    """Return a function that runs a block of the page and returns its output."""
     programs, desk = tmp_path / "programs", tmp_path / "desk"
     programs.mkdir()
     desk.mkdir()
@@ -101,7 +101,7 @@ def restarted(resources: Resources) -> Resources:
 
 
 async def an_installation(resources: Resources) -> Outbox:
-    """It has served, and an endpoint's secret is sealed."""
+    """Return an installation that has been used, with an encrypted endpoint secret."""
     await admit(resources)
     outbox = await an_outbox(resources)
     await outbox.add_endpoint(URL)

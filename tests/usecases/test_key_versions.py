@@ -1,4 +1,4 @@
-"""What the database knows of the secret key: wrong ones are refused, old ones are retired late."""
+"""Key versions recorded in the database: wrong keys are refused, and old ones are retired late."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -43,7 +43,7 @@ from tests.support.webhooks import Outbox, an_outbox
 
 FIRST = bytes(range(32))
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
-# Long enough ago for the guards.
+# Long enough ago for the checks.
 _AGE = "UPDATE key_versions SET recorded_at = now() - interval '10 days'"
 
 
@@ -121,7 +121,7 @@ async def add_endpoints(outbox: Outbox, count: int) -> None:
 
 
 async def opened(outbox: Outbox, resources: Resources) -> set[str]:
-    """The authorizations of all endpoints; their secrets open too."""
+    """Return the authorization headers of all endpoints, whose secrets can be decrypted too."""
     async with resources.database.connection() as connection:
         endpoints = await load_endpoints(connection, outbox.merchant.merchant_id)
     values = set()
@@ -149,7 +149,7 @@ async def test_webhook_secrets_can_be_decrypted_throughout_reencryption(
     assert await resealer.run_once() == 2
     assert await counts(resources) == {1: 2, 2: 400}
     assert await opened(outbox, rotated) == {"Bearer x"}
-    # As it is after a kill: another worker begins anew.
+    # As after a crash: another worker starts over.
     await reseal_table(rotated, "webhook_endpoints")
     assert await counts(resources) == {2: 402}
     assert await opened(outbox, rotated) == await opened(outbox, with_versions(resources, 1, 2))

@@ -1,4 +1,4 @@
-"""A message that would become too large is refused by everything that publishes."""
+"""Publishing refuses a message that would be too large, in every way."""
 
 from pathlib import Path
 from typing import Any

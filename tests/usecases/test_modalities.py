@@ -205,7 +205,7 @@ async def test_a_modality_of_another_claim_is_not_found(arrangement: Arrangement
 async def test_a_request_of_a_paid_claim_cannot_be_answered(arrangement: Arrangement) -> None:
     asked = await arrangement.ask()
     await arrangement.house.pay(arrangement.claim_id, 10240)
-    # The end is not recorded yet.
+    # The end of the modality is not recorded yet.
     for answer in (arrangement.approve, arrangement.reject):
         with pytest.raises(InvalidState) as refusal:
             await answer(asked.modality_id)

@@ -1,4 +1,4 @@
-"""What the list of claims can be narrowed to: each filter alone and together, page by page."""
+"""The filters of the list of claims, each alone and together, page by page."""
 
 from datetime import timedelta
 

@@ -1,5 +1,4 @@
-"""What a draft does to running claims is computed once at a time for each merchant: held by the
-database, whoever asks for it."""
+"""A preview of a draft is computed once at a time for each merchant, enforced by the database."""
 
 import asyncio
 from uuid import UUID
@@ -88,7 +87,7 @@ async def test_concurrent_starts_create_one_preview(house: House) -> None:
 async def test_a_cancelled_preview_stops_at_the_next_heartbeat(
     house: House, resources: Resources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The merchant may begin its next one at once, so the first must not go on."""
+    """The merchant may start the next one at once, so the first must not continue."""
     monkeypatch.setattr(run_previews, "_HEARTBEAT_SECONDS", 0.02)
     was_stopped, has_begun = asyncio.Event(), asyncio.Event()
 

@@ -1,4 +1,4 @@
-"""What is kept is its owner's alone: whatever the umask, and what was left open before too."""
+"""Stored files are private to their owner, under any umask and after earlier wrong modes."""
 
 import base64
 import os
@@ -68,7 +68,7 @@ async def test_accessible_files_are_reported_and_restricted_at_the_start(data_di
     finding = check_folders(settings)
     assert finding.words.startswith(f"others can reach {data_dir} (0777) and ")
     assert finding.remedy is not None
-    # Key, lock and mark never were open; another one is not ours.
+    # Key, lock and mark were never accessible, and one file is not ours.
     assert restrict_access(settings) == len(_modes(data_dir)) - 4
     assert check_folders(settings).remedy is None
     left = {name for name, mode in _modes(data_dir).items() if not mode.endswith("------")}
@@ -91,13 +91,13 @@ def _find_port() -> int:
 
 @pytest.mark.parametrize("command", ["web", "worker", "mail", "up"])
 def test_a_folder_that_dunwell_did_not_make_keeps_its_mode(tmp_path: Path, command: str) -> None:
-    """Started in `/`, as a service without a folder of its own is: `./var` is the host's."""
+    """Started in `/`, like a service without its own folder: `./var` belongs to the host."""
     host = tmp_path / "root"
     for name in ("var", "var/outbox", "var/postgres", "var/files", "var/files/1"):
         (host / name).mkdir(parents=True, exist_ok=True)
         (host / name).chmod(0o755)
     before = {name: mode for name, mode in _modes(host).items() if mode.startswith("d")}
-    # No database is there: it ends, or is ended, behind what it does first.
+    # There is no database: the process ends, or is killed, after its first actions.
     environment = {
         **complete_environment({}),
         "DUNWELL_DATABASE_URL": "postgresql://x@127.0.0.1:1/x",
@@ -110,7 +110,7 @@ def test_a_folder_that_dunwell_did_not_make_keeps_its_mode(tmp_path: Path, comma
         deadline = time.monotonic() + 60
         while not (host / "var" / "secret.key").exists() and time.monotonic() < deadline:
             time.sleep(0.1)
-        # What it does to folders comes right behind the key.
+        # The process changes folders right after it has created the key.
         with suppress(subprocess.TimeoutExpired):
             process.wait(timeout=3)
         process.kill()

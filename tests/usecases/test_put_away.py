@@ -1,4 +1,4 @@
-"""A file that was put away and that nothing uses is gone in time, whenever the process died."""
+"""An unused stored file is deleted in time, whenever the process died."""
 
 from datetime import timedelta
 from enum import Enum
@@ -27,7 +27,7 @@ _TICKETS = "SELECT ticket_id FROM uploads"
 
 
 class Point(Enum):
-    """Where the process dies."""
+    """The point at which the process dies."""
 
     BEFORE_CONTENT = "the row is there, the content is not"
     AFTER_CONTENT = "the content is there, and nothing uses it"
@@ -35,11 +35,11 @@ class Point(Enum):
 
 
 class Died(BaseException):
-    """Nothing is done any more, no clearing up either."""
+    """The process is dead: nothing more is done, not even cleaning up."""
 
 
 class MortalStorage:
-    """A storage whose process dies at a point."""
+    """A storage whose process dies at a given point."""
 
     def __init__(self, storage: SealedFiles, point: Point) -> None:
         self._storage = storage
@@ -58,7 +58,7 @@ class MortalStorage:
 
 
 class AbsentStorage(MortalStorage):
-    """Away, though what it was given may be there."""
+    """A storage that is unavailable although the content may have been written."""
 
     async def save(self, key: str, content: bytes) -> None:
         await self._storage.save(key, content)
@@ -95,7 +95,7 @@ async def _keep(
 async def _live_and_die(
     resources: Resources, storage: MortalStorage, inspector: Inspector, merchant_id: int
 ) -> None:
-    """Put a file away and throw it away, as far as it goes."""
+    """Store a file and discard it, until the process dies."""
     mortal: Any = storage
     try:
         await _keep(resources, mortal, inspector, merchant_id)

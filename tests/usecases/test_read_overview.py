@@ -1,4 +1,4 @@
-"""A merchant at a glance: which messages and which money are of late."""
+"""A merchant's overview: recent messages and payments, and the steps of tomorrow."""
 
 from datetime import UTC, date, datetime, timedelta
 from uuid import uuid4

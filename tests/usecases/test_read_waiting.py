@@ -1,4 +1,4 @@
-"""What waits for a person: each kind counted, with the oldest; and no one else's."""
+"""The open tasks of a merchant: each kind counted with its oldest."""
 
 from datetime import timedelta
 

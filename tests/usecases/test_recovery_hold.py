@@ -1,4 +1,4 @@
-"""After a restore nothing is sent until a person says how much was lost, and nothing twice then."""
+"""After a restore nothing is sent until a person says how much was lost, and then nothing twice."""
 
 import asyncio
 from datetime import datetime, timedelta

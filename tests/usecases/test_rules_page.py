@@ -22,7 +22,7 @@ def examples(language: str) -> list[str]:
 
 @pytest.fixture
 def files(tmp_path: Path) -> dict[str, str]:
-    """The examples of the page, each in a file."""
+    """Write each example of the page to a file."""
     [rules], [facts] = examples("yaml"), examples("json")
     (tmp_path / "rules.yaml").write_text(rules)
     (tmp_path / "facts.json").write_text(facts)

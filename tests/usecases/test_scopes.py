@@ -112,7 +112,7 @@ async def test_a_merchant_file_sets_and_changes_the_scope(
     assert (await applying.plan()).changes == [changed]
     assert (await applying.apply()).changes == [changed]
     assert (await applying.apply()).changes == []
-    # What is not said is left alone.
+    # An absent key changes nothing.
     applying.document["credentials"] = [{"name": "erp"}, {"name": "all"}]
     assert (await applying.apply()).changes == []
 

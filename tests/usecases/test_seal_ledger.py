@@ -1,4 +1,4 @@
-"""Sealing: one sealer at a time for each merchant, batch by batch, and nobody left out."""
+"""Sealing the ledger: one process at a time for each merchant, in batches, for every merchant."""
 
 import asyncio
 from datetime import datetime
@@ -32,7 +32,7 @@ async def seals(house: House) -> list[tuple[int, int, int, datetime]]:
 
 
 async def note(house: House, count: int) -> None:
-    """Audit rows."""
+    """Write audit rows."""
     async with house.work(SYSTEM) as work:
         for number in range(count):
             await save_audit(work, "test.note", f"note:{number}")

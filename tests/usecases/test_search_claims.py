@@ -1,4 +1,4 @@
-"""Search: any beginning of any word of a claim finds it, once, page by page, and no one else's."""
+"""Search finds a merchant's claims by the beginning of any word, once each, page by page."""
 
 import pytest
 
@@ -147,7 +147,7 @@ async def test_a_long_search_continues_after_the_rows_it_has_read(
 async def test_the_rarest_word_is_searched_first(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However long the others are; so a rare one is found on the first page."""
+    """However long the other words are, so that a rare claim is on the first page."""
     monkeypatch.setattr(store, "BUDGET", 3)
     for number in range(8):
         await house.create(f"A-{number}", debtorName="Erika", debtorLastName=f"N{number}x")

@@ -1,4 +1,4 @@
-"""What becomes of asking for a message: planned, too many, or an address that is not written to."""
+"""Requests for a notice: planned, refused by a limit, or for an unreachable address."""
 
 import asyncio
 from datetime import date, timedelta

@@ -1,4 +1,4 @@
-"""A list of claims in the orders that an index knows, page by page, whatever it is narrowed to."""
+"""The list of claims in each order that has an index, page by page, with any filter."""
 
 from datetime import timedelta
 
@@ -28,7 +28,7 @@ async def house(resources: Resources, clock: MovableClock) -> House:
 async def find(
     house: House, order: ClaimOrder, wanted: ClaimFilter = _NO_FILTER, limit: int = 50
 ) -> list[str]:
-    """All pages, of so many claims each."""
+    """Return all pages, with this number of claims each."""
     found: list[str] = []
     cursor, pages = None, 0
     while pages == 0 or cursor is not None:
@@ -40,7 +40,7 @@ async def find(
 
 
 async def _create(house: House, clock: MovableClock) -> list[int]:
-    """An hour apart: B, C and A, of which C changed last; then two at once."""
+    """Create claims an hour apart: B, C and A, of which C changed last; then two at once."""
     claim_ids = list[int]()
     for reference in ("B-1", "C-1", "A-1"):
         claim_ids += await house.create(reference)

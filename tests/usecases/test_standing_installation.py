@@ -1,4 +1,4 @@
-"""What a running web process knows of its installation, and whom it takes a visitor for."""
+"""What a running web process knows of its installation, and how it finds the visitor."""
 
 import pytest
 from httpx import ASGITransport, AsyncClient

@@ -1,4 +1,4 @@
-"""A merchant's uploads take so much storage and no more, whatever happens at once or half-way."""
+"""The storage limit of a merchant's uploads, with concurrent and interrupted operations."""
 
 import asyncio
 from datetime import timedelta
@@ -29,7 +29,7 @@ _UNUSED = timedelta(hours=1)
 
 
 class _Shelf:
-    """One merchant's uploads, written and removed as use cases do."""
+    """The uploads of one merchant, written and removed as use cases do."""
 
     def __init__(self, resources: Resources, merchant: Merchant) -> None:
         self._resources, self.merchant = resources, merchant
@@ -56,7 +56,7 @@ class _Shelf:
         return CheckedUpload(prepared, b"x")
 
     async def count(self) -> tuple[int, int]:
-        """What is counted, and what the rows say."""
+        """Return the recorded use and the sum over the rows."""
         async with self._resources.database.connection() as connection:
             merchant_id = self.merchant.merchant_id
             use = await load_storage_use(connection, merchant_id, _LIMIT)
@@ -107,7 +107,7 @@ async def test_the_storage_use_is_right_after_concurrent_uploads_and_removals(
         await shelf.put(number, 100)
     asked = [shelf.remove(number) for number in range(1, 6)]
     asked += [shelf.put(number, 100) for number in range(11, 20)]
-    # The same one is removed by two at once.
+    # The same upload is removed by two at once.
     asked += [shelf.remove(1, 2, 3)]
     await asyncio.gather(*asked, return_exceptions=True)
 

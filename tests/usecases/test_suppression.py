@@ -184,6 +184,6 @@ async def test_an_address_suppressed_after_planning_is_refused_at_sending(
     assert await contacts(house) == [
         ("EMAIL", "FAILED", "suppressed"), ("SMS", "ACCEPTED", None),
     ]  # fmt: skip
-    # Whom nobody wrote to, nobody counts: the SMS went out on the same day.
+    # Only sent messages count: the SMS was sent on the same day.
     assert await contact_days(house) == [[clock.now().date()]] * 2
     assert await sent_by(house) == {"SMS": 1}

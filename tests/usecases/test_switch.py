@@ -1,4 +1,4 @@
-"""The switch: what becomes of each scenario, of the rules and of the merchant."""
+"""The switch to workflows: its effect on scenarios, rules and the merchant."""
 
 from datetime import timedelta
 

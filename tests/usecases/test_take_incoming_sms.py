@@ -1,4 +1,4 @@
-"""What people write to a line: STOP for all who wrote to them, replies, what cannot be joined."""
+"""Incoming SMS: STOP for all merchants that used the provider, replies, and unmatched messages."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -48,7 +48,7 @@ async def an_asker_by_a_line(
     resources: Resources, clock: MovableClock, line: str = "sms-a", *,
     key: str = "one", is_sent: bool = True,
 ) -> Asker:  # fmt: skip
-    """A code to +4915100000009, a link to +4915100000008, which alone stands on file."""
+    """Send a code to +4915100000009 and a link to +4915100000008, the only number on file."""
     channels: Any = {"SMS": ChannelSetup(provider=line, sender="Nordwind")}
     configuration = msgspec.structs.replace(CONFIGURATION, channels=channels)
     asker = await an_asker(resources, clock, configuration=configuration, key=key)
@@ -67,7 +67,7 @@ async def an_asker_by_a_line(
 
 
 class BreakingClock(MovableClock):
-    """Tells the time so often."""
+    """A clock that fails after this number of readings."""
 
     def __init__(self, now: datetime, calls: int) -> None:
         super().__init__(now)
@@ -110,7 +110,7 @@ async def test_stop_suppresses_the_number_for_all_merchants_that_used_the_provid
 async def test_stop_in_reply_to_a_notice_suppresses_the_number(
     resources: Resources, clock: MovableClock
 ) -> None:
-    """Of a code to a number that is none on file; and once its address was taken out."""
+    """In reply to a code for a number that is not on file, and after its address was deleted."""
     lines = (("one", "sms-a"), ("two", "sms-a"), ("other", "sms-b"))
     typed, later, other = [
         await an_asker_by_a_line(resources, clock, line, key=key) for key, line in lines
@@ -174,7 +174,7 @@ async def test_an_interrupted_stop_is_completed_when_it_is_received_again(
     assert [await suppressed(one), await suppressed(two)] == [[("SMS", "DEBTOR")], []]
     assert await receive_sms(one.resources, an_sms("STOP"), set_size=1)
     assert [await suppressed(each) for each in (one, two)] == [[("SMS", "DEBTOR")]] * 2
-    # Who has agreed since is not ended by the same message once more.
+    # A recipient who agreed again is not suppressed by the same message again.
     async with two.work() as work:
         await lift_suppression(work, one.resources.keys, "SMS", NUMBER)
     assert not await receive_sms(one.resources, an_sms("STOP"))

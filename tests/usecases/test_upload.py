@@ -1,4 +1,4 @@
-"""A file becomes an upload: checked in a child, kept, then recorded with its ticket."""
+"""An upload: checked in a child process, stored, and recorded with its ticket."""
 
 import hashlib
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Contacts, their messages and the ledger must tell the same; what contradicts it is named."""
+"""Contacts, their messages and the ledger must agree; every contradiction is named."""
 
 from collections.abc import AsyncIterator
 
@@ -26,7 +26,7 @@ _SENT = "'SETTLED_SENT'"
 
 @pytest.fixture
 async def house(resources: Resources, clock: MovableClock) -> House:
-    """One person contacted; the row is sealed."""
+    """Return a house with one contacted person, whose row is sealed."""
     house = await a_house(resources, clock, a_definition())
     await house.create()
     await house.run()
@@ -36,7 +36,7 @@ async def house(resources: Resources, clock: MovableClock) -> House:
 
 @pytest.fixture
 async def no_index(database: Database) -> AsyncIterator[None]:
-    """As somebody who wants to hide a second contact would leave the table."""
+    """Drop the index, as somebody would who wants to hide a second contact."""
     async with database.connection() as connection:
         await connection.execute("DROP INDEX contact_ledger_once")
     yield

@@ -1,4 +1,4 @@
-"""Every way of tampering with sealed rows and with the seals themselves is found, and named."""
+"""Every kind of tampering with sealed rows and seals is found and named."""
 
 import dataclasses
 
@@ -21,7 +21,7 @@ _FIRST_AUDIT = "(SELECT min(audit_id::text)::uuid FROM audit_log WHERE merchant_
 
 @pytest.fixture
 async def house(resources: Resources, clock: MovableClock) -> House:
-    """Three persons contacted, in two seals."""
+    """Return a house with three contacted persons under two seals."""
     house = await a_house(resources, clock, a_definition())
     for name in ("anna", "bert", "carl"):
         await house.create(name, email=f"{name}@example.org")
@@ -129,7 +129,7 @@ async def test_an_altered_seal_is_named(house: House, change: str) -> None:
     findings = (await verify(house)).findings
     assert findings[0].seal == 1
     assert {finding.fault for finding in findings} <= {"SEAL_ALTERED", "ROWS_MISSING", "ROWS_ADDED"}
-    # What follows an altered digest does not follow any more.
+    # Rows after an altered digest no longer follow from it.
     assert (2 in [finding.seal for finding in findings]) is change.startswith("digest")
 
 

@@ -1,5 +1,5 @@
-"""`dunwell doctor` names merchants of `webhookNetworks` that do not exist: a misspelt key would
-open a network to nobody and say nothing."""
+"""`dunwell doctor` names unknown merchants in `webhookNetworks`, because a misspelt key has no
+other effect."""
 
 import pytest
 
