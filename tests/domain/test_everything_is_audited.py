@@ -52,7 +52,7 @@ from dunwell.interfaces.landing.session import lifecycle
 from dunwell.interfaces.landing.sign_in import entered_codes
 from dunwell.interfaces.portal.disputes import drafts
 from dunwell.interfaces.portal.jobs import routes_bulk
-from dunwell.interfaces.portal.web import looking
+from dunwell.interfaces.portal.web import claim_access
 from dunwell.interfaces.portal.workflows import part_forms, routes_list
 from dunwell.operations.alerts import check_alerts as look
 from dunwell.operations.dashboards import delivery_providers, print_batches
@@ -237,8 +237,8 @@ _NO_BEFORE: Mapping[Callable[..., object], str] = {
     notice_outcomes.report_notice_failure: _TOLD,
     settle_payment._report_mismatch: "nothing is booked; a person has to look",
     live_requests.audit_request: "the action says what it is from then on",
-    looking.open_claim: _LOOK,
-    looking.note_list: _LOOK,
+    claim_access.open_claim: _LOOK,
+    claim_access.record_list_view: _LOOK,
 }
 
 

@@ -109,7 +109,7 @@ async def test_the_letters_of_a_batch_link_to_their_claims(post: LetterHouse) ->
 async def test_lists_continue_on_the_next_page(
     post: LetterHouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(routes, "PAGE", 1)
+    monkeypatch.setattr(routes, "PAGE_SIZE", 1)
     await release(post, "A-1", "A-2")
     await release(post, "A-3")
     clerk = await a_clerk(post)

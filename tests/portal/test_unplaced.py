@@ -12,7 +12,7 @@ from dunwell.contact.sending.incoming_sms import ReceivedSms
 from dunwell.contact.sending.receive_sms import receive_sms
 from dunwell.contact.sending.report import Report
 from dunwell.contact.sending.store import save_report
-from dunwell.interfaces.portal.web.paging import PAGE
+from dunwell.interfaces.portal.web.lists import PAGE_SIZE
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
@@ -90,7 +90,7 @@ async def test_unmatched_delivery_reports_can_be_marked_as_seen(
 
 
 async def test_pages_of_the_list_have_no_gaps(resources: Resources, clock: MovableClock) -> None:
-    words = [f"word-{number:03}-" for number in range(PAGE + 2)]
+    words = [f"word-{number:03}-" for number in range(PAGE_SIZE + 2)]
     house = await a_world(resources, clock, *words)
     clerk = await a_clerk(resources, house)
     first = (await clerk.get(_PATH)).text

@@ -136,7 +136,7 @@ NO_RULE: Mapping[str, str] = {
     "interfaces/portal/setup/routes_clock.py _MAX_ADVANCE": _BOUND,
     "interfaces/portal/setup/routes_clock.py _STEPS": "how far a button moves a sandbox clock",
     "interfaces/portal/start/routes.py get_start_page": _UNIT,
-    "interfaces/portal/web/paging.py span_of_day": _UNIT,
+    "interfaces/portal/web/lists.py compute_day_span": _UNIT,
     "interfaces/portal/webhooks/routes.py _MILLISECOND": _UNIT,
     "interfaces/portal/web/preview_turns.py _RETRY_SECONDS": _PAUSE,
     "operations/recovery/restore_hold.py _LOOK_SECONDS": _PAUSE,

@@ -14,7 +14,6 @@ from dunwell.interfaces.portal.claims import routes_acts, routes_claim, routes_l
 from dunwell.interfaces.portal.communications import routes as lists
 from dunwell.interfaces.portal.delivery_providers import routes as lines
 from dunwell.interfaces.portal.disputes import routes as disputes
-from dunwell.interfaces.portal.disputes import routes_assign, routes_texts
 from dunwell.interfaces.portal.evidence import routes as evidence
 from dunwell.interfaces.portal.jobs import routes as jobs
 from dunwell.interfaces.portal.jobs import routes_bulk
@@ -39,8 +38,8 @@ from dunwell.interfaces.portal.users import (
     routes_single_sign_on,
     routes_users,
 )
-from dunwell.interfaces.portal.web import choosing
-from dunwell.interfaces.portal.web.guards import Run
+from dunwell.interfaces.portal.web import choose_merchant
+from dunwell.interfaces.portal.web.guards import RouteHandler
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.problems import answer_failure
 from dunwell.interfaces.portal.web.site import PortalServices, PortalSite
@@ -55,13 +54,15 @@ from dunwell.platform.text.translation import STAFF_CATALOGUES, load_languages
 
 _SLICES = (
     routes_sign_in, routes_single_sign_on, routes_invitation, routes_account, routes_users,
-    choosing, start, routes_list, routes_claim, disputes, routes_texts, routes_assign, evidence,
+    choose_merchant, start, routes_list, routes_claim, disputes, evidence,
     plans, lines, lists, jobs, routes_bulk, audit, routes_acts, webhooks, payments, suppressions,
     rules, routes_rule, routes_try, rules_publish, workflows, routes_editor,
     routes_publish, routes_history, texts, routes_preview, setup, setup_file,
     routes_section, routes_access, routes_clock,
 )  # fmt: skip
-ASSETS = AssetFolder(Path(choosing.__file__).parent, lambda name: build_address("asset", name=name))
+ASSETS = AssetFolder(
+    Path(choose_merchant.__file__).parent, lambda name: build_address("asset", name=name)
+)
 _PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
 _PAGES |= {"asset": {"GET": ASSETS.send}}
 if _PAGES.keys() != PATHS.keys():
@@ -70,7 +71,9 @@ if _PAGES.keys() != PATHS.keys():
         f" not: {_PAGES.keys() ^ PATHS.keys()}"
     )
 # The handlers by path and method.
-ROUTES: Mapping[str, Mapping[str, Run]] = {path: _PAGES[page] for page, path in PATHS.items()}
+ROUTES: Mapping[str, Mapping[str, RouteHandler]] = {
+    path: _PAGES[page] for page, path in PATHS.items()
+}
 
 
 def build_portal_routes(

@@ -23,7 +23,7 @@ from dunwell.core.claims.lists.list_claims import list_claims
 from dunwell.core.claims.lists.store import ClaimFilter
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.paging import read_day
+from dunwell.interfaces.portal.web.lists import parse_day
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
@@ -114,7 +114,7 @@ async def understand(
     zone = ZoneInfo(timezone)
 
     def read_start(name: str, text: str, days: int) -> datetime | None:
-        day = read_day(text) if text else None
+        day = parse_day(text) if text else None
         if text and day is None:
             faults.append((name, "DAY"))
         if day is None:
@@ -162,21 +162,23 @@ _CLAIM = "claim:"
 
 
 @at_merchant
-async def show_audit(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+async def get_audit_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
     """Show one page. With the parameter `check`, verify the seals of the rows shown."""
-    frame, after = site.frame(visit, access), visit.ask("after")
-    filters = read_audit_filters(visit)
+    context, after = site.build_context(request, access), request.ask("after")
+    filters = read_audit_filters(request)
     async with site.work(access) as work:
-        wanted, faults = await understand(work, filters, frame.timezone)
+        wanted, faults = await understand(work, filters, context.timezone)
         try:
             found = await list_audit(work, limit=_PAGE, cursor=after or None, wanted=wanted)
         except ValidationError:
-            return site.redirect(visit, access, "audit", **filters.query)
+            return site.redirect(request, access, "audit", **filters.query)
         names = await list_user_names(work.tx, _list_people(found.items))
         seals = [each.seal for each in found.items if each.seal is not None]
         span = (min(seals), max(seals)) if seals else None
         verdict = None
-        if span is not None and visit.ask("check"):
+        if span is not None and request.ask("check"):
             verdict = await verify_span(work, site.resources.keys, *span)
     page = AuditPage(
         filters=filters,
@@ -188,27 +190,27 @@ async def show_audit(site: PortalSite, visit: PortalRequest, access: MerchantAcc
         unsealed=len(found.items) - len(seals),
         verdict=verdict,
     )
-    return site.answer(frame, page)
+    return site.answer(context, page)
 
 
 @takes_form_at_merchant
 async def submit_export(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Export the rows that the filters select as CSV."""
-    frame = site.frame(visit, access)
+    context = site.build_context(request, access)
     async with site.work(access) as work:
-        wanted, _ = await understand(work, read_audit_filters(fields), frame.timezone)
+        wanted, _ = await understand(work, read_audit_filters(fields), context.timezone)
         job = await start_export(work, Export(ExportedList.AUDIT, _as_json(wanted)))
-    return site.redirect(visit, access, "job", job_id=job.job_id)
+    return site.redirect(request, access, "job", job_id=job.job_id)
 
 
 @at_merchant
 async def redirect_to_audit(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
     """Redirect users who open the address of a form by hand."""
-    return site.redirect(visit, access, "audit")
+    return site.redirect(request, access, "audit")
 
 
 def _list_people(entries: Sequence[AuditEntry]) -> set[str]:
@@ -249,6 +251,6 @@ def _as_json(wanted: AuditFilter) -> dict[str, object]:
 
 
 PAGES: RoutedPages = {
-    "audit": {"GET": show_audit},
+    "audit": {"GET": get_audit_page},
     "audit_export": {"GET": redirect_to_audit, "POST": submit_export},
 }

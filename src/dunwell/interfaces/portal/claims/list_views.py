@@ -14,8 +14,8 @@ from dunwell.contact.messages.templates.formatting import render_line
 from dunwell.core.claims.lists.list_claims import ClaimOrder, SortKey
 from dunwell.core.claims.lists.store import ClaimFilter, ClaimRow
 from dunwell.core.claims.searching.search_claims import search_claims
-from dunwell.interfaces.portal.render.sorting import Sorting, read_sorting
-from dunwell.interfaces.portal.web.claim_filters import Filters
+from dunwell.interfaces.portal.web.claim_filters import ClaimListFilters
+from dunwell.interfaces.portal.web.lists import Sorting, parse_sorting
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import Fault, NotFound, ValidationError
 from dunwell.platform.text.texts import find_unprintable
@@ -126,7 +126,7 @@ class ClaimsPage(Page, frozen=True):
     template: ClassVar[str] = "claims.html"
     area: ClassVar[str] = "claims"
 
-    filters: Filters
+    filters: ClaimListFilters
     sorting: Sorting
     # The columns shown next to the reference, in order.
     shown: Sequence[str]
@@ -180,7 +180,7 @@ def choose_columns(asked: Sequence[str], claims: Sequence[ClaimRow]) -> list[str
 
 
 def read_claim_order(given: str) -> tuple[Sorting, ClaimOrder]:
-    sorting = read_sorting(given, ORDERS, _USUAL_ORDER)
+    sorting = parse_sorting(given, ORDERS, _USUAL_ORDER)
     return sorting, ClaimOrder(ORDERS[sorting.column], sorting.is_descending)
 
 

@@ -26,9 +26,9 @@ from dunwell.core.claims.read_claim import ClaimView, get_claim
 from dunwell.interfaces.portal.claims.views import ActPage, describe_head
 from dunwell.interfaces.portal.render.labels import FAULT_TEXTS
 from dunwell.interfaces.portal.web.access import MerchantAccess
+from dunwell.interfaces.portal.web.claim_access import open_claim, parse_claim_id
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.looking import open_claim, read_claim_id
-from dunwell.interfaces.portal.web.paging import read_day
+from dunwell.interfaces.portal.web.lists import parse_day
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.amounts import parse_amount, render_typed_amount
@@ -77,7 +77,7 @@ class ClaimForm:
         text = self.text(name)
         if not text:
             return None
-        day = read_day(text)
+        day = parse_day(text)
         if day is None:
             self.faults.append((name, "DAY"))
         return day
@@ -127,14 +127,14 @@ def _compose_patch(typed: ClaimForm) -> dict[str, object]:
 
 def fill_contact(claim: ClaimView, _language: str = "") -> dict[str, str]:
     """Return the stored values by the form's field names."""
-    document = msgspec.to_builtins(_take_contact(claim.debtor))
+    document = msgspec.to_builtins(_get_contact_data(claim.debtor))
     address = document.get("address") or {}
     return {name: str(document.get(name) or "") for name in _CONTACT} | {
         name: str(address.get(name) or "") for name in _ADDRESS
     }
 
 
-def _take_contact(debtor: DebtorFields) -> ContactData:
+def _get_contact_data(debtor: DebtorFields) -> ContactData:
     return ContactData(**{name: getattr(debtor, name) for name in ContactData.__struct_fields__})
 
 
@@ -224,23 +224,25 @@ ACTS: Mapping[str, ClaimAct] = {
 
 
 @at_merchant
-async def show_act(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    act, claim_id = _find_act(visit, access), read_claim_id(visit)
+async def get_act_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    act, claim_id = _find_act(request, access), parse_claim_id(request)
     async with site.work(access) as work:
         seen = await load_claim_revision(work, claim_id)
         view = await open_claim(work, access, claim_id)
     if act.is_for_active and not describe_head(view).is_active:
-        return site.redirect(visit, access, "claim", claim_id=claim_id)
-    language = site.frame(visit, access).language
+        return site.redirect(request, access, "claim", claim_id=claim_id)
+    language = site.build_context(request, access).language
     values = {**dict.fromkeys(act.names, ""), **act.fill(view, language)}
     if "form_id" in values:
         values["form_id"] = str(site.resources.ids.new(site.now()))
-    return _answer(site, visit, access, (view, seen), values=values)
+    return _render_page(site, request, access, (view, seen), values=values)
 
 
 @takes_form_at_merchant
 async def submit_act(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Apply a form.
 
@@ -248,8 +250,12 @@ async def submit_act(
     2. Parse the form and apply it, in the same transaction.
     3. On a fault or a conflict, show the form again with everything that was typed.
     """
-    act, claim_id = _find_act(visit, access), read_claim_id(visit)
-    language, faults, refused = site.frame(visit, access).language, list[tuple[str, str]](), 0
+    act, claim_id = _find_act(request, access), parse_claim_id(request)
+    language, faults, refused = (
+        site.build_context(request, access).language,
+        list[tuple[str, str]](),
+        0,
+    )
     try:
         async with site.work(access) as work:
             await check_unchanged(work, claim_id, fields["revision"])
@@ -259,10 +265,10 @@ async def submit_act(
             faults = typed.faults
             if not faults:
                 await run()
-                name = visit.path_params["act"]
-                return site.redirect(visit, access, "claim", claim_id=claim_id, done=name)
+                name = request.path_params["act"]
+                return site.redirect(request, access, "claim", claim_id=claim_id, done=name)
     except EditConflict:
-        return await _answer_conflict(site, visit, access, fields)
+        return await _render_conflict_page(site, request, access, fields)
     except ValidationError as refusal:
         faults, refused = [place_fault(each) for each in refusal.faults], 422
     except InvalidState as refusal:
@@ -271,25 +277,25 @@ async def submit_act(
         seen = await load_claim_revision(work, claim_id)
         view = await open_claim(work, access, claim_id)
     values = {name: fields.text(name) for name in act.names}
-    return _answer(
-        site, visit, access, (view, seen), values=values, faults=faults, status=refused or 422
+    return _render_page(
+        site, request, access, (view, seen), values=values, faults=faults, status=refused or 422
     )
 
 
-async def _answer_conflict(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+async def _render_conflict_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Show the form again with what was typed and what is stored now."""
-    act, claim_id = _find_act(visit, access), read_claim_id(visit)
+    act, claim_id = _find_act(request, access), parse_claim_id(request)
     async with site.work(access) as work:
         seen = await load_claim_revision(work, claim_id)
         view = await open_claim(work, access, claim_id)
         life = await list_timeline(work, claim_id)
     changed = [each for each in life if each.at >= parse_last_change(fields["revision"])]
     values = {name: fields.text(name) for name in act.names}
-    return _answer(
+    return _render_page(
         site,
-        visit,
+        request,
         access,
         (view, seen),
         values=values,
@@ -299,12 +305,13 @@ async def _answer_conflict(
     )
 
 
-def _answer(  # noqa: PLR0913 - what a form shows, by name
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, shown: tuple[ClaimView, str], *,
+def _render_page(  # noqa: PLR0913 - what a form shows, by name
+    site: PortalSite, request: PortalRequest, access: MerchantAccess,
+    shown: tuple[ClaimView, str], *,
     values: dict[str, str], faults: Sequence[tuple[str, str]] = (),
     changed: Sequence[TimelineEvent] = (), is_conflict: bool = False, status: int = 200,
 ) -> Response:  # fmt: skip
-    name, (view, seen) = visit.path_params["act"], shown
+    name, (view, seen) = request.path_params["act"], shown
     stored = fill_contact(view) if name == "contact" and is_conflict else {}
     page = ActPage(
         act=name,
@@ -318,15 +325,15 @@ def _answer(  # noqa: PLR0913 - what a form shows, by name
         reasons=[each.name for each in list_reasons(access.merchant.configuration.disputes)],
         workflows=(),
     )
-    return site.answer_at(visit, access, page, status)
+    return site.answer_at(request, access, page, status)
 
 
-def _find_act(visit: PortalRequest, access: MerchantAccess) -> ClaimAct:
+def _find_act(request: PortalRequest, access: MerchantAccess) -> ClaimAct:
     """Return the form of the address. Raises NotFound, also if the user may not use it."""
-    act = ACTS.get(visit.path_params["act"])
+    act = ACTS.get(request.path_params["act"])
     if act is None or not access.may(act.right):
         raise NotFound("There is no such form.")
     return act
 
 
-PAGES: RoutedPages = {"claim_act": {"GET": show_act, "POST": submit_act}}
+PAGES: RoutedPages = {"claim_act": {"GET": get_act_page, "POST": submit_act}}

@@ -22,9 +22,9 @@ from dunwell.interfaces.portal.claims.views import (
     list_chips,
 )
 from dunwell.interfaces.portal.web.access import MerchantAccess
+from dunwell.interfaces.portal.web.claim_access import open_claim, parse_claim_id, read_id
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, in_preview_turn
-from dunwell.interfaces.portal.web.looking import open_claim, read_claim_id, read_id
-from dunwell.interfaces.portal.web.paging import read_day
+from dunwell.interfaces.portal.web.lists import parse_day
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.formats import parse_instant
@@ -36,8 +36,10 @@ from dunwell.platform.errors import NotFound
 
 
 @at_merchant
-async def show_claim(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    claim_id, chip = read_claim_id(visit), visit.ask("show")
+async def get_claim_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    claim_id, chip = parse_claim_id(request), request.ask("show")
     async with site.work(access) as work:
         view = await open_claim(work, access, claim_id)
         explanation = await explain_claim(work, site.resources.keys, claim_id)
@@ -63,23 +65,25 @@ async def show_claim(site: PortalSite, visit: PortalRequest, access: MerchantAcc
         open_dispute_id=find_open_dispute(life),
         has_unseen=any((each.kind, each.word) == ("REPLY", "UNSEEN") for each in life),
     )
-    return site.answer_at(visit, access, page)
+    return site.answer_at(request, access, page)
 
 
 @at_merchant
-async def show_explanation(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+async def get_explanation_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    claim_id = read_claim_id(visit)
+    claim_id = parse_claim_id(request)
     async with site.work(access) as work:
         view = await open_claim(work, access, claim_id)
         explanation = await explain_claim(work, site.resources.keys, claim_id)
-    return site.answer_at(visit, access, ExplanationPage(describe_head(view), explanation))
+    return site.answer_at(request, access, ExplanationPage(describe_head(view), explanation))
 
 
 @at_merchant
-async def show_message(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    claim_id, message_id = read_claim_id(visit), read_id(visit, "message_id")
+async def get_message_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    claim_id, message_id = parse_claim_id(request), read_id(request, "message_id")
     async with site.work(access) as work:
         view = await open_claim(work, access, claim_id)
         message = await get_communication(work, message_id)
@@ -97,26 +101,30 @@ async def show_message(site: PortalSite, visit: PortalRequest, access: MerchantA
         seal=seal.seal if seal else None,
         sealed_at=seal.sealed_at if seal else None,
     )
-    return site.answer_at(visit, access, page)
+    return site.answer_at(request, access, page)
 
 
 @at_merchant
-async def show_account(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+async def get_account_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
     """Show the statement of account as of the day in the address, by default today."""
-    claim_id, frame = read_claim_id(visit), site.frame(visit, access)
-    assert frame.today is not None
-    on = read_day(visit.ask("on")) or frame.today
+    claim_id, context = parse_claim_id(request), site.build_context(request, access)
+    assert context.today is not None
+    on = parse_day(request.ask("on")) or context.today
     async with site.work(access) as work:
         view = await open_claim(work, access, claim_id)
         account = await get_statement_of_account(work, claim_id, on)
-    return site.answer(frame, StatementPage(describe_head(view), on, account))
+    return site.answer(context, StatementPage(describe_head(view), on, account))
 
 
 @at_merchant
-async def send_document(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+async def send_document(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
     """Send a document as a download, so that foreign content never opens next to the portal's
     pages."""
-    claim_id, attachment_id = read_claim_id(visit), read_id(visit, "attachment_id")
+    claim_id, attachment_id = parse_claim_id(request), read_id(request, "attachment_id")
     async with site.work(access) as work:
         await open_claim(work, access, claim_id)
         attached = await get_attachment(work, claim_id, attachment_id)
@@ -127,26 +135,26 @@ async def send_document(site: PortalSite, visit: PortalRequest, access: Merchant
 
 @at_merchant
 @in_preview_turn
-async def show_debtors_page(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+async def get_debtors_page_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
     """Show the debtor page as a preview. It opens no session, publishes no event, and its forms
     cannot be sent."""
-    claim_id = read_claim_id(visit)
-    is_link_only = visit.ask("level") == "link"
+    claim_id = parse_claim_id(request)
+    is_link_only = request.ask("level") == "link"
     async with site.work(access) as work:
         await open_claim(work, access, claim_id)
         preview = await prepare_claim_preview(
             site.debtors, work, claim_id, is_link_only=is_link_only
         )
-    return answer_claim_preview(site.debtors, visit, preview)
+    return answer_claim_preview(site.debtors, request, preview)
 
 
 PAGES: RoutedPages = {
-    "claim": {"GET": show_claim},
-    "claim_why": {"GET": show_explanation},
-    "claim_message": {"GET": show_message},
-    "claim_account": {"GET": show_account},
-    "claim_debtor": {"GET": show_debtors_page},
+    "claim": {"GET": get_claim_page},
+    "claim_why": {"GET": get_explanation_page},
+    "claim_message": {"GET": get_message_page},
+    "claim_account": {"GET": get_account_page},
+    "claim_debtor": {"GET": get_debtors_page_page},
     "claim_document": {"GET": send_document},
 }

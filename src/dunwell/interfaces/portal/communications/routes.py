@@ -19,11 +19,10 @@ from dunwell.contact.messages.communications.list_communications import (
     list_communications,
 )
 from dunwell.contact.messages.communications.store import load_found_communications
-from dunwell.interfaces.portal.render.sorting import Sorting, read_sorting
 from dunwell.interfaces.portal.web.access import MerchantAccess
+from dunwell.interfaces.portal.web.claim_access import read_id
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.looking import read_id
-from dunwell.interfaces.portal.web.paging import PAGE, find_page
+from dunwell.interfaces.portal.web.lists import PAGE_SIZE, Sorting, load_page, parse_sorting
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
@@ -62,18 +61,20 @@ class SettlePage(Page, frozen=True):
 
 
 @at_merchant
-async def show_messages(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    state, channel, after = visit.ask("state"), visit.ask("channel"), visit.ask("after")
+async def get_messages_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    state, channel, after = request.ask("state"), request.ask("channel"), request.ask("after")
     wanted = CommunicationFilter(
         state=next((each for each in get_args(CommunicationState) if each == state), None),
         channel=next((each for each in get_args(Channel) if each == channel), None),
     )
-    sorting = read_sorting(visit.ask("sort"), {"time"}, "-time")
+    sorting = parse_sorting(request.ask("sort"), {"time"}, "-time")
     async with site.work(access) as work:
-        found = await find_page(
+        found = await load_page(
             lambda cursor: list_communications(
                 work,
-                limit=PAGE,
+                limit=PAGE_SIZE,
                 cursor=cursor,
                 wanted=wanted,
                 oldest_first=not sorting.is_descending,
@@ -85,19 +86,23 @@ async def show_messages(site: PortalSite, visit: PortalRequest, access: Merchant
     page = MessagesPage(
         filters, found.items, sorting=sorting, after=after, next_cursor=found.next_cursor
     )
-    return site.answer_at(visit, access, page)
+    return site.answer_at(request, access, page)
 
 
 @at_merchant
-async def show_replies(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+async def get_replies_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
     async with site.work(access) as work:
         replies = await list_unread_replies(work)
-    return site.answer_at(visit, access, RepliesPage(replies, MAX_LISTED_REPLIES))
+    return site.answer_at(request, access, RepliesPage(replies, MAX_LISTED_REPLIES))
 
 
 @at_merchant
-async def show_settling(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    message_id = read_id(visit, "message_id")
+async def get_uncertain_messages_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    message_id = read_id(request, "message_id")
     if not access.may(Right.CONTACT_SETTINGS):
         raise NotFound("There is no such page.")
     async with site.work(access) as work:
@@ -105,29 +110,29 @@ async def show_settling(site: PortalSite, visit: PortalRequest, access: Merchant
         found = await load_found_communications(work.tx, work.merchant_id, [message_id])
     message = found.get(message_id)
     if message is None or message.state != "UNKNOWN":
-        return site.redirect(visit, access, "messages", state="UNKNOWN")
-    return site.answer_at(visit, access, SettlePage(message))
+        return site.redirect(request, access, "messages", state="UNKNOWN")
+    return site.answer_at(request, access, SettlePage(message))
 
 
 @takes_form_at_merchant
 async def resolve(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Record the delivery provider's result. If two users do it at once, the second is told."""
     outcome = fields["outcome"]
     if outcome not in ("sent", "not_sent"):
-        return await show_settling(site, visit)
+        return await get_uncertain_messages_page(site, request)
     try:
         async with site.work(access) as work:
-            message_id = read_id(visit, "message_id")
+            message_id = read_id(request, "message_id")
             await resolve_unknown_contact(work, message_id, was_sent=outcome == "sent")
     except InvalidState:
-        return site.redirect(visit, access, "messages", state="UNKNOWN", done="settled_before")
-    return site.redirect(visit, access, "messages", state="UNKNOWN", done="settled")
+        return site.redirect(request, access, "messages", state="UNKNOWN", done="settled_before")
+    return site.redirect(request, access, "messages", state="UNKNOWN", done="settled")
 
 
 PAGES: RoutedPages = {
-    "messages": {"GET": show_messages},
-    "replies": {"GET": show_replies},
-    "settle": {"GET": show_settling, "POST": resolve},
+    "messages": {"GET": get_messages_page},
+    "replies": {"GET": get_replies_page},
+    "settle": {"GET": get_uncertain_messages_page, "POST": resolve},
 }

@@ -14,9 +14,9 @@ from dunwell.contact.sending.batches.after_restore.unconfirmed_letters import (
 )
 from dunwell.contact.sending.store import UnmatchedEntry, UnmatchedKind
 from dunwell.contact.sending.unmatched import list_unmatched, mark_unmatched_as_seen
+from dunwell.interfaces.portal.web.claim_access import read_id
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
-from dunwell.interfaces.portal.web.looking import read_id
-from dunwell.interfaces.portal.web.paging import PAGE, find_page
+from dunwell.interfaces.portal.web.lists import PAGE_SIZE, load_page
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
@@ -109,7 +109,7 @@ async def get_delivery_providers_page(
     async with resources.database.transaction() as tx:
         view = await load_provider_overview(tx, person.actor, resources.clock.now())
         alerts = await load_alert_overview(tx, person.actor, resources.clock.now())
-    context = site.frame(request)
+    context = site.build_context(request)
     page = DeliveryProvidersPage(
         view=view,
         alerts=_build_alert_views(alerts, context.language),
@@ -139,14 +139,14 @@ async def get_batches_page(
 ) -> Response:
     provider, after = request.ask("provider"), request.ask("after")
     async with site.resources.database.transaction() as tx:
-        view = await find_page(
+        view = await load_page(
             lambda cursor: list_batches(
-                tx, person.actor, limit=PAGE, provider=provider or None, cursor=cursor
+                tx, person.actor, limit=PAGE_SIZE, provider=provider or None, cursor=cursor
             ),
             after,
         )
     page = BatchesPage(view, provider, after, print_batches.MAX_WAITING)
-    return site.answer(site.frame(request), page)
+    return site.answer(site.build_context(request), page)
 
 
 @signed_in
@@ -156,13 +156,13 @@ async def get_batch_page(
     batch_id, after = read_id(request, "batch_id"), request.ask("after")
     only_failed = request.ask("show") == "failed"
     async with site.resources.database.transaction() as tx:
-        view = await find_page(
+        view = await load_page(
             lambda cursor: get_batch(
-                tx, person.actor, batch_id, limit=PAGE, cursor=cursor, only_failed=only_failed
+                tx, person.actor, batch_id, limit=PAGE_SIZE, cursor=cursor, only_failed=only_failed
             ),
             after,
         )
-    return site.answer(site.frame(request), BatchPage(view, only_failed, after))
+    return site.answer(site.build_context(request), BatchPage(view, only_failed, after))
 
 
 @signed_in
@@ -208,9 +208,9 @@ async def _render_doubtful_letters_page(
 ) -> Response:
     provider, after = request.path_params["provider"], request.ask("after")
     async with site.resources.database.transaction() as tx:
-        view = await find_page(
+        view = await load_page(
             lambda cursor: list_doubtful_letters(
-                tx, person.actor, provider, limit=PAGE, cursor=cursor
+                tx, person.actor, provider, limit=PAGE_SIZE, cursor=cursor
             ),
             after,
         )
@@ -222,7 +222,7 @@ async def _render_doubtful_letters_page(
         ticked=frozenset(typed.all("letter")),
         outcome=typed["outcome"],
     )
-    return site.answer(site.frame(request), page, 422 if fault else 200)
+    return site.answer(site.build_context(request), page, 422 if fault else 200)
 
 
 def _parse_letter_key(text: str) -> tuple[int, UUID] | None:
@@ -254,13 +254,14 @@ async def get_unmatched_page(
 ) -> Response:
     kind, after = _parse_unmatched_kind(request.ask("of")), request.ask("after")
     async with site.resources.database.transaction() as tx:
-        view = await find_page(
-            lambda cursor: list_unmatched(tx, person.actor, kind, limit=PAGE, cursor=cursor), after
+        view = await load_page(
+            lambda cursor: list_unmatched(tx, person.actor, kind, limit=PAGE_SIZE, cursor=cursor),
+            after,
         )
     page = UnmatchedMessagesPage(
         kind, view.items, view.next_cursor, after, done_here=request.ask("looked")
     )
-    return site.answer(site.frame(request), page)
+    return site.answer(site.build_context(request), page)
 
 
 @takes_form

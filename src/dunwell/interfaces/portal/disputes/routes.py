@@ -1,4 +1,6 @@
-"""The inbox of disputes, one dispute, its evidence, and the answer: written, previewed, sent."""
+"""The inbox of disputes; one dispute with its evidence, its assignee and the answer; and the
+response templates.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +13,11 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.answer_days import compute_answer_day
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.assignee import Assignee, AssigneeFilter
-from dunwell.cases.disputes.answer_dispute import find_assignee
+from dunwell.cases.disputes.answer_dispute import (
+    assign_dispute,
+    confirm_right_person,
+    find_assignee,
+)
 from dunwell.cases.disputes.dispute import (
     ClaimDispute,
     DisputeState,
@@ -25,9 +31,14 @@ from dunwell.cases.disputes.list_disputes import (
     list_disputes,
     list_unresolved_disputes,
 )
-from dunwell.cases.disputes.response_templates import list_response_templates
+from dunwell.cases.disputes.response_templates import (
+    add_response_template,
+    list_response_templates,
+    remove_response_template,
+)
 from dunwell.cases.disputes.store import ListedDispute, UnresolvedDispute
 from dunwell.contact.messages.templates.formatting import render_name
+from dunwell.core.claims.access import check_claim_exists
 from dunwell.core.claims.read_claim import ClaimView
 from dunwell.interfaces.portal.disputes.drafts import (
     AnsweredAlready,
@@ -42,28 +53,34 @@ from dunwell.interfaces.portal.disputes.views import (
     DisputePage,
     DisputesPage,
     ResponsePreviewPage,
+    ResponseTemplatesPage,
     preview_answer,
 )
 from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.portal.web.assigning import list_choices, read_whose
+from dunwell.interfaces.portal.web.claim_access import open_claim, parse_claim_id, read_id
 from dunwell.interfaces.portal.web.guards import (
     RoutedPages,
     at_merchant,
     in_preview_turn,
     takes_form_at_merchant,
 )
-from dunwell.interfaces.portal.web.looking import open_claim, read_claim_id, read_id
-from dunwell.interfaces.portal.web.paging import PAGE, find_page
+from dunwell.interfaces.portal.web.lists import (
+    PAGE_SIZE,
+    list_assignable_users,
+    load_page,
+    parse_assignee,
+    parse_assignee_filter,
+)
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import answer_file
 from dunwell.platform.children.process import run_in_thread
-from dunwell.platform.errors import EditConflict, NotFound, ValidationError
+from dunwell.platform.errors import EditConflict, InvalidState, NotFound, ValidationError
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
+class _LoadedDispute:
     claim: ClaimView
     dispute: ClaimDispute
     files: list[EvidenceFile]
@@ -73,43 +90,49 @@ class _Case:
 
 
 @at_merchant
-async def show_inbox(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    after, given = visit.ask("after"), visit.ask("state")
+async def get_disputes_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    after, given = request.ask("after"), request.ask("state")
     state = DisputeState(given) if given in list(DisputeState) else DisputeState.OPEN
-    asked, whose = read_whose(visit, access)
+    asked, whose = parse_assignee_filter(request, access)
     async with site.work(access) as work:
         count = await count_unresolved_disputes(work)
-        waiting, ended, cursor = await _list(work, state, after, whose)
+        waiting, ended, cursor = await _load_disputes(work, state, after, whose)
     shown = DisputesPage(
         state=str(state),
         whose=asked,
         me=access.person.user_id,
         waiting=waiting,
         ended=ended,
-        answer_days={each.dispute_id: _find_answer_day(access, each.opened_at) for each in waiting},
+        answer_days={
+            each.dispute_id: _compute_answer_day(access, each.opened_at) for each in waiting
+        },
         count=count,
         after=after,
         next_cursor=cursor,
     )
-    return site.answer_at(visit, access, shown)
+    return site.answer_at(request, access, shown)
 
 
-async def _list(
+async def _load_disputes(
     work: Work, state: DisputeState, after: str, whose: AssigneeFilter
 ) -> tuple[Sequence[UnresolvedDispute], Sequence[ListedDispute], str | None]:
     if state is DisputeState.OPEN:
-        found = await find_page(
-            lambda cursor: list_unresolved_disputes(work, limit=PAGE, cursor=cursor, whose=whose),
+        found = await load_page(
+            lambda cursor: list_unresolved_disputes(
+                work, limit=PAGE_SIZE, cursor=cursor, whose=whose
+            ),
             after,
         )
         return found.items, (), found.next_cursor
-    ended = await find_page(
-        lambda cursor: list_disputes(work, limit=PAGE, cursor=cursor, state=state), after
+    ended = await load_page(
+        lambda cursor: list_disputes(work, limit=PAGE_SIZE, cursor=cursor, state=state), after
     )
     return (), ended.items, ended.next_cursor
 
 
-def _find_answer_day(access: MerchantAccess, opened_at: datetime) -> date:
+def _compute_answer_day(access: MerchantAccess, opened_at: datetime) -> date:
     configuration = access.merchant.configuration
     return compute_answer_day(
         opened_at, configuration.disputes.answer_within_days, configuration.timezone
@@ -117,43 +140,49 @@ def _find_answer_day(access: MerchantAccess, opened_at: datetime) -> date:
 
 
 @at_merchant
-async def show_dispute(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    return await _answer(site, visit, access)
+async def get_dispute_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    return await _render_dispute_page(site, request, access)
 
 
 @takes_form_at_merchant
 async def submit_response(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Save the draft, whichever button was pressed. Then show the preview or return to the page."""
-    claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
-    typed, wish = _read(fields), fields["do"]
+    claim_id, dispute_id = parse_claim_id(request), read_id(request, "dispute_id")
+    typed, wish = _parse_response(fields), fields["do"]
     if wish == "insert":
-        typed = await _insert(site, access, typed, fields["text"])
+        typed = await _insert_template(site, access, typed, fields["text"])
     try:
         async with site.work(access) as work:
-            await save_draft(work, claim_id, dispute_id, typed, known=_read_revision(fields))
+            await save_draft(work, claim_id, dispute_id, typed, known=_parse_revision(fields))
         if wish == "preview":
             decide_resolution(typed)
     except (EditConflict, AnsweredAlready) as conflict:
-        return await _answer(site, visit, access, typed, conflict=conflict, status=409)
+        return await _render_dispute_page(
+            site, request, access, typed, conflict=conflict, status=409
+        )
     except ValidationError as refusal:
         faults = [(each.path.rpartition("/")[2], each.code) for each in refusal.faults]
-        return await _answer(site, visit, access, typed, faults=faults, status=422)
+        return await _render_dispute_page(site, request, access, typed, faults=faults, status=422)
     to = {"claim_id": claim_id, "dispute_id": dispute_id}
     if wish == "preview":
-        return site.redirect(visit, access, "dispute_preview", **to)
-    return site.redirect(visit, access, "dispute", **to, done="" if wish == "insert" else "draft")
+        return site.redirect(request, access, "dispute_preview", **to)
+    return site.redirect(request, access, "dispute", **to, done="" if wish == "insert" else "draft")
 
 
 @at_merchant
 @in_preview_turn
-async def show_preview(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+async def get_response_preview_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
     """Show a preview of the stored draft, which is what will be sent."""
     async with site.work(access) as work:
-        case = await _load(work, access, visit)
+        case = await _load_dispute(work, access, request)
         if case.dispute.state is not DisputeState.OPEN or not case.draft.answer.outcome:
-            return _back(site, visit, access)
+            return _redirect_to_dispute(site, request, access)
         now = work.now
     preview = await run_in_thread(
         preview_answer,
@@ -168,32 +197,32 @@ async def show_preview(site: PortalSite, visit: PortalRequest, access: MerchantA
     page = ResponsePreviewPage(
         case.claim, name, dispute=case.dispute, draft=case.draft, preview=preview
     )
-    return site.answer_at(visit, access, page)
+    return site.answer_at(request, access, page)
 
 
 @takes_form_at_merchant
-async def submit_sending(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+async def submit_answer(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
+    claim_id, dispute_id = parse_claim_id(request), read_id(request, "dispute_id")
     try:
         async with site.work(access) as work:
-            await send_answer(work, claim_id, dispute_id, known=_read_revision(fields))
+            await send_answer(work, claim_id, dispute_id, known=_parse_revision(fields))
     except (EditConflict, AnsweredAlready) as conflict:
-        return await _answer(site, visit, access, conflict=conflict, status=409)
+        return await _render_dispute_page(site, request, access, conflict=conflict, status=409)
     except ValidationError:
-        return _back(site, visit, access)
+        return _redirect_to_dispute(site, request, access)
     return site.redirect(
-        visit, access, "dispute", claim_id=claim_id, dispute_id=dispute_id, done="answer"
+        request, access, "dispute", claim_id=claim_id, dispute_id=dispute_id, done="answer"
     )
 
 
 @at_merchant
-async def send_file(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+async def send_file(site: PortalSite, request: PortalRequest, access: MerchantAccess) -> Response:
     """Send the original as a download, so that a debtor's file never opens next to the portal's
     pages."""
-    claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
-    file_id = read_id(visit, "file_id")
+    claim_id, dispute_id = parse_claim_id(request), read_id(request, "dispute_id")
+    file_id = read_id(request, "file_id")
     async with site.work(access) as work:
         await open_claim(work, access, claim_id)
         file = await get_evidence(work, claim_id, dispute_id, file_id)
@@ -201,9 +230,11 @@ async def send_file(site: PortalSite, visit: PortalRequest, access: MerchantAcce
     return answer_file(content, file.content_type, file.name)
 
 
-async def _load(work: Work, access: MerchantAccess, visit: PortalRequest) -> _Case:
+async def _load_dispute(
+    work: Work, access: MerchantAccess, request: PortalRequest
+) -> _LoadedDispute:
     """Load the dispute. Raises NotFound, also if it belongs to another claim."""
-    claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
+    claim_id, dispute_id = parse_claim_id(request), read_id(request, "dispute_id")
     claim = await open_claim(work, access, claim_id)
     listed = (await list_claim_disputes(work, claim_id, limit=100)).items
     found = next((each for each in listed if each.dispute.dispute_id == dispute_id), None)
@@ -212,26 +243,28 @@ async def _load(work: Work, access: MerchantAccess, visit: PortalRequest) -> _Ca
     dispute, files = found.dispute, [*found.files]
     others = [each.dispute for each in listed if each is not found]
     draft, assignee = await load_draft(work, dispute_id), await find_assignee(work, dispute_id)
-    return _Case(claim, dispute, files=files, others=others, draft=draft, assignee=assignee)
+    return _LoadedDispute(
+        claim, dispute, files=files, others=others, draft=draft, assignee=assignee
+    )
 
 
-async def _answer(  # noqa: PLR0913 - what the page shows, by name
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess,
+async def _render_dispute_page(  # noqa: PLR0913 - what the page shows, by name
+    site: PortalSite, request: PortalRequest, access: MerchantAccess,
     typed: DraftedResponse | None = None, *,
     faults: list[tuple[str, str]] | None = None,
     conflict: EditConflict | AnsweredAlready | None = None, status: int = 200,
 ) -> Response:  # fmt: skip
     async with site.work(access) as work:
-        case = await _load(work, access, visit)
+        case = await _load_dispute(work, access, request)
         texts = await list_response_templates(work)
-        colleagues = await list_choices(work, access)
+        colleagues = await list_assignable_users(work, access)
     dispute = case.dispute
     page = DisputePage(
         claim=case.claim,
         name=render_name(case.claim.debtor),
         dispute=dispute,
         case_number=render_case_number(dispute.dispute_id),
-        answer_on=_find_answer_day(access, dispute.opened_at),
+        answer_on=_compute_answer_day(access, dispute.opened_at),
         files=case.files,
         others=case.others,
         draft=case.draft,
@@ -244,17 +277,19 @@ async def _answer(  # noqa: PLR0913 - what the page shows, by name
         is_conflict=isinstance(conflict, EditConflict),
         is_answered=isinstance(conflict, AnsweredAlready),
     )
-    return site.answer_at(visit, access, page, status)
+    return site.answer_at(request, access, page, status)
 
 
-def _back(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+def _redirect_to_dispute(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
     return site.redirect(
-        visit, access, "dispute",
-        claim_id=read_claim_id(visit), dispute_id=read_id(visit, "dispute_id"),
+        request, access, "dispute",
+        claim_id=parse_claim_id(request), dispute_id=read_id(request, "dispute_id"),
     )  # fmt: skip
 
 
-async def _insert(
+async def _insert_template(
     site: PortalSite, access: MerchantAccess, typed: DraftedResponse, wanted: str
 ) -> DraftedResponse:
     """Append one of the merchant's response templates to the message."""
@@ -265,7 +300,7 @@ async def _insert(
     return DraftedResponse(typed.outcome, typed.ends_claim, message)
 
 
-def _read(fields: FormFields) -> DraftedResponse:
+def _parse_response(fields: FormFields) -> DraftedResponse:
     outcomes: tuple[Literal["ACCEPTED", "REJECTED"], ...] = ("ACCEPTED", "REJECTED")
     outcome: Literal["", "ACCEPTED", "REJECTED"] = next(
         (each for each in outcomes if each == fields["outcome"]), ""
@@ -273,14 +308,119 @@ def _read(fields: FormFields) -> DraftedResponse:
     return DraftedResponse(outcome, fields["ends_claim"] != "no", fields.text("message"))
 
 
-def _read_revision(fields: FormFields) -> int:
+def _parse_revision(fields: FormFields) -> int:
     given = fields["known_revision"]
     return int(given) if given.isascii() and given.isdigit() and len(given) < 9 else 0
 
 
+@takes_form_at_merchant
+async def submit_assignee(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
+) -> Response:
+    """Assign the dispute. If two users do it at once, the second is told and sees the assignee."""
+    claim_id, dispute_id = parse_claim_id(request), read_id(request, "dispute_id")
+    wanted, known = parse_assignee(fields, "assignee"), parse_assignee(fields, "known_assignee")
+    done = "assigned"
+    try:
+        async with site.work(access) as work:
+            await assign_dispute(work, claim_id, dispute_id, wanted, expected_id=known)
+    except EditConflict:
+        done = "assigned_before"
+    except (InvalidState, ValidationError):
+        done = "not_assigned"
+    return site.redirect(
+        request, access, "dispute", claim_id=claim_id, dispute_id=dispute_id, done=done
+    )
+
+
+@takes_form_at_merchant
+async def submit_right_person(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, _fields: FormFields
+) -> Response:
+    """Confirm that the right person was reached. A second click changes nothing. The button exists
+    only for disputes that withheld the claim."""
+    claim_id, dispute_id = parse_claim_id(request), read_id(request, "dispute_id")
+    done = "right_person"
+    try:
+        async with site.work(access) as work:
+            await confirm_right_person(work, claim_id, dispute_id)
+    except InvalidState:
+        done = ""
+    return site.redirect(
+        request, access, "dispute", claim_id=claim_id, dispute_id=dispute_id, done=done
+    )
+
+
+@at_merchant
+async def redirect_to_dispute(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    """Redirect users who open the address of a form by hand. Raises NotFound."""
+    async with site.work(access) as work:
+        await check_claim_exists(work, parse_claim_id(request))
+    ids = {"claim_id": parse_claim_id(request), "dispute_id": read_id(request, "dispute_id")}
+    return site.redirect(request, access, "dispute", **ids)
+
+
+@at_merchant
+async def get_templates_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    return await _render_templates_page(site, request, access)
+
+
+@takes_form_at_merchant
+async def submit_template(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
+) -> Response:
+    name, text = fields.text("name"), fields.text("text")
+    try:
+        async with site.work(access) as work:
+            await add_response_template(work, name, text)
+    except ValidationError as refusal:
+        faults = [(each.path.rpartition("/")[2], each.code) for each in refusal.faults]
+        return await _render_templates_page(
+            site, request, access=access, name=name, text=text, faults=faults
+        )
+    return site.redirect(request, access, "answer_texts", done="saved")
+
+
+@takes_form_at_merchant
+async def submit_template_removal(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, _fields: FormFields
+) -> Response:
+    async with site.work(access) as work:
+        await remove_response_template(work, read_id(request, "template_id"))
+    return site.redirect(request, access, "answer_texts", done="removed")
+
+
+@at_merchant
+async def redirect_to_templates(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    return site.redirect(request, access, "answer_texts")
+
+
+async def _render_templates_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess,
+    name: str = "", text: str = "", *,
+    faults: list[tuple[str, str]] | None = None,
+) -> Response:  # fmt: skip
+    if not access.may(Right.ANSWER):
+        raise NotFound("There is no such page.")
+    async with site.work(access) as work:
+        texts = await list_response_templates(work)
+    page = ResponseTemplatesPage(texts, name, text, faults or ())
+    return site.answer_at(request, access, page, 422 if faults else 200)
+
+
 PAGES: RoutedPages = {
-    "disputes": {"GET": show_inbox},
-    "dispute": {"GET": show_dispute, "POST": submit_response},
-    "dispute_preview": {"GET": show_preview, "POST": submit_sending},
+    "disputes": {"GET": get_disputes_page},
+    "dispute": {"GET": get_dispute_page, "POST": submit_response},
+    "dispute_preview": {"GET": get_response_preview_page, "POST": submit_answer},
     "dispute_file": {"GET": send_file},
+    "dispute_assign": {"GET": redirect_to_dispute, "POST": submit_assignee},
+    "dispute_right_person": {"GET": redirect_to_dispute, "POST": submit_right_person},
+    "answer_texts": {"GET": get_templates_page, "POST": submit_template},
+    "answer_text_end": {"GET": redirect_to_templates, "POST": submit_template_removal},
 }

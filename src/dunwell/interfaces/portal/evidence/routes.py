@@ -13,8 +13,8 @@ from dunwell.core.files.pictures import FULL, THUMBNAIL, FileNotShowable, Pictur
 from dunwell.core.files.read_attachments import get_attachment
 from dunwell.core.files.storage import ContentMissing
 from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.portal.web.guards import RoutedPages, Run, at_merchant
-from dunwell.interfaces.portal.web.looking import open_claim, read_claim_id, read_id
+from dunwell.interfaces.portal.web.claim_access import open_claim, parse_claim_id, read_id
+from dunwell.interfaces.portal.web.guards import RoutedPages, RouteHandler, at_merchant
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.responses import answer_file
@@ -74,10 +74,10 @@ class _Found:
 _Find = Callable[[Work, PortalRequest], Awaitable[_Found]]
 
 
-async def _find_evidence(work: Work, visit: PortalRequest) -> _Found:
+async def _find_evidence(work: Work, request: PortalRequest) -> _Found:
     """Find a file of a dispute. Raises NotFound."""
-    claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
-    file_id = read_id(visit, "file_id")
+    claim_id, dispute_id = parse_claim_id(request), read_id(request, "dispute_id")
+    file_id = read_id(request, "file_id")
     kept = await get_evidence(work, claim_id, dispute_id, file_id)
     file = FileShown(
         viewer="dispute_file_pages",
@@ -91,9 +91,9 @@ async def _find_evidence(work: Work, visit: PortalRequest) -> _Found:
     return _Found(str(file_id), file, kept.storage_key, kept.content_type)
 
 
-async def _find_document(work: Work, visit: PortalRequest) -> _Found:
+async def _find_document(work: Work, request: PortalRequest) -> _Found:
     """Find a document of a claim. Raises NotFound."""
-    claim_id, attachment_id = read_claim_id(visit), read_id(visit, "attachment_id")
+    claim_id, attachment_id = parse_claim_id(request), read_id(request, "attachment_id")
     kept = await get_attachment(work, claim_id, attachment_id)
     file = FileShown(
         viewer="document_pages",
@@ -107,15 +107,15 @@ async def _find_document(work: Work, visit: PortalRequest) -> _Found:
     return _Found(str(attachment_id), file, kept.storage_key, kept.content_type)
 
 
-def _show_pages(find: _Find) -> Run:
+def _render_pages_page(find: _Find) -> RouteHandler:
     @at_merchant
-    async def show(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+    async def show(site: PortalSite, request: PortalRequest, access: MerchantAccess) -> Response:
         """Show a page. Its thumbnail is drawn first, so that the page can report a file that cannot
         be shown."""
-        page = _read_number(visit.ask("page") or "1")
+        page = _read_number(request.ask("page") or "1")
         async with site.work(access) as work:
-            found = await find(work, visit)
-            claim_id = read_claim_id(visit)
+            found = await find(work, request)
+            claim_id = parse_claim_id(request)
             claim = await open_claim(work, access, claim_id, file=found.file_id)
         why, pages = await _try(site, access, found, page)
         shown = PicturesPage(
@@ -126,21 +126,24 @@ def _show_pages(find: _Find) -> Run:
             page=0 if why else page,
             pages=pages,
             near=[] if why else _list_near(page, pages),
-            is_large=visit.ask("size") == "large",
+            is_large=request.ask("size") == "large",
         )
-        return site.answer_at(visit, access, shown, 404 if why == "NO_PAGE" else 200)
+        return site.answer_at(request, access, shown, 404 if why == "NO_PAGE" else 200)
 
     return show
 
 
-def _send_picture(find: _Find) -> Run:
+def _send_picture(find: _Find) -> RouteHandler:
     @at_merchant
-    async def send(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+    async def send(site: PortalSite, request: PortalRequest, access: MerchantAccess) -> Response:
         """Send the image of a page. Raises NotFound, also for a page that cannot be drawn. The
         access was recorded when the page around the image was opened."""
-        page, size = _read_number(visit.path_params["page"]), _read_size(visit.path_params["size"])
+        page, size = (
+            _read_number(request.path_params["page"]),
+            _read_size(request.path_params["size"]),
+        )
         async with site.work(access) as work:
-            found = await find(work, visit)
+            found = await find(work, request)
         try:
             picture = await site.painter.paint(_describe(site, access, found), page, size)
         except (FileNotShowable, ContentMissing, DecryptionFailed):
@@ -198,8 +201,8 @@ def _read_size(given: str) -> PictureSize:
 
 
 PAGES: RoutedPages = {
-    "dispute_file_pages": {"GET": _show_pages(_find_evidence)},
+    "dispute_file_pages": {"GET": _render_pages_page(_find_evidence)},
     "dispute_file_page": {"GET": _send_picture(_find_evidence)},
-    "document_pages": {"GET": _show_pages(_find_document)},
+    "document_pages": {"GET": _render_pages_page(_find_document)},
     "document_page": {"GET": _send_picture(_find_document)},
 }

@@ -9,9 +9,9 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.core.files.upload import render_disposition
 from dunwell.interfaces.portal.render.labels import JOB_ROW_OUTCOMES, JOB_ROW_REASONS
 from dunwell.interfaces.portal.web.access import MerchantAccess
+from dunwell.interfaces.portal.web.claim_access import read_id
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.looking import read_id
-from dunwell.interfaces.portal.web.paging import PAGE, find_page
+from dunwell.interfaces.portal.web.lists import PAGE_SIZE, load_page
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
@@ -93,41 +93,47 @@ _CSV = {
 
 
 @at_merchant
-async def show_jobs(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    after = visit.ask("after")
+async def get_jobs_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    after = request.ask("after")
     async with site.work(access) as work:
-        found = await find_page(lambda cursor: list_jobs(work, limit=PAGE, cursor=cursor), after)
+        found = await load_page(
+            lambda cursor: list_jobs(work, limit=PAGE_SIZE, cursor=cursor), after
+        )
         ids = {each.starter.actor_id for each in found.items if each.starter.actor_id}
         names = await list_user_names(work.tx, ids)
-    return site.answer_at(visit, access, JobsPage(found.items, names, after, found.next_cursor))
+    return site.answer_at(request, access, JobsPage(found.items, names, after, found.next_cursor))
 
 
 @at_merchant
-async def show_job(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+async def get_job_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
     """With an ETag, so that whoever waits for it asks for little."""
-    job_id = read_id(visit, "job_id")
+    job_id = read_id(request, "job_id")
     async with site.work(access) as work:
         view = await get_job(work, job_id)
-        rows = await _list_not_done(work, visit)
+        rows = await _list_not_done(work, request)
         names = await list_user_names(work.tx, {view.job.starter.actor_id or ""})
     reasons = [(str(kind), str(reason), count) for (kind, reason), count in view.reasons.items()]
     starter = names.get(view.job.starter.actor_id or "", view.job.starter.actor_id or "")
     answer = site.answer_at(
-        visit,
+        request,
         access,
         JobPage(
             view, starter, rows=rows, reasons=reasons, may_cancel=may_cancel(access.actor, view.job)
         ),
     )
-    return add_etag(answer, visit.headers)
+    return add_etag(answer, request.headers)
 
 
 @takes_form_at_merchant
 async def change_job(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Cancels it, or begins another of the rows that failed."""
-    job_id = read_id(visit, "job_id")
+    job_id = read_id(request, "job_id")
     try:
         async with site.work(access) as work:
             if fields["do"] == "retry":
@@ -137,15 +143,15 @@ async def change_job(
     except TooManyJobs:
         raise
     except InvalidState:
-        return site.redirect(visit, access, "job", job_id=job_id, done="job_over")
-    return site.redirect(visit, access, "job", job_id=job_id)
+        return site.redirect(request, access, "job", job_id=job_id, done="job_over")
+    return site.redirect(request, access, "job", job_id=job_id)
 
 
 @at_merchant
-async def send_rows(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+async def send_rows(site: PortalSite, request: PortalRequest, access: MerchantAccess) -> Response:
     """What became of each row, as CSV, in the reader's language."""
-    job_id = read_id(visit, "job_id")
-    language = site.pages.languages[site.frame(visit, access).language]
+    job_id = read_id(request, "job_id")
+    language = site.pages.languages[site.build_context(request, access).language]
     outcomes = {name: language.translate(it.text) for name, it in JOB_ROW_OUTCOMES.items()}
     reasons = {name: language.translate(it.text) for name, it in JOB_ROW_REASONS.items()}
     headings = [language.translate(each.text) for each in _ROW_HEADINGS]
@@ -170,17 +176,17 @@ async def send_rows(site: PortalSite, visit: PortalRequest, access: MerchantAcce
 
 
 @at_merchant
-async def send_file(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+async def send_file(site: PortalSite, request: PortalRequest, access: MerchantAccess) -> Response:
     """Part by part: nobody waits for the whole of it."""
-    job_id = read_id(visit, "job_id")
+    job_id = read_id(request, "job_id")
     async with site.work(access) as work:
         parts = await open_export(work, site.storage, job_id)
     name = {"Content-Disposition": render_disposition(f"export-{job_id}.csv")}
     return StreamingResponse(parts, 200, {**_CSV, **name})
 
 
-async def _list_not_done(work: Work, visit: PortalRequest) -> Sequence[JobRow]:
-    job_id = read_id(visit, "job_id")
+async def _list_not_done(work: Work, request: PortalRequest) -> Sequence[JobRow]:
+    job_id = read_id(request, "job_id")
     rows: list[JobRow] = []
     for outcome in (RowOutcome.FAILED, RowOutcome.SKIPPED):
         rows += await list_job_rows(work, job_id, outcome=outcome, limit=_MOST_SHOWN)
@@ -188,8 +194,8 @@ async def _list_not_done(work: Work, visit: PortalRequest) -> Sequence[JobRow]:
 
 
 PAGES: RoutedPages = {
-    "jobs": {"GET": show_jobs},
-    "job": {"GET": show_job, "POST": change_job},
+    "jobs": {"GET": get_jobs_page},
+    "job": {"GET": get_job_page, "POST": change_job},
     "job_rows": {"GET": send_rows},
     "job_file": {"GET": send_file},
 }

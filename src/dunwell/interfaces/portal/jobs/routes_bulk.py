@@ -17,9 +17,9 @@ from dunwell.core.claims.lists.list_claims import list_claims
 from dunwell.core.claims.lists.store import ClaimFilter
 from dunwell.interfaces.portal.jobs.routes import BulkPage
 from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.portal.web.claim_filters import read_filters, read_filters_from
+from dunwell.interfaces.portal.web.claim_filters import get_filters, parse_claim_filters
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.paging import read_day
+from dunwell.interfaces.portal.web.lists import parse_day
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
@@ -95,7 +95,7 @@ async def select_all(work: Work, wanted: ClaimFilter) -> list[int] | None:
 def _read_until(text: str, timezone: str, faults: list[str]) -> datetime | None:
     if not text:
         return None
-    day = read_day(text)
+    day = parse_day(text)
     if day is None:
         faults.append("DAY")
         return None
@@ -111,25 +111,25 @@ def _read_id(text: str) -> UUID | None:
 
 @takes_form_at_merchant
 async def submit_bulk(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """1. read what is asked, and select
     2. without the right number typed: only try it, and show what would become of it
     3. else freeze the selection in a job; a selection that is another one by now is shown anew"""
     if not access.may(Right.CHANGE_CLAIMS):
         raise NotFound("There is no such form.")
-    frame, filters = site.frame(visit, access), read_filters_from(fields.text)
-    wanted, _ = read_filters(filters, access.merchant, frame.language)
+    context, filters = site.build_context(request, access), get_filters(fields.text)
+    wanted, _ = parse_claim_filters(filters, access.merchant, context.language)
     ticked = [] if fields["which"] == "all" else read_ticked(fields)
     async with site.work(access) as work:
-        asked = read_action(fields, work.now, frame.timezone)
+        asked = read_action(fields, work.now, context.timezone)
         found = ticked if fields["which"] != "all" else await select_all(work, wanted)
         selected = found or []
         count_faults = ["TOO_WIDE"] if found is None else _find_faults(fields, len(selected))
         faults = [*asked.faults, *count_faults]
         if fields["do"] == "start" and not faults and asked.action is not None:
             job = await start_job(work, asked.action, selected)
-            return site.redirect(visit, access, "job", job_id=job.job_id, done="job")
+            return site.redirect(request, access, "job", job_id=job.job_id, done="job")
         dry_run = await _try(work, asked, selected)
         workflows = [(str(each), name) for each, name in await list_workflow_names(work)]
     is_shown = fields["do"] in ("start", "try")
@@ -144,26 +144,26 @@ async def submit_bulk(
         skipped=[*dry_run.skipped.items()] if dry_run else (),
         faults=faults if is_shown else [each for each in faults if each in ("NONE", "TOO_WIDE")],
     )
-    return site.answer(frame, page, 422 if page.faults else 200)
+    return site.answer(context, page, 422 if page.faults else 200)
 
 
 @takes_form_at_merchant
 async def submit_export(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """The list as CSV, by the worker."""
-    frame, filters = site.frame(visit, access), read_filters_from(fields.text)
-    wanted, _ = read_filters(filters, access.merchant, frame.language)
+    context, filters = site.build_context(request, access), get_filters(fields.text)
+    wanted, _ = parse_claim_filters(filters, access.merchant, context.language)
     async with site.work(access) as work:
         job = await start_export(work, Export(ExportedList.CLAIMS, _describe(wanted)))
-    return site.redirect(visit, access, "job", job_id=job.job_id)
+    return site.redirect(request, access, "job", job_id=job.job_id)
 
 
 @at_merchant
 async def redirect_to_claims(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    return site.redirect(visit, access, "claims")
+    return site.redirect(request, access, "claims")
 
 
 def _find_faults(fields: FormFields, count: int) -> list[str]:

@@ -26,12 +26,18 @@ from dunwell.cases.modalities.store import ListedModality
 from dunwell.contact.messages.templates.formatting import render_name
 from dunwell.core.claims.access import check_claim_exists
 from dunwell.core.claims.read_claim import ClaimView
-from dunwell.interfaces.portal.render.sorting import Sorting, read_sorting
 from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.portal.web.assigning import list_choices, read_assignee, read_whose
+from dunwell.interfaces.portal.web.claim_access import open_claim, parse_claim_id, read_id
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.looking import open_claim, read_claim_id, read_id
-from dunwell.interfaces.portal.web.paging import PAGE, find_page
+from dunwell.interfaces.portal.web.lists import (
+    PAGE_SIZE,
+    Sorting,
+    list_assignable_users,
+    load_page,
+    parse_assignee,
+    parse_assignee_filter,
+    parse_sorting,
+)
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
@@ -90,21 +96,23 @@ _LONGEST_REASON = 2_000
 
 
 @at_merchant
-async def show_plans(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    show, after = visit.ask("show"), visit.ask("after")
+async def get_plans_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    show, after = request.ask("show"), request.ask("after")
     show = show if show in _SHOWN else "waiting"
     # Pending requests are sorted by waiting time, longest first.
     usual = "time" if show == "waiting" else "-time"
-    sorting = read_sorting(visit.ask("sort"), {"time"}, usual)
+    sorting = parse_sorting(request.ask("sort"), {"time"}, usual)
     oldest = not sorting.is_descending
-    asked, whose = read_whose(visit, access)
+    asked, whose = parse_assignee_filter(request, access)
     if show != "waiting":
         asked, whose = "", ANY_ASSIGNEE
     wanted = replace(_SHOWN[show], whose=whose)
     async with site.work(access) as work:
-        found = await find_page(
+        found = await load_page(
             lambda cursor: list_modalities(
-                work, limit=PAGE, cursor=cursor, wanted=wanted, oldest_first=oldest
+                work, limit=PAGE_SIZE, cursor=cursor, wanted=wanted, oldest_first=oldest
             ),
             after,
         )
@@ -121,24 +129,26 @@ async def show_plans(site: PortalSite, visit: PortalRequest, access: MerchantAcc
         after=after,
         next_cursor=found.next_cursor,
     )
-    return site.answer_at(visit, access, page)
+    return site.answer_at(request, access, page)
 
 
 @at_merchant
-async def show_plan(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    return await _answer(site, visit, access)
+async def get_plan_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    return await _render_page(site, request, access)
 
 
 @takes_form_at_merchant
 async def submit_answer(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Send the response. The same response again changes nothing. If two users respond differently,
     the second is told."""
-    claim_id, plan_id = read_claim_id(visit), read_id(visit, "plan_id")
+    claim_id, plan_id = parse_claim_id(request), read_id(request, "plan_id")
     outcome, reason = fields["outcome"], fields.text("reason")[:_LONGEST_REASON]
     if outcome not in ("approve", "reject"):
-        return await _answer(site, visit, access, reason=reason, fault="REQUIRED")
+        return await _render_page(site, request, access, reason=reason, fault="REQUIRED")
     try:
         async with site.work(access) as work:
             if outcome == "approve":
@@ -146,20 +156,22 @@ async def submit_answer(
             else:
                 await reject_modality(work, claim_id, plan_id, reason=reason or None)
     except ValidationError:
-        return await _answer(site, visit, access, reason=reason, fault="CONTROL_CHARACTER")
+        return await _render_page(site, request, access, reason=reason, fault="CONTROL_CHARACTER")
     except InvalidState as refusal:
         message = refusal.text
-        return await _answer(site, visit, access, reason=reason, fault="OVERTAKEN", message=message)
-    return site.redirect(visit, access, "plan", claim_id=claim_id, plan_id=plan_id, done="answer")
+        return await _render_page(
+            site, request, access, reason=reason, fault="OVERTAKEN", message=message
+        )
+    return site.redirect(request, access, "plan", claim_id=claim_id, plan_id=plan_id, done="answer")
 
 
 @takes_form_at_merchant
 async def submit_assignee(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Assign the request. If two users do it at once, the second is told and sees the assignee."""
-    claim_id, plan_id = read_claim_id(visit), read_id(visit, "plan_id")
-    wanted, known = read_assignee(fields, "assignee"), read_assignee(fields, "known_assignee")
+    claim_id, plan_id = parse_claim_id(request), read_id(request, "plan_id")
+    wanted, known = parse_assignee(fields, "assignee"), parse_assignee(fields, "known_assignee")
     done = "assigned"
     try:
         async with site.work(access) as work:
@@ -168,35 +180,35 @@ async def submit_assignee(
         done = "assigned_before"
     except (InvalidState, ValidationError):
         done = "not_assigned"
-    return site.redirect(visit, access, "plan", claim_id=claim_id, plan_id=plan_id, done=done)
+    return site.redirect(request, access, "plan", claim_id=claim_id, plan_id=plan_id, done=done)
 
 
 @at_merchant
 async def redirect_to_plan(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
     """Redirect users who open the address of a form by hand. Raises NotFound."""
     async with site.work(access) as work:
-        await check_claim_exists(work, read_claim_id(visit))
-    ids = {"claim_id": read_claim_id(visit), "plan_id": read_id(visit, "plan_id")}
-    return site.redirect(visit, access, "plan", **ids)
+        await check_claim_exists(work, parse_claim_id(request))
+    ids = {"claim_id": parse_claim_id(request), "plan_id": read_id(request, "plan_id")}
+    return site.redirect(request, access, "plan", **ids)
 
 
-async def _answer(
+async def _render_page(
     site: PortalSite,
-    visit: PortalRequest,
+    request: PortalRequest,
     access: MerchantAccess,
     *,
     reason: str = "",
     fault: str = "",
     message: str = "",
 ) -> Response:
-    claim_id, plan_id = read_claim_id(visit), read_id(visit, "plan_id")
+    claim_id, plan_id = parse_claim_id(request), read_id(request, "plan_id")
     async with site.work(access) as work:
         claim = await open_claim(work, access, claim_id)
         listed = await list_claim_modalities(work, claim_id, limit=100)
         assignees = await list_assignees(work, [plan_id])
-        colleagues = await list_choices(work, access)
+        colleagues = await list_assignable_users(work, access)
     plans = (each.modality for each in listed.items)
     plan = next((each for each in plans if each.modality_id == plan_id), None)
     if plan is None:
@@ -214,7 +226,7 @@ async def _answer(
         message=message,
     )
     status = {"REQUIRED": 422, "CONTROL_CHARACTER": 422, "OVERTAKEN": 409}.get(fault, 200)
-    return site.answer_at(visit, access, page, status)
+    return site.answer_at(request, access, page, status)
 
 
 def _find_answer_days(access: MerchantAccess, plans: Sequence[Modality]) -> Mapping[UUID, date]:
@@ -229,7 +241,7 @@ def _find_answer_days(access: MerchantAccess, plans: Sequence[Modality]) -> Mapp
 
 
 PAGES: RoutedPages = {
-    "plans": {"GET": show_plans},
-    "plan": {"GET": show_plan, "POST": submit_answer},
+    "plans": {"GET": get_plans_page},
+    "plan": {"GET": get_plan_page, "POST": submit_answer},
     "plan_assign": {"GET": redirect_to_plan, "POST": submit_assignee},
 }

@@ -30,11 +30,17 @@ from dunwell.cases.payments.reverse_payment import (
 )
 from dunwell.cases.payments.store import ListedPayment, ListedPaymentRequest
 from dunwell.core.claims.access import check_unchanged, load_claim_revision
-from dunwell.interfaces.portal.render.sorting import Sorting, read_sorting
 from dunwell.interfaces.portal.web.access import MerchantAccess
+from dunwell.interfaces.portal.web.claim_access import find_typed_claims, read_id
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.looking import find_typed_claims, read_id
-from dunwell.interfaces.portal.web.paging import PAGE, find_page, read_day, span_of_day
+from dunwell.interfaces.portal.web.lists import (
+    PAGE_SIZE,
+    Sorting,
+    compute_day_span,
+    load_page,
+    parse_day,
+    parse_sorting,
+)
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
@@ -94,25 +100,27 @@ _MOST_TYPED = 200
 
 
 @at_merchant
-async def show_payments(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+async def get_payments_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
     """Show the payments, of one day if the address names it."""
-    show = visit.ask("show")
+    show = request.ask("show")
     if show == "requests":
-        return await _show_requests(site, visit, access)
+        return await _render_requests_page(site, request, access)
     kind = show if show == "unmatched" else "payments"
-    on, after = read_day(visit.ask("on")), visit.ask("after")
-    since, until = span_of_day(access.merchant, on)
+    on, after = parse_day(request.ask("on")), request.ask("after")
+    since, until = compute_day_span(access.merchant, on)
     wanted = PaymentFilter(since=since, until=until, is_unmatched=kind == "unmatched")
-    sorting = read_sorting(visit.ask("sort"), {"time"}, "-time")
+    sorting = parse_sorting(request.ask("sort"), {"time"}, "-time")
     oldest = not sorting.is_descending
     async with site.work(access) as work:
-        found = await find_page(
+        found = await load_page(
             lambda cursor: list_payments(
-                work, limit=PAGE, cursor=cursor, wanted=wanted, oldest_first=oldest
+                work, limit=PAGE_SIZE, cursor=cursor, wanted=wanted, oldest_first=oldest
             ),
             after,
         )
-    typed = visit.ask("typed")[:_MOST_TYPED]
+    typed = request.ask("typed")[:_MOST_TYPED]
     page = PaymentsPage(
         kind,
         on,
@@ -123,21 +131,21 @@ async def show_payments(site: PortalSite, visit: PortalRequest, access: Merchant
         next_cursor=found.next_cursor,
         typed=typed,
     )
-    return site.answer_at(visit, access, page)
+    return site.answer_at(request, access, page)
 
 
-async def _show_requests(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+async def _render_requests_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    after, asked = visit.ask("after"), visit.ask("state")
+    after, asked = request.ask("after"), request.ask("state")
     state = next((each for each in PaymentRequestState if each == asked), None)
     wanted = PaymentRequestFilter(state=state)
-    sorting = read_sorting(visit.ask("sort"), {"time"}, "-time")
+    sorting = parse_sorting(request.ask("sort"), {"time"}, "-time")
     oldest = not sorting.is_descending
     async with site.work(access) as work:
-        found = await find_page(
+        found = await load_page(
             lambda cursor: list_payment_requests(
-                work, limit=PAGE, cursor=cursor, wanted=wanted, oldest_first=oldest
+                work, limit=PAGE_SIZE, cursor=cursor, wanted=wanted, oldest_first=oldest
             ),
             after,
         )
@@ -151,38 +159,40 @@ async def _show_requests(
         next_cursor=found.next_cursor,
         state=state or "",
     )
-    return site.answer_at(visit, access, page)
+    return site.answer_at(request, access, page)
 
 
 @at_merchant
 async def find_claim_to_pay(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
     """Open the form if exactly one claim is found, the list of claims if several are found. If none
     is found, show the page again."""
     if not access.may(Right.RECORD_MONEY):
         raise NotFound("There is no such page.")
-    typed = visit.ask("q")[:_MOST_TYPED]
+    typed = request.ask("q")[:_MOST_TYPED]
     async with site.work(access) as work:
         found = await find_typed_claims(work, typed)
     if len(found) == 1:
-        return site.redirect(visit, access, "claim_act", claim_id=found[0], act="payment")
+        return site.redirect(request, access, "claim_act", claim_id=found[0], act="payment")
     if not found:
-        return site.redirect(visit, access, "payments", typed=typed)
-    return site.redirect(visit, access, "claims", q=typed)
+        return site.redirect(request, access, "payments", typed=typed)
+    return site.redirect(request, access, "claims", q=typed)
 
 
 @at_merchant
-async def show_payment(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    return await _answer_payment(site, visit, access)
+async def get_payment_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    return await _render_payment_page(site, request, access)
 
 
 @takes_form_at_merchant
 async def submit_reversal(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Reverse a payment. If two users do it at once, the second gets an edit conflict."""
-    payment_id, reason = read_id(visit, "payment_id"), fields.text("reason")
+    payment_id, reason = read_id(request, "payment_id"), fields.text("reason")
     error = "" if reason else "REQUIRED"
     try:
         async with site.work(access) as work:
@@ -192,20 +202,20 @@ async def submit_reversal(
             if not error:
                 await reverse_payment(work, claim_id, payment_id, reason)
     except EditConflict:
-        return await _answer_payment(site, visit, access, reason=reason, is_conflict=True)
+        return await _render_payment_page(site, request, access, reason=reason, is_conflict=True)
     except ValidationError:
         error = "LINE"
     if error:
-        return await _answer_payment(site, visit, access, reason=reason, error=error)
-    return site.redirect(visit, access, "payment", payment_id=payment_id, done="reversed")
+        return await _render_payment_page(site, request, access, reason=reason, error=error)
+    return site.redirect(request, access, "payment", payment_id=payment_id, done="reversed")
 
 
-async def _answer_payment(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, *, reason: str = "",
+async def _render_payment_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, *, reason: str = "",
     error: str = "",
     is_conflict: bool = False,
 ) -> Response:  # fmt: skip
-    payment_id = read_id(visit, "payment_id")
+    payment_id = read_id(request, "payment_id")
     async with site.work(access) as work:
         claim_id = (await get_payment(work, payment_id)).payment.claim_id
         seen = await load_claim_revision(work, claim_id)
@@ -218,49 +228,53 @@ async def _answer_payment(
         reason=reason,
         error=error,
         is_conflict=is_conflict,
-        done_here=visit.ask("done"),
+        done_here=request.ask("done"),
     )
     status = 409 if is_conflict else 422 if error else 200
-    return site.answer_at(visit, access, page, status)
+    return site.answer_at(request, access, page, status)
 
 
 @at_merchant
-async def show_request(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+async def get_request_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
     async with site.work(access) as work:
-        listed = await get_payment_request(work, read_id(visit, "request_id"))
-    request = listed.request
+        listed = await get_payment_request(work, read_id(request, "request_id"))
+    payment_request = listed.request
     page = PaymentRequestPage(
         listed=listed,
-        is_cancellable=is_cancellable(request),
-        is_askable=request.provider != BANK_TRANSFER and request.state in LIVE_STATES,
-        done_here=visit.ask("done"),
+        is_cancellable=is_cancellable(payment_request),
+        is_askable=(
+            payment_request.provider != BANK_TRANSFER and payment_request.state in LIVE_STATES
+        ),
+        done_here=request.ask("done"),
     )
-    return site.answer_at(visit, access, page)
+    return site.answer_at(request, access, page)
 
 
 @takes_form_at_merchant
 async def change_request(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Cancel a payment request, or refresh its status from the provider."""
-    request_id = read_id(visit, "request_id")
+    request_id = read_id(request, "request_id")
     run = _end_request if fields["do"] == "end" else _ask_provider
-    done = await run(site, visit, access)
-    return site.redirect(visit, access, "payment_request", request_id=request_id, done=done)
+    done = await run(site, request, access)
+    return site.redirect(request, access, "payment_request", request_id=request_id, done=done)
 
 
-async def _end_request(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> str:
+async def _end_request(site: PortalSite, request: PortalRequest, access: MerchantAccess) -> str:
     try:
         async with site.work(access) as work:
-            await cancel_request(work, read_id(visit, "request_id"))
+            await cancel_request(work, read_id(request, "request_id"))
     except InvalidState:
         return "not_ended"
     return "ended"
 
 
-async def _ask_provider(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> str:
+async def _ask_provider(site: PortalSite, request: PortalRequest, access: MerchantAccess) -> str:
     """Record what the provider reports. The actor is the system, not the user."""
-    request_id = read_id(visit, "request_id")
+    request_id = read_id(request, "request_id")
     async with site.work(access) as work:
         work.require(Right.RECORD_MONEY)
         await get_payment_request(work, request_id)
@@ -273,8 +287,8 @@ async def _ask_provider(site: PortalSite, visit: PortalRequest, access: Merchant
 
 
 PAGES: RoutedPages = {
-    "payments": {"GET": show_payments},
+    "payments": {"GET": get_payments_page},
     "payment_find": {"GET": find_claim_to_pay},
-    "payment": {"GET": show_payment, "POST": submit_reversal},
-    "payment_request": {"GET": show_request, "POST": change_request},
+    "payment": {"GET": get_payment_page, "POST": submit_reversal},
+    "payment_request": {"GET": get_request_page, "POST": change_request},
 }

@@ -192,7 +192,7 @@ async def _render_conflict_page(
 def _find_amount_format(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> AmountFormat:
-    language = site.frame(request, access).language
+    language = site.build_context(request, access).language
     return AmountFormat(access.merchant.configuration.currency, language)
 
 

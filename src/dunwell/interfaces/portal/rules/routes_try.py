@@ -29,8 +29,8 @@ from dunwell.interfaces.portal.rules.views import (
     check_page_access,
 )
 from dunwell.interfaces.portal.web.access import MerchantAccess
+from dunwell.interfaces.portal.web.claim_access import open_claim
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.looking import open_claim
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
@@ -89,7 +89,7 @@ async def submit_trial(
     part of an address."""
     check_page_access(access)
     currency = fields.text("currency") or access.merchant.configuration.currency
-    amounts = AmountFormat(currency, site.frame(request, access).language)
+    amounts = AmountFormat(currency, site.build_context(request, access).language)
     form = build_form(_FIELDS, {}, amounts).fill(fields)
     content = form.read()
     custom = {name: value for name, value in content.parts["customFields"] if name}

@@ -22,9 +22,9 @@ from dunwell.interfaces.portal.setup.views import (
     get_installation_limits,
 )
 from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
+from dunwell.interfaces.portal.web.confirm_identity import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, signed_in, takes_form
-from dunwell.interfaces.portal.web.paging import PAGE
+from dunwell.interfaces.portal.web.lists import PAGE_SIZE
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
@@ -83,7 +83,7 @@ async def get_settings_page(
     check_may_configure(access)
     async with site.work(access) as work:
         credentials = await list_credentials(work)
-        endpoints = (await list_endpoints(work, limit=PAGE)).items
+        endpoints = (await list_endpoints(work, limit=PAGE_SIZE)).items
         is_assigned = await has_rules(work)
         is_published = await has_published_workflow(work)
         counterpart = await _find_counterpart(work.tx, access)
@@ -150,7 +150,7 @@ def _render_new_merchant_page(
     site: PortalSite, request: PortalRequest, typed: Mapping[str, str], faults: PlacedFaults = ()
 ) -> Response:
     page = NewMerchantPage(typed, faults, TIMEZONES)
-    return site.answer(site.frame(request), page, 422 if faults else 200)
+    return site.answer(site.build_context(request), page, 422 if faults else 200)
 
 
 PAGES: RoutedPages = {

@@ -33,9 +33,9 @@ from dunwell.interfaces.portal.setup.views import (
     check_may_configure,
 )
 from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
+from dunwell.interfaces.portal.web.confirm_identity import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.paging import PAGE
+from dunwell.interfaces.portal.web.lists import PAGE_SIZE
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
@@ -225,7 +225,7 @@ async def _render_page(
     this response."""
     check_may_configure(access)
     async with site.work(access) as work:
-        found = await list_endpoints(work, limit=PAGE)
+        found = await list_endpoints(work, limit=PAGE_SIZE)
     page = WebhookSettingsPage(
         found.items, EVENT_TYPES, typed=typed, faults=faults, created=created
     )

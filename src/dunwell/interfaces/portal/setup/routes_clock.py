@@ -14,7 +14,7 @@ from dunwell.core.events.event_log import EventFilter, list_events
 from dunwell.interfaces.portal.setup.views import ClockPage
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.paging import PAGE
+from dunwell.interfaces.portal.web.lists import PAGE_SIZE
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
@@ -96,7 +96,7 @@ async def _render_page(
         clock = await get_test_clock(work)
         if since is not None:
             wanted = EventFilter(since=since)
-            new_events = await list_events(work, limit=PAGE, wanted=wanted)
+            new_events = await list_events(work, limit=PAGE_SIZE, wanted=wanted)
     page = ClockPage(
         now=clock.now,
         next_at=clock.next_at,

@@ -13,7 +13,7 @@ from dunwell.interfaces.portal.setup.views import (
     open_logo_maker,
 )
 from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
+from dunwell.interfaces.portal.web.confirm_identity import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite

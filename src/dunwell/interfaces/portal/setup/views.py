@@ -254,5 +254,5 @@ async def load_choices(
 def get_amount_format(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> AmountFormat:
-    language = site.frame(request, access).language
+    language = site.build_context(request, access).language
     return AmountFormat(access.merchant.configuration.currency, language)

@@ -110,7 +110,7 @@ def build_channel_rows(contacts: dict[str, dict[str, int]]) -> list[tuple[str, i
 async def get_start_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    context = site.frame(request, access)
+    context = site.build_context(request, access)
     assert context.today is not None
     async with site.work(access) as work:
         attention_items = await list_attention_items(work)

@@ -18,10 +18,9 @@ from dunwell.contact.messages.suppression import (
     list_suppressions,
     suppress,
 )
-from dunwell.interfaces.portal.render.sorting import Sorting, read_sorting
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.paging import PAGE, find_page
+from dunwell.interfaces.portal.web.lists import PAGE_SIZE, Sorting, load_page, parse_sorting
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
@@ -72,15 +71,15 @@ _MAX_DIGEST_CHARACTERS = 64
 
 
 @at_merchant
-async def show_suppressions(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+async def get_suppressions_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    return await _answer_list(site, visit, access, dict.fromkeys(_NAMES, ""))
+    return await _render_list_page(site, request, access, dict.fromkeys(_NAMES, ""))
 
 
 @takes_form_at_merchant
 async def add_address(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     typed = {name: fields.text(name) for name in _NAMES}
     channel = next((each for each in _CHANNELS if each == typed["channel"]), None)
@@ -103,19 +102,21 @@ async def add_address(
                 reason=reason,
             )
     if faults:
-        return await _answer_list(site, visit, access=access, typed=typed, faults=faults)
-    return site.redirect(visit, access, "suppressions", done="added" if is_new else "added_before")
+        return await _render_list_page(site, request, access=access, typed=typed, faults=faults)
+    return site.redirect(
+        request, access, "suppressions", done="added" if is_new else "added_before"
+    )
 
 
-async def _answer_list(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, typed: Mapping[str, str],
+async def _render_list_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, typed: Mapping[str, str],
     faults: Sequence[tuple[str, str]] = (),
 ) -> Response:  # fmt: skip
-    after, sorting = visit.ask("after"), read_sorting(visit.ask("sort"), {"time"}, "-time")
+    after, sorting = request.ask("after"), parse_sorting(request.ask("sort"), {"time"}, "-time")
     async with site.work(access) as work:
-        found = await find_page(
+        found = await load_page(
             lambda cursor: list_suppressions(
-                work, limit=PAGE, cursor=cursor, oldest_first=not sorting.is_descending
+                work, limit=PAGE_SIZE, cursor=cursor, oldest_first=not sorting.is_descending
             ),
             after,
         )
@@ -126,33 +127,35 @@ async def _answer_list(
         next_cursor=found.next_cursor,
         typed=typed,
         faults=faults,
-        done_here=visit.ask("done"),
+        done_here=request.ask("done"),
     )
-    return site.answer_at(visit, access, page, 422 if faults else 200)
+    return site.answer_at(request, access, page, 422 if faults else 200)
 
 
 @at_merchant
-async def show_removal(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    return await _answer_removal(site, visit, access)
+async def get_removal_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    return await _render_removal_page(site, request, access)
 
 
 @takes_form_at_merchant
 async def remove(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Remove an address from the list.
 
     If someone else has removed it, the list says so. If it was also added again, the form is shown
     once more with the new entry.
     """
-    channel, digest = _parse_entry_path(visit)
+    channel, digest = _parse_entry_path(request)
     reason = next((each for each in _LIFT_REASONS if each == fields["reason"]), None)
     try:
         created_at = datetime.fromisoformat(fields["revision"])
     except ValueError:
         created_at = None
     if reason is None or created_at is None or created_at.tzinfo is None:
-        return await _answer_removal(site, visit, access, has_fault=True)
+        return await _render_removal_page(site, request, access, has_fault=True)
     try:
         async with site.work(access) as work:
             await lift_suppression_entry(
@@ -160,30 +163,30 @@ async def remove(
             )
     except EditConflict:
         try:
-            return await _answer_removal(site, visit, access, is_conflict=True)
+            return await _render_removal_page(site, request, access, is_conflict=True)
         except NotFound:
-            return site.redirect(visit, access, "suppressions", done="lifted_before")
-    return site.redirect(visit, access, "suppressions", done="lifted")
+            return site.redirect(request, access, "suppressions", done="lifted_before")
+    return site.redirect(request, access, "suppressions", done="lifted")
 
 
-async def _answer_removal(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, *, has_fault: bool = False,
+async def _render_removal_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, *, has_fault: bool = False,
     is_conflict: bool = False,
 ) -> Response:  # fmt: skip
     """Show the form. Raises NotFound if the address is not on the list."""
     if not access.may(Right.CONTACT_SETTINGS):
         raise NotFound("There is no such page.")
-    channel, digest = _parse_entry_path(visit)
+    channel, digest = _parse_entry_path(request)
     async with site.work(access) as work:
         entry = await get_suppression(work, channel, digest)
     page = RemovalPage(entry, entry.created_at.isoformat(), has_fault, is_conflict)
     status = 409 if is_conflict else 422 if has_fault else 200
-    return site.answer_at(visit, access, page, status)
+    return site.answer_at(request, access, page, status)
 
 
-def _parse_entry_path(visit: PortalRequest) -> tuple[Channel, bytes]:
+def _parse_entry_path(request: PortalRequest) -> tuple[Channel, bytes]:
     """Return the channel and the digest of the address. Raises NotFound if they are not valid."""
-    given, digest = visit.path_params["channel"], visit.path_params["digest"]
+    given, digest = request.path_params["channel"], request.path_params["digest"]
     channel = next((each for each in _CHANNELS if each == given), None)
     try:
         known = bytes.fromhex(digest[:_MAX_DIGEST_CHARACTERS])
@@ -195,6 +198,6 @@ def _parse_entry_path(visit: PortalRequest) -> tuple[Channel, bytes]:
 
 
 PAGES: RoutedPages = {
-    "suppressions": {"GET": show_suppressions, "POST": add_address},
-    "suppression": {"GET": show_removal, "POST": remove},
+    "suppressions": {"GET": get_suppressions_page, "POST": add_address},
+    "suppression": {"GET": get_removal_page, "POST": remove},
 }

@@ -52,7 +52,7 @@ from dunwell.interfaces.portal.web.guards import (
     in_preview_turn,
     takes_form_at_merchant,
 )
-from dunwell.interfaces.portal.web.paging import read_day
+from dunwell.interfaces.portal.web.lists import parse_day
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
@@ -243,7 +243,7 @@ async def get_simulation_page(
     if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
     typed = request.ask("start")
-    start_on = read_day(typed)
+    start_on = parse_day(typed)
     prepared, simulation, problem = None, None, ""
     async with site.work(access) as work:
         opened = await get_requested_texts(work, request)
@@ -265,7 +265,7 @@ async def get_simulation_page(
         simulation=simulation,
         problem=problem,
         holidays=_list_holiday_names(
-            opened.definition, simulation, site.frame(request, access).language
+            opened.definition, simulation, site.build_context(request, access).language
         ),
         currency=access.merchant.configuration.currency,
         start_on=start_on,

@@ -63,7 +63,7 @@ async def get_sign_in_page(site: PortalSite, request: PortalRequest) -> Response
     if left is not None and await left.find_leaving_address("", site.now()) is None:
         left = None
     page = msgspec.structs.replace(page, fault=fault, left=None if left is None else left.provider)
-    return site.answer(site.frame(request), page)
+    return site.answer(site.build_context(request), page)
 
 
 async def submit_password(site: PortalSite, request: PortalRequest) -> Response:
@@ -160,7 +160,7 @@ def _render_second_factor_page(
     to = choose_next_page(request.ask("next"))
     if not get_pending_sign_in_secret(site, request):
         return site.redirect(request, None, "sign_in", next=to)
-    return site.answer(site.frame(request), SecondFactorPage(to, is_recovery))
+    return site.answer(site.build_context(request), SecondFactorPage(to, is_recovery))
 
 
 async def _get_submitted_code(
@@ -198,7 +198,7 @@ def _render_refusal(
     if isinstance(outcome, TooManyAttempts):
         fault, minutes = "TOO_OFTEN", count_minutes(outcome.retry_after)
     shown = msgspec.structs.replace(page, fault=fault, minutes=minutes)
-    answer = site.answer(site.frame(request), shown, _STATUS_OF_FAULT[fault])
+    answer = site.answer(site.build_context(request), shown, _STATUS_OF_FAULT[fault])
     if isinstance(outcome, TooManyAttempts):
         answer.headers["Retry-After"] = str(outcome.retry_after)
     return answer

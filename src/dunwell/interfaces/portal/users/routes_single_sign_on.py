@@ -99,7 +99,7 @@ def render_confirmation_page(
 ) -> Response:  # fmt: skip
     """Render the result of a confirmation. `failure` is "" if the session is confirmed."""
     page = ConfirmationPage(failure, provider.provider.shown, minutes)
-    return site.answer(site.frame(request), page, status)
+    return site.answer(site.build_context(request), page, status)
 
 
 # The sender is not authenticated yet. A logout token has a few kilobytes.
@@ -164,7 +164,7 @@ async def finish_sign_on(site: PortalSite, request: PortalRequest) -> Response:
             title = provider.provider.shown
             command = _render_link_command(outcome, provider.provider.name)
             page = SignOnRefusedPage(outcome.reason, title, outcome.claims.email, command)
-            answer = site.answer(site.frame(request), page, 403)
+            answer = site.answer(site.build_context(request), page, 403)
         case _:
             name = provider.provider.name
             answer = answer_redirect(
@@ -216,7 +216,7 @@ def _render_link_command(unwelcome: SignOnRefused, provider: str) -> str:
 def _render_page(
     site: PortalSite, request: PortalRequest, page: SignInPage, status: int
 ) -> Response:
-    return site.answer(site.frame(request), page, status)
+    return site.answer(site.build_context(request), page, status)
 
 
 def _find(site: PortalSite, request: PortalRequest) -> IdentityProvider:

@@ -64,7 +64,7 @@ def has_passkeys(site: PortalSite) -> bool:
 
 def read_session_secret(site: PortalSite, request: PortalRequest) -> str:
     """Return the secret of the session of a user who is signed in."""
-    return site.read_secret(request) or ""
+    return site.get_session_secret(request) or ""
 
 
 def build_app_setup(secret: str, email: str) -> AppSetup:

@@ -14,12 +14,12 @@ from dunwell.core.claims.lists.store import ClaimFilter
 from dunwell.core.claims.states import HoldKind, Status
 from dunwell.interfaces.web.amounts import parse_amount
 
-_MOST_TEXT = 200
-_LOOKS = frozenset({"sort", "columns"})
-_Word = TypeVar("_Word", bound=StrEnum)
+_MAX_TEXT_LENGTH = 200
+_VIEW_PARAMETERS = frozenset({"sort", "columns"})
+_Value = TypeVar("_Value", bound=StrEnum)
 
 
-class Filters(msgspec.Struct, frozen=True, gc=False):
+class ClaimListFilters(msgspec.Struct, frozen=True, gc=False):
     """The filters as the address has them. They may be invalid."""
 
     q: str = ""
@@ -40,22 +40,24 @@ class Filters(msgspec.Struct, frozen=True, gc=False):
         return {name: text for name, text in msgspec.structs.asdict(self).items() if text}
 
     @property
-    def narrowing(self) -> dict[str, str]:
+    def selection(self) -> dict[str, str]:
         """Return the parameters that select claims."""
-        return {name: text for name, text in self.query.items() if name not in _LOOKS}
+        return {name: text for name, text in self.query.items() if name not in _VIEW_PARAMETERS}
 
     @property
-    def looks(self) -> dict[str, str]:
-        return {name: text for name, text in self.query.items() if name in _LOOKS}
+    def view_parameters(self) -> dict[str, str]:
+        return {name: text for name, text in self.query.items() if name in _VIEW_PARAMETERS}
 
 
-def read_filters_from(find: Callable[[str], str]) -> Filters:
+def get_filters(find: Callable[[str], str]) -> ClaimListFilters:
     """Read the filters. find: returns the value of a parameter."""
-    return Filters(**{name: find(name)[:_MOST_TEXT] for name in Filters.__struct_fields__})
+    return ClaimListFilters(
+        **{name: find(name)[:_MAX_TEXT_LENGTH] for name in ClaimListFilters.__struct_fields__}
+    )
 
 
-def read_filters(
-    filters: Filters, merchant: Merchant, language: str
+def parse_claim_filters(
+    filters: ClaimListFilters, merchant: Merchant, language: str
 ) -> tuple[ClaimFilter, list[tuple[str, str]]]:
     """Return what the filters select, and the filters that are not valid."""
     faults = list[tuple[str, str]]()
@@ -89,7 +91,7 @@ def read_filters(
     return wanted, faults
 
 
-def _pick(kind: type[_Word], text: str) -> _Word | None:
+def _pick(kind: type[_Value], text: str) -> _Value | None:
     return next((each for each in kind if each == text), None)
 
 

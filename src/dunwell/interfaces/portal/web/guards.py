@@ -1,95 +1,137 @@
-"""Handlers of the portal's pages: each gets who is signed in, and the merchant its address names,
-or is not run.
+"""Guards of the portal's handlers. Each guard passes the signed-in user, or the user's access to
+the merchant in the address, to its handler, or does not run it.
 
     handler                       runs for
-    (site, visit)                 anybody
-    signed_in(show)               who is signed in
-    at_merchant(show)             who reaches the merchant in the address; for others it is absent
-    takes_form, takes_form_at...  the same for a form with the session's own token
-    in_preview_turn(show)         below `at_merchant`: one at a time for each user
+    (site, request)               everyone
+    signed_in(handler)            signed-in users
+    at_merchant(handler)          users with access to the merchant; for others it is not found
+    takes_form, takes_form_at...  the same, for a form with the token of the session
+    in_preview_turn(handler)      below `at_merchant`: one page at a time for each user
+
+Anyone may send a small form, such as the one for signing in. A large form is read only with the
+cookie of a session. The session may have ended; then the form is read so that its user can see it
+again. Without such a cookie, nothing is read and the user is asked to sign in. The handler checks
+that the session is still valid after the whole form has arrived, however slowly it was sent.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import ExitStack, asynccontextmanager
 from functools import wraps
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from starlette.responses import Response
 
+from dunwell.accounts.users.sessions.sessions import find_session_user
 from dunwell.accounts.users.user import SignedInUser
 from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.portal.web.large_forms import read_form
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.web.stale_forms import answer_stale, forget_typed, restore_typed
 from dunwell.interfaces.web.form_fields import FormFields
 
-Run: TypeAlias = Callable[[PortalSite, PortalRequest], Awaitable[Response]]
-# By name, the methods of pages and what they do.
-RoutedPages: TypeAlias = Mapping[str, Mapping[str, Run]]
-Show: TypeAlias = Callable[[PortalSite, PortalRequest, SignedInUser], Awaitable[Response]]
-Take: TypeAlias = Callable[
+_Form = TypeVar("_Form")
+# Enough for a password, a code, or the response of a passkey.
+_MAX_SMALL_FORM_BYTES = 8 * 1024
+
+
+@asynccontextmanager
+async def open_form(
+    site: PortalSite, request: PortalRequest, read: Callable[[], Awaitable[_Form]], unread: _Form
+) -> AsyncIterator[_Form]:
+    """Return what `read` reads, held in memory until the block ends, or `unread` for a large form
+    without a session. Raises what `read` raises, and RateLimited."""
+    if _is_small(request):
+        yield await read()
+        return
+    secret = site.get_session_secret(request)
+    async with site.resources.database.connection() as connection:
+        user_id = await find_session_user(connection, secret) if secret else None
+    if user_id is None:
+        yield unread
+        return
+    with ExitStack() as holding:
+        holding.enter_context(site.forms_of_user.hold(user_id))
+        holding.enter_context(site.forms_of_all.hold(None))
+        yield await read()
+
+
+def _is_small(request: PortalRequest) -> bool:
+    announced = request.headers.get("content-length", "0")
+    is_announced = announced.isdecimal() and "transfer-encoding" not in request.headers
+    return is_announced and int(announced) <= _MAX_SMALL_FORM_BYTES
+
+
+RouteHandler: TypeAlias = Callable[[PortalSite, PortalRequest], Awaitable[Response]]
+# The handlers of pages, by the page's name and the method.
+RoutedPages: TypeAlias = Mapping[str, Mapping[str, RouteHandler]]
+Handler: TypeAlias = Callable[[PortalSite, PortalRequest, SignedInUser], Awaitable[Response]]
+FormHandler: TypeAlias = Callable[
     [PortalSite, PortalRequest, SignedInUser, FormFields], Awaitable[Response]
 ]
-ShowAt: TypeAlias = Callable[[PortalSite, PortalRequest, MerchantAccess], Awaitable[Response]]
-TakeAt: TypeAlias = Callable[
+MerchantHandler: TypeAlias = Callable[
+    [PortalSite, PortalRequest, MerchantAccess], Awaitable[Response]
+]
+MerchantFormHandler: TypeAlias = Callable[
     [PortalSite, PortalRequest, MerchantAccess, FormFields], Awaitable[Response]
 ]
 
 
-def signed_in(show: Show) -> Run:
-    @wraps(show)
-    async def run(site: PortalSite, visit: PortalRequest) -> Response:
-        person = await site.find_person(visit)
+def signed_in(handler: Handler) -> RouteHandler:
+    @wraps(handler)
+    async def run(site: PortalSite, request: PortalRequest) -> Response:
+        person = await site.find_person(request)
         if person is None:
-            return site.ask_to_sign_in(visit)
-        answer = await show(site, visit, person)
-        return await restore_typed(site, visit, person, answer) if person.has_kept_forms else answer
+            return site.ask_to_sign_in(request)
+        answer = await handler(site, request, person)
+        return (
+            await restore_typed(site, request, person, answer) if person.has_kept_forms else answer
+        )
 
     return run
 
 
-def takes_form(take: Take) -> Run:
-    @wraps(take)
-    async def run(site: PortalSite, visit: PortalRequest) -> Response:
-        async with read_form(site, visit, visit.read_session_form, FormFields({})) as fields:
-            person = await site.find_person(visit)
+def takes_form(handler: FormHandler) -> RouteHandler:
+    @wraps(handler)
+    async def run(site: PortalSite, request: PortalRequest) -> Response:
+        async with open_form(site, request, request.read_session_form, FormFields({})) as fields:
+            person = await site.find_person(request)
             if person is None or not person.is_form_token(fields["token"]):
-                return await answer_stale(site, visit, fields, person)
-            answer = await take(site, visit, person, fields)
+                return await answer_stale(site, request, fields, person)
+            answer = await handler(site, request, person, fields)
             if person.has_kept_forms and answer.status_code == 303:
-                await forget_typed(site, visit, person)
+                await forget_typed(site, request, person)
             return answer
 
     return run
 
 
-def at_merchant(show: ShowAt) -> Run:
+def at_merchant(handler: MerchantHandler) -> RouteHandler:
     @signed_in
-    @wraps(show)
-    async def run(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
-        return await show(site, visit, await site.open_access(visit, person))
+    @wraps(handler)
+    async def run(site: PortalSite, request: PortalRequest, person: SignedInUser) -> Response:
+        return await handler(site, request, await site.open_access(request, person))
 
     return run
 
 
-def in_preview_turn(show: ShowAt) -> ShowAt:
-    """The page shows one message or one simulated claim: it is made when it is the user's turn, and
-    within the limits of `PreviewTurns`."""
+def in_preview_turn(handler: MerchantHandler) -> MerchantHandler:
+    """Render a page with one message or one simulated claim in the user's turn, within the limits
+    of `PreviewTurns`."""
 
-    @wraps(show)
-    async def run(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+    @wraps(handler)
+    async def run(site: PortalSite, request: PortalRequest, access: MerchantAccess) -> Response:
         user_id = access.person.user_id
-        return await site.previews.run(visit, user_id, lambda: show(site, visit, access))
+        return await site.previews.run(request, user_id, lambda: handler(site, request, access))
 
     return run
 
 
-def takes_form_at_merchant(take: TakeAt) -> Run:
+def takes_form_at_merchant(handler: MerchantFormHandler) -> RouteHandler:
     @takes_form
-    @wraps(take)
+    @wraps(handler)
     async def run(
-        site: PortalSite, visit: PortalRequest, person: SignedInUser, fields: FormFields
+        site: PortalSite, request: PortalRequest, person: SignedInUser, fields: FormFields
     ) -> Response:
-        return await take(site, visit, await site.open_access(visit, person), fields)
+        return await handler(site, request, await site.open_access(request, person), fields)
 
     return run

@@ -78,12 +78,12 @@ class PreviewTurns:
         )
 
     async def run(
-        self, visit: Request, user_id: UUID, make: Callable[[], Awaitable[_Made]]
+        self, request: Request, user_id: UUID, make: Callable[[], Awaitable[_Made]]
     ) -> _Made:
         """What `make` answers or raises, when it is the user's turn. Raises PreviewBusy,
         PreviewTooSlow, and InvalidRequest: the browser is gone, and `make` was cancelled."""
         made = asyncio.ensure_future(self._run_in_turn(user_id, make))
-        gone = asyncio.ensure_future(_wait_until_gone(visit))
+        gone = asyncio.ensure_future(_wait_until_gone(request))
         try:
             await asyncio.wait((made, gone), return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -128,11 +128,11 @@ class PreviewTurns:
             yield
 
 
-async def _wait_until_gone(visit: Request) -> None:
+async def _wait_until_gone(request: Request) -> None:
     """Return when the browser is gone. A browser that closes a connection ends its side first, and
     nothing more is heard of it until the response is written, so that counts as gone."""
-    waiting = [asyncio.ensure_future(_wait_for_disconnect(visit))]
-    ended = visit.scope.get("extensions", {}).get(INPUT_ENDED)
+    waiting = [asyncio.ensure_future(_wait_for_disconnect(request))]
+    ended = request.scope.get("extensions", {}).get(INPUT_ENDED)
     if ended is not None:
         waiting.append(asyncio.ensure_future(ended["event"].wait()))
     try:
@@ -144,7 +144,7 @@ async def _wait_until_gone(visit: Request) -> None:
         await asyncio.gather(*waiting, return_exceptions=True)
 
 
-async def _wait_for_disconnect(visit: Request) -> None:
+async def _wait_for_disconnect(request: Request) -> None:
     """Return when the connection is lost. What is left of the request's body is not needed."""
-    while (await visit.receive())["type"] != "http.disconnect":
+    while (await request.receive())["type"] != "http.disconnect":
         pass

@@ -27,7 +27,7 @@ class ProblemPage(Page, frozen=True):
     again: str = ""
 
 
-_OWN: ProblemTable = (
+_PORTAL_PROBLEMS: ProblemTable = (
     # An unauthorised user learns no more than that the page does not exist.
     (errors.InsufficientScope, Problem(404, "NOT_FOUND")),
     (errors.InvalidState, Problem(409, "OVERTAKEN")),
@@ -39,15 +39,15 @@ _OWN: ProblemTable = (
 _OVERTAKEN = Problem(409, "OVERTAKEN")
 
 
-async def answer_failure(site: PortalSite, visit: PortalRequest, error: Exception) -> Response:
-    problem, request_id = find_problem(error, _OWN, otherwise=_OVERTAKEN), ""
+async def answer_failure(site: PortalSite, request: PortalRequest, error: Exception) -> Response:
+    problem, request_id = find_problem(error, _PORTAL_PROBLEMS, otherwise=_OVERTAKEN), ""
     if problem.status == 500:
-        request_id = log_crash(visit, site.resources, error)
+        request_id = log_crash(request, site.resources, error)
     message = ""
     if problem.kind == "OVERTAKEN" and isinstance(error, errors.Refusal):
         message = error.text
-    frame = site.frame(visit, getattr(visit.state, "access", None))
+    context = site.build_context(request, getattr(request.state, "access", None))
     is_preview = isinstance(error, PreviewBusy | PreviewTooSlow)
-    again = visit.own_address if is_preview and visit.method in ("GET", "HEAD") else ""
+    again = request.own_address if is_preview and request.method in ("GET", "HEAD") else ""
     page = ProblemPage(problem.kind, message, request_id, again)
-    return site.answer(frame, page, problem.status, more=problem.headers)
+    return site.answer(context, page, problem.status, more=problem.headers)

@@ -23,7 +23,10 @@ from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.render.pages import PortalPageContext, PortalPages, SignedInPerson
 from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.portal.web.portal_request import LANGUAGE_COOKIE, PortalRequest
+from dunwell.interfaces.portal.web.portal_request import (
+    LANGUAGE_COOKIE,
+    PortalRequest,
+)
 from dunwell.interfaces.portal.web.preview_turns import PreviewTurns
 from dunwell.interfaces.web.application import WebSite
 from dunwell.interfaces.web.requests import choose_language
@@ -107,29 +110,29 @@ class PortalSite(WebSite):
     def storage(self) -> SealedFiles:
         return self.debtors.storage
 
-    async def find_person(self, visit: PortalRequest) -> SignedInUser | None:
+    async def find_person(self, request: PortalRequest) -> SignedInUser | None:
         """Who the request's cookie says is signed in; looked up once."""
-        if not hasattr(visit.state, "person"):
-            visit.state.person = None
-            secret = self.read_secret(visit)
+        if not hasattr(request.state, "person"):
+            request.state.person = None
+            secret = self.get_session_secret(request)
             if secret:
                 async with self.resources.database.connection() as connection:
-                    visit.state.person = await find_session(connection, secret, now=self.now())
-        person: SignedInUser | None = visit.state.person
+                    request.state.person = await find_session(connection, secret, now=self.now())
+        person: SignedInUser | None = request.state.person
         return person
 
-    def read_secret(self, visit: PortalRequest) -> str | None:
+    def get_session_secret(self, request: PortalRequest) -> str | None:
         """Of the session that the request's cookie names, whether there is one or not."""
-        return visit.cookies.get(name_cookie(SESSION_COOKIE, is_secure=self.is_secure))
+        return request.cookies.get(name_cookie(SESSION_COOKIE, is_secure=self.is_secure))
 
-    async def open_access(self, visit: PortalRequest, person: SignedInUser) -> MerchantAccess:
+    async def open_access(self, request: PortalRequest, person: SignedInUser) -> MerchantAccess:
         """At the merchant that the address names. Raises NotFound, also for one that the person
         does not reach."""
-        given = visit.path_params["merchant_id"]
+        given = request.path_params["merchant_id"]
         merchant = await self.find_merchant(int(given)) if _is_id(given) else None
         if merchant is None or not person.reaches(merchant.merchant_id):
             raise NotFound("There is no such merchant.")
-        visit.state.access = MerchantAccess(person, merchant)
+        request.state.access = MerchantAccess(person, merchant)
         return MerchantAccess(person, merchant)
 
     async def find_merchant(self, merchant_id: int) -> Merchant | None:
@@ -142,12 +145,12 @@ class PortalSite(WebSite):
         async with self.resources.database.transaction() as tx:
             yield Work.open(self.resources, tx, access.merchant, access.actor)
 
-    def frame(
-        self, visit: PortalRequest, access: MerchantAccess | None = None
+    def build_context(
+        self, request: PortalRequest, access: MerchantAccess | None = None
     ) -> PortalPageContext:
         """access: none for a page at no merchant; who is signed in is known from the visit."""
         person: SignedInUser | None = (
-            access.person if access else getattr(visit.state, "person", None)
+            access.person if access else getattr(request.state, "person", None)
         )
         merchant = access.merchant if access else None
         rights = person.rights_everywhere if person else frozenset()
@@ -158,63 +161,63 @@ class PortalSite(WebSite):
             zone = ZoneInfo(merchant.configuration.timezone)
             today = merchant.now(self.resources.clock).astimezone(zone).date()
         return PortalPageContext(
-            language=self._choose_language(visit, person),
+            language=self._choose_language(request, person),
             offered=self.pages.codes,
             person=_describe_person(person),
             merchant=merchant,
             form_token=person.csrf if person else "",
             rights=frozenset(str(each) for each in rights),
             today=today,
-            carried=visit.carried,
-            done=visit.ask("done") if visit.method in ("GET", "HEAD") else "",
-            path=visit.scope["path"],
+            carried=request.carried,
+            done=request.ask("done") if request.method in ("GET", "HEAD") else "",
+            path=request.scope["path"],
         )
 
     def answer(
-        self, frame: PortalPageContext, page: Page, status: int = 200,
+        self, context: PortalPageContext, page: Page, status: int = 200,
         *, more: Mapping[str, str] | None = None,
     ) -> Response:  # fmt: skip
         """more: further headers."""
         headers = {"Permissions-Policy": "camera=(), geolocation=(), microphone=()", **(more or {})}
-        return answer_page(self.pages.render(frame, page), status, policy=POLICY, more=headers)
+        return answer_page(self.pages.render(context, page), status, policy=POLICY, more=headers)
 
     def answer_at(
-        self, visit: PortalRequest, access: MerchantAccess, page: Page, status: int = 200
+        self, request: PortalRequest, access: MerchantAccess, page: Page, status: int = 200
     ) -> Response:
         """Of a page at the merchant."""
-        return self.answer(self.frame(visit, access), page, status)
+        return self.answer(self.build_context(request, access), page, status)
 
     def redirect(
-        self, visit: PortalRequest, access: MerchantAccess | None, page: str, /, **values: object
+        self, request: PortalRequest, access: MerchantAccess | None, page: str, /, **values: object
     ) -> Response:
         """To a page of ours (`build_address`), at the merchant."""
-        return answer_redirect(self.frame(visit, access).address(page, **values))
+        return answer_redirect(self.build_context(request, access).address(page, **values))
 
-    def ask_to_sign_in(self, visit: PortalRequest) -> Response:
+    def ask_to_sign_in(self, request: PortalRequest) -> Response:
         """And come back."""
-        return answer_redirect(build_address("sign_in", next=visit.own_address))
+        return answer_redirect(build_address("sign_in", next=request.own_address))
 
     def set_session(self, answer: Response, secret: str) -> None:
         """The cookie of a session that was opened just now; "" removes it."""
         cookie = render_cookie(SESSION_COOKIE, secret, is_secure=self.is_secure)
         answer.headers.append("Set-Cookie", cookie)
 
-    def keep_language(self, visit: PortalRequest, answer: Response) -> None:
+    def keep_language(self, request: PortalRequest, answer: Response) -> None:
         """A choice of language holds for the pages that follow."""
-        chosen = visit.chosen_language
+        chosen = request.chosen_language
         if chosen in self.pages.codes:
             cookie = f"{LANGUAGE_COOKIE}={chosen}; Path=/portal; HttpOnly; SameSite=Lax"
             secure = "; Secure" if self.is_secure else ""
             answer.headers.append("Set-Cookie", f"{cookie}; Max-Age=31536000{secure}")
 
-    def _choose_language(self, visit: PortalRequest, person: SignedInUser | None) -> str:
+    def _choose_language(self, request: PortalRequest, person: SignedInUser | None) -> str:
         known = self.pages.codes
         chosen = next(
-            (each for each in (visit.chosen_language, visit.kept_language) if each in known), ""
+            (each for each in (request.chosen_language, request.kept_language) if each in known), ""
         )
         own = person.language if person else None
         return choose_language(
-            known, chosen or None, claims=own, accepted=visit.accepted_languages, merchants=""
+            known, chosen or None, claims=own, accepted=request.accepted_languages, merchants=""
         )
 
 

@@ -5,7 +5,8 @@ Whose form it is, its token says (`derive_form_token`); that the browser is that
 of the session that is there now, or of the one that has ended.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 from uuid import UUID
 
 from starlette.responses import Response
@@ -17,8 +18,21 @@ from dunwell.interfaces.portal.render.addresses import PATHS
 from dunwell.interfaces.portal.web.form_filling import fill_form
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.portal.web.views import StalePage
 from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.templates import Page
+
+
+class StalePage(Page, frozen=True):
+    """A form whose session has ended, with everything that was typed. is_kept: whether the form is
+    filled again after signing in."""
+
+    template: ClassVar[str] = "stale.html"
+
+    is_signed_in: bool
+    back: str
+    typed: Sequence[str]
+    is_kept: bool
+
 
 # Never shown and never kept, whatever form they are in.
 _SECRET = frozenset({"code", "answer", "authorization"})
@@ -76,41 +90,41 @@ _REPLACED = frozenset({"content-length", "etag"})
 
 
 async def answer_stale(
-    site: PortalSite, visit: PortalRequest, fields: FormFields, person: SignedInUser | None
+    site: PortalSite, request: PortalRequest, fields: FormFields, person: SignedInUser | None
 ) -> Response:
-    typed = list_typed(visit.route, fields)
-    user_id = await _find_owner(site, visit, fields, person) if typed else None
+    typed = list_typed(request.route, fields)
+    user_id = await _find_owner(site, request, fields, person) if typed else None
     is_kept = False
     if user_id is not None:
-        kept = choose_kept(visit.route, fields)
+        kept = choose_kept(request.route, fields)
         async with site.resources.database.transaction() as tx:
             is_kept = await save_kept_form(
-                tx, user_id, visit.own_address, fields=kept, now=site.now()
+                tx, user_id, request.own_address, fields=kept, now=site.now()
             )
-    page = StalePage(person is not None, visit.own_address, typed, is_kept=is_kept)
-    return site.answer(site.frame(visit), page, 403)
+    page = StalePage(person is not None, request.own_address, typed, is_kept=is_kept)
+    return site.answer(site.build_context(request), page, 403)
 
 
 async def restore_typed(
-    site: PortalSite, visit: PortalRequest, person: SignedInUser, answer: Response
+    site: PortalSite, request: PortalRequest, person: SignedInUser, answer: Response
 ) -> Response:
     """The page with what the user had typed before the session ended, if it is kept."""
     is_page = answer.headers.get("Content-Type", "").startswith("text/html")
     # A script that looks whether a page has changed asks for no form.
-    is_opened = visit.headers.get("sec-fetch-dest", "document") == "document"
-    if not (visit.method == "GET" and answer.status_code == 200 and is_page and is_opened):
+    is_opened = request.headers.get("sec-fetch-dest", "document") == "document"
+    if not (request.method == "GET" and answer.status_code == 200 and is_page and is_opened):
         return answer
     async with site.resources.database.transaction() as tx:
-        values = await load_kept_form(tx, person.user_id, visit.own_address, site.now())
+        values = await load_kept_form(tx, person.user_id, request.own_address, site.now())
     if values is None:
         return answer
-    language = site.frame(visit).language
+    language = site.build_context(request).language
     words = site.pages.read_words(language, "_restored.html", "restored")
     filled = fill_form(
         bytes(answer.body).decode(),
-        visit.scope["path"],
+        request.scope["path"],
         values,
-        is_filled=lambda name: is_restored(visit.route, name),
+        is_filled=lambda name: is_restored(request.route, name),
         notice=words,
     )
     if filled is None:
@@ -120,20 +134,20 @@ async def restore_typed(
     )
 
 
-async def forget_typed(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> None:
+async def forget_typed(site: PortalSite, request: PortalRequest, person: SignedInUser) -> None:
     """The form was sent."""
     async with site.resources.database.transaction() as tx:
-        await delete_kept_form(tx, person.user_id, visit.own_address)
+        await delete_kept_form(tx, person.user_id, request.own_address)
 
 
 async def _find_owner(
-    site: PortalSite, visit: PortalRequest, fields: FormFields, person: SignedInUser | None
+    site: PortalSite, request: PortalRequest, fields: FormFields, person: SignedInUser | None
 ) -> UUID | None:
     """None: the form is another user's, or nobody knows whose."""
     if person is not None:
         user_id: UUID | None = person.user_id
     else:
-        secret = site.read_secret(visit)
+        secret = site.get_session_secret(request)
         async with site.resources.database.connection() as connection:
             user_id = await find_session_user(connection, secret) if secret else None
     is_theirs = user_id is not None and is_form_of_user(fields["token"], user_id)

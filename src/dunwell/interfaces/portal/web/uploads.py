@@ -8,8 +8,7 @@ from typing import TypeAlias
 from starlette.responses import Response
 
 from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.portal.web.guards import Run
-from dunwell.interfaces.portal.web.large_forms import read_form
+from dunwell.interfaces.portal.web.guards import RouteHandler, open_form
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.web.stale_forms import answer_stale, forget_typed
@@ -18,12 +17,12 @@ from dunwell.platform.errors import PayloadTooLarge
 from dunwell.platform.http.multipart import MEDIA_TYPE, FormLimits, FormPart
 
 # The limit of each text and of each file.
-MOST_BYTES = 1024 * 1024
-_MOST_PARTS = 40
-_MOST_WHOLE = 2 * MOST_BYTES + 64 * 1024
+MAX_PART_BYTES = 1024 * 1024
+_MAX_PARTS = 40
+_MAX_FORM_BYTES = 2 * MAX_PART_BYTES + 64 * 1024
 
 
-class _Held:
+class _MemoryFile:
     """The content of a file while it is received."""
 
     def __init__(self) -> None:
@@ -52,32 +51,36 @@ class Upload:
     too_large: frozenset[str] = frozenset()
 
 
-Take: TypeAlias = Callable[[PortalSite, PortalRequest, MerchantAccess, Upload], Awaitable[Response]]
+FormHandler: TypeAlias = Callable[
+    [PortalSite, PortalRequest, MerchantAccess, Upload], Awaitable[Response]
+]
 
 
-def takes_upload_at_merchant(take: Take) -> Run:
+def takes_upload_at_merchant(handler: FormHandler) -> RouteHandler:
     """Guard a handler like `takes_form_at_merchant`, for a form that may carry files."""
 
-    @wraps(take)
-    async def run(site: PortalSite, visit: PortalRequest) -> Response:
-        async with read_form(site, visit, partial(_read, visit), Upload(FormFields({}))) as upload:
-            person = await site.find_person(visit)
+    @wraps(handler)
+    async def run(site: PortalSite, request: PortalRequest) -> Response:
+        async with open_form(
+            site, request, partial(_read, request), Upload(FormFields({}))
+        ) as upload:
+            person = await site.find_person(request)
             if person is None or not person.is_form_token(upload.fields["token"]):
-                return await answer_stale(site, visit, upload.fields, person)
-            answer = await take(site, visit, await site.open_access(visit, person), upload)
+                return await answer_stale(site, request, upload.fields, person)
+            answer = await handler(site, request, await site.open_access(request, person), upload)
             if person.has_kept_forms and answer.status_code == 303:
-                await forget_typed(site, visit, person)
+                await forget_typed(site, request, person)
             return answer
 
     return run
 
 
-async def _read(visit: PortalRequest) -> Upload:
+async def _read(request: PortalRequest) -> Upload:
     """Read the form. Raises ForeignForm, InvalidRequest and PayloadTooLarge."""
-    if not visit.headers.get("content-type", "").lower().startswith(MEDIA_TYPE):
-        return Upload(await visit.read_session_form())
+    if not request.headers.get("content-type", "").lower().startswith(MEDIA_TYPE):
+        return Upload(await request.read_session_form())
     values, files, too_large = dict[str, list[str]](), dict[str, bytes](), set[str]()
-    async for part in visit.read_parts(_LIMITS, _MOST_WHOLE):
+    async for part in request.read_parts(_LIMITS, _MAX_FORM_BYTES):
         if part.file_name is None:
             values.setdefault(part.name, []).append(part.content.decode("utf-8", "replace"))
         elif part.is_too_large:
@@ -92,12 +95,12 @@ async def _read(visit: PortalRequest) -> Upload:
     return Upload(FormFields(plain), files, frozenset(too_large))
 
 
-def _pass_over(part: FormPart, limit: int) -> None:
+def _refuse_large_text(part: FormPart, limit: int) -> None:
     if part.file_name is None:
         raise PayloadTooLarge("The form is too large.", limit=limit)
 
 
 _LIMITS = FormLimits(
-    parts=_MOST_PARTS, text_bytes=MOST_BYTES, file_bytes=MOST_BYTES,
-    overflow=_pass_over, open_file=_Held,
+    parts=_MAX_PARTS, text_bytes=MAX_PART_BYTES, file_bytes=MAX_PART_BYTES,
+    overflow=_refuse_large_text, open_file=_MemoryFile,
 )  # fmt: skip

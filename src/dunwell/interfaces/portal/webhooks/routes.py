@@ -28,10 +28,10 @@ from dunwell.core.events.webhooks.retry import is_success
 from dunwell.core.events.webhooks.send_test import send_test, start_test
 from dunwell.core.events.webhooks.store import AttemptResult
 from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
+from dunwell.interfaces.portal.web.claim_access import read_id
+from dunwell.interfaces.portal.web.confirm_identity import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.looking import read_id
-from dunwell.interfaces.portal.web.paging import PAGE, find_page, read_day, span_of_day
+from dunwell.interfaces.portal.web.lists import PAGE_SIZE, compute_day_span, load_page, parse_day
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
@@ -121,8 +121,8 @@ async def get_endpoints_page(
         raise NotFound("There is no such page.")
     after = request.ask("after")
     async with site.work(access) as work:
-        found = await find_page(
-            lambda cursor: list_endpoints(work, limit=PAGE, cursor=cursor), after
+        found = await load_page(
+            lambda cursor: list_endpoints(work, limit=PAGE_SIZE, cursor=cursor), after
         )
     return site.answer_at(request, access, EndpointsPage(found.items, after, found.next_cursor))
 
@@ -146,9 +146,9 @@ async def render_endpoint_page(
     async with site.work(access) as work:
         known = await get_endpoint(work, endpoint_id)
         gap_report = await compute_delivery_gaps(work, endpoint_id, first_number)
-        log = await find_page(
+        log = await load_page(
             lambda cursor: list_deliveries(
-                work, endpoint_id, limit=PAGE, cursor=cursor, wanted=wanted
+                work, endpoint_id, limit=PAGE_SIZE, cursor=cursor, wanted=wanted
             ),
             after,
         )
@@ -307,7 +307,7 @@ async def submit_replay(
 ) -> Response:
     """Replay all failed deliveries since a day in the merchant's time zone."""
     endpoint_id, typed = read_id(request, "endpoint_id"), fields.text("since")
-    since, _ = span_of_day(access.merchant, read_day(typed))
+    since, _ = compute_day_span(access.merchant, parse_day(typed))
     if since is None:
         return await render_endpoint_page(
             site, request, access, since_typed=typed, since_error="DAY", status=422

@@ -21,8 +21,8 @@ from dunwell.core.workflows.drafts.edit_draft import (
 )
 from dunwell.core.workflows.versions.parts import SETTINGS, STEP_ORDER, name_step
 from dunwell.interfaces.portal.web.access import MerchantAccess
+from dunwell.interfaces.portal.web.claim_access import read_id
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.looking import read_id
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.workflows.part_forms import (
@@ -266,7 +266,7 @@ def _open_step_form(
     kind: str,
     step: Mapping[str, Any] | None = None,
 ) -> Form:  # fmt: skip
-    language = site.frame(request, access).language
+    language = site.build_context(request, access).language
     return open_step_form(kind, step, get_amount_format(access, draft, language))
 
 
@@ -333,7 +333,7 @@ async def submit_settings(
 def _open_settings_form(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, draft: DraftOverview
 ) -> Form:
-    amounts = get_amount_format(access, draft, site.frame(request, access).language)
+    amounts = get_amount_format(access, draft, site.build_context(request, access).language)
     return open_settings_form(draft.parts[SETTINGS], amounts)
 
 

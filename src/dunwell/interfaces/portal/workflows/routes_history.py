@@ -41,8 +41,8 @@ from dunwell.core.workflows.versions.parts import list_parts
 from dunwell.core.workflows.versions.store import VersionRow
 from dunwell.core.workflows.versions.versions import VersionVerdict
 from dunwell.interfaces.portal.web.access import MerchantAccess
+from dunwell.interfaces.portal.web.claim_access import read_id, read_known_id
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.looking import read_id, read_known_id
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.workflows.views import AuthorChanges, group_changes

@@ -11,10 +11,10 @@ person sends that page. `tests/portal/test_confirmations.py` lists every route o
 takes a form as guarded or as ordinary.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from enum import StrEnum
 from functools import wraps
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import msgspec
 from starlette.responses import Response
@@ -36,10 +36,34 @@ from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.web.uploads import Upload
-from dunwell.interfaces.portal.web.views import ConfirmIdentityPage
 from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import NotFound
 from dunwell.platform.http.multipart import MEDIA_TYPE
+
+
+class ConfirmIdentityPage(Page, frozen=True):
+    """Asks users to confirm their identity before a sensitive action, and carries the form of the
+    action."""
+
+    template: ClassVar[str] = "confirm_identity.html"
+
+    # The `SensitiveAction`, and which of several buttons was pressed.
+    action: str
+    do: str
+    # The values of the form to show, and all fields to send again.
+    shown: Sequence[tuple[str, str]]
+    carried: Sequence[tuple[str, str]]
+    is_multipart: bool
+    email: str
+    has_password: bool
+    has_passkey: bool
+    # The single sign-on provider to sign in with again, None if the user has none.
+    provider: str | None
+    # WRONG, PASSKEY, TOO_OFTEN, NOT_YET or "".
+    fault: str
+    minutes: int
+
 
 # What the page of a confirmation adds to the form that it carries. Handlers never see the values.
 _PASSWORD, _PASSKEY, _PROVIDER = "confirm_password", "answer", "confirm_provider"
@@ -84,21 +108,23 @@ def confirmed(
     """Guard a handler that takes a form. when: whether this form is sensitive; None: always."""
 
     def guard(
-        take: Callable[[PortalSite, PortalRequest, _Who, _Given], Awaitable[Response]],
+        handler: Callable[[PortalSite, PortalRequest, _Who, _Given], Awaitable[Response]],
     ) -> Callable[[PortalSite, PortalRequest, _Who, _Given], Awaitable[Response]]:
-        @wraps(take)
-        async def run(site: PortalSite, visit: PortalRequest, who: _Who, given: _Given) -> Response:
+        @wraps(handler)
+        async def run(
+            site: PortalSite, request: PortalRequest, who: _Who, given: _Given
+        ) -> Response:
             fields = given.fields if isinstance(given, Upload) else given
-            if when is None or when(visit, fields):
+            if when is None or when(request, fields):
                 _check_right(who, action)
                 person = who.person if isinstance(who, MerchantAccess) else who
                 if not is_confirmed(person, site.now()):
-                    refusal = await _confirm(site, visit, person, fields)
+                    refusal = await _confirm(site, request, person, fields)
                     if refusal is not None:
                         return await _ask(
-                            site, visit, who, action=action, fields=fields, refusal=refusal
+                            site, request, who, action=action, fields=fields, refusal=refusal
                         )
-            return await take(site, visit, who, given)
+            return await handler(site, request, who, given)
 
         # Outer guards copy it (`functools.wraps`), so that it can be read from the route.
         run.sensitive_action = action  # type: ignore[attr-defined]
@@ -125,11 +151,11 @@ def _check_right(who: SignedInUser | MerchantAccess, action: SensitiveAction) ->
 
 
 async def _confirm(
-    site: PortalSite, visit: PortalRequest, person: SignedInUser, fields: FormFields
+    site: PortalSite, request: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> _Refusal | None:
     """Try what the form brings. Return None if the session is confirmed."""
     services = SignInServices(site.resources, site.passwords)
-    visitor = Visitor(visit.client_host, visit.headers.get("user-agent", ""))
+    visitor = Visitor(request.client_host, request.headers.get("user-agent", ""))
     if _PASSWORD in fields:
         outcome = await confirm_by_password(
             services, PasswordConfirmation(person, fields[_PASSWORD], visitor)
@@ -146,7 +172,7 @@ async def _confirm(
 
 
 async def _ask(
-    site: PortalSite, visit: PortalRequest, who: SignedInUser | MerchantAccess,
+    site: PortalSite, request: PortalRequest, who: SignedInUser | MerchantAccess,
     action: SensitiveAction,
     fields: FormFields, refusal: _Refusal,
 ) -> Response:  # fmt: skip
@@ -159,7 +185,7 @@ async def _ask(
         do=fields["do"],
         shown=[(name, fields[name]) for name in _SHOWN if fields[name]],
         carried=list(_list_carried(fields)),
-        is_multipart=visit.headers.get("content-type", "").lower().startswith(MEDIA_TYPE),
+        is_multipart=request.headers.get("content-type", "").lower().startswith(MEDIA_TYPE),
         email=person.email,
         has_password=ways.has_password,
         has_passkey=ways.has_passkey
@@ -168,7 +194,7 @@ async def _ask(
         fault=refusal.fault,
         minutes=-(-refusal.retry_after // 60),
     )
-    answer = site.answer(site.frame(visit, access), page, _STATUS.get(refusal.fault, 403))
+    answer = site.answer(site.build_context(request, access), page, _STATUS.get(refusal.fault, 403))
     if refusal.retry_after:
         answer.headers["Retry-After"] = str(refusal.retry_after)
     return answer

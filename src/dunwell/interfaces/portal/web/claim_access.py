@@ -18,21 +18,21 @@ from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import NotFound, ValidationError
 
-_MOST_DIGITS = 18
+_MAX_DIGITS = 18
 
 
-def read_claim_id(visit: PortalRequest) -> int:
+def parse_claim_id(request: PortalRequest) -> int:
     """Parse the claim's id. Raises NotFound if it is not valid."""
-    given = visit.path_params["claim_id"]
+    given = request.path_params["claim_id"]
     if not (given.isascii() and given.isdigit() and len(given) <= 18):
         raise NotFound("There is no such claim.")
     return int(given)
 
 
-def read_id(visit: PortalRequest, name: str) -> UUID:
+def read_id(request: PortalRequest, name: str) -> UUID:
     """Parse an id of the address. Raises NotFound if it is not valid."""
     try:
-        return UUID(visit.path_params[name])
+        return UUID(request.path_params[name])
     except ValueError:
         raise NotFound("There is no such page.") from None
 
@@ -45,7 +45,7 @@ def read_known_id(fields: FormFields, name: str) -> UUID:
         raise NotFound("There is no such thing.") from None
 
 
-async def note_list(
+async def record_list_view(
     work: Work, access: MerchantAccess, filters: Mapping[str, str], count: int
 ) -> None:
     """Record in the audit log that a merchant's own staff looked at a list of claims, with the
@@ -78,7 +78,7 @@ async def find_typed_claims(work: Work, typed: str) -> list[int]:
         return []
     wanted = ClaimFilter(reference_number=typed)
     found = (await list_claims(work, limit=2, wanted=wanted)).items
-    if not found and typed.isascii() and typed.isdecimal() and len(typed) <= _MOST_DIGITS:
+    if not found and typed.isascii() and typed.isdecimal() and len(typed) <= _MAX_DIGITS:
         with suppress(NotFound):
             return [(await get_claim(work, int(typed))).claim_id]
     if not found:

@@ -1,0 +1,114 @@
+"""What the pages of lists share: pages, days, sorting, and the assignee filter."""
+
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Literal, TypeAlias, TypeVar
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.users.assignee import ANY_ASSIGNEE, Assignee, AssigneeFilter
+from dunwell.accounts.users.store import list_colleagues
+from dunwell.interfaces.portal.web.access import MerchantAccess
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.platform.errors import ValidationError
+
+PAGE_SIZE = 50
+_Found = TypeVar("_Found")
+
+
+async def load_page(find: Callable[[str | None], Awaitable[_Found]], after: str) -> _Found:
+    """Return the page of the cursor, or the first page if the cursor is not valid."""
+    try:
+        return await find(after or None)
+    except ValidationError:
+        return await find(None)
+
+
+def parse_day(text: str) -> date | None:
+    """Parse a day. None if it is not a date, or so far away that another time zone could not show
+    it."""
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        return None
+    return day if 1900 < day.year < 9000 else None
+
+
+def compute_day_span(
+    merchant: Merchant, on: date | None
+) -> tuple[datetime | None, datetime | None]:
+    """Return a day's start and end in the merchant's time zone. Without a day, both are None."""
+    if on is None:
+        return None, None
+    zone = ZoneInfo(merchant.configuration.timezone)
+    since = datetime.combine(on, time(), zone).astimezone(UTC)
+    return since, datetime.combine(on + timedelta(days=1), time(), zone).astimezone(UTC)
+
+
+class Sorting(msgspec.Struct, frozen=True, gc=False):
+    """usual: the sorting of an address without one."""
+
+    column: str
+    is_descending: bool
+    usual: str
+
+    @property
+    def word(self) -> str:
+        """Return the sorting for the address, "" for the usual one."""
+        given = f"{'-' if self.is_descending else ''}{self.column}"
+        return "" if given == self.usual else given
+
+    def turn(self, column: str) -> str:
+        """Return the sorting that a column's heading links to. A second click reverses it."""
+        goes_down = column == self.column and not self.is_descending
+        return f"{'-' if goes_down else ''}{column}"
+
+    def aria(self, column: str) -> str:
+        """Return the column's `aria-sort`, "" if the list is not sorted by it."""
+        if column != self.column:
+            return ""
+        return "descending" if self.is_descending else "ascending"
+
+
+def parse_sorting(given: str, offered: Collection[str], usual: str) -> Sorting:
+    """Parse the sorting. Return the usual one if it is not offered."""
+    word = given if given.removeprefix("-") in offered else usual
+    return Sorting(word.removeprefix("-"), word.startswith("-"), usual)
+
+
+AssigneeChoice: TypeAlias = Literal["", "mine", "nobodys"]
+_ASSIGNEE_CHOICES: tuple[AssigneeChoice, ...] = ("mine", "nobodys")
+
+
+def parse_assignee_filter(
+    request: PortalRequest, access: MerchantAccess
+) -> tuple[AssigneeChoice, AssigneeFilter]:
+    """Return the assignee filter as the address has it, and what it means."""
+    given = request.ask("whose")
+    asked: AssigneeChoice = next((each for each in _ASSIGNEE_CHOICES if each == given), "")
+    if asked == "mine":
+        return asked, AssigneeFilter(user_id=access.person.user_id)
+    return asked, AssigneeFilter(is_unassigned=True) if asked else ANY_ASSIGNEE
+
+
+async def list_assignable_users(work: Work, access: MerchantAccess) -> Sequence[Assignee]:
+    """List the users whom this user can assign. Only users who may respond can assign others. A
+    merchant's own staff sees its own colleagues only."""
+    work.require(Right.READ_CLAIMS)
+    if not access.may(Right.ANSWER):
+        return ()
+    return await list_colleagues(work.tx, work.merchant_id, of_all=not access.is_outsider)
+
+
+def parse_assignee(fields: FormFields, name: str) -> UUID | None:
+    """Return the id of the chosen user, or None for unassigned."""
+    try:
+        return UUID(fields[name])
+    except ValueError:
+        return None
