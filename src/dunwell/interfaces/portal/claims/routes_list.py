@@ -43,8 +43,7 @@ async def get_claims_page(
 ) -> Response:
     """Show the list, or what a search finds. Invalid filters are reported and ignored, and claims
     are counted up to a limit."""
-    context = site.build_context(request, access)
-    filters = _read_address(request)
+    context, filters = site.build_context(request, access), _read_address(request)
     if request.ask_all("column"):
         # Redirect to an address that is short enough to share.
         return site.redirect(request, access, "claims", **filters.query)

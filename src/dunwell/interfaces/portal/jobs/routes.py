@@ -39,22 +39,22 @@ from dunwell.platform.text.lazy_text import LazyText
 
 
 class BulkPage(Page, frozen=True):
-    """What would become of a selection, before anything is done."""
+    """The preview of a bulk action."""
 
     template: ClassVar[str] = "bulk.html"
     area: ClassVar[str] = "claims"
 
     action: str
-    # The ticked claims; none: all that the filters leave.
+    # The ticked claims; empty for all claims that the filters select.
     claim_ids: Sequence[int]
     filters: Mapping[str, str]
     values: Mapping[str, str]
     workflows: Sequence[tuple[str, str]]
     count: int
-    # None: it cannot be tried as it is.
+    # None if the faults prevent a dry run.
     dry_run: DryRun | None
     skipped: Sequence[tuple[RowReason, int]]
-    # Codes of what is wrong: NONE, TOO_MANY, TOO_WIDE, DAY, PAST, LINE, WORKFLOW, COUNT, MOVED.
+    # The codes of faults: NONE, TOO_MANY, TOO_WIDE, DAY, PAST, LINE, WORKFLOW, COUNT, MOVED.
     faults: Sequence[str]
 
 
@@ -74,7 +74,7 @@ class JobPage(Page, frozen=True):
 
     view: JobView
     starter: str
-    # Those that were skipped or failed, the first of them.
+    # The first rows that were skipped or failed.
     rows: Sequence[JobRow]
     reasons: Sequence[tuple[str, str, int]]
     may_cancel: bool
@@ -110,7 +110,7 @@ async def get_jobs_page(
 async def get_job_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    """With an ETag, so that whoever waits for it asks for little."""
+    """Return the job, with an ETag so that polling is cheap."""
     job_id = read_id(request, "job_id")
     async with site.work(access) as work:
         view = await get_job(work, job_id)
@@ -132,7 +132,7 @@ async def get_job_page(
 async def change_job(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """Cancels it, or begins another of the rows that failed."""
+    """Cancel the job, or start another one for the rows that failed."""
     job_id = read_id(request, "job_id")
     try:
         async with site.work(access) as work:
@@ -149,7 +149,7 @@ async def change_job(
 
 @at_merchant
 async def send_rows(site: PortalSite, request: PortalRequest, access: MerchantAccess) -> Response:
-    """What became of each row, as CSV, in the reader's language."""
+    """Return the result of each row as CSV, in the user's language."""
     job_id = read_id(request, "job_id")
     language = site.pages.languages[site.build_context(request, access).language]
     outcomes = {name: language.translate(it.text) for name, it in JOB_ROW_OUTCOMES.items()}
@@ -177,7 +177,7 @@ async def send_rows(site: PortalSite, request: PortalRequest, access: MerchantAc
 
 @at_merchant
 async def send_file(site: PortalSite, request: PortalRequest, access: MerchantAccess) -> Response:
-    """Part by part: nobody waits for the whole of it."""
+    """Stream the file, so that the download starts immediately."""
     job_id = read_id(request, "job_id")
     async with site.work(access) as work:
         parts = await open_export(work, site.storage, job_id)

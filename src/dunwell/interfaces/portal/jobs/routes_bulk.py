@@ -1,6 +1,5 @@
-"""Bulk actions on selected claims, or on all that match: a dry run, then confirmed by typing their
-number.
-"""
+"""Bulk actions on selected claims, or on all that match: a dry run, then a confirmation by entering
+their number."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -44,7 +43,7 @@ _PAGE, _MOST_PAGES = 1_000, 60
 
 @dataclass(frozen=True, slots=True)
 class BulkRequest:
-    """action: None: `faults` say why not."""
+    """The requested action. `action` is None if there are `faults`."""
 
     name: str
     action: Action | None
@@ -78,8 +77,8 @@ def read_ticked(fields: FormFields) -> list[int]:
 
 
 async def select_all(work: Work, wanted: ClaimFilter) -> list[int] | None:
-    """The ids of all that the filters leave, beyond what a job takes not all of them. None: they
-    leave few among too many to look at."""
+    """Return the ids of the claims that the filters select, or slightly more than a job accepts.
+    Return None if the filters select few claims among too many to search."""
     work.require(Right.CHANGE_CLAIMS)
     claim_ids: list[int] = []
     cursor = None
@@ -113,9 +112,8 @@ def _read_id(text: str) -> UUID | None:
 async def submit_bulk(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """1. read what is asked, and select
-    2. without the right number typed: only try it, and show what would become of it
-    3. else freeze the selection in a job; a selection that is another one by now is shown anew"""
+    """Preview the action, or start it as a job if the correct number of claims was entered. A
+    selection that changed in the meantime is shown again."""
     if not access.may(Right.CHANGE_CLAIMS):
         raise NotFound("There is no such form.")
     context, filters = site.build_context(request, access), get_filters(fields.text)
@@ -151,7 +149,7 @@ async def submit_bulk(
 async def submit_export(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """The list as CSV, by the worker."""
+    """Let the worker export the list as CSV."""
     context, filters = site.build_context(request, access), get_filters(fields.text)
     wanted, _ = parse_claim_filters(filters, access.merchant, context.language)
     async with site.work(access) as work:
@@ -189,7 +187,7 @@ async def _try(work: Work, asked: BulkRequest, selected: list[int]) -> DryRun | 
 
 
 def _describe(wanted: object) -> dict[str, object]:
-    """What is given of a filter, as it is stored."""
+    """Return the filters that are set, in the form in which they are stored."""
     names = wanted.__dataclass_fields__  # type: ignore[attr-defined]
     given = {name: getattr(wanted, name) for name in names}
     return {name: _plain(value) for name, value in given.items() if value not in (None, ())}

@@ -1,8 +1,9 @@
-"""Writes bars as SVG: each bar a link, with its title; a description for who cannot see it. The
-page shows a table of the same figures below. Presentation attributes and classes alone. Pure.
+"""Render bar charts as SVG. Each bar is a link with a title, and the chart has a description for
+screen readers; the page shows the same figures in a table. Only presentation attributes and classes
+are used. Pure.
 
-    bars: one below the other, with their words and figures
-    columns: one beside the other, for days
+`draw_bars` draws bars below each other, with labels and figures; `draw_columns` draws columns side
+by side, for days.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 _WIDTH = 640
-# Of bars, which stand in narrow columns.
+# The width of charts in narrow columns of the page.
 _NARROW = 440
 _LABEL = 130
 _FIGURE = 100
@@ -24,7 +25,7 @@ _LEAST = 2
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """figure: as it is read; none but words. link: an address of ours."""
+    """A bar. `figure` is the formatted value. `link` is an address in the portal."""
 
     label: str
     value: int
@@ -33,7 +34,7 @@ class Bar:
 
 
 def draw_bars(bars: Sequence[Bar], title: str, description: str, name: str) -> Markup:
-    """name: of the chart within its page."""
+    """Draw horizontal bars. `name` is unique within the page."""
     most = max((bar.value for bar in bars), default=0) or 1
     room = _NARROW - _LABEL - _FIGURE
     rows = [
@@ -45,7 +46,7 @@ def draw_bars(bars: Sequence[Bar], title: str, description: str, name: str) -> M
 
 
 def draw_columns(bars: Sequence[Bar], title: str, description: str, name: str) -> Markup:
-    """Every second label is written when they are many."""
+    """Draw vertical bars. With many bars, only every second label is shown."""
     most = max((bar.value for bar in bars), default=0) or 1
     step = _WIDTH / max(1, len(bars))
     every = 1 if len(bars) <= 7 else 2

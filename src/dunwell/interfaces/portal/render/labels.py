@@ -1,8 +1,6 @@
-"""The labels of the values that claims, disputes, payments and users have, as clerks read them.
-
-Templates use each table by its name, with its labels in the language of the page. A label that a
-page colours stands beside its colour: good, warn, bad, info or none.
-"""
+"""The labels of the values of claims, disputes, payments and users. Templates use each table by its
+name, in the language of the page. A label that a page colours is a pair with its colour: good,
+warn, bad, info or none."""
 
 from collections.abc import Mapping
 
@@ -223,7 +221,7 @@ FILE_PROBLEMS: Labels = {
     ),
     "NO_PAGE": LazyText("This file does not have this page."),
 }
-# What is wrong with a field, by the code of the fault.
+# The texts of faults of fields, by code.
 FAULT_TEXTS: Labels = {
     "REQUIRED": LazyText("Please fill this in."),
     "MISSING_FIELD": LazyText("Please fill this in."),
@@ -293,7 +291,7 @@ FAULT_TEXTS: Labels = {
         "The id of this step belonged to another type of step. Remove the step and add it again."
     ),
 }
-# What is wrong with the text of a message, where the check itself does not say it.
+# The texts of faults in message texts for which the check has no text.
 TEXT_FAULTS: Labels = {
     "REQUIRED": LazyText("Please fill this in."),
     "TOO_LONG": LazyText("The text is too long. Shorten it to 20,000 characters."),
@@ -363,7 +361,7 @@ def _translate(label: LazyText | tuple[LazyText, str], language: Language) -> ob
 
 
 def describe_text_fault(fault: Fault) -> str:
-    """Return what is wrong with the text of a message."""
+    """Return the text of a fault in a message text."""
     if isinstance(fault.message, LazyText):
         return fault.message
     return TEXT_FAULTS.get(fault.code, fault.message)

@@ -1,7 +1,5 @@
-"""Renders the portal's pages: what all of them know about their reader, and the masks in messages.
-
-Links, codes and check words of a message are shown as dots.
-"""
+"""Render the portal's pages: their context, and the masks of links, codes and check words in
+messages."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -33,8 +31,8 @@ from dunwell.platform.text.translation import Language
 
 
 def build_translated(language: Language) -> Callable[[Context, str], Markup]:
-    """Return the filter `text | translated`. A text that is no `LazyText`, such as an answer of a
-    provider, is shown as it is and marked as English."""
+    """Return the filter `text | translated`. A text that is not a `LazyText`, such as a provider's
+    response, is shown as it is and marked as English."""
     filters = build_page_filters(language.code)
 
     def show_fact(name: str, fact: Any, timezone: str) -> Any:
@@ -65,33 +63,33 @@ def build_translated(language: Language) -> Callable[[Context, str], Markup]:
 
 
 PORTAL = Path(__file__).parents[1]
-# The folders of the slices. The name of a template is unique among them.
+# The folders of templates. Names of templates are unique among them.
 TEMPLATES = sorted(PORTAL.glob("*/templates"))
 _MASKS = (TOKEN_MASK, CODE_MASK, CHECK_MASK)
 _ANY_MASK = re.compile("|".join(map(re.escape, _MASKS)))
 
 
 class SignedInPerson(msgspec.Struct, frozen=True, gc=False):
-    """Who is signed in, as every page shows it."""
+    """The signed-in user, as shown on every page."""
 
     name: str
-    # Whether there is more than one merchant to choose from.
+    # True if the user can choose between several merchants.
     has_choice: bool = False
-    # Whether it may see what belongs to no merchant: people, installation.
+    # True if the user may open pages that belong to no merchant.
     is_operator: bool = False
 
 
 class PortalPageContext(PageContext, frozen=True, gc=False):
-    """What every page of the portal knows about its reader."""
+    """The context of every page of the portal."""
 
     person: SignedInPerson | None = None
-    # The token that every form sends back.
+    # The token that every form sends.
     form_token: str = ""
-    # The names of the rights that the person has here.
+    # The names of the user's permissions at the merchant.
     rights: frozenset[str] = frozenset()
-    # What has just been done, by name (`_done.html`); "": nothing.
+    # The name of the message about the last action (`_done.html`), or "".
     done: str = ""
-    # Where the page lives.
+    # The page's path.
     path: str = ""
 
     @property
@@ -99,18 +97,19 @@ class PortalPageContext(PageContext, frozen=True, gc=False):
         return self.merchant.configuration.timezone if self.merchant else "UTC"
 
     def address(self, page: str, /, **values: object) -> str:
-        """Of a page, at the merchant of this one unless another is named (`build_address`)."""
+        """Return the address of a page, at this merchant unless another one is given
+        (`build_address`)."""
         if names_merchant(page) and self.merchant is not None:
             values.setdefault("merchant_id", self.merchant.merchant_id)
         return build_address(page, **values)
 
     def may(self, right: str) -> bool:
-        """Whether the use case would let the person; a page hides what it would not."""
+        """Return whether the user has the permission; pages hide what the use case would refuse."""
         return right in self.rights
 
 
 class PortalPages(PageRenderer):
-    """The portal's pages of one installation."""
+    """Renders the portal's pages."""
 
     def __init__(
         self, languages: Mapping[str, Language], domain: str, stylesheet: str,
@@ -125,7 +124,7 @@ class PortalPages(PageRenderer):
             "merchant": context.merchant, "timezone": context.timezone,
             "form_token": context.form_token, "area": page.area, "done": context.done,
             "path": context.path,
-            # One for each page, so that its texts share a budget.
+            # One comparison for each page, so that its texts share a budget.
             "compare_words": WordComparison().compare,
         }  # fmt: skip
         return self.render_page(context, page, values)
@@ -147,15 +146,15 @@ def load_environment(language: Language) -> Environment:
 
 
 def hide_secrets(text: str) -> str:
-    """A message's text, or its HTML, without its masks. In templates: `text | masked`."""
+    """Remove the masks from a message's text or HTML. In templates: `text | masked`."""
     for mask in _MASKS:
         text = text.replace(mask, "…")
     return text
 
 
 def describe_secrets(text: str, link: str, code: str, check: str) -> Markup:
-    """A message's text with words in the place of its masks. In templates:
-    `text | described(link, code, check)`."""
+    """Replace the masks of a message's text with descriptions. In templates: `text |
+    described(link, code, check)`."""
     words = dict(zip(_MASKS, (link, code, check), strict=True))
     parts, place = [Markup()], 0
     for found in _ANY_MASK.finditer(text):

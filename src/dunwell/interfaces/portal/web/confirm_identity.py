@@ -1,14 +1,14 @@
-"""Guards routes that do something sensitive: their user must have confirmed who they are.
+"""The guard of sensitive actions: their user must have confirmed their identity.
 
     @takes_form
     @confirmed(SensitiveAction.RESET_USER)
-    async def reset(site, visit, person, fields): ...
+    async def submit_reset(site, request, person, fields): ...
 
-The handler runs if the session was confirmed within the last ten minutes. Otherwise the answer is a
-page that says what is about to be done, asks for the password, a passkey or a fresh sign-in at the
-provider, and carries the form's values. Nothing of them is stored, and nothing is done until the
-person sends that page. `tests/portal/test_confirmations.py` lists every route of the portal that
-takes a form as guarded or as ordinary.
+The handler runs if the session was confirmed within the last ten minutes. Otherwise the response is
+a page that describes the action, asks for the password, a passkey or a new sign-in at the provider,
+and contains the values of the form. Nothing is stored, and nothing is changed until the user
+submits that page. `tests/portal/test_confirmations.py` lists every form of the portal as guarded or
+as ordinary.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -43,12 +43,12 @@ from dunwell.platform.http.multipart import MEDIA_TYPE
 
 
 class ConfirmIdentityPage(Page, frozen=True):
-    """Asks users to confirm their identity before a sensitive action, and carries the form of the
+    """Asks users to confirm their identity before a sensitive action, and contains the form of the
     action."""
 
     template: ClassVar[str] = "confirm_identity.html"
 
-    # The `SensitiveAction`, and which of several buttons was pressed.
+    # The `SensitiveAction`, and the button that was pressed.
     action: str
     do: str
     # The values of the form to show, and all fields to send again.
@@ -65,15 +65,15 @@ class ConfirmIdentityPage(Page, frozen=True):
     minutes: int
 
 
-# What the page of a confirmation adds to the form that it carries. Handlers never see the values.
+# The fields that the confirmation page adds to the form. Handlers never see their values.
 _PASSWORD, _PASSKEY, _PROVIDER = "confirm_password", "answer", "confirm_provider"
 _OF_CONFIRMATION = frozenset({_PASSWORD, _PASSKEY, _PROVIDER, "username", "token"})
-# What the page shows of the form, so that the person sees what they are about to send.
+# The fields that the page shows, so that users see what they are about to submit.
 _SHOWN = ("name", "email", "role", "url", "key", "payment.bankAccount.iban")
 
 
 class SensitiveAction(StrEnum):
-    """What takes a confirmed session."""
+    """The actions that need a confirmed session."""
 
     INVITE_USER = "INVITE_USER"
     CHANGE_ROLE = "CHANGE_ROLE"
@@ -87,7 +87,7 @@ class SensitiveAction(StrEnum):
     NEW_MERCHANT = "NEW_MERCHANT"
 
 
-# Whoever lacks the right is told that there is no such page, and not asked for a password first.
+# Users without the permission get a missing page before they are asked for a password.
 _RIGHTS: Mapping[SensitiveAction, Right] = {
     **dict.fromkeys(SensitiveAction, Right.CONFIGURE),
     SensitiveAction.INVITE_USER: Right.PEOPLE,
@@ -105,7 +105,7 @@ def confirmed(
     [Callable[[PortalSite, PortalRequest, _Who, _Given], Awaitable[Response]]],
     Callable[[PortalSite, PortalRequest, _Who, _Given], Awaitable[Response]],
 ]:
-    """Guard a handler that takes a form. when: whether this form is sensitive; None: always."""
+    """Guard a handler of a form. `when` decides whether a form is sensitive; None means always."""
 
     def guard(
         handler: Callable[[PortalSite, PortalRequest, _Who, _Given], Awaitable[Response]],
@@ -126,7 +126,8 @@ def confirmed(
                         )
             return await handler(site, request, who, given)
 
-        # Outer guards copy it (`functools.wraps`), so that it can be read from the route.
+        # Outer guards copy the attribute (`functools.wraps`), so that it can be read from the
+        # route.
         run.sensitive_action = action  # type: ignore[attr-defined]
         return run
 
@@ -134,14 +135,14 @@ def confirmed(
 
 
 class _Refusal(msgspec.Struct, frozen=True):
-    """Why the session is not confirmed. fault: "" where nothing was tried yet."""
+    """Why the session is not confirmed. `fault` is "" before the first attempt."""
 
     fault: str = ""
     retry_after: int = 0
 
 
 def _check_right(who: SignedInUser | MerchantAccess, action: SensitiveAction) -> None:
-    """Raises NotFound."""
+    """Raises NotFound if the user lacks the permission."""
     right = _RIGHTS[action]
     is_allowed = (
         who.may(right) if isinstance(who, MerchantAccess) else right in who.rights_everywhere
@@ -153,7 +154,7 @@ def _check_right(who: SignedInUser | MerchantAccess, action: SensitiveAction) ->
 async def _confirm(
     site: PortalSite, request: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> _Refusal | None:
-    """Try what the form brings. Return None if the session is confirmed."""
+    """Check the confirmation in the form. Return None if the session is confirmed."""
     services = SignInServices(site.resources, site.passwords)
     visitor = Visitor(request.client_host, request.headers.get("user-agent", ""))
     if _PASSWORD in fields:

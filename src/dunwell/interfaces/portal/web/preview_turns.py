@@ -30,7 +30,7 @@ _ended = prometheus_client.Counter(
 
 
 class PreviewBusy(RateLimited):
-    """Other pages of this kind are being made, and the queue is full or did not move in time."""
+    """Other previews are being rendered, and the queue is full or did not move in time."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -40,7 +40,7 @@ class PreviewBusy(RateLimited):
 
 
 class PreviewTooSlow(Unavailable):
-    """The page took longer than it may."""
+    """Rendering the page exceeded the time limit."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(
@@ -51,9 +51,9 @@ class PreviewTooSlow(Unavailable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreviewLimits:
-    """at_once: of the process. seconds: how long one page may take. waiting_seconds: how long it
-    may wait for its turn before. waiting_of_user: a browser asks for six pictures at once. waiting:
-    of the process."""
+    """The limits. `at_once` and `waiting` apply to the process. `seconds` is the time limit of one
+    page, and `waiting_seconds` that of the queue. `waiting_of_user` allows the six images that a
+    browser requests at once."""
 
     at_once: int = 2
     seconds: float = 5.0
@@ -63,7 +63,7 @@ class PreviewLimits:
 
 
 class PreviewTurns:
-    """One in a process."""
+    """The queue of previews; one per process."""
 
     def __init__(self, limits: PreviewLimits = PreviewLimits()) -> None:
         self.limits = limits
@@ -80,8 +80,8 @@ class PreviewTurns:
     async def run(
         self, request: Request, user_id: UUID, make: Callable[[], Awaitable[_Made]]
     ) -> _Made:
-        """What `make` answers or raises, when it is the user's turn. Raises PreviewBusy,
-        PreviewTooSlow, and InvalidRequest: the browser is gone, and `make` was cancelled."""
+        """Return or raise what `make` does, when it is the user's turn. Raises PreviewBusy,
+        PreviewTooSlow, and InvalidRequest if the browser disconnected and `make` was cancelled."""
         made = asyncio.ensure_future(self._run_in_turn(user_id, make))
         gone = asyncio.ensure_future(_wait_until_gone(request))
         try:
@@ -91,7 +91,7 @@ class PreviewTurns:
                 each.cancel()
             await asyncio.wait((made, gone))
             if not gone.cancelled():
-                gone.exception()  # a connection that fails is one that is gone
+                gone.exception()  # A failed connection counts as disconnected.
         if made.cancelled():
             _ended.labels("gone").inc()
             raise InvalidRequest("The connection ended before the page was ready.")
@@ -129,8 +129,8 @@ class PreviewTurns:
 
 
 async def _wait_until_gone(request: Request) -> None:
-    """Return when the browser is gone. A browser that closes a connection ends its side first, and
-    nothing more is heard of it until the response is written, so that counts as gone."""
+    """Return when the browser has disconnected. A browser that closes a connection ends its side
+    first and sends nothing more until the response is written, so that counts as disconnected."""
     waiting = [asyncio.ensure_future(_wait_for_disconnect(request))]
     ended = request.scope.get("extensions", {}).get(INPUT_ENDED)
     if ended is not None:
@@ -140,11 +140,11 @@ async def _wait_until_gone(request: Request) -> None:
     finally:
         for each in waiting:
             each.cancel()
-        # A connection that fails is one that is gone.
+        # A failed connection counts as disconnected.
         await asyncio.gather(*waiting, return_exceptions=True)
 
 
 async def _wait_for_disconnect(request: Request) -> None:
-    """Return when the connection is lost. What is left of the request's body is not needed."""
+    """Return when the connection is lost. The rest of the request's body is not needed."""
     while (await request.receive())["type"] != "http.disconnect":
         pass

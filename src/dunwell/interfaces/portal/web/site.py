@@ -1,4 +1,4 @@
-"""What all routes of the portal share: who is there, at which merchant, in which language."""
+"""What all routes of the portal share: the user, the merchant, and the context of pages."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -49,23 +49,24 @@ POLICY = (
 
 @dataclass(frozen=True, slots=True)
 class PortalServices:
-    """What an application gives its portal; what it leaves out needs nothing outside."""
+    """The services that an application passes to its portal. The defaults contact no outside
+    system."""
 
-    # How they are hashed.
+    # Hashes passwords.
     passwords: Passwords = field(default_factory=Passwords)
-    # Draws pages of files; whoever gives one closes it.
+    # Renders pages of files as images. Its owner closes it.
     painter: PagePictures = field(default_factory=PagePictures)
     documents: DocumentReader = field(default_factory=DocumentReader, kw_only=True)
-    # Of single sign-on.
+    # The identity providers of single sign-on.
     providers: IdentityProviders = field(default_factory=NoIdentityProviders)
-    # What somebody sends to themselves leaves by the merchant's own.
+    # The merchant's channels, which send test messages.
     adapters: Adapters = field(default_factory=lambda: Adapters(()))
-    # By which a sandbox sends when its clock is moved.
+    # The channels with which a sandbox sends when its clock is advanced.
     channels: Sequence[ChannelAdapter] = ()
-    # Who shows a message next.
+    # The queue of previews.
     previews: PreviewTurns = field(default_factory=PreviewTurns)
-    # Prints letters that are only looked at, apart from what debtors are waiting for; whoever gives
-    # one closes it. None: as the debtors' pages do.
+    # Prints previews of letters, separately from the letters for debtors. Its owner closes it. None
+    # uses the printer of the debtor pages.
     preview_printer: LetterPrinter | None = None
 
 
@@ -74,11 +75,11 @@ class PortalSite(WebSite):
     """The shared services of the portal's pages; one per process."""
 
     pages: PortalPages
-    # The debtor's pages, to be shown as the debtor sees them.
+    # The debtor pages, for previews.
     debtors: DebtorSite
     around: PortalServices
-    # Of forms of more than 8 KiB, each up to 2 MiB in memory: more than one person's browser sends
-    # at once, and 64 MiB in all.
+    # Limits for forms of more than 8 KiB, each of which needs up to 2 MiB of memory: more than one
+    # user's browser sends at once, and 64 MiB in total.
     forms_of_user: ConcurrencyLimit = field(
         default_factory=lambda: ConcurrencyLimit(4, "You are sending too many forms at once.")
     )
@@ -111,7 +112,7 @@ class PortalSite(WebSite):
         return self.debtors.storage
 
     async def find_person(self, request: PortalRequest) -> SignedInUser | None:
-        """Who the request's cookie says is signed in; looked up once."""
+        """Return the signed-in user, or None. The user is looked up once per request."""
         if not hasattr(request.state, "person"):
             request.state.person = None
             secret = self.get_session_secret(request)
@@ -122,12 +123,12 @@ class PortalSite(WebSite):
         return person
 
     def get_session_secret(self, request: PortalRequest) -> str | None:
-        """Of the session that the request's cookie names, whether there is one or not."""
+        """Return the secret in the session cookie, whether or not the session exists."""
         return request.cookies.get(name_cookie(SESSION_COOKIE, is_secure=self.is_secure))
 
     async def open_access(self, request: PortalRequest, person: SignedInUser) -> MerchantAccess:
-        """At the merchant that the address names. Raises NotFound, also for one that the person
-        does not reach."""
+        """Return the user's access to the merchant in the address. Raises NotFound, also if the
+        user has no access to it."""
         given = request.path_params["merchant_id"]
         merchant = await self.find_merchant(int(given)) if _is_id(given) else None
         if merchant is None or not person.reaches(merchant.merchant_id):
@@ -141,14 +142,14 @@ class PortalSite(WebSite):
 
     @asynccontextmanager
     async def work(self, access: MerchantAccess) -> AsyncIterator[Work]:
-        """A transaction at the merchant, by its person."""
+        """Open a transaction at the merchant, in the user's name."""
         async with self.resources.database.transaction() as tx:
             yield Work.open(self.resources, tx, access.merchant, access.actor)
 
     def build_context(
         self, request: PortalRequest, access: MerchantAccess | None = None
     ) -> PortalPageContext:
-        """access: none for a page at no merchant; who is signed in is known from the visit."""
+        """Build the context of a page. `access` is None for a page that belongs to no merchant."""
         person: SignedInUser | None = (
             access.person if access else getattr(request.state, "person", None)
         )
@@ -177,33 +178,33 @@ class PortalSite(WebSite):
         self, context: PortalPageContext, page: Page, status: int = 200,
         *, more: Mapping[str, str] | None = None,
     ) -> Response:  # fmt: skip
-        """more: further headers."""
+        """Render a page. `more` are further headers."""
         headers = {"Permissions-Policy": "camera=(), geolocation=(), microphone=()", **(more or {})}
         return answer_page(self.pages.render(context, page), status, policy=POLICY, more=headers)
 
     def answer_at(
         self, request: PortalRequest, access: MerchantAccess, page: Page, status: int = 200
     ) -> Response:
-        """Of a page at the merchant."""
+        """Render a page of the merchant."""
         return self.answer(self.build_context(request, access), page, status)
 
     def redirect(
         self, request: PortalRequest, access: MerchantAccess | None, page: str, /, **values: object
     ) -> Response:
-        """To a page of ours (`build_address`), at the merchant."""
+        """Redirect to a page of the portal (`build_address`), at the merchant of `access`."""
         return answer_redirect(self.build_context(request, access).address(page, **values))
 
     def ask_to_sign_in(self, request: PortalRequest) -> Response:
-        """And come back."""
+        """Redirect to the sign-in page, which redirects back."""
         return answer_redirect(build_address("sign_in", next=request.own_address))
 
     def set_session(self, answer: Response, secret: str) -> None:
-        """The cookie of a session that was opened just now; "" removes it."""
+        """Set the session cookie. An empty secret deletes it."""
         cookie = render_cookie(SESSION_COOKIE, secret, is_secure=self.is_secure)
         answer.headers.append("Set-Cookie", cookie)
 
     def keep_language(self, request: PortalRequest, answer: Response) -> None:
-        """A choice of language holds for the pages that follow."""
+        """Keep the chosen language in a cookie."""
         chosen = request.chosen_language
         if chosen in self.pages.codes:
             cookie = f"{LANGUAGE_COOKIE}={chosen}; Path=/portal; HttpOnly; SameSite=Lax"

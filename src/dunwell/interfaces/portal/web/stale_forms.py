@@ -1,8 +1,9 @@
-"""A form whose session is over: nothing is done. What its user typed is shown at once, kept for
-that user alone, and put back into the form after they have signed in.
+"""Forms that are submitted after their session has ended. Nothing is changed. The entered values
+are shown at once, stored for the user of the session only, and restored to the form after this user
+has signed in.
 
-Whose form it is, its token says (`derive_form_token`); that the browser is that user's, the cookie:
-of the session that is there now, or of the one that has ended.
+The form's token identifies its user (`derive_form_token`). The cookie of the current or the ended
+session proves that the browser belongs to this user.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,8 +24,8 @@ from dunwell.interfaces.web.templates import Page
 
 
 class StalePage(Page, frozen=True):
-    """A form whose session has ended, with everything that was typed. is_kept: whether the form is
-    filled again after signing in."""
+    """The page that shows the entered values. `is_kept` is true if they are restored after signing
+    in."""
 
     template: ClassVar[str] = "stale.html"
 
@@ -34,10 +35,10 @@ class StalePage(Page, frozen=True):
     is_kept: bool
 
 
-# Never shown and never kept, whatever form they are in.
+# Never shown and never stored, in any form.
 _SECRET = frozenset({"code", "answer", "authorization"})
 _SECRET_PREFIXES = ("password", "confirm_", "known_")
-# Hidden in every form that is sent.
+# Hidden in every form.
 _HIDDEN = frozenset(
     {
         "token", "do", "next", "username", "session", "factor", "place", "first", "form_id",
@@ -45,7 +46,7 @@ _HIDDEN = frozenset(
         "of", "assignee",
     }
 )  # fmt: skip
-# Hidden in these forms, and typed in others.
+# Hidden in these forms, and visible in others.
 _HIDDEN_ON: Mapping[str, frozenset[str]] = {
     "bulk": frozenset({"action", "claim", "which"}),
     "unplaced": frozenset({"key", "after"}),
@@ -57,35 +58,37 @@ _HIDDEN_ON: Mapping[str, frozenset[str]] = {
     "rules_try": frozenset({"rules"}),
     "settings_changes": frozenset({"publish"}),
 }
-# A merchant file may hold a webhook's authorization: shown to whoever sent it, and not kept.
+# A merchant file may contain a webhook's authorization: it is shown to the user who sent it, and
+# not stored.
 _NOT_KEPT_ON: Mapping[str, frozenset[str]] = {"settings_changes": frozenset({"text"})}
 _PAGES = {path: page for page, path in PATHS.items()}
 
 
 def is_typed(page: str, name: str) -> bool:
-    """Whether users type this field of the page's forms, and it is no secret."""
+    """Return whether users enter this field of the page's forms, and it is not a secret."""
     is_secret = name in _SECRET or name.startswith(_SECRET_PREFIXES)
     return not is_secret and name not in _HIDDEN and name not in _HIDDEN_ON.get(page, ())
 
 
 def list_typed(route: str, fields: FormFields) -> list[str]:
-    """What the user typed, however short, in the order of the form; route: the form's address."""
+    """Return the entered values in the order of the form, also short ones. `route` is the form's
+    address."""
     names = [name for name in fields if is_typed(_PAGES.get(route, ""), name)]
     return [value for name in names for value in fields.all(name) if value.strip()]
 
 
 def choose_kept(route: str, fields: FormFields) -> dict[str, list[str]]:
-    """What may be stored of it: also what was emptied."""
+    """Return the values to store, including fields that were emptied."""
     return {name: fields.all(name) for name in fields if is_restored(route, name)}
 
 
 def is_restored(route: str, name: str) -> bool:
-    """Whether the field is among those that are kept and put back."""
+    """Return whether the field is stored and restored."""
     page = _PAGES.get(route, "")
     return is_typed(page, name) and name not in _NOT_KEPT_ON.get(page, ())
 
 
-# Of the page before the values were put in.
+# Headers of the response that change when the values are restored.
 _REPLACED = frozenset({"content-length", "etag"})
 
 
@@ -108,9 +111,10 @@ async def answer_stale(
 async def restore_typed(
     site: PortalSite, request: PortalRequest, person: SignedInUser, answer: Response
 ) -> Response:
-    """The page with what the user had typed before the session ended, if it is kept."""
+    """Return the page with the values that the user had entered before the session ended, if they
+    are stored."""
     is_page = answer.headers.get("Content-Type", "").startswith("text/html")
-    # A script that looks whether a page has changed asks for no form.
+    # A script that polls a page does not restore the form.
     is_opened = request.headers.get("sec-fetch-dest", "document") == "document"
     if not (request.method == "GET" and answer.status_code == 200 and is_page and is_opened):
         return answer
@@ -135,7 +139,7 @@ async def restore_typed(
 
 
 async def forget_typed(site: PortalSite, request: PortalRequest, person: SignedInUser) -> None:
-    """The form was sent."""
+    """Delete the stored values after the form was submitted."""
     async with site.resources.database.transaction() as tx:
         await delete_kept_form(tx, person.user_id, request.own_address)
 
@@ -143,7 +147,7 @@ async def forget_typed(site: PortalSite, request: PortalRequest, person: SignedI
 async def _find_owner(
     site: PortalSite, request: PortalRequest, fields: FormFields, person: SignedInUser | None
 ) -> UUID | None:
-    """None: the form is another user's, or nobody knows whose."""
+    """Return the form's user, or None if it is another user or unknown."""
     if person is not None:
         user_id: UUID | None = person.user_id
     else:

@@ -43,8 +43,8 @@ class _MemoryFile:
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A received form. files: the content of each file by field name. too_large: the fields whose
-    file exceeded MOST_BYTES and was dropped."""
+    """A received form. `files` has the content of each file by field name. `too_large` are the
+    fields whose file exceeded MAX_PART_BYTES and was dropped."""
 
     fields: FormFields
     files: Mapping[str, bytes] = field(default_factory=dict)
