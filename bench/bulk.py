@@ -14,7 +14,7 @@ from dunwell.operations.jobs.claim_jobs import run_jobs
 from dunwell.operations.jobs.job import Pause
 from dunwell.operations.jobs.start_job import cancel_job, start_job
 
-_CLAIMS, _MOST_SECONDS = 10_000, 30
+_CLAIMS, _MAX_SECONDS = 10_000, 30
 _SELECT = "SELECT claim_id FROM claims WHERE merchant_id = $1 ORDER BY claim_id"
 # A claim's mark, its hold, its row of the audit log and its row of the job: either all of them or
 # none.
@@ -49,7 +49,7 @@ async def measure(ground: Ground, scale: Scale) -> list[Line]:
     return [
         Line(
             work=f"bulk pause of {count:,} claims, one worker", unit="s", ours=seconds,
-            at_most=_MOST_SECONDS * count / _CLAIMS,
+            at_most=_MAX_SECONDS * count / _CLAIMS,
         ),
         Line(
             work="bulk pause cancelled half-way: claims paused, each of them whole", unit="claims",

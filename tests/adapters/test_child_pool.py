@@ -31,7 +31,7 @@ _STALLS = "time.sleep(600)"
 _STOPS_HALFWAY = 'answers.write(struct.pack("!I", 10**7) + bytes(5 * 10**6)); time.sleep(600)'
 _ANSWERS_TOO_MUCH = 'answers.write(struct.pack("!I", 2 * 10**7) + bytes(2 * 10**7))'
 _NAME = "child_of_test_child_pool"
-_PATIENCE_SECONDS = 1.0
+_TIMEOUT_SECONDS = 1.0
 # Far more than all of it takes, and far less than forever.
 _SOON_SECONDS = 20.0
 
@@ -58,7 +58,7 @@ def _command(act: str) -> tuple[str, ...]:
 
 def _open_pool(act: str, size: int = 2) -> ChildPool:
     pool = ChildPool(
-        "unused", size=size, timeout_seconds=_PATIENCE_SECONDS, max_answer_bytes=10**7,
+        "unused", size=size, timeout_seconds=_TIMEOUT_SECONDS, max_answer_bytes=10**7,
         limits=INTERACTIVE,
     )  # fmt: skip
     pool._command = _command(act)
@@ -79,7 +79,7 @@ def test_closing_with_requests_running_and_waiting_ends_and_leaves_no_child(run:
         assert sum(each.done() for each in asked) == 38
         await closing
 
-        assert monotonic() - started_at < 5 * _PATIENCE_SECONDS
+        assert monotonic() - started_at < 5 * _TIMEOUT_SECONDS
         outcomes = await asyncio.gather(*asked, return_exceptions=True)
         assert len([each for each in outcomes if isinstance(each, ChildLost)]) <= 2
         assert all(isinstance(each, ChildLost | Unavailable) for each in outcomes), outcomes

@@ -14,7 +14,7 @@ from dunwell.core.files import storage
 from dunwell.core.files.storage import ContentMissing, Storage
 from dunwell.platform.errors import Unavailable
 
-_PATIENCE_SECONDS = 0.5
+_TIMEOUT_SECONDS = 0.5
 # What a process has by default for all that it hands to threads, and more than a storage's own.
 _MANY = 50
 # A request that hangs, refusals tried again, and what is begun before: shorter than a lease and a
@@ -92,7 +92,7 @@ async def _try_all(store: Storage) -> None:
 
 
 def test_what_is_waited_for_by_default_is_what_is_promised() -> None:
-    assert storage.PATIENCE_SECONDS <= _PROMISED_SECONDS
+    assert storage.TIMEOUT_SECONDS <= _PROMISED_SECONDS
 
 
 async def test_one_that_refuses_is_told_and_then_taken_again(port: int) -> None:
@@ -107,7 +107,7 @@ async def test_one_that_refuses_is_told_and_then_taken_again(port: int) -> None:
 
 
 async def test_one_that_hangs_is_told_in_time_and_then_taken_again(port: int) -> None:
-    store = Storage.open("s3://bucket/files", _PATIENCE_SECONDS)
+    store = Storage.open("s3://bucket/files", _TIMEOUT_SECONDS)
     with _hanging(port):
         async with asyncio.timeout(_PROMISED_SECONDS):
             await _try_all(store)
@@ -117,7 +117,7 @@ async def test_one_that_hangs_is_told_in_time_and_then_taken_again(port: int) ->
 
 
 async def test_who_waits_for_one_that_hangs_holds_up_nobody_else(port: int) -> None:
-    store = Storage.open("s3://bucket/files", _PATIENCE_SECONDS)
+    store = Storage.open("s3://bucket/files", _TIMEOUT_SECONDS)
     with _hanging(port):
         waiting = [asyncio.create_task(store.save(f"1/{n}", b"x")) for n in range(_MANY)]
         await asyncio.sleep(0)

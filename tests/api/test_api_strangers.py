@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from dunwell.interfaces.api.edge import MOST_REQUESTS_IN_PROGRESS, Edge
+from dunwell.interfaces.api.edge import MAX_REQUESTS_IN_PROGRESS, Edge
 from dunwell.interfaces.portal.application import ROUTES as PORTAL_ROUTES
 from dunwell.interfaces.wiring import open_web
 from dunwell.platform.resources import Resources
@@ -180,4 +180,4 @@ async def test_one_visitor_has_a_hundred_requests_in_progress_and_others_have_th
         slow.ending.set()
         assert {each.status_code for each in await asyncio.gather(*held, beside)} == {200}
         assert (await same.get("/claim")).status_code == 200
-    assert MOST_REQUESTS_IN_PROGRESS == 100
+    assert MAX_REQUESTS_IN_PROGRESS == 100

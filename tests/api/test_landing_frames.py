@@ -17,7 +17,7 @@ from tests.support.landing import Doorstep, a_doorstep
 from tests.support.landing_plans import AGREEING, LATER_CHECK, OFFERING, PLAN_CHECK, ask, enter
 from tests.support.one_claim import OneClaim
 
-_MOST_BYTES = 15 * 1024
+_MAX_BYTES = 15 * 1024
 _MANY: dict[str, Any] = {
     "items": [
         {"reference": f"RE-2026-{number:04}", "type": "PRIMARY", "value": "10240",
@@ -103,7 +103,7 @@ async def test_the_page_of_a_claim_with_a_hundred_items_is_small(
         asked = await doorstep.browser.http.get("/claim?amount=1")
 
     assert page.text.count("RE-2026-") >= 100
-    assert sum(each.num_bytes_downloaded for each in (page, *rest)) <= _MOST_BYTES
+    assert sum(each.num_bytes_downloaded for each in (page, *rest)) <= _MAX_BYTES
     assert plain.text == page.text
     assert "Content-Encoding" not in plain.headers
     assert "Content-Encoding" not in asked.headers

@@ -14,7 +14,7 @@ _ROOT = Path(__file__).parents[2]
 _PROGRAM = Path(
     os.environ.get("DUNWELL_VNU", _ROOT / "var/vnu/node_modules/vnu-jar/build/dist/vnu.jar")
 )
-_PATIENCE_SECONDS = 60
+_TIMEOUT_SECONDS = 60
 _SEARCHED = "nu.validator.servlet"
 # It runs for minutes: to compile it well takes more than that gives back. Its schemas nest deeply.
 _SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xss8m")
@@ -58,7 +58,7 @@ async def an_html_checker() -> AsyncIterator[HtmlChecker]:
 
 
 async def _wait_for(checker: HtmlChecker) -> None:
-    async with asyncio.timeout(_PATIENCE_SECONDS):
+    async with asyncio.timeout(_TIMEOUT_SECONDS):
         while True:
             try:
                 await checker.list_faults("<!DOCTYPE html><title>ready</title>")

@@ -15,7 +15,7 @@ from tests.browser.judges import (
     measure,
 )
 from tests.browser.layout import (
-    MOST_BYTES,
+    MAX_BYTES,
     find_first_action,
     find_summary,
     list_covered,
@@ -110,7 +110,7 @@ def _name(judge: str, found: Sequence[object]) -> list[str]:
 async def _list_faults_sent(visit: Visit, html_checker: HtmlChecker) -> list[str]:
     weight, source = await weigh(visit.page), await visit.read_source()
     return [
-        *_name("weight", [weight] if weight > MOST_BYTES else []),
+        *_name("weight", [weight] if weight > MAX_BYTES else []),
         *_name("HTML", await html_checker.list_faults(source)),
         *_name("loose end", list_loose_ends(source, await visit.read_policy())),
     ]

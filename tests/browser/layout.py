@@ -5,8 +5,8 @@ from typing import Any
 
 from playwright.async_api import Page
 
-MOST_BYTES = 15 * 1024
-_MOST_TABS = 80
+MAX_BYTES = 15 * 1024
+_MAX_TABS = 80
 # The size of the page with everything it loads except the merchant's images.
 _WEIGH = """() => [...performance.getEntriesByType('navigation'),
                    ...performance.getEntriesByType('resource')]
@@ -109,7 +109,7 @@ async def list_unclear_focus(page: Page) -> list[str]:
     """List elements that the Tab key reaches without a visible focus, or report that it reaches
     none."""
     unclear, reached = [], 0
-    for _ in range(_MOST_TABS):
+    for _ in range(_MAX_TABS):
         await page.keyboard.press("Tab")
         focused = await page.evaluate(_FOCUSED)
         if focused is None or focused["again"]:

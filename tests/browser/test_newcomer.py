@@ -16,7 +16,7 @@ from playwright.async_api import Browser, Page, expect
 from tests.browser.judges import list_violations
 
 _ROOT = Path(__file__).parents[2]
-_PATIENCE_SECONDS, _NEXT_CODE_SECONDS = 90, 2
+_TIMEOUT_SECONDS, _NEXT_CODE_SECONDS = 90, 2
 _CODE = re.compile(r"`\.venv/bin/python (-c '.+?') APP_KEY`", re.DOTALL)
 
 
@@ -38,7 +38,7 @@ class Terminal:
     async def wait_for(self, text: str, behind: int = 0) -> str:
         """All that was said until then. Of what is behind so many letters."""
         assert self._process.stdout is not None
-        async with asyncio.timeout(_PATIENCE_SECONDS):
+        async with asyncio.timeout(_TIMEOUT_SECONDS):
             while text not in self.said[behind:]:
                 line = await self._process.stdout.readline()
                 assert line, self.said

@@ -56,8 +56,8 @@ def wait(days: int) -> dict[str, Any]:
 
 
 def play(process: Process, now: datetime = NOW) -> list[ForecastStep]:
-    standing = WorkflowPosition(process.id_at(0), now)
-    return list(forecast(process, standing, FACTS, now, until=now + 4000 * DAY))
+    position = WorkflowPosition(process.id_at(0), now)
+    return list(forecast(process, position, FACTS, now, until=now + 4000 * DAY))
 
 
 def announce(*steps: dict[str, Any]) -> list[tuple[str, int, int]]:

@@ -142,9 +142,9 @@ def _is_day_kept(age: timedelta) -> bool:
 
 
 def _is_healthy(until: timedelta, based: timedelta = timedelta(0)) -> bool:
-    standing = ArchiveStatus(1, NOW - based, NOW - until)
+    status = ArchiveStatus(1, NOW - based, NOW - until)
     log = ServerLog(LONG_AGO, NOW, 1 << 20, is_failing=False)
-    return describe_archive(standing, log)[1] is None
+    return describe_archive(status, log)[1] is None
 
 
 def _find_next_try(error: Exception) -> timedelta:
@@ -201,7 +201,7 @@ EDGES: Mapping[str, Edge] = {
         ),
         before=False, after=True,
     ),
-    "interfaces/cli/doctor.py _MOST_SKEW_SECONDS": Edge(
+    "interfaces/cli/doctor.py _MAX_SKEW_SECONDS": Edge(
         timedelta(seconds=2) + JUST, lambda ahead: not check_clocks(ahead.total_seconds()).is_fault
     ),
     "cases/disputes/dispute.py RECENT_PERIOD": Edge(
@@ -244,7 +244,7 @@ EDGES: Mapping[str, Edge] = {
         timedelta(seconds=60),
         lambda age: find_step(_APP, pyotp.TOTP(_APP, interval=30).at(NOW), NOW + age) is not None,
     ),
-    "operations/recovery/archive.py _MOST_BEHIND": Edge(
+    "operations/recovery/archive.py _MAX_ARCHIVE_DELAY": Edge(
         timedelta(minutes=5) + JUST, _is_healthy
     ),
     # A week between base backups, and one more day.

@@ -13,7 +13,7 @@ from dunwell.interfaces.web.templates import TranslatedTemplates
 from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
 from tests.domain.test_catalogues import list_translations
 
-_MOST_WORDS = 20
+_MAX_WORDS = 20
 
 
 def test_a_no_break_space_is_part_of_the_translated_text() -> None:
@@ -43,7 +43,7 @@ def test_every_sentence_is_short_and_calm() -> None:
     }
     for text in said:
         for sentence in re.split(r"(?<=[.?:]) ", re.sub(r"<[^>]*>|%\(\w+\)s", "x", text)):
-            assert len(sentence.split()) <= _MOST_WORDS, sentence
+            assert len(sentence.split()) <= _MAX_WORDS, sentence
         assert "!" not in text
         assert not re.search(r"\b[A-ZÄÖÜ]{4,}\b", text.replace("WCAG", "").replace("IBAN", ""))
 

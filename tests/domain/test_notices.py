@@ -137,8 +137,8 @@ def test_each_reason_not_to_call_a_channel_is_decided(
     expected: NoticeSettlement | None,
 ) -> None:  # fmt: skip
     expires_at = NOW + minutes * MINUTE
-    standing = DueNotice(was_handed_over, is_suppressed, is_repeatable, expires_at)
-    assert decide_no_call(standing, NOW) == expected
+    notice = DueNotice(was_handed_over, is_suppressed, is_repeatable, expires_at)
+    assert decide_no_call(notice, NOW) == expected
 
 
 def test_a_code_has_six_evenly_distributed_digits() -> None:

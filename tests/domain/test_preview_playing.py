@@ -143,10 +143,10 @@ def test_definitions_with_the_same_steps_have_the_same_next_contacts(
         a_definition(steps=given) for given in (steps, [steps[0] | change, *steps[1:]])
     )
     quiet = build_quiet_guard(CONFIGURATION)
-    standing = WorkflowPosition(1, NOW + timedelta(hours=due_in_hours))
+    position = WorkflowPosition(1, NOW + timedelta(hours=due_in_hours))
     contacts = [
         NextContacts(build_process_for_timezone(each, "Europe/Berlin"), NOW, quiet).find(
-            standing, FACTS
+            position, FACTS
         )
         for each in (before, after)
     ]

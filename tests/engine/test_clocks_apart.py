@@ -91,7 +91,7 @@ async def test_the_clock_alert_names_the_host_and_ends_when_the_clocks_agree(
     by_database = replace(wrong, clock=DatabaseTime(wrong.clock))
     await check_for_alerts(by_database, _find_no_line, "")
     async with resources.database.transaction() as tx:
-        [alarm] = (await load_alert_overview(tx, COMMAND_LINE, datetime.now(UTC))).standing
+        [alarm] = (await load_alert_overview(tx, COMMAND_LINE, datetime.now(UTC))).active
     assert (alarm.kind, alarm.subject) == ("CLOCKS_APART", "web-2")
     async with resources.database.transaction() as tx:
         await tx.execute("UPDATE alerts SET began_at = began_at - interval '1 hour',"
@@ -101,7 +101,7 @@ async def test_the_clock_alert_names_the_host_and_ends_when_the_clocks_agree(
     assert not await raise_clock_alert(right, "web-2")
     await check_for_alerts(right, _find_no_line, "")
     async with resources.database.transaction() as tx:
-        assert (await load_alert_overview(tx, COMMAND_LINE, datetime.now(UTC))).standing == []
+        assert (await load_alert_overview(tx, COMMAND_LINE, datetime.now(UTC))).active == []
 
 
 async def test_an_alert_check_recorded_in_the_future_does_not_block_the_next(

@@ -27,7 +27,7 @@ from tests.support.notices import an_asker
 
 BEAT = 0.02
 # Longer than half a lease and shorter than a whole one.
-MOST_OF_A_LEASE = timedelta(seconds=10)
+MAX_LEASE_DURATION = timedelta(seconds=10)
 _CONTACTS = "SELECT state, lease_until AS until FROM communications WHERE merchant_id = $1"
 _HANDED_OVER = """
 SELECT communication_id FROM communications WHERE merchant_id = $1 AND state = 'HANDED_OVER'
@@ -78,7 +78,7 @@ async def test_a_worker_keeps_the_lease_of_a_contact_whose_channel_is_slow(
     sending = asyncio.create_task(worker.run_merchant(house.merchant.merchant_id))
     await wait_until_called(post)
     for _ in range(3):
-        clock.advance(MOST_OF_A_LEASE)
+        clock.advance(MAX_LEASE_DURATION)
         await wait_until_renewed(house, _CONTACTS)
         assert await other.run_merchant(house.merchant.merchant_id) == 0
     gate.set()
@@ -136,7 +136,7 @@ async def test_a_worker_keeps_the_lease_of_a_letter_that_is_slow_to_render(
     )
     await printer.begun.wait()
     for _ in range(3):
-        clock.advance(MOST_OF_A_LEASE)
+        clock.advance(MAX_LEASE_DURATION)
         await wait_until_renewed(house, _CONTACTS)
         lease = start_lease(resources)
         taken = await prepare_contacts(
@@ -160,7 +160,7 @@ async def test_a_worker_keeps_the_lease_of_a_notice_whose_channel_is_slow(
     while not post.calls:
         await worker.run_once()
     for _ in range(3):
-        clock.advance(MOST_OF_A_LEASE)
+        clock.advance(MAX_LEASE_DURATION)
         await wait_until_renewed(asker.house, _NOTICES)
         assert await other.run_once() == 0
         assert other.is_idle

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import psutil
 
-PATIENCE_SECONDS = 40.0
+TIMEOUT_SECONDS = 40.0
 # How often each test that kills processes runs. `make faults` sets a higher number.
 ROUNDS = range(int(os.environ.get("FAULT_ROUNDS", "1")))
 
 
-def wait_until(is_so: Callable[[], object], what: str, seconds: float = PATIENCE_SECONDS) -> None:
+def wait_until(is_so: Callable[[], object], what: str, seconds: float = TIMEOUT_SECONDS) -> None:
     """Wait until the condition holds, or fail with a description of what was awaited."""
     deadline = time.monotonic() + seconds
     while not is_so():
@@ -90,7 +90,7 @@ class Installation:
     def stop(self) -> int:
         """Ask the latest `up` to stop and return its exit code."""
         self._ups[-1].terminate()
-        return self._ups[-1].wait(PATIENCE_SECONDS)
+        return self._ups[-1].wait(TIMEOUT_SECONDS)
 
     def end(self) -> None:
         """End all processes that were started here."""

@@ -35,10 +35,10 @@ _CONNECTIONS = 200
 _LETTER = "/texts/preview?template=reminder&language=de&channel=LETTER"
 # The duration of an attack: at least the first number, and until its limit has taken effect or the
 # second number has passed.
-_LEAST_SECONDS, _MOST_WAITED_SECONDS = 1.0, 30.0
+_LEAST_SECONDS, _MAX_WAITED_SECONDS = 1.0, 30.0
 # The figure in docs/promises.md.
-_MOST_MIB = 400
-_MOST_SECONDS = 1.0
+_MAX_MIB = 400
+_MAX_SECONDS = 1.0
 
 
 @dataclass
@@ -127,7 +127,7 @@ async def test_requests_are_answered_and_memory_is_limited_during_attacks(
     ]
     with Probe(besieged) as probe:
         await asyncio.sleep(_LEAST_SECONDS)
-        for _ in range(int(_MOST_WAITED_SECONDS / 0.1)):
+        for _ in range(int(_MAX_WAITED_SECONDS / 0.1)):
             if all(each & seen.keys() for each in expected if each):
                 break
             await asyncio.sleep(0.1)
@@ -136,6 +136,6 @@ async def test_requests_are_answered_and_memory_is_limited_during_attacks(
     await asyncio.gather(*attacks, return_exceptions=True)
     slowest, peak = max(probe.seconds), besieged.peak_mib
     print(f"{names}: {before} to {peak} MiB, {slowest:.2f} s, {seen}")
-    assert peak < _MOST_MIB
-    assert slowest < _MOST_SECONDS
+    assert peak < _MAX_MIB
+    assert slowest < _MAX_SECONDS
     assert all(each & seen.keys() for each in expected if each)

@@ -208,11 +208,11 @@ def test_an_unavailable_archive_blocks_nothing_and_resumes_later(
         shutil.rmtree(here)
         away.rename(here)
     asyncio.run(mark(archived.settings, archived.archive))
-    standing = load_archive_status(archived.archive)
-    assert standing.until is not None
-    assert standing.until > archived.ends_at
+    status = load_archive_status(archived.archive)
+    assert status.until is not None
+    assert status.until > archived.ends_at
     told = asyncio.run(check_archive(here, url))
-    assert told == (f"reaches until {standing.until}, by 1 base backups", None)
+    assert told == (f"reaches until {status.until}, by 1 base backups", None)
 
 
 def test_metrics_show_the_end_of_the_archive_and_the_time_of_its_base(

@@ -9,7 +9,7 @@ from tests.faults.installation import find_free_port, plain_environment
 
 _ROOT = Path(__file__).parents[2]
 # The demo takes some 20 seconds on an idle machine.
-_PATIENCE_SECONDS = 240
+_TIMEOUT_SECONDS = 240
 
 
 def test_the_demo_prints_no_links_to_stopped_services_at_its_end(tmp_path: Path) -> None:
@@ -17,7 +17,7 @@ def test_the_demo_prints_no_links_to_stopped_services_at_its_end(tmp_path: Path)
     words = ["--once", "--port", str(port), "--data-dir", str(tmp_path / "demo")]
     done = subprocess.run(
         [sys.executable, "-m", "examples.demo", *words], cwd=_ROOT, env=plain_environment(),
-        capture_output=True, text=True, check=False, timeout=_PATIENCE_SECONDS,
+        capture_output=True, text=True, check=False, timeout=_TIMEOUT_SECONDS,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     # The first line is the address at which the demo is ready.

@@ -14,7 +14,7 @@ import pytest
 from tests.faults.installation import find_free_port, plain_environment, wait_until
 
 _ROOT = Path(__file__).parents[2]
-_PATIENCE_SECONDS = 120
+_TIMEOUT_SECONDS = 120
 
 
 class Shell:
@@ -27,7 +27,7 @@ class Shell:
         """Run the lines in bash and return their output."""
         done = subprocess.run(
             ["bash", "-euc", lines], cwd=self.folder, env=plain_environment(),
-            capture_output=True, text=True, check=False, timeout=_PATIENCE_SECONDS,
+            capture_output=True, text=True, check=False, timeout=_TIMEOUT_SECONDS,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
@@ -44,7 +44,7 @@ class Shell:
                 yield
             finally:
                 process.send_signal(signal.SIGTERM)
-                process.wait(_PATIENCE_SECONDS)
+                process.wait(_TIMEOUT_SECONDS)
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ CLAIMS = 600 if IS_SHORT else 10_000
 TURNS = 3 if IS_SHORT else 20
 # Makes sure that the leases of earlier workers have expired for the workers of a turn.
 AHEAD_SECONDS = 200
-PATIENCE_SECONDS = 120 if IS_SHORT else 1800
+TIMEOUT_SECONDS = 120 if IS_SHORT else 1800
 _NOW = {"send": "IMMEDIATE"}
 STEPS = [
     {**DOCUMENT["steps"][0], **_NOW},
@@ -94,7 +94,7 @@ class Yard:
 
     async def _wait(self, workers: list[Any], wanted: int) -> None:
         while not await self._has(wanted):
-            assert time.monotonic() - self.started < PATIENCE_SECONDS, f"{wanted} took too long"
+            assert time.monotonic() - self.started < TIMEOUT_SECONDS, f"{wanted} took too long"
             assert any(worker.is_alive() for worker in workers), "the workers ended"
             await asyncio.sleep(0.005)
 

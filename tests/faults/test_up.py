@@ -13,7 +13,7 @@ import httpx
 import psutil
 
 from tests.faults.installation import (
-    PATIENCE_SECONDS,
+    TIMEOUT_SECONDS,
     Installation,
     find_free_port,
     wait_until,
@@ -32,7 +32,7 @@ def test_up_reports_ready_once_stops_cleanly_and_keeps_its_data(
         assert (words.count("web"), words.count("worker")) == (2, 1)
         keys.add((bare_installation.data_dir / "secret.key").read_text())
         up.send_signal(number)
-        rest, _ = up.communicate(timeout=PATIENCE_SECONDS)
+        rest, _ = up.communicate(timeout=TIMEOUT_SECONDS)
         assert up.returncode == 0
         # Some of the addresses may have been read together with the first line, or were not printed
         # yet.
@@ -97,7 +97,7 @@ def test_a_request_in_progress_is_answered_before_up_stops(installation: Install
     connection.send(body[10:])
     assert connection.getresponse().status == 401
     connection.close()
-    up.wait(PATIENCE_SECONDS)
+    up.wait(TIMEOUT_SECONDS)
     assert installation.find_processes() == []
 
 
@@ -115,7 +115,7 @@ def test_a_second_up_on_the_same_folder_is_refused(
     up = installation.start_ready()
     command = [*up.cmdline()[:-1], str(installation.port + 1)]
     second = subprocess.run(
-        command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
+        command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False
     )
     assert second.returncode == 1
     assert second.stdout == ""
@@ -128,7 +128,7 @@ def test_a_second_up_on_the_same_folder_is_refused(
 def test_a_port_in_use_is_reported_without_a_traceback(installation: Installation) -> None:
     with socket.create_server(("127.0.0.1", installation.port)):
         up = installation.start()
-        assert up.wait(PATIENCE_SECONDS) == 1
+        assert up.wait(TIMEOUT_SECONDS) == 1
     assert "cannot listen on 127.0.0.1" in installation.read_log()
     assert "Traceback" not in installation.read_log()
     assert installation.find_processes() == []
@@ -139,7 +139,7 @@ def test_another_secret_key_is_refused_without_a_traceback(installation: Install
     assert installation.stop() == 0
     (installation.data_dir / "secret.key").write_text(base64.b64encode(os.urandom(32)).decode())
     up = installation.start()
-    assert up.wait(PATIENCE_SECONDS) == 1
+    assert up.wait(TIMEOUT_SECONDS) == 1
     log = installation.read_log()
     assert "dunwell: Version 1 of the secret key is another key" in log
     assert "Traceback" not in log

@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from dunwell.platform.embedded.postgres import EmbeddedPostgres, get_binaries_folder
-from tests.faults.installation import PATIENCE_SECONDS, ROUNDS, Installation, kill_all, wait_until
+from tests.faults.installation import ROUNDS, TIMEOUT_SECONDS, Installation, kill_all, wait_until
 
 
 @pytest.mark.parametrize("_round", ROUNDS)
@@ -73,7 +73,7 @@ def test_a_stale_pid_file_does_not_end_an_unrelated_process(installation: Instal
     folder = installation.data_dir / "postgres"
     server = EmbeddedPostgres(folder, get_binaries_folder(None)).start()
     server.send_signal(signal.SIGINT)
-    server.wait(PATIENCE_SECONDS)
+    server.wait(TIMEOUT_SECONDS)
     with subprocess.Popen(["sleep", "60"]) as stranger:
         pid_file = folder / "data" / "postmaster.pid"
         pid_file.write_text(f"{stranger.pid}\n")

@@ -28,7 +28,7 @@ from tests.support.webhooks import Outbox, an_outbox
 
 COUNT, PARTS_OF_ONE, PAGE = 100_000, 3000, 50
 # The claims of a page, each with its debtor and item, and some more.
-MOST_READ = 10 * PAGE
+MAX_READ = 10 * PAGE
 # A thousand claims in each transaction, a minute apart, each changed some days later; one in a
 # hundred withdrawn; five for each customer.
 _CLAIMS = """
@@ -125,7 +125,7 @@ async def test_a_page_of_claims_reads_no_more_than_a_few_pages(many_claims: Outb
             for cursor in (None, middle):
                 work, explaining = explained(many_claims, tx)
                 await list_claims(work, limit=PAGE, cursor=cursor, wanted=wanted)
-                assert explaining.rows_read <= MOST_READ, (wanted, cursor, explaining.plans)
+                assert explaining.rows_read <= MAX_READ, (wanted, cursor, explaining.plans)
                 grown = {"claims", "debtors", "items"}
                 assert not explaining.tables_read_whole & grown, (wanted, explaining.plans)
 
@@ -141,12 +141,12 @@ async def test_one_claim_is_read_by_its_keys(many_claims: Outbox) -> None:
 @pytest.mark.parametrize(
     ("read", "most_read"),
     [
-        (list_claim_disputes, MOST_READ),
+        (list_claim_disputes, MAX_READ),
         # Each amount is summed from the payments of the claim, which are few too.
-        (list_claim_modalities, (PAGE + 2) * PARTS_OF_ONE + MOST_READ),
-        (list_attachments, MOST_READ),
+        (list_claim_modalities, (PAGE + 2) * PARTS_OF_ONE + MAX_READ),
+        (list_attachments, MAX_READ),
         # The few communications of the claim are sorted; no lookup depends on all communications.
-        (list_claim_communications, PARTS_OF_ONE + MOST_READ),
+        (list_claim_communications, PARTS_OF_ONE + MAX_READ),
     ],
 )
 async def test_a_page_of_one_claims_details_reads_no_more_than_a_few_pages(
@@ -176,5 +176,5 @@ async def test_due_deliveries_are_found_and_leased_by_an_index(many_deliveries: 
         explaining = Explaining(tx)
         leased = await lease_deliveries(explaining, endpoints[0], lease, now=outbox.now, size=PAGE)
     assert len(leased) == PAGE
-    assert explaining.rows_read <= MOST_READ, explaining.plans
+    assert explaining.rows_read <= MAX_READ, explaining.plans
     assert not explaining.tables_read_whole & {"deliveries", "events"}, explaining.plans

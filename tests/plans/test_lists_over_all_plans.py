@@ -41,12 +41,12 @@ from tests.support.webhooks import Outbox, an_outbox
 
 COUNT, PAGE = 60_000, 50
 # The rows of a page, each with its claim and related rows, and some more.
-MOST_OF_A_PAGE = 15 * PAGE
+MAX_READ_PER_PAGE = 15 * PAGE
 # The number of rows that one transaction writes.
 ROWS_AT_ONCE = 1_000
 # The rows are scanned twice, for the page and for the start of the next page; each row from an
 # index is counted once more when it is filtered.
-MOST_AT_ALL = 4 * BUDGET + MOST_OF_A_PAGE
+MAX_READ_OVERALL = 4 * BUDGET + MAX_READ_PER_PAGE
 _GROWN = {
     "claims", "debtors", "items", "holds", "payments", "payment_modalities", "payment_requests",
     "communications", "suppressions", "disputes", "claim_search",
@@ -224,11 +224,11 @@ def list_seldom(now: datetime) -> dict[str, tuple[Ask, int]]:
         # Claims that the last transaction before this time wrote are read and skipped.
         "claims created long ago": (
             of_claims(ClaimFilter(created_since=at(now, 0.4), created_until=at(now, 0.5))),
-            2 * 1_000 + MOST_OF_A_PAGE,
+            2 * 1_000 + MAX_READ_PER_PAGE,
         ),
-        "claims of a rare workflow": (of_claims(ClaimFilter(workflow_id=_OTHER)), MOST_AT_ALL),
+        "claims of a rare workflow": (of_claims(ClaimFilter(workflow_id=_OTHER)), MAX_READ_OVERALL),
         "claims owing much": (
-            of_claims(ClaimFilter(least_cents=5000)), 2 * BUDGET + MOST_AT_ALL,
+            of_claims(ClaimFilter(least_cents=5000)), 2 * BUDGET + MAX_READ_OVERALL,
         ),
         "disputed claims": (of_claims(ClaimFilter(hold=HoldKind.DISPUTE)), 4 * BUDGET),
         "claims that changed in an hour": (
@@ -243,7 +243,7 @@ def list_seldom(now: datetime) -> dict[str, tuple[Ask, int]]:
         ),
         "a customer's archived claims": (
             of_claims(ClaimFilter(customer_number="C-77", statuses=(Status.ARCHIVED,))),
-            MOST_OF_A_PAGE,
+            MAX_READ_PER_PAGE,
         ),
         **_list_seldom_elsewhere(),
     }  # fmt: skip
@@ -254,21 +254,21 @@ def _list_seldom_elsewhere() -> dict[str, tuple[Ask, int]]:
         "payments of a rare provider": (
             lambda w, c: list_payments(
                 w, limit=PAGE, cursor=c, wanted=PaymentFilter(provider_name="rare")
-            ), MOST_AT_ALL,
+            ), MAX_READ_OVERALL,
         ),
         "reversed payments": (
             lambda w, c: list_payments(w, limit=PAGE, cursor=c, wanted=PaymentFilter(True)),
-            MOST_AT_ALL,
+            MAX_READ_OVERALL,
         ),
         "letters": (
             lambda w, c: list_communications(
                 w, limit=PAGE, cursor=c, wanted=CommunicationFilter(channel="LETTER")
-            ), MOST_AT_ALL,
+            ), MAX_READ_OVERALL,
         ),
         "suppressed numbers": (
             lambda w, c: list_suppressions(
                 w, limit=PAGE, cursor=c, wanted=SuppressionFilter("SMS")
-            ), MOST_AT_ALL,
+            ), MAX_READ_OVERALL,
         ),
         "two words": (
             lambda w, c: search_claims(w, "muster a-777", limit=PAGE, cursor=c),
@@ -281,7 +281,7 @@ async def test_no_page_reads_more_rows_than_its_limit(filled: Outbox) -> None:
     now = filled.now
     asked = {
         # A filter by time reads all rows of the transactions at its limits.
-        name: (ask, MOST_OF_A_PAGE + (2 * ROWS_AT_ONCE if " of a time" in name else 0))
+        name: (ask, MAX_READ_PER_PAGE + (2 * ROWS_AT_ONCE if " of a time" in name else 0))
         for name, ask in list_often(now).items()
     }
     asked |= list_seldom(now)
@@ -334,7 +334,7 @@ async def test_counts_read_a_limited_number_of_rows(filled: Outbox) -> None:
             explaining = Explaining(tx)
             found = await count(replace(filled.work(tx), tx=explaining))
             assert found.is_more
-            assert explaining.rows_read <= MOST_AT_ALL, explaining.plans
+            assert explaining.rows_read <= MAX_READ_OVERALL, explaining.plans
             assert not explaining.tables_read_whole & _GROWN
         explaining = Explaining(tx)
         await list_attention_items(replace(filled.work(tx), tx=explaining))

@@ -30,7 +30,7 @@ ROWS, GROWN = 40_000, 2_000
 NO_WHOLE_TABLES = "enable_seqscan = off"
 # The rows of a page, of its count and of the search for the end of both, for a list and for the
 # rows that belong to it.
-MOST_READ = 2_600
+MAX_READ = 2_600
 # The start page counts ten kinds of items. A fifth of the claims changed at the same instant and
 # are sorted. All claims are counted up to a thousand.
 MORE = {"start", "claims", "claims: by the greatest changed", "claims: of a rare status, by change"}
@@ -94,6 +94,6 @@ async def test_no_portal_page_scans_a_whole_table_or_index(portal: Portal, crowd
     readings = {each.name: await read_page(portal, each, GROWN, NO_WHOLE_TABLES) for each in pages}
     assert len(readings) > 130
     assert {name: each.scans for name, each in readings.items() if each.scans} == {}
-    assert {name for name, each in readings.items() if each.rows > MOST_READ} <= MORE
+    assert {name for name, each in readings.items() if each.rows > MAX_READ} <= MORE
     unused = {index for index, page in INDEXES.items() if index not in readings[page].indexes}
     assert unused == set()

@@ -19,7 +19,7 @@ OK, SYSTEM_ERROR, BIND_FAILED, INVALID_DESTINATION, THROTTLED = 0x00, 0x08, 0x0D
 QUEUE_FULL = 0x14
 _HAS_HEADER, _IS_RECEIPT = 0x40, 0x04
 _UCS2 = 8
-_MOST_BYTES = 65_536
+_MAX_BYTES = 65_536
 
 # The alphabet of 3GPP TS 23.038, in the order of its codes.
 _ALPHABET = (
@@ -169,7 +169,7 @@ class SmsCentre:
                 length, command, _status, sequence = struct.unpack(
                     ">IIII", await reader.readexactly(16)
                 )
-                if not 16 <= length <= _MOST_BYTES:
+                if not 16 <= length <= _MAX_BYTES:
                     break
                 body = await reader.readexactly(length - 16)
                 if not await self._answer(writer, command, sequence, body):

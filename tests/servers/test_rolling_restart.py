@@ -21,7 +21,7 @@ from tests.servers.debian import find_port
 from tests.servers.nginx import HOST, Nginx, run_nginx
 from tests.support.processes import complete_environment
 
-_PATIENCE_SECONDS = 60
+_TIMEOUT_SECONDS = 60
 _CLIENTS = 8
 # For nginx all clients of the test are one visitor, so its rate limit is raised.
 _CHANGES = [("rate=100r/s", "rate=100000r/s")]
@@ -54,7 +54,7 @@ class WebProcess:
     async def stop(self) -> None:
         assert self._process is not None
         self._process.send_signal(signal.SIGTERM)
-        await asyncio.to_thread(self._process.communicate, timeout=_PATIENCE_SECONDS)
+        await asyncio.to_thread(self._process.communicate, timeout=_TIMEOUT_SECONDS)
         assert self._process.returncode == 0
 
     def kill(self) -> None:

@@ -19,7 +19,7 @@ _LONG = "SELECT pg_sleep(600)"
 _BUSY_SECONDS = 120.0
 # For a place that does not come free. The same pool opens its connections within it, so it is long
 # enough for a busy machine to open one.
-_BUSY_PATIENCE_SECONDS = 3.0
+_BUSY_TIMEOUT_SECONDS = 3.0
 
 
 @pytest.mark.parametrize("day", [date.min, date(1999, 12, 31), date(2026, 3, 2), date.max])
@@ -70,7 +70,7 @@ async def test_giving_back_asks_nothing_of_the_server(open_own: Opener) -> None:
 
 
 async def test_who_waits_too_long_is_told_that_it_is_busy(open_own: Opener) -> None:
-    own = await open_own(take_timeout_seconds=_BUSY_PATIENCE_SECONDS)
+    own = await open_own(take_timeout_seconds=_BUSY_TIMEOUT_SECONDS)
     async with own.database.connection():
         with pytest.raises(DatabaseAway, match="too busy"):
             await own.ask()
@@ -105,7 +105,7 @@ async def test_who_is_cancelled_when_its_turn_has_come_passes_it_on(open_own: Op
 
 
 async def test_who_comes_later_waits_behind_one_whose_turn_has_come(open_own: Opener) -> None:
-    own, done = await open_own(take_timeout_seconds=_BUSY_PATIENCE_SECONDS), asyncio.Event()
+    own, done = await open_own(take_timeout_seconds=_BUSY_TIMEOUT_SECONDS), asyncio.Event()
 
     async def wait() -> None:
         async with own.database.connection():

@@ -18,7 +18,7 @@ from tests.support.servers import OwnServer, an_own_server
 from tests.support.small_disk import SmallDisk, a_small_disk
 
 # Short, so that a busy machine has time left until what was promised.
-_PATIENCE_SECONDS = 0.4
+_TIMEOUT_SECONDS = 0.4
 _PROMISED_SECONDS = 2.0
 _POOL_SIZE = 3
 _CONNECTIONS = 100
@@ -82,11 +82,11 @@ async def _until_ready(asked: Readiness) -> None:
 
 
 def _asked(database: Database) -> Readiness:
-    return Readiness(database, SystemClock(), timeout_seconds=_PATIENCE_SECONDS, kept_seconds=0)
+    return Readiness(database, SystemClock(), timeout_seconds=_TIMEOUT_SECONDS, kept_seconds=0)
 
 
 def test_its_patience_is_shorter_than_what_is_promised() -> None:
-    assert readiness.PATIENCE_SECONDS < _PROMISED_SECONDS
+    assert readiness.TIMEOUT_SECONDS < _PROMISED_SECONDS
 
 
 async def test_a_frozen_database_is_not_ready_and_then_is(

@@ -16,7 +16,7 @@ from tests.support.processes import complete_environment
 
 Done = subprocess.CompletedProcess[str]
 
-_PATIENCE_SECONDS = 60
+_TIMEOUT_SECONDS = 60
 
 
 class CommandLine:
@@ -33,14 +33,14 @@ class CommandLine:
         `environment` holds DUNWELL_ variables; `stdin` is the input of the command."""
         variables = complete_environment({**self._environment, **environment})
         with _replaced_environment(variables), ThreadPoolExecutor(1) as thread:
-            return thread.submit(_run, words, stdin).result(_PATIENCE_SECONDS)
+            return thread.submit(_run, words, stdin).result(_TIMEOUT_SECONDS)
 
     def run_anew(self, *words: str) -> Done:
         """Run the command in a Python process that has imported nothing yet."""
         return subprocess.run(
             [sys.executable, "-m", "dunwell", *words],
             env=complete_environment(self._environment), stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, timeout=_PATIENCE_SECONDS, check=False,
+            capture_output=True, text=True, timeout=_TIMEOUT_SECONDS, check=False,
         )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ _LINK = re.compile(r'(?:href|action|src)="(/[^"#]*)')
 # The one way out of the debtors' pages, for developers.
 _AWAY = "/docs"
 _PARAMETER = re.compile(r"\{\w+\}")
-_MOST_ANSWERS = 500
+_MAX_RESPONSES = 500
 
 
 async def crawl(visitor: Browser, starts: Iterable[str], language: str | None = None) -> Seen:
@@ -27,7 +27,7 @@ async def crawl(visitor: Browser, starts: Iterable[str], language: str | None = 
         if path in seen:
             continue
         answer = seen[path] = await visitor.http.get(path)
-        assert len(seen) < _MOST_ANSWERS, "the addresses do not end"
+        assert len(seen) < _MAX_RESPONSES, "the addresses do not end"
         if answer.status_code == 303:
             coming.append(answer.headers["Location"])
         elif is_page(answer):

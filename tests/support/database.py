@@ -11,7 +11,7 @@ from dunwell.platform.database.pool import PoolLimits
 
 _NAMES = count(1)
 # Beside other busy processes the server may take seconds to end what it was asked to end.
-_PATIENCE_SECONDS = 60
+_TIMEOUT_SECONDS = 60
 PRESENT = "SELECT pid FROM pg_stat_activity WHERE application_name = $1"
 BUSY = f"{PRESENT} AND state <> 'idle'"
 PID = "SELECT pg_backend_pid()"
@@ -30,7 +30,7 @@ class Own:
 
     async def wait_for(self, statement: str, number: int) -> None:
         """Until so many connections are listed."""
-        async with asyncio.timeout(_PATIENCE_SECONDS):
+        async with asyncio.timeout(_TIMEOUT_SECONDS):
             while len(await self.list_pids(statement)) != number:
                 await self._watcher.execute("SELECT pg_sleep(0.01)")
 

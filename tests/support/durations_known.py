@@ -34,7 +34,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "platform/watched_clock.py _SMALLEST_STEP": (
         f"{_CLOCKS}::test_a_clock_that_was_set_is_compared_before_it_is_used",
     ),
-    "platform/watched_clock.py _LONGEST_ROUND_TRIP_SECONDS": (
+    "platform/watched_clock.py _MAX_ROUND_TRIP_SECONDS": (
         f"{_CLOCKS}::test_half_of_the_round_trip_is_subtracted",
         f"{_CLOCKS}::test_a_comparison_with_a_long_round_trip_is_ignored",
     ),
@@ -74,7 +74,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "adapters/oidc/tokens.py _LOGOUT_LIFETIME": (
         "tests/people/test_oidc_logout.py::test_a_logout_token_is_valid_for_ten_minutes",
     ),
-    "interfaces/cli/findings/installation.py _MOST_SKEW_SECONDS": (
+    "interfaces/cli/findings/installation.py _MAX_SKEW_SECONDS": (
         "tests/people/test_oidc_doctor.py::test_clocks_may_differ_by_half_a_minute",
     ),
     "accounts/users/single_sign_on/sign_on.py ATTEMPT_LASTS": (
@@ -131,7 +131,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "contact/escalation/reports/delivery_reports.py _GIVE_UP_AFTER": (
         f"{_REPORTS}::test_a_report_waits_at_most_a_day_for_the_answer",
     ),
-    "operations/dashboards/delivery_providers.py LONGEST_LIMIT_PERIOD": (
+    "operations/dashboards/delivery_providers.py MAX_LIMIT_PERIOD": (
         "tests/portal/test_lines.py::test_sent_messages_and_delivery_reports_are_shown",
     ),
     "contact/sending/receive_sms.py _KEPT_FOR": (
@@ -205,7 +205,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "core/files/uploads.py _TICKET_LIFETIME": (
         "tests/usecases/test_upload.py::test_an_accepted_upload_has_a_row_and_an_audit_row",
     ),
-    "platform/database/attempts.py LONGEST_LIMIT_PERIOD": (
+    "platform/database/attempts.py MAX_LIMIT_PERIOD": (
         f"{_AGES}[attempts]",
         "tests/api/test_landing_openings.py::test_one_visitor_can_open_a_link_ten_times_an_hour",
     ),

@@ -13,7 +13,7 @@ from tests.servers.debian import replace_in
 from tests.support.postgres_versions import find_binaries_of
 
 PAGES = Path(__file__).parents[2] / "docs" / "operator"
-_PATIENCE_SECONDS = 120
+_TIMEOUT_SECONDS = 120
 _FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 # The `dunwell` command. A command that serves is ended as soon as it reports that it is ready.
 _DUNWELL = f"""#!{sys.executable}
@@ -71,7 +71,7 @@ def run_printed(tmp_path: Path) -> Follow:
         }
         done = subprocess.run(
             [*around, "sh", "-euc", script], env=environment, cwd=tmp_path, capture_output=True,
-            text=True, timeout=_PATIENCE_SECONDS, check=False,
+            text=True, timeout=_TIMEOUT_SECONDS, check=False,
         )  # fmt: skip
         assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
         return done.stdout

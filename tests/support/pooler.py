@@ -18,7 +18,7 @@ from dunwell.platform.embedded.postgres import DATABASE_NAME, EmbeddedPostgres
 from dunwell.platform.embedded.postgres_user import become_user, find_server_user
 from tests.support.tools import find_tool
 
-_PATIENCE_SECONDS = 20
+_TIMEOUT_SECONDS = 20
 _SETTINGS = {
     "listen_addr": "127.0.0.1", "unix_socket_dir": "", "auth_type": "any",
     "pool_mode": "transaction", "max_client_conn": "500", "server_round_robin": "1",
@@ -86,7 +86,7 @@ def a_pooler(
 
 
 async def _wait_for(url: str, process: "subprocess.Popen[bytes]") -> None:
-    deadline = time.monotonic() + _PATIENCE_SECONDS
+    deadline = time.monotonic() + _TIMEOUT_SECONDS
     while True:
         assert process.poll() is None, "pgBouncer ended; see pgbouncer.log"
         try:

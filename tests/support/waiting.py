@@ -10,12 +10,12 @@ _HELD_BACK = """
 SELECT count(*) FROM pg_stat_activity
 WHERE wait_event_type = 'Lock' AND datname = current_database()
 """
-_PATIENCE_SECONDS = 60
+_TIMEOUT_SECONDS = 60
 
 
 async def until_held_back(database: Database, task: "asyncio.Task[Any]") -> None:
     """Wait until the task is blocked by a lock of another transaction. Fail if the task ends
     instead."""
-    async with asyncio.timeout(_PATIENCE_SECONDS), database.connection() as connection:
+    async with asyncio.timeout(_TIMEOUT_SECONDS), database.connection() as connection:
         while await connection.fetchval(_HELD_BACK) == 0:
             assert not task.done(), "nothing held it back"

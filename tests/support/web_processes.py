@@ -15,7 +15,7 @@ from tests.support.api import form_of
 from tests.support.processes import start
 
 # A process needs some time to start on a busy machine.
-_PATIENCE_SECONDS = 60
+_TIMEOUT_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Web:
         if key is not None:
             headers["Idempotency-Key"] = key
         return httpx.request(
-            method, f"{self.origin}/api{path}", headers=headers, timeout=_PATIENCE_SECONDS, **given  # type: ignore[arg-type]
+            method, f"{self.origin}/api{path}", headers=headers, timeout=_TIMEOUT_SECONDS, **given  # type: ignore[arg-type]
         )  # fmt: skip
 
     def obtain_token(self, credential: NewCredential) -> httpx.Response:
@@ -77,5 +77,5 @@ def two_webs(data_dir: Path, database_url: str) -> Iterator[Sequence[Web]]:
     """Run two web processes and yield once both are up."""
     with a_web(data_dir, database_url) as one, a_web(data_dir, database_url) as two:
         for web in (one, two):
-            assert httpx.get(f"{web.origin}/readyz", timeout=_PATIENCE_SECONDS).status_code == 200
+            assert httpx.get(f"{web.origin}/readyz", timeout=_TIMEOUT_SECONDS).status_code == 200
         yield one, two

@@ -51,7 +51,7 @@ class World:
         resources = self.house.resources
         async with resources.database.transaction() as tx:
             view = await load_alert_overview(tx, COMMAND_LINE, resources.clock.now())
-        return [(each.kind, each.subject) for each in view.standing]
+        return [(each.kind, each.subject) for each in view.active]
 
     async def states(self) -> list[str]:
         return [row["state"] for row in await self.house.rows(_MAILS)]

@@ -17,7 +17,7 @@ from dunwell.platform.database.migrate import migrate
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from tests.support.processes import complete_environment
 
-_PATIENCE_SECONDS = 60
+_TIMEOUT_SECONDS = 60
 _WAITING = (
     "dunwell: not ready: The database does not have the tables of this version; whoever operates "
     "this service has to run: dunwell migrate\n"
@@ -64,9 +64,9 @@ def _read_line(stream: object) -> str:
 def _ask(origin: str, path: str) -> httpx.Response:
     if path == "/api/token":
         given = {"grant_type": "client_credentials", "client_id": "a", "client_secret": "b"}
-        return httpx.post(origin + path, data=given, timeout=_PATIENCE_SECONDS)
+        return httpx.post(origin + path, data=given, timeout=_TIMEOUT_SECONDS)
     headers = {"Authorization": "Bearer x"} if "merchants" in path else {}
-    return httpx.get(origin + path, headers=headers, timeout=_PATIENCE_SECONDS)
+    return httpx.get(origin + path, headers=headers, timeout=_TIMEOUT_SECONDS)
 
 
 @pytest.fixture
@@ -92,11 +92,11 @@ def test_web_and_worker_report_readiness_and_serve_metrics(
             "worker": f"ready, worker, health and figures at {origin}\n",
         }
         assert _read_line(process.stdout) == said[word]
-        assert httpx.get(f"{origin}/readyz", timeout=_PATIENCE_SECONDS).status_code == 200
-        figures = httpx.get(f"{origin}/metrics", timeout=_PATIENCE_SECONDS).text
+        assert httpx.get(f"{origin}/readyz", timeout=_TIMEOUT_SECONDS).status_code == 200
+        figures = httpx.get(f"{origin}/metrics", timeout=_TIMEOUT_SECONDS).text
         assert "dunwell_worker_done" in figures
         process.send_signal(signal.SIGTERM)
-        assert process.wait(_PATIENCE_SECONDS) == 0
+        assert process.wait(_TIMEOUT_SECONDS) == 0
 
 
 def test_web_on_an_unmigrated_database_answers_503_until_it_is_migrated(
@@ -120,5 +120,5 @@ def test_web_on_an_unmigrated_database_answers_503_until_it_is_migrated(
 def test_a_worker_on_an_unmigrated_database_is_not_ready(empty: str, tmp_path: Path) -> None:
     with _started("worker", tmp_path, empty) as (process, _, operators):
         assert _read_line(process.stderr) == _WAITING
-        answer = httpx.get(f"http://127.0.0.1:{operators}/readyz", timeout=_PATIENCE_SECONDS)
+        answer = httpx.get(f"http://127.0.0.1:{operators}/readyz", timeout=_TIMEOUT_SECONDS)
         assert (answer.status_code, answer.headers["Retry-After"]) == (503, "2")

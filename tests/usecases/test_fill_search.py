@@ -213,7 +213,7 @@ async def test_a_merchant_that_imports_many_claims_delays_no_other(
         await house.create(*(f"A-{number}-{n}" for n in range(5)))
     await hansen.create("H-1")
     # Two rows of the queue, with two claims each.
-    assert await index_claims(resources, most_queued=2, most_claims=4) == 3
+    assert await index_claims(resources, max_queued=2, max_claims=4) == 3
     assert await search(hansen, "h-1") == ["H-1"]
     assert await count_queued(house) == 3
     while await run_round(house):

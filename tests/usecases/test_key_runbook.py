@@ -21,7 +21,7 @@ from tests.support.webhooks import Outbox, an_outbox
 
 PAGE = Path(__file__).parents[2] / "docs" / "operator" / "keys.md"
 URL = "https://erp.example.com/webhooks"
-_PATIENCE_SECONDS = 240
+_TIMEOUT_SECONDS = 240
 _DUNWELL = """\
 #!/bin/sh
 exec "{python}" -m dunwell "$@"
@@ -86,7 +86,7 @@ def follow(resources: Resources, tmp_path: Path) -> Follow:
         done = subprocess.run(
             ["/bin/sh", "-e", "-c", read_block(section, place)],
             env=given, cwd=desk, capture_output=True, text=True,
-            timeout=_PATIENCE_SECONDS, check=False,
+            timeout=_TIMEOUT_SECONDS, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout

@@ -27,7 +27,7 @@ from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 
 # Calls of a replaced adapter end within this time.
-_LONGEST_CALL_SECONDS = 90
+_MAX_CALL_SECONDS = 90
 
 log = structlog.get_logger(__name__)
 
@@ -120,6 +120,6 @@ async def open_delivery_providers(
 
 async def _close_later(adapters: Mapping[str, ProviderAdapter]) -> None:
     try:
-        await asyncio.sleep(_LONGEST_CALL_SECONDS)
+        await asyncio.sleep(_MAX_CALL_SECONDS)
     finally:
         await asyncio.gather(*(each.close() for each in adapters.values()))

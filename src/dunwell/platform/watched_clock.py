@@ -35,7 +35,7 @@ _CHECK_SECONDS = 1.0
 # A smaller change of the host's clock does no harm until the next comparison.
 _SMALLEST_STEP = timedelta(seconds=1)
 # A comparison is wrong by at most half of the round trip, which is less than the warning limit.
-_LONGEST_ROUND_TRIP_SECONDS = 2.0
+_MAX_ROUND_TRIP_SECONDS = 2.0
 _ATTEMPTS = 3
 # Not now(), which is the start of the transaction.
 _GET_DATABASE_TIME = "SELECT clock_timestamp()"
@@ -147,7 +147,7 @@ class WatchedClock:
             began = self._monotonic()
             database = await connection.fetchval(_GET_DATABASE_TIME)
             host, round_trip = self._host.now(), self._monotonic() - began
-            if round_trip <= _LONGEST_ROUND_TRIP_SECONDS:
+            if round_trip <= _MAX_ROUND_TRIP_SECONDS:
                 self._accept(
                     ClockComparison(
                         host - timedelta(seconds=round_trip / 2), database, began + round_trip / 2

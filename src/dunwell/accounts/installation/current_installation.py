@@ -92,17 +92,17 @@ class CurrentInstallation:
 @asynccontextmanager
 async def open_current_installation(resources: Resources) -> AsyncIterator[CurrentInstallation]:
     """Load the installation file and keep it current until the context ends."""
-    standing = CurrentInstallation(resources)
-    await standing.read()
+    installation = CurrentInstallation(resources)
+    await installation.read()
 
     async def keep_reading() -> None:
         while True:
             await asyncio.sleep(_RELOAD_SECONDS)
-            await standing.read()
+            await installation.read()
 
     reading = asyncio.create_task(keep_reading())
     try:
-        yield standing
+        yield installation
     finally:
         reading.cancel()
         with contextlib.suppress(asyncio.CancelledError):

@@ -44,7 +44,7 @@ _TEXT_PATTERNS: tuple[tuple[FailureCause, str, re.Pattern[str]], ...] = (
         ),
     ),
 )
-_LONGEST_SEARCHED = 16_384
+_MAX_SEARCHED = 16_384
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def parse_status(text: str) -> MailFailure | None:
 def parse_diagnostic(text: str) -> MailFailure | None:
     """Interpret a server's text by its enhanced code or, without one, by its words and its
     three-digit code. Return None if it has no code and no known words."""
-    text = text[:_LONGEST_SEARCHED]
+    text = text[:_MAX_SEARCHED]
     for found in _ENHANCED.finditer(text):
         failure = parse_status(found[0])
         if failure is not None:

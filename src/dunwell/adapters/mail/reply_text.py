@@ -16,7 +16,7 @@ _MAX_SEARCHED = 40_000
 # The time to remove quotes grows with the square of a line's length and of the number of blank
 # lines.
 _MAX_PARSED = 12_000
-_LONGEST_LINE = re.compile(r"([^\n]{500})(?=[^\n])")
+_MAX_LINE = re.compile(r"([^\n]{500})(?=[^\n])")
 _BLANK_LINES = re.compile(r"[ \t]*\n(?:[ \t]*\n)+")
 _MAX_TEXT_LENGTH = 10_000
 _MAX_SUBJECT_LENGTH = 255
@@ -39,7 +39,7 @@ def parse_reply_text(message: Message) -> str:
     plain = _find_part(message, "text/plain")
     text = plain if plain.strip() else extract_text(_find_part(message, "text/html"))
     text = _clean(text[:_MAX_SEARCHED].replace("\r\n", "\n").replace("\r", "\n"), keep="\n\t")
-    text = _BLANK_LINES.sub("\n\n", _LONGEST_LINE.sub(r"\1\n", text))[:_MAX_PARSED]
+    text = _BLANK_LINES.sub("\n\n", _MAX_LINE.sub(r"\1\n", text))[:_MAX_PARSED]
     newest = str(EmailReplyParser(languages=["en", "de"]).parse_reply(text) or "").strip()
     return (newest or text.strip())[:_MAX_TEXT_LENGTH]
 

@@ -68,8 +68,8 @@ class RulesView:
     @property
     def edited(self) -> RuleSet:
         """The rules that an edit starts from: the draft, or else the published rules."""
-        standing = self.draft_rules or self.published_rules
-        return standing.rules if standing else RuleSet()
+        shown = self.draft_rules or self.published_rules
+        return shown.rules if shown else RuleSet()
 
 
 def compute_draft_revision(published_rules: PublishedRules | None, draft: RulesDraft | None) -> str:

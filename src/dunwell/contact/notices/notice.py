@@ -216,11 +216,11 @@ class DueNotice:
     expires_at: datetime
 
 
-def decide_no_call(standing: DueNotice, now: datetime) -> NoticeSettlement | None:
+def decide_no_call(notice: DueNotice, now: datetime) -> NoticeSettlement | None:
     """Return the outcome if the channel must not be called, or None if it may be."""
-    reason = _find_obstacle(standing, now)
-    if standing.was_handed_over:
-        return NoticeSettlement("UNKNOWN") if reason or not standing.is_repeatable else None
+    reason = _find_obstacle(notice, now)
+    if notice.was_handed_over:
+        return NoticeSettlement("UNKNOWN") if reason or not notice.is_repeatable else None
     return NoticeSettlement("FAILED", failure=reason) if reason else None
 
 
@@ -246,12 +246,12 @@ def decide_settlement(
     return NoticeSettlement("UNKNOWN")
 
 
-def _find_obstacle(standing: DueNotice, now: datetime) -> str | None:
-    if standing.is_repeatable is None:
+def _find_obstacle(notice: DueNotice, now: datetime) -> str | None:
+    if notice.is_repeatable is None:
         return "the merchant does not use this channel"
-    if standing.is_suppressed:
+    if notice.is_suppressed:
         return "suppressed"
-    return TOO_LATE if standing.expires_at <= now else None
+    return TOO_LATE if notice.expires_at <= now else None
 
 
 def _compute_delay(attempts: int) -> timedelta:

@@ -317,14 +317,14 @@ class _NoticeQueue:
             is_stopped = respects_contact_stop(each.notice.kind) and _find_claim(each) in stopped
             channel = each.notice.addressee.channel
             adapter = self._adapters.find(merchants[each.merchant_id], channel)
-            standing = DueNotice(
+            due_notice = DueNotice(
                 was_handed_over=each.was_handed_over,
                 is_suppressed=is_stopped
                 or (reason is not None and respects_suppression(each.notice.kind, reason)),
                 is_repeatable=adapter.is_repeatable if adapter else None,
                 expires_at=each.expires_at,
             )
-            settlement = decide_no_call(standing, self._resources.clock.now())
+            settlement = decide_no_call(due_notice, self._resources.clock.now())
             if settlement is not None:
                 found[each.notice_id] = settlement
         return found

@@ -89,14 +89,14 @@ async def pause_claim(
     work.require(Right.CHANGE_CLAIMS)
     await lock_claim_of_merchant(work, claim_id)
     holds = await load_holds(work.tx, work.merchant_id, claim_id)
-    standing = [hold for hold in holds if _is_pause_of_merchant(hold) and hold.lifted_at is None]
+    pauses = [hold for hold in holds if _is_pause_of_merchant(hold) and hold.lifted_at is None]
     same = (until, reason)
-    if any((hold.until, hold.reason) == same and hold.stands(work.now) for hold in standing):
+    if any((hold.until, hold.reason) == same and hold.stands(work.now) for hold in pauses):
         return
     # Open the new pause before the old ones are lifted, so that the workflow does not continue in
     # between.
     await open_hold(work, claim_id, HoldKind.PAUSE, until=until, reason=reason)
-    for hold in standing:
+    for hold in pauses:
         await lift_active_holds(
             work.tx,
             work.merchant_id,

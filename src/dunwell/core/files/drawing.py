@@ -19,7 +19,7 @@ from dunwell.core.files.upload import JPEG, PDF, PNG, WEBP
 MAX_PAGES = 500
 MAX_PIXELS = 60_000_000
 # The scale of a PDF page: 180 dots per inch, so that a small page does not become a huge picture.
-_MOST_SCALE = 2.5
+_MAX_SCALE = 2.5
 _WHITE = (255, 255, 255)
 
 
@@ -59,12 +59,12 @@ def draw_page(content: bytes, content_type: str, page: int, box: PictureBox) -> 
         raise PageNotDrawable("The file cannot be read.") from error
 
 
-def compute_scale(width: float, height: float, box: PictureBox, most_scale: float) -> float:
+def compute_scale(width: float, height: float, box: PictureBox, max_scale: float) -> float:
     """Return the scale that makes a page of this size fit. Raises PageNotDrawable for an invalid
     size."""
     if not (math.isfinite(width) and math.isfinite(height) and width > 0 and height > 0):
         raise PageNotDrawable("The page has no size.")
-    return min(box.width / width, box.height / height, most_scale)
+    return min(box.width / width, box.height / height, max_scale)
 
 
 def _draw_pdf(content: bytes, page: int, box: PictureBox) -> Drawing:
@@ -80,7 +80,7 @@ def _draw_pdf(content: bytes, page: int, box: PictureBox) -> Drawing:
         pdf.init_forms()
         shown = pdf[page - 1]
         width, height = shown.get_size()
-        scale = compute_scale(width, height, box, _MOST_SCALE)
+        scale = compute_scale(width, height, box, _MAX_SCALE)
         drawn = shown.render(scale=scale, rev_byteorder=True, fill_color=(*_WHITE, 255))
         return _finish(pages, drawn.to_pil(), box)
 

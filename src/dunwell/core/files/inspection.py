@@ -15,7 +15,7 @@ _CHILD = "dunwell.core.files.inspection_child"
 # A rewritten file can be somewhat larger than the original.
 _MAX_ANSWER_BYTES = 40 * 1024 * 1024
 # Wall time. The child limits its processor time to less.
-_PATIENCE_SECONDS = 15.0
+_TIMEOUT_SECONDS = 15.0
 
 
 class InspectionResult(msgspec.Struct, frozen=True):
@@ -29,7 +29,7 @@ class InspectionResult(msgspec.Struct, frozen=True):
 class Inspector:
     """One for each process, closed at its end. Children start when first needed."""
 
-    def __init__(self, size: int = 2, timeout_seconds: float = _PATIENCE_SECONDS) -> None:
+    def __init__(self, size: int = 2, timeout_seconds: float = _TIMEOUT_SECONDS) -> None:
         self._children = ChildPool(
             _CHILD,
             size=size,

@@ -23,7 +23,7 @@ from dunwell.platform.errors import Unavailable
 
 _CHILD = "dunwell.core.files.drawing_child"
 # Wall time. The child limits its processor time to less.
-_PATIENCE_SECONDS = 10.0
+_TIMEOUT_SECONDS = 10.0
 _MAX_KNOWN = 2_000
 # A lower compression level, because a user waits for the picture.
 _PACKING = 3
@@ -65,7 +65,7 @@ THUMBNAIL = PictureSize(240, 320)
 # An A4 page at 170 dots per inch: small print is readable.
 FULL = PictureSize(1400, 2200)
 _SIZES = (THUMBNAIL, FULL)
-_MOST_ANSWER_BYTES = 3 * FULL.width * FULL.height + 1024
+_MAX_ANSWER_BYTES = 3 * FULL.width * FULL.height + 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +83,12 @@ class PictureSource:
 class PagePictures:
     """One for each process, closed at its end. Children start when first needed."""
 
-    def __init__(self, size: int = 2, timeout_seconds: float = _PATIENCE_SECONDS) -> None:
+    def __init__(self, size: int = 2, timeout_seconds: float = _TIMEOUT_SECONDS) -> None:
         self._children = ChildPool(
             _CHILD,
             size=size,
             timeout_seconds=timeout_seconds,
-            max_answer_bytes=_MOST_ANSWER_BYTES,
+            max_answer_bytes=_MAX_ANSWER_BYTES,
             limits=INTERACTIVE,
         )
         # The number of pages by storage key; 0: the file cannot be shown.

@@ -20,7 +20,7 @@ from dunwell.platform.resources import Resources
 
 # The time limit of a request. A thread can take longer: attempts of an object store end after 30 s
 # each.
-PATIENCE_SECONDS = 20.0
+TIMEOUT_SECONDS = 20.0
 _THREADS = 16
 # Refused requests are retried within the time limit; those that hang are not. No other option is
 # set here, because it would override the usual environment variables of the object store.
@@ -34,13 +34,13 @@ class ContentMissing(Exception):  # noqa: N818 - reads as what happened
 
 
 class Storage:
-    def __init__(self, store: ObjectStore, timeout_seconds: float = PATIENCE_SECONDS) -> None:
+    def __init__(self, store: ObjectStore, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
         self._store = store
         self._patience_seconds = timeout_seconds
         self._threads = ThreadPoolExecutor(_THREADS, "storage")
 
     @classmethod
-    def open(cls, url: str, timeout_seconds: float = PATIENCE_SECONDS) -> Self:
+    def open(cls, url: str, timeout_seconds: float = TIMEOUT_SECONDS) -> Self:
         """Open the storage at a file:// or s3:// address. A missing local folder is created. The
         credentials of an object store come from its usual environment variables."""
         parts = urlsplit(url)

@@ -56,7 +56,7 @@ _ENDINGS = {
 _FORBIDDEN = ("Cc", "Cs", "Zl", "Zp")
 # The same, and invisible characters.
 _UNSHOWN = (*_FORBIDDEN, "Cf", "Cn", "Co")
-_LONGEST_TIDY = 120
+_MAX_FILE_NAME_LENGTH = 120
 # They change the direction of the following text, so that "exe.fdp" would read as a document.
 _DIRECTION_MARKS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -74,7 +74,7 @@ def clean_file_name(given: str) -> str:
     kept = "".join(
         c for c in last if unicodedata.category(c) not in _UNSHOWN and c not in _DIRECTION_MARKS
     )
-    return " ".join(kept.split())[-_LONGEST_TIDY:] or "-"
+    return " ".join(kept.split())[-_MAX_FILE_NAME_LENGTH:] or "-"
 
 
 def render_download_name(friendly_name: str, content_type: str) -> str:

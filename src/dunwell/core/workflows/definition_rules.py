@@ -102,7 +102,7 @@ def _list_countries() -> Mapping[str, Sequence[str]]:
 
 _MONEY = re.compile(r"0|[1-9][0-9]{0,11}")
 _ITEM_TYPES = ("PRIMARY", "COLLECTION_FEE", "DUNNING_FEE")
-_MOST_DAYS = 100_000
+_MAX_DAYS = 100_000
 
 
 def find_condition_faults(condition: Condition, path: str) -> Iterator[Fault]:
@@ -125,9 +125,9 @@ def _read_money(value: int | str) -> int | str:
 
 
 def _read_number(value: int | str) -> int | str:
-    if isinstance(value, int) and 0 <= value <= _MOST_DAYS:
+    if isinstance(value, int) and 0 <= value <= _MAX_DAYS:
         return value
-    return f"Use a whole number from 0 to {_MOST_DAYS}."
+    return f"Use a whole number from 0 to {_MAX_DAYS}."
 
 
 def _find_bounds_faults(

@@ -45,7 +45,7 @@ _ONLY_TLS: RawHeaders = ((b"strict-transport-security", b"max-age=31536000"),)
 # The limit for one visitor in one process. A request counts from the end of its head to the end of
 # its response. At 100 ms each, an office or a mobile network behind one address can send a thousand
 # requests per second; a merchant's program that creates claims at full speed uses 64.
-MOST_REQUESTS_IN_PROGRESS = 100
+MAX_REQUESTS_IN_PROGRESS = 100
 _refused = prometheus_client.Counter(
     "dunwell_visitor_refused", "Requests refused as their visitor had too many in progress.",
     registry=REGISTRY,
@@ -128,8 +128,8 @@ class Edge:
         self._find_visitor = find_visitor
         self._headers = list_common_headers(resources.settings)
         self._in_progress = ConcurrencyLimit(
-            MOST_REQUESTS_IN_PROGRESS,
-            f"More than {MOST_REQUESTS_IN_PROGRESS} requests from your address are in progress. "
+            MAX_REQUESTS_IN_PROGRESS,
+            f"More than {MAX_REQUESTS_IN_PROGRESS} requests from your address are in progress. "
             "Wait until some of them are complete, then repeat this one.",
         )
 

@@ -14,7 +14,7 @@ from dunwell.platform.database.database import Database, DatabaseAway, NotMigrat
 from dunwell.platform.errors import Unavailable
 
 # The time within which `check` returns or raises, whatever the database does.
-PATIENCE_SECONDS = 1.5
+TIMEOUT_SECONDS = 1.5
 # How long a success is reused, so that frequent health checks cost one probe per second.
 _KEPT_SECONDS = 1.0
 _LOOK = """
@@ -34,7 +34,7 @@ class Readiness:
     ask."""
 
     def __init__(
-        self, database: Database, clock: Clock, *, timeout_seconds: float = PATIENCE_SECONDS,
+        self, database: Database, clock: Clock, *, timeout_seconds: float = TIMEOUT_SECONDS,
         kept_seconds: float = _KEPT_SECONDS,
     ) -> None:  # fmt: skip
         self._database = database

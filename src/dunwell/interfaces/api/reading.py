@@ -30,10 +30,10 @@ from dunwell.platform.text.shape import MAX_FAULTS, convert_if_valid, find_fault
 Shape = TypeVar("Shape")
 
 # Only the creation of claims needs even a tenth of this.
-_MOST_CONTAINERS, _MOST_SEPARATORS = 3_000, 5_000
+_MAX_CONTAINERS, _MAX_SEPARATORS = 3_000, 5_000
 # Enough for the largest body, a change of all contact data with every letter escaped. Larger bodies
 # are not parsed, because parsing delays other requests.
-_MOST_BYTES = 1024 * 1024
+_MAX_BYTES = 1024 * 1024
 # The allowance for a form's texts and boundaries, in addition to its file.
 FORM_BYTES = 64 * 1024
 _MAX_FORM_BYTES = MAX_FILE_BYTES + FORM_BYTES
@@ -107,9 +107,9 @@ def parse_json_body(body: bytes) -> tuple[Any, list[Fault]]:
     Raises InvalidRequest if it is not JSON, and ValidationError if it holds more than any operation
     needs.
     """
-    check_part_counts(body, containers=_MOST_CONTAINERS, separators=_MOST_SEPARATORS)
-    if len(body) > _MOST_BYTES:
-        message = f"The body is larger than {_MOST_BYTES} bytes, the sum of all fields' limits."
+    check_part_counts(body, containers=_MAX_CONTAINERS, separators=_MAX_SEPARATORS)
+    if len(body) > _MAX_BYTES:
+        message = f"The body is larger than {_MAX_BYTES} bytes, the sum of all fields' limits."
         raise ValidationError([Fault("", message, "TOO_LONG")], message)
     try:
         value = parse_json(body)

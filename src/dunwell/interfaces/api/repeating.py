@@ -29,7 +29,7 @@ from dunwell.platform.http.multipart import FormPart
 
 # Responses with these statuses are final. A retry after another status may succeed.
 _KEPT_STATUSES = frozenset({200, 409, 422})
-_LONGEST_KEY = 255
+_MAX_KEY_LENGTH = 255
 
 
 def parse_idempotency_key(request: Request) -> str | None:
@@ -37,9 +37,10 @@ def parse_idempotency_key(request: Request) -> str | None:
     key = request.headers.get("idempotency-key")
     if key is None:
         return None
-    if not 1 <= len(key) <= _LONGEST_KEY or not key.isascii() or not key.isprintable():
+    if not 1 <= len(key) <= _MAX_KEY_LENGTH or not key.isascii() or not key.isprintable():
         raise InvalidRequest(
-            f"Idempotency-Key must have 1 to {_LONGEST_KEY} printable ASCII characters. Use a UUID."
+            f"Idempotency-Key must have 1 to {_MAX_KEY_LENGTH} printable ASCII characters. "
+            "Use a UUID."
         )
     return key
 

@@ -53,7 +53,7 @@ from dunwell.platform.text.json_text import check_encoding
 # RFC 6750, 2.1.
 _BEARER = re.compile(r"bearer +([A-Za-z0-9._~+/-]+=*)", re.IGNORECASE | re.ASCII)
 # The maximum number of tokens that are looked up by one statement.
-_MOST_TOGETHER = 200
+_MAX_TOKENS_PER_LOOKUP = 200
 
 
 class RequestGate:
@@ -63,7 +63,7 @@ class RequestGate:
     def __init__(self, tools: ApiServices) -> None:
         self._clock, self._database = tools.resources.clock, tools.resources.database
         self._allowance = RateLimiter()
-        self._looking_up = RequestBatcher(self._find, _MOST_TOGETHER)
+        self._looking_up = RequestBatcher(self._find, _MAX_TOKENS_PER_LOOKUP)
 
     async def admit(self, request: Request) -> tuple[CredentialAccess, Merchant]:
         """Return the request's credential and the merchant in its path.
@@ -121,24 +121,26 @@ def _read_token(request: Request) -> str:
 
 MAX_JSON_BYTES = 10 * 1024 * 1024
 # Bodies up to this size, about 500 claims, are small.
-_MOST_SMALL_BYTES = 256 * 1024
+_MAX_SMALL_BYTES = 256 * 1024
 # The maximum number of large bodies in memory. With two, one is processed while the other waits for
 # the database. With four of the largest, other requests waited two seconds.
-_MOST_LARGE = 2
+_MAX_LARGE_BODIES = 2
 # The number of large bodies that are read in each iteration of the event loop. Without this limit,
 # pieces of up to 256 KiB each would leave no time for other requests.
-_MOST_PIECES = 2
+_MAX_PIECES = 2
 # One merchant may use both slots. Waiting bodies are in files, which have their own limits.
 # Processing the largest body takes two or three seconds.
-_LIMITS = QueueLimits(slots_per_key=_MOST_LARGE, waiting_per_key=64, waiting=400, wait_seconds=20.0)
+_LIMITS = QueueLimits(
+    slots_per_key=_MAX_LARGE_BODIES, waiting_per_key=64, waiting=400, wait_seconds=20.0
+)
 
 
 class LargeBodies:
     """The large bodies of one process."""
 
     def __init__(self) -> None:
-        self._queue = FairQueue(_MOST_LARGE, _LIMITS)
-        self._pieces = asyncio.Semaphore(_MOST_PIECES)
+        self._queue = FairQueue(_MAX_LARGE_BODIES, _LIMITS)
+        self._pieces = asyncio.Semaphore(_MAX_PIECES)
 
     async def read(self, request: Request, merchant_id: int, holding: AsyncExitStack) -> bytes:
         """Read the whole body. A large one keeps its slot until `holding` is closed at the end of
@@ -153,7 +155,7 @@ class LargeBodies:
             async for chunk in stream_body(request, MAX_JSON_BYTES):
                 taken += len(chunk)
                 chunks.append(chunk)
-                if content is None and taken > _MOST_SMALL_BYTES:
+                if content is None and taken > _MAX_SMALL_BYTES:
                     share = UPLOADS.get_share(merchant_id)
                     content = spooling.enter_context(closing(share.open()))
                 if content is not None:

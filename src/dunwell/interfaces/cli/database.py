@@ -17,7 +17,7 @@ from dunwell.platform.database.migrate import load_revisions, migrate
 from dunwell.platform.embedded.folder_lock import FolderInUse, FolderLock
 from dunwell.platform.embedded.postgres import EmbeddedPostgres, PostgresFailed, stop_server
 
-_PATIENCE_SECONDS = 30.0
+_TIMEOUT_SECONDS = 30.0
 
 
 @click.command("migrate")
@@ -61,7 +61,7 @@ def reach_database(settings: Settings, command: str) -> Iterator[str]:
 
 def _try_own(settings: Settings, command: str) -> FolderLock | None:
     """Return the folder's lock, or None when `dunwell up` holds it."""
-    deadline = time.monotonic() + _PATIENCE_SECONDS
+    deadline = time.monotonic() + _TIMEOUT_SECONDS
     while True:
         try:
             return FolderLock.acquire(settings.data_dir, command)
@@ -75,7 +75,7 @@ def _try_own(settings: Settings, command: str) -> FolderLock | None:
 
 def _wait_until_current(embedded: EmbeddedPostgres) -> None:
     """Wait until the database is migrated: `dunwell up` may still be starting it."""
-    deadline = time.monotonic() + _PATIENCE_SECONDS
+    deadline = time.monotonic() + _TIMEOUT_SECONDS
     while time.monotonic() < deadline:
         try:
             revision, newest = load_revisions(embedded.url)

@@ -44,7 +44,7 @@ from dunwell.platform.errors import Refusal
 from dunwell.platform.key_versions import KnownKeyVersion, find_key_mismatch, load_versions
 
 _LEAST_VERSION, _NEWEST_VERSION = 15, 18
-_MOST_SKEW_SECONDS = 2.0
+_MAX_SKEW_SECONDS = 2.0
 _LEAST_FREE_BYTES = 1 << 30
 _PROBE_KEY = "0/doctor"
 _PROBE = b"written by dunwell doctor, and removed again"
@@ -239,7 +239,7 @@ def check_version(version: int) -> DoctorFinding:
 
 def check_clocks(skew_seconds: float) -> DoctorFinding:
     words = f"the database's clock differs by {skew_seconds:+.1f} s from this host's"
-    if abs(skew_seconds) <= _MOST_SKEW_SECONDS:
+    if abs(skew_seconds) <= _MAX_SKEW_SECONDS:
         return DoctorFinding("clock", words)
     return DoctorFinding("clock", words, "Synchronise the clocks of both hosts with NTP.")
 

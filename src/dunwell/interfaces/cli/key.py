@@ -86,11 +86,11 @@ def status(data_dir: str | None, is_json: bool) -> None:
     async def use(tx: Connection, keys: KeyRing) -> list[KeyVersionState]:
         return await list_version_states(tx, keys, list_sealed_values(settings))
 
-    standing = _run(settings, use)
+    states = _run(settings, use)
     if is_json:
-        echo_json(standing)
+        echo_json(states)
     else:
-        click.echo(_render(standing))
+        click.echo(_render(states))
 
 
 @command.command("retire")
@@ -137,9 +137,9 @@ def _run(settings: Settings, use: _Use[_Answer]) -> _Answer:
         return asyncio.run(run(url))
 
 
-def _render(standing: list[KeyVersionState]) -> str:
-    kinds = list(standing[0].sealed)
-    digests = list(standing[0].digests)
+def _render(states: list[KeyVersionState]) -> str:
+    kinds = list(states[0].sealed)
+    digests = list(states[0].digests)
     heads = ["VERSION", "STATE", "SINCE", *map(str.upper, kinds), *map(str.upper, digests)]
     rows = [
         [
@@ -149,6 +149,6 @@ def _render(standing: list[KeyVersionState]) -> str:
             *(f"{each.sealed[name]:,}" for name in kinds),
             *(f"{each.digests[name]:,}" for name in digests),
         ]
-        for each in standing
+        for each in states
     ]
     return render_table(heads, rows, right=heads[3:])

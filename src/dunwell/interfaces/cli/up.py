@@ -43,8 +43,8 @@ from dunwell.platform.key_versions import register_keys_at
 _WATCH_SECONDS = 0.1
 _ARCHIVE = "archive"
 # Longer than a web process or a worker takes to stop.
-_PROGRAM_PATIENCE_SECONDS = 25.0
-_DATABASE_PATIENCE_SECONDS = 30.0
+_PROGRAM_TIMEOUT_SECONDS = 25.0
+_DATABASE_TIMEOUT_SECONDS = 30.0
 _AWAY = (OSError, asyncpg.CannotConnectNowError, asyncpg.PostgresConnectionError)
 
 
@@ -65,15 +65,15 @@ def command(data_dir: str | None, host: str | None, port: str | None, workers: i
         if operators is not None:
             closing.enter_context(operators)
         database = [] if settings.database_url else [_plan_database(settings, stopping)]
-        closing.callback(stop_programs, database, _DATABASE_PATIENCE_SECONDS)
+        closing.callback(stop_programs, database, _DATABASE_TIMEOUT_SECONDS)
         if not _prepare_database(settings, database, stopping):
             return
         programs = _plan_programs(settings, lock, _Listeners(listener, operators), workers)
         stopping.programs = programs
         # Stop the archive after the others, so that it includes their last changes.
-        closing.callback(stop_programs, programs, _PROGRAM_PATIENCE_SECONDS)
+        closing.callback(stop_programs, programs, _PROGRAM_TIMEOUT_SECONDS)
         others = [each for each in programs if each.name != _ARCHIVE]
-        closing.callback(stop_programs, others, _PROGRAM_PATIENCE_SECONDS)
+        closing.callback(stop_programs, others, _PROGRAM_TIMEOUT_SECONDS)
         closing.callback(listener.close)
         _watch([*database, *programs], settings, stopping)
 
@@ -129,7 +129,7 @@ def _prepare_database(settings: Settings, database: list[Program], stopping: _St
 
 def _migrate(url: str, stopping: _Stopping) -> bool:
     """Migrate. Wait for a database on another host, which may start later than this one."""
-    deadline = time.monotonic() + _DATABASE_PATIENCE_SECONDS
+    deadline = time.monotonic() + _DATABASE_TIMEOUT_SECONDS
     while not stopping.is_asked():
         try:
             migrate(url)

@@ -19,7 +19,7 @@ from dunwell.platform.metrics import REGISTRY
 
 IDLE_SECONDS = 0.2
 _FIRST_PAUSE_SECONDS = 0.2
-_LONGEST_PAUSE_SECONDS = 5.0
+_MAX_PAUSE_SECONDS = 5.0
 
 _WORK_DONE = Counter(
     "dunwell_worker_done", "What the worker's loops did, by loop.", ("loop",), registry=REGISTRY
@@ -111,7 +111,7 @@ def record_success(loop_name: str) -> None:
 def compute_pause(failures: int) -> float:
     """Return how many seconds to wait after this many failures in a row."""
     doublings = min(failures - 1, 10)
-    return min(_FIRST_PAUSE_SECONDS * (1 << doublings), _LONGEST_PAUSE_SECONDS)
+    return min(_FIRST_PAUSE_SECONDS * (1 << doublings), _MAX_PAUSE_SECONDS)
 
 
 def _log_round(loop: Loop, done: int, started: float) -> None:

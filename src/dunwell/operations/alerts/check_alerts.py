@@ -55,7 +55,7 @@ CHECK_SECONDS = 60.0
 _MIN_INTERVAL = timedelta(seconds=45)
 _DAY = timedelta(days=1)
 KEPT_FOR = timedelta(days=90)
-_MOST_SENT, _MOST_DELIVERIES, _MOST_TOLD, _SWEPT_AT_ONCE = 10_001, 100, 100, 500
+_MAX_SENT, _MAX_DELIVERIES, _MAX_REPORTED, _SWEPT_AT_ONCE = 10_001, 100, 100, 500
 
 
 async def check_for_alerts(
@@ -89,9 +89,9 @@ async def _load_signs(
     *,
     now: datetime,
 ) -> list[AlertCondition]:
-    looked = ContactSelection(list(providers), now - _DAY, _MOST_SENT)
+    looked = ContactSelection(list(providers), now - _DAY, _MAX_SENT)
     figures = ProviderFigures(
-        await list_sent(tx, looked), await list_deliveries(tx, looked, _MOST_DELIVERIES)
+        await list_sent(tx, looked), await list_deliveries(tx, looked, _MAX_DELIVERIES)
     )
     seen = await load_observations(
         tx, now,
@@ -108,7 +108,7 @@ async def _plan_emails(
     """Plan one e-mail to each recipient with all alerts that are due to be reported."""
     again_after = timedelta(hours=alarms.again_after_hours)
     tellings: list[AlertNotification] = []
-    for alarm in await list_unreported_alerts(tx, now - KEPT_FOR, _MOST_TOLD):
+    for alarm in await list_unreported_alerts(tx, now - KEPT_FOR, _MAX_REPORTED):
         phase = decide_phase(alarm, now, again_after)
         if phase is not None:
             tellings.append(AlertNotification(alarm, phase))
@@ -143,7 +143,7 @@ STALE_AFTER = timedelta(minutes=10)
 @dataclass(frozen=True, slots=True)
 class AlertOverview:
     # Oldest first.
-    standing: Sequence[Alert]
+    active: Sequence[Alert]
     # When alerts were last checked. None if they never were.
     looked_at: datetime | None
     # True if no worker has checked for a while.
@@ -158,7 +158,7 @@ async def load_alert_overview(tx: Connection, actor: Actor, now: datetime) -> Al
     looked_at = await find_last_check(tx)
     installation = (await load_installation(tx)).installation
     return AlertOverview(
-        standing=await list_active_alerts(tx),
+        active=await list_active_alerts(tx),
         looked_at=looked_at,
         is_stale=looked_at is None or now - looked_at >= STALE_AFTER,
         is_told_nobody=not (installation.alerts or AlertSettings()).email,

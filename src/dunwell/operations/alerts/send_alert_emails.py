@@ -53,7 +53,7 @@ _CALL_SECONDS = 60
 # Longer than a call and recording its outcome take together.
 _ANSWERED_WITHIN = timedelta(minutes=3)
 _FIRST_PAUSE = timedelta(minutes=1)
-_LONGEST_PAUSE = timedelta(hours=1)
+_MAX_PAUSE = timedelta(hours=1)
 _MAX_ATTEMPTS = 24
 _BATCH_SIZE = 20
 
@@ -65,9 +65,9 @@ async def send_alert_emails(resources: Resources, find_provider: FindProvider) -
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
         installation = (await load_installation(tx)).installation
-        standing = await list_active_alerts(tx)
+        active = await list_active_alerts(tx)
         mails = await lease_due_mails(tx, now, now + _ANSWERED_WITHIN, _BATCH_SIZE)
-    unwell = {each.subject for each in standing if each.kind in _PROVIDER_TROUBLE}
+    unwell = {each.subject for each in active if each.kind in _PROVIDER_TROUBLE}
     wanted = order_email_providers(
         installation.alerts or AlertSettings(), installation.delivery_providers or {}, unwell
     )
@@ -138,4 +138,4 @@ def _decide_state(
             return "UNKNOWN", None
     if mail.attempts >= _MAX_ATTEMPTS:
         return "FAILED", None
-    return "PLANNED", now + min(_FIRST_PAUSE * (1 << min(mail.attempts - 1, 10)), _LONGEST_PAUSE)
+    return "PLANNED", now + min(_FIRST_PAUSE * (1 << min(mail.attempts - 1, 10)), _MAX_PAUSE)

@@ -91,7 +91,7 @@ async def count_messages(
 
 
 # The longest delay between two attempts to send a contact (escalation.settlement).
-_LONGEST_PAUSE = timedelta(hours=6)
+_MAX_PAUSE = timedelta(hours=6)
 _MAX_COUNTED = 10_001
 # A contact with three attempts counts as waiting since it was planned, because each attempt moves
 # its next one. Uses communications_planned_anywhere. Contacts of claims on hold do not count.
@@ -207,7 +207,7 @@ async def load_observations(
 ) -> Observations:  # fmt: skip
     """Load what was observed. `late_before` and `unseen_before` limit the result to what has waited
     long enough; unmatched reports and replies are counted since `strange_since`."""
-    waiting = await tx.fetch(_WAITING, late_before, now + _LONGEST_PAUSE, _MAX_COUNTED)
+    waiting = await tx.fetch(_WAITING, late_before, now + _MAX_PAUSE, _MAX_COUNTED)
     return Observations(
         waiting=[ProviderCount(*row) for row in waiting],
         batches=[ProviderCount(*row) for row in await tx.fetch(_BATCHES)],

@@ -71,11 +71,11 @@ from dunwell.platform.errors import NotFound
 from dunwell.platform.text.wire import render_instant
 
 
-async def explain_rules(work: Work, standing: ClaimState) -> ExplainedRules:
+async def explain_rules(work: Work, claim_state: ClaimState) -> ExplainedRules:
     """Apply the rules to the claim as it is now. Its facts may have changed since assignment."""
-    rulebook = await _load_rulebook(work, standing)
+    rulebook = await _load_rulebook(work, claim_state)
     facts = await load_claim_facts(
-        work.tx, work.merchant_id, standing.claim_id, compute_today(work)
+        work.tx, work.merchant_id, claim_state.claim_id, compute_today(work)
     )
     assert facts is not None, "the claim was found in this snapshot"
     match = match_rules(
@@ -83,7 +83,7 @@ async def explain_rules(work: Work, standing: ClaimState) -> ExplainedRules:
         facts.conditions,
         facts.currency,
         targets=rulebook.targets,
-        claim_id=standing.claim_id,
+        claim_id=claim_state.claim_id,
     )
     return build_explained_rules(rulebook, match)
 
@@ -100,10 +100,10 @@ def build_explained_rules(rulebook: Rulebook, match: RuleMatch) -> ExplainedRule
     )
 
 
-async def _load_rulebook(work: Work, standing: ClaimState) -> Rulebook:
-    if standing.rules_version is None:
+async def _load_rulebook(work: Work, claim_state: ClaimState) -> Rulebook:
+    if claim_state.rules_version is None:
         return await load_rulebook(work.tx, work.merchant)
-    chosen_by = await find_rules_version(work.tx, work.merchant_id, standing.rules_version)
+    chosen_by = await find_rules_version(work.tx, work.merchant_id, claim_state.rules_version)
     assert chosen_by is not None, "published rules are never deleted"
     return await load_rulebook_of_rules(work.tx, work.merchant, chosen_by.rules, chosen_by.version)
 
@@ -122,7 +122,7 @@ _KINDS: dict[type, StepKind] = {
 class _Case:
     """A claim with its workflow and everything that the explanation needs."""
 
-    standing: ClaimState
+    claim_state: ClaimState
     claim: DueClaim
     version: Version
     process: Process
@@ -139,26 +139,26 @@ async def explain_claim(work: Work, keys: KeyRing, claim_id: int) -> ClaimExplan
     """Raises NotFound."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
-        standing = await load_claim_state(work.tx, work.merchant_id, claim_id)
-        if standing is None:
+        claim_state = await load_claim_state(work.tx, work.merchant_id, claim_id)
+        if claim_state is None:
             raise NotFound(f"There is no claim {claim_id}.")
-        rules = await explain_rules(work, standing)
+        rules = await explain_rules(work, claim_state)
         holds = [
             hold
             for hold in await load_holds(work.tx, work.merchant_id, claim_id)
             if hold.stands(work.now)
         ]
-        case = await _load_case(work, keys, standing, holds)
+        case = await _load_case(work, keys, claim_state, holds)
         contacts = await _forecast(work, keys, case) if case else ()
     zone = case.zone if case else work.merchant.configuration.timezone
     return ClaimExplanation(
         claim_id=claim_id,
-        status=Status(standing.status).value,
+        status=Status(claim_state.status).value,
         assignment=_describe_assignment(case) if case else None,
         rules=rules,
         history=_describe_history(case) if case else (),
         next_step=_describe_next(case) if case else None,
-        reason=explain_no_next_step(standing),
+        reason=explain_no_next_step(claim_state),
         holds=tuple(_describe_hold(hold, zone) for hold in holds),
         contact=_describe_contact(case) if case else None,
         next_contacts=contacts,
@@ -166,17 +166,17 @@ async def explain_claim(work: Work, keys: KeyRing, claim_id: int) -> ClaimExplan
 
 
 async def _load_case(
-    work: Work, keys: KeyRing, standing: ClaimState, holds: Sequence[Hold]
+    work: Work, keys: KeyRing, claim_state: ClaimState, holds: Sequence[Hold]
 ) -> _Case | None:
-    if standing.workflow_id is None or standing.workflow_major is None:
+    if claim_state.workflow_id is None or claim_state.workflow_major is None:
         return None
-    key = (standing.workflow_id, standing.workflow_major)
+    key = (claim_state.workflow_id, claim_state.workflow_major)
     version = (await load_newest(work.tx, work.merchant_id, [key]))[key]
     process = get_process(version, work.merchant.configuration)
-    [claim] = await load_claims(work.tx, keys, work.merchant, [standing.claim_id])
-    run = (work.merchant_id, standing.claim_id, standing.run)
+    [claim] = await load_claims(work.tx, keys, work.merchant, [claim_state.claim_id])
+    run = (work.merchant_id, claim_state.claim_id, claim_state.run)
     return _Case(
-        standing=standing,
+        claim_state=claim_state,
         claim=claim,
         version=version,
         process=process,
@@ -190,7 +190,7 @@ async def _load_case(
 
 
 async def _forecast(work: Work, keys: KeyRing, case: _Case) -> tuple[ExplainedNextContact, ...]:
-    if Status(case.standing.status) not in ACTIVE:
+    if Status(case.claim_state.status) not in ACTIVE:
         return ()
     identities = list_identities(keys, work.merchant_id, build_debtor_person(case.claim))
     contacted_on = await load_contact_days(work.tx, work.merchant_id, identities)
@@ -230,12 +230,12 @@ def _find_current_step(case: _Case) -> RunningClaim:
 
 
 def _describe_assignment(case: _Case) -> ExplainedAssignment:
-    standing = case.standing
-    name, rules_version = standing.workflow_name or "", standing.rules_version
+    claim_state = case.claim_state
+    name, rules_version = claim_state.workflow_name or "", claim_state.rules_version
     if case.is_switched:
         workflow_id = str(case.version.workflow_id)
         return ExplainedAssignment(name, case.version.name, rules_version, workflow_id=workflow_id)
-    scenario_id = UNSET if standing.scenario_id is None else standing.scenario_id
+    scenario_id = UNSET if claim_state.scenario_id is None else claim_state.scenario_id
     return ExplainedAssignment(name, None, rules_version, scenario_id=scenario_id)
 
 
@@ -269,8 +269,8 @@ def _describe_hold(hold: Hold, zone: str) -> ExplainedHold:
 
 def _describe_next(case: _Case) -> ExplainedNextStep | None:
     """Describe the next step, or the step whose contact is not finished yet."""
-    standing = case.standing
-    if Status(standing.status) not in ACTIVE:
+    claim_state = case.claim_state
+    if Status(claim_state.status) not in ACTIVE:
         return None
     position = find_position(case.process, case.claim)
     wanted = case.contact.step_id if case.contact else position.next_step_id
@@ -278,17 +278,17 @@ def _describe_next(case: _Case) -> ExplainedNextStep | None:
     unmet: tuple[str, ...] = ()
     if step is not None and case.contact is None:
         unmet = tuple(list_unmet(step.when, case.facts.condition))
-    at = None if standing.held else standing.due_at
+    at = None if claim_state.held else claim_state.due_at
     reason: str
     if case.contact:
-        reason = explain_contact(case.contact, standing, case.zone)
-        waits = case.contact.state == "PLANNED" and not standing.held
+        reason = explain_contact(case.contact, claim_state, case.zone)
+        waits = case.contact.state == "PLANNED" and not claim_state.held
         at = case.contact.not_before if waits else None
-    elif standing.held:
+    elif claim_state.held:
         reason = explain_standstill()
     else:
         ordered = sorted(case.history, key=lambda each: each.at)
-        reason = explain_due_time(standing, case.version.definition, step, ordered)
+        reason = explain_due_time(claim_state, case.version.definition, step, ordered)
     return ExplainedNextStep(
         step_id=None if step is None else step.id,
         name=_ARCHIVING if step is None else step.name,
@@ -304,7 +304,7 @@ def _describe_contact(case: _Case) -> ExplainedContact | None:
     contact = case.contact
     if contact is None:
         return None
-    is_kept = case.standing.held or Status(case.standing.status) not in ACTIVE
+    is_kept = case.claim_state.held or Status(case.claim_state.status) not in ACTIVE
     waits = contact.state in {"PLANNED", "ATTACHMENT_MISSING"} and not is_kept
     return ExplainedContact(
         reference=str(contact.communication_id),
@@ -312,5 +312,5 @@ def _describe_contact(case: _Case) -> ExplainedContact | None:
         state=contact.state,
         held_by=contact.held_by,
         until=render_instant(contact.not_before) if waits else None,
-        reason=explain_contact(contact, case.standing, case.zone),
+        reason=explain_contact(contact, case.claim_state, case.zone),
     )

@@ -72,20 +72,20 @@ def explain_hold(hold: Hold, zone: str) -> str:
     return f"{_HOLDS[hold.kind]}, since {render_instant(hold.since, zone)}{until}"
 
 
-def explain_contact(contact: StoredOpenContact, standing: ClaimState, zone: str) -> LazyText:
+def explain_contact(contact: StoredOpenContact, claim_state: ClaimState, zone: str) -> LazyText:
     """Return what an unfinished contact waits for."""
     if contact.state == "UNKNOWN":
         return LazyText("delivery status unknown: a user has to resolve it")
     if contact.state == "HANDED_OVER":
         return LazyText("it is being sent")
-    return _explain_waiting(contact, standing, zone)
+    return _explain_waiting(contact, claim_state, zone)
 
 
-def _explain_waiting(contact: StoredOpenContact, standing: ClaimState, zone: str) -> LazyText:
+def _explain_waiting(contact: StoredOpenContact, claim_state: ClaimState, zone: str) -> LazyText:
     """Return what a contact waits for that is not handed over yet. It is checked once more before
     that, so a hold that was added meanwhile stops it."""
     until = render_instant(contact.not_before, zone)
-    if standing.held:
+    if claim_state.held:
         return LazyText(
             "not sent while the claim is on hold; sending continues when no hold is left"
         )
@@ -97,13 +97,13 @@ def _explain_waiting(contact: StoredOpenContact, standing: ClaimState, zone: str
     return LazyText("held back until %(until)s: %(reason)s", until=until, reason=reason)
 
 
-def explain_no_next_step(standing: ClaimState) -> str:
+def explain_no_next_step(claim_state: ClaimState) -> str:
     """Return why there is no next step, or "" if there is one."""
-    if standing.status == "COLLECTED":
+    if claim_state.status == "COLLECTED":
         return LazyText("The claim is collected. The debtor is no longer contacted.")
-    if standing.status in {"ARCHIVED", "WITHDRAWN"}:
-        return LazyText("The claim is closed (%(claim_status)s).", claim_status=standing.status)
-    if standing.workflow_id is None:
+    if claim_state.status in {"ARCHIVED", "WITHDRAWN"}:
+        return LazyText("The claim is closed (%(claim_status)s).", claim_status=claim_state.status)
+    if claim_state.workflow_id is None:
         return LazyText("No workflow is running because the claim is not assigned.")
     return ""
 
@@ -113,7 +113,7 @@ def explain_standstill() -> LazyText:
 
 
 def explain_due_time(
-    standing: ClaimState, definition: Definition, step: Step | None, history: Sequence[PastStep]
+    claim_state: ClaimState, definition: Definition, step: Step | None, history: Sequence[PastStep]
 ) -> str:
     """Return why the next step runs when the claim is due."""
     if step is None:
@@ -129,4 +129,4 @@ def explain_due_time(
         return LazyText('It follows "%(name)s", which is done.', name=before.name)
     if definition.settings.processing_start == "DUE_DATE":
         return LazyText("The workflow starts on the due date of the first PRIMARY item.")
-    return LazyText("It is the first step of the workflow.") if standing.run else ""
+    return LazyText("It is the first step of the workflow.") if claim_state.run else ""

@@ -50,7 +50,7 @@ async def list_timeline(work: Work, claim_id: int) -> list[TimelineEvent]:
         await check_claim_exists(work, claim_id)
         rows = await list_timeline_rows(work.tx, work.merchant_id, claim_id, MAX_EVENTS)
         doers = await list_actors(work.tx, work.merchant_id, claim_id)
-        standing = await load_claim_state(work.tx, work.merchant_id, claim_id)
+        claim_state = await load_claim_state(work.tx, work.merchant_id, claim_id)
         known = [(row, doers.get(_find_action(row.kind, row.word, row.subject_id))) for row in rows]
         ids = {
             doer.actor_id
@@ -60,7 +60,7 @@ async def list_timeline(work: Work, claim_id: int) -> list[TimelineEvent]:
         }
         names = await list_user_names(work.tx, ids)
     waiting = _find_wait(rows)
-    wait_ends_at = _find_end_of_wait(standing) if standing is not None else None
+    wait_ends_at = _find_end_of_wait(claim_state) if claim_state is not None else None
     happenings = []
     for row, found in known:
         doer = row.doer or found
@@ -98,10 +98,10 @@ def _is_wait(row: TimelineRow) -> bool:
     )
 
 
-def _find_end_of_wait(standing: ClaimState) -> datetime | None:
+def _find_end_of_wait(claim_state: ClaimState) -> datetime | None:
     """Return None if the claim is on hold or has ended."""
-    is_running = not standing.held and Status(standing.status) in ACTIVE
-    return standing.due_at if is_running else None
+    is_running = not claim_state.held and Status(claim_state.status) in ACTIVE
+    return claim_state.due_at if is_running else None
 
 
 def _find_action(kind: str, word: str | None, subject_id: UUID | None) -> tuple[str, str]:

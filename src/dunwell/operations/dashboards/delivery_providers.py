@@ -27,7 +27,7 @@ from dunwell.operations.dashboards.store import (
 )
 from dunwell.platform.database.database import Connection
 
-LONGEST_LIMIT_PERIOD = timedelta(days=7)
+MAX_LIMIT_PERIOD = timedelta(days=7)
 _NOTHING = ArrivalFigures(0, 0, 0)
 # Counting stops at these numbers.
 MAX_WAITING, MAX_SENT = 1_001, 10_001
@@ -74,7 +74,7 @@ async def load_provider_overview(tx: Connection, actor: Actor, now: datetime) ->
     installation = (await load_installation(tx)).installation
     providers: Mapping[str, DeliveryProvider] = installation.delivery_providers or {}
     failing = (installation.alerts or AlertSettings()).failing
-    looked = ContactSelection(list(providers), now - LONGEST_LIMIT_PERIOD, MAX_SENT)
+    looked = ContactSelection(list(providers), now - MAX_LIMIT_PERIOD, MAX_SENT)
     backlogs = await list_backlogs(tx, looked.providers, now, MAX_WAITING)
     sent = await list_sent(tx, looked)
     deliveries = await list_deliveries(tx, looked, _MAX_DELIVERIES)

@@ -116,10 +116,10 @@ async def abandon_version(
     """Give up a lost version, and everything that needs it. Raises NotFound, and InvalidState if
     the version is in the settings."""
     await tx.execute(_LOCK)
-    standing = {each.version: each for each in await list_version_states(tx, keys, kinds)}
-    if version not in standing:
+    states = {each.version: each for each in await list_version_states(tx, keys, kinds)}
+    if version not in states:
         raise NotFound(f"There is no version {version} of the secret key here.")
-    if standing[version].state in ("IN_USE", "KEPT"):
+    if states[version].state in ("IN_USE", "KEPT"):
         raise InvalidState(
             f"Version {version} is in the settings. Only a missing version can be given up."
         )
@@ -143,8 +143,8 @@ async def _retire(tx: Connection, version: int, action: str, moment: RetirementT
 async def _check_retirable(
     tx: Connection, keys: KeyRing, kinds: Sequence[SealedValues], version: int
 ) -> None:
-    standing = {each.version: each for each in await list_version_states(tx, keys, kinds)}
-    found = standing.get(version)
+    states = {each.version: each for each in await list_version_states(tx, keys, kinds)}
+    found = states.get(version)
     if found is None:
         raise NotFound(f"There is no version {version} of the secret key here.")
     if found.state == "RETIRED":
@@ -163,14 +163,14 @@ async def _check_retirable(
             f"Version {version} must stay: {what} were made with it, and cannot be made anew. Keep "
             "it behind the one in use; it seals nothing any more."
         )
-    _check_guards(standing.values(), version, await tx.fetchval("SELECT now()"))
+    _check_guards(states.values(), version, await tx.fetchval("SELECT now()"))
 
 
-def _check_guards(standing: Collection[KeyVersionState], version: int, now: datetime) -> None:
+def _check_guards(states: Collection[KeyVersionState], version: int, now: datetime) -> None:
     """Raises InvalidState."""
     others = [
         each.recorded_at
-        for each in standing
+        for each in states
         if each.version != version and each.state in ("IN_USE", "KEPT") and each.recorded_at
     ]
     if not others or min(others) + _GUARDS_LAST > now:

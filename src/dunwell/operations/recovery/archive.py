@@ -270,7 +270,7 @@ def _prune(archive: WalArchive, bases: _Bases, kept_since: datetime) -> None:
             path.unlink()
 
 
-_MOST_BEHIND = timedelta(minutes=5)
+_MAX_ARCHIVE_DELAY = timedelta(minutes=5)
 _BASE_LATE = timedelta(days=1)
 _LOG = """
 SELECT pg_postmaster_start_time(), clock_timestamp(),
@@ -303,17 +303,17 @@ async def check_archive(folder: Path | None, url: str) -> tuple[str, str | None]
     if folder is None:
         return None
     try:
-        standing = load_archive_status(WalArchive(folder))
+        status = load_archive_status(WalArchive(folder))
     except OSError:
-        standing = ArchiveStatus(0, None, None)
-    return describe_archive(standing, await load_server_log(url))
+        status = ArchiveStatus(0, None, None)
+    return describe_archive(status, await load_server_log(url))
 
 
 def describe_archive(archive: ArchiveStatus, log: ServerLog) -> tuple[str, str | None]:
     """Describe what would be lost with this host: everything that is not in the archive."""
     words = "it is still empty" if archive.until is None else f"reaches until {archive.until}"
     behind = log.now - max(archive.until or log.started_at, log.started_at)
-    if log.is_failing or behind > _MOST_BEHIND:
+    if log.is_failing or behind > _MAX_ARCHIVE_DELAY:
         return (
             f"{words}; {log.size_bytes >> 20} MiB of log are on this host",
             "Check that DUNWELL_ARCHIVE_DIR exists and has space; postgres.log shows the error.",

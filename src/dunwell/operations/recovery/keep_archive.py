@@ -46,7 +46,7 @@ from dunwell.platform.metrics import REGISTRY
 MARK_SECONDS = 30.0
 # At the end this time can pass twice. Both together are shorter than the time that `up` gives its
 # child processes to stop.
-_PATIENCE_SECONDS = 8.0
+_TIMEOUT_SECONDS = 8.0
 _POLL_SECONDS = 0.1
 # Entries of the data folder that are only meaningful while the processes that made them run.
 _PASSING = frozenset({"figures", "incoming"})
@@ -124,7 +124,7 @@ class ArchiveKeeper:
         await asyncio.to_thread(self._tell_figures)
 
     async def _mark(self) -> None:
-        connection = await asyncpg.connect(self._postgres.url, timeout=_PATIENCE_SECONDS)
+        connection = await asyncpg.connect(self._postgres.url, timeout=_TIMEOUT_SECONDS)
         try:
             server = ArchivedServer(*await connection.fetchrow(_SERVER))
             await asyncio.to_thread(self._begin, server)
@@ -135,7 +135,7 @@ class ArchiveKeeper:
             await connection.fetchval("SELECT pg_switch_wal()")
         finally:
             await connection.close()
-        async with asyncio.timeout(_PATIENCE_SECONDS):
+        async with asyncio.timeout(_TIMEOUT_SECONDS):
             while not self._archive.has(segment):  # noqa: ASYNC110 - another program's doing
                 await asyncio.sleep(_POLL_SECONDS)
         is_based = await asyncio.to_thread(
@@ -147,11 +147,11 @@ class ArchiveKeeper:
     def _tell_figures(self) -> None:
         """Set the metrics as instants, so that their age grows even if this process stops."""
         with contextlib.suppress(OSError):
-            standing = load_archive_status(self._archive)
-            if standing.based_at is not None:
-                _BASED_AT.set(standing.based_at.timestamp())
-            if standing.until is not None:
-                _REACHES_UNTIL.set(standing.until.timestamp())
+            status = load_archive_status(self._archive)
+            if status.based_at is not None:
+                _BASED_AT.set(status.based_at.timestamp())
+            if status.until is not None:
+                _REACHES_UNTIL.set(status.until.timestamp())
 
     def _begin(self, server: ArchivedServer) -> None:
         """Create the folders. Add the timelines that began while archiving was off to the archive,

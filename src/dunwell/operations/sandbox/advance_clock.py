@@ -31,7 +31,7 @@ from dunwell.operations.sandbox.store import (
 from dunwell.platform.errors import Fault, InvalidState, Unavailable, ValidationError
 from dunwell.platform.resources import Resources
 
-_PATIENCE_SECONDS = 50
+_TIMEOUT_SECONDS = 50
 _POLL_SECONDS = 0.02
 
 
@@ -73,7 +73,7 @@ async def advance_clock(
         beginning = await begin_count(tx, merchant.merchant_id, started_at)
     runner = _Runner(resources, adapters, merchant.merchant_id)
     try:
-        async with asyncio.timeout(_PATIENCE_SECONDS):
+        async with asyncio.timeout(_TIMEOUT_SECONDS):
             await runner.run_until(started_at, advance_to)
     except TimeoutError as error:
         raise Unavailable(

@@ -87,7 +87,7 @@ async def verify_installation_seals(
 
 
 # Most rows for one page; checking them takes some seconds.
-MOST_ROWS = 100_000
+MAX_ROWS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ async def verify_span(work: Work, keys: KeyRing, first: int, last: int) -> SpanV
     tx, merchant_id = work.tx, work.merchant_id
     async with snapshot(tx):
         rows, before = await measure_range(tx, merchant_id, first, last)
-        if rows > MOST_ROWS:
+        if rows > MAX_ROWS:
             return SpanVerdict("TOO_MUCH", first, last, rows)
         start = before or SealHead(first - 1, FIRST_PREVIOUS_DIGEST)
         chain = await check_chain(

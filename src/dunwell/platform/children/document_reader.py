@@ -21,7 +21,7 @@ _CHILD = "dunwell.platform.children.yaml_child"
 # A user's document occupies one of these; the other one stays free for other users.
 _READ_AT_ONCE = 2
 # Wall time, which includes starting the child. The child's own limit on processor time is lower.
-_PATIENCE_SECONDS = 10.0
+_TIMEOUT_SECONDS = 10.0
 # An answer can be much longer than its document: YAML anchors are expanded (see `yaml_document`),
 # and JSON escapes every character outside ASCII with six.
 _MAX_ANSWER_BYTES = 32 * 1024 * 1024
@@ -49,7 +49,7 @@ class DocumentReader:
     """A reader that is opened once in a process and closed at its end. Children start when they are
     first needed."""
 
-    def __init__(self, timeout_seconds: float = _PATIENCE_SECONDS) -> None:
+    def __init__(self, timeout_seconds: float = _TIMEOUT_SECONDS) -> None:
         self._queue = FairQueue(_READ_AT_ONCE, INTERACTIVE)
         self._children = ChildPool(
             _CHILD, size=_READ_AT_ONCE, timeout_seconds=timeout_seconds,

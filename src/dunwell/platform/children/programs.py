@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 import structlog
 
 _FIRST_PAUSE_SECONDS = 0.1
-_LONGEST_PAUSE_SECONDS = 5.0
+_MAX_PAUSE_SECONDS = 5.0
 # A program that ran for at least this long starts again after the shortest pause.
 _HEALTHY_SECONDS = 30.0
 
@@ -71,7 +71,7 @@ class Program:
 
     def _plan_next_start(self) -> None:
         self._starts_at = time.monotonic() + self._pause_seconds
-        self._pause_seconds = min(self._pause_seconds * 2, _LONGEST_PAUSE_SECONDS)
+        self._pause_seconds = min(self._pause_seconds * 2, _MAX_PAUSE_SECONDS)
 
     def request_stop(self) -> None:
         self.send(self._stop_signal)

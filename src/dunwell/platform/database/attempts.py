@@ -11,7 +11,7 @@ import msgspec
 from dunwell.platform.database.database import Connection
 
 # The longest period that a caller looks back. Older rows are deleted.
-LONGEST_LIMIT_PERIOD = timedelta(hours=1)
+MAX_LIMIT_PERIOD = timedelta(hours=1)
 _ROWS_AT_ONCE = 5000
 # Serialises the attempts of one subject. The first attempt has no row that could be locked.
 _LOCK_SUBJECT = "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), 12))"
@@ -68,5 +68,5 @@ async def uncount_attempt(tx: Connection, subject: bytes) -> None:
 async def remove_attempts(tx: Connection, now: datetime) -> int:
     """Delete up to _ROWS_AT_ONCE expired rows and return their number. If it equals _ROWS_AT_ONCE,
     call it again."""
-    tag: str = await tx.execute(_REMOVE, now - LONGEST_LIMIT_PERIOD, _ROWS_AT_ONCE)
+    tag: str = await tx.execute(_REMOVE, now - MAX_LIMIT_PERIOD, _ROWS_AT_ONCE)
     return int(tag.rpartition(" ")[2])

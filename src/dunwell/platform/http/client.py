@@ -86,7 +86,7 @@ class HttpClient:
         max_bytes: int = _RESPONSE_BYTES,
     ) -> HttpResponse | NoResponse:  # fmt: skip
         """Post a request over a new connection and never repeat it, because it must not be executed
-        twice. A failure says whether the request may have arrived. `most_bytes` limits the
+        twice. A failure says whether the request may have arrived. `max_bytes` limits the
         response."""
         try:
             own_headers = {**headers, "Connection": "close"}
@@ -103,7 +103,7 @@ class HttpClient:
         *,
         max_bytes: int = _RESPONSE_BYTES,
     ) -> HttpResponse | NoResponse:
-        """Send a GET request once. `most_bytes` limits the response."""
+        """Send a GET request once. `max_bytes` limits the response."""
         try:
             async with self._session.get(url, headers=headers, allow_redirects=False) as response:
                 start = await _read_start(response, max_bytes)

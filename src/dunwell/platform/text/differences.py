@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 # Longer values, mostly the texts of messages, are not quoted.
-_LONGEST_QUOTED = 60
+_MAX_QUOTED_LENGTH = 60
 
 
 def compute_revision(value: object) -> str:
@@ -36,6 +36,6 @@ def _quote(*values: Any) -> str:
     if any(isinstance(value, Mapping) for value in values):
         return ""
     texts = [msgspec.json.encode(value).decode() for value in values]
-    if any(len(text) > _LONGEST_QUOTED for text in texts):
+    if any(len(text) > _MAX_QUOTED_LENGTH for text in texts):
         return ""
     return ": " + " -> ".join(texts)

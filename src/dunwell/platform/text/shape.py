@@ -93,13 +93,13 @@ MAX_FAULTS = 100
 _MAX_KEYS = 200
 # A text that is too long is searched for other faults only up to this length, because searching
 # megabytes would delay other requests.
-_LONGEST_SEARCHED = 4_096
+_MAX_SEARCHED = 4_096
 
 # A longer name is not compared with known names.
-_LONGEST_COMPARED = 100
+_MAX_COMPARED_LENGTH = 100
 # How much of a name a pointer contains. No valid name is longer, and a pointer with a name of a
 # megabyte would be repeated in every fault below it.
-_LONGEST_POINTED = 255
+_MAX_POINTER_LENGTH = 255
 
 MORE_FAULTS = Fault("", "There may be more faults; mend those that are told first.", "MORE_FAULTS")
 
@@ -162,13 +162,13 @@ def render_pointer(parts: Collection[str | int]) -> str:
 
 
 def _render_part(part: str | int) -> str:
-    return shorten(str(part), _LONGEST_POINTED).replace("~", "~0").replace("/", "~1")
+    return shorten(str(part), _MAX_POINTER_LENGTH).replace("~", "~0").replace("/", "~1")
 
 
 def suggest_known(name: str, known: Collection[str]) -> str:
     """Return a hint for an unknown name: the most similar known name, or all known names."""
     # A long name resembles no known one, and comparing it takes long.
-    is_short = len(name) <= _LONGEST_COMPARED
+    is_short = len(name) <= _MAX_COMPARED_LENGTH
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.6) if is_short else []
     # A short name in another case has a low similarity.
     near = near or [each for each in known if is_short and each.lower() == name.lower()]
@@ -311,7 +311,7 @@ def _build_limit_fault(path: _Path, limit: str, number: float) -> Fault:
 
 def _check_text(value: str, kind: inspect.StrType, path: _Path, words: str) -> Iterator[Fault]:
     yield from _check_length(value, kind, path, "characters")
-    most = None if kind.max_length is None else max(kind.max_length, _LONGEST_SEARCHED)
+    most = None if kind.max_length is None else max(kind.max_length, _MAX_SEARCHED)
     pattern = kind.pattern
     is_searched = pattern is not None and (most is None or len(value) <= most)
     if is_searched and not re.search(str(pattern), value):

@@ -9,7 +9,7 @@ from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.shape import render_pointer
 from dunwell.platform.text.wire import LINE_BREAKS, UNPRINTABLE
 
-_LONGEST_LINE = 255
+_MAX_LINE = 255
 
 
 def find_unprintable(value: object, path: tuple[str | int, ...] = ()) -> Iterator[Fault]:
@@ -45,7 +45,7 @@ def is_printable(text: str) -> bool:
 def is_line(text: str) -> bool:
     """Return whether the text is one line of at most 255 characters, without control characters."""
     is_one = not any(letter in text for letter in LINE_BREAKS)
-    return len(text) <= _LONGEST_LINE and is_one and is_printable(text)
+    return len(text) <= _MAX_LINE and is_one and is_printable(text)
 
 
 def is_email_address(text: str) -> bool:

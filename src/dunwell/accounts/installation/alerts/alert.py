@@ -169,10 +169,10 @@ class AlertChanges:
 
 
 def compare_alerts(
-    standing: Sequence[Alert], found: Sequence[AlertCondition], now: datetime
+    active: Sequence[Alert], found: Sequence[AlertCondition], now: datetime
 ) -> AlertChanges:
     """Compare the active alerts with the conditions that were found now."""
-    known = {(each.kind, each.subject): each for each in standing}
+    known = {(each.kind, each.subject): each for each in active}
     signs = {(each.kind, each.subject): each for each in found}
     return AlertChanges(
         began=[sign for key, sign in signs.items() if key not in known],

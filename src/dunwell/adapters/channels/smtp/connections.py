@@ -18,7 +18,7 @@ _PORTS = {"TLS": 465, "STARTTLS": 587, "NONE": 25}
 _CONNECT_SECONDS = 15.0
 _QUIT_SECONDS = 2.0
 # Servers close idle connections. Close ours earlier.
-_LONGEST_IDLE_SECONDS = 20.0
+_MAX_IDLE_SECONDS = 20.0
 # Some servers accept no more messages over one connection.
 _MAX_MESSAGES = 100
 
@@ -65,7 +65,7 @@ class Connection:
 
     @property
     def is_usable(self) -> bool:
-        is_recent = time.monotonic() - self.used_at < _LONGEST_IDLE_SECONDS
+        is_recent = time.monotonic() - self.used_at < _MAX_IDLE_SECONDS
         return self.client.is_connected and is_recent and self.messages < _MAX_MESSAGES
 
 

@@ -96,13 +96,13 @@ class NextContacts:
         self._known: dict[object, NextContact | None] = {}
 
     def find(
-        self, standing: WorkflowPosition | PendingContact, facts: StepFacts
+        self, position: WorkflowPosition | PendingContact, facts: StepFacts
     ) -> NextContact | None:
-        if self._has_guards or isinstance(standing, PendingContact):
-            return self._foresee(standing, facts)
+        if self._has_guards or isinstance(position, PendingContact):
+            return self._foresee(position, facts)
         key = (
-            standing.next_step_id,
-            standing.due_at,
+            position.next_step_id,
+            position.due_at,
             facts.usable_channels,
             facts.tried,
             facts.letter_sent_at,
@@ -110,15 +110,15 @@ class NextContacts:
         if key not in self._known:
             if len(self._known) >= _MAX_CACHED:
                 self._known.clear()
-            self._known[key] = self._foresee(standing, facts)
+            self._known[key] = self._foresee(position, facts)
         return self._known[key]
 
     def _foresee(
-        self, standing: WorkflowPosition | PendingContact, facts: StepFacts
+        self, position: WorkflowPosition | PendingContact, facts: StepFacts
     ) -> NextContact | None:
         until = self._now + _FARTHEST
         for each in forecast(
-            self._process, standing, facts, self._now, until=until, guard=self._quiet
+            self._process, position, facts, self._now, until=until, guard=self._quiet
         ):
             if each.channel is not None and each.step is not None:
                 return NextContact(each.at, each.channel, each.step.id, each.step.name)

@@ -132,7 +132,7 @@ class PersonForecast:
         )
         return ClaimForecast(
             process=self.process,
-            standing=claim.position,
+            position=claim.position,
             facts=claim.facts,
             now=self.now,
             guard=guard,

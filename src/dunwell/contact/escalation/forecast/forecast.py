@@ -56,15 +56,15 @@ class ClaimForecast:
     """The forecast of one claim, advanced from instant to instant, so that several claims can be
     simulated side by side."""
 
-    __slots__ = ("_facts", "_guard", "_has_guards", "_now", "_process", "_standing")
+    __slots__ = ("_facts", "_guard", "_has_guards", "_now", "_position", "_process")
 
     def __init__(
-        self, process: Process, standing: WorkflowPosition | PendingContact, facts: StepFacts,
+        self, process: Process, position: WorkflowPosition | PendingContact, facts: StepFacts,
         now: datetime,
         guard: Guard | None = None,
     ) -> None:  # fmt: skip
         self._process = process
-        self._standing = standing
+        self._position = position
         self._facts = facts
         self._now = now
         self._guard = guard
@@ -74,8 +74,8 @@ class ClaimForecast:
     @property
     def next_at(self) -> datetime | None:
         """Return the time of the next event, or None at the end."""
-        standing = self._standing
-        at = standing.not_before if isinstance(standing, PendingContact) else standing.due_at
+        position = self._position
+        at = position.not_before if isinstance(position, PendingContact) else position.due_at
         return None if at is None else max(at, self._now)
 
     def advance(self) -> list[ForecastStep]:
@@ -85,23 +85,23 @@ class ClaimForecast:
         if at is None:
             return []
         self._now = at
-        if isinstance(self._standing, PendingContact):
-            return self._contact(self._standing, at)
-        return self._decide(self._standing, at)
+        if isinstance(self._position, PendingContact):
+            return self._contact(self._position, at)
+        return self._decide(self._position, at)
 
     def _decide(self, position: WorkflowPosition, at: datetime) -> list[ForecastStep]:
         facts = self._facts
         if self._has_guards:
             facts = _set_day(facts, self._process.calendar.local_date(at))
         decision = decide_steps(self._process, position, facts, at)
-        self._standing = decision.position
+        self._position = decision.position
         if self._has_guards:
             facts = _add_fees(facts, decision.outcomes)
         self._facts = _leave_step(facts) if decision.outcomes else facts
         foreseen = []
         for outcome in decision.outcomes:
             if isinstance(outcome, ContactPlanned):
-                self._standing = PendingContact(outcome, at, decision.position.next_step_id)
+                self._position = PendingContact(outcome, at, decision.position.next_step_id)
             else:
                 step = None if isinstance(outcome, Archived) else outcome.step
                 foreseen.append(ForecastStep(at, step, None, outcome))
@@ -113,9 +113,9 @@ class ClaimForecast:
         if allowed == at and self._guard is not None:
             allowed = self._guard(at, planned.channel)
         if allowed > at:
-            self._standing = PendingContact(planned, allowed, waiting.next_step_id)
+            self._position = PendingContact(planned, allowed, waiting.next_step_id)
             return []
-        self._standing = WorkflowPosition(_find_following(self._process, waiting), at)
+        self._position = WorkflowPosition(_find_following(self._process, waiting), at)
         self._facts = _leave_step(self._facts, has_reached=True)
         if planned.channel == "LETTER":
             self._facts = replace(self._facts, letter_sent_at=at)

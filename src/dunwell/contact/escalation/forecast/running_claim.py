@@ -88,8 +88,8 @@ def forecast_claim(
     if claim.is_held_without_end or claim.is_unsettled:
         return iter(())
     facts = claim.facts.step_facts(process.calendar.local_date(now))
-    standing = find_forecast_start(process, claim, now)
-    return forecast(process, standing, facts, now, until=now + FORECAST_HORIZON, guard=guard)
+    start = find_forecast_start(process, claim, now)
+    return forecast(process, start, facts, now, until=now + FORECAST_HORIZON, guard=guard)
 
 
 def _find_step_after(process: Process, position: WorkflowPosition, step: ContactStep) -> int | None:

@@ -38,14 +38,14 @@ _RULES = (
 )  # fmt: skip
 
 # About 700 ordinary texts. In the worst case the result needs about a hundred bytes per character.
-_MOST_KEPT_CHARACTERS = 1_000_000
+_MAX_KEPT_CHARACTERS = 1_000_000
 _PLAIN_KINDS = frozenset({
     "paragraph_open", "paragraph_close", "inline", "text", "softbreak", "hardbreak",
 })  # fmt: skip
 
 
 def cache_by_size(
-    most_characters: int,
+    max_characters: int,
 ) -> Callable[[Callable[[str], _Result]], Callable[[str], _Result]]:
     """Cache the results for the most recently used texts, up to a total number of characters. Can
     be used by several threads.
@@ -69,7 +69,7 @@ def cache_by_size(
                 if text not in kept:
                     kept[text] = made
                     length += len(text)
-                while length > most_characters:
+                while length > max_characters:
                     length -= len(kept.popitem(last=False)[0])
             return made
 
@@ -93,7 +93,7 @@ class ParsedText:
     has_items_in_line: bool
 
 
-@cache_by_size(_MOST_KEPT_CHARACTERS)
+@cache_by_size(_MAX_KEPT_CHARACTERS)
 def parse_markdown(text: str) -> ParsedText:
     """Compile a text whose snippets are expanded. Cached, because there are few texts and many
     messages."""
@@ -128,13 +128,13 @@ def has_markup(text: str) -> bool:
     return not kinds <= _PLAIN_KINDS
 
 
-@cache_by_size(_MOST_KEPT_CHARACTERS)
+@cache_by_size(_MAX_KEPT_CHARACTERS)
 def parse_line(text: str) -> tuple[Part, ...]:
     """Compile a line without markup, such as a subject. Consecutive spaces become one."""
     return tuple(split_marked(mark_placeholders(" ".join(text.split())), "TEXT"))
 
 
-@cache_by_size(_MOST_KEPT_CHARACTERS)
+@cache_by_size(_MAX_KEPT_CHARACTERS)
 def parse_lines(text: str) -> tuple[Part, ...]:
     """Compile lines without markup, such as an SMS. Consecutive spaces become one; empty lines at
     the start and end are removed."""

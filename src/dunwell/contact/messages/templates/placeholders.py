@@ -108,7 +108,7 @@ _SHORT_WORDS = frozenset(
         "zzgl",
     ]
 )
-_MOST_ORDINAL_DIGITS = 2
+_MAX_ORDINAL_DIGITS = 2
 # One character more than the longest word that matters. Looking back further for every full stop
 # would take quadratic time.
 _LAST_WORD_CHARACTERS = max(map(len, _SHORT_WORDS)) + 1
@@ -219,5 +219,5 @@ def _ends_sentence(text: str, place: int) -> bool:
     found = _LAST_WORD.search(text[max(0, place - _LAST_WORD_CHARACTERS) : place])
     word = found[0].lower() if found else ""
     if word.isdigit():
-        return len(word) > _MOST_ORDINAL_DIGITS
+        return len(word) > _MAX_ORDINAL_DIGITS
     return word not in _SHORT_WORDS and len(word) != 1

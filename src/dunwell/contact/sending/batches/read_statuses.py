@@ -51,7 +51,7 @@ _MEANING: Mapping[LetterStatus, tuple[ReportState, FailureCause, str]] = {
 }
 _KEPT_FOR = timedelta(days=90)
 _SWEPT_AT_ONCE = 1_000
-_MOST_NAME = 200
+_MAX_NAME_BYTES = 200
 
 log = structlog.get_logger(__name__)
 
@@ -189,10 +189,10 @@ def _build_report(provider: PrintProvider, said: StatusLine, reference: Referenc
 def _make_name_unique(name: str, digest: bytes) -> str:
     """Return a name that differs for different files of the same name, so that no earlier file is
     replaced. Long names lose their beginning."""
-    kept = name.encode(errors="surrogateescape")[-_MOST_NAME:]
+    kept = name.encode(errors="surrogateescape")[-_MAX_NAME_BYTES:]
     return f"{digest[:4].hex()}-{kept.decode(errors='surrogateescape')}"
 
 
 def _escape_name(name: str) -> str:
     """Return the name as text, because file names need not be valid text."""
-    return name[:_MOST_NAME].encode(errors="backslashreplace").decode()
+    return name[:_MAX_NAME_BYTES].encode(errors="backslashreplace").decode()

@@ -25,21 +25,21 @@ from dunwell.platform.resources import Resources
 INDEX_INTERVAL_SECONDS = 0.5
 # Queue rows and claims that one transaction indexes. A change of these debtors waits for about a
 # tenth of a second.
-_MOST_QUEUED, _MOST_CLAIMS = 50, 1_000
+_MAX_QUEUED, _MAX_CLAIMS = 50, 1_000
 
 
 async def index_claims(
-    resources: Resources, *, most_queued: int = _MOST_QUEUED, most_claims: int = _MOST_CLAIMS
+    resources: Resources, *, max_queued: int = _MAX_QUEUED, max_claims: int = _MAX_CLAIMS
 ) -> int:
     """Index the next claims of all merchants in turn, and return their number."""
     async with resources.database.connection() as connection:
         if not await has_queued(connection):
             return 0
     async with resources.database.transaction() as tx:
-        queued = await take_queued(tx, most_queued)
+        queued = await take_queued(tx, max_queued)
         if not queued:
             return 0
-        claims = await load_claims_without_terms(tx, queued, max(1, most_claims // len(queued)))
+        claims = await load_claims_without_terms(tx, queued, max(1, max_claims // len(queued)))
         terms, turns = [], TimeSlices()
         for merchant_id, claim in claims:
             terms += [(merchant_id, claim.claim_id, each) for each in list_terms(claim)]

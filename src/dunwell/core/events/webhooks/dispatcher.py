@@ -154,9 +154,9 @@ class EndpointQueue:
         self._endpoint = endpoint
         self._seals = WebhookRequestSigner(pool.resources.keys, endpoint)
         self._reach = PUBLIC_REACH
-        most_slots = pool.limits.in_flight_per_endpoint
+        max_slots = pool.limits.in_flight_per_endpoint
         self._pace = retry.start_pace(
-            most_slots, pool.limits.largest_set, is_failing=not endpoint.health.is_well
+            max_slots, pool.limits.largest_set, is_failing=not endpoint.health.is_well
         )
         self._ready: deque[LeasedDelivery] = deque()
         self._unstarted: list[LeasedDelivery] = []
@@ -198,7 +198,7 @@ class EndpointQueue:
             async with self._pool.places_for(self._endpoint):
                 await self._try(delivery)
             # Limit unrecorded outcomes: after a crash these deliveries are sent again.
-            while self._unrecorded >= 2 * self._pace.most_slots and not self._is_stopped:
+            while self._unrecorded >= 2 * self._pace.max_slots and not self._is_stopped:
                 self._recorded.clear()
                 await self._recorded.wait()
         self._slots -= 1

@@ -17,8 +17,8 @@ from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.http.addresses import is_forbidden, is_within
 
 ALL_TYPES = "*"
-_LONGEST_URL = 2000
-_LONGEST_AUTHORIZATION = 1000
+_MAX_URL_LENGTH = 2000
+_MAX_AUTHORIZATION_LENGTH = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +131,8 @@ def _find_url_faults(url: str) -> Iterator[Fault]:
     except ValueError:
         yield Fault("/url", "This is no address. Use https://host/path.", "WRONG_FORMAT")
         return
-    if len(url) > _LONGEST_URL:
-        yield Fault("/url", f"Use at most {_LONGEST_URL} characters.", "TOO_LONG")
+    if len(url) > _MAX_URL_LENGTH:
+        yield Fault("/url", f"Use at most {_MAX_URL_LENGTH} characters.", "TOO_LONG")
     if not host or not url.isprintable() or " " in url:
         yield Fault("/url", "This is no address. Use https://host/path.", "WRONG_FORMAT")
         return
@@ -158,8 +158,8 @@ def _find_authorization_faults(authorization: str | None) -> Iterator[Fault]:
     if not authorization.isascii() or not authorization.isprintable() or not authorization.strip():
         message = "Give the header's value in printable ASCII, without line breaks."
         yield Fault("/authorization", message, "WRONG_FORMAT")
-    if len(authorization) > _LONGEST_AUTHORIZATION:
-        message = f"Use at most {_LONGEST_AUTHORIZATION} characters."
+    if len(authorization) > _MAX_AUTHORIZATION_LENGTH:
+        message = f"Use at most {_MAX_AUTHORIZATION_LENGTH} characters."
         yield Fault("/authorization", message, "TOO_LONG")
 
 

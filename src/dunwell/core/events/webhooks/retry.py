@@ -154,20 +154,20 @@ _FIRST_SLOTS = 2
 class DeliveryPace:
     """`slots`: the limit of deliveries in flight. `set_size`: how many are leased at once."""
 
-    most_slots: int
+    max_slots: int
     largest_set: int
     slots: int
     set_size: int
 
 
-def start_pace(most_slots: int, largest_set: int, *, is_failing: bool) -> DeliveryPace:
+def start_pace(max_slots: int, largest_set: int, *, is_failing: bool) -> DeliveryPace:
     """Return the initial rate of an endpoint."""
-    slots = 1 if is_failing else min(_FIRST_SLOTS, most_slots)
-    return DeliveryPace(most_slots, largest_set, slots, min(most_slots, largest_set))
+    slots = 1 if is_failing else min(_FIRST_SLOTS, max_slots)
+    return DeliveryPace(max_slots, largest_set, slots, min(max_slots, largest_set))
 
 
 def after_success(pace: DeliveryPace) -> DeliveryPace:
-    if pace.slots >= pace.most_slots:
+    if pace.slots >= pace.max_slots:
         return pace
     return replace(pace, slots=pace.slots + 1)
 

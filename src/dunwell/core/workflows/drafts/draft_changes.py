@@ -44,15 +44,15 @@ class MergedChanges:
 
 
 def merge_changes(
-    standing: Sequence[DraftChange], kind: str, actor_id: str | None,
+    existing: Sequence[DraftChange], kind: str, actor_id: str | None,
     before: Mapping[str, Any], after: Mapping[str, Any],
 ) -> MergedChanges:  # fmt: skip
     """Merge an author's new changes into those of the draft.
 
-    `standing`: the draft's changes, oldest first. `before`, `after`: the changed parts by name. If
+    `existing`: the draft's changes, oldest first. `before`, `after`: the changed parts by name. If
     the author also made the part's last change, the two become one; if it is undone, none remains.
     """
-    last = {each.part: each for each in standing}
+    last = {each.part: each for each in existing}
     merged = MergedChanges(kind, actor_id, [], [])
     for part in {**before, **after}:
         known, first, now = last.get(part), before.get(part), after.get(part)

@@ -51,9 +51,9 @@ async def save_changed_draft(
     before, after = select_changed_parts(former.definition if former else None, wanted)
     draft = WorkflowDraft(work.ids.new(work.now), wanted)
     await save_draft_row(work.tx, work.merchant_id, workflow_id, draft=draft, now=work.now)
-    standing = await load_open_changes(work.tx, work.merchant_id, workflow_id)
+    existing = await load_open_changes(work.tx, work.merchant_id, workflow_id)
     merged = merge_changes(
-        standing, str(work.actor.kind), actor_id=work.actor.actor_id, before=before, after=after
+        existing, str(work.actor.kind), actor_id=work.actor.actor_id, before=before, after=after
     )
     await save_merged(
         work.tx, work.merchant_id, workflow_id,
@@ -68,10 +68,10 @@ async def create_draft(work: Work, workflow_id: UUID) -> WorkflowDraft:
     existing draft."""
     work.require(Right.CONFIGURE)
     await lock_workflow_for_change(work, workflow_id)
-    standing = await load_draft(work.tx, work.merchant_id, workflow_id)
+    existing = await load_draft(work.tx, work.merchant_id, workflow_id)
     current = await load_current(work.tx, work.merchant_id, workflow_id)
-    if standing is not None or current is None:
-        named = "" if standing is None else f" ({standing.version_id})"
+    if existing is not None or current is None:
+        named = "" if existing is None else f" ({existing.version_id})"
         raise InvalidState(
             f"The workflow has a draft already{named}; go on with it, or discard it first.",
             state="DRAFT",
@@ -100,16 +100,16 @@ async def delete_current_draft(work: Work, workflow_id: UUID) -> None:
     """Delete the draft of a locked, published workflow and record what differed. Raises
     InvalidState if there is none."""
     work.require(Right.CONFIGURE)
-    standing = await load_draft(work.tx, work.merchant_id, workflow_id)
+    existing = await load_draft(work.tx, work.merchant_id, workflow_id)
     current = await load_current(work.tx, work.merchant_id, workflow_id)
-    if standing is None or current is None:
+    if existing is None or current is None:
         raise InvalidState("The workflow has no draft.", state="PUBLISHED")
     await delete_draft(work.tx, work.merchant_id, workflow_id)
     await delete_open_changes(work.tx, work.merchant_id, workflow_id)
-    before, after = select_changed_parts(standing.definition, current.definition)
+    before, after = select_changed_parts(existing.definition, current.definition)
     await save_audit(
         work, "workflow.discard_draft", f"workflow:{workflow_id}",
-        before={"draft": str(standing.version_id), **before}, after={"draft": None, **after},
+        before={"draft": str(existing.version_id), **before}, after={"draft": None, **after},
     )  # fmt: skip
 
 
@@ -142,15 +142,15 @@ async def edit_draft(work: Work, workflow_id: UUID, *edits: PartEdit) -> EditedD
     """
     work.require(Right.CONFIGURE)
     await lock_workflow_for_change(work, workflow_id)
-    standing = await load_draft(work.tx, work.merchant_id, workflow_id)
+    existing = await load_draft(work.tx, work.merchant_id, workflow_id)
     current = await load_current(work.tx, work.merchant_id, workflow_id)
-    former = standing or current
+    former = existing or current
     parts = list_parts(former.definition if former else None)
     _check_known(edits)
     wanted = parse_definition(join_parts(_change(parts, edits)))
     await _check_unchanged(work, workflow_id, edits, parts=parts, wanted=list_parts(wanted))
     if former is not None and former.definition == wanted:
-        return EditedDraft(former.version_id, wanted, is_draft=standing is not None)
+        return EditedDraft(former.version_id, wanted, is_draft=existing is not None)
     if current is not None and current.definition == wanted:
         await delete_current_draft(work, workflow_id)
         return EditedDraft(current.version_id, wanted, is_draft=False)
@@ -308,17 +308,17 @@ async def save_draft(
     workflow_id = await save_workflow(
         work.tx, work.merchant_id, workflow_id=work.ids.new(work.now), name=name, now=work.now
     )
-    standing = await load_draft(work.tx, work.merchant_id, workflow_id)
+    existing = await load_draft(work.tx, work.merchant_id, workflow_id)
     if expected_id is not None:
-        await _check_draft_unchanged(work, workflow_id, standing, expected_id)
+        await _check_draft_unchanged(work, workflow_id, existing, expected_id)
     current = await load_current(work.tx, work.merchant_id, workflow_id)
     if current is not None and current.definition == definition:
-        if standing is not None:
+        if existing is not None:
             await delete_current_draft(work, workflow_id)
         return SavedDraft(workflow_id, current.version_id, is_draft=False)
-    if standing is not None and standing.definition == definition:
-        return SavedDraft(workflow_id, standing.version_id)
-    former = standing or current
+    if existing is not None and existing.definition == definition:
+        return SavedDraft(workflow_id, existing.version_id)
+    former = existing or current
     draft, before, after = await save_changed_draft(work, workflow_id, former, definition)
     await save_audit(
         work, "workflow.save_draft", f"workflow:{workflow_id}",
@@ -353,13 +353,13 @@ async def replace_draft(
 
 
 async def _check_draft_unchanged(
-    work: Work, workflow_id: UUID, standing: WorkflowDraft | None, expected_id: UUID
+    work: Work, workflow_id: UUID, existing: WorkflowDraft | None, expected_id: UUID
 ) -> None:
-    newest = standing or await load_current(work.tx, work.merchant_id, workflow_id)
+    newest = existing or await load_current(work.tx, work.merchant_id, workflow_id)
     if newest is None or newest.version_id != expected_id:
         now = "there is no version yet" if newest is None else f"it is {newest.version_id} now"
         raise EditConflict(
             f"The workflow was changed since version {expected_id} was read ({now}). Read it "
             "again, bring your change in, and save with the id you read.",
-            state="PUBLISHED" if standing is None else "DRAFT",
+            state="PUBLISHED" if existing is None else "DRAFT",
         )

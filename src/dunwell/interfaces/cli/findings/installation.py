@@ -33,7 +33,7 @@ from dunwell.platform.http.addresses import Proxies
 from dunwell.platform.text.translation import find_staff_language
 
 _ALERTS = "alarms"
-_MOST_TOLD = 20
+_MAX_REPORTED = 20
 
 
 async def check_alarms(url: str) -> list[DoctorFinding]:
@@ -90,7 +90,7 @@ def list_active_alerts(view: AlertOverview) -> Sequence[DoctorFinding]:
             "See the portal: Delivery providers, Alerts.",
             is_note=True,
         )
-        for each in view.standing[:_MOST_TOLD]
+        for each in view.active[:_MAX_REPORTED]
     ]
 
 
@@ -123,7 +123,7 @@ def describe_untrusted_proxies(untrusted: Sequence[str]) -> DoctorFinding:
 
 
 _REMEDY = 'Check "issuer" and "networks" of the provider in the installation file.'
-_MOST_SKEW_SECONDS = 30
+_MAX_SKEW_SECONDS = 30
 
 
 async def check_sign_in(url: str, settings: Settings) -> list[DoctorFinding]:
@@ -167,7 +167,7 @@ def describe_identity_provider(
     unknown."""
     if trouble is not None:
         return DoctorFinding(subject, f"sign-in does not work: {trouble}", _REMEDY)
-    if skew is not None and abs(skew) > _MOST_SKEW_SECONDS:
+    if skew is not None and abs(skew) > _MAX_SKEW_SECONDS:
         words = f"its clock differs by {skew:+.0f} s from this host's: its tokens are refused"
         return DoctorFinding(subject, words, "Synchronise the clocks of both hosts with NTP.")
     return DoctorFinding(subject, "responds with the configured issuer")

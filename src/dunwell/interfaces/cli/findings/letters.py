@@ -31,7 +31,7 @@ _ALLOW_COPIES = (
     " its name. A batch is released only when a copy of its manifest is there."
 )
 _LEAST_FREE_BYTES = 1 << 28
-_PATIENCE_SECONDS = 30
+_TIMEOUT_SECONDS = 30
 # One character of each script in which names in Europe are often written. Fonts for Latin, Greek,
 # Cyrillic and Hebrew are included.
 _SCRIPTS = {
@@ -91,7 +91,7 @@ async def check_print_provider(
             subject, str(error), "Correct the provider, and run: dunwell apply FILE"
         )
     try:
-        async with asyncio.timeout(_PATIENCE_SECONDS):
+        async with asyncio.timeout(_TIMEOUT_SECONDS):
             return await _try(subject, provider.folder, letter_folder)
     except HostKeyRefused:
         words = "the server has another host key than the pinned one: nothing is handed over"

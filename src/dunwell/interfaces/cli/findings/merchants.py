@@ -25,7 +25,7 @@ from dunwell.platform.errors import Unavailable
 
 _AT_ONCE = 500
 # The output is limited. Once these are fixed, the next ones are shown.
-_MOST_TOLD = 20
+_MAX_REPORTED = 20
 _APPLY = "See docs/operator/legal.md, and run: dunwell apply FILE"
 
 
@@ -45,7 +45,7 @@ async def check_identities(url: str) -> list[DoctorFinding]:
         return []
     finally:
         await database.close()
-    return findings[: 1 + _MOST_TOLD]
+    return findings[: 1 + _MAX_REPORTED]
 
 
 def check_operator(operator: Operator | None) -> DoctorFinding:
@@ -82,7 +82,7 @@ def check_merchant(merchant: Merchant, operator: Operator | None) -> DoctorFindi
 
 _STORAGE = "uploads"
 # Only the fullest ones: an operator who sees this many raises the limit for all.
-_MOST_NAMED = 20
+_MAX_NAMED = 20
 
 
 async def check_merchant_storage(url: str, settings: Settings) -> list[DoctorFinding]:
@@ -92,7 +92,7 @@ async def check_merchant_storage(url: str, settings: Settings) -> list[DoctorFin
     database = await Database.open(url, application="dunwell doctor")
     try:
         async with database.connection() as connection:
-            near = await list_near_limit(connection, least_bytes, _MOST_NAMED)
+            near = await list_near_limit(connection, least_bytes, _MAX_NAMED)
     except (Unavailable, asyncpg.PostgresError):
         return []
     finally:
@@ -132,7 +132,7 @@ async def check_workflows(url: str) -> list[DoctorFinding]:
             found: list[DoctorFinding] = []
             async for page in iterate_current_definitions(connection):
                 found += list_short_waits(page)
-                if len(found) > _MOST_NAMED:
+                if len(found) > _MAX_NAMED:
                     break
     except (Unavailable, asyncpg.PostgresError):
         return []
@@ -145,7 +145,7 @@ async def check_workflows(url: str) -> list[DoctorFinding]:
             )
         ]
     more = [DoctorFinding(_WORKFLOWS, "and there are more", _REMEDY, is_note=True)]
-    return found[:_MOST_NAMED] + (more if len(found) > _MOST_NAMED else [])
+    return found[:_MAX_NAMED] + (more if len(found) > _MAX_NAMED else [])
 
 
 def list_short_waits(definitions: Sequence[CurrentDefinition]) -> list[DoctorFinding]:

@@ -119,7 +119,7 @@ async def _find_ways(site: DebtorSite, opened: OpenedClaim) -> list[ContactWay]:
 
 
 # Enough for the body "List-Unsubscribe=One-Click", as a form or as multipart.
-_MOST_BYTES = 8 * 1024
+_MAX_BYTES = 8 * 1024
 
 
 async def show_unsubscribe(site: DebtorSite, request: DebtorRequest) -> Response:
@@ -133,7 +133,7 @@ async def show_unsubscribe(site: DebtorSite, request: DebtorRequest) -> Response
 async def submit_unsubscribe(site: DebtorSite, request: DebtorRequest) -> Response:
     """Unsubscribe. The response is not a redirect, because mail programs follow none (RFC 8058,
     section 3.1)."""
-    await read_body(request, _MOST_BYTES)
+    await read_body(request, _MAX_BYTES)
     reference, merchant = _read(site, request), None
     if reference is not None:
         async with site.resources.database.transaction() as tx:

@@ -58,7 +58,7 @@ from dunwell.platform.errors import NotFound
 
 _PLACE = "preferences"
 # The maximum length of the form's field.
-_LONGEST = 254
+_MAX_LENGTH = 254
 
 
 @in_session_with(NEW_ADDRESSES)
@@ -74,7 +74,7 @@ async def submit_address(site: DebtorSite, request: DebtorRequest) -> Response:
     """Send a code to the new address. A form of another session sends nothing, and its text is
     shown again."""
     form, opened = await request.read_session_form(), await site.find_opened(request)
-    typed = form.get("address", "")[:_LONGEST]
+    typed = form.get("address", "")[:_MAX_LENGTH]
     if opened is None or not site.is_live(opened):
         return site.answer_session_ended(request, opened, form=form)
     try:

@@ -17,7 +17,7 @@ from dunwell.interfaces.web.templates import Page
 from dunwell.platform.text.texts import is_email_address
 from dunwell.platform.text.translation import Language
 
-_LONGEST = 254
+_MAX_LENGTH = 254
 # The changeable channels, by their name in the page's address.
 CHANGEABLE: Mapping[str, NoticeChannel] = {"email": "EMAIL", "mobile": "SMS"}
 _MOBILE = (
@@ -77,7 +77,7 @@ def parse_address(
 ) -> tuple[str, AddressFault | None]:
     """Parse an entered address. Return it as it is stored, with a fault or None. A number without a
     country code is read in the country of `present`, the number on file."""
-    typed = typed.strip()[:_LONGEST]
+    typed = typed.strip()[:_MAX_LENGTH]
     address = typed if channel == "EMAIL" else _read_number(typed, present)
     if channel == "EMAIL" and not is_email_address(typed):
         return typed, "WRONG_EMAIL"

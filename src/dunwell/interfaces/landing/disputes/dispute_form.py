@@ -105,7 +105,7 @@ def _tidy(text: str) -> str:
     return "".join(letter for letter in text if is_printable(letter))
 
 
-_LONGEST_REVISION = 9
+_MAX_REVISION_DIGITS = 9
 
 
 async def save_typed_form(
@@ -152,7 +152,7 @@ def parse_dispute_form(
 
 
 def _read_revision(given: str) -> int | None:
-    is_number = given.isascii() and given.isdecimal() and len(given) < _LONGEST_REVISION
+    is_number = given.isascii() and given.isdecimal() and len(given) < _MAX_REVISION_DIGITS
     return int(given) if is_number else None
 
 

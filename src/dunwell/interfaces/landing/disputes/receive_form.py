@@ -39,12 +39,12 @@ from dunwell.platform.http.multipart import UPLOADS, FormLimits, FormPart, Spool
 
 # How long a stored file is kept at least, until a draft or a dispute refers to it.
 _UNTAKEN = timedelta(hours=1)
-_MOST_TEXT_BYTES = 64 * 1024
-_MOST_PARTS = 30
+_MAX_TEXT_BYTES = 64 * 1024
+_MAX_PARTS = 30
 # The limit for a form without a session. In our forms texts come before files and are far shorter
 # than this.
-_MOST_UNTAKEN_BYTES = 256 * 1024
-_MOST_BODY_BYTES = MAX_FILES_AT_ONCE * MAX_FILE_BYTES + 256 * 1024
+_MAX_IGNORED_BYTES = 256 * 1024
+_MAX_BODY_BYTES = MAX_FILES_AT_ONCE * MAX_FILE_BYTES + 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +87,11 @@ async def receive_texts(request: DebtorRequest) -> dict[str, str]:
     first 256 KiB are read. Raises ForeignForm and InvalidRequest."""
     texts: dict[str, str] = {}
     limits = FormLimits(
-        parts=_MOST_PARTS, text_bytes=_MOST_TEXT_BYTES, file_bytes=0, overflow=_pass_over,
+        parts=_MAX_PARTS, text_bytes=_MAX_TEXT_BYTES, file_bytes=0, overflow=_pass_over,
         open_file=_Nowhere,
     )  # fmt: skip
     try:
-        async for part in request.read_parts(limits, _MOST_UNTAKEN_BYTES):
+        async for part in request.read_parts(limits, _MAX_IGNORED_BYTES):
             if part.file_name is None:
                 texts[part.name] = _decode(part)
     except PayloadTooLarge:
@@ -121,7 +121,7 @@ async def _receive(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
     share = UPLOADS.get_share(opened.debtor_key)
     share.check_room(MAX_FILE_BYTES)
     try:
-        async for part in request.read_parts(_limit_form(share), _MOST_BODY_BYTES):
+        async for part in request.read_parts(_limit_form(share), _MAX_BODY_BYTES):
             if part.file_name is None:
                 received.fields[part.name] = _decode(part)
             elif part.file_name or part.file or part.is_too_large:
@@ -229,8 +229,8 @@ def _pass_over(_part: FormPart, _limit: int) -> None:
 
 def _limit_form(share: SpoolShare) -> FormLimits:
     return FormLimits(
-        parts=_MOST_PARTS,
-        text_bytes=_MOST_TEXT_BYTES,
+        parts=_MAX_PARTS,
+        text_bytes=_MAX_TEXT_BYTES,
         file_bytes=MAX_FILE_BYTES,
         overflow=_pass_over,
         open_file=share.open,

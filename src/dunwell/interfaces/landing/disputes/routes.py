@@ -250,10 +250,10 @@ async def _find_reason(
     if not can_dispute(opened.facts):
         return site.redirect(site.build_claim_context(request, opened), "claim")
     recent = await _load_recent(site, opened)
-    standing = find_open_dispute(reason.name, recent)
-    if standing is not None:
+    open_dispute = find_open_dispute(reason.name, recent)
+    if open_dispute is not None:
         context = site.build_claim_context(request, opened)
-        return site.redirect(context, "dispute", dispute_id=standing.dispute_id)
+        return site.redirect(context, "dispute", dispute_id=open_dispute.dispute_id)
     if not may_open_dispute(recent, opened.merchant.now(site.resources.clock)):
         return site.redirect(site.build_claim_context(request, opened), "reasons")
     return reason

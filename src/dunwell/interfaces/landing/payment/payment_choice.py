@@ -29,7 +29,7 @@ from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.web.amounts import parse_amount
 
-_MOST_DIGITS = 12
+_MAX_DIGITS = 12
 # The query parameters that hold a choice.
 FIELDS = ("want", "amount", "item", "cents", "items")
 Query = Mapping[str, Sequence[str]]
@@ -149,7 +149,7 @@ def _choose(options: PaymentOptions, ids: Sequence[int]) -> PaymentChoice | None
 
 def _read_numbers(texts: Sequence[str]) -> list[int]:
     """Parse numbers. Empty if one of them is invalid."""
-    if not all(text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS for text in texts):
+    if not all(text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS for text in texts):
         return []
     return [int(text) for text in texts]
 

@@ -42,7 +42,7 @@ from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import answer_redirect
 from dunwell.platform.errors import InvalidState, ValidationError
 
-_MOST_TYPED = 40
+_MAX_TYPED_LENGTH = 40
 _TICKED: Mapping[str, Sequence[str] | None] = {"all": None, "none": ()}
 
 
@@ -128,7 +128,7 @@ def _answer_amount(
     refused: RefusedChoice | None = None,
 ) -> Response:
     context = site.build_claim_context(request, opened)
-    typed = (request.read_query("amount") or "")[:_MOST_TYPED]
+    typed = (request.read_query("amount") or "")[:_MAX_TYPED_LENGTH]
     given = request.read_query("cents") or ""
     if not typed and given.isascii() and given.isdecimal() and len(given) <= len("999999999999"):
         typed = render_typed_amount(int(given), opened.facts.currency, context.language)

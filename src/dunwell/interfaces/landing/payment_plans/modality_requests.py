@@ -34,7 +34,7 @@ from dunwell.platform.errors import InvalidState, ValidationError
 
 # The value of a custom choice. An offer has its number of instalments or its date instead.
 OWN = "own"
-_LONGEST_COUNT = 2
+_MAX_COUNT_DIGITS = 2
 Fields = Mapping[str, str]
 
 
@@ -114,7 +114,7 @@ def parse_plan(
 def parse_plan_address(fields: Fields) -> PlanTerms | None:
     """Parse the terms without checking whether they are available."""
     count, first_on = fields.get("count", ""), parse_iso_day(fields.get("first", ""))
-    is_number = count.isascii() and count.isdecimal() and len(count) <= _LONGEST_COUNT
+    is_number = count.isascii() and count.isdecimal() and len(count) <= _MAX_COUNT_DIGITS
     return PlanTerms(int(count), first_on) if is_number and first_on else None
 
 
@@ -152,7 +152,7 @@ def _choose_plan(
     offer = fields.get("offer", "")
     if offer == OWN:
         return _choose_by_rate(fields.get("rate", ""), request_facts, first_on, typed_in)
-    is_count = offer.isascii() and offer.isdecimal() and len(offer) <= _LONGEST_COUNT
+    is_count = offer.isascii() and offer.isdecimal() and len(offer) <= _MAX_COUNT_DIGITS
     if not is_count:
         return RefusedRequest.CHANGED if offer else RefusedRequest.NO_CHOICE
     terms = (request_facts.modalities, request_facts.facts, request_facts.today, int(offer))
@@ -201,7 +201,7 @@ def _read_own_deferment(fields: Fields) -> DeferralTerms | None:
 
 # More modalities of one claim than a debtor can request within the period that counts.
 _EARLIER = 200
-_MOST_DIGITS = 12
+_MAX_DIGITS = 12
 
 
 def can_pay_later(site: DebtorSite, opened: OpenedClaim) -> bool:
@@ -282,5 +282,5 @@ async def _request(
 def _read_shown(form: FormFields) -> int:
     """Return the amount that the form says was shown, or -1 if it is not an amount."""
     text = form.get("shown", "")
-    is_sum = text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
+    is_sum = text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS
     return int(text) if is_sum else -1

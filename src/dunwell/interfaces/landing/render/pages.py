@@ -22,7 +22,7 @@ from dunwell.interfaces.web.templates import Page, PageContext, PageRenderer, bu
 from dunwell.platform.text.translation import Language
 
 # How many descriptions of creditors a process caches.
-_MOST_KEPT = 1_000
+_MAX_KEPT = 1_000
 _ICON = Markup(
     '<svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">{}</svg>'
 )
@@ -121,7 +121,7 @@ class DebtorPages(PageRenderer):
             return kept[1]
         creditor = describe_creditor(merchant)
         self._creditors.pop(merchant.merchant_id, None)
-        if len(self._creditors) >= _MOST_KEPT:
+        if len(self._creditors) >= _MAX_KEPT:
             self._creditors.pop(next(iter(self._creditors)))
         self._creditors[merchant.merchant_id] = merchant, creditor
         return creditor

@@ -63,14 +63,14 @@ _SHOWN = ("message", "person", "court", "number", "amount", "rate", "address")
 # Days in three fields: the day of an event or a transfer, and of a first payment.
 _DAYS = ("day", "on", "first")
 # Twice the maximum length of the longest text, so that a text that was too long is shown too.
-_LONGEST = 4_000
+_MAX_LENGTH = 4_000
 
 
 def list_typed_texts(form: Mapping[str, str]) -> list[str]:
     """List the non-empty texts as they were entered."""
     texts = (form.get(name, "") for name in _SHOWN)
     days = (_join_day(form, name) for name in _DAYS)
-    return [text.strip()[:_LONGEST] for text in (*texts, *days) if text.strip()]
+    return [text.strip()[:_MAX_LENGTH] for text in (*texts, *days) if text.strip()]
 
 
 def _join_day(form: Mapping[str, str], name: str) -> str:

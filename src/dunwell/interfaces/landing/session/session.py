@@ -131,7 +131,7 @@ def _encode(value: bytes) -> str:
 # page asks before a ninth claim closes the oldest.
 MAX_OPEN_CLAIMS = 8
 # If a request brings more cookies, the rest is ignored.
-_MOST_READ = 16
+_MAX_READ = 16
 _LENGTH = 10
 # Ten characters of base32, so that a handle never equals a path segment.
 HANDLE = f"[a-z2-7]{{{_LENGTH}}}"
@@ -160,7 +160,7 @@ def parse_cookies(cookies: Mapping[str, str], *, is_secure: bool) -> dict[str, b
     for name, value in cookies.items():
         handle, session_hash = name.removeprefix(prefix), hash_value(value)
         is_ours = name.startswith(prefix) and _HANDLE.fullmatch(handle)
-        if is_ours and session_hash is not None and len(found) < _MOST_READ:
+        if is_ours and session_hash is not None and len(found) < _MAX_READ:
             found[handle] = session_hash
     return found
 

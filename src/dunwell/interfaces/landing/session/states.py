@@ -16,7 +16,7 @@ from dunwell.cases.payments.requests.request_states import BANK_TRANSFER, Paymen
 from dunwell.core.claims.states import HoldKind, Status
 from dunwell.interfaces.landing.session.facts import HoldFacts, PageClaim
 
-_LONGEST_INITIALS = 3
+_MAX_INITIALS = 3
 
 
 class PageState(StrEnum):
@@ -78,12 +78,12 @@ def decide_state(facts: PageClaim, now: datetime) -> PageState:
         return PageState.CLOSED
     if facts.status is Status.COLLECTED or facts.outstanding_cents == 0:
         return PageState.PAID
-    standing = list_active_holds(facts, now)
+    active_holds = list_active_holds(facts, now)
     if is_provider_awaited(facts) or any(
-        hold.kind is HoldKind.PAYMENT_PENDING for hold in standing
+        hold.kind is HoldKind.PAYMENT_PENDING for hold in active_holds
     ):
         return PageState.PENDING
-    return PageState.HELD if standing else PageState.OPEN
+    return PageState.HELD if active_holds else PageState.OPEN
 
 
 def list_topics(
@@ -115,9 +115,9 @@ def is_answered(facts: PageClaim) -> bool:
 
 def find_hold(facts: PageClaim, kind: HoldKind, now: datetime) -> HoldFacts | None:
     """Return the active hold of a kind that ends last."""
-    standing = [hold for hold in list_active_holds(facts, now) if hold.kind is kind]
-    endless = next((hold for hold in standing if hold.until is None), None)
-    return endless or max(standing, key=lambda hold: hold.until or now, default=None)
+    active_holds = [hold for hold in list_active_holds(facts, now) if hold.kind is kind]
+    endless = next((hold for hold in active_holds if hold.until is None), None)
+    return endless or max(active_holds, key=lambda hold: hold.until or now, default=None)
 
 
 def find_next_rate(modality: Modality | None) -> Instalment | None:
@@ -167,7 +167,7 @@ def render_initials(facts: PageClaim) -> str:
     """Render the debtor's initials, such as "E. M.". A link alone may show no more."""
     words = [word.strip() for word in (facts.first_name, facts.last_name) if word]
     if not words:
-        words = (facts.company_name or "").split()[:_LONGEST_INITIALS]
+        words = (facts.company_name or "").split()[:_MAX_INITIALS]
     letters = [word[:1].upper() for word in words]
     return "\N{NO-BREAK SPACE}".join(f"{letter}." for letter in letters if letter.isalnum())
 

@@ -31,7 +31,7 @@ from dunwell.interfaces.landing.sign_in.store import ClaimAccess
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.platform.crypto import KeyRing, sha256
 from dunwell.platform.database.attempts import (
-    LONGEST_LIMIT_PERIOD,
+    MAX_LIMIT_PERIOD,
     Attempts,
     count_attempt,
     load_attempts,
@@ -89,7 +89,7 @@ async def open_claim_once(
             log_security_event(
                 "LINK_LOCKED", merchant_id=work.merchant_id, claim_id=access.claim_id
             )
-            return Locked(compute_wait_seconds(attempts.first_at + LONGEST_LIMIT_PERIOD - now))
+            return Locked(compute_wait_seconds(attempts.first_at + MAX_LIMIT_PERIOD - now))
     await count_attempt(work.tx, link, links, now)
     await count_attempt(work.tx, visitor, known, now)
     opening = ClaimSessionOpening(
@@ -106,7 +106,7 @@ async def open_claim_once(
 
 
 def _forget_old(work: Work, attempts: Attempts | None) -> Attempts | None:
-    is_old = attempts is not None and attempts.first_at + LONGEST_LIMIT_PERIOD <= work.real_now
+    is_old = attempts is not None and attempts.first_at + MAX_LIMIT_PERIOD <= work.real_now
     return None if is_old else attempts
 
 

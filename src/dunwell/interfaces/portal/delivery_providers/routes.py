@@ -129,7 +129,7 @@ def _build_alert_views(view: AlertOverview, language: str) -> Sequence[AlertView
             find_alert_page(each),
             each.began_at,
         )
-        for each in view.standing
+        for each in view.active
     ]
 
 

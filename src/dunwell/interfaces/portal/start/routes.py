@@ -143,7 +143,7 @@ async def get_start_page(
         newest=MAX_NEWEST,
         channels=build_channel_rows(overview.contacts),
         now=now,
-        alerts=len(alerts.standing) if alerts else 0,
+        alerts=len(alerts.active) if alerts else 0,
         storage=storage if storage.is_near_limit else None,
         is_alert_check_stale=alerts is not None and alerts.is_stale,
     )
