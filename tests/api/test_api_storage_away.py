@@ -72,7 +72,7 @@ async def test_a_debtors_file_is_refused_and_what_was_typed_is_kept(
     page = await doorstep.browser.send(
         path, [("b.png", an_image("PNG"))], do="send", message="See there"
     )
-    assert "We cannot take “b.png” at the moment." in page.text
+    assert "We cannot accept “b.png” at the moment." in page.text
     assert "\nSee there</textarea>" in page.text
     assert (await disputes(doorstep), disk.list_files()) == ([], [])
 

@@ -177,10 +177,10 @@ def test_the_reference_says_which_types_of_events_have_a_field() -> None:
     fields = {(each.depth, each.name): each for each in list_fields(SCHEMAS["Event"], SCHEMAS)}
     assert fields[0, "type"].description.startswith("One of `ESCALATED`, ")
     assert fields[0, "eventId"].is_required
-    assert fields[1, "fee"].description == "Only of `FEE_ADDED`."
+    assert fields[1, "fee"].description == "Only for `FEE_ADDED`."
     assert not fields[1, "fee"].is_required
     assert fields[2, "transactionId"].description == (
-        "Only of `PAYMENT_COMPLETED`. The provider's id of it."
+        "Only for `PAYMENT_COMPLETED`. The provider's transaction id."
     )
 
 

@@ -61,7 +61,7 @@ def test_values_in_a_translated_text_are_localised_and_escaped() -> None:
     assert "10:00" in shown
     skipped = LazyText("skipped: %(reason)s", reason=LazyText("its conditions are not met"))
     assert template.render(text=skipped).startswith("übersprungen: ")
-    named = LazyText('The wait "%(name)s" ends then.', name="<b>")
+    named = LazyText('The wait "%(name)s" ends at this time.', name="<b>")
     assert "&lt;b&gt;" in template.render(text=named)
     size = LazyText(
         "The formatted text has %(characters)s characters; the maximum is %(most)s. Use fewer "

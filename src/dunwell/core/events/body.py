@@ -69,7 +69,7 @@ class BegunPayment(EventPayment, frozen=True, gc=False):
 class CompletedPayment(EventPayment, frozen=True, gc=False):
     """The provider has the debtor's payment."""
 
-    transaction_id: Annotated[str, Meta(description="The provider's id of it.")]
+    transaction_id: Annotated[str, Meta(description="The provider's transaction id.")]
 
 
 class CheckpointDetails(Wire, frozen=True, gc=False):

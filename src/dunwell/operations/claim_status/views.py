@@ -176,7 +176,7 @@ EXAMPLE = ClaimExplanation(
         at="2026-03-23T09:00:00.000Z",
         outcome="RUN",
         unmet=(),
-        reason='The wait "Last wait" ends then.',
+        reason='The wait "Last wait" ends at this time.',
     ),
     reason="",
     holds=(),
