@@ -11,7 +11,7 @@ import pytest
 from dunwell.interfaces.api.catalogue import OPERATIONS
 from dunwell.interfaces.api.failures import KINDS, FailureKind
 from dunwell.interfaces.api.operation import Operation
-from dunwell.interfaces.api.reference.failure_examples import TOKEN_FAILURES, build_failure_example
+from dunwell.interfaces.api.reference.refusals import TOKEN_FAILURES, build_failure_example
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing

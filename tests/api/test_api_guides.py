@@ -6,8 +6,7 @@ import re
 import pytest
 
 from dunwell.interfaces.api.catalogue import OPERATIONS
-from dunwell.interfaces.api.failures import KINDS, get_failure_kind
-from dunwell.interfaces.api.fault_codes import FAULT_CODES
+from dunwell.interfaces.api.failures import FAULT_CODES, KINDS, get_failure_kind
 from dunwell.platform.errors import Refusal
 from tests.support.api import Api, form_of
 from tests.support.guides import FOLDER, GUIDES, read_blocks, read_commands

@@ -17,8 +17,7 @@ from tools.update_catalogues import (
     read_catalogue,
 )
 
-from dunwell.platform.text.lazy_text import LazyText
-from dunwell.platform.text.translation import find_debtor_language, load_languages
+from dunwell.platform.text.translation import LazyText, find_debtor_language, load_languages
 
 _TRANSLATIONS = [
     (audience, path)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from dunwell.interfaces.api.fault_codes import FAULT_CODES
+from dunwell.interfaces.api.failures import FAULT_CODES
 from dunwell.platform.text.shape import find_faults
 from tests.domain.test_shape import Trip
 

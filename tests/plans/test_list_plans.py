@@ -13,9 +13,9 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.cases.disputes.list_disputes import list_claim_disputes
 from dunwell.cases.modalities.list_modalities import list_claim_modalities
 from dunwell.contact.messages.communications.list_communications import list_claim_communications
+from dunwell.core.claims.access import get_claim
 from dunwell.core.claims.lists.list_claims import list_claims
 from dunwell.core.claims.lists.store import ClaimFilter
-from dunwell.core.claims.read_claim import get_claim
 from dunwell.core.claims.states import Status
 from dunwell.core.events.webhooks.store import lease_deliveries, list_due_endpoints
 from dunwell.core.files.read_attachments import list_attachments

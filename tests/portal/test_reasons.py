@@ -12,8 +12,13 @@ from dunwell.cases.modalities.answer_modality import approve_modality
 from dunwell.interfaces.portal.render.pages import load_environment
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.platform.text.lazy_text import CountText, InstantText, LazyText
-from dunwell.platform.text.translation import STAFF_CATALOGUES, load_languages
+from dunwell.platform.text.translation import (
+    STAFF_CATALOGUES,
+    CountText,
+    InstantText,
+    LazyText,
+    load_languages,
+)
 from tests.support.application import an_application
 from tests.support.house import a_house
 from tests.support.portal import Clerk, read_fields, sign_in

@@ -32,7 +32,7 @@ from dunwell.interfaces.api.routes.claim_changes import PAUSE_CLAIM
 from dunwell.interfaces.api.routes.claims import CREATE_CLAIMS
 from dunwell.interfaces.api.routes.disputes import LIST_DISPUTES, OPEN_DISPUTE
 from dunwell.interfaces.api.routes.payments import RECORD_PAYMENT
-from dunwell.interfaces.api.routes.token import OBTAIN_TOKEN
+from dunwell.interfaces.api.token import OBTAIN_TOKEN
 from tests.support.api import Api, Client, form_of
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.files import a_pdf

@@ -26,8 +26,8 @@ from dunwell.cases.rollout.scenarios.switch_to_workflows import SwitchReport, sw
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import Accepted, Message, Outcome
+from dunwell.core.claims.access import ClaimView, get_claim
 from dunwell.core.claims.claim_holds import expire_holds
-from dunwell.core.claims.read_claim import ClaimView, get_claim
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.drafts.publish_draft import publish_draft

@@ -40,7 +40,7 @@ from dunwell.accounts.users.user import (
 )
 from dunwell.accounts.users.user_work import UserWork, save_user_audit
 from dunwell.platform.errors import EditConflict, Fault, InvalidState, NotFound, ValidationError
-from dunwell.platform.text.lazy_text import LazyText
+from dunwell.platform.text.translation import LazyText
 
 INVITATION_LASTS = timedelta(hours=72)
 # The random bytes of a link's secret.

@@ -51,7 +51,7 @@ from dunwell.accounts.users.user_work import (
 )
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.security_events import log_security_event
-from dunwell.platform.text.lazy_text import LazyText
+from dunwell.platform.text.translation import LazyText
 
 
 @dataclass(frozen=True, slots=True)

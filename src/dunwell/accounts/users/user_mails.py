@@ -12,8 +12,7 @@ from dunwell.accounts.installation.alerts.store import NewAlertMail, save_alert_
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.users.user import User
 from dunwell.accounts.users.user_work import UserWork
-from dunwell.platform.text.lazy_text import LazyText
-from dunwell.platform.text.translation import find_staff_language
+from dunwell.platform.text.translation import LazyText, find_staff_language
 
 
 class UserMail(StrEnum):

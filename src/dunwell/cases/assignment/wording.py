@@ -6,7 +6,7 @@ from uuid import UUID
 from dunwell.cases.assignment.matching import RuleMatch, RuleOutcome, RuleTarget, RuleVerdict
 from dunwell.cases.assignment.overlaps import Overlap, OverlapExtent
 from dunwell.cases.assignment.rules import RuleSet, list_targets
-from dunwell.platform.text.lazy_text import LazyText
+from dunwell.platform.text.translation import LazyText
 
 RULE_OUTCOMES: Mapping[RuleOutcome, LazyText] = {
     RuleOutcome.MATCHED: LazyText("matches"),

@@ -44,7 +44,7 @@ from dunwell.core.claims.claim_holds import ensure_hold, lift_hold
 from dunwell.core.claims.states import ACTIVE, ClaimTransition, HoldKind
 from dunwell.core.claims.store import LockedClaim, save_hold_end
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
-from dunwell.platform.text.lazy_text import LazyText
+from dunwell.platform.text.translation import LazyText
 
 ResolutionOutcome = Literal[DisputeState.ACCEPTED, DisputeState.REJECTED]
 

@@ -21,9 +21,9 @@ from dunwell.cases.disputes.reasons import (
     list_reasons,
 )
 from dunwell.platform.errors import Fault, InvalidState, ValidationError
-from dunwell.platform.text.lazy_text import LazyText
 from dunwell.platform.text.shape import suggest_known
 from dunwell.platform.text.texts import find_unprintable
+from dunwell.platform.text.translation import LazyText
 
 # Crockford's base32, which leaves out letters that are easily mistaken for another character.
 _TO_CROCKFORD = str.maketrans(

@@ -33,7 +33,7 @@ from dunwell.core.claims.states import ACTIVE, HoldKind
 from dunwell.core.events.payloads import disputed
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import InvalidState
-from dunwell.platform.text.lazy_text import LazyText
+from dunwell.platform.text.translation import LazyText
 
 
 async def open_dispute(

@@ -57,8 +57,8 @@ from dunwell.core.claims.states import ACTIVE, HoldKind, Status
 from dunwell.core.claims.store import LockedClaim, lift_holds_of_claims
 from dunwell.core.events.payloads import payment_modality_state_change
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
-from dunwell.platform.text.lazy_text import LazyText
 from dunwell.platform.text.texts import check_printable
+from dunwell.platform.text.translation import LazyText
 
 
 def is_kept(modality: Modality) -> bool:

@@ -16,7 +16,7 @@ from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.cases.modalities.instalments import Instalment
 from dunwell.core.claims.states import HoldKind
 from dunwell.platform.errors import InvalidState
-from dunwell.platform.text.lazy_text import LazyText
+from dunwell.platform.text.translation import LazyText
 
 # The kinds of hold that a modality opens. A claim has one modality at a time.
 HOLD_KINDS = (HoldKind.MODALITY_REQUESTED, HoldKind.MODALITY_ACTIVE)

@@ -31,7 +31,7 @@ from dunwell.core.claims.balance import Balance, OwedItem, allocate, sum_balance
 from dunwell.core.claims.states import ClaimTransition, Status, decide_status
 from dunwell.core.claims.store import LockedClaim, load_items, load_paid_cents
 from dunwell.platform.errors import Fault, InvalidState, ValidationError
-from dunwell.platform.text.lazy_text import LazyText
+from dunwell.platform.text.translation import LazyText
 
 CentsByItem = dict[int, int]
 

@@ -23,7 +23,7 @@ from dunwell.core.workflows.definition import (
 )
 from dunwell.platform.banking_days import compute_last_transfer_day
 from dunwell.platform.errors import Fault
-from dunwell.platform.text.lazy_text import LazyText
+from dunwell.platform.text.translation import LazyText
 
 LAST_CONTACT_WITHOUT_WAIT = "LAST_CONTACT_WITHOUT_WAIT"
 WAIT_TOO_SHORT = "WAIT_TOO_SHORT"

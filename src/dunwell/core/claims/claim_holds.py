@@ -24,7 +24,7 @@ from dunwell.core.claims.store import (
 )
 from dunwell.platform.errors import InvalidState, Unavailable
 from dunwell.platform.resources import Resources
-from dunwell.platform.text.lazy_text import LazyText
+from dunwell.platform.text.translation import LazyText
 
 
 async def open_hold(

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.platform.errors import Fault, InvalidState, ValidationError
-from dunwell.platform.text.lazy_text import LazyText
+from dunwell.platform.text.translation import LazyText
 
 
 class Status(StrEnum):

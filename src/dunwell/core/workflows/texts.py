@@ -16,8 +16,8 @@ from dunwell.core.workflows.definition import (
     Texts,
 )
 from dunwell.platform.errors import Fault
-from dunwell.platform.text.lazy_text import LazyText
 from dunwell.platform.text.shape import render_pointer
+from dunwell.platform.text.translation import LazyText
 
 Group = Literal["templates", "snippets"]
 _NO_TEMPLATE = Template()

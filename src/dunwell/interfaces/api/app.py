@@ -24,17 +24,15 @@ from dunwell.contact.sending.channel import ChannelAdapter
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.storage import SealedFiles
 from dunwell.interfaces.api.answer import build_refusal_response, build_result_response
-from dunwell.interfaces.api.call import ApiServices
 from dunwell.interfaces.api.catalogue import ENDPOINTS
 from dunwell.interfaces.api.edge import Edge
 from dunwell.interfaces.api.metrics import RequestMetrics
-from dunwell.interfaces.api.operation import ApiEndpoint
+from dunwell.interfaces.api.operation import ApiEndpoint, ApiServices
 from dunwell.interfaces.api.readiness import Readiness
 from dunwell.interfaces.api.reference.routes import build_document_response, build_reference_routes
-from dunwell.interfaces.api.routes.token import OBTAIN_TOKEN
 from dunwell.interfaces.api.schemas.service import Health
 from dunwell.interfaces.api.serving import ApiServer
-from dunwell.interfaces.api.token import build_oauth_refusal_response, serve_token
+from dunwell.interfaces.api.token import OBTAIN_TOKEN, build_oauth_refusal_response, serve_token
 from dunwell.platform.errors import InvalidRequest, MethodNotAllowed, NotFound, Refusal, Unavailable
 from dunwell.platform.resources import Resources
 

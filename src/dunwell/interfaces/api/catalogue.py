@@ -15,7 +15,7 @@ from dunwell.interfaces.api.routes import (
     sandbox,
     workflows,
 )
-from dunwell.interfaces.api.routes.token import OBTAIN_TOKEN
+from dunwell.interfaces.api.token import OBTAIN_TOKEN
 
 ENDPOINTS = (
     *attachments.UPLOAD_ENDPOINTS,

@@ -26,9 +26,8 @@ from dunwell.interfaces.api.answer import (
     build_refusal_response,
     build_result_response,
 )
-from dunwell.interfaces.api.call import ApiCall, ApiServices
 from dunwell.interfaces.api.metrics import RequestMetrics
-from dunwell.interfaces.api.operation import ApiEndpoint, Span
+from dunwell.interfaces.api.operation import ApiCall, ApiEndpoint, ApiServices, Span
 from dunwell.interfaces.api.reading import (
     FORM_BYTES,
     check_media_type,

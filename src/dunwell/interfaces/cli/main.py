@@ -65,10 +65,10 @@ _WORDS = {
     ),
     "outbox": LazyCommand("dunwell.interfaces.cli.outbox:command", "Read messages in the outbox."),
     "verify-ledger": LazyCommand(
-        "dunwell.interfaces.cli.ledgers.verify_ledger:command",
+        "dunwell.interfaces.cli.audit:verify_ledger_command",
         "Verify that the ledger was not changed.",
     ),
-    "audit": LazyCommand("dunwell.interfaces.cli.ledgers.audit:command", "Show who changed what."),
+    "audit": LazyCommand("dunwell.interfaces.cli.audit:audit", "Show who changed what."),
     "key": LazyCommand(
         "dunwell.interfaces.cli.key:command",
         "Rotate the secret key; retire old versions.",
@@ -80,7 +80,7 @@ _WORDS = {
         "dunwell.interfaces.cli.recovery:restore", "Restore a backup or a point in time; resume."
     ),
     "archive": LazyCommand(
-        "dunwell.interfaces.cli.archive:command", "Archive the embedded database; started by up."
+        "dunwell.interfaces.cli.recovery:archive", "Archive the embedded database; started by up."
     ),
     "doctor": LazyCommand("dunwell.interfaces.cli.doctor:command", "Check this installation."),
     "config": LazyCommand(

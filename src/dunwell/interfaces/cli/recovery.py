@@ -1,5 +1,9 @@
-"""`dunwell backup` and `dunwell restore` (docs/operator/recovery.md)."""
+"""`dunwell backup` and `dunwell restore` (docs/operator/recovery.md), and `dunwell archive`, which
+archives the embedded database as a child process of `dunwell up`.
+"""
 
+import asyncio
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -14,9 +18,11 @@ from dunwell.operations.recovery.archive import WalArchive
 from dunwell.operations.recovery.back_up import back_up, check_restorable
 from dunwell.operations.recovery.back_up import restore as restore_backup
 from dunwell.operations.recovery.backup_set import DUMP, BackupManifest
+from dunwell.operations.recovery.keep_archive import keep_archive
 from dunwell.operations.recovery.point_in_time import restore_to_moment
 from dunwell.operations.recovery.restore_hold import hold_installation, resume_installation
 from dunwell.operations.recovery.verify_backup import verify_backup
+from dunwell.platform.children.process import end_with_parent
 from dunwell.platform.config import Settings
 from dunwell.platform.embedded.folder_lock import FolderLock
 from dunwell.platform.embedded.postgres import get_embedded_postgres, stop_server
@@ -165,3 +171,24 @@ def _reach_empty(settings: Settings) -> Iterator[str]:
     finally:
         stop_server(server)
         lock.release()
+
+
+@click.command("archive")
+@data_dir_option
+@click.option("--parent", type=int, hidden=True, help="An inherited pipe that ends with its owner.")
+@click.option("--operators-listener", type=int, hidden=True, help="Not used.")
+def archive(data_dir: str | None, parent: int | None, operators_listener: int | None) -> None:  # noqa: ARG001 - what every child is given
+    """Copy files to DUNWELL_ARCHIVE_DIR and take base backups. Started by `dunwell up`."""
+    if parent is None:
+        raise InvalidState("dunwell up runs this where DUNWELL_ARCHIVE_DIR is set.")
+    end_with_parent(parent)
+    settings = read_settings("archive", data_dir=data_dir)
+    assert settings.archive_dir is not None, "up runs it only then"
+    asyncio.run(_keep(settings, WalArchive(settings.archive_dir)))
+
+
+async def _keep(settings: Settings, archive: WalArchive) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    await keep_archive(settings, archive, get_embedded_postgres(settings), stop)

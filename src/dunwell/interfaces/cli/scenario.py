@@ -16,7 +16,7 @@ from dunwell.core.workflows.checking import parse_definition
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json, render_table
 from dunwell.interfaces.cli.work import find_merchant_by_key, run_use_case
-from dunwell.interfaces.cli.workflow_document import read_definition_file, render_faults
+from dunwell.interfaces.cli.workflow_checking import read_definition_file, render_faults
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import render_yaml

@@ -25,10 +25,7 @@ _WORDS = {
         "dunwell.interfaces.cli.workflow_preview:command",
         "Show what publishing the draft would do.",
     ),
-    "message": LazyCommand(
-        "dunwell.interfaces.cli.workflow_message:command",
-        "Show one message as a debtor would receive it.",
-    ),
+    "message": LazyCommand(f"{_READING}:message", "Show one message as a debtor would receive it."),
 }
 
 

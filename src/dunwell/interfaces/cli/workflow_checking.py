@@ -1,6 +1,8 @@
-"""`dunwell workflow check|schema`: list the faults of a definition, and print its JSON Schema.
-Neither needs a database."""
+"""Read a definition from a file and render its faults, and `dunwell workflow check schema`, which
+list the faults and print the JSON Schema of a definition. Neither needs a database.
+"""
 
+from collections.abc import Sequence
 from typing import Any, TextIO
 
 import click
@@ -14,11 +16,26 @@ from dunwell.core.workflows.checking import (
     render_definition_schema,
 )
 from dunwell.core.workflows.definition import Definition, ProcessSettings, Template
-from dunwell.core.workflows.document import locate_faults
+from dunwell.core.workflows.document import DefinitionFile, locate_faults, parse_definition_text
 from dunwell.interfaces.cli.output import echo_json
-from dunwell.interfaces.cli.workflow_document import read_definition_file, render_faults
-from dunwell.platform.errors import Fault
+from dunwell.platform.errors import Fault, InvalidRequest
 from dunwell.platform.text.shape import convert_if_valid
+
+
+def read_definition_file(file: TextIO) -> DefinitionFile:
+    """Raises InvalidRequest if the file cannot be read."""
+    try:
+        text = file.read()
+    except UnicodeDecodeError as error:
+        raise InvalidRequest(f"{file.name} cannot be read. {error}") from error
+    return parse_definition_text(text, file.name)
+
+
+def render_faults(given: DefinitionFile, faults: Sequence[Fault]) -> list[str]:
+    return [
+        f"{given.file_name}:{each.line}: {each.path or '/'}: {each.message} ({each.code})"
+        for each in locate_faults(given, faults)
+    ]
 
 
 @click.command("check")

@@ -32,7 +32,7 @@ from dunwell.core.workflows.versions.versions import Version, VersionVerdict
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import confirm, echo_json
 from dunwell.interfaces.cli.work import find_merchant_by_key, run_use_case
-from dunwell.interfaces.cli.workflow_document import read_definition_file, render_faults
+from dunwell.interfaces.cli.workflow_checking import read_definition_file, render_faults
 from dunwell.interfaces.cli.workflow_reading import render_differences, render_view
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources

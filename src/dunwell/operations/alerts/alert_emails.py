@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 
 from dunwell.accounts.installation.alerts.alert import Alert, AlertKind, AlertPhase, AlertSettings
 from dunwell.core.events.webhooks.endpoint import FailingEndpoint, render_origin
-from dunwell.platform.text.lazy_text import LazyText
-from dunwell.platform.text.translation import Language, find_staff_language
+from dunwell.platform.text.translation import Language, LazyText, find_staff_language
 
 # The portal page on which the cause of an alert is shown and resolved.
 ALERT_PAGES: Mapping[AlertKind, str] = {

@@ -8,7 +8,7 @@ from dunwell.contact.messages.guards.guards import HoldReason
 from dunwell.core.claims.states import Hold, HoldKind
 from dunwell.core.workflows.definition import ContactStep, Definition, Step, WaitStep
 from dunwell.operations.claim_status.views import ClaimState, PastStep, StoredOpenContact
-from dunwell.platform.text.lazy_text import InstantText, LazyText
+from dunwell.platform.text.translation import InstantText, LazyText
 
 _HOLDS = {
     HoldKind.DISPUTE: "the claim is disputed",

@@ -39,7 +39,7 @@ from dunwell.operations.jobs.store import (
     save_total,
 )
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
-from dunwell.platform.text.lazy_text import LazyText
+from dunwell.platform.text.translation import LazyText
 
 
 class TooManyJobs(InvalidState):

@@ -1,5 +1,5 @@
 """Texts in the reader's language. Every text is written once, in English, where it is used; the
-English text is its key in the gettext catalogues.
+English text is its key in the gettext catalogues. A lazy text is translated when it is shown.
 
 There is one folder of catalogues for each audience: debtors read pages, messages and letters; the
 staff of merchants and operators reads the portal and e-mails about the service. Adding a language
@@ -8,15 +8,60 @@ is adding a catalogue. A catalogue is compiled once in a process.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from gettext import GNUTranslations, NullTranslations
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from babel.core import Locale
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
+
+
+class LazyText(str):
+    """A text in English that a page can show in the reader's language.
+
+    The string itself has its placeholders filled; the API and the command line show it as it is.
+    """
+
+    __slots__ = ("facts", "text")
+    # The text with placeholders such as `%(name)s`, which is its key in the catalogues.
+    text: str
+    facts: dict[str, Any]
+
+    def __new__(cls, text: str, **facts: Any) -> Self:
+        lazy = super().__new__(cls, text % facts if facts else text)
+        lazy.text, lazy.facts = text, facts
+        return lazy
+
+
+class InstantText(str):
+    """An instant in a text. The API and the command line show the string, a page shows `instant` in
+    the reader's format."""
+
+    __slots__ = ("instant",)
+    instant: datetime
+
+    def __new__(cls, text: str, instant: datetime) -> Self:
+        shown = super().__new__(cls, text)
+        shown.instant = instant
+        return shown
+
+
+class CountText(str):
+    """A large number in a text. The API and the command line show the string, a page shows `number`
+    in the reader's format."""
+
+    __slots__ = ("number",)
+    number: int
+
+    def __new__(cls, number: int) -> Self:
+        shown = super().__new__(cls, f"{number:,}")
+        shown.number = number
+        return shown
+
 
 SOURCE_LANGUAGE = "en"
 DEBTOR_CATALOGUES = Path(__file__).parent / "catalogues" / "debtors"

@@ -38,7 +38,7 @@ from dunwell.contact.messages.letters.printer import (
 from dunwell.contact.messages.templates.sms_parts import SmsParts, count_parts
 from dunwell.contact.sending.channel import Permanent
 from dunwell.contact.sending.logo import embed_logo, find_logo
-from dunwell.core.claims.read_claim import get_claim
+from dunwell.core.claims.access import get_claim
 from dunwell.core.workflows.definition import ContactStep, Definition
 from dunwell.core.workflows.texts import list_channels
 from dunwell.platform.children.process import run_in_thread

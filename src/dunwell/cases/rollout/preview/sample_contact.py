@@ -16,10 +16,10 @@ from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.escalation.schedule import StepFacts
 from dunwell.contact.messages.contact import LeasedContact, PlannedContact
 from dunwell.contact.messages.templates.facts import MessageClaim, MessageItem
+from dunwell.core.claims.access import ClaimView
 from dunwell.core.claims.balance import PRIMARY
 from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.core.claims.fields import DebtorName
-from dunwell.core.claims.read_claim import ClaimView
 
 # No contact has this id, so its link and code lead nowhere.
 SAMPLE_ID = UUID(int=0)

@@ -10,8 +10,8 @@ from dunwell.accounts.merchants.configuration import Configuration, list_missing
 from dunwell.contact.messages.templates.placeholders import list_used
 from dunwell.core.workflows.definition import Definition, Texts, WorkflowContactHours
 from dunwell.platform.errors import Fault
-from dunwell.platform.text.lazy_text import LazyText
 from dunwell.platform.text.shape import render_pointer
+from dunwell.platform.text.translation import LazyText
 
 # Words and phrases by language; case does not matter. A * stands for any beginning or ending, and
 # an umlaut also for its two-letter spelling. The forms of "pfänden" are listed one by one, because

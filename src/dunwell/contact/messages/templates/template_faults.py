@@ -39,8 +39,8 @@ from dunwell.contact.messages.templates.sms_parts import (
 )
 from dunwell.core.workflows.definition import Definition, Template, Texts
 from dunwell.platform.errors import Fault
-from dunwell.platform.text.lazy_text import CountText, LazyText
 from dunwell.platform.text.shape import render_pointer, suggest_known
+from dunwell.platform.text.translation import CountText, LazyText
 
 Part = Literal["creditor", "amount", "reference", "link", "contact"]
 

@@ -11,8 +11,7 @@ import msgspec
 
 from dunwell.core.claims.fields import FIELDS
 from dunwell.core.events.body import Event, EventClaim
-from dunwell.interfaces.api.failures import KINDS, FailureKind
-from dunwell.interfaces.api.fault_codes import FAULT_CODES
+from dunwell.interfaces.api.failures import FAULT_CODES, KINDS, FailureKind
 from dunwell.interfaces.api.operation import Operation
 from dunwell.interfaces.api.schemas.claims import (
     SUBMISSION_WORDS,

@@ -8,9 +8,12 @@ from dunwell.interfaces.api.catalogue import OPERATIONS, TAGS
 from dunwell.interfaces.api.failures import KINDS, FailureKind
 from dunwell.interfaces.api.operation import Operation, Parameter, RequestBody
 from dunwell.interfaces.api.reference.components import Components, Schema, refer_to
-from dunwell.interfaces.api.reference.failure_examples import TOKEN_FAILURES, build_failure_example
 from dunwell.interfaces.api.reference.generator_rules import prepare_for_generators
-from dunwell.interfaces.api.reference.refusals import list_statuses
+from dunwell.interfaces.api.reference.refusals import (
+    TOKEN_FAILURES,
+    build_failure_example,
+    list_statuses,
+)
 from dunwell.interfaces.api.routes.events import LIST_EVENTS
 from dunwell.interfaces.api.routes.parameters import IDEMPOTENCY_KEY
 

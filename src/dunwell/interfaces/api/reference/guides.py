@@ -1,21 +1,40 @@
-"""Render the guides for merchants' developers from the Markdown files in `pages`, once at the
-start.
-
-`pages` is a link to docs/merchant. Links between its files become links between the pages.
+"""The guides for merchants' developers, rendered from the Markdown files in `pages` once at the
+start, and the templates that they share with the reference page.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template, select_autoescape
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
 
-from dunwell.interfaces.api.reference.layouts import load_template
+_markdown = MarkdownIt("commonmark", {"html": False})
+
+
+def load_template(name: str) -> Template:
+    return _open_environment().get_template(name)
+
+
+@cache
+def _open_environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("dunwell.interfaces.api.reference", "templates"),
+        autoescape=select_autoescape(["html"]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters["markdown"] = lambda text: Markup(_markdown.render(text))  # noqa: S704
+    environment.filters["phrase"] = lambda text: Markup(_markdown.renderInline(text))  # noqa: S704
+    return environment
+
 
 INDEX_PATH = "/docs/guides"
 GUIDES_STYLE_PATH = "/docs/guides.css"

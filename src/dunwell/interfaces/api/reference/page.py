@@ -8,19 +8,17 @@ from typing import Any
 from urllib.parse import quote
 
 from dunwell.interfaces.api.catalogue import OPERATIONS, TAGS
-from dunwell.interfaces.api.failures import KINDS, FailureKind
-from dunwell.interfaces.api.fault_codes import FAULT_CODES
+from dunwell.interfaces.api.failures import FAULT_CODES, KINDS, FailureKind
 from dunwell.interfaces.api.operation import Operation
 from dunwell.interfaces.api.reference.document import INTRODUCTION, build_document
-from dunwell.interfaces.api.reference.failure_examples import build_failure_example
 from dunwell.interfaces.api.reference.fields import (
     ReferenceField,
     describe_kind,
     list_fields,
     resolve,
 )
-from dunwell.interfaces.api.reference.layouts import load_template
-from dunwell.interfaces.api.reference.refusals import list_kinds
+from dunwell.interfaces.api.reference.guides import load_template
+from dunwell.interfaces.api.reference.refusals import build_failure_example, list_kinds
 
 STYLE_PATH = "/docs/style.css"
 _BREAK = " \\\n  "

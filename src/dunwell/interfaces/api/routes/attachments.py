@@ -13,7 +13,13 @@ from dunwell.contact.escalation.change_attachments import (
     replace_attachment,
 )
 from dunwell.core.files.read_attachments import get_attachment, list_attachments
-from dunwell.core.files.upload import ALLOWED_TYPES, NewUpload, PreparedUpload, build_unknown_ticket
+from dunwell.core.files.upload import (
+    ALLOWED_TYPES,
+    AttachedFile,
+    NewUpload,
+    PreparedUpload,
+    build_unknown_ticket,
+)
 from dunwell.core.files.uploads import (
     accept_upload,
     check_storage_room,
@@ -22,10 +28,8 @@ from dunwell.core.files.uploads import (
 )
 from dunwell.interfaces.api.address import parse_attachment_id, parse_claim_id
 from dunwell.interfaces.api.answer import build_file_response
-from dunwell.interfaces.api.call import ApiCall
-from dunwell.interfaces.api.operation import ApiEndpoint, Operation, RequestBody, Span
+from dunwell.interfaces.api.operation import ApiCall, ApiEndpoint, Operation, RequestBody, Span
 from dunwell.interfaces.api.reading import parse_body
-from dunwell.interfaces.api.routes.claim_showing import build_attachment
 from dunwell.interfaces.api.routes.parameters import (
     ATTACHMENT_ID,
     CLAIM_ID,
@@ -54,6 +58,7 @@ from dunwell.platform.errors import (
 )
 from dunwell.platform.http.multipart import MEDIA_TYPE, FormPart
 from dunwell.platform.text.shape import render_pointer, suggest_known
+from dunwell.platform.text.wire import render_instant
 
 _KNOWN = (FRIENDLY_NAME, FILE_NAME)
 
@@ -346,3 +351,15 @@ ENDPOINTS = (
     ApiEndpoint(DELETE_ATTACHMENT, _delete),
     ApiEndpoint(DOWNLOAD_ATTACHMENT, _download, Span.OWN),
 )
+
+
+def build_attachment(attached: AttachedFile) -> Attachment:
+    return Attachment(
+        id=str(attached.attachment_id),
+        friendly_name=attached.friendly_name,
+        file_name=attached.file_name,
+        content_type=attached.content_type,
+        size=attached.size_bytes,
+        created_at=render_instant(attached.created_at),
+        state="READY",
+    )

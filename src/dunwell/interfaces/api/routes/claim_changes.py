@@ -10,8 +10,7 @@ from dunwell.contact.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.core.claims.claim_holds import pause_claim, resume_claim
 from dunwell.interfaces.api.address import parse_claim_id
 from dunwell.interfaces.api.answer import JSON
-from dunwell.interfaces.api.call import ApiCall
-from dunwell.interfaces.api.operation import ApiEndpoint, Operation, RequestBody
+from dunwell.interfaces.api.operation import ApiCall, ApiEndpoint, Operation, RequestBody
 from dunwell.interfaces.api.reading import parse_body, parse_json_body
 from dunwell.interfaces.api.routes.claim_reading import CLAIM_EXAMPLE, answer_claim
 from dunwell.interfaces.api.routes.parameters import CLAIM_ID, MERCHANT_ID

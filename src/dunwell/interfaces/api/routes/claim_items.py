@@ -13,10 +13,9 @@ from dunwell.cases.payments.change_items import (
     delete_item,
 )
 from dunwell.interfaces.api.address import parse_claim_id, parse_item_id
-from dunwell.interfaces.api.call import ApiCall
-from dunwell.interfaces.api.operation import ApiEndpoint, Operation, RequestBody
+from dunwell.interfaces.api.operation import ApiCall, ApiEndpoint, Operation, RequestBody
 from dunwell.interfaces.api.reading import parse_body
-from dunwell.interfaces.api.routes.claim_showing import build_claim_item
+from dunwell.interfaces.api.routes.claim_reading import build_claim_item
 from dunwell.interfaces.api.routes.parameters import CLAIM_ID, ITEM_ID, MERCHANT_ID
 from dunwell.interfaces.api.schemas import claims
 from dunwell.platform.errors import InvalidRequest, InvalidState, ValidationError

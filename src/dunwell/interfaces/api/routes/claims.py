@@ -9,8 +9,7 @@ from dunwell.cases.intake.check_claims import parse_claims
 from dunwell.cases.intake.create_claims import CreationResult, create_claims
 from dunwell.cases.intake.submission import MAX_CLAIMS, ClaimSubmission
 from dunwell.interfaces.api.answer import build_failure
-from dunwell.interfaces.api.call import ApiCall
-from dunwell.interfaces.api.operation import ApiEndpoint, Operation, RequestBody, Span
+from dunwell.interfaces.api.operation import ApiCall, ApiEndpoint, Operation, RequestBody, Span
 from dunwell.interfaces.api.routes.parameters import MERCHANT_ID, TICKET_EXAMPLE
 from dunwell.interfaces.api.schemas import claims
 from dunwell.platform.children.process import TimeSlices

@@ -22,8 +22,7 @@ from dunwell.contact.messages.suppression import (
     list_suppressions,
 )
 from dunwell.interfaces.api.address import parse_claim_id, parse_communication_reference
-from dunwell.interfaces.api.call import ApiCall
-from dunwell.interfaces.api.operation import ApiEndpoint, Operation, Parameter, Span
+from dunwell.interfaces.api.operation import ApiCall, ApiEndpoint, Operation, Parameter, Span
 from dunwell.interfaces.api.routes.parameters import (
     CLAIM_ID,
     CURSOR,

@@ -35,8 +35,14 @@ from dunwell.cases.disputes.store import list_evidence_files
 from dunwell.core.files.upload import ALLOWED_TYPES
 from dunwell.interfaces.api.address import parse_claim_id, parse_dispute_id, parse_file_id
 from dunwell.interfaces.api.answer import build_file_response
-from dunwell.interfaces.api.call import ApiCall
-from dunwell.interfaces.api.operation import ApiEndpoint, Operation, Parameter, RequestBody, Span
+from dunwell.interfaces.api.operation import (
+    ApiCall,
+    ApiEndpoint,
+    Operation,
+    Parameter,
+    RequestBody,
+    Span,
+)
 from dunwell.interfaces.api.reading import parse_body
 from dunwell.interfaces.api.routes.parameters import (
     CLAIM_ID,

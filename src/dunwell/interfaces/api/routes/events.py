@@ -19,8 +19,14 @@ from dunwell.core.events.event_log import EventFilter, get_event, list_events
 from dunwell.core.events.webhooks.endpoint import EndpointHealth, EndpointState
 from dunwell.core.events.webhooks.endpoints import EndpointFilter, list_endpoints
 from dunwell.interfaces.api.address import parse_event_id, parse_query_instant
-from dunwell.interfaces.api.call import ApiCall
-from dunwell.interfaces.api.operation import ApiEndpoint, Operation, Parameter, RequestBody, Span
+from dunwell.interfaces.api.operation import (
+    ApiCall,
+    ApiEndpoint,
+    Operation,
+    Parameter,
+    RequestBody,
+    Span,
+)
 from dunwell.interfaces.api.reading import parse_body
 from dunwell.interfaces.api.routes.parameters import (
     CURSOR,

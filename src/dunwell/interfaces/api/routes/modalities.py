@@ -15,8 +15,7 @@ from dunwell.cases.modalities.list_modalities import (
 )
 from dunwell.cases.modalities.modality import Modality, ModalityState, ModalityType
 from dunwell.interfaces.api.address import parse_claim_id, parse_modality_id
-from dunwell.interfaces.api.call import ApiCall
-from dunwell.interfaces.api.operation import ApiEndpoint, Operation, RequestBody, Span
+from dunwell.interfaces.api.operation import ApiCall, ApiEndpoint, Operation, RequestBody, Span
 from dunwell.interfaces.api.reading import parse_body
 from dunwell.interfaces.api.routes.parameters import (
     CLAIM_ID,

@@ -19,8 +19,7 @@ from dunwell.interfaces.api.address import (
     parse_payment_id,
     parse_payment_request_id,
 )
-from dunwell.interfaces.api.call import ApiCall
-from dunwell.interfaces.api.operation import ApiEndpoint, Operation, Parameter, Span
+from dunwell.interfaces.api.operation import ApiCall, ApiEndpoint, Operation, Parameter, Span
 from dunwell.interfaces.api.routes.parameters import (
     CLAIM_ID,
     CURSOR,

@@ -7,8 +7,7 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.payments.record_payment import NewPayment, RecordedPayment, record_payment
 from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.interfaces.api.address import parse_claim_id, parse_payment_id, parse_query_instant
-from dunwell.interfaces.api.call import ApiCall
-from dunwell.interfaces.api.operation import ApiEndpoint, Operation, RequestBody
+from dunwell.interfaces.api.operation import ApiCall, ApiEndpoint, Operation, RequestBody
 from dunwell.interfaces.api.reading import parse_body
 from dunwell.interfaces.api.routes.parameters import CLAIM_ID, MERCHANT_ID, PAYMENT_ID
 from dunwell.interfaces.api.schemas.payments import Payment, PaymentRequest

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from dunwell.accounts.merchants.rights import Right
-from dunwell.interfaces.api.call import ApiCall
-from dunwell.interfaces.api.operation import ApiEndpoint, Operation, RequestBody, Span
+from dunwell.interfaces.api.operation import ApiCall, ApiEndpoint, Operation, RequestBody, Span
 from dunwell.interfaces.api.reading import parse_body
 from dunwell.interfaces.api.routes.parameters import MERCHANT_ID
 from dunwell.interfaces.api.routes.payments import list_instant_faults, parse_body_instant

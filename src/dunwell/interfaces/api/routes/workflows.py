@@ -17,8 +17,7 @@ from dunwell.core.workflows.scenarios.store import find_scenario_id, load_scenar
 from dunwell.core.workflows.store import load_workflows
 from dunwell.core.workflows.versions.versions import ScenarioVersion, get_kind
 from dunwell.interfaces.api.address import parse_claim_id, parse_scenario_id, parse_workflow_id
-from dunwell.interfaces.api.call import ApiCall
-from dunwell.interfaces.api.operation import ApiEndpoint, Operation, RequestBody, Span
+from dunwell.interfaces.api.operation import ApiCall, ApiEndpoint, Operation, RequestBody, Span
 from dunwell.interfaces.api.reading import parse_body
 from dunwell.interfaces.api.routes.parameters import CLAIM_ID, MERCHANT_ID, SCENARIO_ID, WORKFLOW_ID
 from dunwell.interfaces.api.schemas.workflows import (

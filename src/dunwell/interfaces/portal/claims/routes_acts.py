@@ -18,11 +18,16 @@ from dunwell.cases.intake.change_contact_data import change_contact_data
 from dunwell.cases.payments.record_payment import NewPayment, record_payment
 from dunwell.cases.replies.receive_reply import mark_replies_read
 from dunwell.contact.escalation.end_claim import archive_claim, withdraw_claim
-from dunwell.core.claims.access import check_unchanged, load_claim_revision, parse_last_change
+from dunwell.core.claims.access import (
+    ClaimView,
+    check_unchanged,
+    get_claim,
+    load_claim_revision,
+    parse_last_change,
+)
 from dunwell.core.claims.claim_holds import pause_claim, resume_claim
 from dunwell.core.claims.fields import ContactData, DebtorFields
 from dunwell.core.claims.notes import add_note
-from dunwell.core.claims.read_claim import ClaimView, get_claim
 from dunwell.interfaces.portal.claims.views import ActPage, describe_head
 from dunwell.interfaces.portal.render.labels import FAULT_TEXTS
 from dunwell.interfaces.portal.web.access import MerchantAccess

@@ -10,9 +10,9 @@ import msgspec
 from dunwell.cases.payments.statement_of_account import StatementOfAccount
 from dunwell.contact.messages.communications.communication import Communication
 from dunwell.contact.messages.templates.formatting import render_name
+from dunwell.core.claims.access import ClaimView
 from dunwell.core.claims.balance import Balance, OwedItem
 from dunwell.core.claims.fields import DebtorFields
-from dunwell.core.claims.read_claim import ClaimView
 from dunwell.core.claims.states import Hold
 from dunwell.core.files.upload import AttachedFile
 from dunwell.interfaces.web.templates import Page

@@ -38,8 +38,7 @@ from dunwell.cases.disputes.response_templates import (
 )
 from dunwell.cases.disputes.store import ListedDispute, UnresolvedDispute
 from dunwell.contact.messages.templates.formatting import render_name
-from dunwell.core.claims.access import check_claim_exists
-from dunwell.core.claims.read_claim import ClaimView
+from dunwell.core.claims.access import ClaimView, check_claim_exists
 from dunwell.interfaces.portal.disputes.drafts import (
     AnsweredAlready,
     DraftedResponse,

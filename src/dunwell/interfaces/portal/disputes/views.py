@@ -15,7 +15,7 @@ from dunwell.contact.messages.claim_links import TOKEN_MASK
 from dunwell.contact.messages.templates.facts import CHECK_MASK
 from dunwell.contact.notices.notice import Addressee, DebtorNotice
 from dunwell.contact.notices.occasions.facts import DisputeAnswerFacts
-from dunwell.core.claims.read_claim import ClaimView
+from dunwell.core.claims.access import ClaimView
 from dunwell.core.claims.states import ACTIVE
 from dunwell.interfaces.landing.notifications.writer import NoticeWriter
 from dunwell.interfaces.portal.disputes.drafts import DraftedResponse, ResponseDraft

@@ -35,7 +35,7 @@ from dunwell.operations.jobs.start_job import (
     retry_failed,
 )
 from dunwell.platform.errors import InvalidState
-from dunwell.platform.text.lazy_text import LazyText
+from dunwell.platform.text.translation import LazyText
 
 
 class BulkPage(Page, frozen=True):

@@ -24,8 +24,7 @@ from dunwell.cases.modalities.modality import Modality, ModalityState
 from dunwell.cases.modalities.progress import compute_response_day
 from dunwell.cases.modalities.store import ListedModality
 from dunwell.contact.messages.templates.formatting import render_name
-from dunwell.core.claims.access import check_claim_exists
-from dunwell.core.claims.read_claim import ClaimView
+from dunwell.core.claims.access import ClaimView, check_claim_exists
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.claim_access import open_claim, parse_claim_id, read_id
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dunwell.cases.assignment.wording import RULE_OUTCOMES
 from dunwell.operations.claim_status.reasons import STEP_REASONS
 from dunwell.platform.errors import Fault
-from dunwell.platform.text.lazy_text import LazyText
-from dunwell.platform.text.translation import Language
+from dunwell.platform.text.translation import Language, LazyText
 
 Labels = Mapping[str, LazyText]
 ColoredLabels = Mapping[str, tuple[LazyText, str]]

@@ -26,8 +26,7 @@ from dunwell.interfaces.portal.render.labels import (
 from dunwell.interfaces.web.formats import build_page_filters
 from dunwell.interfaces.web.templates import Page, PageContext, PageRenderer, build_environment
 from dunwell.operations.claim_status.reasons import render_step_reason
-from dunwell.platform.text.lazy_text import CountText, InstantText, LazyText
-from dunwell.platform.text.translation import Language
+from dunwell.platform.text.translation import CountText, InstantText, Language, LazyText
 
 
 def build_translated(language: Language) -> Callable[[Context, str], Markup]:

@@ -65,7 +65,7 @@ from dunwell.platform.errors import (
     ValidationError,
 )
 from dunwell.platform.text.differences import compute_revision
-from dunwell.platform.text.lazy_text import LazyText
+from dunwell.platform.text.translation import LazyText
 
 # The maximum length of a text in a definition.
 _MAX_CHARACTERS = 20_000

@@ -9,9 +9,9 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import MASKED, save_audit
 from dunwell.accounts.merchants.rights import Right
+from dunwell.core.claims.access import ClaimView, get_claim
 from dunwell.core.claims.lists.list_claims import list_claims
 from dunwell.core.claims.lists.store import ClaimFilter
-from dunwell.core.claims.read_claim import ClaimView, get_claim
 from dunwell.core.claims.searching.search_claims import search_claims
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.portal_request import PortalRequest

@@ -31,7 +31,7 @@ from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import EditConflict
 from dunwell.platform.heartbeat import LEASE
 from dunwell.platform.resources import Resources
-from dunwell.platform.text.lazy_text import LazyText
+from dunwell.platform.text.translation import LazyText
 
 
 @dataclass(frozen=True, slots=True)

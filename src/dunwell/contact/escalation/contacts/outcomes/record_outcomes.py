@@ -41,7 +41,7 @@ from dunwell.core.events.event_log import save_events
 from dunwell.core.events.payloads import Event, EventHead, escalated
 from dunwell.core.workflows.store import load_newest
 from dunwell.platform.errors import InvalidState, NotFound
-from dunwell.platform.text.lazy_text import LazyText
+from dunwell.platform.text.translation import LazyText
 
 # The reason stored with a retry that is cancelled.
 _CANCELLED = "The claim was paid, ended or reassigned while this was being sent."

@@ -1,9 +1,18 @@
-"""`dunwell verify-ledger`: verify that ledger and audit log have not been changed."""
+"""`dunwell audit`: show who changed what for a merchant or the installation, and `dunwell verify-
+ledger`: verify that ledger and audit log have not been changed.
+"""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
 
 import click
+import msgspec
 
+from dunwell.accounts.installation.audit_log import AuditEntry, AuditFilter
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import COMMAND_LINE
+from dunwell.accounts.merchants.audit_log import list_audit, list_installation_audit
 from dunwell.contact.messages.ledger.store import SealHead
 from dunwell.contact.messages.ledger.verify_ledger import (
     LedgerVerdict,
@@ -12,16 +21,88 @@ from dunwell.contact.messages.ledger.verify_ledger import (
 )
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json
-from dunwell.interfaces.cli.work import find_merchant_by_key, run_query
+from dunwell.interfaces.cli.work import find_merchant_by_key, run_query, run_use_case
 from dunwell.operations.seals.seals import verify_installation_seals
+from dunwell.platform.database.listed_table import ListPage
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.texts import render_count
 
-_WORD = "verify-ledger"
+_WORD = "audit"
+
+
+@click.command(_WORD)
+@data_dir_option
+@click.argument("merchant", required=False)
+@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
+@click.option("--cursor", help="The cursor that the previous page printed.")
+@click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="On or after this day, UTC.")
+@click.option("--until", type=click.DateTime(["%Y-%m-%d"]), help="Before this day, UTC.")
+@click.option("--actor", help="A client id, a user id, or a command.")
+@click.option("--action", help="For example claim.archive.")
+@click.option("--subject", help="For example claim:4711.")
+@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
+def audit(
+    data_dir: str | None, merchant: str | None, limit: int, cursor: str | None,
+    *, is_json: bool, **wanted: Any,
+) -> None:  # fmt: skip
+    """Show the audit log of MERCHANT (its key), newest first, or the installation's without one.
+
+    Each changed field is shown with its values before and after. Personal data is masked.
+    """
+    wanted_rows = _read_filter(**wanted)
+
+    async def read(work: Work, _: Resources) -> ListPage[AuditEntry]:
+        return await list_audit(work, limit=limit, cursor=cursor, wanted=wanted_rows)
+
+    async def read_installation(resources: Resources) -> ListPage[AuditEntry]:
+        async with resources.database.connection() as connection:
+            return await list_installation_audit(
+                connection, COMMAND_LINE, limit=limit, cursor=cursor, wanted=wanted_rows
+            )
+
+    if merchant is None:
+        page = run_query(data_dir, _WORD, read_installation)
+    else:
+        page = run_use_case(data_dir, _WORD, find_merchant_by_key(merchant), read)
+    if is_json:
+        echo_json({"items": page.items, "nextCursor": page.next_cursor})
+        return
+    for entry in page.items:
+        click.echo("\n".join(_render_entry(entry)))
+    if page.next_cursor is not None:
+        click.echo(f"More: --cursor {page.next_cursor}")
+
+
+def _read_filter(
+    since: datetime | None, until: datetime | None,
+    actor: str | None, action: str | None, subject: str | None,
+) -> AuditFilter:  # fmt: skip
+    return AuditFilter(
+        since=_as_utc(since), until=_as_utc(until), actor_id=actor, action=action, subject=subject
+    )
+
+
+def _as_utc(day: datetime | None) -> datetime | None:
+    return None if day is None else day.replace(tzinfo=UTC)
+
+
+def _render_entry(entry: AuditEntry) -> Iterator[str]:
+    actor = entry.actor_kind if entry.actor_id is None else f"{entry.actor_kind} {entry.actor_id}"
+    yield f"{entry.at:%Y-%m-%d %H:%M:%S}Z  {entry.action}  {entry.subject}  by {actor}"
+    before, after = entry.before or {}, entry.after or {}
+    for name in {**before, **after}:
+        yield f"    {name}: {_render_values(before, name)} -> {_render_values(after, name)}"
+
+
+def _render_values(values: Mapping[str, Any], name: str) -> str:
+    return msgspec.json.encode(values.get(name)).decode()
+
+
+_VERIFY = "verify-ledger"
 _DIGEST_BYTES = 32
 
 
-def _read_head(
+def _parse_head(
     _ctx: click.Context, _parameter: click.Parameter, value: str | None
 ) -> SealHead | None:
     """Parse SEAL:DIGEST, as this command prints it. Raises BadParameter."""
@@ -37,13 +118,13 @@ def _read_head(
     return head
 
 
-@click.command(_WORD)
+@click.command(_VERIFY)
 @data_dir_option
 @click.argument("merchant", required=False)
 @click.option(
     "--expect",
     metavar="SEAL:DIGEST",
-    callback=_read_head,
+    callback=_parse_head,
     help="A head from an earlier run; needs MERCHANT or --installation.",
 )
 @click.option(
@@ -51,7 +132,7 @@ def _read_head(
     help="Verify the audit log of the installation.",
 )  # fmt: skip
 @click.option("--json", "is_json", is_flag=True, help="Print JSON.")
-def command(
+def verify_ledger_command(
     data_dir: str | None, merchant: str | None, expect: SealHead | None,
     *, is_installation: bool, is_json: bool,
 ) -> None:  # fmt: skip
@@ -76,12 +157,12 @@ def command(
             found += [own] if own.head or own.unsealed_rows or own.fault_count else []
         return found
 
-    verdicts = run_query(data_dir, _WORD, read)
+    verdicts = run_query(data_dir, _VERIFY, read)
     if is_json:
         echo_json([_as_json(each) for each in verdicts])
     else:
         for verdict in verdicts:
-            _show(verdict)
+            _show_verdict(verdict)
     if not all(verdict.is_sound for verdict in verdicts):
         raise SystemExit(1)
 
@@ -93,7 +174,7 @@ async def _choose(resources: Resources, key: str | None) -> Sequence[int]:
         return [await find_merchant_by_key(key)(connection)]
 
 
-def _show(verdict: LedgerVerdict) -> None:
+def _show_verdict(verdict: LedgerVerdict) -> None:
     what = "sound" if verdict.is_sound else f"FAULTY ({verdict.fault_count:,} found)"
     whose = verdict.merchant_key or "(installation)"
     click.echo(
