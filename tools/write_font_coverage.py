@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from dunwell.contact.messages.letters.fonts.font_file import FontFileFace, parse_faces
+from dunwell.contact.messages.letters.fonts.font_library import FontFileFace, parse_faces
 
 FOLDER = Path(__file__).parents[1] / "src/dunwell/contact/messages/letters/fonts"
 _SIGNATURES = (b"OTTO", b"\0\1\0\0")
