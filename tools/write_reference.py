@@ -1,7 +1,7 @@
-"""Draws the tables of docs/operator/workflows.md from the code; writes workflow-schema.json.
+"""Generate the tables of docs/operator/workflows.md from the code, and workflow-schema.json.
 
-What stands between `<!-- drawn: name -->` and `<!-- end -->` is replaced; the rest is written by
-hand. A test holds both files against what is drawn.
+The text between `<!-- drawn: name -->` and `<!-- end -->` is replaced; the rest is written by hand.
+A test compares both files with the generated text.
 """
 
 import json
@@ -43,7 +43,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "operator" / "workflows.md"
 SCHEMA = DOCS / "workflow-schema.json"
 
-# Part -> what its table is called, in the order of the page.
+# Part -> the title of its table, in the order of the page.
 PARTS: Mapping[type[msgspec.Struct], str] = {
     Definition: "The definition",
     ProcessSettings: "`settings`",
@@ -54,7 +54,7 @@ PARTS: Mapping[type[msgspec.Struct], str] = {
     WaitStep: "A step of kind WAIT",
     FeeStep: "A step of kind FEE",
     CheckpointStep: "A step of kind CHECKPOINT",
-    Condition: "`when`: all tests that it names must hold",
+    Condition: "`when`: all its tests must match",
     IntegerBounds: "Bounds, in a guard",
     TextTest: "A test of a text, in a guard",
     Template: "A template",
@@ -66,7 +66,7 @@ _SECTION = re.compile(r"(<!-- drawn: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def draw_page(page: str) -> str:
-    """The page with every drawn section as the code has it now."""
+    """Return the page with every generated section updated."""
     return _SECTION.sub(lambda found: found[1] + DRAWN[found[2]]() + "\n" + found[3], page)
 
 
@@ -75,10 +75,10 @@ def draw_schema() -> str:
 
 
 def draw_fields() -> str:
-    """One table for each part of a definition."""
+    """Return one table for each part of a definition."""
     schema = render_definition_schema()["$defs"]
     return "\n\n".join(
-        f"**{title}**\n\n{_table(('key', 'value', 'default', 'what it says'), rows)}"
+        f"**{title}**\n\n{_table(('key', 'value', 'default', 'meaning'), rows)}"
         for part, title in PARTS.items()
         if (rows := list(_list_fields(part, schema[part.__name__]["properties"])))
     )
@@ -101,22 +101,22 @@ def _describe_default(default: Any) -> str:
 
 def _describe_value(schema: Mapping[str, Any]) -> str:
     if "$ref" in schema:
-        return "an object, below"
+        return "object, see below"
     if "enum" in schema:
         return " ".join(f"`{value}`" for value in schema["enum"])
     if "anyOf" in schema:
         choices = [_describe_value(each) for each in schema["anyOf"] if each.get("type") != "null"]
         return " or ".join(dict.fromkeys(choices))
     if schema["type"] == "array":
-        return f"a list: {_describe_value(schema['items'])}"
+        return f"list of: {_describe_value(schema['items'])}"
     if schema["type"] == "integer" and "maximum" in schema:
-        return f"a number, {schema['minimum']} to {schema['maximum']}"
-    plain = {"string": "text", "integer": "a number", "boolean": "`true` `false`"}
-    return plain.get(schema["type"], "an object")
+        return f"number, {schema['minimum']} to {schema['maximum']}"
+    plain = {"string": "text", "integer": "number", "boolean": "`true` `false`"}
+    return plain.get(schema["type"], "object")
 
 
 def draw_kinds() -> str:
-    """The table that the schedule's module opens with."""
+    """Return the table in the docstring of the schedule module."""
     assert schedule.__doc__ is not None
     lines = [line for line in schedule.__doc__.splitlines() if line.startswith("    ")]
     starts = [lines[0].index(head) for head in lines[0].split()]
@@ -125,13 +125,13 @@ def draw_kinds() -> str:
         cells = [line[a:b].strip() for a, b in pairwise([*starts, len(line) + 1])]
         if cells[0]:
             rows.append(cells)
-        else:  # a row that goes on
+        else:  # the continuation of a row
             rows[-1] = [" ".join(filter(None, pair)) for pair in zip(rows[-1], cells, strict=True)]
     return _table(rows[0], rows[1:])
 
 
 def draw_verdicts() -> str:
-    """What a change of each field amounts to."""
+    """Return which changes of fields are minor and which are major."""
     rows = []
     for part, verdicts in FIELD_VERDICTS.items():
         names = {field.name: field.encode_name for field in msgspec.structs.fields(part)}

@@ -29,8 +29,8 @@ PAGE = Path(__file__).parents[1] / "docs" / "states.md"
 _HEAD = """# States
 
 Written by `python -m tools.write_states` from the tables in the code; do not change it by hand.
-In the tables below each diagram a row is the state before, a column what happens, a cell the state
-after."""
+In the table below each diagram, a row is the current state, a column is an event, and a cell is the
+next state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +78,10 @@ CLAIM = Life(
         for happening in ClaimTransition
     },
     otherwise="refused",
-    words="A payment is always recorded; of a claim that is archived or withdrawn it changes the"
-    " balance alone. A reversed payment returns a collected claim that owes again to the state it"
-    " left. Holds (a dispute, a pause, a payment under way) stop the process without being states.",
+    words="A payment is always recorded. If the claim is archived or withdrawn, only the balance"
+    " changes. If a reversed payment leaves a collected claim with an outstanding amount, the claim"
+    " returns to its previous state. Holds (a dispute, a pause, a payment in progress) stop the"
+    " workflow, but are not states.",
     beside=[
         (after, before, "payment reversed")
         for (before, happening), after in claims.TRANSITIONS.items()
@@ -93,7 +94,7 @@ DISPUTE = Life(
     states=list(DisputeState),
     moves=_list_moves(dispute.TRANSITIONS),
     otherwise="refused",
-    words="The merchant accepts or rejects, the debtor withdraws.",
+    words="The merchant accepts or rejects a dispute; the debtor withdraws it.",
 )
 MODALITY = Life(
     title="Payment modalities",
@@ -101,8 +102,8 @@ MODALITY = Life(
     states=list(ModalityState),
     moves=_list_moves(modality.TRANSITIONS),
     otherwise="refused",
-    words="Only an answer moves the state. How one ended stands beside it, in `endedReason`; one"
-    " that has ended takes no answer any more.",
+    words="Only the merchant's response changes the state. `endedReason` says how a modality ended;"
+    " after its end it cannot be approved or rejected.",
 )
 REQUEST = Life(
     title="Payment requests",
@@ -124,12 +125,12 @@ REQUEST = Life(
         )
     },
     otherwise="stays",
-    words="What happens is the provider's answer. A request that is CREATED, OPEN or PENDING is"
-    " live; one whose checkout nobody used for 24 hours expires. Money that arrives after"
-    " an end is booked all the same: only COMPLETED is for good. An announced bank"
-    " transfer begins as PENDING and has no provider to ask: it is COMPLETED by the"
-    " payment that is recorded, or EXPIRED when nobody waits for it any more.",
-    beside=[(PaymentRequestState.CREATED, PaymentRequestState.OPEN, "debtor handed off")],
+    words="The events are the provider's answers. CREATED, OPEN and PENDING requests are active;"
+    " a request whose checkout is not used for 24 hours expires. Money that arrives after a"
+    " request has ended is recorded nevertheless: only COMPLETED is final. A bank transfer that the"
+    " debtor has reported starts as PENDING and has no provider. It becomes COMPLETED when the"
+    " payment is recorded, and EXPIRED when the waiting period is over.",
+    beside=[(PaymentRequestState.CREATED, PaymentRequestState.OPEN, "debtor redirected")],
 )
 
 

@@ -81,7 +81,7 @@ async def test_the_records_are_asked_of_whoever_answers() -> None:
     wrong = {("returns.example.com", "TXT"): ["v=spf1 +all"]}
     line = a_line(9, dkim={"domain": "example.com", "selector": "s", "keyFile": "k"})
     async with a_name_server(wrong):
-        found = await resolve_records("line post", line)
+        found = await resolve_records("provider post", line)
     assert [(each.mark, each.words) for each in found] == [
         ("FAULT", "returns.example.com has no MX: no bounces and no replies are received"),
         ("FAULT", "the SPF of returns.example.com ends in +all: anyone may send"),
@@ -99,13 +99,14 @@ async def test_the_records_are_asked_of_whoever_answers() -> None:
         ("s._domainkey.example.com", "TXT"): ["v=DKIM1; k=rsa; p=MIGf"],
     }
     async with a_name_server(right):
-        found = await resolve_records("line post", line)
+        found = await resolve_records("provider post", line)
     assert {each.mark for each in found} == {"ok"}
 
 
 async def test_no_resolver_is_no_fault() -> None:
     async with a_name_server(None):
         [found, _] = await resolve_records(
-            "line post", a_line(9, dkim={"domain": "e.example", "selector": "s", "keyFile": "k"})
+            "provider post",
+            a_line(9, dkim={"domain": "e.example", "selector": "s", "keyFile": "k"}),
         )
     assert (found.mark, "no resolver answers" in found.words) == ("ok", True)

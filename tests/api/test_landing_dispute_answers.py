@@ -14,7 +14,7 @@ from tests.support.objections import enter
 from tests.support.payments import PAYING
 
 DAY = timedelta(days=1)
-REST = "Until 9 March 2026 we do not write to you about this and add no fees."
+REST = "Until 9 March 2026, we will not write to you about this or add any fees."
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ async def test_no_date_is_shown_before_the_answer_is_sent(doorstep: Doorstep) ->
 
     page = await _read(doorstep)
 
-    assert "For the next few days we do not write to you" in page
+    assert "For the next few days, we will not write to you" in page
     assert "Until March 9" not in page
 
 
@@ -76,7 +76,7 @@ async def test_after_an_accepted_dispute_nothing_has_to_be_paid(doorstep: Doorst
     page = await _read(doorstep)
 
     assert "You were right. You do not have to pay." in page
-    assert "add no fees" not in page
+    assert "add any fees" not in page
 
 
 async def test_a_newer_dispute_replaces_the_answer_on_the_page(doorstep: Doorstep) -> None:

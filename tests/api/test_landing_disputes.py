@@ -98,7 +98,7 @@ async def test_a_submitted_form_opens_a_dispute_and_puts_the_claim_on_hold(
     assert dispute["message"] == "From my other account\nas always"
     assert page.url.path == f"/claim/disputes/{dispute['dispute_id']}"
     assert render_case_number(dispute["dispute_id"]) in page.text
-    assert "we send you no reminders and add no fees" in page.text
+    assert "we will not send you any reminders or add any fees" in page.text
     [reason] = await told(doorstep)
     assert reason == {"type": "DEBTOR_ALREADY_PAID", "disputeId": str(dispute["dispute_id"])}
     claim = await doorstep.till.house.read(doorstep.claim_id)
@@ -259,7 +259,7 @@ async def test_a_dispute_is_withdrawn_after_a_confirmation(doorstep: Doorstep) -
 @pytest.mark.parametrize(
     ("outcome", "end_claim", "said"),
     [
-        (ACCEPTED, None, "The claim is withdrawn, and you do not have to pay."),
+        (ACCEPTED, None, "The claim has been withdrawn, and you do not have to pay."),
         (ACCEPTED, False, "The claim page shows the amount that is still open."),
         (REJECTED, None, "We have checked it. The claim remains open."),
     ],

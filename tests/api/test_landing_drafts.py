@@ -14,7 +14,7 @@ from tests.support.landing import OWN_FORM, Browser, Doorstep, read_hidden
 from tests.support.objections import disputes, enter, look
 from tests.support.ways import levels
 
-_KEPT = "What you wrote is kept."
+_KEPT = "What you wrote is saved."
 _ELSEWHERE = "Something else was entered in another window"
 
 
@@ -237,7 +237,7 @@ async def test_text_of_a_second_tab_is_saved_after_the_first_opened_the_dispute(
     page = await doorstep.browser.get(f"{second.headers['Location']}")
 
     assert first.headers["Location"] == second.headers["Location"]
-    assert "Written in another window, and not sent" in page.text
+    assert "Text from another window that was not sent" in page.text
     assert "The right shoe</blockquote>" in page.text
     assert [each["message"] for each in await disputes(doorstep)] == ["The left shoe"]
 

@@ -67,9 +67,9 @@ async def test_an_open_claim_shows_the_next_contacts_with_their_dates(doorstep: 
         "Nordwind, wie es weitergeht. Wenn Sie vorher alles bezahlen, geschieht nichts davon."
     )
     assert await read_next(doorstep, "en") == (
-        "What happens next If nothing changes: On 9 March 2026 a fee of €2.50 is added. On 23 "
-        "March 2026 we close the claim here. Nordwind then decides what to do next. If you "
-        "pay the full amount before then, none of this happens."
+        "What happens next If nothing changes: On 9 March 2026, a fee of €2.50 will be added. On "
+        "23 March 2026, we will close the claim here. Nordwind will then decide what to do next. "
+        "If you pay the full amount before then, none of this will happen."
     ).replace("9 March 2026", "9 March 2026").replace("23 March 2026", "23 March 2026")
 
 

@@ -39,7 +39,7 @@ async def test_a_link_alone_cannot_change_a_dispute_of_another_session(
 
     assert {each.headers["Location"] for each in answers} == {"/claim/verify?for=claim"}
     assert [each["state"] for each in await disputes(doorstep)] == ["OPEN"]
-    assert "we ask who you are" in page.text
+    assert "we need to check that it is you" in page.text
     assert 'type="file"' not in page.text
 
 

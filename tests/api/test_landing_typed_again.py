@@ -57,7 +57,7 @@ async def test_after_the_session_the_saved_text_is_shown_too(
     clock.advance(timedelta(minutes=61))
     page = await doorstep.browser.send(path, do="send", message=_WORDS)
     assert page.status_code == 403
-    assert "What you wrote is kept" in page.text
+    assert "What you wrote is saved" in page.text
     assert "I never &lt;b&gt;ordered" in page.text
 
 

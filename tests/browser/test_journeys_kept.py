@@ -70,7 +70,7 @@ async def test_text_written_for_longer_than_an_hour_is_restored(setting: Setting
         await debtor.fill(_WHY, "Der Gutschein fehlt.")
         debtor.site.clock.advance(timedelta(minutes=61))
         await debtor.press("Send")
-        await debtor.sees("What you wrote is kept. It was not sent yet.")
+        await debtor.sees("What you wrote is saved. It has not been sent yet.")
         assert await disputes(debtor.site) == []
         await debtor.type_code()
         await debtor.press("Continue with what you wrote")

@@ -10,7 +10,7 @@ _DOMAIN = "returns.example.com"
 def _judge(
     spf: list[str] | None = None, dmarc: list[str] | None = None, mx: list[str] | None = None
 ) -> list[tuple[str, str]]:
-    found = describe_records("line post", DomainRecords(_DOMAIN, spf, dmarc, mx))
+    found = describe_records("provider post", DomainRecords(_DOMAIN, spf, dmarc, mx))
     return [(each.mark, each.words) for each in found]
 
 
@@ -33,7 +33,7 @@ def test_missing_email_records_are_faults() -> None:
 def test_an_unavailable_resolver_is_noted_and_no_fault() -> None:
     words = "the records of returns.example.com were not checked: no resolver answers"
     assert _judge() == [("ok", words)]
-    assert describe_dkim("line post", "s._domainkey.example.com", None).mark == "ok"
+    assert describe_dkim("provider post", "s._domainkey.example.com", None).mark == "ok"
 
 
 @pytest.mark.parametrize(
@@ -58,4 +58,4 @@ def test_a_dmarc_policy_of_none_is_noted() -> None:
     [(["v=DKIM1; k=rsa; p=MIGf"], "ok"), (["v=DKIM1; p="], "FAULT"), ([], "FAULT")],
 )
 def test_a_dkim_signature_needs_its_key_record(texts: list[str], mark: str) -> None:
-    assert describe_dkim("line post", "s._domainkey.example.com", texts).mark == mark
+    assert describe_dkim("provider post", "s._domainkey.example.com", texts).mark == mark

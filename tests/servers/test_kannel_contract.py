@@ -111,7 +111,7 @@ async def test_a_wrong_password_is_a_temporary_failure_and_is_logged(
     assert await channel.send(_MESSAGE) == Temporary(300)
     await channel.close()
     assert kannel.centre.submitted == []
-    assert "gateway refuses us" in capsys.readouterr().out
+    assert "gateway rejected credentials" in capsys.readouterr().out
 
 
 async def test_an_unreachable_gateway_is_a_temporary_failure(

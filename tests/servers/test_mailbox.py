@@ -93,7 +93,7 @@ async def test_a_mail_that_crashes_its_parser_is_kept_as_unreadable(
     assert await fetch_new_mail(resources, MAIL_READER, "post", mailbox, "right") == 2
     assert ("FAILED", "5.1.1", _MESSAGE) in await saved(resources)
     assert ("DELAYED", "unreadable", None) in await saved(resources)
-    assert "mail not taken, kept as unreadable" in capsys.readouterr().out
+    assert "mail not processed, kept as unreadable" in capsys.readouterr().out
     assert await fetch_new_mail(resources, MAIL_READER, "post", mailbox, "right") == 0
 
 

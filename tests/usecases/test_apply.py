@@ -227,7 +227,7 @@ async def test_a_changed_definition_becomes_a_draft_once(applying: Applying) -> 
     report = await applying.apply()
     first = (
         'workflow "Standard" saved as draft; --publish makes it v2.0 (major):'
-        " 0 claims in process take it over, 0 claims stay on their present version"
+        " 0 claims in process move to it, 0 claims stay on their current version"
     )
     assert report.changes == [
         first,
@@ -246,7 +246,7 @@ async def test_publishing_reports_the_running_claims_that_it_reaches(
     await house.create("A", "B")
     applying.definition["steps"][2]["value"] = "300"
     plan = await applying.plan(publish=True)
-    reach = " 2 claims in process take it over, 0 claims stay on their present version"
+    reach = " 2 claims in process move to it, 0 claims stay on their current version"
     assert plan.changes[0] == f'workflow "Standard" would be published as v1.1 (minor):{reach}'
     applied = (await applying.apply(publish=True)).changes
     assert applied == [
@@ -255,7 +255,7 @@ async def test_publishing_reports_the_running_claims_that_it_reaches(
     applying.definition["steps"][1]["days"] = 8
     assert (await applying.apply(publish=True)).changes[0] == (
         'workflow "Standard" published as v2.0 (major):'
-        " 0 claims in process take it over, 2 claims stay on their present version"
+        " 0 claims in process move to it, 2 claims stay on their current version"
     )
 
 
@@ -306,7 +306,7 @@ async def test_a_plan_shows_how_next_contacts_change(
     plan = await applying.plan()
     first = (
         'workflow "Standard" would be saved as draft; --publish makes it v1.1 (minor):'
-        " 2 claims in process take it over, 0 claims stay on their present version"
+        " 2 claims in process move to it, 0 claims stay on their current version"
     )
     assert plan.changes == [
         first,

@@ -40,7 +40,7 @@ def run(dunwell: CommandLine, *options: str) -> Done:
 TOLD = """\
 "Standard" would be published as v1.1 (minor) after v1.0
   step 3.value changed: "250" -> "300"
-4 claims in process take it over, 0 claims stay on their present version.
+4 claims in process move to it, 0 claims stay on their current version.
 
 Next contacts of the affected claims
              claims
@@ -120,7 +120,7 @@ async def test_the_preview_of_a_major_version_says_that_no_claim_is_reached(
     await save(house, 2, days=5)
     lines = run(dunwell).stdout.splitlines()
     assert lines[0] == '"Standard" would be published as v2.0 (major) after v1.0'
-    assert lines[2] == ("0 claims in process take it over, 4 claims stay on their present version.")
+    assert lines[2] == ("0 claims in process move to it, 4 claims stay on their current version.")
     assert lines[4] == (
         "A major version affects no active claim: their contacts stay unchanged. Claims"
     )

@@ -95,7 +95,7 @@ async def test_saving_a_draft_lists_its_changes_and_the_claims_it_reaches(
     assert done.stdout.splitlines()[1:] == [
         "v1.0 -> v1.1 (minor)",
         "  snippets.signature removed",
-        "2 claims in process take it over, 0 claims stay on their present version.",
+        "2 claims in process move to it, 0 claims stay on their current version.",
     ]
     assert (done.returncode, done.stderr) == (0, WARNING)
     compared = run(dunwell, "diff", *NORDWIND)

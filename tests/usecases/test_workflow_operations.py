@@ -197,7 +197,7 @@ async def test_the_plan_counts_the_claims_that_a_minor_version_reaches(
     assert (minor.before, minor.after, minor.verdict) == ("v2.0", "v2.1", "MINOR")
     assert minor.differences == ["snippets.signature removed"]
     assert describe_reach(minor) == (
-        "1 claim in process takes it over, 2 claims stay on their present version"
+        "1 claim in process moves to it, 2 claims stay on their current version"
     )
 
 

@@ -95,7 +95,7 @@ class DeliveryProviderAdapters:
                     name, provider, installation.secrets, self._resources
                 )
             except DeliveryProviderUnusable as error:
-                log.error("line unusable", provider=name, reason=str(error))  # noqa: TRY400 - told whole
+                log.error("delivery provider unusable", provider=name, reason=str(error))  # noqa: TRY400 - told whole
         if replaced:
             task = asyncio.create_task(_close_later(replaced))
             self._closing.add(task)

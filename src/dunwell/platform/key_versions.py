@@ -106,8 +106,8 @@ def find_key_mismatch(keys: KeyRing, known: Sequence[KnownKeyVersion]) -> str | 
     for each in known:
         if each.retired_at is None and each.version not in keys.versions:
             return (
-                f"Version {each.version} of the secret key is missing, which this database was "
-                "served with. Set it again, behind the one in use."
+                f"Version {each.version} of the secret key is missing, but this database was used "
+                "with it. Add it again, after the current version."
             )
     if keys.version in by_version and by_version[keys.version].retired_at is not None:
         return f"Version {keys.version} of the secret key is retired. Put another one first."

@@ -112,7 +112,7 @@ class Gateway:
     def log_refusal(self, status: int) -> Temporary:
         """Log and return that the gateway refuses our credentials or configuration, which is not
         the recipient's fault."""
-        log.error("gateway refuses us", provider=self._provider, status=status)
+        log.error("gateway rejected credentials", provider=self._provider, status=status)
         return REFUSED
 
     async def _find_client(self) -> HttpClient:

@@ -82,7 +82,7 @@ class MailHandler:
             # Each recipient is confirmed separately.
             return "452 4.5.3 One recipient at a time"
         if self._find_provider(address) is None:
-            return "550 5.7.1 We take no mail for this domain"
+            return "550 5.7.1 We accept no mail for this domain"
         if _get_sender(envelope) and parse_return_address(self._resources.keys, address) is None:
             return "550 5.1.1 There is no such address"
         envelope.rcpt_tos.append(address)
@@ -95,7 +95,7 @@ class MailHandler:
         [recipient] = envelope.rcpt_tos
         provider, content = self._find_provider(recipient), envelope.content
         if provider is None or not isinstance(content, bytes):
-            return "550 5.7.1 We take no mail for this domain"
+            return "550 5.7.1 We accept no mail for this domain"
         received = incoming.Envelope(
             provider,
             _get_sender(envelope),
@@ -107,11 +107,11 @@ class MailHandler:
             async with self._slots[protocol]:
                 return _RESPONSES[await receive_mail(self._resources, self._reader, received)]
         except Unavailable:
-            return "451 4.3.0 Come again later"
+            return "451 4.3.0 Try again later"
 
     async def handle_exception(self, error: Exception) -> str:
-        log.error("mail not taken", error=type(error).__name__)
-        return "451 4.3.0 Come again later"
+        log.error("mail not accepted", error=type(error).__name__)
+        return "451 4.3.0 Try again later"
 
     def _find_provider(self, address: str) -> str | None:
         domain = address.rpartition("@")[2].lower()

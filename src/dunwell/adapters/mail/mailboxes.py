@@ -151,14 +151,15 @@ class Mailboxes:
                 self._resources, self._reader, provider, mailbox=mailbox, password=found
             )
         except (MailboxUnavailable, UnicodeDecodeError) as error:
-            log.warning("mailbox away", provider=provider, error=str(error))
+            log.warning("mailbox unavailable", provider=provider, error=str(error))
             return 0
 
 
 async def fetch_new_mail(
     resources: Resources, reader: MailParser, provider: str, mailbox: ReturnMailbox, password: str
 ) -> int:
-    """Fetch and store new messages, and return their number. Raises MailboxAway, Unavailable."""
+    """Fetch and store new messages, and return their number. Raises MailboxUnavailable,
+    Unavailable."""
     async with resources.database.connection() as connection:
         progress = await find_progress(connection, provider)
     if progress is None or progress.folder != mailbox.folder:
@@ -176,7 +177,7 @@ async def fetch_new_mail(
         except Unavailable:
             raise
         except Exception:  # A message that cannot be processed must not block the others.
-            log.exception("mail not taken, kept as unreadable", provider=provider, uid=mail.uid)
+            log.exception("mail not processed, kept as unreadable", provider=provider, uid=mail.uid)
             unread = Envelope(provider, "", "", mail.content or b"", is_cut=True)
             await receive_mail(resources, reader, unread)
         new_progress = MailboxProgress(mailbox.folder, fetched.validity, mail.uid)

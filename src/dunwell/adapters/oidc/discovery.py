@@ -168,7 +168,7 @@ class ProviderDiscovery:
         return self._log_failure(reason)
 
     def _log_failure(self, reason: str) -> IdentityProviderUnavailable:
-        log.warning("provider away", provider=self._provider.name, reason=reason)
+        log.warning("identity provider unavailable", provider=self._provider.name, reason=reason)
         return IdentityProviderUnavailable(reason)
 
     async def _get_client(self) -> HttpClient:

@@ -142,9 +142,9 @@ def count_reached_claims(
 
 
 def describe_reach(plan: PublicationPlan) -> str:
-    takes = "takes" if plan.reached == 1 else "take"
+    moves = "moves" if plan.reached == 1 else "move"
     stays = "stays" if plan.staying == 1 else "stay"
     return (
-        f"{render_claim_count(plan.reached)} in process {takes} it over, "
-        f"{render_claim_count(plan.staying)} {stays} on their present version"
+        f"{render_claim_count(plan.reached)} in process {moves} to it, "
+        f"{render_claim_count(plan.staying)} {stays} on their current version"
     )

@@ -7,13 +7,14 @@ returned as values.
 
     kind           runs                               ends
     COMMUNICATION  within contact hours, unless       when a channel has accepted it, or
-                   IMMEDIATE; else at their opening   all have failed (see `settlement`)
+                   IMMEDIATE; else when they begin    all have failed (see `settlement`)
     WAIT           at any hour, counted from the end  after that many days, at the same
                    of the step before, or from the    local time
                    day on which the run's last
                    letter can have arrived
     FEE            at any hour, if the run has        at once
-                   reached the debtor or need not
+                   reached the debtor or
+                   `feesNeedContact` is false
     CHECKPOINT     at any hour                        at once
     (after last)   at any hour: the claim is archived
 

@@ -26,58 +26,60 @@ from dunwell.core.workflows.definition import (
 
 _OF_EVERY_STEP = {
     "id": "The step's number: unique in the workflow, in events as `actionStep.id`, never reused.",
-    "name": "What people and events call the step.",
-    "when": "The guard. A claim that does not meet it skips the step, and its history says so.",
+    "name": "The step's name in the portal and in events.",
+    "when": "The guard. A claim that does not meet it skips the step, which its history shows.",
 }
-_SUBJECT = "Language code to text, of one line."
-_BODY = "Language code to text, in Markdown with placeholders."
+_SUBJECT = "The text in each language (key: language code), in one line."
+_BODY = "The text in each language (key: language code), in Markdown with placeholders."
 
 FIELD_WORDS: Mapping[type[msgspec.Struct], Mapping[str, str]] = {
     Definition: {
-        "settings": "What rules the whole process.",
-        "steps": "The steps, in the order in which they run. After the last the claim is archived.",
-        "templates": "Name to the texts of a message in each channel.",
-        "snippets": "Name to a text by language, for `{{ snippet.name }}` in templates.",
+        "settings": "The settings of the whole workflow.",
+        "steps": "The steps in their order. After the last one, the claim is archived.",
+        "templates": "The templates (key: name), each with its texts per channel.",
+        "snippets": "The texts (key: name) that templates include as `{{ snippet.name }}`.",
     },
     ProcessSettings: {
-        "languages": "Codes of the languages every text exists in. A claim gets its own, else the "
-        "merchant's, else the first.",
-        "currency": "Only claims in it can be assigned. Left out: the merchant's.",
-        "timezone": "Days and hours are counted in it. Left out: the merchant's.",
-        "processing_start": "`DUE_DATE`: with the due date of the first PRIMARY item, never before "
-        "the claim is assigned.",
-        "contact_hours": "When debtors are contacted. Left out: at any hour, and no wait is in "
-        "business days.",
+        "languages": "The codes of the languages that every text must have. A message is in the "
+        "claim's language, otherwise the merchant's, otherwise the first of these.",
+        "currency": "Only claims in this currency can be assigned. Omitted: the merchant's.",
+        "timezone": "The time zone of days and hours. Omitted: the merchant's.",
+        "processing_start": "`DUE_DATE`: the first step runs on the due date of the first PRIMARY "
+        "item, but not before the claim is assigned.",
+        "contact_hours": "When debtors may be contacted. Omitted: at any hour, and waits cannot "
+        "be in business days.",
         "holidays": "The public holidays on which nobody is contacted.",
-        "fees_need_contact": "A fee is skipped as long as this run has reached nobody.",
-        "late_policy": "What becomes of contacts that a standstill of the service has delayed. "
-        "Left out: they are made.",
+        "fees_need_contact": "A fee is skipped if no contact of this workflow has reached the "
+        "debtor.",
+        "late_policy": "What happens to contacts that an outage of the service has delayed. "
+        "Omitted: they are made late.",
     },
     WorkflowContactHours: {
         "weekdays": "The days on which debtors are contacted.",
-        "since": "The first minute of the day, in quotes.",
-        "until": "The minute at which the hours end, in quotes.",
+        "since": "The first minute of the contact hours, in quotes.",
+        "until": "The first minute after the contact hours, in quotes.",
     },
     WorkflowHolidays: {
-        "country": "Its ISO 3166-1 code, such as `DE`.",
-        "subdivision": "Its part, such as `HH`. Left out: what holds in the whole country.",
+        "country": "The country's ISO 3166-1 code, such as `DE`.",
+        "subdivision": "The part of the country, such as `HH`. Omitted: only nationwide holidays.",
     },
     LatePolicy: {
-        "skip_if_older_than_days": "Contacts that are later than that are skipped.",
+        "skip_if_older_than_days": "Contacts that are delayed by more days are skipped.",
     },
     ContactStep: _OF_EVERY_STEP
     | {
         "channel": "The channel that is tried first.",
         "template": "The name of the template whose texts are sent.",
-        "fallbacks": "Channels for when the one before has no address, or refuses for good.",
-        "send": "`IMMEDIATE`: outside the contact hours too.",
-        "attachments": "`OPTIONAL`: those that are there go along. `REQUIRED`: without one nobody "
-        "is contacted; after seven days the step has failed.",
+        "fallbacks": "The channels that are tried next if one has no address or fails permanently.",
+        "send": "`IMMEDIATE`: also outside the contact hours.",
+        "attachments": "`OPTIONAL`: existing attachments are sent with the message. `REQUIRED`: "
+        "the contact waits for an attachment; after seven days the step fails.",
     },
     WaitStep: _OF_EVERY_STEP
     | {
-        "days": "Calendar days; the wait ends at the same local time. Exactly one of the two.",
-        "business_days": "Contact weekdays less holidays. Exactly one of the two.",
+        "days": "Calendar days; ends at the same local time. Either this or `businessDays`.",
+        "business_days": "Days on `contactHours.weekdays` that are no holidays. Either this or "
+        "`days`.",
     },
     FeeStep: _OF_EVERY_STEP
     | {
@@ -90,28 +92,28 @@ FIELD_WORDS: Mapping[type[msgspec.Struct], Mapping[str, str]] = {
         "message": "A text for the receiver of the event.",
     },
     Condition: {
-        "outstanding": "What is to be paid, in minor units, in quotes.",
+        "outstanding": "The outstanding amount, in minor units, in quotes.",
         "total": "The sum of all items, in minor units, in quotes.",
-        "age": "The debtor's full years.",
+        "age": "The debtor's age in years.",
         "primary_age_days": "Days since the first PRIMARY item was due.",
         "country": "The country of the debtor's address, or several.",
         "language": "The claim's language, or several.",
-        "item_type": "A type that one of the items has, or several.",
-        "has": "What the debtor must have.",
+        "item_type": "The type of at least one item, or several types.",
+        "has": "The contact data that the claim must have.",
         "email": "The debtor's e-mail address.",
         "mobile_number": "The debtor's mobile number.",
         "city": "The city of the debtor's address.",
         "postal_code": "The postal code of the debtor's address.",
-        "custom_fields": "Name to value, of the claim's custom fields.",
+        "custom_fields": "Required values of the claim's custom fields (key: name).",
     },
     IntegerBounds: {
-        "min": "The least value, itself included.",
-        "max": "The greatest value, itself included.",
+        "min": "The smallest matching value.",
+        "max": "The greatest matching value.",
     },
     TextTest: {
         "equals": "The whole text.",
-        "starts_with": "How the text begins.",
-        "ends_with": "How the text ends.",
+        "starts_with": "The beginning of the text.",
+        "ends_with": "The end of the text.",
     },
     Template: {
         "email": "The e-mail.",
@@ -119,6 +121,8 @@ FIELD_WORDS: Mapping[type[msgspec.Struct], Mapping[str, str]] = {
         "letter": "The letter.",
     },
     EmailTemplate: {"subject": _SUBJECT, "body": _BODY},
-    SmsTemplate: {"body": "Language code to plain text with placeholders."},
+    SmsTemplate: {
+        "body": "The plain text in each language (key: language code), with placeholders."
+    },
     LetterTemplate: {"subject": _SUBJECT, "body": _BODY},
 }

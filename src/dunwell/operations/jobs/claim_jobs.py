@@ -164,7 +164,7 @@ async def _run_batch(running: RunningJob, limit: int, *, leaves_out: bool) -> in
             await running.finish(tx, job)
             return 0
         if leaves_out:
-            log.error("job row left out", claim_id=claim_ids[0])
+            log.error("job row skipped", claim_id=claim_ids[0])
             outcomes: Outcomes = {claim_ids[0]: _NO_MESSAGE}
         else:
             outcomes = await act_on_claims(work, job.task, claim_ids)

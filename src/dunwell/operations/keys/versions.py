@@ -160,8 +160,8 @@ async def _check_retirable(
     if any(found.digests.values()):
         what = _count(found.digests)
         raise InvalidState(
-            f"Version {version} must stay: {what} were made with it, and cannot be made anew. Keep "
-            "it behind the one in use; it seals nothing any more."
+            f"Version {version} must stay: {what} were made with it and cannot be created again. "
+            "Keep it after the current version; nothing new is encrypted with it."
         )
     _check_guards(states.values(), version, await tx.fetchval("SELECT now()"))
 

@@ -141,13 +141,13 @@ def _describe_reach(present: CurrentWorkflow, major: int, verdict: VersionVerdic
     reached = present.active_claims.get(major, 0) if verdict is VersionVerdict.MINOR else 0
     staying = sum(present.active_claims.values()) - reached
     return (
-        f"{render_count(reached, 'claim')} in process {_takes(reached)} it over, "
-        f"{render_count(staying, 'claim')} {_stays(staying)} on their present version"
+        f"{render_count(reached, 'claim')} in process {_moves(reached)} to it, "
+        f"{render_count(staying, 'claim')} {_stays(staying)} on their current version"
     )
 
 
-def _takes(claims: int) -> str:
-    return "takes" if claims == 1 else "take"
+def _moves(claims: int) -> str:
+    return "moves" if claims == 1 else "move"
 
 
 def _stays(claims: int) -> str:

@@ -222,7 +222,9 @@ class SmtpChannel:
         """Return the outcome of a failure before anything was sent. The server's own text may name
         the recipient and is not kept."""
         code = error.code if isinstance(error, aiosmtplib.SMTPResponseException) else None
-        log.warning("mail server away", provider=self.name, error=type(error).__name__, code=code)
+        log.warning(
+            "mail server unavailable", provider=self.name, error=type(error).__name__, code=code
+        )
         if code is None:
             return Temporary(reason="The mail server did not answer.")
         if is_about_us(code):

@@ -64,7 +64,7 @@ class CheckoutNoticeSender:
             if now >= notice.decided_at + _GIVE_UP_AFTER:
                 await fail_notice(connection, notice)
         status = None if isinstance(answer, NoResponse) else answer.status
-        log.warning("notice not taken", merchant_id=notice.merchant_id, status=status)
+        log.warning("notification not accepted", merchant_id=notice.merchant_id, status=status)
 
 
 @asynccontextmanager

@@ -140,7 +140,7 @@ async def check_email_providers(url: str, settings: Settings) -> list[DoctorFind
 async def check_email_provider(
     name: str, provider: SmtpProvider, secrets: Mapping[str, bytes]
 ) -> list[DoctorFinding]:
-    subject = f"line {name}"
+    subject = f"provider {name}"
     try:
         open_signer(name, provider, secrets)
         reached = await _reach(
@@ -158,7 +158,7 @@ async def _open_mailbox(
     name: str, mailbox: ReturnMailbox, secrets: Mapping[str, bytes]
 ) -> DoctorFinding:
     """Check that the mailbox can be read. No message is removed from it."""
-    subject, server = f"line {name}", mailbox.server
+    subject, server = f"provider {name}", mailbox.server
     try:
         password = get_secret_text(
             secrets, f"deliveryProviders/{name}/mailbox/credentials/passwordFile"

@@ -60,7 +60,7 @@ async def check_gateways(url: str, settings: Settings) -> list[DoctorFinding]:
 async def check_gateway(
     name: str, provider: DeliveryProvider, secrets: Mapping[str, bytes], keys: KeyRing
 ) -> DoctorFinding:
-    subject = f"line {name}"
+    subject = f"provider {name}"
     try:
         channel = _build(name, provider, secrets, keys)
     except DeliveryProviderUnusable as error:

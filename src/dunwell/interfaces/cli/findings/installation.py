@@ -32,7 +32,7 @@ from dunwell.platform.errors import Unavailable
 from dunwell.platform.http.addresses import Proxies
 from dunwell.platform.text.translation import find_staff_language
 
-_ALERTS = "alarms"
+_ALERTS = "alerts"
 _MAX_REPORTED = 20
 
 
@@ -74,7 +74,7 @@ def describe_alert_recipients(installation: Installation) -> DoctorFinding:
     if not providers:
         words = f"cannot be sent to {len(alarms.email)} addresses: there is no provider for e-mail"
         return DoctorFinding(
-            _ALERTS, words, "Add one to the installation file (lines), and apply it."
+            _ALERTS, words, "Add one to the installation file (deliveryProviders), and apply it."
         )
     return DoctorFinding(
         _ALERTS, f"sent to {len(alarms.email)} addresses by the provider {providers[0]}"

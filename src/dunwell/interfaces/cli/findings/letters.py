@@ -83,7 +83,7 @@ async def check_print_providers(url: str, settings: Settings) -> list[DoctorFind
 async def check_print_provider(
     name: str, provider: FolderProvider | SftpProvider, secrets: Mapping[str, bytes]
 ) -> DoctorFinding:
-    subject = f"line {name}"
+    subject = f"provider {name}"
     try:
         letter_folder = open_print_provider(name, provider, secrets)
     except DeliveryProviderUnusable as error:

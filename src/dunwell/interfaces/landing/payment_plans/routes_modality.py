@@ -82,11 +82,13 @@ def _list_notes(language: Language, *, is_plan: bool) -> list[str]:
     translate = language.translate
     if not is_plan:
         return [
-            translate("Until then we send you no reminders about this and add no fees."),
-            translate("If the money has not arrived by then, we continue where we stopped."),
+            translate("Until then, we will not send you any reminders about this or add any fees."),
+            translate("If the money has not arrived by then, we will continue where we stopped."),
         ]
     return [
-        translate("While you keep to it, we send you no reminders and add no fees."),
+        translate(
+            "While you keep to the plan, we will not send you any reminders or add any fees."
+        ),
         translate(
             "If an instalment is more than %(days)s days late, the payment plan ends.",
             days=GRACE.days,
