@@ -30,8 +30,8 @@ FAULTS = (
     Fault(
         3, "every other request is acknowledged before its commit",
         "cases/intake/create_together.py",
-        "        asked = _Creation(merchant, actor, submissions)\n",
-        "        asked = _Creation(merchant, actor, submissions)\n"
+        "        asked = _IntakeRequest(merchant, actor, submissions)\n",
+        "        asked = _IntakeRequest(merchant, actor, submissions)\n"
         "        self.count = getattr(self, 'count', 0) + 1\n"
         "        if self.count % 2:\n"
         "            line = self._gathering.ask(merchant.merchant_id, asked)\n"
@@ -51,7 +51,7 @@ FAULTS = (
     ),
     Fault(
         11, "the key is kept apart from its effect", "interfaces/api/repeating.py",
-        "    await save_kept_answer(tx, keyed.merchant_id, keyed.key, made, now=keyed.now)\n", "",
+        "    await save_response(tx, keyed.merchant_id, keyed.key, made, now=keyed.now)\n", "",
         ["tests/faults/test_idempotency_kill.py"],
     ),
     Fault(
@@ -80,21 +80,24 @@ FAULTS = (
     ),
     Fault(
         18, "looking at a link opens it", "interfaces/landing/sign_in/routes.py",
-        "    return _answer_dead_link(site, visit) if way is None else"
-        " _answer_link(site, visit, way)\n",
-        "    if way is None:\n        return _answer_dead_link(site, visit)\n"
-        "    return await _open(site, visit, _frame(site, visit, way), way, way.level)\n",
+        "    return (\n        _answer_dead_link(site, request) if access is None"
+        " else _answer_link(site, request, access)\n    )\n",
+        "    if access is None:\n        return _answer_dead_link(site, request)\n"
+        "    context = _build_context(site, request, access)\n"
+        "    return await _open(\n"
+        "        site, request, context=context, access=access, level=access.level\n    )\n",
         ["tests/api/test_landing_attacks.py", "tests/api/test_landing_entry.py"],
     ),
     Fault(
         18, "wrong codes slow nobody", "interfaces/landing/sign_in/attempt_limits.py",
-        "def wait_after(", "def wait_after(*_: object) -> None:\n    return None\n\n\ndef _unused(",
+        "def compute_delay(",
+        "def compute_delay(*_: object) -> None:\n    return None\n\n\ndef _unused(",
         ["tests/api/test_landing_entry_attacks.py", "tests/api/test_landing_limits.py"],
     ),
     Fault(
         20, "a body is logged", "cases/intake/create_claims.py",
-        "    results = await _refuse_unusable(work, submissions)\n",
-        "    print(submissions)\n    results = await _refuse_unusable(work, submissions)\n",
+        "    results = await _reject_unusable(work, submissions)\n",
+        "    print(submissions)\n    results = await _reject_unusable(work, submissions)\n",
         ["tests/controls/test_nothing_told.py"],
     ),
     Fault(

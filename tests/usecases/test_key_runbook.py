@@ -128,7 +128,7 @@ async def test_the_documented_rotation_on_one_host_works(
     await admit(after)
     await reseal(after)
     told = follow("Rotate it", 3)
-    assert "version 2 is in use, 1 behind it" in told
+    assert "version 2 is in use, older versions: 1" in told
     [second, first] = [line.split() for line in told.splitlines() if line[:2] in ("2 ", "1 ")]
     assert (second[1], second[3]) == ("IN_USE", "1")
     assert (first[1], first[3]) == ("KEPT", "0")

@@ -66,7 +66,7 @@ async def test_accessible_files_are_reported_and_restricted_at_the_start(data_di
     (data_dir / "postgres").mkdir()
     (data_dir / "another's").write_bytes(b"not ours to change")
     finding = check_folders(settings)
-    assert finding.words.startswith(f"others can reach {data_dir} (0777) and ")
+    assert finding.words.startswith(f"other users can access {data_dir} (0777) and ")
     assert finding.remedy is not None
     # Key, lock and mark were never accessible, and one file is not ours.
     assert restrict_access(settings) == len(_modes(data_dir)) - 4
