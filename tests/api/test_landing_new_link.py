@@ -154,7 +154,7 @@ async def test_a_visitor_can_request_five_links_in_fifteen_minutes(
     pages = [await _ask(doorstep.browser, reference=f"INV-{n}") for n in range(6)]
 
     assert [page.status_code for page in pages] == [200] * 5 + [429]
-    assert "Several links were requested from here." in pages[5].text
+    assert "Several links were requested from this internet connection." in pages[5].text
     clock.advance(timedelta(minutes=16))
     assert (await _ask(doorstep.browser)).status_code == 200
 

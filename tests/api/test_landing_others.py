@@ -186,8 +186,8 @@ async def _is_not_there(many: Doorstep, other: int) -> None:
 @pytest.mark.parametrize(
     ("language", "words"),
     [
-        ("en", "We show other amounts only to you. So we send a code"),
-        ("de", "Weitere Forderungen zeigen wir nur Ihnen. Darum senden wir einen Code"),
+        ("en", "Other amounts are shown only to you. Please confirm with a code"),
+        ("de", "Weitere Forderungen zeigen wir nur Ihnen. Bitte bestätigen Sie mit einem Code"),
     ],
 )
 async def test_the_page_that_asks_for_a_code_says_why(
