@@ -268,7 +268,7 @@ def test_a_private_authority_is_read_from_its_file(tmp_path: Path) -> None:
 def test_the_commit_of_the_build_is_hexadecimal() -> None:
     commit = "3bca4f1" * 5
     assert load_settings({**PRODUCTION, "DUNWELL_COMMIT": commit}).commit == commit
-    with pytest.raises(InvalidSettings, match="DUNWELL_COMMIT: 'main' is no commit"):
+    with pytest.raises(InvalidSettings, match="DUNWELL_COMMIT: 'main' is not a commit"):
         load_settings({**PRODUCTION, "DUNWELL_COMMIT": "main"})
 
 

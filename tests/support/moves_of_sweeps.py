@@ -369,7 +369,7 @@ _WHY_NOT_TWO = {
     debtor_sign_in_store._FIND_CODE: _READS,
     debtor_sign_in_store._FIND_LINK: _READS,
     details.PREVIEW: _READS,
-    find_merchants._FIND: _READS,
+    find_merchants._SEARCH: _READS,
     credentials_store._FIND_ACCESSES: _READS,
     merchants_store._LOAD_MERCHANT: _READS,
     merchants_store._LOAD_MERCHANTS_PAGE: _READS,

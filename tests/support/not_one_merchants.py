@@ -280,9 +280,9 @@ NOT_ONE_MERCHANTS = _name({
         notices_store._LOCK_ADDRESS,
     ),
     "epochs and restores are the whole database's": (
-        epochs._ADOPT, epochs._INSERT_EPOCH,
+        epochs._INSERT_FIRST_EPOCH, epochs._INSERT_EPOCH,
         epochs._COMPARE,
-        epochs._FIND_HIGHEST, epochs._LIST_ORDERED,
+        epochs._FIND_HIGHEST, epochs._LIST_ORDERED_TABLES,
         epochs._LIST_SEQUENCES,
         epochs._LOAD_POSITION, epochs._MOVE_BY_ID,
         epochs._MOVE_BY_XMIN,
@@ -398,7 +398,7 @@ QUIET = _name({
         users_store._LIST_COLLEAGUES,
     ),
     "it finds merchants among those that are given: tests.portal tries it at two": (
-        find_merchants._FIND,
+        find_merchants._SEARCH,
     ),
     "a part of a statement, tried whole by tests.api.test_api_isolation": (
         lists_store._FIND_CLAIMS, searching_store._COUNT_WORDS,

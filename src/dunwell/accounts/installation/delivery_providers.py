@@ -213,7 +213,9 @@ def find_gateway_faults(name: str, provider: KannelProvider | TwilioProvider) ->
         except ValueError:
             is_everybody = True
         if is_everybody:
-            words = f'"{network}" is no network of yours. Write it as 127.0.0.1 or 10.0.0.0/24.'
+            words = (
+                f'"{network}" is not one of your networks. Write it as 127.0.0.1 or 10.0.0.0/24.'
+            )
             yield Fault(
                 render_pointer(["deliveryProviders", name, "networks", index]), words, "INVALID"
             )

@@ -1,5 +1,5 @@
-"""The installation file as a value, with the operator and the networks of webhooks, and its faults
-(CONTRACT 15). Pure."""
+"""The installation file: its keys, among them the operator and the webhook networks, and the check
+of the whole file (CONTRACT 15). Pure."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -98,8 +98,8 @@ class WebhookNetworks(ProviderPart, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class WebhookReach:
-    """Where a merchant's webhooks may be sent. `networks`: the only ones that are connected to; if
-    empty, every public address and no private one."""
+    """Where a merchant's webhooks may be sent: only to `networks`, or, if that is empty, to every
+    public address and no private one."""
 
     networks: tuple[Network, ...] = ()
     allows_http: bool = False
@@ -141,16 +141,16 @@ def _describe_network_fault(text: str) -> str:
     try:
         network = ip_network(text)
     except ValueError:
-        return f'"{text}" is no network. Write it as 10.0.0.7, 10.0.0.0/24 or fd00::/64.'
+        return f'"{text}" is not a network. Write it as 10.0.0.7, 10.0.0.0/24 or fd00::/64.'
     if is_always_forbidden(network):
         return (
-            f'"{text}" holds addresses that webhooks never reach, such as those of a cloud\'s '
-            "metadata. Name a smaller network of your own."
+            f'"{text}" contains addresses to which no webhook is ever sent, such as a cloud\'s '
+            "metadata service. Name a smaller network of your own."
         )
     return ""
 
 
-# Renamed keys: the old name as JSON pointer, and the present name.
+# Renamed keys: the old name as JSON pointer, and the current name.
 _RENAMED_KEYS = {"/lines": "deliveryProviders", "/alarms": "alerts", "/alerts/line": "provider"}
 # Top-level keys that only an installation file has. The old names are included so that a file with
 # one of them is not mistaken for a merchant file.
@@ -223,27 +223,29 @@ def _find_network_faults(document: Any) -> Iterator[Fault]:
         try:
             parsed = ip_network(network)
         except ValueError:
-            words = f'"{network}" is no network. Write it as 10.0.0.7, 10.0.0.0/24 or fd00::/64.'
+            words = f'"{network}" is not a network. Write it as 10.0.0.7, 10.0.0.0/24 or fd00::/64.'
             yield Fault(pointer, words, "INVALID")
             continue
         if parsed.prefixlen == 0:
-            words = f'"{network}" is everybody: each visitor could say where they are. Name yours.'
+            words = f'"{network}" trusts every address. Name only the networks of your proxies.'
             yield Fault(pointer, words, "INVALID")
 
 
-def merge_installations(present: Installation, given: Installation) -> Installation:
+def merge_installations(current: Installation, given: Installation) -> Installation:
     """Return the installation after `given` was applied. Keys that `given` leaves out keep their
     values."""
     named = {k: v for k, v in msgspec.structs.asdict(given).items() if v is not None}
-    return msgspec.structs.replace(present, **named)
+    return msgspec.structs.replace(current, **named)
 
 
 def list_secret_files(installation: Installation) -> dict[str, str]:
     """Return the secret files by the name under which each secret is stored, such as
     "deliveryProviders/post/credentials/passwordFile"."""
-    providers = installation.sign_in.oidc if installation.sign_in is not None else ()
-    of_providers = {each.secret_name: each.client_secret_file for each in providers}
-    return {**list_provider_secrets(installation.delivery_providers or {}), **of_providers}
+    identity_providers = installation.sign_in.oidc if installation.sign_in is not None else ()
+    return {
+        **list_provider_secrets(installation.delivery_providers or {}),
+        **{each.secret_name: each.client_secret_file for each in identity_providers},
+    }
 
 
 def list_changes(before: Installation, after: Installation) -> list[str]:

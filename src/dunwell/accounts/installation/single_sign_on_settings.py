@@ -117,7 +117,9 @@ def _find_provider_faults(
         except ValueError:
             is_everybody = True
         if is_everybody:
-            words = f'"{network}" is no network of yours. Write it as 127.0.0.1 or 10.0.0.0/24.'
+            words = (
+                f'"{network}" is not one of your networks. Write it as 127.0.0.1 or 10.0.0.0/24.'
+            )
             yield Fault(render_pointer([*at, "networks", index]), words, "INVALID")
     if provider.issuer.startswith("http://") and not provider.networks:
         words = (

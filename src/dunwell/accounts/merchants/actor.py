@@ -30,7 +30,7 @@ class Origin:
     """Where an action came from, as the audit log records it."""
 
     interface: Interface
-    # The client's network, shortened by `platform.http.addresses.name_network`; never the whole
+    # The client's network, shortened by `platform.http.addresses.render_network`; never the whole
     # address.
     network: str | None = None
     # The id of a user's session.
@@ -42,9 +42,9 @@ class Origin:
         return {name: value for name, value in parts.items() if value is not None}
 
 
-def parse_origin(kept: Mapping[str, str]) -> Origin:
+def parse_origin(stored: Mapping[str, str]) -> Origin:
     """Parse what `as_json` returned."""
-    return Origin(Interface(kept["face"]), kept.get("network"), kept.get("session"))
+    return Origin(Interface(stored["face"]), stored.get("network"), stored.get("session"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +72,9 @@ _SHELL, _PAGE, _API = (
 SYSTEM = Actor(ActorKind.SYSTEM, rights=SYSTEM_RIGHTS, origin=Origin(Interface.WORKER))
 
 
-def operator_actor(word: str) -> Actor:
-    """Return the actor of the operator's command line. `word` is the command."""
-    return Actor(ActorKind.OPERATOR, word, rights=ALL_RIGHTS, origin=_SHELL)
+def operator_actor(command: str) -> Actor:
+    """Return the actor of the operator's command line."""
+    return Actor(ActorKind.OPERATOR, command, rights=ALL_RIGHTS, origin=_SHELL)
 
 
 COMMAND_LINE = operator_actor("command line")

@@ -1,12 +1,12 @@
-"""Search merchants by id, key or name, for a user who chooses the merchant to work at."""
+"""Search merchants by id, key or name, for a user who chooses the merchant to work for."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dunwell.platform.database.database import Connection
 
-# Uses the primary key. Merchants are few, and one page of them is read.
-_FIND = """
+# Uses the primary key. There are few merchants, so names are compared without an index.
+_SEARCH = """
 SELECT merchant_id, key, name, sandbox_now IS NOT NULL AS is_sandbox
 FROM merchants
 WHERE merchant_id > $1
@@ -31,5 +31,5 @@ async def search_merchants(
 ) -> list[FoundMerchant]:
     """Return merchants with ids above `after`, in the order of their ids. `among`: only these ids;
     None: all merchants."""
-    rows = await tx.fetch(_FIND, after, among, query.lower(), limit)
+    rows = await tx.fetch(_SEARCH, after, among, query.lower(), limit)
     return [FoundMerchant(**row) for row in rows]

@@ -59,10 +59,11 @@ class _PendingRequest(WaitingRequest[Question]):
 class RequestBatcher(Generic[Question, Answer]):
     """The waiting requests of one process, in queues that are answered independently."""
 
-    def __init__(self, answer_set: AnswerBatch[Question, Answer], room: int) -> None:
-        """`answer_set` gets at least one question. If it fails, each question is answered alone;
-        the failed call may have answered it already, so `answer_set` must detect that."""
-        self._answer_set = answer_set
+    def __init__(self, answer_questions: AnswerBatch[Question, Answer], room: int) -> None:
+        """`answer_questions` gets at least one question. If it fails, each question is answered
+        alone. The failed call may have answered a question already; `answer_questions` must detect
+        that."""
+        self._answer_questions = answer_questions
         self._room = room
         self._queues: dict[Hashable, list[_PendingRequest[Question]]] = {}
         self._answering: set[asyncio.Task[None]] = set()
@@ -71,8 +72,8 @@ class RequestBatcher(Generic[Question, Answer]):
         self, queue: Hashable, question: Question, *, size: int = 1,
         names: frozenset[str] = frozenset(), kind: Hashable = None,
     ) -> Answer:  # fmt: skip
-        """Return the answer to the question. Raises what `answer_set` raises for this question
-        alone. The options are those of `WaitingRequest`."""
+        """Return the answer to the question. Raises what `answer_questions` raises for this
+        question alone. The options are those of `WaitingRequest`."""
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         asker = _PendingRequest(question, size, names, kind, answer=future)
         if queue in self._queues:
@@ -89,11 +90,11 @@ class RequestBatcher(Generic[Question, Answer]):
         """Answer the question outside all queues, and try once more if it is unknown whether the
         first attempt succeeded."""
         try:
-            [answer] = await self._answer_set([question])
+            [answer] = await self._answer_questions([question])
         except Exception as error:
             if not _is_in_doubt(error):
                 raise
-            [answer] = await self._answer_set([question])
+            [answer] = await self._answer_questions([question])
         return answer
 
     async def _answer_queue(self, queue: Hashable) -> None:
@@ -112,8 +113,8 @@ class RequestBatcher(Generic[Question, Answer]):
 
     async def _answer_batch(self, batch: Sequence[_PendingRequest[Question]]) -> None:
         try:
-            answers = await self._answer_set([each.question for each in batch])
-        except Exception as error:  # noqa: BLE001 - it is raised for whoever asked
+            answers = await self._answer_questions([each.question for each in batch])
+        except Exception as error:  # noqa: BLE001 - it is raised for each asker
             if _is_in_doubt(error) or (len(batch) > 1 and not isinstance(error, Refusal)):
                 await asyncio.gather(*(self._answer_one(each) for each in batch))
             else:
@@ -126,7 +127,7 @@ class RequestBatcher(Generic[Question, Answer]):
 
     async def _answer_one(self, member: _PendingRequest[Question]) -> None:
         try:
-            [answer] = await self._answer_set([member.question])
+            [answer] = await self._answer_questions([member.question])
         except Exception as error:  # noqa: BLE001 - as above
             _set_error(member, error)
         else:

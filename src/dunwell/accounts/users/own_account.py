@@ -82,7 +82,7 @@ class SignInTooOld:
 
 async def load_account(work: UserWork, signed_in: SignedInUser) -> UserAccount:
     user = await load_user(work.tx, signed_in.user_id)
-    assert user is not None, "nobody is deleted"
+    assert user is not None, "users are never deleted"
     return UserAccount(
         user,
         await list_sessions(work.tx, signed_in, work.now),
@@ -93,11 +93,11 @@ async def load_account(work: UserWork, signed_in: SignedInUser) -> UserAccount:
 
 
 async def confirm_own_password(
-    services: SignInServices, asking: PasswordConfirmation
+    services: SignInServices, confirmation: PasswordConfirmation
 ) -> WrongSignIn | TooManyAttempts | SignInTooOld | None:
     """Confirm the password. Return None if it is right, or if the user has only passkeys and opened
     the session a moment ago."""
-    person, now = asking.signed_in, services.now()
+    person, now = confirmation.signed_in, services.now()
     async with services.resources.database.transaction() as tx:
         stored = await load_password(tx, person.user_id)
         if stored is None:
@@ -110,9 +110,9 @@ async def confirm_own_password(
     if wait is not None:
         log_security_event("PORTAL_LOCKED")
         return TooManyAttempts(wait)
-    if not await services.passwords.verify(stored, asking.password):
+    if not await services.passwords.verify(stored, confirmation.password):
         async with services.work(person.actor) as work:
-            await save_refused_sign_in(work, person.user_id, asking.visitor.host)
+            await save_refused_sign_in(work, person.user_id, confirmation.visitor.host)
         log_security_event("PORTAL_SIGN_IN_FAILED")
         return WrongSignIn()
     async with services.resources.database.transaction() as tx:
@@ -123,7 +123,7 @@ async def confirm_own_password(
 async def change_profile(work: UserWork, signed_in: SignedInUser, name: str, language: str) -> None:
     """Change name and language. Raises ValidationError."""
     user = await load_user(work.tx, signed_in.user_id)
-    assert user is not None, "nobody is deleted"
+    assert user is not None, "users are never deleted"
     given = NewUser(user.email, name, "de" if language == "de" else "en", user.roles)
     faults = [*find_user_faults(given)]
     if language not in ("en", "de"):
@@ -148,7 +148,7 @@ async def remove_own_factor(work: UserWork, signed_in: SignedInUser, factor_id: 
     """Delete a second factor. Raises NotFound, and InvalidState if the user could not sign in
     without it."""
     user = await lock_user(work.tx, signed_in.user_id)
-    assert user is not None, "nobody is deleted"
+    assert user is not None, "users are never deleted"
     factors = [each for each in await load_factors(work.tx, user.user_id) if each.confirmed_at]
     others = [each for each in factors if each.factor_id != factor_id]
     if len(others) == len(factors):
@@ -179,12 +179,12 @@ async def find_new_password_fault(
 
 
 async def change_password(
-    services: SignInServices, asking: PasswordConfirmation, new: str, randomness: bytes
+    services: SignInServices, confirmation: PasswordConfirmation, new: str, randomness: bytes
 ) -> OpenedSession | WrongSignIn | TooManyAttempts | SignInTooOld | PasswordFault:
     """Set a new password, end all sessions and open a new one. `randomness`: SECRET_BYTES bytes for
     the session."""
-    person = asking.signed_in
-    refusal = await confirm_own_password(services, asking)
+    person = confirmation.signed_in
+    refusal = await confirm_own_password(services, confirmation)
     if refusal is not None:
         return refusal
     fault = await find_new_password_fault(services, person, new)
@@ -202,6 +202,6 @@ async def change_password(
             work,
             person.user_id,
             by=OpenedBy.PASSWORD,
-            visitor=asking.visitor,
+            visitor=confirmation.visitor,
             randomness=randomness,
         )

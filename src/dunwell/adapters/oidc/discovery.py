@@ -58,7 +58,7 @@ def parse_metadata(provider: IdentityProviderSettings, body: bytes) -> Metadata:
     schemes = {"https"} | ({"http"} if provider.issuer.startswith("http://") else set())
     for name, address in _list_addresses(metadata).items():
         if urlsplit(address).scheme not in schemes:
-            raise MetadataUnusable(f"its {name} is no https address")
+            raise MetadataUnusable(f"its {name} is not an https address")
     return metadata
 
 

@@ -35,7 +35,7 @@ def looks_like_token(text: str) -> bool:
 
 
 def hash_token(token: str) -> bytes:
-    """Return the hash by which the database finds a token. A text that is no token is simply not
+    """Return the hash by which the database finds a token. A text that is not a token is simply not
     found."""
     return sha256(token.encode())
 

@@ -56,17 +56,17 @@ def find_repeat_faults(values: Iterable[object], path: str, *, skip: int = 0) ->
 
 
 def build_language_fault(code: str, path: str) -> Fault:
-    message = f'"{code}" is no language; use a code such as "de" or "en".'
+    message = f'"{code}" is not a language; use a code such as "de" or "en".'
     return Fault(path, message, "UNKNOWN_LANGUAGE")
 
 
 def build_currency_fault(code: str, path: str) -> Fault:
-    message = f'"{code}" is no currency; use an ISO 4217 code such as "EUR".'
+    message = f'"{code}" is not a currency; use an ISO 4217 code such as "EUR".'
     return Fault(path, message, "UNKNOWN_CURRENCY")
 
 
 def build_timezone_fault(name: str, path: str) -> Fault:
-    message = f'"{name}" is no time zone; use a name such as "Europe/Berlin".'
+    message = f'"{name}" is not a time zone; use a name such as "Europe/Berlin".'
     return Fault(path, message, "UNKNOWN_TIMEZONE")
 
 
@@ -89,7 +89,7 @@ def _find_region_faults(region: WorkflowHolidays) -> Iterator[Fault]:
     known = countries[region.country]
     if region.subdivision is not None and region.subdivision not in known:
         nearest = suggest_known(region.subdivision, known)
-        message = f'"{region.subdivision}" is no part of {region.country}. {nearest}'
+        message = f'"{region.subdivision}" is not part of {region.country}. {nearest}'
         yield Fault(f"{path}/subdivision", message, "UNKNOWN_SUBDIVISION")
 
 
@@ -182,9 +182,9 @@ def _build_unknown_code_fault(code: str, place: str, name: str) -> Fault:
     if name == "language":
         return build_language_fault(code, place)
     if name == "country":
-        message = f'"{code}" is no country; use an ISO 3166-1 code such as "DE".'
+        message = f'"{code}" is not a country; use an ISO 3166-1 code such as "DE".'
         return Fault(place, message, "UNKNOWN_COUNTRY")
-    message = f'"{code}" is no item type. Known: {", ".join(_ITEM_TYPES)}.'
+    message = f'"{code}" is not an item type. Known: {", ".join(_ITEM_TYPES)}.'
     return Fault(place, message, "NOT_ALLOWED")
 
 

@@ -61,7 +61,7 @@ def answer_redirect(location: str) -> Response:
     """Redirect with 303. `location` is one of our addresses or a provider's. Raises ValueError for
     characters that an address cannot contain, such as those that would end a header."""
     if not location.isascii() or not location.isprintable() or " " in location:
-        raise ValueError("this is no address to redirect to")
+        raise ValueError("this is not an address to redirect to")
     return Response(None, 303, {**_UNLISTED, "Location": location})
 
 

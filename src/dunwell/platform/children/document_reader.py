@@ -19,19 +19,19 @@ from dunwell.platform.text.yaml_document import InvalidDocument
 
 _CHILD = "dunwell.platform.children.yaml_child"
 # A user's document occupies one of these; the other one stays free for other users.
-_READ_AT_ONCE = 2
+_MAX_CONCURRENT = 2
 # Wall time, which includes starting the child. The child's own limit on processor time is lower.
 _TIMEOUT_SECONDS = 10.0
 # An answer can be much longer than its document: YAML anchors are expanded (see `yaml_document`),
-# and JSON escapes every character outside ASCII with six.
+# and JSON writes every character outside ASCII as an escape of six characters.
 _MAX_ANSWER_BYTES = 32 * 1024 * 1024
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 
 class WantedDocument(msgspec.Struct, frozen=True, array_like=True):
-    """With `places`, the lines of these values are wanted (see `find_lines`). Without, the value
-    is."""
+    """A request to the child. With `places`, the child returns the lines of these values (see
+    `find_lines`), without it the value of the document."""
 
     text: str
     places: Sequence[Sequence[str | int]] | None = None
@@ -50,15 +50,15 @@ class DocumentReader:
     first needed."""
 
     def __init__(self, timeout_seconds: float = _TIMEOUT_SECONDS) -> None:
-        self._queue = FairQueue(_READ_AT_ONCE, INTERACTIVE)
+        self._queue = FairQueue(_MAX_CONCURRENT, INTERACTIVE)
         self._children = ChildPool(
-            _CHILD, size=_READ_AT_ONCE, timeout_seconds=timeout_seconds,
+            _CHILD, size=_MAX_CONCURRENT, timeout_seconds=timeout_seconds,
             max_answer_bytes=_MAX_ANSWER_BYTES, limits=UNLIMITED,
         )  # fmt: skip
         # A single thread, so that processing several large values leaves time for the event loop.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="documents")
 
-    async def read(self, text: str, key: Hashable, make: Callable[[Any], Made]) -> Made:
+    async def read(self, text: str, key: Hashable, make: Callable[[Any], Result]) -> Result:
         """Return the result of `make` for the document's value; `make` runs in a thread. `key`
         identifies the user.
 

@@ -97,7 +97,7 @@ def _find_unusable_addresses(settings: Settings) -> list[str]:
     is_origin = public.scheme in ("http", "https") and public.hostname
     if not is_origin or public.path or public.query or public.fragment or public.username:
         faults.append(
-            f"DUNWELL_PUBLIC_URL: {settings.public_url!r} is no origin; "
+            f"DUNWELL_PUBLIC_URL: {settings.public_url!r} is not an origin; "
             "write https://host or https://host:port."
         )
     if _split(settings.files_url).scheme not in ("file", "s3"):
@@ -262,7 +262,7 @@ class _Reader:
     def port(self, name: str, default: int) -> int:
         value = self.text(name, str(default))
         if not value.isdecimal() or not 0 < int(value) < 65536:
-            self.faults.append(f"{PREFIX}{name}: {value!r} is no port; use 1 to 65535.")
+            self.faults.append(f"{PREFIX}{name}: {value!r} is not a port; use 1 to 65535.")
             return default
         return int(value)
 
@@ -271,8 +271,8 @@ class _Reader:
         is_number = value.isascii() and value.isdecimal() and len(value) <= 10
         if not is_number or not 0 < int(value) <= _MAX_MIB:
             self.faults.append(
-                f"{PREFIX}{name}: {value[:40]!r} is no size; write a whole number of MiB from 1 to "
-                f"{_MAX_MIB}, such as 10240 for 10 GiB."
+                f"{PREFIX}{name}: {value[:40]!r} is not a size; write a whole number of MiB from 1 "
+                f"to {_MAX_MIB}, such as 10240 for 10 GiB."
             )
             return default
         return int(value)
@@ -285,7 +285,8 @@ class _Reader:
         if match and 0 < int(match[2]) < 65536:
             return Bind(match[1].strip("[]"), int(match[2]))
         self.faults.append(
-            f"{PREFIX}{name}: {value!r} is no address to listen on; write it like 127.0.0.1:9100."
+            f"{PREFIX}{name}: {value!r} is not an address to listen on; write it like "
+            "127.0.0.1:9100."
         )
         return None
 
@@ -297,7 +298,7 @@ class _Reader:
             day = date.fromisoformat(value)
             if day.isoformat() == value:
                 return day
-        self.faults.append(f"{PREFIX}{name}: {value!r} is no day; write YYYY-MM-DD.")
+        self.faults.append(f"{PREFIX}{name}: {value!r} is not a day; write YYYY-MM-DD.")
         return None
 
     def commit(self, name: str) -> str | None:
@@ -305,7 +306,7 @@ class _Reader:
         if value is None or _COMMIT.fullmatch(value):
             return value
         self.faults.append(
-            f"{PREFIX}{name}: {value[:80]!r} is no commit; write its 7 to 64 hexadecimal digits, "
+            f"{PREFIX}{name}: {value[:80]!r} is not a commit; write its 7 to 64 hexadecimal digits "
             "as git rev-parse HEAD prints them."
         )
         return None
@@ -338,7 +339,7 @@ class _Reader:
         if value is None or _is_international(value):
             return value
         self.faults.append(
-            f"{PREFIX}{name}: {value!r} is no phone number with its country; write it like "
+            f"{PREFIX}{name}: {value!r} is not a phone number with a country code; write it like "
             "+49 40 1234560."
         )
         return None

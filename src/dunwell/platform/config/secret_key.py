@@ -77,7 +77,7 @@ def _parse_version(word: str) -> tuple[int, bytes]:
     number, text = match.groups() if match else (None, "")
     version = int(number or 1)
     if version > MAX_VERSION:
-        raise InvalidSecretKey(f"{number} is no version of a key; the last is {MAX_VERSION}.")
+        raise InvalidSecretKey(f"{number} is not a version of a key; the last is {MAX_VERSION}.")
     try:
         return version, base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):

@@ -79,8 +79,8 @@ class Settings:
     # The folder of PostgreSQL's programs, None for those of the installed package.
     pg_bin: str | None
     log_level: str
-    # The days on which the scenario endpoints become deprecated and are removed, which their
-    # responses announce. None if that is not announced.
+    # The days on which the scenario endpoints become deprecated and are removed. The responses of
+    # these endpoints announce them. None: nothing is announced.
     scenarios_deprecated_on: date | None = None
     scenarios_retired_on: date | None = None
     # The phone number on a debtor's page that cannot name a creditor. None if there is none.

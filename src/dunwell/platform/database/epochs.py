@@ -16,7 +16,8 @@ from dunwell.platform.database.sql import compose
 
 log = structlog.get_logger(__name__)
 
-# A statement that contains this expression locks the table until its transaction ends.
+# A statement that contains this expression holds a shared lock on `epochs` until its transaction
+# ends, so that `_LOCK` waits for it.
 _EPOCH = "coalesce((SELECT max(epoch) FROM epochs), 0)"
 # The value of `written_by` in a row that is written now.
 WRITTEN_BY = f"({_EPOCH} + pg_current_xact_id()::text::bigint)::text::xid8"
@@ -64,7 +65,7 @@ CROSS JOIN LATERAL (
 """,
     server=_SERVER,
 )
-_ADOPT = compose(
+_INSERT_FIRST_EPOCH = compose(
     """
 INSERT INTO epochs (epoch, system_identifier, timeline)
 SELECT 0, system_identifier, timeline
@@ -79,7 +80,7 @@ FROM ({server}) server
 """,
     server=_SERVER,
 )
-_LIST_ORDERED = """
+_LIST_ORDERED_TABLES = """
 SELECT table_column.attrelid::regclass::text AS name, quote_ident(id.attname) AS id
 FROM pg_attribute table_column
 JOIN pg_class ON pg_class.oid = table_column.attrelid AND relkind = 'r'
@@ -89,7 +90,7 @@ WHERE table_column.attname = 'written_by' AND table_column.atttypid = 'xid8'::re
 _LIST_SEQUENCES = """
 SELECT attrelid::regclass::text AS name, quote_ident(attname) AS id,
     pg_get_serial_sequence(attrelid::regclass::text, attname) AS sequence,
-    CASE atttypid WHEN 'bigint'::regtype THEN 100000 ELSE 100 END AS room
+    CASE atttypid WHEN 'bigint'::regtype THEN 100000 ELSE 100 END AS margin
 FROM pg_attribute
 JOIN pg_class ON pg_class.oid = attrelid AND relkind = 'r'
 WHERE attidentity <> ''
@@ -163,12 +164,12 @@ async def _store_server(tx: asyncpg.Connection) -> EpochCheck:
     """Store the server of a database that was never checked. The database was restored since its
     creation if its rows have numbers that this server has not reached, or if the timeline is not
     the first one. In that case begin a new epoch."""
-    tables = await tx.fetch(_LIST_ORDERED)
+    tables = await tx.fetch(_LIST_ORDERED_TABLES)
     highest = [await tx.fetchval(compose(_FIND_HIGHEST, table=each["name"])) for each in tables]
     highest_written_by = max((each for each in highest if each is not None), default=0)
     next_number, timeline = await tx.fetchrow(_LOAD_POSITION)
     if highest_written_by < next_number and (timeline == 1 or highest_written_by == 0):
-        await tx.execute(_ADOPT)
+        await tx.execute(_INSERT_FIRST_EPOCH)
         return EpochCheck.FIRST_CHECK
     outcome = await _begin_epoch(tx, above=highest_written_by)
     for name, column in tables:

@@ -68,7 +68,9 @@ def _has_no_offset(value: object) -> bool:
 
 
 def build_cursor_fault() -> ValidationError:
-    message = "This is no cursor of this list. Use nextCursor as it was answered, or leave it out."
+    message = (
+        "This is not a cursor of this list. Use nextCursor as it was answered, or leave it out."
+    )
     return ValidationError([Fault("/cursor", message, "WRONG_FORMAT")])
 
 

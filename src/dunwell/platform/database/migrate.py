@@ -212,7 +212,7 @@ async def _build_permission_error(
             " migrate again."
         )
     elif owner not in (None, role):
-        remedy = f"The tables belong to {owner}: migrate as {owner}, as always before."
+        remedy = f"The tables belong to {owner}: migrate as {owner}."
     else:
         remedy = "Give it that right and migrate again."
     return MigrationForbidden(
@@ -224,7 +224,7 @@ async def check_empty(connection: asyncpg.Connection) -> None:
     """Raises DatabaseNotEmpty if the database has tables, sequences or views."""
     if await connection.fetchval(_HAS_RELATIONS):
         raise DatabaseNotEmpty(
-            "The database has tables, sequences or views. A backup is restored into an empty one."
+            "The database has tables, sequences or views. Restore a backup into an empty database."
         )
 
 
@@ -251,8 +251,8 @@ async def _migrate_if_unlocked(
     migrations: Sequence[Migration], to: str | None, lock_seconds: float,
 ) -> bool:  # fmt: skip
     """Run the missing migrations, or return False if another process is migrating. No transaction
-    stays open until the next attempt: building an index would wait for it, and it would wait for
-    the index."""
+    stays open until the next attempt, because of a deadlock: the other process, when it builds an
+    index, waits for all open transactions, and this one would wait for the other process."""
     async with lock_connection.transaction():
         if not await _try_lock(lock_connection):
             return False
@@ -296,8 +296,8 @@ async def _run_with_retries(
             if not left:
                 raise TableLocked(
                     f"Migration {migration.revision} ({migration.name}) waited {_ATTEMPTS} times"
-                    f" {lock_seconds:g} s for a table that others hold; those before it stand."
-                    " End long transactions (pg_stat_activity) and migrate again."
+                    f" {lock_seconds:g} s for a table that others hold; the earlier migrations"
+                    " are done. End long transactions (pg_stat_activity) and migrate again."
                 ) from error
             await asyncio.sleep(min(_PAUSE_SECONDS, lock_seconds))
         else:

@@ -1,5 +1,5 @@
 """Checks of texts: forbidden characters anywhere in a JSON value, single lines, e-mail addresses;
-and counts with their noun. Pure."""
+and numbers with their noun. Pure."""
 
 from collections.abc import Iterator
 from email.errors import HeaderParseError, MessageDefect

@@ -42,7 +42,7 @@ from dunwell.platform.database.database import Connection
 from dunwell.platform.http.addresses import render_network
 
 # For how long a known browser is accepted although the second factor is locked. A month covers a
-# holiday, and a computer that was given away is soon unknown.
+# holiday, and limits how long a computer that was given away is still known.
 TRUSTED_FOR = timedelta(days=30)
 _PURPOSE = "portal-known-browser"
 
@@ -147,11 +147,11 @@ async def open_session(
         device=render_browser_cookie(work.keys, user_id, browser),
         is_restricted=user is not None and user.second_factor_locked_at is not None,
     )
-    their = replace(work, actor=build_visitor_actor(user_id, visitor.host, session.session_id))
+    user_work = replace(work, actor=build_visitor_actor(user_id, visitor.host, session.session_id))
     after = {"by": str(by), "isNewPlace": is_new_network}
-    await save_user_audit(their, "session.begin", user_id, after=after)
+    await save_user_audit(user_work, "session.begin", user_id, after=after)
     if user is not None and user.is_break_glass and by is not OpenedBy.PASSWORD:
-        await report_break_glass(their, user, session.session_id, by)
+        await report_break_glass(user_work, user, session.session_id, by)
     return opened
 
 
@@ -165,7 +165,7 @@ class ShownSession:
 
 async def find_session(tx: Connection, secret: str, *, now: datetime) -> SignedInUser | None:
     """Return the session's user and record its use. None: the session has ended or does not exist.
-    It is one statement and needs no transaction."""
+    Runs a single statement, so the caller needs no transaction."""
     session_hash = hash_secret(secret)
     if session_hash is None:
         return None

@@ -63,17 +63,17 @@ def digest_seal(
 
 
 def _encode_parts(parts: Iterable[str | None]) -> bytes:
-    spelled = []
+    encoded_parts = []
     for part in parts:
         if part is None:
-            spelled.append(b"-,")
+            encoded_parts.append(b"-,")
         else:
             encoded = part.encode()
-            spelled.append(b"%d:%b," % (len(encoded), encoded))
-    return b"".join(spelled)
+            encoded_parts.append(b"%d:%b," % (len(encoded), encoded))
+    return b"".join(encoded_parts)
 
 
-# The findings that are listed for one merchant; further ones are only counted.
+# The maximum number of findings that are listed for one merchant. Further ones are only counted.
 MAX_FINDINGS = 1000
 
 

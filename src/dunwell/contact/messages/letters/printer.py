@@ -111,8 +111,8 @@ class LetterPrinter:
         return done.png
 
     async def count_pages(self, pdf: bytes) -> int | None:
-        """Return the number of pages, or None if the content is no readable PDF. Raises OSError if
-        no child can be started."""
+        """Return the number of pages, or None if the content is not a readable PDF. Raises OSError
+        if no child can be started."""
         done = await self._do(PrintJob("COUNT_PAGES", pdf))
         return done.pages if done else None
 

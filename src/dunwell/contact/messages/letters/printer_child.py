@@ -33,7 +33,7 @@ from dunwell.platform.children.child import confine_process, serve
 
 _MEMORY_BYTES = 1024 * 1024 * 1024
 _CPU_SECONDS_PER_JOB = 10
-# Typst raises TypstError for a layout that fails, and RuntimeError for a file that is no text.
+# Typst raises TypstError for a layout that fails, and RuntimeError for a file that is not text.
 _REFUSED = (RuntimeError, pikepdf.PdfError, UnidentifiedImageError, ValueError, LookupError)
 
 

@@ -21,7 +21,7 @@ class ManifestBroken(Exception):  # noqa: N818 - reads as what is wrong
 
 
 class LetterFile(msgspec.Struct, frozen=True):
-    """A file of a letter. `sha256` is hexadecimal; `pages` is None for a file that is no PDF."""
+    """A file of a letter. `sha256` is hexadecimal; `pages` is None for a file that is not a PDF."""
 
     name: str
     sha256: str
@@ -94,7 +94,7 @@ def parse_manifest(content: bytes, batch_id: UUID, line: str) -> PrintManifest:
     try:
         manifest = msgspec.json.decode(content, type=PrintManifest)
     except (msgspec.MsgspecError, RecursionError) as error:
-        raise ManifestBroken("it is no manifest") from error
+        raise ManifestBroken("it is not a manifest") from error
     head = manifest.head
     if (head.manifest, head.batch, head.line) != (_VERSION, batch_id, line) or not manifest.letters:
         raise ManifestBroken("it is another's")

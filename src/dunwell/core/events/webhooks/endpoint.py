@@ -129,12 +129,12 @@ def _find_url_faults(url: str) -> Iterator[Fault]:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError:
-        yield Fault("/url", "This is no address. Use https://host/path.", "WRONG_FORMAT")
+        yield Fault("/url", "This is not an address. Use https://host/path.", "WRONG_FORMAT")
         return
     if len(url) > _MAX_URL_LENGTH:
         yield Fault("/url", f"Use at most {_MAX_URL_LENGTH} characters.", "TOO_LONG")
     if not host or not url.isprintable() or " " in url:
-        yield Fault("/url", "This is no address. Use https://host/path.", "WRONG_FORMAT")
+        yield Fault("/url", "This is not an address. Use https://host/path.", "WRONG_FORMAT")
         return
     if parts.username is not None or parts.password is not None or parts.fragment:
         message = "Leave out user, password and fragment; set authorization instead."
@@ -148,7 +148,7 @@ def _find_type_faults(types: Sequence[str]) -> Iterator[Fault]:
         yield Fault("/events", '"*" stands alone: it means every type.', "NOT_ALLOWED")
     for place, name in enumerate(types):
         if name != ALL_TYPES and name not in EVENT_TYPES:
-            message = f"This is no event type. Known: {', '.join(EVENT_TYPES)}."
+            message = f"This is not an event type. Known: {', '.join(EVENT_TYPES)}."
             yield Fault(f"/events/{place}", message, "NOT_ALLOWED")
 
 

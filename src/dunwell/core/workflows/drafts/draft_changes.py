@@ -13,7 +13,7 @@ class DraftChange:
     """A change of one part. `before`, `after`: the part as JSON; None: it does not exist."""
 
     change_id: UUID
-    # The author, as the audit log names the actor. `name`: of a user.
+    # The author, as the audit log names the actor. `name`: the user's name; None for other actors.
     actor_kind: str
     actor_id: str | None
     name: str | None

@@ -160,7 +160,7 @@ async def _read(call: ApiCall) -> msgspec.Raw:
 
 async def _replay(call: ApiCall) -> Replayed:
     call.query.check()
-    given = parse_body(call.body, ReplayRequest, _find_faulty_replay)
+    given = parse_body(call.body, ReplayRequest, _list_replay_faults)
     wanted = ReplayFilter(
         since=parse_body_instant(given.since, "/since"),
         until=None if given.until is None else parse_body_instant(given.until, "/until"),
@@ -170,7 +170,7 @@ async def _replay(call: ApiCall) -> Replayed:
     return Replayed(await replay_events(call.work, wanted))
 
 
-def _find_faulty_replay(given: ReplayRequest) -> Iterator[Fault]:
+def _list_replay_faults(given: ReplayRequest) -> Iterator[Fault]:
     yield from list_instant_faults(given.since, "/since")
     yield from list_instant_faults(given.until, "/until")
     since = parse_query_instant(given.since) if given.since else None
@@ -240,10 +240,10 @@ async def _find(call: ApiCall) -> FoundEndpointList:
     query.check()
     wanted = EndpointFilter(EndpointState(state) if state else None, since=since, until=until)
     found = await list_endpoints(call.work, limit=limit, cursor=cursor, wanted=wanted)
-    return FoundEndpointList([_show(each) for each in found.items], found.next_cursor)
+    return FoundEndpointList([_build_endpoint(each) for each in found.items], found.next_cursor)
 
 
-def _show(endpoint: EndpointHealth) -> FoundEndpoint:
+def _build_endpoint(endpoint: EndpointHealth) -> FoundEndpoint:
     reason: Any = endpoint.health.disabled_reason
     return FoundEndpoint(
         id=str(endpoint.endpoint_id),

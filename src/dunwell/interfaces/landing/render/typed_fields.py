@@ -23,8 +23,8 @@ def parse_day(fields: Mapping[str, str], name: str) -> date | None:
 def parse_birth_date(fields: Mapping[str, str], name: str) -> str | None:
     """Parse a date of birth. Return 1984-03-27, or 84-03-27 if the year has two digits.
 
-    None if it is no valid date. The century of a year with two digits is not guessed, because the
-    debtor may be twenty or a hundred years old.
+    None if it is not a valid date. The century of a year with two digits is not guessed, because
+    the debtor may be twenty or a hundred years old.
     """
     year = fields.get(f"{name}_year", "").strip()
     if len(year) == len("1984"):
@@ -40,7 +40,7 @@ def parse_birth_date(fields: Mapping[str, str], name: str) -> str | None:
 
 
 def parse_iso_day(text: str) -> date | None:
-    """Parse a day such as 2026-03-16. None if it is no valid date."""
+    """Parse a day such as 2026-03-16. None if it is not a valid date."""
     return _join(text.split("-"))
 
 

@@ -51,7 +51,7 @@ def is_within(number: int, starts: Sequence[int], ends: Sequence[int]) -> bool:
 
 
 def parse_faces(file: ReadableBytes) -> list[FontFileFace]:
-    """Raises ValueError for a file that is no font or is damaged."""
+    """Raises ValueError for a file that is not a font or is damaged."""
     try:
         return [_read_face(file, index, offset) for index, offset in enumerate(_list_offsets(file))]
     except (struct.error, UnicodeDecodeError, KeyError) as error:
@@ -191,21 +191,24 @@ class FontLibrary:
 
     def _choose(self, needed: Sequence[str]) -> FontChoice:
         starts, ends = _load_coverage("others")
-        along = {each for each in needed if is_within(ord(each), starts, ends)}
+        # Characters that the other fonts included in Typst have.
+        in_other_fonts = {each for each in needed if is_within(ord(each), starts, ends)}
         # Arrows and ticks look the same in the included fonts; letters of names need a matching
         # font.
-        signs = {each for each in along if unicodedata.category(each)[0] not in "LM"}
-        left, chosen = set(needed) - signs, []
+        symbols = {each for each in in_other_fonts if unicodedata.category(each)[0] not in "LM"}
+        remaining, chosen = set(needed) - symbols, []
         region = _guess_region(needed)
         faces = _read_folders(self._folders)
-        while left:
-            best = max(faces, key=lambda each: _rank_face(each[1], left, region), default=None)
-            if best is None or not any(map(best[1].has, left)):
+        while remaining:
+            best = max(faces, key=lambda each: _rank_face(each[1], remaining, region), default=None)
+            if best is None or not any(map(best[1].has, remaining)):
                 break
             chosen.append(FontFace(best[0], best[1].index))
-            left -= {each for each in left if best[1].has(each)}
-        left -= along
-        return FontChoice(tuple(chosen), tuple(sorted({get_script_name(each) for each in left})))
+            remaining -= {each for each in remaining if best[1].has(each)}
+        remaining -= in_other_fonts
+        return FontChoice(
+            tuple(chosen), tuple(sorted({get_script_name(each) for each in remaining}))
+        )
 
 
 def list_uncovered(text: Iterable[str]) -> set[str]:
@@ -232,11 +235,11 @@ def _is_invisible(character: str) -> bool:
 
 
 def _rank_face(
-    face: FontFileFace, left: set[str], region: str
+    face: FontFileFace, remaining: set[str], region: str
 ) -> tuple[int, bool, bool, bool, int, str]:
     name = face.name
     return (
-        sum(map(face.has, left)),
+        sum(map(face.has, remaining)),
         not any(word in name for word in _AVOIDED),
         any(word in name for word in _PREFERRED),
         name.removesuffix(" Regular").endswith(region),
@@ -256,7 +259,9 @@ def _guess_region(characters: Iterable[str]) -> str:
 
 @cache
 def _read_folders(folders: tuple[Path, ...]) -> Sequence[tuple[str, FontFileFace]]:
-    """Return the upright faces of normal weight. A file that is no font is skipped and logged."""
+    """Return the upright faces of normal weight. A file that is not a font is skipped and
+    logged.
+    """
     return [
         (str(path), face)
         for folder in folders
