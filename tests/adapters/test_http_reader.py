@@ -1,4 +1,4 @@
-"""Bytes become requests: however they are cut, and whatever a body contains."""
+"""Requests are read correctly however the bytes are split and whatever a body contains."""
 
 from collections.abc import Iterable, Iterator
 
@@ -21,7 +21,7 @@ _CHUNKS = b"a;name=value\r\n0123456789\r\n%x\r\n%b\r\n0\r\nTrailer: 1\r\n\r\n" %
 )
 
 Request = tuple[str, bytes, bytes]
-# What follows each other on one connection, and the requests in it.
+# The bytes of one connection, and below the requests that they contain.
 _STREAM = b"".join((
     b"GET /first HTTP/1.1\r\nHost: x\r\n\r\n",
     _COUNTED % (_UPGRADE, len(_INSIDE), _INSIDE),
@@ -65,12 +65,12 @@ def test_a_body_is_not_taken_for_a_request_wherever_the_bytes_are_split() -> Non
         assert _read([_STREAM[:cut], _STREAM[cut:]]) == _REQUESTS, cut
 
 
-def test_requests_that_come_byte_by_byte_are_the_same() -> None:
+def test_requests_that_arrive_byte_by_byte_are_read_correctly() -> None:
     assert _read(bytes([each]) for each in _STREAM) == _REQUESTS
 
 
 @given(bodies=st.lists(st.binary(max_size=40) | st.just(_INSIDE), max_size=5), data=st.data())
-def test_any_bodies_in_any_chunks_and_pieces_are_the_same(
+def test_bodies_are_read_correctly_in_any_chunks_and_pieces(
     bodies: list[bytes], data: st.DataObject
 ) -> None:
     stream = b""
@@ -128,7 +128,7 @@ def test_malformed_chunks_are_refused(chunks: bytes) -> None:
         b"Content-Length: 1_0\r\n",
     ],
 )
-def test_framings_that_proxies_may_understand_otherwise_are_refused(head: bytes) -> None:
+def test_ambiguous_body_lengths_are_refused(head: bytes) -> None:
     for upgrade in (b"", _UPGRADE):
         with pytest.raises(InvalidRequest):
             _read([b"POST / HTTP/1.1\r\nHost: x\r\n" + upgrade + head + b"\r\nabc"])
@@ -140,7 +140,7 @@ def test_framings_that_proxies_may_understand_otherwise_are_refused(head: bytes)
      b"CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n", b"GET / HTTP/1.1\nHost: x\n\n",
      b"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n"],
 )  # fmt: skip
-def test_what_is_not_a_request_of_http_1_is_refused(first: bytes) -> None:
+def test_requests_of_other_protocols_are_refused(first: bytes) -> None:
     with pytest.raises(InvalidRequest):
         _read([first])
 
@@ -156,7 +156,7 @@ def _find_refusal(tail: bytes, pieces: int) -> type[Refusal] | None:
 
 
 @pytest.mark.parametrize("pieces", [1, 7, 1_000])
-def test_trailers_and_extensions_have_a_limit_together(pieces: int) -> None:
+def test_trailers_and_chunk_extensions_share_one_limit(pieces: int) -> None:
     room = _LIMITS.trailer_bytes - len(b"X: \r\n\r\n")
     for name, tail in {
         "trailer": b"0\r\nX: %b\r\n\r\n",

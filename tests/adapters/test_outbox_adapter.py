@@ -1,4 +1,4 @@
-"""The outbox channel: one file per communication id, whole or not at all."""
+"""The outbox channel: one complete file for each communication id."""
 
 import asyncio
 from email import message_from_bytes
@@ -65,7 +65,7 @@ async def test_the_file_is_named_by_merchant_and_communication(tmp_path: Path) -
     assert _files(tmp_path) == [name]
 
 
-async def test_the_same_message_sent_again_is_the_same_bytes(tmp_path: Path) -> None:
+async def test_sending_a_message_again_leaves_its_file_unchanged(tmp_path: Path) -> None:
     adapter = OutboxEmail(tmp_path)
     await adapter.send(a_message())
     (path,) = _emails(tmp_path)
@@ -74,14 +74,14 @@ async def test_the_same_message_sent_again_is_the_same_bytes(tmp_path: Path) -> 
     assert path.read_bytes() == first
 
 
-async def test_many_at_once_leave_one_whole_file_each_and_no_draft(tmp_path: Path) -> None:
+async def test_concurrent_sends_of_a_message_leave_one_file(tmp_path: Path) -> None:
     adapters = [OutboxEmail(tmp_path) for _ in range(2)]
     sends = [adapter.send(a_message()) for adapter in adapters * 20]
     assert set(await asyncio.gather(*sends)) == {Accepted()}
     assert len(_files(tmp_path)) == 1
 
 
-async def test_a_folder_removed_meanwhile_is_made_again(tmp_path: Path) -> None:
+async def test_a_removed_folder_is_created_again(tmp_path: Path) -> None:
     adapter = OutboxEmail(tmp_path)
     await adapter.send(a_message())
     (path,) = _emails(tmp_path)
@@ -91,13 +91,13 @@ async def test_a_folder_removed_meanwhile_is_made_again(tmp_path: Path) -> None:
     assert path.is_file()
 
 
-async def test_a_disk_that_takes_nothing_is_tried_again_later(tmp_path: Path) -> None:
+async def test_a_failed_write_is_a_temporary_failure(tmp_path: Path) -> None:
     (tmp_path / "outbox").write_text("a file where the folder should be")
     assert await OutboxEmail(tmp_path).send(a_message()) == Temporary(60)
     assert _files(tmp_path) == ["outbox"]
 
 
-async def test_an_sms_says_what_it_costs(tmp_path: Path) -> None:
+async def test_an_sms_record_has_its_alphabet_and_number_of_parts(tmp_path: Path) -> None:
     message = a_message(channel="SMS", recipient="+4915112345678", body_text="x" * 160 + "€")
     await OutboxSms(tmp_path).send(message)
     name = "outbox/1/SMS/01900000-0000-7000-8000-000000000001.json"
@@ -107,7 +107,7 @@ async def test_an_sms_says_what_it_costs(tmp_path: Path) -> None:
     assert record["text"] == message.body_text
 
 
-async def test_a_letters_enclosures_lie_beside_it_under_numbers(tmp_path: Path) -> None:
+async def test_enclosures_of_a_letter_are_numbered_files_next_to_it(tmp_path: Path) -> None:
     files = (
         MessageFile("../../Rechnung.pdf", "application/pdf", b"invoice"),
         MessageFile("Foto.jpeg", "image/jpeg", b"photo"),
@@ -120,7 +120,7 @@ async def test_a_letters_enclosures_lie_beside_it_under_numbers(tmp_path: Path) 
     assert (tmp_path / f"{name}.1.pdf").read_bytes() == b"invoice"
 
 
-async def test_a_letter_without_a_document_is_refused_for_good(tmp_path: Path) -> None:
+async def test_a_letter_without_a_document_is_a_permanent_failure(tmp_path: Path) -> None:
     outcome = await OutboxLetter(tmp_path).send(a_message(recipient="Ada\nKöln"))
     assert outcome == Permanent("There is no document to print.")
     assert _files(tmp_path) == []

@@ -1,4 +1,4 @@
-"""`/callbacks/payments/<provider>`: notices over HTTP, good, forged, early, late and twice."""
+"""`/callbacks/payments/<provider>`: valid, forged, early, replayed and repeated notifications."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -26,8 +26,8 @@ _ENVELOPE = {"error": None, "result": None}
 
 
 @dataclass
-class Counter:
-    """A claim with an open checkout at the sandbox provider, and the address of its notices."""
+class OpenCheckout:
+    """A claim with an open checkout at the sandbox provider, and a client for its notifications."""
 
     till: Till
     http: httpx.AsyncClient
@@ -49,7 +49,7 @@ class Counter:
 
 
 @pytest.fixture
-async def counter(resources: Resources, clock: MovableClock) -> AsyncIterator[Counter]:
+async def checkout(resources: Resources, clock: MovableClock) -> AsyncIterator[OpenCheckout]:
     till = await a_till(resources, clock)
     providers: PaymentProviders = {"sandbox": SandboxProvider(resources)}
     wanted = PaymentIntent("sandbox", 10240, "http://127.0.0.1:8000/claim")
@@ -58,38 +58,39 @@ async def counter(resources: Resources, clock: MovableClock) -> AsyncIterator[Co
     app = build_app(resources, [], INSPECTOR, callback_routes(resources, providers))
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000") as http:
-        yield Counter(till, http, row["provider_reference"])
+        yield OpenCheckout(till, http, row["provider_reference"])
 
 
-async def test_a_notice_of_a_payment_books_it(counter: Counter) -> None:
-    await decide(counter.till.resources, counter.reference, "pay")
-    answer = await counter.notify()
+async def test_a_notification_records_the_payment(checkout: OpenCheckout) -> None:
+    await decide(checkout.till.resources, checkout.reference, "pay")
+    answer = await checkout.notify()
     assert (answer.status_code, answer.json()) == (200, _ENVELOPE)
-    assert await counter.till.states() == ["COMPLETED"]
-    claim = await counter.till.house.read(counter.till.claim_id)
+    assert await checkout.till.states() == ["COMPLETED"]
+    claim = await checkout.till.house.read(checkout.till.claim_id)
     assert claim.status is Status.COLLECTED
-    assert await counter.till.events() == ["PAYMENT_IN_PROGRESS", "PAYMENT_COMPLETED"]
+    assert await checkout.till.events() == ["PAYMENT_IN_PROGRESS", "PAYMENT_COMPLETED"]
 
 
-async def test_notices_that_come_twice_and_together_are_one_payment(counter: Counter) -> None:
-    await decide(counter.till.resources, counter.reference, "pay")
-    answers = await asyncio.gather(*(counter.notify() for _ in range(6)))
+async def test_concurrent_notifications_record_one_payment(checkout: OpenCheckout) -> None:
+    await decide(checkout.till.resources, checkout.reference, "pay")
+    answers = await asyncio.gather(*(checkout.notify() for _ in range(6)))
     assert {answer.status_code for answer in answers} == {200}
-    assert await counter.till.count("payments") == 1
-    assert await counter.till.events() == ["PAYMENT_IN_PROGRESS", "PAYMENT_COMPLETED"]
+    assert await checkout.till.count("payments") == 1
+    assert await checkout.till.events() == ["PAYMENT_IN_PROGRESS", "PAYMENT_COMPLETED"]
 
 
-async def test_a_notice_is_not_believed(counter: Counter) -> None:
-    """It says that something happened; the provider, when asked, says that nothing did."""
-    assert (await counter.notify()).status_code == 200
-    assert not await counter.has_changed()
-
-
-async def test_a_forged_notice_changes_nothing(
-    counter: Counter, resources: Resources, capsys: pytest.CaptureFixture[str]
+async def test_a_notification_changes_nothing_unless_the_provider_confirms_it(
+    checkout: OpenCheckout,
 ) -> None:
-    await decide(resources, counter.reference, "pay")
-    headers, body = a_notice(resources, counter.reference)
+    assert (await checkout.notify()).status_code == 200
+    assert not await checkout.has_changed()
+
+
+async def test_a_forged_notification_changes_nothing(
+    checkout: OpenCheckout, resources: Resources, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await decide(resources, checkout.reference, "pay")
+    headers, body = a_notice(resources, checkout.reference)
     stranger = Resources(
         resources.settings,
         resources.database,
@@ -102,54 +103,54 @@ async def test_a_forged_notice_changes_nothing(
         ({**headers, "webhook-signature": "v1,AAAA"}, body),
         ({**headers, "webhook-id": "another"}, body),
         (headers, body + b" "),
-        a_notice(stranger, counter.reference),
+        a_notice(stranger, checkout.reference),
     ):
-        answer = await counter.send(*forged)
+        answer = await checkout.send(*forged)
         assert (answer.status_code, answer.json()["error"]["type"]) == (400, "InvalidRequest")
         assert answer.json()["result"] is None
     assert capsys.readouterr().out.count("CALLBACK_FORGED") == 5
-    assert not await counter.has_changed()
+    assert not await checkout.has_changed()
 
 
-async def test_a_notice_replayed_after_five_minutes_changes_nothing(
-    counter: Counter, clock: MovableClock
+async def test_a_notification_replayed_after_five_minutes_changes_nothing(
+    checkout: OpenCheckout, clock: MovableClock
 ) -> None:
-    replayed = a_notice(counter.till.resources, counter.reference)
-    await decide(counter.till.resources, counter.reference, "pay")
+    replayed = a_notice(checkout.till.resources, checkout.reference)
+    await decide(checkout.till.resources, checkout.reference, "pay")
     clock.advance(timedelta(minutes=5, seconds=1))
-    assert (await counter.send(*replayed)).status_code == 400
-    assert not await counter.has_changed()
+    assert (await checkout.send(*replayed)).status_code == 400
+    assert not await checkout.has_changed()
 
 
-async def test_a_checkout_paid_with_another_amount_changes_nothing(counter: Counter) -> None:
-    await decide(counter.till.resources, counter.reference, "pay")
-    await counter.till.house.rows(
+async def test_a_payment_of_another_amount_is_not_recorded(checkout: OpenCheckout) -> None:
+    await decide(checkout.till.resources, checkout.reference, "pay")
+    await checkout.till.house.rows(
         "UPDATE sandbox_checkouts SET amount_cents = 1 WHERE merchant_id = $1"
     )
-    assert (await counter.notify()).status_code == 200
-    assert not await counter.has_changed()
-    assert await counter.till.audited("paymentRequest.mismatch") == 1
+    assert (await checkout.notify()).status_code == 200
+    assert not await checkout.has_changed()
+    assert await checkout.till.audited("paymentRequest.mismatch") == 1
 
 
-async def test_a_notice_of_a_checkout_nobody_knows_yet_is_to_be_sent_again(
-    counter: Counter,
+async def test_a_notification_of_an_unknown_checkout_is_not_found(
+    checkout: OpenCheckout,
 ) -> None:
-    for reference in ("sbx_7_" + "0" * 32, counter.reference.replace("sbx_", "sbx_1")):
-        answer = await counter.send(*a_notice(counter.till.resources, reference))
+    for reference in ("sbx_7_" + "0" * 32, checkout.reference.replace("sbx_", "sbx_1")):
+        answer = await checkout.send(*a_notice(checkout.till.resources, reference))
         assert (answer.status_code, answer.json()["error"]["type"]) == (404, "NotFound")
-    other = await counter.send(*a_notice(counter.till.resources, counter.reference), "elsewhere")
+    other = await checkout.send(*a_notice(checkout.till.resources, checkout.reference), "elsewhere")
     assert (other.status_code, other.json()["error"]["type"]) == (404, "NotFound")
-    assert not await counter.has_changed()
+    assert not await checkout.has_changed()
 
 
-async def test_a_body_that_is_too_large_is_refused(counter: Counter) -> None:
-    answer = await counter.send({}, b"x" * (64 * 1024 + 1))
+async def test_a_body_that_is_too_large_is_refused(checkout: OpenCheckout) -> None:
+    answer = await checkout.send({}, b"x" * (64 * 1024 + 1))
     assert (answer.status_code, answer.json()["error"]["type"]) == (413, "PayloadTooLarge")
-    assert not await counter.has_changed()
+    assert not await checkout.has_changed()
 
 
-async def test_looking_at_the_address_is_no_notice(counter: Counter) -> None:
-    await decide(counter.till.resources, counter.reference, "pay")
-    answer = await counter.http.get("/callbacks/payments/sandbox")
+async def test_a_get_request_is_not_a_notification(checkout: OpenCheckout) -> None:
+    await decide(checkout.till.resources, checkout.reference, "pay")
+    answer = await checkout.http.get("/callbacks/payments/sandbox")
     assert (answer.status_code, answer.json()["error"]["type"]) == (405, "MethodNotAllowed")
-    assert not await counter.has_changed()
+    assert not await checkout.has_changed()

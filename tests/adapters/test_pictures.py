@@ -1,4 +1,5 @@
-"""Pages of strangers' files become pictures, or words; what a file does costs its child alone."""
+"""Pages of untrusted files are rendered as pictures in a child process. A hostile file affects only
+its own child."""
 
 import asyncio
 import io
@@ -61,7 +62,7 @@ async def test_pages_are_counted_and_drawn(painter: PagePictures) -> None:
     assert len(first.getcolors(100_000) or ()) > 2
 
 
-async def test_a_page_that_is_not_there_is_not_shown_and_spoils_no_other(
+async def test_a_missing_page_is_refused_and_others_are_still_counted(
     painter: PagePictures,
 ) -> None:
     file = a_file(a_written_pdf(2))
@@ -72,7 +73,9 @@ async def test_a_page_that_is_not_there_is_not_shown_and_spoils_no_other(
 
 
 @pytest.mark.parametrize(("kind", "content_type"), [("PNG", PNG), ("JPEG", JPEG), ("WEBP", WEBP)])
-async def test_pictures_are_made_anew(painter: PagePictures, kind: str, content_type: str) -> None:
+async def test_pictures_are_encoded_again_without_metadata(
+    painter: PagePictures, kind: str, content_type: str
+) -> None:
     file = a_file(an_image(kind, 3000, 1500), content_type)
 
     assert await painter.count_pages(file) == 1
@@ -83,7 +86,7 @@ async def test_pictures_are_made_anew(painter: PagePictures, kind: str, content_
     assert shown.info == {}
 
 
-async def test_a_small_picture_is_not_blown_up_and_clear_ground_is_white(
+async def test_a_small_picture_is_not_enlarged_and_transparency_becomes_white(
     painter: PagePictures,
 ) -> None:
     out = io.BytesIO()
@@ -92,7 +95,7 @@ async def test_a_small_picture_is_not_blown_up_and_clear_ground_is_white(
     assert (shown.size, shown.getpixel((1, 1))) == ((20, 10), (255, 255, 255))
 
 
-async def test_a_photograph_stands_upright(painter: PagePictures) -> None:
+async def test_a_photograph_is_rotated_by_its_exif_orientation(painter: PagePictures) -> None:
     exif, out = Image.Exif(), io.BytesIO()
     exif[0x0112] = 6
     Image.new("RGB", (400, 200)).save(out, "JPEG", exif=exif)
@@ -101,7 +104,7 @@ async def test_a_photograph_stands_upright(painter: PagePictures) -> None:
 
 
 @pytest.mark.parametrize("name", UNDRAWABLE)
-async def test_what_cannot_be_drawn_is_told_and_others_go_on(
+async def test_an_undrawable_file_is_refused_and_others_are_drawn(
     painter: PagePictures, name: str
 ) -> None:
     hostile, honest = a_file(UNDRAWABLE[name]()), a_file(a_written_pdf(1), viewer="another")
@@ -131,7 +134,7 @@ async def test_a_picture_of_too_many_pixels_is_not_shown(painter: PagePictures) 
         await painter.paint(a_file(a_png_bomb(9000, 9000), PNG), 1, THUMBNAIL)
 
 
-async def test_one_hostile_file_holds_up_no_other_however_often_it_is_asked_for(
+async def test_repeated_requests_for_a_hostile_file_do_not_delay_other_files(
     painter: PagePictures,
 ) -> None:
     hostile = a_file(UNDRAWABLE["draws itself a billion times"]())
@@ -146,7 +149,7 @@ async def test_one_hostile_file_holds_up_no_other_however_often_it_is_asked_for(
     assert all(isinstance(each, FileNotShowable) for each in failed)
 
 
-async def test_one_viewer_with_forty_slow_files_leaves_a_child_for_another(
+async def test_one_viewer_with_forty_slow_files_does_not_occupy_every_child(
     painter: PagePictures,
 ) -> None:
     slow = UNDRAWABLE["draws itself a billion times"]()
@@ -164,7 +167,7 @@ async def test_one_viewer_with_forty_slow_files_leaves_a_child_for_another(
 
 
 class _LyingPool:
-    """A child that a file has taken over."""
+    """A pool whose child was compromised by a file."""
 
     def __init__(self, answer: DrawnPicture) -> None:
         self._answer = answer
@@ -185,7 +188,7 @@ class _LyingPool:
         DrawnPicture(1, 0, 0, b""),
     ],
 )
-async def test_what_a_child_says_is_not_believed(answer: DrawnPicture) -> None:
+async def test_an_invalid_answer_of_a_child_is_refused(answer: DrawnPicture) -> None:
     painter = PagePictures(1)
     painter._children = _LyingPool(answer)  # type: ignore[assignment]
     with pytest.raises(FileNotShowable):
@@ -193,7 +196,7 @@ async def test_what_a_child_says_is_not_believed(answer: DrawnPicture) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Landlock and seccomp are Linux's")
-async def test_the_one_who_draws_is_shut_in() -> None:
+async def test_the_drawing_child_is_sandboxed() -> None:
     painter = PagePictures(1)
     before = {each.pid for each in find_children(_CHILD)}
     try:

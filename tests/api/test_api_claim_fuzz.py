@@ -1,4 +1,4 @@
-"""Bodies near valid claims: whatever comes, each claim is created whole or not at all."""
+"""Almost valid claims: each claim is created completely or not at all."""
 
 import copy
 import json
@@ -40,7 +40,7 @@ _FIELDS = (
     "customFields", "maxDeferralDate", "attachments",
 )  # fmt: skip
 _ITEM_FIELDS = ("reference", "type", "value", "itemDate", "dueDate", "id")
-_GOOD: dict[str, Any] = {
+_OPTIONAL_FIELDS: dict[str, Any] = {
     "companyName": "Mustermann KG",
     "mobileNumber": "+4915112345678",
     "customerNumber": "C-7001",
@@ -54,13 +54,15 @@ _GOOD: dict[str, Any] = {
 
 
 @st.composite
-def near_claims(draw: st.DrawFn) -> Any:
-    """A valid claim with up to three things changed, taken away or added, or anything at all."""
+def almost_valid_claims(draw: st.DrawFn) -> Any:
+    """A valid claim with up to three fields changed, removed or added, or any JSON value."""
     if draw(st.integers(0, 9)) == 0:
         return draw(_JSON)
-    chosen = draw(st.sets(st.sampled_from(sorted(_GOOD))))
+    chosen = draw(st.sets(st.sampled_from(sorted(_OPTIONAL_FIELDS))))
     reference = draw(st.sampled_from(["INV-1", "INV-2", "INV-3"]))
-    claim: Any = a_claim(reference, **{name: copy.deepcopy(_GOOD[name]) for name in chosen})
+    claim: Any = a_claim(
+        reference, **{name: copy.deepcopy(_OPTIONAL_FIELDS[name]) for name in chosen}
+    )
     for _ in range(draw(st.integers(0, 3))):
         part = draw(st.sampled_from(["claim", "claim", "item", "address"]))
         items = claim.get("items")
@@ -76,12 +78,12 @@ def near_claims(draw: st.DrawFn) -> Any:
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(st.lists(near_claims(), min_size=1, max_size=4))
-async def test_a_claim_near_a_valid_one_is_stored_whole_or_not_at_all(
+@given(st.lists(almost_valid_claims(), min_size=1, max_size=4))
+async def test_an_almost_valid_claim_is_stored_completely_or_not_at_all(
     api: Api, claims: list[Any]
 ) -> None:
-    await empty(api)
-    # Lone surrogates and NaN go over the wire as they are: what breaks JSON is part of the test.
+    await delete_claims(api)
+    # Lone surrogates and NaN are sent unchanged, because invalid JSON is part of the test.
     body = json.dumps(claims).encode()
 
     answer = await api.nordwind.post(
@@ -105,7 +107,7 @@ async def test_a_claim_near_a_valid_one_is_stored_whole_or_not_at_all(
 
 
 def check_stored(answer: httpx.Response, claim: dict[str, Any]) -> None:
-    """What is read is what was submitted, field by field; what was not given is null or absent."""
+    """Check that each stored field equals the submitted one. Others are null or absent."""
     stored = answer.json()["result"]
     for name in set(_FIELDS) - {"items", "attachments", "address"}:
         assert (stored.get(name) or None) == (claim.get(name) or None), name
@@ -120,7 +122,7 @@ def check_stored(answer: httpx.Response, claim: dict[str, Any]) -> None:
     assert stored["outstanding"] == stored["total"]
 
 
-async def empty(api: Api) -> None:
+async def delete_claims(api: Api) -> None:
     async with api.resources.database.connection() as connection:
         await connection.execute("TRUNCATE claims, events CASCADE")
 

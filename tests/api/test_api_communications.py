@@ -1,4 +1,4 @@
-"""What was sent to a debtor: when, where, by which step, what became of it, and its words."""
+"""The communications of a claim: time, recipient, step, state and text."""
 
 import json
 import re
@@ -16,7 +16,7 @@ async def read_list(client: Client, claim_id: int, **params: str | int) -> dict[
     return result
 
 
-async def test_what_was_sent_is_shown_with_its_words(api: Api) -> None:
+async def test_a_sent_communication_is_listed_with_its_text(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
     await api.house.run()
     [event] = await api.house.events(claim_id)
@@ -36,7 +36,7 @@ async def test_what_was_sent_is_shown_with_its_words(api: Api) -> None:
     assert sent["attachments"] == []
 
 
-async def test_a_single_one_is_read_by_the_events_reference(api: Api) -> None:
+async def test_a_communication_is_read_by_the_reference_in_its_event(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
     await api.house.run()
     [listed] = (await read_list(api.nordwind, claim_id))["items"]
@@ -46,7 +46,7 @@ async def test_a_single_one_is_read_by_the_events_reference(api: Api) -> None:
     assert answer.json()["result"] == listed
 
 
-async def test_the_links_token_is_masked(api: Api) -> None:
+async def test_the_token_of_the_link_is_masked(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
     await api.house.run()
     [message] = [each for channel in api.house.channels for each in channel.sent]
@@ -59,7 +59,7 @@ async def test_the_links_token_is_masked(api: Api) -> None:
     assert "/q/" in shown
 
 
-async def test_a_planned_one_has_no_words_yet(api: Api) -> None:
+async def test_a_planned_communication_has_no_text_yet(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
     await api.house.rows(
         "INSERT INTO communications (merchant_id, communication_id, claim_id, run, step_id, place,"
@@ -99,7 +99,7 @@ async def test_pages_hold_every_communication_once_newest_first(api: Api, limit:
 
 
 @pytest.mark.parametrize("reference", ["x", "1", "0195547B-2b11-7c9a-a0b1-c2d3e4f5061"])
-async def test_what_is_no_reference_is_absent(api: Api, reference: str) -> None:
+async def test_an_unknown_reference_is_not_found(api: Api, reference: str) -> None:
     answer = await api.nordwind.get(f"/communications/{reference}")
     assert answer.status_code == 404
     assert answer.json()["error"]["type"] == "NotFound"

@@ -10,8 +10,9 @@ from tests.support.disputes import dispute
 from tests.support.house import ERP
 
 
-async def a_list(api: Api, clock: MovableClock, count: int) -> tuple[int, list[str]]:
-    """A claim and its disputes' ids, newest first; two are of each instant."""
+async def create_disputes(api: Api, clock: MovableClock, count: int) -> tuple[int, list[str]]:
+    """Return a claim's id and the ids of its disputes, newest first. Pairs are opened at the same
+    time."""
     [claim_id] = await api.nordwind.create()
     ids = []
     for number in range(count):
@@ -23,7 +24,7 @@ async def a_list(api: Api, clock: MovableClock, count: int) -> tuple[int, list[s
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7])
 async def test_pages_hold_every_dispute_once(api: Api, clock: MovableClock, limit: int) -> None:
-    claim_id, ids = await a_list(api, clock, 7)
+    claim_id, ids = await create_disputes(api, clock, 7)
     read: list[str] = []
     cursor: str | None = ""
     while cursor is not None:
@@ -36,10 +37,10 @@ async def test_pages_hold_every_dispute_once(api: Api, clock: MovableClock, limi
     assert read == ids
 
 
-async def test_a_dispute_opened_meanwhile_moves_nothing_behind_a_cursor(
+async def test_a_dispute_opened_between_pages_does_not_shift_the_next_page(
     api: Api, clock: MovableClock
 ) -> None:
-    claim_id, ids = await a_list(api, clock, 4)
+    claim_id, ids = await create_disputes(api, clock, 4)
     path = f"/claims/{claim_id}/disputes"
     first = (await api.nordwind.get(path, params={"limit": 2})).json()["result"]
     clock.advance(timedelta(minutes=1))
@@ -51,7 +52,7 @@ async def test_a_dispute_opened_meanwhile_moves_nothing_behind_a_cursor(
 
 
 async def test_a_cursor_of_another_list_is_refused(api: Api, clock: MovableClock) -> None:
-    claim_id, _ = await a_list(api, clock, 2)
+    claim_id, _ = await create_disputes(api, clock, 2)
     listed = await api.nordwind.get(f"/claims/{claim_id}/disputes", params={"limit": 1})
     cursor = listed.json()["result"]["nextCursor"]
     [other] = await api.nordwind.create("B-1")

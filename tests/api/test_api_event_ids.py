@@ -1,5 +1,5 @@
-"""Every id that an event carries can be read by an operation: each type of event is raised, and
-each id in its body is followed."""
+"""Every id in an event can be looked up: an event of each type is published, and an operation reads
+the object of each id in its body."""
 
 import re
 from collections.abc import AsyncIterator, Iterator
@@ -22,7 +22,7 @@ from tests.support.payments import PAYING, ScriptedProvider, Till
 
 _CONFIGURATION = msgspec.structs.replace(OFFERING, payment=PAYING.payment)
 _IS_ID = re.compile(r"(^|\.)(id|reference|\w+Id)$")
-# Where an id is read, and what of the answer names it.
+# The path that reads the object of an id, and the field of the response that has the id.
 _READ_AT = {
     "eventId": ("/events/{value}", "eventId"),
     "claim.id": ("/claims/{value}", "id"),
@@ -34,7 +34,7 @@ _READ_AT = {
     "claim.disputeReason.disputeId": ("/claims/{claim_id}/disputes/{value}", "id"),
     "claim.paymentModality.modalityId": ("/claims/{claim_id}/payment-modalities/{value}", "id"),
 }
-_NAMES_NOTHING_TO_READ = {
+_NOT_READABLE = {
     "claim.merchantId": "it is a part of every address",
     "claim.details.sessionId": "it tells repeated events apart (spec, Events)",
     "actionStep.id": "it counts the steps of the merchant's own process",
@@ -47,8 +47,8 @@ async def api(resources: Resources, clock: MovableClock) -> AsyncIterator[Api]:
         yield api
 
 
-async def raise_every_type(api: Api, clock: MovableClock) -> None:
-    """Each on a claim that nothing else happens to."""
+async def publish_every_type(api: Api, clock: MovableClock) -> None:
+    """Publish an event of each type, each on its own claim."""
     archived, disputed, asked, paid, opened = await api.nordwind.create(
         "A-1", "A-2", "A-3", "A-4", "A-5"
     )
@@ -82,38 +82,36 @@ def find_ids(body: dict[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
             yield here, value
 
 
-def find_named(answer: Any, path: str) -> list[Any]:
-    """The values at a path, through lists."""
+def list_values_at(answer: Any, path: str) -> list[Any]:
+    """Return the values at a path. A list contributes the values of all its items."""
     for name in path.split("."):
         answer = [each[name] for each in answer] if isinstance(answer, list) else answer[name]
     return answer if isinstance(answer, list) else [answer]
 
 
-async def test_every_id_of_every_event_is_read_by_an_operation(
-    api: Api, clock: MovableClock
-) -> None:
-    await raise_every_type(api, clock)
+async def test_every_id_in_an_event_is_read_by_an_operation(api: Api, clock: MovableClock) -> None:
+    await publish_every_type(api, clock)
     events = await list_events(api)
     assert {each["type"] for each in events} == set(EVENT_TYPES)
     followed = set()
     for body in events:
         for path, value in find_ids(body):
-            if path in _NAMES_NOTHING_TO_READ:
+            if path in _NOT_READABLE:
                 continue
             address, named = _READ_AT[path]
             asked = address.format(value=value, claim_id=body["claim"]["id"])
             answer = await api.nordwind.get(asked)
             assert answer.status_code == 200, (path, asked, answer.text)
-            assert value in find_named(answer.json()["result"], named), (path, asked)
+            assert value in list_values_at(answer.json()["result"], named), (path, asked)
             followed.add(path)
     assert followed == _READ_AT.keys()
 
 
-async def test_an_event_is_read_with_the_body_of_its_webhook_to_the_byte(
+async def test_an_event_is_read_with_exactly_the_body_of_its_webhook(
     api: Api, clock: MovableClock
 ) -> None:
-    """Without an endpoint too, as here: then the log alone has it."""
-    await raise_every_type(api, clock)
+    """This holds without an endpoint too, as here, where nothing is delivered."""
+    await publish_every_type(api, clock)
     stored = await api.house.rows("SELECT event_id, body FROM events WHERE merchant_id = $1")
     assert await api.house.rows("SELECT FROM deliveries WHERE merchant_id = $1") == []
     for row in stored:
@@ -122,7 +120,7 @@ async def test_an_event_is_read_with_the_body_of_its_webhook_to_the_byte(
 
 
 @pytest.mark.parametrize("event_id", ["0195547b-2c80-7b1d-8e55-9f0a1b2c3d4e", "1"])
-async def test_an_unknown_event_is_absent(api: Api, event_id: str) -> None:
+async def test_an_unknown_event_is_not_found(api: Api, event_id: str) -> None:
     answer = await api.nordwind.get(f"/events/{event_id}")
     assert (answer.status_code, answer.json()["error"]["message"]) == (
         404,

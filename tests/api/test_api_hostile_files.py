@@ -1,4 +1,4 @@
-"""Hostile files: each is refused with a reason, or made harmless; none is ever shown in place."""
+"""Hostile files: each is refused with a reason, or cleaned and only offered as a download."""
 
 import io
 import re
@@ -17,7 +17,7 @@ _ACTING = re.compile(
 
 
 def read_all(content: bytes) -> bytes:
-    """The file's own bytes, and of a PDF all its parts unpacked."""
+    """Return the content of a file. For a PDF, append all its parts without compression."""
     if not content.startswith(b"%PDF-"):
         return content
     out = io.BytesIO()
@@ -31,12 +31,12 @@ def read_all(content: bytes) -> bytes:
     return content + out.getvalue()
 
 
-def test_there_are_enough_of_them() -> None:
+def test_there_are_at_least_forty_hostile_files() -> None:
     assert len(HARMLESS) + len(REFUSED) >= 40
 
 
 @pytest.mark.parametrize("name", HARMLESS)
-def test_what_acts_is_taken_out(name: str) -> None:
+def test_active_content_is_removed(name: str) -> None:
     _, content = HARMLESS[name]
     assert EVIL in read_all(content)
 
@@ -47,7 +47,7 @@ def test_what_acts_is_taken_out(name: str) -> None:
     assert clean_file(cleaned.content).content_type == cleaned.content_type
 
 
-async def test_harmless_ones_are_downloaded_clean_and_never_shown(api: Api) -> None:
+async def test_cleaned_files_are_only_downloaded_as_attachments(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
     path = f"/claims/{claim_id}/attachments"
     for name, (file_name, content) in HARMLESS.items():
@@ -68,7 +68,7 @@ async def test_harmless_ones_are_downloaded_clean_and_never_shown(api: Api) -> N
         await api.nordwind.send("DELETE", f"/merchants/{merchant_id}{one}")
 
 
-async def test_the_others_are_refused_with_a_reason_and_nothing_is_kept(api: Api) -> None:
+async def test_files_that_cannot_be_cleaned_are_refused_and_not_stored(api: Api) -> None:
     for name, (file_name, make) in REFUSED.items():
         answer = await api.nordwind.upload(file_name, make())
 

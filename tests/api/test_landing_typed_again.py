@@ -36,20 +36,18 @@ async def test_without_a_cookie_the_text_of_a_dispute_is_shown_again(doorstep: D
     assert await disputes(doorstep) == []
 
 
-@pytest.mark.parametrize("bytes_", [300_000, 3_000_000])
+@pytest.mark.parametrize("size", [300_000, 3_000_000])
 async def test_a_large_file_after_the_text_does_not_lose_the_text(
-    doorstep: Doorstep, bytes_: int
+    doorstep: Doorstep, size: int
 ) -> None:
     await doorstep.open()
     path = await look(doorstep, "NOT_MY_DEBT")
     forget_cookies(doorstep)
-    page = await doorstep.browser.send(
-        path, [("bill.pdf", b"x" * bytes_)], do="send", message=_WORDS
-    )
+    page = await doorstep.browser.send(path, [("bill.pdf", b"x" * size)], do="send", message=_WORDS)
     assert "I never &lt;b&gt;ordered" in page.text
 
 
-async def test_after_the_session_the_saved_text_is_shown_too(
+async def test_after_the_session_the_text_is_shown_and_was_saved(
     doorstep: Doorstep, clock: MovableClock
 ) -> None:
     await doorstep.open()
@@ -62,7 +60,7 @@ async def test_after_the_session_the_saved_text_is_shown_too(
 
 
 @pytest.mark.parametrize("is_cookie_gone", [True, False])
-async def test_the_texts_of_a_form_without_files_are_shown_too(
+async def test_the_fields_of_a_form_without_files_are_shown_again(
     doorstep: Doorstep, clock: MovableClock, *, is_cookie_gone: bool
 ) -> None:
     await enter(doorstep)
