@@ -126,7 +126,7 @@ async def test_a_gateway_that_does_not_answer_leaves_the_outcome_unclear(
 ) -> None:
     """smsbox waits for the response of the bearerbox."""
     kannel.boxes["bearerbox"].send_signal(signal.SIGSTOP)
-    monkeypatch.setattr(gateway, "_RELOAD_SECONDS", 0.5)
+    monkeypatch.setattr(gateway, "_REQUEST_SECONDS", 0.5)
     try:
         with pytest.raises(UnclearResponse, match="timed out"):
             await adapter.send(_MESSAGE)

@@ -162,7 +162,7 @@ async def test_a_bearerbox_killed_while_sending_loses_no_sms(
 ) -> None:
     """Acknowledged messages arrive. Others are recorded as unknown or tried again."""
     process = an_sms_process
-    monkeypatch.setattr(gateway, "_RELOAD_SECONDS", 2.0)
+    monkeypatch.setattr(gateway, "_REQUEST_SECONDS", 2.0)
     await process.kannel.restart(max_pending_submits=str(_PENDING))
     kannel, centre = process.kannel, process.kannel.centre
     for number in range(60):
