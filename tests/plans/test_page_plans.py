@@ -77,8 +77,8 @@ async def crowd(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> Crowd:
     for name, budget in {"least_cents": 100, "most_cents": 100, "hold": 150}.items():
         monkeypatch.setitem(CLAIMS.budgets, name, budget)
     monkeypatch.setattr(searching, "BUDGET", 100)
-    monkeypatch.setattr(overview, "NEWEST", 300)
-    monkeypatch.setattr(overview, "MOST", 100)
+    monkeypatch.setattr(overview, "MAX_NEWEST", 300)
+    monkeypatch.setattr(overview, "MAX_CLAIMS", 100)
     monkeypatch.setattr(workflow_overviews, "MAX_COUNTED_CLAIMS", 300)
     return await fill_crowd(ground, ROWS, keeps_indexes=True)
 
