@@ -154,7 +154,7 @@ async def test_after_a_refused_single_sign_on_break_glass_access_works_on_a_phon
         await expect(page.get_by_role("heading", level=1)).to_have_text("Nicht angemeldet")
         await visitor.judge("refused")
         await page.get_by_role("link", name="Zurück").click()
-        await page.locator("summary", has_text="Notzugang").click()
+        await page.locator("summary", has_text="Notfallzugang").click()
         await visitor.judge("emergency")
         await page.get_by_label("E-Mail-Adresse").fill(house.glass.email)
         await page.get_by_label("Passwort").fill(PASSWORD)
