@@ -43,11 +43,11 @@ async def test_offers_show_exact_amounts_dates_and_costs(offering: Doorstep) -> 
     text = read_text((await offering.browser.get("/claim/plan?lang=en")).text)
 
     assert (
-        "3 monthly instalments: €34.14 , then 2 x €34.13 The last payment is on 16 May 2026."
+        "3 instalments: €34.14 , then 2 x €34.13 The last payment is on 16 May 2026."
         in text
     )
-    assert "2 monthly instalments of €51.20 The last payment is on 16 April 2026." in text
-    assert "You pay once a month, for the first time on 16 March 2026." in text
+    assert "2 instalments of €51.20 The last payment is on 16 April 2026." in text
+    assert "You pay once a month, from 16 March 2026:" in text
     assert "The total is €102.40 , at no extra cost." in text
 
 
@@ -264,7 +264,7 @@ async def test_the_claims_last_day_limits_the_offers(
         plans = await doorstep.browser.get("/claim/plan?lang=en")
         refused = await doorstep.browser.get("/claim/plan/check?offer=3&lang=en")
 
-    assert "2 monthly instalments of €51.20" in read_text(plans.text)
+    assert "2 instalments of €51.20" in read_text(plans.text)
     assert 'value="3"' not in plans.text
     assert "Something has changed" in refused.text
 
