@@ -25,7 +25,12 @@ _WAYS = (
     PortalWay("en", 1280, scripts=True, by="mouse"),
     PortalWay("de", 390, scripts=False, by="keyboard"),
 )
-_KINDS = {"CHECKPOINT": "Checkpoint", "COMMUNICATION": "E-mail, SMS or letter", "WAIT": "Wait", "FEE": "Fee"}
+_KINDS = {
+    "CHECKPOINT": "Checkpoint",
+    "COMMUNICATION": "E-mail, SMS or letter",
+    "WAIT": "Wait",
+    "FEE": "Fee",
+}
 _CLAIM = {
     "referenceNumber": "TK-1", "currency": "EUR", "debtorName": "Anna",
     "debtorLastName": "Petersen", "email": "anna@post.example", "language": "de",

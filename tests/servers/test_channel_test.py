@@ -163,7 +163,7 @@ async def test_no_test_letter_is_uploaded_to_a_server_with_another_host_key(
     sshd.start()
     await apply(resources, "post", line, keyFile=key)
     done = await run(resources, dunwell, "post", "--to", _TO)
-    assert "another host key than the pinned one: nothing was handed over" in done.stderr
+    assert "another host key than the pinned one. Nothing was handed over." in done.stderr
     assert list_files(sshd.letter_folder) == []
 
 

@@ -83,7 +83,7 @@ async def test_the_pages_email_provider_sends_the_test_email(
         ("    credentials: {user: dunwell, passwordFile: post.password}\n", ""),
     )
     command = read_test_command("E-mail").replace("you@example.com", "you@example.org")
-    assert "The line post took it: 250 2.0.0" in await operator.run(command)
+    assert "Provider post accepted it: 250 2.0.0" in await operator.run(command)
     drain(postfix)
     [arrived] = world.taken
     message = message_from_bytes(arrived.content, policy=default)
@@ -95,7 +95,7 @@ async def test_the_pages_sms_provider_sends_the_test_sms(
 ) -> None:
     (tmp_path / "sendsms.password").write_bytes(PASSWORD)
     (tmp_path / "incoming.secret").write_bytes(INCOMING_SECRET)
-    await operator.apply("Which line", ("http://127.0.0.1:13013", kannel.address))
+    await operator.apply("Choosing a gateway", ("http://127.0.0.1:13013", kannel.address))
     told = await operator.run(f"dunwell channel test sms-kannel --to {NUMBER} --from Nordwind")
     assert "The line sms-kannel took it" in told
 
@@ -124,7 +124,7 @@ async def test_the_pages_letter_provider_uploads_the_test_letter(
         ("user: letters", f"user: {getpass.getuser()}"),
         ("folder: out", f"folder: {sshd.letter_folder}"),
     )
-    assert "The line post took it" in await operator.run(read_test_command("Print services"))
+    assert "Provider post accepted it" in await operator.run(read_test_command("Print services"))
     [manifest] = sshd.letter_folder.glob("test-*.json")
     made = json.loads(await asyncio.to_thread(manifest.read_text))
     assert made["head"].pop("test") is True
@@ -157,5 +157,5 @@ async def test_the_pages_fonts_cover_every_script(operator: Operator) -> None:
     # The printed command asks before it installs. The test only simulates the installation.
     block = replace_in(block, [("apt-get install ", "apt-get install --simulate --yes ")])
     without = await operator.run("dunwell doctor || true")
-    assert "letters with names in these go by another channel" in without
+    assert "names in these scripts cannot be printed in letters" in without
     assert "letters print all of" in await operator.run(f"{block}dunwell doctor || true")

@@ -84,7 +84,7 @@ async def test_a_file_in_place_of_the_folder_for_manifest_copies_is_a_fault(sshd
     (sshd.letter_folder / "released").write_bytes(b"")
     found = await check_print_provider("post", sshd.line(), sshd.secrets)
     assert found.mark == "FAULT"
-    assert "no file may have its name" in (found.remedy or "")
+    assert "No file may have its name" in (found.remedy or "")
 
 
 async def test_a_missing_folder_or_an_unreachable_server_is_a_fault(sshd: Sshd) -> None:
@@ -130,11 +130,11 @@ async def test_a_missing_or_read_only_folder_is_a_fault(tmp_path: Path) -> None:
         ({}, None, "FAULT", "the mailbox cannot be used"),
         (
             {"folder": "Elsewhere"}, b"right", "FAULT",
-            "the mailbox at SERVER is away: it has no folder Elsewhere",
+            "the mailbox at SERVER is unavailable: it has no folder Elsewhere",
         ),
         (
             {"server": "127.0.0.1:9"}, b"right", "FAULT",
-            "the mailbox at SERVER is away: ConnectionRefusedError",
+            "the mailbox at SERVER is unavailable: ConnectionRefusedError",
         ),
     ],
 )  # fmt: skip

@@ -25,7 +25,7 @@ mount --bind "$0" /etc/ssl/certs/ca-certificates.crt
 unset SSL_CERT_FILE SSL_CERT_DIR
 exec "$@"
 """
-_AWAY = "FAULT storage      does not answer"
+_AWAY = "FAULT storage      does not respond"
 
 
 def read_address() -> str:

@@ -24,7 +24,7 @@ _KILLS, _LETTERS = 50, 300
 _AHEAD_SECONDS = 200
 _STATES = "SELECT state, count(*) FROM communications WHERE merchant_id = $1 GROUP BY state"
 _ACCEPTED = """
-SELECT answer FROM communications
+SELECT provider_response FROM communications
 WHERE merchant_id = $1 AND state = 'ACCEPTED' AND channel = 'LETTER'
 """
 _OPEN = """
@@ -70,7 +70,7 @@ async def _compare(post: LetterHouse) -> None:
     states = {row["state"]: row["count"] for row in await post.house.rows(_STATES)}
     letters, manifests = list_letters(post.letter_folder), list_manifests(post.letter_folder)
     named = [each for manifest in manifests for each in manifest["letters"]]
-    accepted = {row["answer"] for row in await post.house.rows(_ACCEPTED)}
+    accepted = {row["provider_response"] for row in await post.house.rows(_ACCEPTED)}
     print(f"\nkills: {_KILLS}, letters: {len(letters)}, manifests: {len(manifests)}, {states}")
     assert states == {"ACCEPTED": _LETTERS}
     assert Counter(each["reference"] for each in named) == Counter(accepted)
