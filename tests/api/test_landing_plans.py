@@ -45,7 +45,7 @@ async def test_offers_show_exact_amounts_dates_and_costs(offering: Doorstep) -> 
     assert "3 instalments: €34.14 , then 2 x €34.13 The last payment is on 16 May 2026." in text
     assert "2 instalments of €51.20 The last payment is on 16 April 2026." in text
     assert "Once a month from 16 March 2026," in text
-    assert "The total is €102.40 , at no extra cost." in text
+    assert "€102.40 in total, at no extra cost." in text
 
 
 async def test_the_options_page_links_only_to_available_offers(

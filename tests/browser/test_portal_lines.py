@@ -30,8 +30,8 @@ _SENT = (
 )
 _FILL = """
 INSERT INTO communications (merchant_id, communication_id, claim_id, run, step_id, place, channel,
-                            state, not_before, planned_at, settled_at, provider, destination, failure,
-                            delivered_at, recipient_digest)
+                            state, not_before, planned_at, settled_at, provider, destination,
+                            failure, delivered_at, recipient_digest)
 SELECT $1, gen_random_uuid(), $2, $8::integer * 1000 + n, 1, 0, 'EMAIL',
        CASE WHEN n <= $6 THEN 'FAILED' ELSE 'ACCEPTED' END, $9, $9, $9, $3, $4,
        CASE WHEN n <= $6 THEN $7::text END, CASE WHEN n > $6 AND n % 2 = 0 THEN $9::timestamptz END,
