@@ -44,8 +44,8 @@ async def test_offers_show_exact_amounts_dates_and_costs(offering: Doorstep) -> 
 
     assert "3 instalments: €34.14 , then 2 x €34.13 The last payment is on 16 May 2026." in text
     assert "2 instalments of €51.20 The last payment is on 16 April 2026." in text
-    assert "Once a month from 16 March 2026," in text
-    assert "€102.40 in total, at no extra cost." in text
+    assert "Pay €102.40 in instalments" in text
+    assert "Once a month from 16 March 2026, at no extra cost." in text
 
 
 async def test_the_options_page_links_only_to_available_offers(
