@@ -151,7 +151,7 @@ async def _write_texts(clerk: AtWork) -> None:
     await clerk.press("Templates")
     for name, texts in _EXAMPLE["snippets"].items():
         await clerk.unfold("New snippet")
-        await clerk.fill("Name", name)
+        await clerk.fill("Snippet name", name)
         form = clerk.page.locator("form").filter(has=clerk.page.locator("#snippet"))
         await clerk.press_at(form.get_by_role("button"))
         await _write(clerk, texts["de"])
