@@ -191,7 +191,7 @@ async def _look_at_all(clerk: AtWork) -> None:
 
 async def _publish(clerk: AtWork) -> None:
     await clerk.press("Review & publish")
-    await clerk.fill("Why", "The first of all")
+    await clerk.fill("Version note", "The first of all")
     await clerk.press("Publish %(version)s", version="v1.0")
     await clerk.press("Assign the workflow to claims: assignment rules")
     await clerk.pick("Default workflow", "Friendly")
