@@ -65,7 +65,7 @@ def test_an_installation_is_backed_up_while_it_runs_and_restored_on_another_host
         wait_until(lambda: "held after a restore" in other.read_log(), "the worker says so")
         doctor = [sys.executable, "-m", "dunwell", "doctor", "--data-dir", str(other.data_dir)]
         told = subprocess.run(doctor, capture_output=True, text=True, check=False).stdout
-        assert "is held: nothing is sent" in told
+        assert "waits to be resumed: nothing is sent" in told
         assert "resumed; 0 claims" in follow("Before anything is sent again", **there)
         assert other.stop() == 0
     finally:
