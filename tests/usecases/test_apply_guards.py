@@ -60,6 +60,7 @@ async def test_guards_are_changed_and_reported_and_an_absent_key_keeps_them(
     ("guards", "path", "code"),
     [
         ({"maxContactsPerDay": 0}, "/guards/maxContactsPerDay", "TOO_SMALL"),
+        ({"maxContactsPerDay": 21}, "/guards/maxContactsPerDay", "TOO_LARGE"),
         ({"maxContactsPerWeek": 51}, "/guards/maxContactsPerWeek", "TOO_LARGE"),
         ({"perDay": 1}, "/guards/perDay", "UNKNOWN_FIELD"),
         ({"quietHours": {"from": "9", "to": "10:00"}}, "/guards/quietHours/from", "WRONG_FORMAT"),

@@ -104,7 +104,7 @@ def find_sign_in_faults(sign_in: SignInSettings) -> Iterator[Fault]:
     for index, rule in enumerate(sign_in.groups):
         yield from _find_rule_faults(rule, names, ["signIn", "groups", index])
     if sign_in.required and not sign_in.oidc:
-        words = 'Name a provider under "oidc" first: nobody could sign in.'
+        words = 'Name a provider under "oidc" first. Without one, no user could sign in.'
         yield Fault("/signIn/required", words, "INVALID")
 
 
@@ -128,7 +128,7 @@ def _find_provider_faults(
         )
         yield Fault(render_pointer([*at, "issuer"]), words, "INVALID")
     if "openid" not in provider.scopes:
-        words = 'Without the scope "openid" the provider says nobody\'s name. Add it.'
+        words = 'Without the scope "openid" the provider does not identify the user. Add it.'
         yield Fault(render_pointer([*at, "scopes"]), words, "INVALID")
 
 

@@ -36,10 +36,10 @@ def check_assignment(present: UUID | None, known: UUID | None, wanted: Assignee 
     if present == (None if wanted is None else wanted.user_id):
         return False
     if present != known:
-        raise EditConflict("Somebody else has assigned it meanwhile.")
+        raise EditConflict("Another user has changed the assignee. Reload the page.")
     return True
 
 
 def build_assignee_error() -> ValidationError:
-    message = "There is nobody of this id who may answer at this merchant."
+    message = "No user with this id may be assigned at this merchant."
     return ValidationError([Fault("/assignee", message, "NOT_ALLOWED")])

@@ -68,7 +68,7 @@ async def invite_user(work: UserWork, new: NewUser, randomness: bytes) -> Invita
     await check_merchants(work, new.roles)
     user_id = work.ids.new(work.now)
     if not await save_new_user(work.tx, user_id, new, work.now):
-        message = "Somebody with this e-mail address is a user already."
+        message = "A user with this e-mail address exists already."
         raise ValidationError([Fault("/email", message, "EMAIL_TAKEN")])
     await _lock_local_user(work, user_id)
     await save_user_audit(work, "user.invite", user_id, after=describe_roles(new.roles))

@@ -22,7 +22,7 @@ from dunwell.platform.errors import EditConflict, Fault, InvalidState, Validatio
 from dunwell.platform.text.texts import find_unprintable
 
 LONGEST_ANSWER = 2_000
-_CHANGED = "Somebody else has written on this answer."
+_CHANGED = "Another user has changed this response."
 
 
 @dataclass(frozen=True, slots=True)
