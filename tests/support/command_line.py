@@ -32,7 +32,7 @@ class CommandLine:
         """Run the command in this process, in a thread because it starts an event loop.
         `environment` holds DUNWELL_ variables; `stdin` is the input of the command."""
         variables = complete_environment({**self._environment, **environment})
-        with _replaced_environment(variables), ThreadPoolExecutor(1) as thread:
+        with _replaced_environment(variables), _kept_umask(), ThreadPoolExecutor(1) as thread:
             return thread.submit(_run, words, stdin).result(_TIMEOUT_SECONDS)
 
     def run_anew(self, *words: str) -> Done:
@@ -74,6 +74,18 @@ def _replaced_environment(variables: Mapping[str, str]) -> Iterator[None]:
     finally:
         os.environ.clear()
         os.environ.update(before)
+
+
+@contextmanager
+def _kept_umask() -> Iterator[None]:
+    """The command makes new files private to the process. Tests that follow must not be affected:
+    a server of another user reads some of the files that they write."""
+    before = os.umask(0)
+    os.umask(before)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 @contextmanager
