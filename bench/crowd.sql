@@ -79,15 +79,15 @@ WHERE v.merchant_id = m AND v.workflow_id = (
   AND status <> 'CREATED' AND (k = 0 OR n % 2 = 0) AND n + k * 20160 <= {rows}
 
 -- letter_batches
-SELECT {id} AS batch_id, 'printer' AS line, 'RELEASED' AS state, 100 AS letters, 100 AS pages,
+SELECT {id} AS batch_id, 'printer' AS provider, 'RELEASED' AS state, 100 AS letters, 100 AS pages,
        ''::bytea AS manifest, at AS created_at, at AS released_at
 FROM crowd WHERE n % 500 = 0
 
 -- letter_batch_items
-SELECT c.merchant_id, communication_id, 'printer' AS line, 'DW-' || communication_id AS reference,
+SELECT c.merchant_id, communication_id, 'printer' AS provider, 'DW-' || communication_id AS reference,
        CASE WHEN is_asked THEN 'WAITING' ELSE 'BATCHED' END AS state,
        CASE WHEN NOT is_asked THEN b.batch_id END AS batch_id,
-       CASE WHEN is_asked THEN 'UNTOLD' END AS doubt, 'DE' AS country, 1 AS pages,
+       CASE WHEN is_asked THEN 'UNCONFIRMED' END AS doubt, 'DE' AS country, 1 AS pages,
        '[]'::jsonb AS files, planned_at AS started_at, planned_at AS handed_at,
        CASE WHEN claim_id % 50 = 7 THEN 'RETURNED' ELSE 'POSTED' END AS status,
        planned_at AS status_at
@@ -96,7 +96,7 @@ FROM communications c, LATERAL (SELECT claim_id % 97 = 0 AS is_asked) drawn,
 WHERE channel = 'LETTER' AND c.state = 'ACCEPTED' AND b.number = (claim_id - {base}) / 500
 
 -- inbound_sms
-SELECT {id} AS inbound_id, 'texts' AS line, 'S' || n AS provider_message_id,
+SELECT {id} AS inbound_id, 'texts' AS provider, 'S' || n AS provider_message_id,
        '+49151' || lpad(n::text, 8, '0') AS sender, '+4930123456' AS recipient,
        'Please call me.' AS text, at AS received_at,
        CASE WHEN n % 100 = 0 THEN 'UNMATCHED' ELSE 'STOP' END AS kind,
@@ -104,7 +104,7 @@ SELECT {id} AS inbound_id, 'texts' AS line, 'S' || n AS provider_message_id,
 FROM crowd WHERE n % 10 = 0
 
 -- delivery_reports
-SELECT {id} AS report_id, 'texts' AS line, 'R' || n AS provider_message_id, 'DELIVERED' AS state,
+SELECT {id} AS report_id, 'texts' AS provider, 'R' || n AS provider_message_id, 'DELIVERED' AS state,
        at AS happened_at, '' AS reason, 'OTHER' AS cause, ''::bytea AS raw, at AS received_at,
        CASE WHEN n % 100 = 1 THEN 'UNMATCHED' ELSE 'DELIVERED' END AS outcome, at AS handled_at,
        CASE WHEN n % 1000 > 1 AND n % 100 = 1 THEN at END AS read_at

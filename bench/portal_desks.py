@@ -84,9 +84,9 @@ def _list_lines(known: Known) -> list[Page]:
             "unplaced messages": ("unplaced", {}),
             "unplaced reports": ("unplaced", {"of": "reports"}),
             "letter batches": ("letter_batches", {}),
-            "letter batches of a line": ("letter_batches", {"line": "printer"}),
+            "letter batches of a provider": ("letter_batches", {"provider": "printer"}),
             "a letter batch": ("letter_batch", batch),
             "a letter batch: what did not arrive": ("letter_batch", {**batch, "show": "failed"}),
-            "letters that a person is asked about": ("letters_asked", {"line": "printer"}),
+            "letters that a person is asked about": ("letters_asked", {"provider": "printer"}),
         }
     )

@@ -28,7 +28,7 @@ WITH filled AS (
     RETURNING claim_id
 )
 INSERT INTO communications (merchant_id, communication_id, claim_id, run, step_id, place, channel,
-                            state, not_before, planned_at, settled_at, line, destination)
+                            state, not_before, planned_at, settled_at, provider, destination)
 SELECT $1, gen_random_uuid(), claim_id, 1, 1, 0, 'EMAIL',
        CASE WHEN claim_id % 50 = 0 THEN 'FAILED' ELSE 'ACCEPTED' END, $2, $2,
        $2::timestamptz - claim_id % 86400 * interval '1 second', 'post',
