@@ -67,7 +67,7 @@ async def test_each_refusal_is_one_line(dunwell: CommandLine, resources: Resourc
         (("end", "erika@example.org", "--yes"), "This is the last administrator."),
         (("end", "nobody@example.org", "--yes"), "There is no user nobody@example.org."),
         (("reset", "nobody@example.org"), "There is no user nobody@example.org."),
-        (("create", "erika@example.org", *name, "admin"), "Somebody with this e-mail address"),
+        (("create", "erika@example.org", *name, "admin"), "A user with this e-mail address"),
         (("create", "x@example.org", *name, "auditor", "--merchant", "x"), "There is no merchant"),
         (("create", "x@example.org", *name, "merchant-user"), "A merchant's user works for"),
     ):
