@@ -10,7 +10,7 @@ from pathlib import Path
 
 import aiosmtplib
 from tests.servers.postfix import start_postfix
-from tests.support.smtp_lines import RETURN_DOMAIN, a_line
+from tests.support.smtp_providers import RETURN_DOMAIN, a_provider
 
 from bench.ground import Ground
 from bench.line import Line
@@ -71,7 +71,7 @@ async def _send(
     while await engine.run_once():
         pass
     await ground.settle()
-    line = a_line(port, pace={"atOnce": _CONNECTIONS})
+    line = a_provider(port, pace={"atOnce": _CONNECTIONS})
     # The name of the adapter in the benchmark merchant's configuration.
     channel = _Watched("outbox", line, {}, bench.resources.keys)
     channel.kept = kept

@@ -131,7 +131,7 @@ async def _measure_sftp(
     printer = LetterPrinter(1)
     pdf = await printer.print_sheet(make_sheet(0))
     await printer.close()
-    line = server.line(batch=BatchSettings(most=10_000))
+    line = server.provider(batch=BatchSettings(most=10_000))
     adapter = SftpChannel("post", line, server.secrets, resources)
     count = scale.rows(_LETTERS)
     try:
@@ -171,7 +171,7 @@ async def _write_bare(server: Sshd, pdf: bytes, count: int) -> float:
     key = asyncssh.import_private_key(server.secrets["deliveryProviders/post/keyFile"])
     slots, letter_folder = asyncio.Semaphore(_FILES_AT_ONCE), server.letter_folder
     async with asyncssh.connect(
-        "127.0.0.1", server.port, username=server.line().user, client_keys=[key],
+        "127.0.0.1", server.port, username=server.provider().user, client_keys=[key],
         known_hosts=None, config=[], agent_path=None,
     ) as connection, connection.start_sftp_client() as client:  # fmt: skip
 

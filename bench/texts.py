@@ -15,7 +15,7 @@ from typing import cast
 
 import aiohttp
 from tests.servers.kannel import PASSWORD, Kannel, a_kannel
-from tests.servers.sms_world import a_line
+from tests.servers.sms_world import a_provider
 from tests.support.served import serve
 
 from bench.ground import Ground
@@ -56,7 +56,7 @@ async def measure(ground: Ground, scale: Scale) -> list[Line]:
             Path(folder), public_url=served.origin, max_pending_submits="1000"
         ) as kannel:  # fmt: skip
             kannel.centre.receipts_at_once = "DELIVRD"
-            line = a_line(kannel.address)
+            line = a_provider(kannel.address)
             resources = served.resources
             await apply_installation(
                 resources, Installation(delivery_providers={_NAME: line}), _SECRETS

@@ -12,9 +12,9 @@ from dunwell.adapters.channels.internet_message import build_internet_message
 from dunwell.adapters.channels.smtp.channel import open_signer
 from dunwell.contact.sending.channel import DeliveryProviderUnusable
 from tests.support.messages import a_message
-from tests.support.smtp_lines import a_line
+from tests.support.smtp_providers import a_provider
 
-_LINE = a_line(25, dkim={"domain": "nordwind.example", "selector": "dunwell", "keyFile": "k"})
+_LINE = a_provider(25, dkim={"domain": "nordwind.example", "selector": "dunwell", "keyFile": "k"})
 _NAME = "deliveryProviders/post/dkim/keyFile"
 
 
@@ -65,4 +65,4 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(DeliveryProviderUnusable, match=r"dunwell\[dkim\]"):
         open_signer("post", _LINE, {})
-    assert open_signer("post", a_line(25), {}) is None
+    assert open_signer("post", a_provider(25), {}) is None

@@ -10,20 +10,20 @@ from dunwell.interfaces.cli.findings.email import check_email_provider, resolve_
 from tests.support.certificates import write_certificate
 from tests.support.name_server import a_name_server
 from tests.support.sinks import a_sink
-from tests.support.smtp_lines import a_line
+from tests.support.smtp_providers import a_provider
 
 _PASSWORD = "deliveryProviders/post/credentials/passwordFile"
 _CREDENTIALS = {"user": "dunwell", "passwordFile": "p"}
 
 
-async def look(line: SmtpProvider, password: bytes = b"right") -> tuple[str, str]:
-    found = (await check_email_provider("post", line, {_PASSWORD: password}))[0]
-    return found.mark, found.words.replace(line.server, "SERVER")
+async def look(provider: SmtpProvider, password: bytes = b"right") -> tuple[str, str]:
+    found = (await check_email_provider("post", provider, {_PASSWORD: password}))[0]
+    return found.mark, found.words.replace(provider.server, "SERVER")
 
 
 def local(port: int, **given: object) -> SmtpProvider:
     """Without a return domain: nothing is looked up."""
-    return a_line(port, server=f"localhost:{port}", returnDomain=None, **given)
+    return a_provider(port, server=f"localhost:{port}", returnDomain=None, **given)
 
 
 async def test_a_server_that_lets_us_in_is_well() -> None:
@@ -35,8 +35,8 @@ async def test_a_server_that_lets_us_in_is_well() -> None:
 
 async def test_a_server_without_starttls_is_a_fault() -> None:
     async with a_sink() as sink:
-        line = local(sink.port, encryption="STARTTLS")
-        assert await look(line) == ("FAULT", "SERVER has no STARTTLS")
+        provider = local(sink.port, encryption="STARTTLS")
+        assert await look(provider) == ("FAULT", "SERVER has no STARTTLS")
 
 
 @pytest.mark.filterwarnings("ignore")  # aiosmtpd's, of passwords in clear
@@ -45,17 +45,17 @@ async def test_certificates_and_passwords_are_tried(
 ) -> None:
     context = write_certificate(tmp_path, "localhost")
     async with a_sink(context=context, auth_required=True) as sink:
-        line = local(sink.port, encryption="STARTTLS", credentials=_CREDENTIALS)
+        provider = local(sink.port, encryption="STARTTLS", credentials=_CREDENTIALS)
         nobody = "this machine does not trust the issuer of the certificate of SERVER"
-        assert await look(line) == ("FAULT", nobody)
+        assert await look(provider) == ("FAULT", nobody)
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "certificate.pem"))
-        assert await look(line) == ("ok", "SERVER accepts the login with STARTTLS, as dunwell")
-        assert await look(line, b"wrong") == ("FAULT", "SERVER refuses the login (535)")
+        assert await look(provider) == ("ok", "SERVER accepts the login with STARTTLS, as dunwell")
+        assert await look(provider, b"wrong") == ("FAULT", "SERVER refuses the login (535)")
 
 
 async def test_a_password_that_is_gone_is_a_fault() -> None:
-    line = local(25, encryption="STARTTLS", credentials=_CREDENTIALS)
-    [found] = await check_email_provider("post", line, {})
+    provider = local(25, encryption="STARTTLS", credentials=_CREDENTIALS)
+    [found] = await check_email_provider("post", provider, {})
     assert (found.mark, found.words) == ("FAULT", "cannot be used")
 
 
@@ -72,16 +72,16 @@ async def test_what_is_wrong_with_a_certificate_is_said(
     context = write_certificate(tmp_path, host, lasts=lasts)
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "certificate.pem"))
     async with a_sink(context=context) as sink:
-        line = local(sink.port, encryption="STARTTLS")
-        assert await look(line) == ("FAULT", words)
+        provider = local(sink.port, encryption="STARTTLS")
+        assert await look(provider) == ("FAULT", words)
 
 
 async def test_the_records_are_asked_of_whoever_answers() -> None:
     """A server of names that has what it is told, and then one that has it all right."""
     wrong = {("returns.example.com", "TXT"): ["v=spf1 +all"]}
-    line = a_line(9, dkim={"domain": "example.com", "selector": "s", "keyFile": "k"})
+    provider = a_provider(9, dkim={"domain": "example.com", "selector": "s", "keyFile": "k"})
     async with a_name_server(wrong):
-        found = await resolve_records("provider post", line)
+        found = await resolve_records("provider post", provider)
     assert [(each.mark, each.words) for each in found] == [
         ("FAULT", "returns.example.com has no MX: no bounces and no replies are received"),
         ("FAULT", "the SPF of returns.example.com ends in +all: anyone may send"),
@@ -99,7 +99,7 @@ async def test_the_records_are_asked_of_whoever_answers() -> None:
         ("s._domainkey.example.com", "TXT"): ["v=DKIM1; k=rsa; p=MIGf"],
     }
     async with a_name_server(right):
-        found = await resolve_records("provider post", line)
+        found = await resolve_records("provider post", provider)
     assert {each.mark for each in found} == {"ok"}
 
 
@@ -107,6 +107,6 @@ async def test_no_resolver_is_no_fault() -> None:
     async with a_name_server(None):
         [found, _] = await resolve_records(
             "provider post",
-            a_line(9, dkim={"domain": "e.example", "selector": "s", "keyFile": "k"}),
+            a_provider(9, dkim={"domain": "e.example", "selector": "s", "keyFile": "k"}),
         )
     assert (found.mark, "no resolver answers" in found.words) == ("ok", True)

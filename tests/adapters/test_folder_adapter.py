@@ -31,7 +31,7 @@ def letter_folder(tmp_path: Path) -> Path:
     return folder
 
 
-def a_line(letter_folder: Path, **changes: object) -> FolderProvider:
+def a_provider(letter_folder: Path, **changes: object) -> FolderProvider:
     return FolderProvider(**{"channel": "LETTER", "folder": str(letter_folder)} | changes)  # type: ignore[arg-type]
 
 
@@ -41,7 +41,7 @@ async def channel(
 ) -> AsyncIterator[PrintServiceUnderTest]:
     async with resources.database.transaction() as tx:
         merchant = await a_merchant(tx, now=resources.clock.now())
-    adapter = FolderChannel("post", a_line(letter_folder), resources, PRINTER)
+    adapter = FolderChannel("post", a_provider(letter_folder), resources, PRINTER)
     yield under_test(adapter, letter_folder, merchant.merchant_id)
     await adapter.close()
 
@@ -55,7 +55,7 @@ class TestFolder(PrintServiceContract):
 async def test_enclosures_stand_beside_the_letter_where_the_line_says_so(
     letter_folder: Path, resources: Resources, channel: PrintServiceUnderTest
 ) -> None:
-    adapter = FolderChannel("post", a_line(letter_folder, enclosures="BESIDE"), resources)
+    adapter = FolderChannel("post", a_provider(letter_folder, enclosures="BESIDE"), resources)
     files = (
         MessageFile("Rechnung.pdf", "application/pdf", a_pdf(pages=2)),
         MessageFile("Bild.png", "image/png", an_image("PNG")),

@@ -15,9 +15,9 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.bounces import a_block, a_plain_mail, a_report
 from tests.support.children import MAIL_READER
-from tests.support.house import ScriptedLine
-from tests.support.lines import a_house_with_a_line
-from tests.support.smtp_lines import a_line
+from tests.support.delivery_providers import a_harness_with_a_provider
+from tests.support.harness import ScriptedDeliveryProvider
+from tests.support.smtp_providers import a_provider
 
 _REPORT = a_report(a_block("failed", "5.1.1"))
 _SAVED = "SELECT state, reason, communication_id, provider FROM delivery_reports"
@@ -36,8 +36,10 @@ _MESSAGE = UUID("01900000-0000-7000-8000-000000000001")
 async def a_listener(
     resources: Resources, protocol: Protocol = "SMTP", max_connections: int = 20
 ) -> AsyncIterator[int]:
-    lines = {"post": a_line(25)}
-    handler = MailHandler(resources, MAIL_READER, lambda: lines, max_connections=max_connections)
+    providers = {"post": a_provider(25)}
+    handler = MailHandler(
+        resources, MAIL_READER, lambda: providers, max_connections=max_connections
+    )
     async with listen(handler, protocol, "127.0.0.1", 0) as port:
         yield port
 
@@ -156,15 +158,18 @@ async def test_strangers_at_one_door_keep_nobody_from_the_other(
 ) -> None:
     """Neither by their connections, nor by what they bring: here answers to a claim that somebody
     else holds."""
-    line = ScriptedLine()
-    house = await a_house_with_a_line(resources, clock, line)
-    [claim_id] = await house.create()
-    await house.run()
+    provider = ScriptedDeliveryProvider()
+    harness = await a_harness_with_a_provider(resources, clock, provider)
+    [claim_id] = await harness.create()
+    await harness.run()
     reply = build_return_address(
         resources.keys, "reply", "returns.example.com",
-        merchant_id=house.merchant.merchant_id, communication_id=line.sent[0].communication_id,
+        merchant_id=harness.merchant.merchant_id,
+        communication_id=provider.sent[0].communication_id,
     )  # fmt: skip
-    handler = MailHandler(resources, MAIL_READER, lambda: {"post": a_line(25)}, max_connections=2)
+    handler = MailHandler(
+        resources, MAIL_READER, lambda: {"post": a_provider(25)}, max_connections=2
+    )
 
     async def answer(client: aiosmtplib.SMTP, number: int) -> None:
         await client.mail("erika@customer.example")
@@ -177,7 +182,7 @@ async def test_strangers_at_one_door_keep_nobody_from_the_other(
         a_client(smtp) as one,
         a_client(smtp) as two,
     ):
-        async with house.work() as work:
+        async with harness.work() as work:
             assert await lock_claim(work.tx, work.merchant_id, claim_id)
             waiting = [asyncio.create_task(answer(each, n)) for n, each in enumerate((one, two))]
             async with asyncio.timeout(20):
@@ -208,8 +213,8 @@ async def test_lmtp_takes_one_recipient_at_a_time(resources: Resources) -> None:
     async with a_listener(resources, "LMTP") as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
 
-        async def say(line: str) -> bytes:
-            writer.write(line.encode() + b"\r\n")
+        async def say(provider: str) -> bytes:
+            writer.write(provider.encode() + b"\r\n")
             answer = await reader.readline()
             while answer[3:4] == b"-":
                 answer = await reader.readline()

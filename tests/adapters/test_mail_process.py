@@ -13,13 +13,13 @@ from dunwell.adapters.channels.smtp.return_addresses import build_return_address
 from dunwell.platform.resources import Resources
 from tests.support.bounces import a_block, a_report
 from tests.support.processes import complete_environment
-from tests.support.smtp_lines import a_line
+from tests.support.smtp_providers import a_provider
 
 _MESSAGE = UUID("01900000-0000-7000-8000-000000000001")
 
 
 async def test_it_takes_a_report_from_its_first_line_on(resources: Resources) -> None:
-    await apply_installation(resources, Installation(delivery_providers={"post": a_line(25)}))
+    await apply_installation(resources, Installation(delivery_providers={"post": a_provider(25)}))
     environment = complete_environment({
         "DUNWELL_DATA_DIR": str(resources.settings.data_dir),
         "DUNWELL_DATABASE_URL": str(resources.settings.database_url),
@@ -31,8 +31,8 @@ async def test_it_takes_a_report_from_its_first_line_on(resources: Resources) ->
     assert process.stdout is not None
     try:
         async with asyncio.timeout(60):
-            line = (await process.stdout.readline()).decode()
-        assert line.startswith("ready, mail: mailboxes, SMTP at 127.0.0.1:")
+            provider = (await process.stdout.readline()).decode()
+        assert provider.startswith("ready, mail: mailboxes, SMTP at 127.0.0.1:")
         address = build_return_address(
             resources.keys,
             "bounce",
@@ -41,7 +41,7 @@ async def test_it_takes_a_report_from_its_first_line_on(resources: Resources) ->
             communication_id=_MESSAGE,
         )
         client = aiosmtplib.SMTP(
-            hostname="127.0.0.1", port=int(line.strip().rpartition(":")[2]), start_tls=False
+            hostname="127.0.0.1", port=int(provider.strip().rpartition(":")[2]), start_tls=False
         )
         await client.connect()
         await client.sendmail("", [address], a_report(a_block("failed", "5.1.1")))

@@ -18,7 +18,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.resources import Resources
 from tests.support.children import INSPECTOR
-from tests.support.payments import DEBTOR, Till, a_till
+from tests.support.payments import DEBTOR, PaymentHarness, a_payment_harness
 from tests.support.sandbox_provider import a_notice, decide
 
 _REFERENCE = "SELECT provider_reference FROM payment_requests WHERE merchant_id = $1"
@@ -29,7 +29,7 @@ _ENVELOPE = {"error": None, "result": None}
 class OpenCheckout:
     """A claim with an open checkout at the sandbox provider, and a client for its notifications."""
 
-    till: Till
+    payments: PaymentHarness
     http: httpx.AsyncClient
     reference: str
 
@@ -40,43 +40,45 @@ class OpenCheckout:
         return await self.http.post(path, content=body, headers=headers)
 
     async def notify(self) -> httpx.Response:
-        return await self.send(*a_notice(self.till.resources, self.reference))
+        return await self.send(*a_notice(self.payments.resources, self.reference))
 
     async def has_changed(self) -> bool:
-        facts = (await self.till.states(), await self.till.events())
-        unpaid = await self.till.count("payments") == 0
+        facts = (await self.payments.states(), await self.payments.events())
+        unpaid = await self.payments.count("payments") == 0
         return facts != (["OPEN"], ["PAYMENT_IN_PROGRESS"]) or not unpaid
 
 
 @pytest.fixture
 async def checkout(resources: Resources, clock: MovableClock) -> AsyncIterator[OpenCheckout]:
-    till = await a_till(resources, clock)
+    payments = await a_payment_harness(resources, clock)
     providers: PaymentProviders = {"sandbox": SandboxProvider(resources)}
     wanted = PaymentIntent("sandbox", 10240, "http://127.0.0.1:8000/claim")
-    await start_payment(resources, providers, till.house.merchant, DEBTOR, till.claim_id, wanted)
-    [row] = await till.house.rows(_REFERENCE)
+    await start_payment(
+        resources, providers, payments.harness.merchant, DEBTOR, payments.claim_id, wanted
+    )
+    [row] = await payments.harness.rows(_REFERENCE)
     app = build_app(resources, [], INSPECTOR, callback_routes(resources, providers))
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000") as http:
-        yield OpenCheckout(till, http, row["provider_reference"])
+        yield OpenCheckout(payments, http, row["provider_reference"])
 
 
 async def test_a_notification_records_the_payment(checkout: OpenCheckout) -> None:
-    await decide(checkout.till.resources, checkout.reference, "pay")
+    await decide(checkout.payments.resources, checkout.reference, "pay")
     answer = await checkout.notify()
     assert (answer.status_code, answer.json()) == (200, _ENVELOPE)
-    assert await checkout.till.states() == ["COMPLETED"]
-    claim = await checkout.till.house.read(checkout.till.claim_id)
+    assert await checkout.payments.states() == ["COMPLETED"]
+    claim = await checkout.payments.harness.read(checkout.payments.claim_id)
     assert claim.status is Status.COLLECTED
-    assert await checkout.till.events() == ["PAYMENT_IN_PROGRESS", "PAYMENT_COMPLETED"]
+    assert await checkout.payments.events() == ["PAYMENT_IN_PROGRESS", "PAYMENT_COMPLETED"]
 
 
 async def test_concurrent_notifications_record_one_payment(checkout: OpenCheckout) -> None:
-    await decide(checkout.till.resources, checkout.reference, "pay")
+    await decide(checkout.payments.resources, checkout.reference, "pay")
     answers = await asyncio.gather(*(checkout.notify() for _ in range(6)))
     assert {answer.status_code for answer in answers} == {200}
-    assert await checkout.till.count("payments") == 1
-    assert await checkout.till.events() == ["PAYMENT_IN_PROGRESS", "PAYMENT_COMPLETED"]
+    assert await checkout.payments.count("payments") == 1
+    assert await checkout.payments.events() == ["PAYMENT_IN_PROGRESS", "PAYMENT_COMPLETED"]
 
 
 async def test_a_notification_changes_nothing_unless_the_provider_confirms_it(
@@ -115,30 +117,32 @@ async def test_a_forged_notification_changes_nothing(
 async def test_a_notification_replayed_after_five_minutes_changes_nothing(
     checkout: OpenCheckout, clock: MovableClock
 ) -> None:
-    replayed = a_notice(checkout.till.resources, checkout.reference)
-    await decide(checkout.till.resources, checkout.reference, "pay")
+    replayed = a_notice(checkout.payments.resources, checkout.reference)
+    await decide(checkout.payments.resources, checkout.reference, "pay")
     clock.advance(timedelta(minutes=5, seconds=1))
     assert (await checkout.send(*replayed)).status_code == 400
     assert not await checkout.has_changed()
 
 
 async def test_a_payment_of_another_amount_is_not_recorded(checkout: OpenCheckout) -> None:
-    await decide(checkout.till.resources, checkout.reference, "pay")
-    await checkout.till.house.rows(
+    await decide(checkout.payments.resources, checkout.reference, "pay")
+    await checkout.payments.harness.rows(
         "UPDATE sandbox_checkouts SET amount_cents = 1 WHERE merchant_id = $1"
     )
     assert (await checkout.notify()).status_code == 200
     assert not await checkout.has_changed()
-    assert await checkout.till.audited("paymentRequest.mismatch") == 1
+    assert await checkout.payments.audited("paymentRequest.mismatch") == 1
 
 
 async def test_a_notification_of_an_unknown_checkout_is_not_found(
     checkout: OpenCheckout,
 ) -> None:
     for reference in ("sbx_7_" + "0" * 32, checkout.reference.replace("sbx_", "sbx_1")):
-        answer = await checkout.send(*a_notice(checkout.till.resources, reference))
+        answer = await checkout.send(*a_notice(checkout.payments.resources, reference))
         assert (answer.status_code, answer.json()["error"]["type"]) == (404, "NotFound")
-    other = await checkout.send(*a_notice(checkout.till.resources, checkout.reference), "elsewhere")
+    other = await checkout.send(
+        *a_notice(checkout.payments.resources, checkout.reference), "elsewhere"
+    )
     assert (other.status_code, other.json()["error"]["type"]) == (404, "NotFound")
     assert not await checkout.has_changed()
 
@@ -150,7 +154,7 @@ async def test_a_body_that_is_too_large_is_refused(checkout: OpenCheckout) -> No
 
 
 async def test_a_get_request_is_not_a_notification(checkout: OpenCheckout) -> None:
-    await decide(checkout.till.resources, checkout.reference, "pay")
+    await decide(checkout.payments.resources, checkout.reference, "pay")
     answer = await checkout.http.get("/callbacks/payments/sandbox")
     assert (answer.status_code, answer.json()["error"]["type"]) == (405, "MethodNotAllowed")
     assert not await checkout.has_changed()

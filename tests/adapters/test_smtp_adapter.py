@@ -24,16 +24,16 @@ from tests.support.certificates import write_certificate
 from tests.support.mail_texts import read_email
 from tests.support.messages import a_message
 from tests.support.sinks import Sink, a_sink
-from tests.support.smtp_lines import a_line
+from tests.support.smtp_providers import a_provider
 
 KEYS = KeyRing({1: b"k" * 32})
 
 
 @asynccontextmanager
 async def a_channel(
-    line: SmtpProvider, secrets: dict[str, bytes] | None = None, **given: Any
+    provider: SmtpProvider, secrets: dict[str, bytes] | None = None, **given: Any
 ) -> AsyncIterator[SmtpChannel]:
-    channel = SmtpChannel("post", line, secrets or {}, KEYS, **given)
+    channel = SmtpChannel("post", provider, secrets or {}, KEYS, **given)
     try:
         yield channel
     finally:
@@ -49,7 +49,7 @@ async def sink() -> AsyncIterator[Sink]:
 class TestSmtp(ChannelContract):
     @pytest.fixture
     async def channel(self, sink: Sink) -> AsyncIterator[ChannelUnderTest]:
-        async with a_channel(a_line(sink.port)) as channel:
+        async with a_channel(a_provider(sink.port)) as channel:
             yield ChannelUnderTest(
                 channel,
                 lambda: [read_email(each.content) for each in sink.taken],
@@ -58,7 +58,7 @@ class TestSmtp(ChannelContract):
 
 
 async def test_each_message_has_addresses_of_its_own_to_come_back_to(sink: Sink) -> None:
-    async with a_channel(a_line(sink.port)) as channel:
+    async with a_channel(a_provider(sink.port)) as channel:
         await channel.send(a_message(merchant_id=7))
     [taken] = sink.taken
     reference = Reference(7, UUID("01900000-0000-7000-8000-000000000001"))
@@ -71,7 +71,7 @@ async def test_each_message_has_addresses_of_its_own_to_come_back_to(sink: Sink)
 
 
 async def test_without_a_return_domain_it_comes_from_the_sender(sink: Sink) -> None:
-    async with a_channel(a_line(sink.port, returnDomain=None)) as channel:
+    async with a_channel(a_provider(sink.port, returnDomain=None)) as channel:
         await channel.send(a_message())
     [taken] = sink.taken
     assert taken.sender == "claims@nordwind.example"
@@ -79,7 +79,7 @@ async def test_without_a_return_domain_it_comes_from_the_sender(sink: Sink) -> N
 
 
 async def test_one_click_takes_its_reader_off(sink: Sink) -> None:
-    async with a_channel(a_line(sink.port)) as channel:
+    async with a_channel(a_provider(sink.port)) as channel:
         await channel.send(a_message(unsubscribe_url="https://pay.example/u/abc"))
     message = message_from_bytes(sink.taken[0].content, policy=default)
     assert message["List-Unsubscribe"] == "<https://pay.example/u/abc>"
@@ -87,7 +87,7 @@ async def test_one_click_takes_its_reader_off(sink: Sink) -> None:
 
 
 async def test_what_it_says_of_an_accepted_message_is_kept(sink: Sink) -> None:
-    async with a_channel(a_line(sink.port)) as channel:
+    async with a_channel(a_provider(sink.port)) as channel:
         answer = await channel.send(a_message())
     assert answer == Accepted("250 2.0.0 OK: queued as 00000001")
 
@@ -105,7 +105,7 @@ async def test_what_it_says_of_an_accepted_message_is_kept(sink: Sink) -> None:
 async def test_a_refusal_is_for_good_or_for_now(
     sink: Sink, word: str, outcome: Permanent | Temporary
 ) -> None:
-    async with a_channel(a_line(sink.port)) as channel:
+    async with a_channel(a_provider(sink.port)) as channel:
         assert await channel.send(a_message(recipient=f"ada+{word}@example.org")) == outcome
         # The connection is there for the next message.
         assert isinstance(await channel.send(a_message()), Accepted)
@@ -114,20 +114,20 @@ async def test_a_refusal_is_for_good_or_for_now(
 
 
 async def test_a_refusal_of_the_sender_says_nothing_of_the_recipient(sink: Sink) -> None:
-    async with a_channel(a_line(sink.port, returnDomain=None)) as channel:
+    async with a_channel(a_provider(sink.port, returnDomain=None)) as channel:
         outcome = await channel.send(a_message(sender="claims+nobody@nordwind.example"))
     assert outcome == Permanent("The mail server refused it: 550 5.1.1.")
 
 
 async def test_what_is_greylisted_is_taken_the_second_time(sink: Sink) -> None:
     message = a_message(recipient="ada+grey@example.org")
-    async with a_channel(a_line(sink.port)) as channel:
+    async with a_channel(a_provider(sink.port)) as channel:
         assert await channel.send(message) == Temporary()
         assert isinstance(await channel.send(message), Accepted)
 
 
 async def test_a_server_that_stalls_before_the_content_has_not_taken_it(sink: Sink) -> None:
-    async with a_channel(a_line(sink.port), send_seconds=0.3) as channel:
+    async with a_channel(a_provider(sink.port), send_seconds=0.3) as channel:
         message = a_message(recipient="a+stall-before@example.org")
         assert await channel.send(message) == Temporary()
     assert sink.taken == []
@@ -135,7 +135,7 @@ async def test_a_server_that_stalls_before_the_content_has_not_taken_it(sink: Si
 
 @pytest.mark.parametrize("word", ["stall-after", "die-after"])
 async def test_without_an_answer_after_the_content_nobody_knows(sink: Sink, word: str) -> None:
-    async with a_channel(a_line(sink.port), send_seconds=0.5) as channel:
+    async with a_channel(a_provider(sink.port), send_seconds=0.5) as channel:
         with pytest.raises((TimeoutError, OSError)):
             await channel.send(a_message(recipient=f"ada+{word}@example.org"))
     assert len(sink.taken) == 1
@@ -143,7 +143,7 @@ async def test_without_an_answer_after_the_content_nobody_knows(sink: Sink, word
 
 async def test_an_answer_that_is_none_after_the_content_is_no_refusal(sink: Sink) -> None:
     """Taken for one, the message would leave a second time."""
-    async with a_channel(a_line(sink.port)) as channel:
+    async with a_channel(a_provider(sink.port)) as channel:
         with pytest.raises(aiosmtplib.SMTPResponseException):
             await channel.send(a_message(recipient="ada+garble-after@example.org"))
     assert len(sink.taken) == 1
@@ -152,13 +152,13 @@ async def test_an_answer_that_is_none_after_the_content_is_no_refusal(sink: Sink
 async def test_a_server_that_is_away_has_taken_nothing() -> None:
     async with a_sink() as sink:
         port = sink.port
-    async with a_channel(a_line(port)) as channel:
+    async with a_channel(a_provider(port)) as channel:
         assert await channel.send(a_message()) == Temporary()
 
 
 async def test_one_connection_carries_one_message_at_a_time(sink: Sink) -> None:
-    line = a_line(sink.port, pace={"atOnce": 3})
-    async with a_channel(line) as channel:
+    provider = a_provider(sink.port, pace={"atOnce": 3})
+    async with a_channel(provider) as channel:
         sends = [
             channel.send(a_message(communication_id=UUID(int=n), recipient=f"n{n}@example.org"))
             for n in range(30)
@@ -176,7 +176,7 @@ async def test_one_connection_carries_one_message_at_a_time(sink: Sink) -> None:
 async def test_a_connection_that_breaks_before_the_content_is_opened_anew_at_once(
     sink: Sink,
 ) -> None:
-    async with a_channel(a_line(sink.port)) as channel:
+    async with a_channel(a_provider(sink.port)) as channel:
         assert isinstance(await channel.send(a_message()), Accepted)
         sink.drops_next = True
         assert isinstance(await channel.send(a_message()), Accepted)
@@ -184,7 +184,7 @@ async def test_a_connection_that_breaks_before_the_content_is_opened_anew_at_onc
 
 
 async def test_a_connection_that_was_closed_meanwhile_is_opened_anew() -> None:
-    async with a_sink(timeout=0.2) as sink, a_channel(a_line(sink.port)) as channel:
+    async with a_sink(timeout=0.2) as sink, a_channel(a_provider(sink.port)) as channel:
         assert isinstance(await channel.send(a_message()), Accepted)
         await asyncio.sleep(0.5)
         assert isinstance(await channel.send(a_message()), Accepted)
@@ -201,14 +201,14 @@ async def test_it_encrypts_and_signs_in(
     given = {"auth_required": True, "auth_require_tls": encryption == "STARTTLS"}
     async with a_sink(context=context, is_tls=encryption == "TLS", **given) as sink:
         credentials = {"user": "dunwell", "passwordFile": "p"}
-        line = a_line(
+        provider = a_provider(
             sink.port, encryption=encryption, credentials=credentials,
             server=f"localhost:{sink.port}",
         )  # fmt: skip
         name = "deliveryProviders/post/credentials/passwordFile"
-        async with a_channel(line, {name: b"right\n"}) as channel:
+        async with a_channel(provider, {name: b"right\n"}) as channel:
             assert isinstance(await channel.send(a_message()), Accepted)
-        async with a_channel(line, {name: b"wrong"}) as channel:
+        async with a_channel(provider, {name: b"wrong"}) as channel:
             # An operator's mistake is no fault of the message: it waits.
             assert await channel.send(a_message()) == Temporary(300)
     assert (len(sink.taken), set(sink.logins)) == (1, {"dunwell"})
@@ -220,24 +220,24 @@ async def test_a_certificate_nobody_vouches_for_is_not_spoken_to(
 ) -> None:
     context = write_certificate(tmp_path, "localhost")
     async with a_sink(context=context, is_tls=encryption == "TLS") as sink:
-        line = a_line(sink.port, encryption=encryption, server=f"localhost:{sink.port}")
-        async with a_channel(line) as channel:
+        provider = a_provider(sink.port, encryption=encryption, server=f"localhost:{sink.port}")
+        async with a_channel(provider) as channel:
             assert await channel.send(a_message()) == Temporary()
     assert sink.taken == []
 
 
 async def test_starttls_is_not_left_out_where_the_server_has_none(sink: Sink) -> None:
-    async with a_channel(a_line(sink.port, encryption="STARTTLS")) as channel:
+    async with a_channel(a_provider(sink.port, encryption="STARTTLS")) as channel:
         assert await channel.send(a_message()) == Temporary()
     assert sink.taken == []
 
 
 async def test_letters_beyond_ascii_in_an_address_need_a_server_that_takes_them() -> None:
     message = a_message(recipient="ädä@example.org")
-    async with a_sink() as sink, a_channel(a_line(sink.port)) as channel:
+    async with a_sink() as sink, a_channel(a_provider(sink.port)) as channel:
         words = "The mail server takes no address with such letters."
         assert await channel.send(message) == Permanent(words)
-    async with a_sink(enable_SMTPUTF8=True) as sink, a_channel(a_line(sink.port)) as channel:
+    async with a_sink(enable_SMTPUTF8=True) as sink, a_channel(a_provider(sink.port)) as channel:
         assert isinstance(await channel.send(message), Accepted)
         assert [each.recipient for each in sink.taken] == ["ädä@example.org"]
 

@@ -20,8 +20,8 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.resources import Resources
 from tests.adapters.channel_contract import ChannelContract, ChannelUnderTest
-from tests.servers.sms_world import NUMBER, a_sending_house
-from tests.support.house import House
+from tests.servers.sms_world import NUMBER, a_sending_harness
+from tests.support.harness import Harness
 from tests.support.messages import a_message
 from tests.support.served import Served, serve
 from tests.support.twilio import ACCOUNT, TOKEN, FakeTwilio, a_fake_twilio
@@ -37,7 +37,7 @@ WHERE merchant_id = $1 ORDER BY planned_at, place
 _SUPPRESSED = "SELECT channel, reason FROM suppressions WHERE merchant_id = $1"
 
 
-def a_line(address: str, stop_confirmation: str | None = None) -> TwilioProvider:
+def a_provider(address: str, stop_confirmation: str | None = None) -> TwilioProvider:
     return TwilioProvider(
         channel="SMS",
         server=address,
@@ -55,7 +55,9 @@ async def fake() -> AsyncIterator[FakeTwilio]:
 
 @pytest.fixture
 async def adapter(fake: FakeTwilio) -> AsyncIterator[TwilioChannel]:
-    channel = TwilioChannel(NAME, a_line(fake.address), SECRETS, KEYS, "https://pay.example.com")
+    channel = TwilioChannel(
+        NAME, a_provider(fake.address), SECRETS, KEYS, "https://pay.example.com"
+    )
     yield channel
     await channel.close()
 
@@ -117,14 +119,14 @@ def test_the_signature_is_the_one_of_the_providers_own_example() -> None:
 class Sent:
     """A merchant whose message the provider has taken."""
 
-    house: House
+    harness: Harness
     fake: FakeTwilio
     served: Served
 
     async def contacts(self) -> list[tuple[object, ...]]:
-        await process_reports(self.house.resources)
-        await self.house.run()
-        return [tuple(row) for row in await self.house.rows(_CONTACTS)]
+        await process_reports(self.harness.resources)
+        await self.harness.run()
+        return [tuple(row) for row in await self.harness.rows(_CONTACTS)]
 
     @property
     def incoming(self) -> str:
@@ -135,15 +137,15 @@ class Sent:
 async def sent(resources: Resources, clock: MovableClock, fake: FakeTwilio) -> AsyncIterator[Sent]:
     async with serve(resources) as served:
         own = served.resources
-        line = a_line(fake.address, "Sie erhalten keine SMS mehr.")
-        await apply_installation(own, Installation(delivery_providers={NAME: line}), SECRETS)
+        provider = a_provider(fake.address, "Sie erhalten keine SMS mehr.")
+        await apply_installation(own, Installation(delivery_providers={NAME: provider}), SECRETS)
         await served.installation.read()
-        channel = TwilioChannel(NAME, line, SECRETS, own.keys, served.origin)
-        house = await a_sending_house(own, clock, channel)
-        await house.create(mobileNumber=NUMBER)
-        await house.run()
+        channel = TwilioChannel(NAME, provider, SECRETS, own.keys, served.origin)
+        harness = await a_sending_harness(own, clock, channel)
+        await harness.create(mobileNumber=NUMBER)
+        await harness.run()
         assert len(fake.messages) == 1
-        yield Sent(house, fake, served)
+        yield Sent(harness, fake, served)
         await channel.close()
 
 
@@ -156,7 +158,7 @@ async def test_its_reports_are_joined_and_final_states_stay(sent: Sent) -> None:
 async def test_a_number_nobody_has_is_suppressed_and_the_next_way_taken(sent: Sent) -> None:
     await sent.fake.report("undelivered", error="30005")
     assert await sent.contacts() == [("SMS", "FAILED", False), ("EMAIL", "ACCEPTED", False)]
-    assert [tuple(row) for row in await sent.house.rows(_SUPPRESSED)] == [("SMS", "BOUNCE")]
+    assert [tuple(row) for row in await sent.harness.rows(_SUPPRESSED)] == [("SMS", "BOUNCE")]
 
 
 @pytest.mark.parametrize(
@@ -168,11 +170,11 @@ async def test_a_number_that_is_refused_at_once_is_suppressed_as_a_reported_one(
     sent: Sent, code: int, suppressed: list[tuple[str, str]]
 ) -> None:
     sent.fake.refusals = [(400, code)]
-    await sent.house.create("R-2", mobileNumber="+4915100000002", email="b@example.org")
-    await sent.house.run()
+    await sent.harness.create("R-2", mobileNumber="+4915100000002", email="b@example.org")
+    await sent.harness.run()
     expected = [("SMS", "ACCEPTED", False), ("SMS", "FAILED", False), ("EMAIL", "ACCEPTED", False)]
     assert sorted(await sent.contacts()) == sorted(expected)
-    assert [tuple(row) for row in await sent.house.rows(_SUPPRESSED)] == suppressed
+    assert [tuple(row) for row in await sent.harness.rows(_SUPPRESSED)] == suppressed
 
 
 async def test_what_is_not_signed_has_no_effect(
@@ -186,7 +188,7 @@ async def test_what_is_not_signed_has_no_effect(
     stop = {"From": NUMBER, "Body": "STOP", "MessageSid": "SM2"}
     assert (await sent.fake.call(sent.incoming, stop, token=b"another")).status_code == 400
     assert await sent.contacts() == [("SMS", "ACCEPTED", False)]
-    assert await sent.house.rows(_SUPPRESSED) == []
+    assert await sent.harness.rows(_SUPPRESSED) == []
 
 
 async def test_a_signed_report_of_nothing_we_sent_is_kept_unmatched(sent: Sent) -> None:
@@ -194,7 +196,7 @@ async def test_a_signed_report_of_nothing_we_sent_is_kept_unmatched(sent: Sent) 
     form = {"MessageSid": "SM9", "MessageStatus": "failed"}
     assert (await sent.fake.call(address, form)).status_code == 200
     assert await sent.contacts() == [("SMS", "ACCEPTED", False)]
-    rows = await sent.house.rows("SELECT communication_id FROM delivery_reports WHERE $1 > 0")
+    rows = await sent.harness.rows("SELECT communication_id FROM delivery_reports WHERE $1 > 0")
     assert [row[0] for row in rows] == [None]
 
 
@@ -204,7 +206,7 @@ async def test_stop_is_confirmed_once(sent: Sent) -> None:
         answer = await sent.fake.call(sent.incoming, form)
         assert answer.status_code == 200
         assert ("Sie erhalten keine SMS mehr." in answer.text) is confirmed
-    assert [tuple(row) for row in await sent.house.rows(_SUPPRESSED)] == [("SMS", "DEBTOR")]
+    assert [tuple(row) for row in await sent.harness.rows(_SUPPRESSED)] == [("SMS", "DEBTOR")]
 
 
 @pytest.mark.parametrize(
@@ -218,9 +220,9 @@ async def test_stop_is_confirmed_once(sent: Sent) -> None:
 async def test_doctor_says_what_is_wrong_with_a_line(
     fake: FakeTwilio, change: dict[str, Any], words: str | None
 ) -> None:
-    line = msgspec.structs.replace(a_line(fake.address), **change)
+    provider = msgspec.structs.replace(a_provider(fake.address), **change)
     fake.refusals = [(400, 21604)]
-    found = await check_gateway(NAME, line, SECRETS, KEYS)
+    found = await check_gateway(NAME, provider, SECRETS, KEYS)
     assert found.is_fault == (words is not None)
     assert words is None or words in found.words
     assert fake.messages == []
@@ -228,5 +230,5 @@ async def test_doctor_says_what_is_wrong_with_a_line(
 
 async def test_doctor_says_that_a_password_is_wrong(fake: FakeTwilio) -> None:
     secrets = dict.fromkeys(SECRETS, b"another")
-    found = await check_gateway(NAME, a_line(fake.address), secrets, KEYS)
+    found = await check_gateway(NAME, a_provider(fake.address), secrets, KEYS)
     assert found.words == "the gateway refuses the user or the password"

@@ -7,7 +7,7 @@ import pytest
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.api import Api, an_api
-from tests.support.landing import Doorstep, a_doorstep
+from tests.support.landing import LandingHarness, a_landing
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ async def sandbox(resources: Resources, clock: MovableClock) -> AsyncIterator[Ap
 
 
 @pytest.fixture
-async def doorstep(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
+async def landing(resources: Resources, clock: MovableClock) -> AsyncIterator[LandingHarness]:
     """The debtor's pages, one claim of 102.40 EUR, and a browser that has opened nothing yet."""
-    async with a_doorstep(resources, clock) as doorstep:
-        yield doorstep
+    async with a_landing(resources, clock) as landing:
+        yield landing

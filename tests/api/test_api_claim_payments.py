@@ -17,13 +17,13 @@ RETURNING request_id
 
 
 async def pay(api: Api, claim_id: int, number: int) -> str:
-    async with api.house.work() as work:
+    async with api.harness.work() as work:
         recorded = await record_payment(work, claim_id, NewPayment(100, "EUR", f"t-{number}"))
     return str(recorded.payment.payment_id)
 
 
 async def begin(api: Api, claim_id: int, _number: int) -> str:
-    [row] = await api.house.rows(_REQUESTS, claim_id)
+    [row] = await api.harness.rows(_REQUESTS, claim_id)
     return str(row["request_id"])
 
 
@@ -62,7 +62,7 @@ async def test_pages_hold_the_claims_own_once_the_newest_first(
 async def test_nothing_appears_behind_a_cursor_that_was_handed_out(api: Api) -> None:
     first, second = await api.nordwind.create("A-1", "A-2")
     older = [await pay(api, first, number) for number in range(2)]
-    async with api.house.work() as work:
+    async with api.harness.work() as work:
         # It has its place in the order, and is not there yet.
         await record_payment(work, second, NewPayment(100, "EUR", "slow"))
         newer = await pay(api, first, 2)

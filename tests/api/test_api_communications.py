@@ -18,8 +18,8 @@ async def read_list(client: Client, claim_id: int, **params: str | int) -> dict[
 
 async def test_a_sent_communication_is_listed_with_its_text(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
-    await api.house.run()
-    [event] = await api.house.events(claim_id)
+    await api.harness.run()
+    [event] = await api.harness.events(claim_id)
 
     [sent] = (await read_list(api.nordwind, claim_id))["items"]
 
@@ -38,7 +38,7 @@ async def test_a_sent_communication_is_listed_with_its_text(api: Api) -> None:
 
 async def test_a_communication_is_read_by_the_reference_in_its_event(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
-    await api.house.run()
+    await api.harness.run()
     [listed] = (await read_list(api.nordwind, claim_id))["items"]
 
     answer = await api.nordwind.get(f"/communications/{listed['reference']}")
@@ -48,8 +48,8 @@ async def test_a_communication_is_read_by_the_reference_in_its_event(api: Api) -
 
 async def test_the_token_of_the_link_is_masked(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
-    await api.house.run()
-    [message] = [each for channel in api.house.channels for each in channel.sent]
+    await api.harness.run()
+    [message] = [each for channel in api.harness.channels for each in channel.sent]
     tokens = set(re.findall(r"/q/([\w-]{22})", f"{message.body_text} {message.body_html}"))
 
     shown = json.dumps(await read_list(api.nordwind, claim_id))
@@ -61,7 +61,7 @@ async def test_the_token_of_the_link_is_masked(api: Api) -> None:
 
 async def test_a_planned_communication_has_no_text_yet(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
-    await api.house.rows(
+    await api.harness.rows(
         "INSERT INTO communications (merchant_id, communication_id, claim_id, run, step_id, place,"
         " channel, not_before, planned_at, held_by) SELECT $1, gen_random_uuid(), claim_id, run, 1,"
         " 0, 'EMAIL', now(), now(), 'GUARD_DAY' FROM claims WHERE merchant_id = $1"
@@ -78,7 +78,7 @@ async def test_a_planned_communication_has_no_text_yet(api: Api) -> None:
 @pytest.mark.parametrize("limit", [1, 2])
 async def test_pages_hold_every_communication_once_newest_first(api: Api, limit: int) -> None:
     [claim_id] = await api.nordwind.create()
-    await api.house.rows(
+    await api.harness.rows(
         "INSERT INTO communications (merchant_id, communication_id, claim_id, run, step_id, place,"
         " channel, not_before, planned_at) SELECT $1, gen_random_uuid(), claim_id, run, 9, n,"
         " 'EMAIL', now(), now() + n / 2 * interval '1 s' FROM claims, generate_series(1, 5) n"

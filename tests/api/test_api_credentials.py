@@ -30,7 +30,7 @@ from dunwell.accounts.merchants.credentials.tokens import revoke_token
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.resources import Resources
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.web_processes import Web
 
 
@@ -39,12 +39,12 @@ class Office:
     """Two merchants, their operator, and the two processes that serve them. Real time."""
 
     webs: Sequence[Web]
-    nordwind: House
-    hansen: House
+    nordwind: Harness
+    hansen: Harness
 
     @asynccontextmanager
-    async def work(self, house: House | None = None) -> AsyncIterator[Work]:
-        async with (house or self.nordwind).work(COMMAND_LINE) as work:
+    async def work(self, harness: Harness | None = None) -> AsyncIterator[Work]:
+        async with (harness or self.nordwind).work(COMMAND_LINE) as work:
             yield replace(work, real_now=datetime.now(UTC))
 
     async def create(self, name: str = "erp", per_minute: int = 600) -> NewCredential:
@@ -55,9 +55,9 @@ class Office:
                 requests_per_minute=per_minute,
             )  # fmt: skip
 
-    def ask(self, token: str, house: House | None = None) -> list[int]:
+    def ask(self, token: str, harness: Harness | None = None) -> list[int]:
         """How each process answers a request for one of the merchants."""
-        path = f"/merchants/{(house or self.nordwind).merchant.merchant_id}/events"
+        path = f"/merchants/{(harness or self.nordwind).merchant.merchant_id}/events"
         return [web.call("GET", path, token).status_code for web in self.webs]
 
     def obtain(self, credential: NewCredential) -> list[int]:
@@ -66,8 +66,8 @@ class Office:
 
 @pytest.fixture
 async def office(webs: Sequence[Web], resources: Resources, clock: MovableClock) -> Office:
-    houses = [await a_house(resources, clock, key=key) for key in ("nordwind", "hansen")]
-    return Office(webs, *houses)
+    harnesses = [await a_harness(resources, clock, key=key) for key in ("nordwind", "hansen")]
+    return Office(webs, *harnesses)
 
 
 async def test_a_revoked_credential_and_its_tokens_end_on_both_at_once(office: Office) -> None:
@@ -96,9 +96,9 @@ async def test_a_revoked_token_ends_on_both_at_once_and_leaves_its_credential(
 
     assert office.ask(token) == [401, 401]
     assert office.ask(kept) == [200, 200]
-    for house, given in ((office.nordwind, token), (office.hansen, kept)):
+    for harness, given in ((office.nordwind, token), (office.hansen, kept)):
         with pytest.raises(NotFound):
-            async with office.work(house) as work:
+            async with office.work(harness) as work:
                 await revoke_token(work, given)
     assert office.ask(kept) == [200, 200]
 
@@ -172,8 +172,8 @@ def _spend_within_a_minute(office: Office, token: str) -> tuple[list[int], httpx
         minute = time.time() // 60
         answers = [
             status
-            for house in (office.nordwind, office.hansen) * 3
-            for status in office.ask(token, house)
+            for harness in (office.nordwind, office.hansen) * 3
+            for status in office.ask(token, harness)
         ]
         path = f"/merchants/{office.nordwind.merchant.merchant_id}/events"
         refused = office.webs[1].call("GET", path, token)

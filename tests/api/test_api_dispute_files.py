@@ -14,10 +14,10 @@ ABSENT = "01955c04-1180-7f02-a6de-31b2c3d4e5f6"
 
 async def test_a_dispute_lists_its_files_the_oldest_first(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
-    without = await dispute(api.house, claim_id, "DEFECTIVE")
-    opened = await dispute(api.house, claim_id)
-    first = await give_evidence(api.house, opened)
-    second = await give_evidence(api.house, opened, "a.png", an_image("PNG"))
+    without = await dispute(api.harness, claim_id, "DEFECTIVE")
+    opened = await dispute(api.harness, claim_id)
+    first = await give_evidence(api.harness, opened)
+    second = await give_evidence(api.harness, opened, "a.png", an_image("PNG"))
 
     listed = (await api.nordwind.get(f"/claims/{claim_id}/disputes")).json()["result"]["items"]
 
@@ -31,8 +31,8 @@ async def test_a_dispute_lists_its_files_the_oldest_first(api: Api) -> None:
 
 async def test_a_file_is_downloaded_and_never_shown(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
-    opened = await dispute(api.house, claim_id)
-    file_id = await give_evidence(api.house, opened, 'a"b.png', an_image("PNG") + EVIL)
+    opened = await dispute(api.harness, claim_id)
+    file_id = await give_evidence(api.harness, opened, 'a"b.png', an_image("PNG") + EVIL)
 
     answer = await api.nordwind.get(
         f"/claims/{claim_id}/disputes/{opened.dispute_id}/files/{file_id}/content"
@@ -48,8 +48,8 @@ async def test_a_file_is_downloaded_and_never_shown(api: Api) -> None:
 
 async def test_an_answered_dispute_keeps_its_files(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
-    opened = await dispute(api.house, claim_id)
-    await give_evidence(api.house, opened)
+    opened = await dispute(api.harness, claim_id)
+    await give_evidence(api.harness, opened)
 
     path = f"/claims/{claim_id}/disputes/{opened.dispute_id}/resolve"
     answer = await api.nordwind.post(path, {"outcome": "REJECTED"})
@@ -62,9 +62,9 @@ async def test_a_file_is_found_below_its_own_dispute_and_claim_alone(
     api: Api, position: str
 ) -> None:
     claim_id, other_claim = await api.nordwind.create("A-1", "A-2")
-    opened = await dispute(api.house, claim_id)
-    other = await dispute(api.house, claim_id, "DEFECTIVE")
-    file_id = await give_evidence(api.house, opened)
+    opened = await dispute(api.harness, claim_id)
+    other = await dispute(api.harness, claim_id, "DEFECTIVE")
+    file_id = await give_evidence(api.harness, opened)
     ids = {"claim": claim_id, "dispute": opened.dispute_id, "file": file_id}
     ids[position] = {"claim": other_claim, "dispute": other.dispute_id, "file": ABSENT}[position]
 
@@ -77,9 +77,9 @@ async def test_a_file_is_found_below_its_own_dispute_and_claim_alone(
 
 async def test_a_file_is_still_there_after_the_claim_has_ended(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
-    opened = await dispute(api.house, claim_id)
-    file_id = await give_evidence(api.house, opened)
-    await resolve(api.house, opened, ACCEPTED)
+    opened = await dispute(api.harness, claim_id)
+    file_id = await give_evidence(api.harness, opened)
+    await resolve(api.harness, opened, ACCEPTED)
 
     answer = await api.nordwind.get(
         f"/claims/{claim_id}/disputes/{opened.dispute_id}/files/{file_id}/content"

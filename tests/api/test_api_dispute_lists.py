@@ -7,7 +7,7 @@ import pytest
 from dunwell.platform.clock import MovableClock
 from tests.support.api import Api
 from tests.support.disputes import dispute
-from tests.support.house import ERP
+from tests.support.harness import ERP
 
 
 async def create_disputes(api: Api, clock: MovableClock, count: int) -> tuple[int, list[str]]:
@@ -16,7 +16,7 @@ async def create_disputes(api: Api, clock: MovableClock, count: int) -> tuple[in
     [claim_id] = await api.nordwind.create()
     ids = []
     for number in range(count):
-        ids.append(await dispute(api.house, claim_id, actor=ERP))
+        ids.append(await dispute(api.harness, claim_id, actor=ERP))
         clock.advance(timedelta(minutes=number % 2))
     ids.sort(key=lambda each: (each.opened_at, each.dispute_id), reverse=True)
     return claim_id, [str(each.dispute_id) for each in ids]
@@ -44,7 +44,7 @@ async def test_a_dispute_opened_between_pages_does_not_shift_the_next_page(
     path = f"/claims/{claim_id}/disputes"
     first = (await api.nordwind.get(path, params={"limit": 2})).json()["result"]
     clock.advance(timedelta(minutes=1))
-    await dispute(api.house, claim_id, actor=ERP)
+    await dispute(api.harness, claim_id, actor=ERP)
     params = {"limit": 2, "cursor": first["nextCursor"]}
     rest = (await api.nordwind.get(path, params=params)).json()["result"]
     assert [each["id"] for each in (*first["items"], *rest["items"])] == ids

@@ -122,7 +122,7 @@ async def test_the_other_outcome_is_refused_with_the_state(api: Api, key: str | 
 
 async def test_a_debtors_dispute_is_listed_and_a_withdrawn_one_is_not_answered(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
-    theirs = await withdraw(api.house, await dispute(api.house, claim_id))
+    theirs = await withdraw(api.harness, await dispute(api.harness, claim_id))
 
     [listed] = await list_all(api, claim_id)
     answer = await api.nordwind.post(

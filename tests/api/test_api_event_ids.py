@@ -16,9 +16,9 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.api import Api, an_api
 from tests.support.disputes import dispute
-from tests.support.house import ERP
+from tests.support.harness import ERP
 from tests.support.modalities import OFFERING, Arrangement
-from tests.support.payments import PAYING, ScriptedProvider, Till
+from tests.support.payments import PAYING, PaymentHarness, ScriptedProvider
 
 _CONFIGURATION = msgspec.structs.replace(OFFERING, payment=PAYING.payment)
 _IS_ID = re.compile(r"(^|\.)(id|reference|\w+Id)$")
@@ -52,18 +52,18 @@ async def publish_every_type(api: Api, clock: MovableClock) -> None:
     archived, disputed, asked, paid, opened = await api.nordwind.create(
         "A-1", "A-2", "A-3", "A-4", "A-5"
     )
-    await dispute(api.house, disputed, actor=ERP)
-    await Arrangement(api.house, asked).ask()
-    till = Till(api.house, ScriptedProvider(), paid)
-    started = await till.start()
-    till.pays()
-    await till.settle(started.request_id)
-    async with api.house.work() as work:
+    await dispute(api.harness, disputed, actor=ERP)
+    await Arrangement(api.harness, asked).ask()
+    payments = PaymentHarness(api.harness, ScriptedProvider(), paid)
+    started = await payments.start()
+    payments.pays()
+    await payments.settle(started.request_id)
+    async with api.harness.work() as work:
         session_id = work.ids.new(work.now)
         await publish_event(work, opened, lambda head: details_accessed(head, session_id, "EMAIL"))
-    await api.house.run_until(clock.now() + timedelta(days=40))
+    await api.harness.run_until(clock.now() + timedelta(days=40))
     await api.nordwind.obtain_token()
-    assert (await api.house.events(archived))[-1]["type"] == "ARCHIVED"
+    assert (await api.harness.events(archived))[-1]["type"] == "ARCHIVED"
 
 
 async def list_events(api: Api) -> list[dict[str, Any]]:
@@ -112,8 +112,8 @@ async def test_an_event_is_read_with_exactly_the_body_of_its_webhook(
 ) -> None:
     """This holds without an endpoint too, as here, where nothing is delivered."""
     await publish_every_type(api, clock)
-    stored = await api.house.rows("SELECT event_id, body FROM events WHERE merchant_id = $1")
-    assert await api.house.rows("SELECT FROM deliveries WHERE merchant_id = $1") == []
+    stored = await api.harness.rows("SELECT event_id, body FROM events WHERE merchant_id = $1")
+    assert await api.harness.rows("SELECT FROM deliveries WHERE merchant_id = $1") == []
     for row in stored:
         answer = await api.nordwind.get(f"/events/{row['event_id']}")
         assert answer.text == f'{{"error":null,"result":{row["body"]}}}'

@@ -7,7 +7,7 @@ from tests.support.api import Api
 
 async def test_events_come_oldest_first_with_the_bodies_of_the_webhooks(api: Api) -> None:
     claim_ids = await api.nordwind.create("A-1", "A-2", "A-3")
-    await api.house.run()
+    await api.harness.run()
 
     answer = await api.nordwind.get("/events")
 
@@ -15,12 +15,12 @@ async def test_events_come_oldest_first_with_the_bodies_of_the_webhooks(api: Api
     assert result["nextCursor"] is None
     assert [each["type"] for each in result["items"]] == ["ESCALATED"] * 3
     assert sorted(each["claim"]["id"] for each in result["items"]) == claim_ids
-    assert result["items"][:1] == await api.house.events(result["items"][0]["claim"]["id"])
+    assert result["items"][:1] == await api.harness.events(result["items"][0]["claim"]["id"])
 
 
 async def test_pages_hang_together(api: Api) -> None:
     await api.nordwind.create("A-1", "A-2", "A-3")
-    await api.house.run()
+    await api.harness.run()
     whole = (await api.nordwind.get("/events")).json()["result"]["items"]
 
     first = (await api.nordwind.get("/events", params={"limit": 2})).json()["result"]
@@ -33,7 +33,7 @@ async def test_pages_hang_together(api: Api) -> None:
 
 async def test_filters_choose(api: Api) -> None:
     claim_ids = await api.nordwind.create("A-1", "A-2")
-    await api.house.run()
+    await api.harness.run()
     asked = {
         "claimId": (str(claim_ids[0]), 1),
         "type": ("ARCHIVED", 0),
@@ -72,7 +72,7 @@ async def test_a_faulty_query_is_refused(api: Api, query: str, path: str) -> Non
 
 async def test_a_cursor_of_another_merchant_is_none(api: Api) -> None:
     await api.nordwind.create("A-1", "A-2")
-    await api.house.run()
+    await api.harness.run()
     page = (await api.nordwind.get("/events", params={"limit": 1})).json()["result"]
 
     answer = await api.hansen.get("/events", params={"cursor": page["nextCursor"]})

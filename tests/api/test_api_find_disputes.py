@@ -8,7 +8,7 @@ import pytest
 from dunwell.platform.clock import MovableClock
 from tests.support.api import Api
 from tests.support.disputes import REJECTED, dispute, resolve
-from tests.support.house import ERP
+from tests.support.harness import ERP
 
 
 async def _find(api: Api, **params: Any) -> Any:
@@ -23,7 +23,7 @@ async def _ids(api: Api, **params: Any) -> list[str]:
 
 async def test_each_has_what_the_claims_list_has_and_its_day(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
-    await dispute(api.house, claim_id)
+    await dispute(api.harness, claim_id)
     [alone] = (await api.nordwind.get(f"/claims/{claim_id}/disputes")).json()["result"]["items"]
     assert await _find(api) == {
         "items": [alone | {"referenceNumber": "INV-1001", "answerBy": "2026-03-16"}],
@@ -34,7 +34,7 @@ async def test_each_has_what_the_claims_list_has_and_its_day(api: Api) -> None:
 @pytest.mark.parametrize("limit", [1, 2, 3, 7])
 async def test_pages_hold_every_dispute_of_every_claim_once(api: Api, limit: int) -> None:
     claims = await api.nordwind.create("A-1", "A-2", "A-3")
-    opened = [await dispute(api.house, claims[n % 3], actor=ERP) for n in range(7)]
+    opened = [await dispute(api.harness, claims[n % 3], actor=ERP) for n in range(7)]
     read: list[str] = []
     params: dict[str, Any] = {"limit": limit}
     while True:
@@ -49,11 +49,11 @@ async def test_pages_hold_every_dispute_of_every_claim_once(api: Api, limit: int
 
 async def test_filters_show_what_is_open_and_what_is_overdue(api: Api, clock: MovableClock) -> None:
     first, second = await api.nordwind.create("A-1", "A-2")
-    answered, late = await dispute(api.house, first), await dispute(api.house, second)
-    await resolve(api.house, answered, REJECTED)
+    answered, late = await dispute(api.harness, first), await dispute(api.harness, second)
+    await resolve(api.harness, answered, REJECTED)
     clock.advance(timedelta(days=15))
     await api.nordwind.obtain_token()
-    young = await dispute(api.house, first, "DEFECTIVE", "a hole", actor=ERP)
+    young = await dispute(api.harness, first, "DEFECTIVE", "a hole", actor=ERP)
     assert await _ids(api, state="OPEN") == [str(young.dispute_id), str(late.dispute_id)]
     assert await _ids(api, state="REJECTED") == [str(answered.dispute_id)]
     assert await _ids(api, overdue="true") == [str(late.dispute_id)]
@@ -65,9 +65,9 @@ async def test_filters_show_what_is_open_and_what_is_overdue(api: Api, clock: Mo
 async def test_nothing_appears_behind_a_cursor_that_was_handed_out(api: Api) -> None:
     """One that is being opened while another is committed waits for its turn."""
     first, second = await api.nordwind.create("A-1", "A-2")
-    async with api.house.work(ERP) as work:
+    async with api.harness.work(ERP) as work:
         await work.tx.execute("SELECT pg_current_xact_id()")
-        committed = await dispute(api.house, second, actor=ERP)
+        committed = await dispute(api.harness, second, actor=ERP)
         assert await _ids(api) == []
     assert await _ids(api) == [str(committed.dispute_id)]
     assert first != second

@@ -10,7 +10,7 @@ from dunwell.contact.messages.suppression import suppress
 from dunwell.core.events.webhooks.endpoints import NewEndpoint, add_endpoint
 from dunwell.platform.clock import MovableClock
 from tests.support.api import Api
-from tests.support.house import ERP
+from tests.support.harness import ERP
 
 _TRIES = """
 WITH event AS (
@@ -36,44 +36,45 @@ WHERE merchant_id = $1 RETURNING endpoint_id
 
 
 async def make_modality(api: Api, claim_id: int) -> None:
-    await api.house.rows(
+    await api.harness.rows(
         "INSERT INTO payment_modalities (merchant_id, modality_id, claim_id, type, amount_cents,"
         " paid_before_cents, deferred_until, requested_at, actor_kind) VALUES ($1,"
         " gen_random_uuid(), $2, 'PAYMENT_DEFEREMENT', 1, 0, '2026-04-01', $3, 'DEBTOR')"
-        " RETURNING 1", claim_id, api.house.clock.now()
+        " RETURNING 1", claim_id, api.harness.clock.now()
     )  # fmt: skip
 
 
 async def make_payment(api: Api, claim_id: int) -> None:
-    await api.house.pay(claim_id, 100)
+    await api.harness.pay(claim_id, 100)
 
 
 async def make_request(api: Api, claim_id: int) -> None:
-    await api.house.rows(
+    await api.harness.rows(
         "INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, amount_cents,"
         " currency, reference, state, created_at, settled_at) VALUES ($1, gen_random_uuid(), $2,"
-        " 'sandbox', 1, 'EUR', 'x', 'FAILED', $3, $3) RETURNING 1", claim_id, api.house.clock.now()
+        " 'sandbox', 1, 'EUR', 'x', 'FAILED', $3, $3) RETURNING 1",
+        claim_id, api.harness.clock.now(),
     )  # fmt: skip
 
 
 async def make_communication(api: Api, claim_id: int) -> None:
-    await api.house.rows(
+    await api.harness.rows(
         "INSERT INTO communications (merchant_id, communication_id, claim_id, run, step_id, place,"
         " channel, state, not_before, planned_at) VALUES ($1, gen_random_uuid(), $2, 7, 1, 0,"
-        " 'EMAIL', 'UNKNOWN', $3, $3) RETURNING 1", claim_id, api.house.clock.now()
+        " 'EMAIL', 'UNKNOWN', $3, $3) RETURNING 1", claim_id, api.harness.clock.now()
     )  # fmt: skip
 
 
 async def make_suppression(api: Api, claim_id: int) -> None:
-    async with api.house.work() as work:
+    async with api.harness.work() as work:
         address = f"{claim_id}@example.org"
-        await suppress(work, api.house.resources.keys, "EMAIL", address, "MERCHANT")
+        await suppress(work, api.harness.resources.keys, "EMAIL", address, "MERCHANT")
 
 
 async def make_endpoint(api: Api, claim_id: int) -> None:
-    async with api.house.work() as work:
+    async with api.harness.work() as work:
         wanted = NewEndpoint(f"http://127.0.0.1:9/{claim_id}", ("*",), None)
-        await add_endpoint(work, api.house.resources.keys, wanted, is_development=True)
+        await add_endpoint(work, api.harness.resources.keys, wanted, is_development=True)
 
 
 Make = Callable[[Api, int], Awaitable[None]]
@@ -141,7 +142,7 @@ async def test_pages_hold_everything_once_newest_first(
 async def test_nothing_appears_behind_a_cursor_that_was_handed_out(api: Api, name: str) -> None:
     make = LISTS[name][0]
     first, second = await api.nordwind.create("A-1", "A-2")
-    async with api.house.work(ERP) as work:
+    async with api.harness.work(ERP) as work:
         await work.tx.execute("SELECT pg_current_xact_id()")
         await make(api, first)
         assert await read_all(api, name) == []
@@ -158,9 +159,11 @@ async def test_bad_filters_and_cursors_are_refused(api: Api, name: str) -> None:
         assert answer.status_code == 422, params
 
 
-async def test_what_may_have_left_the_house_is_found_among_all_that_was_sent(api: Api) -> None:
+async def test_what_may_have_left_the_installation_is_found_among_all_that_was_sent(
+    api: Api,
+) -> None:
     [claim_id] = await api.nordwind.create()
-    await api.house.run()
+    await api.harness.run()
     await make_communication(api, claim_id)
     [sent, unknown] = (await api.nordwind.get(f"/claims/{claim_id}/communications")).json()[
         "result"
@@ -175,11 +178,11 @@ async def test_what_may_have_left_the_house_is_found_among_all_that_was_sent(api
 async def test_an_endpoint_says_how_it_is_doing(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
     await make_endpoint(api, claim_id)
-    await api.house.rows(_TRIES, claim_id)
+    await api.harness.rows(_TRIES, claim_id)
     [well] = (await find(api, "webhook-endpoints"))["items"]
     assert (well["state"], well["failures"], well["waitingDeliveries"]) == ("WORKING", 0, 1)
     assert well["failingSince"] is None
-    await api.house.rows(_FAILING)
+    await api.harness.rows(_FAILING)
     [failing] = (await find(api, "webhook-endpoints", state="FAILING"))["items"]
     assert {name: failing[name] for name in ("state", "since", "failingSince", "failures",
                                              "lastSuccessAt", "lastTryAt", "events", "reason")} == {

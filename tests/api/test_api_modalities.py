@@ -23,7 +23,7 @@ async def offering(resources: Resources, clock: MovableClock) -> AsyncIterator[A
 async def an_asking_debtor(api: Api, reference: str = "INV-1001") -> tuple[Arrangement, str]:
     """The claim of a debtor who asked for a plan, and the address of its modalities."""
     [claim_id] = await api.nordwind.create(reference)
-    arrangement = Arrangement(api.house, claim_id)
+    arrangement = Arrangement(api.harness, claim_id)
     return arrangement, f"/claims/{claim_id}/payment-modalities"
 
 

@@ -159,7 +159,7 @@ async def test_events_of_a_payment_are_listed_as_the_document_says(api: Api) -> 
         "sandbox", 10240, "EUR", api.resources.ids.new(api.resources.clock.now())
     )
     session_id = api.resources.ids.new(api.resources.clock.now())
-    async with api.house.work() as work:
+    async with api.harness.work() as work:
         for compose in (
             lambda head: details_accessed(head, session_id, "EMAIL"),
             lambda head: payment_in_progress(head, request, "INV-1001"),

@@ -53,7 +53,7 @@ async def test_claims_are_assigned_in_the_order_given_whatever_the_shape(
 
 
 async def test_what_cannot_be_assigned_is_named_and_the_rest_is_assigned(api: Api) -> None:
-    async with api.house.work() as work:
+    async with api.harness.work() as work:
         await publish_rules(work, RuleSet())
     [claim_id] = await api.nordwind.create("A-1")
     [theirs] = await api.hansen.create("B-1")

@@ -88,7 +88,7 @@ async def test_a_crash_of_an_operation_is_told_alike(api: Api) -> None:
 async def test_requests_past_the_limit_wait_for_the_next_minute(
     api: Api, clock: MovableClock
 ) -> None:
-    credential = await a_credential(api.house, "small", requests_per_minute=3)
+    credential = await a_credential(api.harness, "small", requests_per_minute=3)
     answer = await api.nordwind.send("POST", "/token", token="", data=form_of(credential))
     token = answer.json()["access_token"]
     clock.advance(timedelta(seconds=20))

@@ -15,8 +15,8 @@ VALUES ($1, gen_random_uuid(), 'https://hooks.example.org/', '{*}', '\\x00', now
 async def some_events(api: Api) -> None:
     await api.nordwind.create("A-1")
     await api.nordwind.create("A-2", email="other@example.org")
-    await api.house.run()
-    await api.house.rows(ADD_ENDPOINT)
+    await api.harness.run()
+    await api.harness.rows(ADD_ENDPOINT)
 
 
 async def test_the_answer_says_how_many_are_due_again(api: Api) -> None:
@@ -32,14 +32,14 @@ async def test_one_key_replays_once(api: Api) -> None:
     await some_events(api)
     asked = {"since": "2026-03-01T00:00:00Z"}
     first = await api.nordwind.post("/events/replay", asked, key="again")
-    await api.house.rows(
+    await api.harness.rows(
         "UPDATE deliveries SET state = 'DELIVERED', due_at = NULL WHERE merchant_id = $1"
     )
     second = await api.nordwind.post("/events/replay", asked, key="again")
 
     assert first.content == second.content
     due = "SELECT FROM deliveries WHERE merchant_id = $1 AND state = 'PENDING'"
-    assert await api.house.rows(due) == []
+    assert await api.harness.rows(due) == []
 
 
 async def test_a_type_nothing_happened_of_replays_nothing(api: Api) -> None:

@@ -19,17 +19,17 @@ _JSON = "application/json"
 
 
 async def _revoke_token(api: Api) -> None:
-    async with api.house.work(COMMAND_LINE) as work:
+    async with api.harness.work(COMMAND_LINE) as work:
         await revoke_token(work, api.nordwind.token)
 
 
 async def _revoke_credential(api: Api) -> None:
-    async with api.house.work(COMMAND_LINE) as work:
+    async with api.harness.work(COMMAND_LINE) as work:
         await revoke_credential(work, api.nordwind.credential.client_id)
 
 
 async def _take_right(api: Api) -> None:
-    async with api.house.work(COMMAND_LINE) as work:
+    async with api.harness.work(COMMAND_LINE) as work:
         await allow_credential(work, api.nordwind.credential.client_id, [Scope.READ])
 
 

@@ -13,7 +13,7 @@ async def rule(api: Api, *, default: bool = False, **when: Any) -> None:
     """One rule with these conditions for the published workflow."""
     workflow_id = api.version.workflow_id
     rules = RuleSet(workflow_id if default else None, (a_rule("one", workflow_id, **when),))
-    async with api.house.work() as work:
+    async with api.harness.work() as work:
         await publish_rules(work, rules)
 
 

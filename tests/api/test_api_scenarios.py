@@ -25,7 +25,7 @@ async def api(resources: Resources, clock: MovableClock) -> AsyncIterator[Api]:
 
 
 async def scenario_id_of(api: Api, name: str = "Standard") -> int:
-    async with api.house.work() as work:
+    async with api.harness.work() as work:
         scenarios = await load_scenarios(work.tx, work.merchant_id)
     return next(each.scenario_id for each in scenarios if each.name == name)
 
@@ -33,7 +33,7 @@ async def scenario_id_of(api: Api, name: str = "Standard") -> int:
 async def add_other(api: Api) -> SavedScenario:
     """A second scenario, without contact hours and holidays."""
     other = a_definition(settings={"languages": ["de", "en"], "currency": "EUR"})
-    async with api.house.work() as work:
+    async with api.harness.work() as work:
         return await save_scenario(work, "Other", other, "Any time.")
 
 
@@ -78,14 +78,14 @@ async def test_the_list_shows_each_scenario(api: Api) -> None:
 
 async def test_the_list_still_works_after_the_switch(api: Api) -> None:
     before = (await api.nordwind.get("/scenarios")).json()
-    await api.house.switch()
-    await api.house.publish(a_definition(steps=DOCUMENT["steps"][:2]))
+    await api.harness.switch()
+    await api.harness.publish(a_definition(steps=DOCUMENT["steps"][:2]))
     assert (await api.nordwind.get("/scenarios")).json() == before
 
 
 async def test_the_default_follows_the_rules_and_activity_the_workflow(api: Api) -> None:
     other = await add_other(api)
-    async with api.house.work() as work:
+    async with api.harness.work() as work:
         await publish_rules(work, RuleSet(default=other.workflow_id))
         await work.tx.execute(
             "UPDATE workflows SET assignment_enabled = false WHERE workflow_id = $1",
@@ -109,7 +109,7 @@ async def test_claims_are_assigned_whatever_the_shape(
     other = await add_other(api)
     first, second = await api.nordwind.create("A-1", "A-2")
     if is_switched:
-        await api.house.switch()
+        await api.harness.switch()
     ids = [second, first, second]
     shapes: dict[str, Any] = {
         "object": {"claimIds": ids},
@@ -125,7 +125,7 @@ async def test_claims_are_assigned_whatever_the_shape(
         "error": None,
         "result": [{"claimId": second, **named}, {"claimId": first, **named}],
     }
-    rows = await api.house.rows("SELECT workflow_id, run FROM claims WHERE merchant_id = $1")
+    rows = await api.harness.rows("SELECT workflow_id, run FROM claims WHERE merchant_id = $1")
     assert {tuple(row) for row in rows} == {(other.workflow_id, 2)}
 
 
@@ -152,7 +152,7 @@ async def test_absent_foreign_and_impossible_scenarios_are_told_alike(
     [claim_id] = await api.nordwind.create()
     foreign = await scenario_id_of(api)
     if is_switched:
-        await api.house.switch()
+        await api.harness.switch()
     for given in (foreign, 999_999, 2**31, 0, "standard", "-1", "1.0"):
         answer = await api.hansen.post(f"/scenarios/{given}/assignments", [claim_id])
         assert answer.status_code == 404
@@ -168,7 +168,7 @@ async def test_before_the_switch_no_claim_can_be_assigned_to_a_workflow(api: Api
         f"/assignments/workflows/{copy['id']}", {"claimIds": [claim_id, 999_999, claim_id]}
     )
     assert [each["claimId"] for each in errors_of(answer)] == [claim_id, 999_999]
-    await api.house.switch()
+    await api.harness.switch()
     answer = await api.nordwind.post(f"/assignments/workflows/{copy['id']}", [claim_id])
     assert answer.json()["result"] == [{"claimId": claim_id, "workflowId": copy["id"]}]
 
@@ -178,26 +178,26 @@ async def test_the_workflow_list_names_the_copies_beforehand(api: Api) -> None:
     [copy] = before["result"]
     assert (copy["name"], copy["assignmentEnabled"]) == ("Standard", True)
     assert copy["createdAt"] == "2026-03-02T09:00:00.000Z"
-    await api.house.publish(a_definition(snippets={}))
+    await api.harness.publish(a_definition(snippets={}))
     assert (await api.nordwind.get("/workflows-meta")).json() == before
-    await api.house.switch()
+    await api.harness.switch()
     assert (await api.nordwind.get("/workflows-meta")).json() == before
 
 
 async def test_starting_the_assignment_names_the_scenario_then_the_workflow(api: Api) -> None:
     default = await scenario_id_of(api)
-    async with api.house.work() as work:
+    async with api.harness.work() as work:
         rules = RuleSet(default=(await load_scenarios(work.tx, work.merchant_id))[0].workflow_id)
         await publish_rules(work, RuleSet())
     [claim_id] = await api.nordwind.create()
     path = f"/assignments/claim/{claim_id}"
     assert (await api.nordwind.post(path)).json()["result"] == {"claimId": claim_id}
-    async with api.house.work() as work:
+    async with api.harness.work() as work:
         await publish_rules(work, rules)
     for _ in range(2):
         answer = await api.nordwind.post(path)
         assert answer.json()["result"] == {"claimId": claim_id, "scenarioId": default}
-    await api.house.switch()
+    await api.harness.switch()
     assert (await api.nordwind.post(path)).json()["result"] == {
         "claimId": claim_id, "workflowId": str(rules.default),
     }  # fmt: skip
@@ -207,7 +207,7 @@ async def test_a_claim_is_read_back_with_its_scenario_then_with_its_workflow(api
     [claim_id] = await api.nordwind.create()
     claim = (await api.nordwind.get(f"/claims/{claim_id}")).json()["result"]
     assert claim["assignment"] == {"scenarioId": await scenario_id_of(api)}
-    await api.house.switch()
+    await api.harness.switch()
     [copy] = (await api.nordwind.get("/workflows-meta")).json()["result"]
     claim = (await api.nordwind.get(f"/claims/{claim_id}")).json()["result"]
     assert claim["assignment"] == {"workflowId": copy["id"], "workflowVersion": "v1.0"}

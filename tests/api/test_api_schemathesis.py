@@ -75,7 +75,7 @@ async def try_all(api: Api, phases: Mapping[str, bool], paths: Sequence[str]) ->
     """What becomes of these paths' operations, each on a claim of its own."""
     operation_ids = [each.operation_id for each in OPERATIONS if each.path in paths]
     client = api.nordwind
-    client.credential = await a_credential(api.house, "shop", requests_per_minute=10**6)
+    client.credential = await a_credential(api.harness, "shop", requests_per_minute=10**6)
     await client.obtain_token()
     world = await a_world(api, claims=2 * len(operation_ids))
     scenes = {each: await world.set_scene(each) for each in operation_ids}

@@ -46,7 +46,7 @@ _OPERATIONS = [each.operation for each in ENDPOINTS]
 
 async def narrow(api: Api, *scopes: Scope) -> None:
     """From now on Nordwind's credential may do this at Nordwind, and the token it has too."""
-    async with api.house.work(COMMAND_LINE) as work:
+    async with api.harness.work(COMMAND_LINE) as work:
         await allow_credential(work, api.nordwind.credential.client_id, scopes)
 
 
@@ -113,10 +113,10 @@ async def test_an_answer_kept_for_another_credential_is_not_shown(api: Api) -> N
 async def test_of_a_webhooks_address_only_the_origin_is_read_without_the_right_to_configure(
     api: Api,
 ) -> None:
-    async with api.house.work(COMMAND_LINE) as work:
+    async with api.harness.work(COMMAND_LINE) as work:
         url = "http://127.0.0.1:8099/capability/s3cret?key=s3cret"
         wanted = NewEndpoint(url, ("*",), None)
-        await add_endpoint(work, api.house.resources.keys, wanted, is_development=True)
+        await add_endpoint(work, api.harness.resources.keys, wanted, is_development=True)
 
     async def read() -> str:
         answer = await api.nordwind.get("/webhook-endpoints")
@@ -141,7 +141,7 @@ async def test_scopes_add_up_and_count_at_once(api: Api) -> None:
 async def test_a_scope_is_of_one_merchant(api: Api) -> None:
     """Elsewhere the same credential may do other things."""
     [claim_id] = await api.nordwind.create()
-    async with api.house.work(COMMAND_LINE) as work:
+    async with api.harness.work(COMMAND_LINE) as work:
         await allow_credential(work, api.hansen.credential.client_id, [Scope.READ])
     await api.hansen.obtain_token()
     token = api.hansen.token

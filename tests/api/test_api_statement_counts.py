@@ -15,7 +15,7 @@ from tests.support.claims import a_claim
 from tests.support.crowds import Crowd, a_crowd, find_id
 from tests.support.disputes import dispute, give_evidence
 from tests.support.files import a_pdf
-from tests.support.house import ERP
+from tests.support.harness import ERP
 from tests.support.modalities import OFFERING, Arrangement
 from tests.support.statements import Statements, a_counted_api
 
@@ -115,46 +115,46 @@ async def resume(api: Api, crowd: Crowd) -> Asked:
 
 
 async def delete_item(api: Api, crowd: Crowd) -> Asked:
-    [row] = await api.house.rows(_FEES, crowd.claim_id, crowd.size)
+    [row] = await api.harness.rows(_FEES, crowd.claim_id, crowd.size)
     return {"item_id": row["item_id"]}
 
 
 async def resolve(api: Api, crowd: Crowd) -> Asked:
-    opened = await dispute(api.house, crowd.claim_id, actor=ERP)
+    opened = await dispute(api.harness, crowd.claim_id, actor=ERP)
     return {"dispute_id": opened.dispute_id, "json": {"outcome": "ACCEPTED"}}
 
 
 async def download_evidence(api: Api, crowd: Crowd) -> Asked:
-    opened = await dispute(api.house, crowd.claim_id, actor=ERP)
+    opened = await dispute(api.harness, crowd.claim_id, actor=ERP)
     for _ in range(min(crowd.size, 5)):
-        file_id = await give_evidence(api.house, opened)
+        file_id = await give_evidence(api.harness, opened)
     return {"dispute_id": opened.dispute_id, "file_id": file_id}
 
 
 async def read_event(api: Api, crowd: Crowd) -> Asked:
-    await dispute(api.house, crowd.claim_id, actor=ERP)
+    await dispute(api.harness, crowd.claim_id, actor=ERP)
     return {"event_id": await find_id(api, f"{_EVENT} LIMIT 1", crowd.claim_id)}
 
 
 async def answer_modality(api: Api, crowd: Crowd) -> Asked:
-    asked = await Arrangement(api.house, crowd.claim_id).ask()
+    asked = await Arrangement(api.harness, crowd.claim_id).ask()
     return {"modality_id": asked.modality_id}
 
 
 async def assign(api: Api, crowd: Crowd) -> Asked:
-    await api.house.rows(_UNASSIGN, crowd.claim_ids)
+    await api.harness.rows(_UNASSIGN, crowd.claim_ids)
     workflow = "SELECT workflow_id FROM workflows WHERE merchant_id = $1 AND $2 > 0 LIMIT 1"
     found = await find_id(api, workflow, crowd.claim_id)
     return {"workflow_id": found, "json": crowd.claim_ids}
 
 
 async def unassigned(api: Api, crowd: Crowd) -> Asked:
-    await api.house.rows(_UNASSIGN, crowd.claim_ids)
+    await api.harness.rows(_UNASSIGN, crowd.claim_ids)
     return {}
 
 
 async def assign_to_scenario(api: Api, crowd: Crowd) -> Asked:
-    await api.house.rows(_UNASSIGN, crowd.claim_ids)
+    await api.harness.rows(_UNASSIGN, crowd.claim_ids)
     scenario = "SELECT min(scenario_id) FROM scenarios WHERE merchant_id = $1 AND $2 > 0"
     found = await find_id(api, scenario, crowd.claim_id)
     return {"scenario_id": found, "json": crowd.claim_ids}

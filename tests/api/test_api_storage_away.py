@@ -16,11 +16,11 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.config import Settings
 from dunwell.platform.resources import Resources
 from tests.support.api import Api
-from tests.support.channels import REACHABLE, a_house_with_channels
+from tests.support.channels import REACHABLE, a_harness_with_channels
 from tests.support.claims import a_claim
 from tests.support.files import a_pdf, an_image
-from tests.support.house import House, ScriptedChannel
-from tests.support.landing import Doorstep
+from tests.support.harness import Harness, ScriptedChannel
+from tests.support.landing import LandingHarness
 from tests.support.objections import disputes, enter, files, look
 from tests.support.small_disk import SmallDisk, a_small_disk
 
@@ -64,82 +64,82 @@ async def test_a_merchants_upload_is_refused_while_the_disk_is_full(
 
 
 async def test_a_debtors_file_is_refused_and_what_was_typed_is_kept(
-    doorstep: Doorstep, disk: SmallDisk
+    landing: LandingHarness, disk: SmallDisk
 ) -> None:
-    await enter(doorstep)
-    path = await look(doorstep, "OTHER")
+    await enter(landing)
+    path = await look(landing, "OTHER")
     disk.fill()
-    page = await doorstep.browser.send(
+    page = await landing.browser.send(
         path, [("b.png", an_image("PNG"))], do="send", message="See there"
     )
     assert "We cannot accept “b.png” at the moment." in page.text
     assert "\nSee there</textarea>" in page.text
-    assert (await disputes(doorstep), disk.list_files()) == ([], [])
+    assert (await disputes(landing), disk.list_files()) == ([], [])
 
     disk.make_room()
-    await doorstep.browser.send(path, [("b.png", an_image("PNG"))], do="send", message="See there")
-    assert await files(doorstep) == [("b.png", "image/png")]
+    await landing.browser.send(path, [("b.png", an_image("PNG"))], do="send", message="See there")
+    assert await files(landing) == [("b.png", "image/png")]
 
 
 async def test_what_is_left_of_a_debtors_file_is_kept_for_an_hour(
-    doorstep: Doorstep, disk: SmallDisk, clock: MovableClock
+    landing: LandingHarness, disk: SmallDisk, clock: MovableClock
 ) -> None:
     """Longer than the session lasts, which began some minutes before."""
-    await enter(doorstep)
-    path = await look(doorstep, "OTHER")
+    await enter(landing)
+    path = await look(landing, "OTHER")
     clock.advance(timedelta(minutes=10))
     disk.fill()
-    await doorstep.browser.send(path, [("b.png", an_image("PNG"))], do="keep", message="See")
-    [left] = await doorstep.till.house.rows("SELECT * FROM uploads WHERE merchant_id = $1")
+    await landing.browser.send(path, [("b.png", an_image("PNG"))], do="keep", message="See")
+    [left] = await landing.payments.harness.rows("SELECT * FROM uploads WHERE merchant_id = $1")
     assert left["expires_at"] == clock.now() + timedelta(hours=1)
 
 
-async def _a_letter(resources: Resources, clock: MovableClock) -> House:
-    house = await a_house_with_channels(resources, clock, "LETTER")
-    await house.create(**REACHABLE)
+async def _a_letter(resources: Resources, clock: MovableClock) -> Harness:
+    harness = await a_harness_with_channels(resources, clock, "LETTER")
+    await harness.create(**REACHABLE)
     await Engine(resources).run_once()
-    return house
+    return harness
 
 
-async def _states(house: House) -> list[str]:
-    return [row["state"] for row in await house.rows(_STATES)]
+async def _states(harness: Harness) -> list[str]:
+    return [row["state"] for row in await harness.rows(_STATES)]
 
 
 async def test_a_letter_that_cannot_be_kept_waits_a_minute_and_goes_once(
     resources: Resources, clock: MovableClock, disk: SmallDisk
 ) -> None:
-    house = await _a_letter(resources, clock)
+    harness = await _a_letter(resources, clock)
     channel = ScriptedChannel(channel="LETTER", answers=[Accepted()])
     dispatcher = MessageDispatcher(resources, [channel])
     disk.fill()
     for _ in range(3):
-        await dispatcher.run_merchant(house.merchant.merchant_id)
+        await dispatcher.run_merchant(harness.merchant.merchant_id)
         clock.advance(timedelta(minutes=1))
-    assert (await _states(house), channel.sent, disk.list_files()) == (["PLANNED"], [], [])
+    assert (await _states(harness), channel.sent, disk.list_files()) == (["PLANNED"], [], [])
 
     disk.make_room()
     for _ in range(3):
-        await dispatcher.run_merchant(house.merchant.merchant_id)
+        await dispatcher.run_merchant(harness.merchant.merchant_id)
         clock.advance(timedelta(minutes=1))
     await dispatcher.close()
-    assert (await _states(house), len(channel.sent)) == (["ACCEPTED"], 1)
+    assert (await _states(harness), len(channel.sent)) == (["ACCEPTED"], 1)
     assert len(disk.list_files()) == 1
 
 
 async def test_a_letter_that_does_not_fit_into_the_outbox_goes_there_later_and_once(
     resources: Resources, clock: MovableClock, outbox_disk: SmallDisk
 ) -> None:
-    house = await _a_letter(resources, clock)
+    harness = await _a_letter(resources, clock)
     outbox = OutboxLetter(resources.settings.data_dir, is_development=True)
     dispatcher = MessageDispatcher(resources, [outbox])
     outbox_disk.fill()
-    await dispatcher.run_merchant(house.merchant.merchant_id)
-    assert (await _states(house), outbox_disk.list_files()) == (["PLANNED"], [])
+    await dispatcher.run_merchant(harness.merchant.merchant_id)
+    assert (await _states(harness), outbox_disk.list_files()) == (["PLANNED"], [])
 
     outbox_disk.make_room()
     for _ in range(3):
         clock.advance(timedelta(minutes=1))
-        await dispatcher.run_merchant(house.merchant.merchant_id)
+        await dispatcher.run_merchant(harness.merchant.merchant_id)
     await dispatcher.close()
-    assert await _states(house) == ["ACCEPTED"]
+    assert await _states(harness) == ["ACCEPTED"]
     assert sorted(each.suffix for each in outbox_disk.list_files()) == [".json", ".pdf"]

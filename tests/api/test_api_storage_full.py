@@ -15,7 +15,7 @@ GIB = 1024 * MIB
 
 
 def _merchant_id(api: Api) -> int:
-    return api.house.merchant.merchant_id
+    return api.harness.merchant.merchant_id
 
 
 @pytest.mark.parametrize("key", [None, "key-1"], ids=["without a key", "with a key"])

@@ -9,7 +9,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.api import Api, Client, a_client
 from tests.support.claims import a_claim
-from tests.support.house import a_house
+from tests.support.harness import a_harness
 from tests.support.statements import a_counted_api
 from tests.support.web_processes import Web
 
@@ -19,11 +19,11 @@ _REFERENCES = "SELECT merchant_id, claim_id, reference_number FROM claims WHERE 
 async def test_requests_of_many_merchants_at_once_each_create_their_own(
     api: Api, resources: Resources, clock: MovableClock
 ) -> None:
-    houses = [await a_house(resources, clock, key=f"shop-{n}") for n in range(8)]
-    clients = [await a_client(api.nordwind.http, house) for house in houses]
+    harnesses = [await a_harness(resources, clock, key=f"shop-{n}") for n in range(8)]
+    clients = [await a_client(api.nordwind.http, harness) for harness in harnesses]
     strangers = [
-        api.nordwind.http.post(f"/api/merchants/{house.merchant.merchant_id}/claims", json=[])
-        for house in houses
+        api.nordwind.http.post(f"/api/merchants/{harness.merchant.merchant_id}/claims", json=[])
+        for harness in harnesses
     ]
 
     async def post(client: Client, n: int) -> tuple[str, int]:
@@ -39,8 +39,8 @@ async def test_requests_of_many_merchants_at_once_each_create_their_own(
     answers = await asyncio.gather(*map(post_all, clients))
 
     assert [each.status_code for each in await refused] == [401] * 8
-    for house, created in zip(houses, answers, strict=True):
-        rows = await house.rows(_REFERENCES)
+    for harness, created in zip(harnesses, answers, strict=True):
+        rows = await harness.rows(_REFERENCES)
         assert {row["reference_number"]: row["claim_id"] for row in rows} == created
 
 
@@ -71,7 +71,7 @@ async def test_a_token_is_read_after_its_request_arrived(
 ) -> None:
     """However many look-ups are under way when the credential is revoked."""
     for n in range(5):
-        client = await a_client(api.nordwind.http, await a_house(resources, clock, key=f"x-{n}"))
+        client = await a_client(api.nordwind.http, await a_harness(resources, clock, key=f"x-{n}"))
         under_way = [asyncio.create_task(api.nordwind.get("/events")) for _ in range(10)]
         under_way += [asyncio.create_task(client.get("/events")) for _ in range(10)]
         async with resources.database.transaction() as tx:

@@ -10,9 +10,9 @@ from dunwell.accounts.merchants.store import load_merchant
 from dunwell.operations.merchant_file.apply_file import apply_file
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.house import House
-from tests.support.landing import Browser, Doorstep
-from tests.support.payments import ScriptedProvider, Till
+from tests.support.harness import Harness
+from tests.support.landing import Browser, LandingHarness
+from tests.support.payments import PaymentHarness, ScriptedProvider
 from tests.support.served import Served, serve
 
 _DEMO = Path(__file__).parents[2] / "examples" / "demo-merchant.yaml"
@@ -23,16 +23,16 @@ async def test_the_demo_s_debtor_pays_at_the_demo_s_merchant(
     resources: Resources, clock: MovableClock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with serve(resources) as served:
-        doorstep = await _open_demo_merchant(served, clock)
+        landing = await _open_demo_merchant(served, clock)
 
-        await pay_on_page(served.origin + await doorstep.give_link(), "INV-1001")
+        await pay_on_page(served.origin + await landing.give_link(), "INV-1001")
 
     told = [line.split("INV-1001")[1].strip() for line in capsys.readouterr().out.splitlines()]
     assert told[-2:] == ["We have received your payment", "Receipt"]
-    assert await doorstep.till.states() == ["COMPLETED"]
+    assert await landing.payments.states() == ["COMPLETED"]
 
 
-async def _open_demo_merchant(served: Served, clock: MovableClock) -> Doorstep:
+async def _open_demo_merchant(served: Served, clock: MovableClock) -> LandingHarness:
     """With one claim."""
     await apply_file(
         served.resources, _DEMO, available_providers=["sandbox"],
@@ -43,7 +43,7 @@ async def _open_demo_merchant(served: Served, clock: MovableClock) -> Doorstep:
         assert row is not None
         merchant = await load_merchant(tx, row["merchant_id"])
     assert merchant is not None
-    house = House(served.resources, clock, merchant, [])
-    [claim_id] = await house.create()
-    till = Till(house, ScriptedProvider(), claim_id)
-    return Doorstep(till, served.app, cast("Browser", None))
+    harness = Harness(served.resources, clock, merchant, [])
+    [claim_id] = await harness.create()
+    payments = PaymentHarness(harness, ScriptedProvider(), claim_id)
+    return LandingHarness(payments, served.app, cast("Browser", None))

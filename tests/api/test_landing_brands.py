@@ -8,7 +8,7 @@ from dunwell.accounts.merchants.configuration import Brand, LandingPage, Logo
 from dunwell.accounts.merchants.set_up_merchant import change_configuration
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.landing import a_doorstep
+from tests.support.landing import a_landing
 from tests.support.payments import PAYING
 
 _SVG = b"<svg xmlns='http://www.w3.org/2000/svg'/>"
@@ -20,13 +20,13 @@ async def test_two_merchants_look_different_on_one_installation(
     teal = msgspec.structs.replace(PAYING, brand=Brand(Logo("image/svg+xml", _SVG), "#0b5d57"))
     violet = msgspec.structs.replace(PAYING, brand=Brand(color="#5b2a86"))
     async with (
-        a_doorstep(resources, clock, configuration=teal) as first,
-        a_doorstep(resources, clock, configuration=violet, key="teekontor") as second,
+        a_landing(resources, clock, configuration=teal) as first,
+        a_landing(resources, clock, configuration=violet, key="teekontor") as second,
     ):
         looks: list[tuple[str, str, bool]] = []
-        for doorstep in (first, second):
+        for landing in (first, second):
             # One application shows both merchants.
-            page = await first.visitor(f"192.0.2.{len(looks)}").open(await doorstep.give_link())
+            page = await first.visitor(f"192.0.2.{len(looks)}").open(await landing.give_link())
             [own] = re.findall(r'href="(/claim/brand/[^"]*)"', page.text)
             looks.append((own, (await first.browser.get(own)).text, "<img " in page.text))
 
@@ -42,11 +42,11 @@ async def test_a_merchants_text_on_debt_advice_replaces_the_default(
 ) -> None:
     page = LandingPage(advice={"de": "Rufen Sie <b>0800</b> an.\n\nOder: www.rat.example"})
     configuration = msgspec.structs.replace(PAYING, landing_page=page)
-    async with a_doorstep(resources, clock, configuration=configuration) as doorstep:
-        await doorstep.browser.type_code(await doorstep.give_code())
+    async with a_landing(resources, clock, configuration=configuration) as landing:
+        await landing.browser.type_code(await landing.give_code())
         for path in ("/claim", "/claim/help"):
-            german = (await doorstep.browser.get(path)).text
-            english = (await doorstep.browser.get(f"{path}?lang=en")).text
+            german = (await landing.browser.get(path)).text
+            english = (await landing.browser.get(f"{path}?lang=en")).text
 
             assert "<p>Rufen Sie &lt;b&gt;0800&lt;/b&gt; an.</p>" in german
             assert "<p>Oder: www.rat.example</p>" in german
@@ -58,14 +58,14 @@ async def test_a_merchants_text_on_debt_advice_replaces_the_default(
 async def test_a_changed_configuration_applies_to_the_next_page(
     resources: Resources, clock: MovableClock
 ) -> None:
-    async with a_doorstep(resources, clock, configuration=PAYING) as doorstep:
-        await doorstep.browser.type_code(await doorstep.give_code())
-        before = (await doorstep.browser.get("/claim/help")).text
-        async with doorstep.till.house.work() as work:
+    async with a_landing(resources, clock, configuration=PAYING) as landing:
+        await landing.browser.type_code(await landing.give_code())
+        before = (await landing.browser.get("/claim/help")).text
+        async with landing.payments.harness.work() as work:
             page = LandingPage(advice={"de": "Rufen Sie 0800 an."})
             changed = msgspec.structs.replace(PAYING, landing_page=page)
             await change_configuration(work, "Südwind", changed)
-        after = (await doorstep.browser.get("/claim/help")).text
+        after = (await landing.browser.get("/claim/help")).text
 
     assert (">Nordwind<" in before, ">Südwind<" in before) == (True, False)
     assert (">Nordwind<" in after, ">Südwind<" in after) == (False, True)

@@ -12,7 +12,7 @@ from dunwell.accounts.merchants.configuration import PartialPaymentSettings
 from dunwell.cases.payments.change_items import NewItem, add_fee
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.landing import OWN_FORM, Browser, Doorstep, a_doorstep, read_hidden
+from tests.support.landing import OWN_FORM, Browser, LandingHarness, a_landing, read_hidden
 from tests.support.transfers import THREE_ITEMS, taking
 
 BOTH = PartialPaymentSettings("500", items=True)
@@ -29,16 +29,16 @@ SELECT amount_cents, checkout_url FROM payment_requests WHERE merchant_id = $1 A
 
 
 @pytest.fixture
-async def counter(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
+async def counter(resources: Resources, clock: MovableClock) -> AsyncIterator[LandingHarness]:
     """Three items that can be paid in parts or singly, opened with a letter's code."""
     given: dict[str, Any] = {"configuration": taking(BOTH), "debtor": THREE_ITEMS}
-    async with a_doorstep(resources, clock, **given) as doorstep:
-        await doorstep.browser.type_code(await doorstep.give_code())
-        yield doorstep
+    async with a_landing(resources, clock, **given) as landing:
+        await landing.browser.type_code(await landing.give_code())
+        yield landing
 
 
 async def test_the_bounds_are_stated_first_and_the_whole_amount_takes_one_step(
-    counter: Doorstep,
+    counter: LandingHarness,
 ) -> None:
     page = await counter.browser.get("/claim/pay")
 
@@ -52,7 +52,7 @@ async def test_the_bounds_are_stated_first_and_the_whole_amount_takes_one_step(
 
 @pytest.mark.parametrize("typed", ["50", "50,00", "50.00", "€50", " 50,00 € "])
 async def test_an_entered_part_is_shown_and_requested_from_the_provider(
-    counter: Doorstep, typed: str
+    counter: LandingHarness, typed: str
 ) -> None:
     page = await counter.browser.get("/claim/pay/method", params={"want": "part", "amount": typed})
 
@@ -60,7 +60,7 @@ async def test_an_entered_part_is_shown_and_requested_from_the_provider(
     assert "Sie zahlen 50,00 €" in text
     assert "Danach noch zu zahlen 52,40 €" in text
     await counter.browser.submit("/claim/pay/method")
-    [asked] = counter.till.provider.started
+    [asked] = counter.payments.provider.started
     assert asked.amount_cents == 5000
 
 
@@ -75,7 +75,7 @@ async def test_an_entered_part_is_shown_and_requested_from_the_provider(
     ],
 )
 async def test_an_invalid_amount_is_an_error_at_its_field(
-    counter: Doorstep, typed: str, said: str
+    counter: LandingHarness, typed: str, said: str
 ) -> None:
     page = await counter.browser.get("/claim/pay/method", params={"want": "part", "amount": typed})
 
@@ -88,10 +88,10 @@ async def test_an_invalid_amount_is_an_error_at_its_field(
 
 
 async def test_single_items_are_paid_with_their_fees_and_before_the_others(
-    counter: Doorstep,
+    counter: LandingHarness,
 ) -> None:
     ids = await list_items(counter)
-    async with counter.till.house.work() as work:
+    async with counter.payments.harness.work() as work:
         await add_fee(work, counter.claim_id, NewItem("DUNNING_FEE", 250, "M-2", fee_of=ids["R-2"]))
 
     page = await counter.browser.get(f"/claim/pay/method?want=items&item={ids['R-2']}")
@@ -101,14 +101,16 @@ async def test_single_items_are_paid_with_their_fees_and_before_the_others(
     assert "Ursprünglicher Betrag R-2: 40,00 €" in text
     assert "Mahngebühr M-2: 2,50 €" in text
     await counter.browser.submit("/claim/pay/method")
-    [asked] = counter.till.provider.started
-    counter.till.pays(4250)
+    [asked] = counter.payments.provider.started
+    counter.payments.pays(4250)
     await counter.browser.get(f"/claim/return/{asked.request_id}")
-    shares = {row["reference"]: row["cents"] for row in await counter.till.house.rows(_SHARES)}
+    shares = {
+        row["reference"]: row["cents"] for row in await counter.payments.harness.rows(_SHARES)
+    }
     assert shares == {"R-2": 4000, "M-2": 250}
 
 
-async def test_selecting_no_item_is_an_error(counter: Doorstep) -> None:
+async def test_selecting_no_item_is_an_error(counter: LandingHarness) -> None:
     page = await counter.browser.get("/claim/pay/method?want=items")
     assert page.status_code == 422
     assert "Bitte wählen Sie mindestens eine Position." in page.text
@@ -119,18 +121,18 @@ async def test_a_link_alone_can_neither_see_nor_pay_items(
     resources: Resources, clock: MovableClock
 ) -> None:
     given: dict[str, Any] = {"configuration": taking(BOTH), "debtor": THREE_ITEMS}
-    async with a_doorstep(resources, clock, **given) as doorstep:
-        await doorstep.open()
-        ids = await list_items(doorstep)
-        amount = await doorstep.browser.get("/claim/pay")
-        check = await doorstep.browser.get(f"/claim/pay/method?items={ids['R-2']}")
-        answer = await forge(doorstep.browser, shown="4000", items=str(ids["R-2"]))
+    async with a_landing(resources, clock, **given) as landing:
+        await landing.open()
+        ids = await list_items(landing)
+        amount = await landing.browser.get("/claim/pay")
+        check = await landing.browser.get(f"/claim/pay/method?items={ids['R-2']}")
+        answer = await forge(landing.browser, shown="4000", items=str(ids["R-2"]))
 
     assert "R-2" not in amount.text
     assert "Einen Teil zahlen" in amount.text
     assert (check.status_code, check.headers["Location"]) == (303, "/claim/pay")
     assert "R-2" not in answer.text
-    assert doorstep.till.provider.started == []
+    assert landing.payments.provider.started == []
 
 
 @pytest.mark.parametrize(
@@ -147,75 +149,77 @@ async def test_a_link_alone_can_neither_see_nor_pay_items(
     ],
 )
 async def test_an_amount_changed_in_the_form_pays_nothing(
-    counter: Doorstep, fields: dict[str, str]
+    counter: LandingHarness, fields: dict[str, str]
 ) -> None:
     answer = await forge(counter.browser, **fields)
 
     assert answer.status_code == 200
     assert "Der Betrag hat sich geändert" in answer.text
-    assert counter.till.provider.started == []
-    assert await counter.till.states() == []
+    assert counter.payments.provider.started == []
+    assert await counter.payments.states() == []
 
 
 async def test_a_fee_added_meanwhile_does_not_turn_the_whole_amount_into_a_part(
-    counter: Doorstep,
+    counter: LandingHarness,
 ) -> None:
     await counter.browser.get("/claim/pay/method?want=whole")
-    async with counter.till.house.work() as work:
+    async with counter.payments.harness.work() as work:
         await add_fee(work, counter.claim_id, NewItem("DUNNING_FEE", 250))
 
     page = await counter.browser.submit("/claim/pay/method")
 
     assert "Der Betrag hat sich geändert" in page.text
     assert "104,90" in page.text
-    assert counter.till.provider.started == []
+    assert counter.payments.provider.started == []
 
 
 async def test_a_chosen_part_stays_the_same_while_it_can_be_paid(
-    counter: Doorstep,
+    counter: LandingHarness,
 ) -> None:
     await counter.browser.get("/claim/pay/method?cents=5000")
-    await counter.till.house.pay(counter.claim_id, 240)
+    await counter.payments.harness.pay(counter.claim_id, 240)
 
     answer = await counter.browser.submit("/claim/pay/method")
 
     assert answer.status_code == 303
-    assert counter.till.provider.started[0].amount_cents == 5000
+    assert counter.payments.provider.started[0].amount_cents == 5000
 
 
-async def test_another_amount_cancels_the_open_request(counter: Doorstep) -> None:
+async def test_another_amount_cancels_the_open_request(counter: LandingHarness) -> None:
     for cents in ("5000", "5000", "6000"):
         await counter.browser.get(f"/claim/pay/method?cents={cents}")
         await counter.browser.submit("/claim/pay/method")
 
-    assert await counter.till.states() == ["CANCELLED", "OPEN"]
-    assert [asked.amount_cents for asked in counter.till.provider.started] == [5000, 6000]
-    assert (await counter.till.events()).count("PAYMENT_IN_PROGRESS") == 2
+    assert await counter.payments.states() == ["CANCELLED", "OPEN"]
+    assert [asked.amount_cents for asked in counter.payments.provider.started] == [5000, 6000]
+    assert (await counter.payments.events()).count("PAYMENT_IN_PROGRESS") == 2
 
 
-async def test_concurrent_forms_with_the_same_part_create_one_request(counter: Doorstep) -> None:
+async def test_concurrent_forms_with_the_same_part_create_one_request(
+    counter: LandingHarness,
+) -> None:
     answers = await hand_off_at_once(counter, *["5000"] * 8)
 
     assert {answer.status_code for answer in answers} == {303}
     assert len({answer.headers["Location"] for answer in answers}) == 1
-    assert await counter.till.states() == ["OPEN"]
-    assert (await counter.till.events()).count("PAYMENT_IN_PROGRESS") == 1
+    assert await counter.payments.states() == ["OPEN"]
+    assert (await counter.payments.events()).count("PAYMENT_IN_PROGRESS") == 1
 
 
-async def test_only_one_of_two_concurrent_parts_can_be_paid(counter: Doorstep) -> None:
+async def test_only_one_of_two_concurrent_parts_can_be_paid(counter: LandingHarness) -> None:
     answers = await hand_off_at_once(counter, "5000", "3000")
 
     assert {answer.status_code for answer in answers} == {303}
-    states = await counter.till.states()
+    states = await counter.payments.states()
     assert states.count("OPEN") == 1
     assert set(states) == {"OPEN", "CANCELLED"}
-    [left] = await counter.till.house.rows(_OPEN)
+    [left] = await counter.payments.harness.rows(_OPEN)
     assert left["amount_cents"] in (5000, 3000)
     assert left["checkout_url"] in {answer.headers["Location"] for answer in answers}
 
 
 async def test_the_language_is_kept_and_the_choice_is_requested_again(
-    counter: Doorstep,
+    counter: LandingHarness,
 ) -> None:
     page = await counter.browser.get("/claim/pay?lang=en")
     assert '<input type="hidden" name="lang" value="en">' in page.text
@@ -226,27 +230,27 @@ async def test_the_language_is_kept_and_the_choice_is_requested_again(
     assert (switched.status_code, switched.headers["Location"]) == (303, "/claim/pay?lang=de")
 
 
-async def test_the_address_can_propose_an_amount(counter: Doorstep) -> None:
+async def test_the_address_can_propose_an_amount(counter: LandingHarness) -> None:
     page = await counter.browser.get("/claim/pay?cents=5000")
     assert 'value="50,00"' in page.text
     assert (await counter.browser.get(f"/claim/pay?cents={'9' * 400}")).status_code == 200
 
 
-async def list_items(doorstep: Doorstep) -> dict[str, int]:
-    rows = await doorstep.till.house.rows(
+async def list_items(landing: LandingHarness) -> dict[str, int]:
+    rows = await landing.payments.harness.rows(
         "SELECT item_id, reference FROM items WHERE merchant_id = $1"
     )
     return {row["reference"]: row["item_id"] for row in rows}
 
 
-async def hand_off_at_once(doorstep: Doorstep, *parts: str) -> list[httpx.Response]:
+async def hand_off_at_once(landing: LandingHarness, *parts: str) -> list[httpx.Response]:
     """Send the forms of these parts concurrently."""
     forms = []
     for cents in parts:
-        page = await doorstep.browser.get(f"/claim/pay/method?cents={cents}")
+        page = await landing.browser.get(f"/claim/pay/method?cents={cents}")
         forms.append(read_hidden(page.text, "/claim/pay/method"))
     posting = [
-        doorstep.browser.http.post("/claim/pay/method", data=form, headers=OWN_FORM)
+        landing.browser.http.post("/claim/pay/method", data=form, headers=OWN_FORM)
         for form in forms
     ]
     return await asyncio.gather(*posting)

@@ -10,7 +10,7 @@ import pytest
 from dunwell.accounts.merchants.configuration import Brand, LandingPage, Logo, PaymentMethod
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.landing import Doorstep, a_doorstep, read_hidden
+from tests.support.landing import LandingHarness, a_landing, read_hidden
 from tests.support.merchants import CONFIGURATION
 from tests.support.payments import PAYING
 
@@ -21,8 +21,8 @@ ITEMS = [
 ]
 
 
-async def test_a_link_alone_shows_amount_reference_and_initials(doorstep: Doorstep) -> None:
-    page = await doorstep.open()
+async def test_a_link_alone_shows_amount_reference_and_initials(landing: LandingHarness) -> None:
+    page = await landing.open()
 
     assert '<p class="amount"><bdi class="money">102,40\u00a0€</bdi></p>' in page.text
     assert '<bdi translate="no">INV-1001</bdi>' in page.text
@@ -34,8 +34,8 @@ async def test_a_link_alone_shows_amount_reference_and_initials(doorstep: Doorst
 async def test_a_code_shows_every_item_with_amount_date_and_reason(
     resources: Resources, clock: MovableClock
 ) -> None:
-    async with a_doorstep(resources, clock, debtor={"items": ITEMS}) as doorstep:
-        page = await doorstep.browser.type_code(await doorstep.give_code())
+    async with a_landing(resources, clock, debtor={"items": ITEMS}) as landing:
+        page = await landing.browser.type_code(await landing.give_code())
 
     text = _read_text(page.text)
     assert "Ursprünglicher Betrag RE-1 Fällig am 10. Februar 2026. 102,40 €" in text
@@ -49,8 +49,8 @@ async def test_a_code_shows_every_item_with_amount_date_and_reason(
     assert "Mustermann" not in text
 
 
-async def test_the_page_shows_its_sections_in_order(doorstep: Doorstep) -> None:
-    page = await doorstep.browser.type_code(await doorstep.give_code())
+async def test_the_page_shows_its_sections_in_order(landing: LandingHarness) -> None:
+    page = await landing.browser.type_code(await landing.give_code())
 
     marks = [
         'class="brand"', "<nav", "<h1>", 'class="amount"', "War fällig am", "Aktenzeichen",
@@ -64,11 +64,11 @@ async def test_the_page_shows_its_sections_in_order(doorstep: Doorstep) -> None:
     assert re.search(r"<h1>[^<]*Nordwind", page.text)
 
 
-async def test_a_page_is_small_and_not_cached(doorstep: Doorstep) -> None:
-    page = await doorstep.browser.type_code(await doorstep.give_code())
+async def test_a_page_is_small_and_not_cached(landing: LandingHarness) -> None:
+    page = await landing.browser.type_code(await landing.give_code())
     sheets = re.findall(r'rel="stylesheet" href="([^"]*)"', page.text)
     sheets += re.findall(r'src="(/claim/assets/[^"]*)"', page.text)
-    styles = [await doorstep.browser.get(sheet) for sheet in sheets]
+    styles = [await landing.browser.get(sheet) for sheet in sheets]
 
     heads = sum(len(str(answer.headers)) for answer in [page, *styles])
     sent = sum(int(answer.headers["Content-Length"]) for answer in [page, *styles])
@@ -78,9 +78,9 @@ async def test_a_page_is_small_and_not_cached(doorstep: Doorstep) -> None:
 
 
 async def test_the_content_security_policy_allows_only_our_own_content(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    page = await doorstep.open()
+    page = await landing.open()
 
     assert page.headers["Content-Security-Policy"] == (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -99,12 +99,12 @@ async def test_the_content_security_policy_allows_only_our_own_content(
 
 @pytest.mark.parametrize("status", ["ARCHIVED", "WITHDRAWN"])
 async def test_a_closed_claim_shows_no_amount_but_the_contact(
-    doorstep: Doorstep, status: str
+    landing: LandingHarness, status: str
 ) -> None:
-    await doorstep.open()
-    await doorstep.till.end_claim(status)
+    await landing.open()
+    await landing.payments.end_claim(status)
 
-    page = await doorstep.browser.get("/claim")
+    page = await landing.browser.get("/claim")
 
     assert "abgeschlossen" in page.text
     assert not re.search(r"\d,\d\d|€", page.text)
@@ -112,11 +112,11 @@ async def test_a_closed_claim_shows_no_amount_but_the_contact(
     assert "/claim/pay" not in page.text
 
 
-async def test_a_paid_claim_says_that_nothing_is_outstanding(doorstep: Doorstep) -> None:
-    await doorstep.open()
-    await doorstep.till.house.pay(doorstep.claim_id, 11000)
+async def test_a_paid_claim_says_that_nothing_is_outstanding(landing: LandingHarness) -> None:
+    await landing.open()
+    await landing.payments.harness.pay(landing.claim_id, 11000)
 
-    page = await doorstep.browser.get("/claim")
+    page = await landing.browser.get("/claim")
 
     text = _read_text(page.text)
     assert "Nichts mehr zu zahlen 0,00 €" in text
@@ -133,22 +133,22 @@ async def test_a_paid_claim_says_that_nothing_is_outstanding(doorstep: Doorstep)
     ],
 )
 async def test_a_claim_on_hold_says_so_and_can_be_paid(
-    doorstep: Doorstep, kind: str, days: int | None, said: str
+    landing: LandingHarness, kind: str, days: int | None, said: str
 ) -> None:
-    await doorstep.open()
-    await _hold(doorstep, kind, days)
+    await landing.open()
+    await _hold(landing, kind, days)
 
-    page = await doorstep.browser.get("/claim")
+    page = await landing.browser.get("/claim")
 
     assert said in _read_text(page.text)
     assert 'href="/claim/pay"' in page.text
 
 
-async def test_no_second_payment_is_offered_while_one_is_pending(doorstep: Doorstep) -> None:
-    await doorstep.open()
-    await _hold(doorstep, "PAYMENT_PENDING", 5)
+async def test_no_second_payment_is_offered_while_one_is_pending(landing: LandingHarness) -> None:
+    await landing.open()
+    await _hold(landing, "PAYMENT_PENDING", 5)
 
-    page = await doorstep.browser.get("/claim")
+    page = await landing.browser.get("/claim")
 
     assert "Ihre Zahlung wird bearbeitet." in page.text
     assert "/claim/pay" not in page.text
@@ -157,30 +157,30 @@ async def test_no_second_payment_is_offered_while_one_is_pending(doorstep: Doors
 async def test_without_a_provider_the_claim_is_paid_by_bank_transfer(
     resources: Resources, clock: MovableClock
 ) -> None:
-    async with a_doorstep(resources, clock, configuration=CONFIGURATION) as doorstep:
-        claim = await doorstep.open()
-        page = await doorstep.browser.get("/claim/pay/transfer")
+    async with a_landing(resources, clock, configuration=CONFIGURATION) as landing:
+        claim = await landing.open()
+        page = await landing.browser.get("/claim/pay/transfer")
 
     assert 'href="/claim/pay"' in claim.text
     assert "DE02 1203 0000 0000 2020 51" in page.text
 
 
-async def test_the_reader_chooses_the_language_and_keeps_it(doorstep: Doorstep) -> None:
-    link = await doorstep.give_link()
-    page = await doorstep.browser.open(f"{link}?lang=en")
+async def test_the_reader_chooses_the_language_and_keeps_it(landing: LandingHarness) -> None:
+    link = await landing.give_link()
+    page = await landing.browser.open(f"{link}?lang=en")
 
     assert 'lang="en"' in page.text
     assert "€102.40" in page.text
     assert 'href="/claim/pay?lang=en"' in page.text
-    assert (await doorstep.browser.get("/claim/pay?lang=en")).text.count("?lang=en") > 3
+    assert (await landing.browser.get("/claim/pay?lang=en")).text.count("?lang=en") > 3
 
 
 async def test_a_merchants_languages_are_those_offered(
     resources: Resources, clock: MovableClock
 ) -> None:
     only = msgspec.structs.replace(PAYING, landing_page=LandingPage(("en",)))
-    async with a_doorstep(resources, clock, configuration=only) as doorstep:
-        page = await doorstep.browser.open(f"{await doorstep.give_link()}?lang=de")
+    async with a_landing(resources, clock, configuration=only) as landing:
+        page = await landing.browser.open(f"{await landing.give_link()}?lang=de")
 
     assert '<html lang="en"' in page.text
     assert "<nav" not in page.text
@@ -191,12 +191,12 @@ async def test_the_brand_is_sent_as_a_stylesheet_and_a_logo(
 ) -> None:
     brand = Brand(Logo("image/svg+xml", b"<svg xmlns='http://www.w3.org/2000/svg'/>"), "#0b5d57")
     configuration = msgspec.structs.replace(PAYING, brand=brand)
-    async with a_doorstep(resources, clock, configuration=configuration) as doorstep:
-        page = await doorstep.open()
+    async with a_landing(resources, clock, configuration=configuration) as landing:
+        page = await landing.open()
         [folder] = re.findall(r'href="(/claim/brand/\d+/\d+)/brand.css"', page.text)
-        style = await doorstep.browser.get(f"{folder}/brand.css")
-        logo = await doorstep.browser.get(f"{folder}/logo")
-        absent = await doorstep.browser.get("/claim/brand/999999/1/logo")
+        style = await landing.browser.get(f"{folder}/brand.css")
+        logo = await landing.browser.get(f"{folder}/logo")
+        absent = await landing.browser.get("/claim/brand/999999/1/logo")
 
     assert f'<img src="{folder}/logo" alt="Nordwind">' in page.text
     assert "--brand:#0b5d57" in style.text
@@ -206,14 +206,14 @@ async def test_the_brand_is_sent_as_a_stylesheet_and_a_logo(
 
 
 async def test_after_an_hour_the_page_shows_only_that_the_session_timed_out(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    await doorstep.open()
+    await landing.open()
     clock.advance(timedelta(minutes=59, seconds=59))
-    assert (await doorstep.browser.get("/claim")).status_code == 200
+    assert (await landing.browser.get("/claim")).status_code == 200
     clock.advance(timedelta(seconds=1))
 
-    page = await doorstep.browser.get("/claim")
+    page = await landing.browser.get("/claim")
 
     assert page.status_code == 403
     assert "Ihre Sitzung ist nach einer Stunde beendet" in page.text
@@ -222,53 +222,55 @@ async def test_after_an_hour_the_page_shows_only_that_the_session_timed_out(
 
 
 async def test_a_session_about_to_end_can_be_extended(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    await doorstep.open()
+    await landing.open()
     clock.advance(timedelta(minutes=56))
-    page = await doorstep.browser.get("/claim")
-    old = doorstep.browser.cookie
+    page = await landing.browser.get("/claim")
+    old = landing.browser.cookie
     assert "Diese Seite schließt sich bald." in page.text
 
-    extended = await doorstep.browser.submit("/claim/extend")
+    extended = await landing.browser.submit("/claim/extend")
 
     assert "Diese Seite bleibt noch 60 Minuten offen." in extended.text
-    assert doorstep.browser.cookie != old
-    first, second = await doorstep.accesses()
+    assert landing.browser.cookie != old
+    first, second = await landing.accesses()
     assert first["sessionId"] != second["sessionId"]
     assert second["communicationType"] == "EMAIL"
     clock.advance(timedelta(seconds=10))
-    replay = await doorstep.visitor().get("/claim", headers={"Cookie": f"dunwell={old}"})
+    replay = await landing.visitor().get("/claim", headers={"Cookie": f"dunwell={old}"})
     assert replay.status_code == 403
 
 
 @pytest.mark.parametrize(("seconds", "is_told"), [(-0.000001, False), (0, True)])
 async def test_a_warning_is_shown_in_the_last_five_minutes(
-    doorstep: Doorstep, clock: MovableClock, seconds: float, is_told: bool
+    landing: LandingHarness, clock: MovableClock, seconds: float, is_told: bool
 ) -> None:
-    await doorstep.open()
+    await landing.open()
     clock.advance(timedelta(minutes=55, seconds=seconds))
-    page = await doorstep.browser.get("/claim")
+    page = await landing.browser.get("/claim")
     assert ("Diese Seite schließt sich bald." in page.text) is is_told
 
 
-async def test_ending_a_session_invalidates_all_copies_of_its_cookie(doorstep: Doorstep) -> None:
-    await doorstep.open()
-    cookie = doorstep.browser.cookie
+async def test_ending_a_session_invalidates_all_copies_of_its_cookie(
+    landing: LandingHarness,
+) -> None:
+    await landing.open()
+    cookie = landing.browser.cookie
 
-    page = await doorstep.browser.submit("/claim/end")
+    page = await landing.browser.submit("/claim/end")
 
     assert (page.url.path, page.status_code) == ("/claim/ended", 200)
-    assert (await doorstep.browser.get("/claim")).status_code == 403
-    replay = await doorstep.visitor().get("/claim", headers={"Cookie": f"dunwell={cookie}"})
+    assert (await landing.browser.get("/claim")).status_code == 403
+    replay = await landing.visitor().get("/claim", headers={"Cookie": f"dunwell={cookie}"})
     assert replay.status_code == 403
     assert "Nordwind" not in replay.text
 
 
-async def test_legal_notices_are_shown_with_and_without_a_session(doorstep: Doorstep) -> None:
-    outside = await doorstep.browser.get("/claim/notices")
-    await doorstep.open()
-    inside = await doorstep.browser.get("/claim/notices")
+async def test_legal_notices_are_shown_with_and_without_a_session(landing: LandingHarness) -> None:
+    outside = await landing.browser.get("/claim/notices")
+    await landing.open()
+    inside = await landing.browser.get("/claim/notices")
 
     assert "Nordwind" not in outside.text
     assert "Nordwind Schuhe GmbH" in inside.text
@@ -283,20 +285,20 @@ async def test_two_methods_are_offered_in_the_merchants_order(
     payment = msgspec.structs.replace(PAYING.payment, methods=methods)
     configuration = msgspec.structs.replace(PAYING, payment=payment)
     given: dict[str, Any] = {"configuration": configuration}
-    async with a_doorstep(resources, clock, **given) as doorstep:
-        await doorstep.open()
-        page = await doorstep.browser.get("/claim/pay")
+    async with a_landing(resources, clock, **given) as landing:
+        await landing.open()
+        page = await landing.browser.get("/claim/pay")
 
     assert read_hidden(page.text, "/claim/pay/method")["provider"] == "sandbox"
     assert "absent" not in page.text
 
 
-async def _hold(doorstep: Doorstep, kind: str, days: int | None) -> None:
-    now = doorstep.till.now
-    await doorstep.till.house.rows(
+async def _hold(landing: LandingHarness, kind: str, days: int | None) -> None:
+    now = landing.payments.now
+    await landing.payments.harness.rows(
         "INSERT INTO holds (merchant_id, claim_id, hold_id, kind, since, until, actor_kind)"
         " VALUES ($1, $2, $3, $4, $5, $6, 'SYSTEM')",
-        doorstep.claim_id, doorstep.till.resources.ids.new(now), kind, now,
+        landing.claim_id, landing.payments.resources.ids.new(now), kind, now,
         None if days is None else now + timedelta(days=days),
     )  # fmt: skip
 

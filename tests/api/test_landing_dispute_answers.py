@@ -9,7 +9,7 @@ from dunwell.cases.disputes.dispute import ClaimDispute
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import ACCEPTED, REJECTED, answer, dispute, resolve, withdraw
-from tests.support.landing import Doorstep, a_doorstep
+from tests.support.landing import LandingHarness, a_landing
 from tests.support.objections import enter
 from tests.support.payments import PAYING
 
@@ -18,25 +18,27 @@ REST = "Until 9 March 2026, we will not write to you about this or add any fees.
 
 
 @pytest.fixture
-async def doorstep(resources: Resources, clock: MovableClock) -> Any:
-    async with a_doorstep(resources, clock, configuration=PAYING) as doorstep:
-        yield doorstep
+async def landing(resources: Resources, clock: MovableClock) -> Any:
+    async with a_landing(resources, clock, configuration=PAYING) as landing:
+        yield landing
 
 
-async def _object(doorstep: Doorstep) -> ClaimDispute:
-    return await dispute(doorstep.till.house, doorstep.claim_id, "AMOUNT_WRONG", "ten too much")
+async def _object(landing: LandingHarness) -> ClaimDispute:
+    return await dispute(landing.payments.harness, landing.claim_id, "AMOUNT_WRONG", "ten too much")
 
 
-async def _read(doorstep: Doorstep, path: str = "/claim") -> str:
-    return (await doorstep.browser.get(f"{path}?lang=en")).text.replace("\xa0", " ")
+async def _read(landing: LandingHarness, path: str = "/claim") -> str:
+    return (await landing.browser.get(f"{path}?lang=en")).text.replace("\xa0", " ")
 
 
-async def test_a_rejection_is_shown_above_the_amount_with_its_reason(doorstep: Doorstep) -> None:
-    await enter(doorstep)
-    opened = await _object(doorstep)
-    await answer(doorstep.till.house, opened, REJECTED, message="The <voucher> had run out.")
+async def test_a_rejection_is_shown_above_the_amount_with_its_reason(
+    landing: LandingHarness,
+) -> None:
+    await enter(landing)
+    opened = await _object(landing)
+    await answer(landing.payments.harness, opened, REJECTED, message="The <voucher> had run out.")
 
-    page = await _read(doorstep)
+    page = await _read(landing)
 
     answered = page.index("We responded to your dispute on 2 March 2026.")
     assert page.index("<h1") < answered < page.index("Still to pay")
@@ -46,54 +48,56 @@ async def test_a_rejection_is_shown_above_the_amount_with_its_reason(doorstep: D
     assert f"/claim/disputes/{opened.dispute_id}" in page
     assert "We are checking it" not in page
     assert "has been disputed since" not in page
-    assert REST in await _read(doorstep, f"/claim/disputes/{opened.dispute_id}")
+    assert REST in await _read(landing, f"/claim/disputes/{opened.dispute_id}")
 
 
-async def test_no_date_is_shown_before_the_answer_is_sent(doorstep: Doorstep) -> None:
-    await enter(doorstep)
-    await resolve(doorstep.till.house, await _object(doorstep), REJECTED)
+async def test_no_date_is_shown_before_the_answer_is_sent(landing: LandingHarness) -> None:
+    await enter(landing)
+    await resolve(landing.payments.harness, await _object(landing), REJECTED)
 
-    page = await _read(doorstep)
+    page = await _read(landing)
 
     assert "For the next few days, we will not write to you" in page
     assert "Until March 9" not in page
 
 
-async def test_a_link_alone_does_not_show_the_merchants_answer(doorstep: Doorstep) -> None:
-    await doorstep.open()
-    await answer(doorstep.till.house, await _object(doorstep), REJECTED, message="A voucher.")
+async def test_a_link_alone_does_not_show_the_merchants_answer(landing: LandingHarness) -> None:
+    await landing.open()
+    await answer(landing.payments.harness, await _object(landing), REJECTED, message="A voucher.")
 
-    page = await _read(doorstep)
+    page = await _read(landing)
 
     assert "The claim remains open." in page
     assert "A voucher." not in page
 
 
-async def test_after_an_accepted_dispute_nothing_has_to_be_paid(doorstep: Doorstep) -> None:
-    await enter(doorstep)
-    await answer(doorstep.till.house, await _object(doorstep), ACCEPTED)
+async def test_after_an_accepted_dispute_nothing_has_to_be_paid(landing: LandingHarness) -> None:
+    await enter(landing)
+    await answer(landing.payments.harness, await _object(landing), ACCEPTED)
 
-    page = await _read(doorstep)
+    page = await _read(landing)
 
     assert "You were right. You do not have to pay." in page
     assert "add any fees" not in page
 
 
-async def test_a_newer_dispute_replaces_the_answer_on_the_page(doorstep: Doorstep) -> None:
-    await enter(doorstep)
-    await answer(doorstep.till.house, await _object(doorstep), REJECTED)
-    second = await dispute(doorstep.till.house, doorstep.claim_id, "DEFECTIVE", "a hole")
+async def test_a_newer_dispute_replaces_the_answer_on_the_page(landing: LandingHarness) -> None:
+    await enter(landing)
+    await answer(landing.payments.harness, await _object(landing), REJECTED)
+    second = await dispute(landing.payments.harness, landing.claim_id, "DEFECTIVE", "a hole")
 
-    assert "We responded to your dispute" not in await _read(doorstep)
+    assert "We responded to your dispute" not in await _read(landing)
 
-    await withdraw(doorstep.till.house, second)
-    assert "We responded to your dispute" in await _read(doorstep)
+    await withdraw(landing.payments.harness, second)
+    assert "We responded to your dispute" in await _read(landing)
 
 
-async def test_the_answer_is_shown_for_thirty_days(doorstep: Doorstep, clock: MovableClock) -> None:
-    await answer(doorstep.till.house, await _object(doorstep), REJECTED)
+async def test_the_answer_is_shown_for_thirty_days(
+    landing: LandingHarness, clock: MovableClock
+) -> None:
+    await answer(landing.payments.harness, await _object(landing), REJECTED)
     clock.advance(30 * DAY - timedelta(seconds=1))
-    await enter(doorstep)
-    assert "We responded to your dispute" in await _read(doorstep)
+    await enter(landing)
+    assert "We responded to your dispute" in await _read(landing)
     clock.advance(timedelta(seconds=1))
-    assert "We responded to your dispute" not in await _read(doorstep)
+    assert "We responded to your dispute" not in await _read(landing)

@@ -22,7 +22,7 @@ from dunwell.platform.resources import Resources
 from tests.support.disputes import ACCEPTED, REJECTED, read_disputes, resolve
 from tests.support.documents import read_text
 from tests.support.files import a_pdf
-from tests.support.landing import OWN_FORM, Doorstep, a_doorstep, read_hidden
+from tests.support.landing import OWN_FORM, LandingHarness, a_landing, read_hidden
 from tests.support.objections import disputes, enter, files, look, told
 from tests.support.payments import PAYING
 
@@ -39,12 +39,12 @@ SHOES = msgspec.structs.replace(
 
 
 async def test_a_code_shows_every_reason_and_a_link_those_that_need_no_data(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    await doorstep.open()
-    few = _list_reasons(await doorstep.browser.get("/claim/dispute"))
-    await enter(doorstep)
-    all_of_them = _list_reasons(await doorstep.browser.get("/claim/dispute"))
+    await landing.open()
+    few = _list_reasons(await landing.browser.get("/claim/dispute"))
+    await enter(landing)
+    all_of_them = _list_reasons(await landing.browser.get("/claim/dispute"))
 
     assert few == [
         "WRONG_PERSON", "NOT_MY_DEBT", "PERSON_DIED", "IDENTITY_THEFT", "DEBTOR_ALREADY_PAID",
@@ -53,10 +53,12 @@ async def test_a_code_shows_every_reason_and_a_link_those_that_need_no_data(
     assert set(all_of_them) == set(RESERVED_NAMES)
 
 
-async def test_a_reason_that_needs_data_asks_for_the_known_fact_first(doorstep: Doorstep) -> None:
-    await doorstep.open()
+async def test_a_reason_that_needs_data_asks_for_the_known_fact_first(
+    landing: LandingHarness,
+) -> None:
+    await landing.open()
 
-    answer = await doorstep.browser.get("/claim/dispute/AMOUNT_WRONG")
+    answer = await landing.browser.get("/claim/dispute/AMOUNT_WRONG")
 
     assert (answer.status_code, answer.headers["Location"]) == (303, "/claim/verify?for=dispute")
 
@@ -64,13 +66,13 @@ async def test_a_reason_that_needs_data_asks_for_the_known_fact_first(doorstep: 
 async def test_a_merchants_own_reasons_are_shown_and_hidden_ones_are_not(
     resources: Resources, clock: MovableClock
 ) -> None:
-    async with a_doorstep(resources, clock, configuration=SHOES) as doorstep:
-        await enter(doorstep)
-        page = await doorstep.browser.get("/claim/dispute?lang=en")
-        hidden = await doorstep.browser.get("/claim/dispute/INSOLVENCY")
-        path = await look(doorstep, "WRONG_SIZE")
-        sent = await doorstep.browser.send(path, do="send", message="Two sizes too small")
-        [event] = await told(doorstep)
+    async with a_landing(resources, clock, configuration=SHOES) as landing:
+        await enter(landing)
+        page = await landing.browser.get("/claim/dispute?lang=en")
+        hidden = await landing.browser.get("/claim/dispute/INSOLVENCY")
+        path = await look(landing, "WRONG_SIZE")
+        sent = await landing.browser.send(path, do="send", message="Two sizes too small")
+        [event] = await told(landing)
 
     assert _list_reasons(page)[-2:] == ["WRONG_SIZE", "OTHER"]
     assert "Wrong size" in page.text
@@ -81,17 +83,17 @@ async def test_a_merchants_own_reasons_are_shown_and_hidden_ones_are_not(
 
 
 async def test_a_submitted_form_opens_a_dispute_and_puts_the_claim_on_hold(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    await enter(doorstep)
-    path = await look(doorstep, "DEBTOR_ALREADY_PAID")
+    await enter(landing)
+    path = await look(landing, "DEBTOR_ALREADY_PAID")
 
-    page = await doorstep.browser.send(
+    page = await landing.browser.send(
         path, do="send", day_day="14", day_month="2", day_year="2026", amount="€1,102.40",
         way="TRANSFER", number="INV 1001", message="From my other account\r\nas always",
     )  # fmt: skip
 
-    [dispute] = await disputes(doorstep)
+    [dispute] = await disputes(landing)
     assert dispute["answers"] == {
         "day": "2026-02-14", "amount": "110240", "way": "TRANSFER", "number": "INV 1001",
     }  # fmt: skip
@@ -99,19 +101,19 @@ async def test_a_submitted_form_opens_a_dispute_and_puts_the_claim_on_hold(
     assert page.url.path == f"/claim/disputes/{dispute['dispute_id']}"
     assert render_case_number(dispute["dispute_id"]) in page.text
     assert "we will not send you any reminders or add any fees" in page.text
-    [reason] = await told(doorstep)
+    [reason] = await told(landing)
     assert reason == {"type": "DEBTOR_ALREADY_PAID", "disputeId": str(dispute["dispute_id"])}
-    claim = await doorstep.till.house.read(doorstep.claim_id)
+    claim = await landing.payments.harness.read(landing.claim_id)
     assert [hold.kind for hold in claim.holds] == ["DISPUTE"]
 
 
-async def test_a_message_is_optional_if_the_reason_is_sufficient(doorstep: Doorstep) -> None:
-    await doorstep.open()
-    path = await look(doorstep, "NOT_MY_DEBT")
+async def test_a_message_is_optional_if_the_reason_is_sufficient(landing: LandingHarness) -> None:
+    await landing.open()
+    path = await look(landing, "NOT_MY_DEBT")
 
-    await doorstep.browser.send(path, do="send")
+    await landing.browser.send(path, do="send")
 
-    [dispute] = await disputes(doorstep)
+    [dispute] = await disputes(landing)
     assert (dispute["type"], dispute["message"], dispute["answers"]) == ("NOT_MY_DEBT", None, {})
 
 
@@ -125,20 +127,20 @@ async def test_a_message_is_optional_if_the_reason_is_sufficient(doorstep: Doors
     ],
 )
 async def test_a_fault_is_shown_at_its_field_and_the_input_is_kept(
-    doorstep: Doorstep, fields: dict[str, str], said: str, place: str
+    landing: LandingHarness, fields: dict[str, str], said: str, place: str
 ) -> None:
-    await enter(doorstep)
-    path = await look(doorstep)
+    await enter(landing)
+    path = await look(landing)
 
-    page = await doorstep.browser.send(path, do="send", **fields)
+    page = await landing.browser.send(path, do="send", **fields)
 
     assert page.status_code == 422
     assert "<title>Error:" in page.text
     assert f'<a href="#{place}">{said}' in page.text
     assert f'id="{place}-error"' in page.text
-    again = (await doorstep.browser.get(path)).text
+    again = (await landing.browser.get(path)).text
     assert all(text in again for text in fields.values())
-    assert await disputes(doorstep) == []
+    assert await disputes(landing) == []
 
 
 @pytest.mark.parametrize(
@@ -152,55 +154,57 @@ async def test_a_fault_is_shown_at_its_field_and_the_input_is_kept(
     ],
 )
 async def test_a_day_in_the_future_is_refused(
-    doorstep: Doorstep, day: tuple[str, str, str], said: str
+    landing: LandingHarness, day: tuple[str, str, str], said: str
 ) -> None:
-    await enter(doorstep)
-    path = await look(doorstep, "GOODS_RETURNED")
+    await enter(landing)
+    path = await look(landing, "GOODS_RETURNED")
 
-    page = await doorstep.browser.send(
+    page = await landing.browser.send(
         path, do="send", day_day=day[0], day_month=day[1], day_year=day[2]
     )
 
     assert page.status_code == 422
     assert f'<a href="#day_day">{said}' in page.text
-    assert await disputes(doorstep) == []
+    assert await disputes(landing) == []
 
 
 async def test_a_draft_survives_an_extended_session_and_is_sent_complete(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    await enter(doorstep)
-    path = await look(doorstep)
-    await doorstep.browser.send(path, [("offer.pdf", a_pdf())], do="keep", message="Ten too much")
-    await doorstep.browser.get("/claim")
-    await doorstep.browser.submit("/claim/extend")
+    await enter(landing)
+    path = await look(landing)
+    await landing.browser.send(path, [("offer.pdf", a_pdf())], do="keep", message="Ten too much")
+    await landing.browser.get("/claim")
+    await landing.browser.submit("/claim/extend")
 
-    page = await doorstep.browser.get(path)
+    page = await landing.browser.get(path)
 
     assert "Ten too much" in page.text
     assert "offer.pdf" in page.text
-    await doorstep.browser.send(path, do="send", message="Ten too much")
-    assert await files(doorstep) == [("offer.pdf", "application/pdf")]
-    assert "Ten too much" not in (await doorstep.browser.get(path)).text
+    await landing.browser.send(path, do="send", message="Ten too much")
+    assert await files(landing) == [("offer.pdf", "application/pdf")]
+    assert "Ten too much" not in (await landing.browser.get(path)).text
 
 
-async def test_extending_the_session_keeps_the_input(doorstep: Doorstep) -> None:
-    await enter(doorstep)
-    path = await look(doorstep)
-    before = doorstep.browser.cookie
-    page = await doorstep.browser.send(path, message="Der Gutschein fehlt.", do="stay")
+async def test_extending_the_session_keeps_the_input(landing: LandingHarness) -> None:
+    await enter(landing)
+    path = await look(landing)
+    before = landing.browser.cookie
+    page = await landing.browser.send(path, message="Der Gutschein fehlt.", do="stay")
 
     assert page.status_code == 200
     assert page.url.path == path.partition("?")[0]
     assert "Der Gutschein fehlt.</textarea>" in page.text
-    assert doorstep.browser.cookie != before
-    assert await disputes(doorstep) == []
+    assert landing.browser.cookie != before
+    assert await disputes(landing) == []
 
 
-async def test_the_pages_buttons_that_extend_the_session_send_its_form(doorstep: Doorstep) -> None:
-    await enter(doorstep)
-    page = await doorstep.browser.get("/claim/dispute/AMOUNT_WRONG")
-    claim = await doorstep.browser.get("/claim")
+async def test_the_pages_buttons_that_extend_the_session_send_its_form(
+    landing: LandingHarness,
+) -> None:
+    await enter(landing)
+    page = await landing.browser.get("/claim/dispute/AMOUNT_WRONG")
+    claim = await landing.browser.get("/claim")
 
     assert page.text.count('form="answers" name="do" value="stay"') == 2
     assert 'action="/claim/extend' not in page.text
@@ -208,51 +212,51 @@ async def test_the_pages_buttons_that_extend_the_session_send_its_form(doorstep:
 
 
 async def test_a_double_click_opens_one_dispute_with_one_copy_of_each_file(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    await enter(doorstep)
-    path = await look(doorstep)
-    assert doorstep.browser.page is not None
-    hidden = read_hidden(doorstep.browser.page.text, path)
+    await enter(landing)
+    path = await look(landing)
+    assert landing.browser.page is not None
+    hidden = read_hidden(landing.browser.page.text, path)
     fields = {**hidden, "message": "Ten too much", "do": "send"}
     parts: list[Any] = [(name, (None, text)) for name, text in fields.items()]
     parts.append(("files", ("offer.pdf", a_pdf())))
 
     answers = await asyncio.gather(*(
-        doorstep.browser.http.post(path, files=parts, headers=OWN_FORM) for _ in range(4)
+        landing.browser.http.post(path, files=parts, headers=OWN_FORM) for _ in range(4)
     ))  # fmt: skip
 
-    [dispute] = await disputes(doorstep)
+    [dispute] = await disputes(landing)
     expected = f"/claim/disputes/{dispute['dispute_id']}?lang=en"
     assert [answer.headers["Location"] for answer in answers] == [expected] * 4
-    assert await files(doorstep) == [("offer.pdf", "application/pdf")]
-    assert await doorstep.till.count("uploads") == 1
-    assert len(await told(doorstep)) == 1
+    assert await files(landing) == [("offer.pdf", "application/pdf")]
+    assert await landing.payments.count("uploads") == 1
+    assert len(await told(landing)) == 1
 
 
-async def test_a_reason_can_be_used_again_after_the_answer(doorstep: Doorstep) -> None:
-    await enter(doorstep)
+async def test_a_reason_can_be_used_again_after_the_answer(landing: LandingHarness) -> None:
+    await enter(landing)
     for _ in range(2):
-        path = await look(doorstep, "OTHER")
-        await doorstep.browser.send(path, do="send", message="Again")
-        [opened, *_] = await read_disputes(doorstep.till.house, doorstep.claim_id)
-        await resolve(doorstep.till.house, opened, REJECTED)
+        path = await look(landing, "OTHER")
+        await landing.browser.send(path, do="send", message="Again")
+        [opened, *_] = await read_disputes(landing.payments.harness, landing.claim_id)
+        await resolve(landing.payments.harness, opened, REJECTED)
 
-    assert len(await disputes(doorstep)) == 2
+    assert len(await disputes(landing)) == 2
 
 
-async def test_a_dispute_is_withdrawn_after_a_confirmation(doorstep: Doorstep) -> None:
-    path = await _dispute(doorstep)
-    asked = await doorstep.browser.get(f"{path}/withdraw?lang=en")
+async def test_a_dispute_is_withdrawn_after_a_confirmation(landing: LandingHarness) -> None:
+    path = await _dispute(landing)
+    asked = await landing.browser.get(f"{path}/withdraw?lang=en")
     assert "Withdraw your dispute?" in asked.text
-    assert [each["state"] for each in await disputes(doorstep)] == ["OPEN"]
+    assert [each["state"] for each in await disputes(landing)] == ["OPEN"]
 
-    page = await doorstep.browser.submit(f"{path}/withdraw?lang=en")
+    page = await landing.browser.submit(f"{path}/withdraw?lang=en")
 
     assert "You have withdrawn your dispute" in page.text
-    assert [each["state"] for each in await disputes(doorstep)] == ["WITHDRAWN"]
-    assert (await doorstep.till.house.read(doorstep.claim_id)).holds == []
-    again = await doorstep.browser.get(f"{path}/withdraw?lang=en")
+    assert [each["state"] for each in await disputes(landing)] == ["WITHDRAWN"]
+    assert (await landing.payments.harness.read(landing.claim_id)).holds == []
+    again = await landing.browser.get(f"{path}/withdraw?lang=en")
     assert again.status_code == 303
 
 
@@ -265,14 +269,14 @@ async def test_a_dispute_is_withdrawn_after_a_confirmation(doorstep: Doorstep) -
     ],
 )
 async def test_the_page_shows_the_answer_and_its_text(
-    doorstep: Doorstep, outcome: str, end_claim: bool | None, said: str
+    landing: LandingHarness, outcome: str, end_claim: bool | None, said: str
 ) -> None:
-    path = await _dispute(doorstep)
-    [opened] = await read_disputes(doorstep.till.house, doorstep.claim_id)
+    path = await _dispute(landing)
+    [opened] = await read_disputes(landing.payments.harness, landing.claim_id)
     given = {} if end_claim is None else {"end_claim": end_claim}
-    await resolve(doorstep.till.house, opened, outcome, message="We <looked> into it", **given)  # type: ignore[arg-type]
+    await resolve(landing.payments.harness, opened, outcome, message="We <looked> into it", **given)  # type: ignore[arg-type]
 
-    page = await doorstep.browser.get(f"{path}?lang=en")
+    page = await landing.browser.get(f"{path}?lang=en")
 
     assert said in page.text
     assert "We &lt;looked&gt; into it" in page.text
@@ -280,12 +284,12 @@ async def test_the_page_shows_the_answer_and_its_text(
     assert 'type="file"' not in page.text
 
 
-async def test_a_link_alone_shows_the_case_but_no_text(doorstep: Doorstep) -> None:
-    path = await _dispute(doorstep)
-    doorstep.browser = doorstep.visitor()
-    await doorstep.open()
+async def test_a_link_alone_shows_the_case_but_no_text(landing: LandingHarness) -> None:
+    path = await _dispute(landing)
+    landing.browser = landing.visitor()
+    await landing.open()
 
-    page = await doorstep.browser.get(f"{path}?lang=en")
+    page = await landing.browser.get(f"{path}?lang=en")
 
     assert page.status_code == 200
     assert "Your case number" in page.text
@@ -307,9 +311,9 @@ async def test_the_undisputed_part_can_be_paid_if_parts_are_allowed(
 ) -> None:  # fmt: skip
     payment = msgspec.structs.replace(PAYING.payment, partial=partial)
     configuration = msgspec.structs.replace(PAYING, payment=payment)
-    async with a_doorstep(resources, clock, configuration=configuration) as doorstep:
-        path = await _dispute(doorstep, amount=amount)
-        page = await doorstep.browser.get(f"{path}?lang=en")
+    async with a_landing(resources, clock, configuration=configuration) as landing:
+        path = await _dispute(landing, amount=amount)
+        page = await landing.browser.get(f"{path}?lang=en")
 
     assert ('href="/claim/pay?cents=9240&amp;lang=en"' in page.text) is is_offered
 
@@ -321,34 +325,34 @@ async def test_the_undisputed_part_can_be_paid_if_transfers_are_the_only_method(
     partial = PartialPaymentSettings(min_amount="500")
     payment = PaymentSettings(bank_account=account, partial=partial)
     configuration = msgspec.structs.replace(PAYING, payment=payment)
-    async with a_doorstep(resources, clock, configuration=configuration) as doorstep:
-        path = await _dispute(doorstep, amount="92.40")
-        page = await doorstep.browser.get(f"{path}?lang=en")
+    async with a_landing(resources, clock, configuration=configuration) as landing:
+        path = await _dispute(landing, amount="92.40")
+        page = await landing.browser.get(f"{path}?lang=en")
 
     assert 'href="/claim/pay?cents=9240&amp;lang=en"' in page.text
 
 
 @pytest.mark.parametrize("status", ["ARCHIVED", "WITHDRAWN"])
-async def test_a_closed_claim_cannot_be_disputed(doorstep: Doorstep, status: str) -> None:
-    await enter(doorstep)
-    path = await look(doorstep, "OTHER")
-    page = doorstep.browser.page
-    await doorstep.till.end_claim(status)
+async def test_a_closed_claim_cannot_be_disputed(landing: LandingHarness, status: str) -> None:
+    await enter(landing)
+    path = await look(landing, "OTHER")
+    page = landing.browser.page
+    await landing.payments.end_claim(status)
 
     for each in ("/claim/dispute", path):
-        answer = await doorstep.browser.get(each)
+        answer = await landing.browser.get(each)
         assert (answer.status_code, answer.headers["Location"].partition("?")[0]) == (303, "/claim")
-    doorstep.browser.page = page
-    await doorstep.browser.send(path, [("a.pdf", a_pdf())], do="send", message="Too late")
-    assert await disputes(doorstep) == []
-    assert await doorstep.till.count("uploads") == 0
+    landing.browser.page = page
+    await landing.browser.send(path, [("a.pdf", a_pdf())], do="send", message="Too late")
+    assert await disputes(landing) == []
+    assert await landing.payments.count("uploads") == 0
 
 
-async def _dispute(doorstep: Doorstep, **fields: str) -> str:
+async def _dispute(landing: LandingHarness, **fields: str) -> str:
     """Open a dispute in the browser and return the address of its page."""
-    await enter(doorstep)
-    path = await look(doorstep)
-    page = await doorstep.browser.send(path, do="send", message="Ten too much", **fields)
+    await enter(landing)
+    path = await look(landing)
+    page = await landing.browser.send(path, do="send", message="Ten too much", **fields)
     assert page.status_code == 200, page.text
     return page.url.path
 

@@ -11,22 +11,22 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.documents import attach, read_text
 from tests.support.files import a_pdf, an_image
-from tests.support.landing import Doorstep, a_doorstep
+from tests.support.landing import LandingHarness, a_landing
 from tests.support.payments import PAYING
 
 _PAGE = "/claim/documents"
 
 
-async def _enter(doorstep: Doorstep) -> Any:
-    return await doorstep.browser.type_code(await doorstep.give_code())
+async def _enter(landing: LandingHarness) -> Any:
+    return await landing.browser.type_code(await landing.give_code())
 
 
-async def test_the_claim_page_links_to_its_documents(doorstep: Doorstep) -> None:
-    await attach(doorstep.till.house, doorstep.claim_id)
-    await attach(doorstep.till.house, doorstep.claim_id, "Foto", an_image("PNG", 600, 400))
+async def test_the_claim_page_links_to_its_documents(landing: LandingHarness) -> None:
+    await attach(landing.payments.harness, landing.claim_id)
+    await attach(landing.payments.harness, landing.claim_id, "Foto", an_image("PNG", 600, 400))
 
-    claim = await _enter(doorstep)
-    page = await doorstep.browser.get(_PAGE)
+    claim = await _enter(landing)
+    page = await landing.browser.get(_PAGE)
 
     assert f'<a href="{_PAGE}">2 Dokumente ansehen</a>' in claim.text
     text = read_text(page.text)
@@ -34,20 +34,20 @@ async def test_the_claim_page_links_to_its_documents(doorstep: Doorstep) -> None
     assert "Foto.png PNG, " in text
 
 
-async def test_a_claim_without_documents_shows_the_contact(doorstep: Doorstep) -> None:
-    claim = await _enter(doorstep)
-    page = await doorstep.browser.get(_PAGE)
+async def test_a_claim_without_documents_shows_the_contact(landing: LandingHarness) -> None:
+    claim = await _enter(landing)
+    page = await landing.browser.get(_PAGE)
 
     assert _PAGE not in claim.text
     assert "Nordwind hat dieser Forderung keine Dokumente beigefügt." in read_text(page.text)
     assert 'href="tel:+49401234560"' in page.text
 
 
-async def test_a_document_is_downloaded_and_never_shown_inline(doorstep: Doorstep) -> None:
-    attachment_id = await attach(doorstep.till.house, doorstep.claim_id, 'Rechnung "Mai" €')
-    await _enter(doorstep)
+async def test_a_document_is_downloaded_and_never_shown_inline(landing: LandingHarness) -> None:
+    attachment_id = await attach(landing.payments.harness, landing.claim_id, 'Rechnung "Mai" €')
+    await _enter(landing)
 
-    answer = await doorstep.browser.get(f"{_PAGE}/{attachment_id}")
+    answer = await landing.browser.get(f"{_PAGE}/{attachment_id}")
 
     assert answer.status_code == 200
     assert answer.content.startswith(b"%PDF-")
@@ -61,23 +61,23 @@ async def test_a_document_is_downloaded_and_never_shown_inline(doorstep: Doorste
     assert answer.headers["Cache-Control"] == "no-store"
 
 
-async def test_another_claims_document_is_not_found(doorstep: Doorstep) -> None:
-    [other] = await doorstep.till.house.create("INV-OTHER")
-    theirs = await attach(doorstep.till.house, other)
-    await _enter(doorstep)
+async def test_another_claims_document_is_not_found(landing: LandingHarness) -> None:
+    [other] = await landing.payments.harness.create("INV-OTHER")
+    theirs = await attach(landing.payments.harness, other)
+    await _enter(landing)
 
     wrong = ["00000000-0000-7000-8000-000000000000", "x", str(theirs)]
-    answers = [await doorstep.browser.get(f"{_PAGE}/{each}") for each in wrong]
+    answers = [await landing.browser.get(f"{_PAGE}/{each}") for each in wrong]
 
     assert {answer.status_code for answer in answers} == {404}
     assert len({answer.text for answer in answers}) == 1
 
 
-async def test_a_link_alone_shows_no_documents(doorstep: Doorstep) -> None:
-    attachment_id = await attach(doorstep.till.house, doorstep.claim_id)
-    claim = await doorstep.open()
+async def test_a_link_alone_shows_no_documents(landing: LandingHarness) -> None:
+    attachment_id = await attach(landing.payments.harness, landing.claim_id)
+    claim = await landing.open()
 
-    answers = [await doorstep.browser.get(each) for each in (_PAGE, f"{_PAGE}/{attachment_id}")]
+    answers = [await landing.browser.get(each) for each in (_PAGE, f"{_PAGE}/{attachment_id}")]
 
     assert _PAGE not in claim.text
     assert {(each.status_code, each.headers["Location"]) for each in answers} == {
@@ -85,47 +85,49 @@ async def test_a_link_alone_shows_no_documents(doorstep: Doorstep) -> None:
     }
 
 
-async def test_a_document_whose_content_is_lost_says_so(doorstep: Doorstep) -> None:
-    attachment_id = await attach(doorstep.till.house, doorstep.claim_id)
-    [row] = await doorstep.till.house.rows("SELECT storage_key FROM uploads WHERE merchant_id = $1")
-    storage = SealedFiles.open(doorstep.till.resources)
+async def test_a_document_whose_content_is_lost_says_so(landing: LandingHarness) -> None:
+    attachment_id = await attach(landing.payments.harness, landing.claim_id)
+    [row] = await landing.payments.harness.rows(
+        "SELECT storage_key FROM uploads WHERE merchant_id = $1"
+    )
+    storage = SealedFiles.open(landing.payments.resources)
     await storage.remove(row["storage_key"])
-    await _enter(doorstep)
+    await _enter(landing)
 
-    page = await doorstep.browser.get(f"{_PAGE}/{attachment_id}")
+    page = await landing.browser.get(f"{_PAGE}/{attachment_id}")
 
     assert page.status_code == 410
     assert "Dieses Dokument ist nicht mehr verfügbar Rechnung.pdf" in read_text(page.text)
 
 
 @pytest.mark.parametrize("status", ["ARCHIVED", "WITHDRAWN"])
-async def test_a_closed_claim_has_no_documents(doorstep: Doorstep, status: str) -> None:
-    attachment_id = await attach(doorstep.till.house, doorstep.claim_id)
-    await _enter(doorstep)
-    await doorstep.till.end_claim(status)
+async def test_a_closed_claim_has_no_documents(landing: LandingHarness, status: str) -> None:
+    attachment_id = await attach(landing.payments.harness, landing.claim_id)
+    await _enter(landing)
+    await landing.payments.end_claim(status)
 
-    pages = [await doorstep.browser.get(each) for each in (_PAGE, f"{_PAGE}/{attachment_id}")]
+    pages = [await landing.browser.get(each) for each in (_PAGE, f"{_PAGE}/{attachment_id}")]
 
     assert [page.status_code for page in pages] == [404, 404]
 
 
 async def test_a_merchant_can_disable_documents(resources: Resources, clock: MovableClock) -> None:
     configuration = msgspec.structs.replace(PAYING, landing_page=LandingPage(features=()))
-    async with a_doorstep(resources, clock, configuration=configuration) as doorstep:
-        attachment_id = await attach(doorstep.till.house, doorstep.claim_id)
-        claim = await _enter(doorstep)
+    async with a_landing(resources, clock, configuration=configuration) as landing:
+        attachment_id = await attach(landing.payments.harness, landing.claim_id)
+        claim = await _enter(landing)
         paths = (_PAGE, f"{_PAGE}/{attachment_id}", "/claim/preferences")
-        pages = [await doorstep.browser.get(each) for each in paths]
+        pages = [await landing.browser.get(each) for each in paths]
 
     assert "/claim/documents" not in claim.text
     assert "/claim/preferences" not in claim.text
     assert [page.status_code for page in pages] == [404, 404, 404]
 
 
-async def test_markup_in_a_name_is_escaped(doorstep: Doorstep) -> None:
-    await attach(doorstep.till.house, doorstep.claim_id, "<b>Rechnung</b>", a_pdf())
-    await _enter(doorstep)
+async def test_markup_in_a_name_is_escaped(landing: LandingHarness) -> None:
+    await attach(landing.payments.harness, landing.claim_id, "<b>Rechnung</b>", a_pdf())
+    await _enter(landing)
 
-    page = await doorstep.browser.get(_PAGE)
+    page = await landing.browser.get(_PAGE)
 
     assert "&lt;b&gt;Rechnung&lt;-b&gt;.pdf" in page.text

@@ -13,12 +13,12 @@ from dunwell.contact.notices.notice import REPEATED_WITHIN
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import dispute
-from tests.support.landing import OWN_FORM, Doorstep, a_doorstep, read_hidden
+from tests.support.landing import OWN_FORM, LandingHarness, a_landing, read_hidden
 from tests.support.landing_plans import AGREEING, OFFERING, PLAN_CHECK, ask, enter
 from tests.support.transfers import THREE_ITEMS, taking
 from tests.support.ways import (
     NUMBER,
-    a_guarded_doorstep,
+    a_guarded_landing,
     levels,
     list_notices,
     read_sent_code,
@@ -30,16 +30,16 @@ _BOTH = PartialPaymentSettings("500", items=True)
 
 
 @pytest.fixture
-async def doorstep(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
+async def landing(resources: Resources, clock: MovableClock) -> AsyncIterator[LandingHarness]:
     """A claim that is open at the level of a link."""
-    async with a_guarded_doorstep(resources, clock, mobileNumber=NUMBER) as doorstep:
-        await doorstep.open()
-        yield doorstep
+    async with a_guarded_landing(resources, clock, mobileNumber=NUMBER) as landing:
+        await landing.open()
+        yield landing
 
 
-async def _click(doorstep: Doorstep, path: str, **fields: str) -> list[httpx.Response]:
+async def _click(landing: LandingHarness, path: str, **fields: str) -> list[httpx.Response]:
     """Send the form for `path` several times. The page stays open."""
-    browser = doorstep.browser
+    browser = landing.browser
     assert browser.page is not None
     whole = read_hidden(browser.page.text, path) | fields
     clicks = (browser.http.post(path, data=whole, headers=OWN_FORM) for _ in range(6))
@@ -59,118 +59,120 @@ async def test_a_double_click_on_a_part_creates_one_request(
     resources: Resources, clock: MovableClock, query: str, cents: int | None
 ) -> None:
     given: dict[str, Any] = {"configuration": taking(_BOTH), "debtor": THREE_ITEMS}
-    async with a_doorstep(resources, clock, **given) as doorstep:
-        await enter(doorstep)
-        rows = await doorstep.till.house.rows(
+    async with a_landing(resources, clock, **given) as landing:
+        await enter(landing)
+        rows = await landing.payments.harness.rows(
             "SELECT item_id FROM items WHERE merchant_id = $1 ORDER BY position"
         )
         address = f"/claim/pay/method?{query.format(*(row['item_id'] for row in rows))}"
-        await doorstep.browser.get(address)
+        await landing.browser.get(address)
 
-        answers = await _click(doorstep, "/claim/pay/method")
+        answers = await _click(landing, "/claim/pay/method")
 
         [place] = _places(answers)
         assert place[0] == 303
-        asked = {each.request_id for each in doorstep.till.provider.started}
+        asked = {each.request_id for each in landing.payments.provider.started}
         assert len(asked) == 1
-        assert {each.amount_cents for each in doorstep.till.provider.started} != {10240}
-        assert cents is None or doorstep.till.provider.started[0].amount_cents == cents
-        assert await doorstep.till.states() == ["OPEN"]
-        assert (await doorstep.till.events()).count("PAYMENT_IN_PROGRESS") == 1
+        assert {each.amount_cents for each in landing.payments.provider.started} != {10240}
+        assert cents is None or landing.payments.provider.started[0].amount_cents == cents
+        assert await landing.payments.states() == ["OPEN"]
+        assert (await landing.payments.events()).count("PAYMENT_IN_PROGRESS") == 1
 
 
 async def test_a_plan_is_withdrawn_once(resources: Resources, clock: MovableClock) -> None:
-    async with a_doorstep(resources, clock, configuration=OFFERING) as doorstep:
-        await enter(doorstep)
-        address = (await ask(doorstep, PLAN_CHECK)).url.path
-        await doorstep.browser.get(f"{address}/withdraw")
+    async with a_landing(resources, clock, configuration=OFFERING) as landing:
+        await enter(landing)
+        address = (await ask(landing, PLAN_CHECK)).url.path
+        await landing.browser.get(f"{address}/withdraw")
 
-        answers = await _click(doorstep, f"{address}/withdraw")
+        answers = await _click(landing, f"{address}/withdraw")
 
         assert len(_places(answers)) == 1
         assert answers[0].status_code == 303
-        assert await doorstep.till.audited("modality.withdraw") == 1
+        assert await landing.payments.audited("modality.withdraw") == 1
 
 
-async def test_a_dispute_is_withdrawn_once(doorstep: Doorstep) -> None:
-    opened = await dispute(doorstep.till.house, doorstep.claim_id)
-    await enter(doorstep)
+async def test_a_dispute_is_withdrawn_once(landing: LandingHarness) -> None:
+    opened = await dispute(landing.payments.harness, landing.claim_id)
+    await enter(landing)
     path = f"/claim/disputes/{opened.dispute_id}"
-    await doorstep.browser.get(f"{path}/withdraw")
+    await landing.browser.get(f"{path}/withdraw")
 
-    answers = await _click(doorstep, f"{path}/withdraw")
+    answers = await _click(landing, f"{path}/withdraw")
 
     assert _places(answers) == {(303, path)}
-    assert await doorstep.till.audited("dispute.withdraw") == 1
+    assert await landing.payments.audited("dispute.withdraw") == 1
 
 
 async def test_a_plans_confirmation_is_sent_once(resources: Resources, clock: MovableClock) -> None:
-    async with a_doorstep(resources, clock, configuration=AGREEING) as doorstep:
-        await enter(doorstep)
-        address = (await ask(doorstep, PLAN_CHECK)).url.path
-        before = len(await list_notices(doorstep))
+    async with a_landing(resources, clock, configuration=AGREEING) as landing:
+        await enter(landing)
+        address = (await ask(landing, PLAN_CHECK)).url.path
+        before = len(await list_notices(landing))
         clock.advance(timedelta(minutes=1))
 
-        answers = await _click(doorstep, f"{address}/email")
+        answers = await _click(landing, f"{address}/email")
 
         assert len(_places(answers)) == 1
-        assert len(await list_notices(doorstep)) == before + 1
+        assert len(await list_notices(landing)) == before + 1
 
 
-async def test_a_double_click_sends_one_code_which_works(doorstep: Doorstep) -> None:
-    await doorstep.browser.get(_CODE)
+async def test_a_double_click_sends_one_code_which_works(landing: LandingHarness) -> None:
+    await landing.browser.get(_CODE)
 
-    answers = await _click(doorstep, f"{_CODE}/send")
+    answers = await _click(landing, f"{_CODE}/send")
 
     assert _places(answers) == {(303, f"{_CODE}/code")}
-    assert len(await list_notices(doorstep)) == 1
-    await doorstep.browser.get(f"{_CODE}/code")
-    await doorstep.browser.submit(f"{_CODE}/code", code=await read_sent_code(doorstep))
-    assert await levels(doorstep) == ["CODE"]
+    assert len(await list_notices(landing)) == 1
+    await landing.browser.get(f"{_CODE}/code")
+    await landing.browser.submit(f"{_CODE}/code", code=await read_sent_code(landing))
+    assert await levels(landing) == ["CODE"]
 
 
 async def test_after_ten_seconds_another_code_is_sent(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    await doorstep.browser.get(_CODE)
-    await _click(doorstep, f"{_CODE}/send")
+    await landing.browser.get(_CODE)
+    await _click(landing, f"{_CODE}/send")
     clock.advance(REPEATED_WITHIN)
-    await _click(doorstep, f"{_CODE}/send")
-    assert len(await list_notices(doorstep)) == 2
+    await _click(landing, f"{_CODE}/send")
+    assert len(await list_notices(landing)) == 2
 
 
-async def test_a_double_click_gives_no_more_attempts_for_the_same_code(doorstep: Doorstep) -> None:
-    await doorstep.browser.get(_CODE)
-    await doorstep.browser.submit(f"{_CODE}/send")
-    code = await read_sent_code(doorstep)
+async def test_a_double_click_gives_no_more_attempts_for_the_same_code(
+    landing: LandingHarness,
+) -> None:
+    await landing.browser.get(_CODE)
+    await landing.browser.submit(f"{_CODE}/send")
+    code = await read_sent_code(landing)
     for _ in range(2):
-        await doorstep.browser.submit(f"{_CODE}/code", code="000000")
+        await landing.browser.submit(f"{_CODE}/code", code="000000")
 
-    await doorstep.browser.submit(f"{_CODE}/send")
+    await landing.browser.submit(f"{_CODE}/send")
 
-    assert await read_sent_code(doorstep) != code
-    [row] = await doorstep.till.house.rows(
+    assert await read_sent_code(landing) != code
+    [row] = await landing.payments.harness.rows(
         "SELECT failures FROM verification_codes WHERE merchant_id = $1"
     )
     assert row["failures"] == 0
-    old = await doorstep.browser.submit(f"{_CODE}/code", code=code)
+    old = await landing.browser.submit(f"{_CODE}/code", code=code)
     assert old.status_code == 422
 
 
 async def test_a_new_address_gets_one_code_and_another_address_its_own(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    await doorstep.browser.get(_CODE)
-    await doorstep.browser.submit(f"{_CODE}/send")
-    await doorstep.browser.submit(f"{_CODE}/code", code=await read_sent_code(doorstep))
-    await doorstep.browser.get(_EMAIL)
+    await landing.browser.get(_CODE)
+    await landing.browser.submit(f"{_CODE}/send")
+    await landing.browser.submit(f"{_CODE}/code", code=await read_sent_code(landing))
+    await landing.browser.get(_EMAIL)
     for address in ("erika@nue.example", "erika@neu.example"):
-        answers = await _click(doorstep, _EMAIL, address=address)
+        answers = await _click(landing, _EMAIL, address=address)
         assert _places(answers) == {(303, f"{_EMAIL}/code")}
 
-    asked = [each["recipient"] for each in await list_notices(doorstep)]
-    await doorstep.browser.get(f"{_EMAIL}/code")
-    done = await doorstep.browser.submit(f"{_EMAIL}/code", code=await read_sent_code(doorstep))
+    asked = [each["recipient"] for each in await list_notices(landing)]
+    await landing.browser.get(f"{_EMAIL}/code")
+    done = await landing.browser.submit(f"{_EMAIL}/code", code=await read_sent_code(landing))
 
     assert asked[1:] == ["erika@nue.example", "erika@neu.example"]
     assert done.status_code == 200

@@ -10,7 +10,7 @@ from dunwell.interfaces.landing.session.drafts import MAX_VERSIONS
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.platform.clock import MovableClock
 from tests.support.files import a_pdf
-from tests.support.landing import OWN_FORM, Browser, Doorstep, read_hidden
+from tests.support.landing import OWN_FORM, Browser, LandingHarness, read_hidden
 from tests.support.objections import disputes, enter, look
 from tests.support.ways import levels
 
@@ -33,14 +33,14 @@ async def press(browser: Browser, path: str, given: dict[str, Any]) -> httpx.Res
 
 
 async def test_a_draft_is_shown_when_the_claim_is_opened_again(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    await enter(doorstep)
-    path = await look(doorstep, "DEFECTIVE")
-    await doorstep.browser.send(path, [("a.pdf", a_pdf())], do="keep", message="Broken")
+    await enter(landing)
+    path = await look(landing, "DEFECTIVE")
+    await landing.browser.send(path, [("a.pdf", a_pdf())], do="keep", message="Broken")
     clock.advance(timedelta(days=29))
-    browser = doorstep.visitor()
-    claim = await browser.type_code(await doorstep.give_code())
+    browser = landing.visitor()
+    claim = await browser.type_code(await landing.give_code())
     offered = await browser.get("/claim?lang=en")
     page = await browser.get(path)
 
@@ -52,14 +52,14 @@ async def test_a_draft_is_shown_when_the_claim_is_opened_again(
     assert "We keep it for 30 days" in page.text
 
 
-async def test_a_draft_is_not_shown_below_the_level_of_its_form(doorstep: Doorstep) -> None:
-    await enter(doorstep)
-    path = await look(doorstep, "DEFECTIVE")
-    await doorstep.browser.send(path, [("a.pdf", a_pdf())], do="keep", message="Broken")
-    other = await look(doorstep, "OTHER")
-    await doorstep.browser.send(other, do="keep", message="Something else")
-    by_link = doorstep.visitor()
-    claim = await by_link.open(await doorstep.give_link())
+async def test_a_draft_is_not_shown_below_the_level_of_its_form(landing: LandingHarness) -> None:
+    await enter(landing)
+    path = await look(landing, "DEFECTIVE")
+    await landing.browser.send(path, [("a.pdf", a_pdf())], do="keep", message="Broken")
+    other = await look(landing, "OTHER")
+    await landing.browser.send(other, do="keep", message="Something else")
+    by_link = landing.visitor()
+    claim = await by_link.open(await landing.give_link())
     answer = await by_link.get(path)
 
     assert claim.text.count("/claim/dispute/OTHER") == 1
@@ -68,13 +68,13 @@ async def test_a_draft_is_not_shown_below_the_level_of_its_form(doorstep: Doorst
     assert "Something else</textarea>" in (await by_link.get(other)).text
 
 
-async def test_a_draft_is_not_shown_for_another_claim(doorstep: Doorstep) -> None:
-    [other] = await doorstep.till.house.create("INV-2", email="other@example.org")
-    await enter(doorstep)
-    path = await look(doorstep, "OTHER")
-    await doorstep.browser.send(path, do="keep", message="Broken")
-    browser = doorstep.visitor()
-    await browser.type_code(await doorstep.give_code(other))
+async def test_a_draft_is_not_shown_for_another_claim(landing: LandingHarness) -> None:
+    [other] = await landing.payments.harness.create("INV-2", email="other@example.org")
+    await enter(landing)
+    path = await look(landing, "OTHER")
+    await landing.browser.send(path, do="keep", message="Broken")
+    browser = landing.visitor()
+    await browser.type_code(await landing.give_code(other))
 
     assert "Broken" not in (await browser.get(path)).text
     assert "what you wrote" not in (await browser.get("/claim?lang=en")).text
@@ -82,60 +82,60 @@ async def test_a_draft_is_not_shown_for_another_claim(doorstep: Doorstep) -> Non
 
 @pytest.mark.parametrize("end", ["timed out", "ended"])
 async def test_a_form_of_an_ended_session_is_saved_but_not_sent(
-    doorstep: Doorstep, clock: MovableClock, end: str
+    landing: LandingHarness, clock: MovableClock, end: str
 ) -> None:
-    await enter(doorstep)
-    path = await look(doorstep, "DEFECTIVE")
-    given = await fill(doorstep.browser, path, files=[("a.pdf", a_pdf())], message="Broken")
+    await enter(landing)
+    path = await look(landing, "DEFECTIVE")
+    given = await fill(landing.browser, path, files=[("a.pdf", a_pdf())], message="Broken")
     if end == "ended":
-        await doorstep.browser.get("/claim")
-        await doorstep.browser.submit("/claim/end")
+        await landing.browser.get("/claim")
+        await landing.browser.submit("/claim/end")
     else:
         clock.advance(timedelta(hours=1))
 
-    answer = await press(doorstep.browser, path, given)
+    answer = await press(landing.browser, path, given)
 
     assert answer.status_code == 403
     assert _KEPT in answer.text
-    assert await disputes(doorstep) == []
-    await doorstep.browser.type_code(await doorstep.give_code())
-    page = await doorstep.browser.get(path)
+    assert await disputes(landing) == []
+    await landing.browser.type_code(await landing.give_code())
+    page = await landing.browser.get(path)
     assert "Broken</textarea>" in page.text
     assert "a.pdf</bdi>" in page.text
 
 
 async def test_a_form_of_a_replaced_session_is_saved_but_not_sent(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    await enter(doorstep)
-    path = await look(doorstep, "DEFECTIVE")
-    given = await fill(doorstep.browser, path, files=[("a.pdf", a_pdf())], message="Broken")
+    await enter(landing)
+    path = await look(landing, "DEFECTIVE")
+    given = await fill(landing.browser, path, files=[("a.pdf", a_pdf())], message="Broken")
     clock.advance(timedelta(hours=1))
-    await doorstep.browser.type_code(await doorstep.give_code())
+    await landing.browser.type_code(await landing.give_code())
 
-    stale = await press(doorstep.browser, path, given)
+    stale = await press(landing.browser, path, given)
 
     assert stale.status_code == 409
     assert _KEPT in stale.text
     assert "Broken</textarea>" in stale.text
     assert "a.pdf</bdi>" in stale.text
-    assert await disputes(doorstep) == []
-    doorstep.browser.page = stale
-    sent = await doorstep.browser.send(path, do="send", message="Broken")
+    assert await disputes(landing) == []
+    landing.browser.page = stale
+    sent = await landing.browser.send(path, do="send", message="Broken")
     assert "/claim/disputes/" in sent.url.path
 
 
-async def test_a_form_from_before_the_level_was_raised_is_accepted(doorstep: Doorstep) -> None:
-    await doorstep.open()
-    path = await look(doorstep, "OTHER")
-    given = await fill(doorstep.browser, path, message="Broken")
-    await doorstep.browser.get("/claim/verify/claim")
-    await doorstep.browser.submit("/claim/verify/claim/letter", code=await doorstep.give_code())
+async def test_a_form_from_before_the_level_was_raised_is_accepted(landing: LandingHarness) -> None:
+    await landing.open()
+    path = await look(landing, "OTHER")
+    given = await fill(landing.browser, path, message="Broken")
+    await landing.browser.get("/claim/verify/claim")
+    await landing.browser.submit("/claim/verify/claim/letter", code=await landing.give_code())
 
-    answer = await press(doorstep.browser, path, given)
+    answer = await press(landing.browser, path, given)
 
     assert answer.status_code == 303
-    assert await levels(doorstep) == ["FACT"]
+    assert await levels(landing) == ["FACT"]
 
 
 @pytest.mark.parametrize(
@@ -144,80 +144,82 @@ async def test_a_form_from_before_the_level_was_raised_is_accepted(doorstep: Doo
     ids=["another site", "an old browser", "nothing said"],
 )
 async def test_a_stale_form_of_unknown_origin_is_refused(
-    doorstep: Doorstep, clock: MovableClock, headers: dict[str, str]
+    landing: LandingHarness, clock: MovableClock, headers: dict[str, str]
 ) -> None:
-    await enter(doorstep)
-    path = await look(doorstep, "DEFECTIVE")
-    given = await fill(doorstep.browser, path, message="Broken")
+    await enter(landing)
+    path = await look(landing, "DEFECTIVE")
+    given = await fill(landing.browser, path, message="Broken")
     clock.advance(timedelta(hours=1))
-    await doorstep.browser.type_code(await doorstep.give_code())
+    await landing.browser.type_code(await landing.give_code())
 
-    answer = await doorstep.browser.http.post(path, **given, headers=headers)
+    answer = await landing.browser.http.post(path, **given, headers=headers)
 
     assert answer.status_code == 403
-    assert await doorstep.till.count("debtor_drafts") == 0
+    assert await landing.payments.count("debtor_drafts") == 0
 
 
 async def test_the_later_of_two_tabs_shows_a_conflict_with_both_versions(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    await enter(doorstep)
-    path = await look(doorstep, "DEFECTIVE")
-    one = await fill(doorstep.browser, path, message="The left shoe", do="keep")
-    two = await fill(doorstep.browser, path, message="The right shoe")
-    first = await press(doorstep.browser, path, one)
+    await enter(landing)
+    path = await look(landing, "DEFECTIVE")
+    one = await fill(landing.browser, path, message="The left shoe", do="keep")
+    two = await fill(landing.browser, path, message="The right shoe")
+    first = await press(landing.browser, path, one)
 
-    second = await press(doorstep.browser, path, two)
+    second = await press(landing.browser, path, two)
 
     assert first.status_code == 303
     assert second.status_code == 409
     assert _ELSEWHERE in second.text
     assert "The right shoe</textarea>" in second.text
     assert "The left shoe</blockquote>" in second.text
-    assert await disputes(doorstep) == []
-    elsewhere = doorstep.visitor()
-    await elsewhere.type_code(await doorstep.give_code())
+    assert await disputes(landing) == []
+    elsewhere = landing.visitor()
+    await elsewhere.type_code(await landing.give_code())
     shown = await elsewhere.get(path)
     assert "The left shoe</textarea>" in shown.text
     assert "The right shoe</blockquote>" in shown.text
 
 
-async def test_a_form_that_shows_both_versions_resolves_the_conflict(doorstep: Doorstep) -> None:
-    await enter(doorstep)
-    path = await look(doorstep, "DEFECTIVE")
-    one = await fill(doorstep.browser, path, message="The left shoe", do="keep")
-    two = await fill(doorstep.browser, path, message="The right shoe")
-    await press(doorstep.browser, path, one)
-    doorstep.browser.page = await press(doorstep.browser, path, two)
+async def test_a_form_that_shows_both_versions_resolves_the_conflict(
+    landing: LandingHarness,
+) -> None:
+    await enter(landing)
+    path = await look(landing, "DEFECTIVE")
+    one = await fill(landing.browser, path, message="The left shoe", do="keep")
+    two = await fill(landing.browser, path, message="The right shoe")
+    await press(landing.browser, path, one)
+    landing.browser.page = await press(landing.browser, path, two)
 
-    sent = await doorstep.browser.send(path, do="send", message="Both shoes")
+    sent = await landing.browser.send(path, do="send", message="Both shoes")
 
     assert sent.status_code == 200
-    [dispute] = await disputes(doorstep)
+    [dispute] = await disputes(landing)
     assert dispute["message"] == "Both shoes"
 
 
-async def test_the_same_text_from_two_tabs_is_no_conflict(doorstep: Doorstep) -> None:
-    await enter(doorstep)
-    path = await look(doorstep, "DEFECTIVE")
-    one, two = [await fill(doorstep.browser, path, message="A", do="keep") for _ in range(2)]
+async def test_the_same_text_from_two_tabs_is_no_conflict(landing: LandingHarness) -> None:
+    await enter(landing)
+    path = await look(landing, "DEFECTIVE")
+    one, two = [await fill(landing.browser, path, message="A", do="keep") for _ in range(2)]
 
-    answers = [await press(doorstep.browser, path, each) for each in (one, two)]
+    answers = [await press(landing.browser, path, each) for each in (one, two)]
 
     assert [answer.status_code for answer in answers] == [303, 303]
 
 
-async def test_the_number_of_conflicting_versions_is_limited(doorstep: Doorstep) -> None:
-    await enter(doorstep)
-    path = await look(doorstep, "DEFECTIVE")
+async def test_the_number_of_conflicting_versions_is_limited(landing: LandingHarness) -> None:
+    await enter(landing)
+    path = await look(landing, "DEFECTIVE")
     tabs = [
-        await fill(doorstep.browser, path, message=f"Words {n}.", do="keep")
+        await fill(landing.browser, path, message=f"Words {n}.", do="keep")
         for n in range(MAX_VERSIONS + 3)
     ]
     for tab in tabs:
-        await press(doorstep.browser, path, tab)
+        await press(landing.browser, path, tab)
 
-    page = await doorstep.browser.get(path)
+    page = await landing.browser.get(path)
 
     assert "Words 0.</textarea>" in page.text
     assert page.text.count("</blockquote>") == MAX_VERSIONS
@@ -225,29 +227,29 @@ async def test_the_number_of_conflicting_versions_is_limited(doorstep: Doorstep)
 
 
 async def test_text_of_a_second_tab_is_saved_after_the_first_opened_the_dispute(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    await enter(doorstep)
-    path = await look(doorstep, "DEFECTIVE")
-    one = await fill(doorstep.browser, path, message="The left shoe")
-    two = await fill(doorstep.browser, path, message="The right shoe")
-    first = await press(doorstep.browser, path, one)
+    await enter(landing)
+    path = await look(landing, "DEFECTIVE")
+    one = await fill(landing.browser, path, message="The left shoe")
+    two = await fill(landing.browser, path, message="The right shoe")
+    first = await press(landing.browser, path, one)
 
-    second = await press(doorstep.browser, path, two)
-    page = await doorstep.browser.get(f"{second.headers['Location']}")
+    second = await press(landing.browser, path, two)
+    page = await landing.browser.get(f"{second.headers['Location']}")
 
     assert first.headers["Location"] == second.headers["Location"]
     assert "Text from another window that was not sent" in page.text
     assert "The right shoe</blockquote>" in page.text
-    assert [each["message"] for each in await disputes(doorstep)] == ["The left shoe"]
+    assert [each["message"] for each in await disputes(landing)] == ["The left shoe"]
 
 
 async def test_a_page_whose_address_holds_the_choice_says_that_it_is_kept(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    await enter(doorstep)
+    await enter(landing)
     clock.advance(timedelta(hours=1))
-    page = await doorstep.browser.get("/claim/plan/check?offer=3&lang=en")
+    page = await landing.browser.get("/claim/plan/check?offer=3&lang=en")
 
     assert page.status_code == 403
     assert 'href="?offer=3"' in page.text
@@ -255,28 +257,28 @@ async def test_a_page_whose_address_holds_the_choice_says_that_it_is_kept(
 
 
 async def test_eight_hours_after_the_first_opening_the_claim_must_be_opened_again(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    await enter(doorstep)
-    path = await look(doorstep, "DEFECTIVE")
-    await doorstep.browser.send(path, do="keep", message="Broken")
+    await enter(landing)
+    path = await look(landing, "DEFECTIVE")
+    await landing.browser.send(path, do="keep", message="Broken")
     for _ in range(8):
-        await doorstep.browser.get("/claim?lang=en")
-        await doorstep.browser.submit("/claim/extend?lang=en")
+        await landing.browser.get("/claim?lang=en")
+        await landing.browser.submit("/claim/extend?lang=en")
         clock.advance(timedelta(minutes=55))
-    await doorstep.browser.get("/claim?lang=en")
-    last = await doorstep.browser.submit("/claim/extend?lang=en")
-    refused = await doorstep.browser.post(
+    await landing.browser.get("/claim?lang=en")
+    last = await landing.browser.submit("/claim/extend?lang=en")
+    refused = await landing.browser.post(
         "/claim/extend", token=read_hidden(last.text, "/claim/end?lang=en")["token"]
     )
     clock.advance(timedelta(minutes=40))
-    over = await doorstep.browser.get("/claim")
+    over = await landing.browser.get("/claim")
 
     assert "After eight hours you have to open the claim again" in last.text
     assert 'action="/claim/extend' not in last.text
     assert "set-cookie" not in refused.headers
     assert over.status_code == 403
-    assert len({each["sessionId"] for each in await doorstep.accesses()}) == 10
-    await doorstep.browser.type_code(await doorstep.give_code())
-    assert "Broken</textarea>" in (await doorstep.browser.get(path)).text
-    assert (await levels(doorstep))[-1] == Level.FACT
+    assert len({each["sessionId"] for each in await landing.accesses()}) == 10
+    await landing.browser.type_code(await landing.give_code())
+    assert "Broken</textarea>" in (await landing.browser.get(path)).text
+    assert (await levels(landing))[-1] == Level.FACT

@@ -10,43 +10,43 @@ import pytest
 from tests.api.test_api_hostile_files import read_all
 from tests.support.disputes import dispute
 from tests.support.files import a_pdf, an_image
+from tests.support.harness import ERP
 from tests.support.hostile_files import HARMLESS, REFUSED
 from tests.support.hostile_pdfs import EVIL
-from tests.support.house import ERP
-from tests.support.landing import OWN_FORM, Doorstep, read_hidden
+from tests.support.landing import OWN_FORM, LandingHarness, read_hidden
 from tests.support.objections import disputes, enter, files, kept_contents, look
 
 EVIL_TEXT = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>{{ 7777777*3 }}%(name)s"
 REASON = "/claim/dispute/OTHER"
 
 
-async def test_hostile_files_that_can_be_cleaned_are_stored_clean(doorstep: Doorstep) -> None:
-    await enter(doorstep)
+async def test_hostile_files_that_can_be_cleaned_are_stored_clean(landing: LandingHarness) -> None:
+    await enter(landing)
     for name, content in HARMLESS.values():
         # Some files are equal after cleaning, and one dispute stores them once.
-        opened = await dispute(doorstep.till.house, doorstep.claim_id, actor=ERP)
+        opened = await dispute(landing.payments.harness, landing.claim_id, actor=ERP)
         path = f"/claim/disputes/{opened.dispute_id}"
-        await doorstep.browser.get(path)
-        page = await doorstep.browser.send(f"{path}/files", [(name, content)])
+        await landing.browser.get(path)
+        page = await landing.browser.send(f"{path}/files", [(name, content)])
         assert page.status_code == 200, (name, page.text)
 
-    contents = [path.read_bytes() for path in kept_contents(doorstep)]
+    contents = [path.read_bytes() for path in kept_contents(landing)]
     assert len(contents) == len(HARMLESS)
     assert not any(EVIL in read_all(content) for content in contents)
 
 
-async def test_other_hostile_files_are_refused_and_not_stored(doorstep: Doorstep) -> None:
-    await enter(doorstep)
-    path = await look(doorstep, "OTHER")
+async def test_other_hostile_files_are_refused_and_not_stored(landing: LandingHarness) -> None:
+    await enter(landing)
+    path = await look(landing, "OTHER")
     assert len(HARMLESS) + len(REFUSED) >= 40
     for name, make in REFUSED.values():
-        page = await doorstep.browser.send(path, [(name, make())], do="send", message="See")
+        page = await landing.browser.send(path, [(name, make())], do="send", message="See")
         assert page.status_code == 422, name
         assert f"We cannot read “{name}”." in page.text
 
-    assert await doorstep.till.count("uploads") == 0
-    assert kept_contents(doorstep) == []
-    assert await disputes(doorstep) == []
+    assert await landing.payments.count("uploads") == 0
+    assert kept_contents(landing) == []
+    assert await disputes(landing) == []
 
 
 @pytest.mark.parametrize(
@@ -62,37 +62,37 @@ async def test_other_hostile_files_are_refused_and_not_stored(doorstep: Doorstep
     ],
 )
 async def test_deceptive_characters_are_removed_from_a_files_name(
-    doorstep: Doorstep, given: str, shown: str
+    landing: LandingHarness, given: str, shown: str
 ) -> None:
-    await enter(doorstep)
-    path = await look(doorstep, "OTHER")
+    await enter(landing)
+    path = await look(landing, "OTHER")
 
-    page = await doorstep.browser.send(path, [(given, a_pdf())], do="keep", message="See")
+    page = await landing.browser.send(path, [(given, a_pdf())], do="keep", message="See")
 
     assert f"<bdi>{shown}</bdi>" in page.text
 
 
-async def test_a_line_break_in_a_files_name_injects_no_header(doorstep: Doorstep) -> None:
-    await enter(doorstep)
-    fields = await _read_form(doorstep)
+async def test_a_line_break_in_a_files_name_injects_no_header(landing: LandingHarness) -> None:
+    await enter(landing)
+    fields = await _read_form(landing)
     body = _compose(fields, b'files"; filename="a\r\nX: 1.pdf', a_pdf())
 
-    answer = await _post(doorstep, body)
+    answer = await _post(landing, body)
 
     assert answer.status_code == 400
-    assert await doorstep.till.count("debtor_drafts") == 0
+    assert await landing.payments.count("debtor_drafts") == 0
 
 
 @pytest.mark.parametrize("reason", ["NOT_MY_DEBT", "INSOLVENCY", "DEBTOR_ALREADY_PAID"])
-async def test_texts_are_escaped(doorstep: Doorstep, reason: str) -> None:
-    await enter(doorstep)
-    path = await look(doorstep, reason)
+async def test_texts_are_escaped(landing: LandingHarness, reason: str) -> None:
+    await enter(landing)
+    path = await look(landing, reason)
     names = ("message", "person", "court", "number", "amount", "way", "day_day", "day_year")
 
-    pages = [await doorstep.browser.send(path, do="keep", **dict.fromkeys(names, EVIL_TEXT))]
-    pages.append(await doorstep.browser.send(path, do="send", message=EVIL_TEXT, number=EVIL_TEXT))
+    pages = [await landing.browser.send(path, do="keep", **dict.fromkeys(names, EVIL_TEXT))]
+    pages.append(await landing.browser.send(path, do="send", message=EVIL_TEXT, number=EVIL_TEXT))
 
-    assert [each["message"] for each in await disputes(doorstep)] == [EVIL_TEXT]
+    assert [each["message"] for each in await disputes(landing)] == [EVIL_TEXT]
     for page in pages:
         assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page.text
         assert "<script>" not in page.text
@@ -102,123 +102,127 @@ async def test_texts_are_escaped(doorstep: Doorstep, reason: str) -> None:
 
 @pytest.mark.parametrize("token", [None, "", "x"])
 async def test_a_form_without_a_sessions_token_stores_nothing(
-    doorstep: Doorstep, token: str | None
+    landing: LandingHarness, token: str | None
 ) -> None:
-    await enter(doorstep)
-    fields = await _read_form(doorstep)
+    await enter(landing)
+    fields = await _read_form(landing)
     if token is None:
         del fields["token"]
     else:
         fields["token"] = token
 
-    answer = await _post(doorstep, _compose(fields, b'files"; filename="a.pdf', a_pdf()))
+    answer = await _post(landing, _compose(fields, b'files"; filename="a.pdf', a_pdf()))
 
     assert answer.status_code == 403
-    await _assert_nothing(doorstep)
+    await _assert_nothing(landing)
 
 
-async def test_files_before_the_token_are_not_read(doorstep: Doorstep) -> None:
-    await enter(doorstep)
-    fields = await _read_form(doorstep)
+async def test_files_before_the_token_are_not_read(landing: LandingHarness) -> None:
+    await enter(landing)
+    fields = await _read_form(landing)
     parts: list[Any] = [("files", ("a.pdf", a_pdf())), *((n, (None, t)) for n, t in fields.items())]
 
-    answer = await doorstep.browser.http.post(REASON, files=parts, headers=OWN_FORM)
+    answer = await landing.browser.http.post(REASON, files=parts, headers=OWN_FORM)
 
     assert answer.status_code == 403
-    await _assert_nothing(doorstep)
+    await _assert_nothing(landing)
 
 
 @pytest.mark.parametrize(
     "headers", [{"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.example"}]
 )
-async def test_a_foreign_form_stores_nothing(doorstep: Doorstep, headers: dict[str, str]) -> None:
-    await enter(doorstep)
-    fields = await _read_form(doorstep)
-    opened = await dispute(doorstep.till.house, doorstep.claim_id)
+async def test_a_foreign_form_stores_nothing(
+    landing: LandingHarness, headers: dict[str, str]
+) -> None:
+    await enter(landing)
+    fields = await _read_form(landing)
+    opened = await dispute(landing.payments.harness, landing.claim_id)
     parts: list[Any] = [*((n, (None, t)) for n, t in fields.items()), ("files", ("a.pdf", a_pdf()))]
 
     for path in (REASON, f"/claim/disputes/{opened.dispute_id}/files"):
-        answer = await doorstep.browser.http.post(path, files=parts, headers=headers)
+        answer = await landing.browser.http.post(path, files=parts, headers=headers)
         assert answer.status_code == 403
 
-    assert await doorstep.till.count("uploads") == 0
-    assert [each["state"] for each in await disputes(doorstep)] == ["OPEN"]
+    assert await landing.payments.count("uploads") == 0
+    assert [each["state"] for each in await disputes(landing)] == ["OPEN"]
 
 
 @pytest.mark.parametrize("ending", ["", "/files", "/withdraw"])
 async def test_another_claims_dispute_and_an_unknown_one_get_the_same_response(
-    doorstep: Doorstep, ending: str
+    landing: LandingHarness, ending: str
 ) -> None:
-    [other] = await doorstep.till.house.create("INV-OTHER", email="other@example.org")
-    theirs = await dispute(doorstep.till.house, other)
-    await enter(doorstep)
-    page = await doorstep.browser.get("/claim/dispute")
+    [other] = await landing.payments.harness.create("INV-OTHER", email="other@example.org")
+    theirs = await dispute(landing.payments.harness, other)
+    await enter(landing)
+    page = await landing.browser.get("/claim/dispute")
     token = read_hidden(page.text, "/claim/end")["token"]
 
     async def ask(dispute_id: object) -> list[tuple[int, str]]:
         path = f"/claim/disputes/{dispute_id}{ending}"
-        answers = [await doorstep.browser.get(path)]
+        answers = [await landing.browser.get(path)]
         if ending:
             given: Any = {"files": [("token", (None, token)), ("files", FILE)]}
             if ending == "/withdraw":
                 given = {"data": {"token": token}}
-            answers.append(await doorstep.browser.http.post(path, **given, headers=OWN_FORM))
+            answers.append(await landing.browser.http.post(path, **given, headers=OWN_FORM))
         return [(answer.status_code, answer.text) for answer in answers]
 
     assert await ask(theirs.dispute_id) == await ask(uuid4()) == await ask("x")
     assert {status for status, _ in await ask(theirs.dispute_id)} == {404}
-    assert [each["state"] for each in await disputes(doorstep)] == ["OPEN"]
-    assert await files(doorstep) == []
+    assert [each["state"] for each in await disputes(landing)] == ["OPEN"]
+    assert await files(landing) == []
 
 
-async def test_a_dispute_recorded_by_the_merchant_cannot_be_withdrawn(doorstep: Doorstep) -> None:
-    opened = await dispute(doorstep.till.house, doorstep.claim_id, actor=ERP)
-    await enter(doorstep)
+async def test_a_dispute_recorded_by_the_merchant_cannot_be_withdrawn(
+    landing: LandingHarness,
+) -> None:
+    opened = await dispute(landing.payments.harness, landing.claim_id, actor=ERP)
+    await enter(landing)
     path = f"/claim/disputes/{opened.dispute_id}"
-    page = await doorstep.browser.get(path)
+    page = await landing.browser.get(path)
 
-    answer = await doorstep.browser.post(
+    answer = await landing.browser.post(
         f"{path}/withdraw", token=read_hidden(page.text, "/claim/end")["token"]
     )
 
     assert (answer.status_code, answer.headers["Location"]) == (303, path)
     assert f"{path}/withdraw" not in page.text
-    assert [each["state"] for each in await disputes(doorstep)] == ["OPEN"]
+    assert [each["state"] for each in await disputes(landing)] == ["OPEN"]
 
 
-async def test_another_claims_draft_and_file_cannot_be_addressed(doorstep: Doorstep) -> None:
-    stranger = doorstep.visitor()
-    [other] = await doorstep.till.house.create("INV-OTHER", email="other@example.org")
-    await stranger.type_code(await doorstep.give_code(other))
+async def test_another_claims_draft_and_file_cannot_be_addressed(landing: LandingHarness) -> None:
+    stranger = landing.visitor()
+    [other] = await landing.payments.harness.create("INV-OTHER", email="other@example.org")
+    await stranger.type_code(await landing.give_code(other))
     await stranger.get(REASON)
     page = await stranger.send(REASON, [FILE], do="keep", message="Mine")
     theirs = page.text.split('name="remove" value="')[1].partition('"')[0]
-    await enter(doorstep)
-    await doorstep.browser.get(REASON)
+    await enter(landing)
+    await landing.browser.get(REASON)
 
-    await doorstep.browser.send(REASON, remove=theirs, message="See")
+    await landing.browser.send(REASON, remove=theirs, message="See")
 
-    assert await doorstep.till.count("uploads") == len(kept_contents(doorstep)) == 1
+    assert await landing.payments.count("uploads") == len(kept_contents(landing)) == 1
 
 
-async def test_too_many_parts_are_refused(doorstep: Doorstep) -> None:
-    await enter(doorstep)
-    fields = await _read_form(doorstep)
+async def test_too_many_parts_are_refused(landing: LandingHarness) -> None:
+    await enter(landing)
+    fields = await _read_form(landing)
     parts: list[Any] = [*((n, (None, t)) for n, t in fields.items()),
                         *((f"x{n}", (None, "y")) for n in range(40))]  # fmt: skip
 
-    answer = await doorstep.browser.http.post(REASON, files=parts, headers=OWN_FORM)
+    answer = await landing.browser.http.post(REASON, files=parts, headers=OWN_FORM)
 
     assert answer.status_code == 400
-    await _assert_nothing(doorstep)
+    await _assert_nothing(landing)
 
 
 @pytest.mark.parametrize("announces", [True, False])
 async def test_a_form_that_is_too_large_is_refused_at_once_and_stores_nothing(
-    doorstep: Doorstep, announces: bool
+    landing: LandingHarness, announces: bool
 ) -> None:
-    await enter(doorstep)
-    fields = await _read_form(doorstep) | {"message": "Kept all the same"}
+    await enter(landing)
+    fields = await _read_form(landing) | {"message": "Kept all the same"}
     body = _compose(fields, b'files"; filename="a.pdf', b"%PDF-1.7\n" + bytes(60 * 1024 * 1024))
     asked = 0
 
@@ -230,32 +234,32 @@ async def test_a_form_that_is_too_large_is_refused_at_once_and_stores_nothing(
 
     headers = {"Content-Length": str(len(body))} if announces else {}
     began = time.monotonic()
-    answer = await _post(doorstep, stream(), headers)
+    answer = await _post(landing, stream(), headers)
 
     assert answer.status_code == 422
     assert time.monotonic() - began < 1
     assert "Die Dateien sind zusammen zu groß." in answer.text
     assert "Kept all the same" in answer.text
-    assert kept_contents(doorstep) == []
+    assert kept_contents(landing) == []
 
 
-async def test_an_incomplete_form_stores_nothing(doorstep: Doorstep) -> None:
-    await enter(doorstep)
-    fields = await _read_form(doorstep)
+async def test_an_incomplete_form_stores_nothing(landing: LandingHarness) -> None:
+    await enter(landing)
+    fields = await _read_form(landing)
     body = _compose(fields, b'files"; filename="a.png', an_image("PNG"))
 
-    answer = await _post(doorstep, body[:-20])
+    answer = await _post(landing, body[:-20])
 
     assert answer.status_code == 400
-    await _assert_nothing(doorstep)
+    await _assert_nothing(landing)
 
 
 FILE = ("a.pdf", a_pdf())
 _BOUNDARY = b"----dunwelltest"
 
 
-async def _read_form(doorstep: Doorstep) -> dict[str, str]:
-    page = await doorstep.browser.get(REASON)
+async def _read_form(landing: LandingHarness) -> dict[str, str]:
+    page = await landing.browser.get(REASON)
     return read_hidden(page.text, REASON) | {"do": "send", "message": "See"}
 
 
@@ -270,14 +274,16 @@ def _compose(fields: dict[str, str], head: bytes, content: bytes) -> bytes:
     return texts + file % (_BOUNDARY, head, content, _BOUNDARY)
 
 
-async def _post(doorstep: Doorstep, content: Any, headers: dict[str, str] | None = None) -> Any:
+async def _post(
+    landing: LandingHarness, content: Any, headers: dict[str, str] | None = None
+) -> Any:
     given = {"Content-Type": f"multipart/form-data; boundary={_BOUNDARY.decode()}"}
-    return await doorstep.browser.http.post(
+    return await landing.browser.http.post(
         REASON, content=content, headers={**OWN_FORM, **given, **(headers or {})}
     )
 
 
-async def _assert_nothing(doorstep: Doorstep) -> None:
+async def _assert_nothing(landing: LandingHarness) -> None:
     for table in ("debtor_drafts", "uploads", "disputes"):
-        assert await doorstep.till.count(table) == 0, table
-    assert kept_contents(doorstep) == []
+        assert await landing.payments.count(table) == 0, table
+    assert kept_contents(landing) == []

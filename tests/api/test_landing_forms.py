@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.support.landing import OWN_FORM, Doorstep, read_hidden
+from tests.support.landing import OWN_FORM, LandingHarness, read_hidden
 from tests.support.one_claim import ROUTES
 
 _FORMS = sorted(path for path, runs in ROUTES.items() if "POST" in runs)
@@ -19,26 +19,26 @@ SELECT (SELECT count(*) FROM audit_log WHERE merchant_id = $1) AS audited,
 
 @pytest.mark.parametrize("token", [None, "", "x", "other"])
 async def test_a_form_without_its_sessions_token_does_nothing(
-    doorstep: Doorstep, token: str | None
+    landing: LandingHarness, token: str | None
 ) -> None:
-    await doorstep.open()
+    await landing.open()
     fields = {"code": "123456", "fact": "20459", "shown": "10240", "provider": "sandbox"}
     if token == "other":
-        theirs = await doorstep.visitor().open(await doorstep.give_link())
+        theirs = await landing.visitor().open(await landing.give_link())
         fields["token"] = read_hidden(theirs.text, "/claim/end")["token"]
     elif token is not None:
         fields["token"] = token
-    before = await doorstep.till.house.rows(_TRACES)
+    before = await landing.payments.harness.rows(_TRACES)
 
-    answers = [await doorstep.browser.post(_fill(path), **fields) for path in _IN_SESSION]
+    answers = [await landing.browser.post(_fill(path), **fields) for path in _IN_SESSION]
 
     for path, answer in zip(_IN_SESSION, answers, strict=True):
         assert answer.status_code in _list_refusals(path), path
         if answer.status_code == 403:
             assert "Es wurde nichts geändert und nichts bezahlt." in answer.text
-    assert await doorstep.till.house.rows(_TRACES) == before
-    assert doorstep.till.provider.started == []
-    assert (await doorstep.browser.get("/claim")).status_code == 200
+    assert await landing.payments.harness.rows(_TRACES) == before
+    assert landing.payments.provider.started == []
+    assert (await landing.browser.get("/claim")).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -53,47 +53,47 @@ async def test_a_form_without_its_sessions_token_does_nothing(
     ],
 )
 async def test_a_foreign_form_with_the_right_token_does_nothing(
-    doorstep: Doorstep, headers: dict[str, str]
+    landing: LandingHarness, headers: dict[str, str]
 ) -> None:
-    code = await doorstep.give_code()
-    page = await doorstep.open()
+    code = await landing.give_code()
+    page = await landing.open()
     fields = {**read_hidden(page.text, "/claim/end"), "code": code, "amount": "102,40"}
-    before = await doorstep.till.house.rows(_TRACES)
+    before = await landing.payments.harness.rows(_TRACES)
 
     answers = [
-        await doorstep.browser.http.post(_fill(path), data=fields, headers=headers)
+        await landing.browser.http.post(_fill(path), data=fields, headers=headers)
         for path in _FORMS
     ]
 
     for path, answer in zip(_FORMS, answers, strict=True):
         assert answer.status_code in _list_refusals(path), path
-    assert await doorstep.till.house.rows(_TRACES) == before
-    assert (await doorstep.browser.get("/claim")).status_code == 200
+    assert await landing.payments.harness.rows(_TRACES) == before
+    assert (await landing.browser.get("/claim")).status_code == 200
 
 
 async def test_a_form_without_an_origin_needs_the_sessions_token(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
     """The browser does not send Sec-Fetch-Site."""
-    link, nobodys = await doorstep.give_link(), {"Origin": "null"}
-    opened = await doorstep.browser.http.post(link, headers=nobodys)
-    code = await doorstep.browser.http.post("/q", data={"code": "x"}, headers=nobodys)
-    page = await doorstep.open()
+    link, nobodys = await landing.give_link(), {"Origin": "null"}
+    opened = await landing.browser.http.post(link, headers=nobodys)
+    code = await landing.browser.http.post("/q", data={"code": "x"}, headers=nobodys)
+    page = await landing.open()
     fields = read_hidden(page.text, "/claim/end")
-    without = await doorstep.browser.http.post("/claim/end", headers=nobodys)
-    ended = await doorstep.browser.http.post("/claim/end", data=fields, headers=nobodys)
+    without = await landing.browser.http.post("/claim/end", headers=nobodys)
+    ended = await landing.browser.http.post("/claim/end", data=fields, headers=nobodys)
 
     assert [each.status_code for each in (opened, code, without, ended)] == [403, 403, 403, 303]
 
 
-async def test_without_a_session_no_form_does_anything(doorstep: Doorstep) -> None:
+async def test_without_a_session_no_form_does_anything(landing: LandingHarness) -> None:
     answers = [
-        await doorstep.visitor().http.post(_fill(path), data={"token": "x"}, headers=OWN_FORM)
+        await landing.visitor().http.post(_fill(path), data={"token": "x"}, headers=OWN_FORM)
         for path in _IN_SESSION
     ]
     for path, answer in zip(_IN_SESSION, answers, strict=True):
         assert answer.status_code in _list_refusals(path), path
-    [traces] = await doorstep.till.house.rows(_TRACES)
+    [traces] = await landing.payments.harness.rows(_TRACES)
     assert (traces["events"], traces["notices"], traces["requests"]) == (0, 0, 0)
 
 

@@ -13,7 +13,7 @@ from dunwell.interfaces.landing.application import build_landing_routes
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import ORIGIN
-from tests.support.landing import Doorstep, a_doorstep
+from tests.support.landing import LandingHarness, a_landing
 from tests.support.landing_plans import AGREEING, LATER_CHECK, OFFERING, PLAN_CHECK, ask, enter
 from tests.support.one_claim import OneClaim
 
@@ -51,21 +51,21 @@ def _find_choice(page: httpx.Response, language: str) -> str:
 async def test_the_choice_of_a_language_keeps_what_was_chosen_before(
     resources: Resources, clock: MovableClock, path: str, heading: str
 ) -> None:
-    async with a_doorstep(resources, clock, configuration=OFFERING) as doorstep:
-        await enter(doorstep)
-        german = await doorstep.browser.get(path)
-        english = await doorstep.browser.get(_find_choice(german, "en"))
-        back = await doorstep.browser.get(_find_choice(english, "de"))
+    async with a_landing(resources, clock, configuration=OFFERING) as landing:
+        await enter(landing)
+        german = await landing.browser.get(path)
+        english = await landing.browser.get(_find_choice(german, "en"))
+        back = await landing.browser.get(_find_choice(english, "de"))
 
     assert english.status_code == 200
     assert heading in english.text
     assert dict(back.url.params) == {**dict(german.url.params), "lang": "de"}
 
 
-async def test_values_in_an_address_are_escaped_in_links(doorstep: Doorstep) -> None:
-    await doorstep.open()
+async def test_values_in_an_address_are_escaped_in_links(landing: LandingHarness) -> None:
+    await landing.open()
     hostile = {'"><script>': "'><img src=x>", "lang": "en"}
-    page = await doorstep.browser.get("/claim", params=hostile)
+    page = await landing.browser.get("/claim", params=hostile)
 
     assert "<script>" not in page.text
     assert "<img" not in page.text
@@ -75,15 +75,15 @@ async def test_values_in_an_address_are_escaped_in_links(doorstep: Doorstep) -> 
 async def test_after_an_internal_error_the_page_names_the_creditor(
     resources: Resources, clock: MovableClock
 ) -> None:
-    async with a_doorstep(resources, clock, configuration=AGREEING) as doorstep:
-        await enter(doorstep)
-        agreed = await ask(doorstep)
+    async with a_landing(resources, clock, configuration=AGREEING) as landing:
+        await enter(landing)
+        agreed = await ask(landing)
         press = cast("LetterPrinter", BrokenPrinter())
-        routes = build_landing_routes(resources, doorstep.till.providers, printer=press)
+        routes = build_landing_routes(resources, landing.payments.providers, printer=press)
         app = Starlette(routes=routes)
         transport = OneClaim(httpx.ASGITransport(app))
         async with httpx.AsyncClient(
-            transport=transport, base_url=ORIGIN, cookies=doorstep.browser.http.cookies
+            transport=transport, base_url=ORIGIN, cookies=landing.browser.http.cookies
         ) as http:
             page = await http.get(f"{agreed.url.path}/pdf")
 
@@ -95,12 +95,12 @@ async def test_after_an_internal_error_the_page_names_the_creditor(
 async def test_the_page_of_a_claim_with_a_hundred_items_is_small(
     resources: Resources, clock: MovableClock
 ) -> None:
-    async with a_doorstep(resources, clock, debtor=_MANY) as doorstep:
-        page = await doorstep.browser.type_code(await doorstep.give_code())
+    async with a_landing(resources, clock, debtor=_MANY) as landing:
+        page = await landing.browser.type_code(await landing.give_code())
         loaded = re.findall(r'(?:href|src)="(/claim/(?:style|script)/[^"]*)"', page.text)
-        rest = [await doorstep.browser.http.get(path) for path in loaded]
-        plain = await doorstep.browser.http.get("/claim", headers={"Accept-Encoding": "identity"})
-        asked = await doorstep.browser.http.get("/claim?amount=1")
+        rest = [await landing.browser.http.get(path) for path in loaded]
+        plain = await landing.browser.http.get("/claim", headers={"Accept-Encoding": "identity"})
+        asked = await landing.browser.http.get("/claim?amount=1")
 
     assert page.text.count("RE-2026-") >= 100
     assert sum(each.num_bytes_downloaded for each in (page, *rest)) <= _MAX_BYTES

@@ -10,7 +10,7 @@ import pytest
 from dunwell.accounts.merchants.configuration import MerchantContact, ModalitySettings
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.landing import OWN_FORM, Doorstep, a_doorstep, read_hidden
+from tests.support.landing import OWN_FORM, LandingHarness, a_landing, read_hidden
 from tests.support.landing_plans import ask, enter, read_text
 from tests.support.payments import PAYING
 from tests.support.ways import list_occasions
@@ -23,16 +23,18 @@ WHERE merchant_id = $1 AND kind = 'PAUSE' AND lifted_at IS NULL
 
 
 @pytest.fixture
-async def entered(doorstep: Doorstep) -> Doorstep:
-    await enter(doorstep)
-    return doorstep
+async def entered(landing: LandingHarness) -> LandingHarness:
+    await enter(landing)
+    return landing
 
 
-async def _pauses(doorstep: Doorstep) -> list[Any]:
-    return list(await doorstep.till.house.rows(_PAUSES))
+async def _pauses(landing: LandingHarness) -> list[Any]:
+    return list(await landing.payments.harness.rows(_PAUSES))
 
 
-async def test_a_pause_ends_by_itself_and_is_recorded_as_the_debtors(entered: Doorstep) -> None:
+async def test_a_pause_ends_by_itself_and_is_recorded_as_the_debtors(
+    entered: LandingHarness,
+) -> None:
     page = await ask(entered, _HELP)
 
     [pause] = await _pauses(entered)
@@ -44,7 +46,7 @@ async def test_a_pause_ends_by_itself_and_is_recorded_as_the_debtors(entered: Do
     assert "This claim is paused until 16 March 2026." in read_text(shown.text)
 
 
-async def test_a_double_submit_pauses_once(entered: Doorstep) -> None:
+async def test_a_double_submit_pauses_once(entered: LandingHarness) -> None:
     page = await entered.browser.get(_HELP)
     fields = read_hidden(page.text, _HELP)
 
@@ -58,11 +60,11 @@ async def test_a_double_submit_pauses_once(entered: Doorstep) -> None:
 
 
 async def test_a_second_pause_within_thirty_days_is_refused_with_a_phone_number(
-    entered: Doorstep, clock: MovableClock
+    entered: LandingHarness, clock: MovableClock
 ) -> None:
     await ask(entered, _HELP)
     clock.advance(timedelta(days=20))
-    await entered.till.house.run()
+    await entered.payments.harness.run()
     await enter(entered)
 
     page = await ask(entered, _HELP)
@@ -78,9 +80,9 @@ async def test_a_merchant_sets_the_length_of_a_pause(
     resources: Resources, clock: MovableClock
 ) -> None:
     configuration = msgspec.structs.replace(PAYING, modalities=ModalitySettings(pause_days=7))
-    async with a_doorstep(resources, clock, configuration=configuration) as doorstep:
-        await enter(doorstep)
-        page = await doorstep.browser.get(f"{_HELP}?lang=en")
+    async with a_landing(resources, clock, configuration=configuration) as landing:
+        await enter(landing)
+        page = await landing.browser.get(f"{_HELP}?lang=en")
 
     assert "Pause until 9 March 2026" in read_text(page.text)
 
@@ -89,12 +91,12 @@ async def test_without_pauses_the_page_shows_only_debt_advice(
     resources: Resources, clock: MovableClock
 ) -> None:
     configuration = msgspec.structs.replace(PAYING, modalities=ModalitySettings(pause_days=0))
-    async with a_doorstep(resources, clock, configuration=configuration) as doorstep:
-        await enter(doorstep)
-        page = await doorstep.browser.get(f"{_HELP}?lang=en")
+    async with a_landing(resources, clock, configuration=configuration) as landing:
+        await enter(landing)
+        page = await landing.browser.get(f"{_HELP}?lang=en")
         token = read_hidden(page.text, "/claim/end?lang=en")["token"]
-        posted = await doorstep.browser.post(_HELP, token=token)
-        pauses = await _pauses(doorstep)
+        posted = await landing.browser.post(_HELP, token=token)
+        pauses = await _pauses(landing)
 
     assert "<form" not in page.text.partition("<main")[2].partition("</main>")[0]
     assert "Ask your town or district for its debt advice centre." in page.text
@@ -102,17 +104,17 @@ async def test_without_pauses_the_page_shows_only_debt_advice(
     assert pauses == []
 
 
-async def test_a_link_alone_shows_advice_but_cannot_pause(doorstep: Doorstep) -> None:
-    opened = await doorstep.open()
+async def test_a_link_alone_shows_advice_but_cannot_pause(landing: LandingHarness) -> None:
+    opened = await landing.open()
     token = read_hidden(opened.text, "/claim/end")["token"]
 
-    page = await doorstep.browser.get(_HELP)
-    posted = await doorstep.browser.post(_HELP, token=token)
+    page = await landing.browser.get(_HELP)
+    posted = await landing.browser.post(_HELP, token=token)
 
     assert 'href="/claim/verify?for=help"' in page.text
     assert "Schuldnerberatung" in page.text
     assert posted.headers["Location"] == "/claim/verify?for=help"
-    assert await _pauses(doorstep) == []
+    assert await _pauses(landing) == []
 
 
 async def test_without_a_phone_number_the_page_offers_e_mail(
@@ -121,9 +123,9 @@ async def test_without_a_phone_number_the_page_offers_e_mail(
     configuration = msgspec.structs.replace(
         PAYING, contact=MerchantContact("hilfe@nordwind.example")
     )
-    async with a_doorstep(resources, clock, configuration=configuration) as doorstep:
-        await enter(doorstep)
-        page = await doorstep.browser.get(f"{_HELP}?lang=en")
+    async with a_landing(resources, clock, configuration=configuration) as landing:
+        await enter(landing)
+        page = await landing.browser.get(f"{_HELP}?lang=en")
 
     text = read_text(page.text)
     assert "Write to Nordwind, ask to be called back, and say when." in text
@@ -131,10 +133,10 @@ async def test_without_a_phone_number_the_page_offers_e_mail(
 
 
 @pytest.mark.parametrize("status", ["ARCHIVED", "WITHDRAWN"])
-async def test_a_closed_claim_cannot_be_paused(entered: Doorstep, status: str) -> None:
+async def test_a_closed_claim_cannot_be_paused(entered: LandingHarness, status: str) -> None:
     page = await entered.browser.get(_HELP)
     fields = read_hidden(page.text, _HELP)
-    await entered.till.end_claim(status)
+    await entered.payments.end_claim(status)
 
     shown = await entered.browser.get(_HELP)
     posted = await entered.browser.post(_HELP, **fields)

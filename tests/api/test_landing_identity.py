@@ -16,7 +16,7 @@ from dunwell.accounts.installation.installation_file import Operator
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
-from tests.support.landing import Doorstep, a_doorstep
+from tests.support.landing import LandingHarness, a_landing
 from tests.support.operators import AGENCY, ITSELF, OWN
 from tests.support.payments import PAYING
 
@@ -39,11 +39,11 @@ def _run_by(resources: Resources, operator: Operator | None) -> Iterator[None]:
 
 
 @pytest.fixture
-async def collected(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
+async def collected(resources: Resources, clock: MovableClock) -> AsyncIterator[LandingHarness]:
     """A claim with a fee, against a person with a contract."""
     debtor: dict[str, Any] = {"items": _FEES, "contractNumber": "V-99"}
-    async with a_doorstep(resources, clock, debtor=debtor) as doorstep:
-        yield doorstep
+    async with a_landing(resources, clock, debtor=debtor) as landing:
+        yield landing
 
 
 @pytest.mark.parametrize(
@@ -55,23 +55,23 @@ async def collected(resources: Resources, clock: MovableClock) -> AsyncIterator[
     ],
 )
 async def test_every_page_states_the_operators_role(
-    resources: Resources, doorstep: Doorstep, operator: Operator, role: str
+    resources: Resources, landing: LandingHarness, operator: Operator, role: str
 ) -> None:
-    link = await doorstep.give_link()
+    link = await landing.give_link()
     with _run_by(resources, operator):
-        pages = [await doorstep.browser.get(link), await doorstep.browser.open(link)]
-        pages += [await doorstep.browser.get(path) for path in ("/claim/pay", "/claim/dispute")]
+        pages = [await landing.browser.get(link), await landing.browser.open(link)]
+        pages += [await landing.browser.get(path) for path in ("/claim/pay", "/claim/dispute")]
     assert [role in page.text for page in pages] == [True] * 4
 
 
 @pytest.mark.parametrize("path", ["/imprint", "/impressum", "/claim/notices"])
 async def test_the_legal_notice_names_operator_and_creditor(
-    resources: Resources, doorstep: Doorstep, path: str
+    resources: Resources, landing: LandingHarness, path: str
 ) -> None:
     with _run_by(resources, AGENCY):
-        outside = await doorstep.browser.get(path)
-        await doorstep.open()
-        inside = await doorstep.browser.get("/claim/notices")
+        outside = await landing.browser.get(path)
+        await landing.open()
+        inside = await landing.browser.get("/claim/notices")
     for text in (outside.text, inside.text):
         assert "Petra Hansen" in text
         assert "Amtsgericht Hamburg, HRB 445566" in text
@@ -89,49 +89,51 @@ def _list_missing(text: str) -> list[str]:
     return [part for part in _CREDITOR if part not in section]
 
 
-async def _follow_legal_link(doorstep: Doorstep, text: str) -> Response:
+async def _follow_legal_link(landing: LandingHarness, text: str) -> Response:
     [address] = re.findall(r'href="([^"]*)#legal"', text)
-    return await doorstep.browser.get(unescape(address))
+    return await landing.browser.get(unescape(address))
 
 
 async def test_without_an_operator_a_links_page_has_the_creditors_legal_notice(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    page = await doorstep.browser.get(await doorstep.give_link())
-    notice = await _follow_legal_link(doorstep, page.text)
+    page = await landing.browser.get(await landing.give_link())
+    notice = await _follow_legal_link(landing, page.text)
     assert _list_missing(notice.text) == []
-    dead = await doorstep.browser.get("/q/AAAAAAAAAAAAAAAAAAAAAA/notices")
+    dead = await landing.browser.get("/q/AAAAAAAAAAAAAAAAAAAAAA/notices")
     assert (dead.status_code, _list_missing(dead.text)) == (410, list(_CREDITOR))
 
 
 @pytest.mark.parametrize("path", ["/imprint", "/impressum", "/claim/notices"])
 async def test_without_an_operator_an_opened_claim_names_its_creditor_at_every_legal_address(
-    doorstep: Doorstep, clock: MovableClock, path: str
+    landing: LandingHarness, clock: MovableClock, path: str
 ) -> None:
-    assert _list_missing((await doorstep.browser.get(path)).text) == list(_CREDITOR)
-    await doorstep.open()
-    english = await doorstep.browser.get(f"{path}?lang=en", follow_redirects=True)
+    assert _list_missing((await landing.browser.get(path)).text) == list(_CREDITOR)
+    await landing.open()
+    english = await landing.browser.get(f"{path}?lang=en", follow_redirects=True)
     assert (_list_missing(english.text), "Legal notice" in english.text) == ([], True)
     clock.advance(timedelta(hours=2))
-    timed_out = await doorstep.browser.get(path, follow_redirects=True)
+    timed_out = await landing.browser.get(path, follow_redirects=True)
     assert _list_missing(timed_out.text) == []
     assert "Zurück zur Forderung" not in timed_out.text
 
 
-async def test_a_session_ended_by_the_debtor_does_not_name_the_creditor(doorstep: Doorstep) -> None:
-    await doorstep.open()
-    await doorstep.browser.submit("/claim/end")
-    page = await doorstep.browser.get("/imprint", follow_redirects=True)
+async def test_a_session_ended_by_the_debtor_does_not_name_the_creditor(
+    landing: LandingHarness,
+) -> None:
+    await landing.open()
+    await landing.browser.submit("/claim/end")
+    page = await landing.browser.get("/imprint", follow_redirects=True)
     assert page.status_code == 200
     assert _list_missing(page.text) == list(_CREDITOR)
 
 
 async def test_the_privacy_notice_has_the_content_required_by_the_gdpr(
-    resources: Resources, doorstep: Doorstep
+    resources: Resources, landing: LandingHarness
 ) -> None:
-    await doorstep.open()
+    await landing.open()
     with _run_by(resources, AGENCY):
-        text = (await doorstep.browser.get("/claim/notices?lang=en")).text
+        text = (await landing.browser.get("/claim/notices?lang=en")).text
     for part in (
         "Nordwind Schuhe GmbH is responsible",
         "datenschutz@nordwind.example",
@@ -157,24 +159,24 @@ async def test_a_named_controller_replaces_the_creditor(
     assert PAYING.privacy is not None
     privacy = msgspec.structs.replace(PAYING.privacy, controller="Nordwind und Kontor\ngemeinsam")
     configuration = msgspec.structs.replace(PAYING, privacy=privacy)
-    async with a_doorstep(resources, clock, configuration=configuration) as doorstep:
-        await doorstep.open()
-        text = (await doorstep.browser.get("/claim/notices?lang=en")).text
+    async with a_landing(resources, clock, configuration=configuration) as landing:
+        await landing.open()
+        text = (await landing.browser.get("/claim/notices?lang=en")).text
     assert "<p>Nordwind und Kontor<br>gemeinsam</p>" in text
     assert "is responsible for the data about your claim" not in text
 
 
-async def test_the_accessibility_statement_names_its_authority(doorstep: Doorstep) -> None:
-    outside = (await doorstep.browser.get("/imprint?lang=en")).text
-    await doorstep.open()
-    inside = (await doorstep.browser.get("/claim/notices?lang=en")).text
+async def test_the_accessibility_statement_names_its_authority(landing: LandingHarness) -> None:
+    outside = (await landing.browser.get("/imprint?lang=en")).text
+    await landing.open()
+    inside = (await landing.browser.get("/claim/notices?lang=en")).text
     assert "the accessibility authority where you live" in outside
     assert "Marktüberwachungsstelle der Länder" in inside
     assert "People with disabilities have not yet tested the pages for us." in inside
 
 
 async def test_a_debt_collector_that_demands_fees_informs_consumers(
-    resources: Resources, collected: Doorstep
+    resources: Resources, collected: LandingHarness
 ) -> None:
     with _run_by(resources, AGENCY):
         text = (await collected.browser.type_code(await collected.give_code())).text
@@ -197,15 +199,15 @@ async def test_a_debt_collector_that_demands_fees_informs_consumers(
 async def test_other_debtors_are_not_shown_the_collectors_information(
     resources: Resources, clock: MovableClock, operator: Operator | None, debtor: dict[str, Any]
 ) -> None:
-    async with a_doorstep(resources, clock, debtor=debtor) as doorstep:
+    async with a_landing(resources, clock, debtor=debtor) as landing:
         with _run_by(resources, operator):
-            page = await doorstep.browser.type_code(await doorstep.give_code())
+            page = await landing.browser.type_code(await landing.give_code())
     assert page.status_code == 200
     assert 'id="collector"' not in page.text
 
 
 async def test_a_link_alone_shows_no_information_of_a_debt_collector(
-    resources: Resources, collected: Doorstep
+    resources: Resources, collected: LandingHarness
 ) -> None:
     with _run_by(resources, AGENCY):
         page = await collected.open()

@@ -6,7 +6,7 @@ from html import unescape
 
 import pytest
 
-from tests.support.landing import Doorstep
+from tests.support.landing import LandingHarness
 from tests.support.objections import enter
 
 _PARTS = {"legal": "Impressum", "privacy": "Datenschutz", "accessibility": "Barrierefreiheit"}
@@ -20,31 +20,33 @@ _INSIDE = [
 ]  # fmt: skip
 
 
-async def check_links(doorstep: Doorstep, path: str, shown: str) -> None:
-    page = await doorstep.browser.get(f"{path}?lang=de")
+async def check_links(landing: LandingHarness, path: str, shown: str) -> None:
+    page = await landing.browser.get(f"{path}?lang=de")
     found = {
         name: re.findall(rf'<a href="([^"#]*)#{name}">{words}</a>', page.text)
         for name, words in _PARTS.items()
     }
     assert {name: len(links) for name, links in found.items()} == dict.fromkeys(_PARTS, 1)
     for name, [address] in found.items():
-        notices = await doorstep.browser.get(unescape(address))
+        notices = await landing.browser.get(unescape(address))
         assert notices.status_code == 200
         assert f'id="{name}"' in notices.text
         assert shown in notices.text
 
 
 @pytest.mark.parametrize("path", _OUTSIDE)
-async def test_the_legal_notices_are_linked_without_a_claim(doorstep: Doorstep, path: str) -> None:
-    address = await doorstep.give_link() if path == "LINK" else path
+async def test_the_legal_notices_are_linked_without_a_claim(
+    landing: LandingHarness, path: str
+) -> None:
+    address = await landing.give_link() if path == "LINK" else path
     shown = "gezeigt für:" if path == "LINK" else "Diese Seite wird für die Firma gezeigt"
-    await check_links(doorstep, address, shown)
+    await check_links(landing, address, shown)
 
 
 @pytest.mark.parametrize("path", _INSIDE)
 async def test_the_legal_notices_of_an_open_claim_name_its_creditor(
-    doorstep: Doorstep, path: str
+    landing: LandingHarness, path: str
 ) -> None:
-    await enter(doorstep)
+    await enter(landing)
     shown = "Diese Seite wird gezeigt für:" if path.startswith("/claim") else "Diese Seite wird"
-    await check_links(doorstep, path, shown)
+    await check_links(landing, path, shown)

@@ -157,7 +157,7 @@ async def test_below_its_level_an_address_shows_and_changes_nothing(
 ) -> None:
     visitor = await furnished.enter(level)
     higher = [each for each in Level if each is not level and each.reaches(level)]
-    before = await digest_tables(furnished.doorstep.till.resources.database)
+    before = await digest_tables(furnished.landing.payments.resources.database)
 
     for address, method in list_needing(*higher):
         answer = await ask(furnished, visitor, address, method)
@@ -193,9 +193,9 @@ async def test_at_its_level_each_form_has_an_effect(
         visitor = visitors[level] if is_lasting else await claim.enter(level)
         clock.advance(timedelta(minutes=1))  # Requests within ten seconds count as a double click.
         given = await read_proof(furnished, address)
-        before = await digest_tables(furnished.doorstep.till.resources.database)
+        before = await digest_tables(furnished.landing.payments.resources.database)
         answer = await ask(claim, visitor, address, "POST", **given)
-        after = await digest_tables(furnished.doorstep.till.resources.database)
+        after = await digest_tables(furnished.landing.payments.resources.database)
         assert answer.status_code == 303, (address, answer.status_code)
         assert find_changed(before, after) != [], address
 
@@ -204,7 +204,7 @@ async def test_at_its_level_each_form_has_an_effect(
 async def test_without_a_live_session_nothing_is_shown(
     furnished: Furnished, clock: MovableClock, state: str
 ) -> None:
-    visitor = furnished.doorstep.visitor()
+    visitor = furnished.landing.visitor()
     if state != "absent":
         used = await furnished.enter(CODE)
         visitor.http.cookies.update(used.http.cookies)
@@ -212,7 +212,7 @@ async def test_without_a_live_session_nothing_is_shown(
             await ask(furnished, used, "/claim/end", "POST")
         else:
             clock.advance(SESSION_LIFETIME)
-    before = await digest_tables(furnished.doorstep.till.resources.database)
+    before = await digest_tables(furnished.landing.payments.resources.database)
 
     for address, method in list_needing(*Level):
         if state != "absent" and (address, method) in _KEEPING:
@@ -225,7 +225,7 @@ async def test_without_a_live_session_nothing_is_shown(
 
 async def test_another_claims_session_is_refused(furnished: Furnished) -> None:
     stranger = await (await add_bare(furnished)).enter(CODE)
-    before = await digest_tables(furnished.doorstep.till.resources.database)
+    before = await digest_tables(furnished.landing.payments.resources.database)
 
     for address, method in list_needing(*Level):
         if re.search(r"\{\w+_id\}", address):
@@ -239,14 +239,14 @@ async def test_another_claims_session_is_refused(furnished: Furnished) -> None:
 async def test_a_form_of_another_session_or_site_is_refused(furnished: Furnished) -> None:
     visitors = {level: await furnished.enter(level) for level in Level}
     others = find_token(furnished, await furnished.enter(LINK, "203.0.113.9"))
-    before = await digest_tables(furnished.doorstep.till.resources.database)
+    before = await digest_tables(furnished.landing.payments.resources.database)
 
     for address, method in list_needing(*Level, OPEN):
         # The form of mail programs is not ours: its address is the proof.
         if method != "POST" or address == "/u/{reference}":
             continue
         level = NEEDED[address]["POST"]
-        visitor = visitors[level] if level else furnished.doorstep.visitor()
+        visitor = visitors[level] if level else furnished.landing.visitor()
         for headers in _FOREIGN:
             answer = await ask(furnished, visitor, address, method, headers=headers)
             assert answer.status_code == 403, (address, headers)
@@ -279,22 +279,22 @@ def find_token(furnished: Furnished, visitor: Browser) -> str:
     session_hash = hash_value(visitor.cookie or "")
     if session_hash is None:
         return ""
-    return derive_form_token(furnished.doorstep.till.resources.keys, session_hash)
+    return derive_form_token(furnished.landing.payments.resources.keys, session_hash)
 
 
 async def read_proof(furnished: Furnished, address: str) -> dict[str, str]:
     """Return the code that some of the forms require."""
     if address.endswith("/letter"):
-        return {"code": await furnished.doorstep.give_code(furnished.claim_id)}
-    return {"code": await read_sent_code(furnished.doorstep)} if address.endswith("/code") else {}
+        return {"code": await furnished.landing.give_code(furnished.claim_id)}
+    return {"code": await read_sent_code(furnished.landing)} if address.endswith("/code") else {}
 
 
 async def add_bare(furnished: Furnished) -> Furnished:
     """Add another claim of the merchant, without disputes and requests."""
-    [claim_id] = await furnished.doorstep.till.house.create("INV-2", email="other@example.org")
-    return Furnished(furnished.doorstep, claim_id, furnished.ids)
+    [claim_id] = await furnished.landing.payments.harness.create("INV-2", email="other@example.org")
+    return Furnished(furnished.landing, claim_id, furnished.ids)
 
 
 async def check_unchanged(furnished: Furnished, before: Digests) -> None:
-    after = await digest_tables(furnished.doorstep.till.resources.database)
+    after = await digest_tables(furnished.landing.payments.resources.database)
     assert find_changed(before, after) == []

@@ -10,7 +10,7 @@ import pytest
 
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.landing import Doorstep, a_doorstep, read_hidden
+from tests.support.landing import LandingHarness, a_landing, read_hidden
 from tests.support.landing_plans import (
     AGREEING,
     LATER_CHECK,
@@ -27,24 +27,24 @@ from tests.support.letters import PrintedLetter
 
 
 @pytest.fixture
-async def offering(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
+async def offering(resources: Resources, clock: MovableClock) -> AsyncIterator[LandingHarness]:
     """A merchant that answers requests itself, and a debtor who has entered a letter's code."""
-    async with a_doorstep(resources, clock, configuration=OFFERING) as doorstep:
-        await enter(doorstep)
-        yield doorstep
+    async with a_landing(resources, clock, configuration=OFFERING) as landing:
+        await enter(landing)
+        yield landing
 
 
 @pytest.fixture
-async def agreeing(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
+async def agreeing(resources: Resources, clock: MovableClock) -> AsyncIterator[LandingHarness]:
     """The same with a merchant that approves requests within its bounds automatically."""
-    async with a_doorstep(resources, clock, configuration=AGREEING) as doorstep:
-        await enter(doorstep)
-        yield doorstep
+    async with a_landing(resources, clock, configuration=AGREEING) as landing:
+        await enter(landing)
+        yield landing
 
 
-async def test_an_agreement_is_shown_with_its_payments(agreeing: Doorstep) -> None:
+async def test_an_agreement_is_shown_with_its_payments(agreeing: LandingHarness) -> None:
     page = await ask(agreeing)
-    await agreeing.till.house.pay(agreeing.claim_id, 4000)
+    await agreeing.payments.harness.pay(agreeing.claim_id, 4000)
 
     text = read_text((await agreeing.browser.get(f"{page.url.path}?lang=en")).text)
 
@@ -57,7 +57,7 @@ async def test_an_agreement_is_shown_with_its_payments(agreeing: Doorstep) -> No
     ("path", "said"), [(PLAN_CHECK, "zurückgezogen"), (LATER_CHECK, "zurückgezogen")]
 )
 async def test_a_request_is_withdrawn_after_a_confirmation(
-    offering: Doorstep, path: str, said: str
+    offering: LandingHarness, path: str, said: str
 ) -> None:
     page = await ask(offering, path)
     address = page.url.path
@@ -73,9 +73,9 @@ async def test_a_request_is_withdrawn_after_a_confirmation(
     assert again.headers["Location"] == address
 
 
-async def test_another_claims_request_is_not_found(offering: Doorstep) -> None:
+async def test_another_claims_request_is_not_found(offering: LandingHarness) -> None:
     address = (await ask(offering)).url.path
-    [other_id] = await offering.till.house.create("INV-2002", email="other@example.org")
+    [other_id] = await offering.payments.harness.create("INV-2002", email="other@example.org")
     other = offering.visitor()
     page = await other.type_code(await offering.give_code(other_id))
     token = read_hidden(page.text, "/claim/end")["token"]
@@ -95,7 +95,7 @@ async def _get(http: httpx.AsyncClient, path: str) -> tuple[int, str]:
     return answer.status_code, answer.text
 
 
-async def test_the_merchants_reason_is_escaped(offering: Doorstep) -> None:
+async def test_the_merchants_reason_is_escaped(offering: LandingHarness) -> None:
     page = await ask(offering)
     await reject(offering, "<script>alert(1)</script> zu lang")
 
@@ -106,11 +106,11 @@ async def test_the_merchants_reason_is_escaped(offering: Doorstep) -> None:
 
 
 async def test_a_broken_plan_says_so_and_links_to_the_options(
-    agreeing: Doorstep, clock: MovableClock
+    agreeing: LandingHarness, clock: MovableClock
 ) -> None:
     page = await ask(agreeing)
     clock.advance(timedelta(days=22))
-    await agreeing.till.house.run()
+    await agreeing.payments.harness.run()
     await enter(agreeing)
 
     text = read_text((await agreeing.browser.get(page.url.path)).text)
@@ -121,7 +121,7 @@ async def test_a_broken_plan_says_so_and_links_to_the_options(
 
 
 async def test_a_refused_request_shows_the_reason_and_links_to_the_options(
-    offering: Doorstep,
+    offering: LandingHarness,
 ) -> None:
     page = await ask(offering)
     await reject(offering, "Höchstens zwei Raten.")
@@ -134,7 +134,7 @@ async def test_a_refused_request_shows_the_reason_and_links_to_the_options(
     assert "Pay now I cannot pay all of it now" in text
 
 
-async def test_only_an_agreement_has_a_confirmation(offering: Doorstep) -> None:
+async def test_only_an_agreement_has_a_confirmation(offering: LandingHarness) -> None:
     page = await ask(offering)
     address, token = page.url.path, read_hidden(page.text, "/claim/end")["token"]
 
@@ -153,12 +153,12 @@ async def test_only_an_agreement_has_a_confirmation(offering: Doorstep) -> None:
     ],
 )
 async def test_the_confirmation_is_always_the_same_file(
-    agreeing: Doorstep, clock: MovableClock, tmp_path: Path, path: str, told: list[str]
+    agreeing: LandingHarness, clock: MovableClock, tmp_path: Path, path: str, told: list[str]
 ) -> None:
     address = (await ask(agreeing, path)).url.path
 
     file = await agreeing.browser.get(f"{address}/pdf?lang=en")
-    await agreeing.till.house.pay(agreeing.claim_id, 3414)
+    await agreeing.payments.harness.pay(agreeing.claim_id, 3414)
     clock.advance(timedelta(minutes=5))
     again = await agreeing.browser.get(f"{address}/pdf?lang=en")
 
@@ -171,12 +171,12 @@ async def test_the_confirmation_is_always_the_same_file(
     assert [each for each in [*told, "Nordwind Schuhe GmbH", "INV-1001"] if each not in text] == []
 
 
-async def test_a_copy_goes_to_the_address_on_file(agreeing: Doorstep) -> None:
+async def test_a_copy_goes_to_the_address_on_file(agreeing: LandingHarness) -> None:
     page = await ask(agreeing)
 
     page = await agreeing.browser.submit(f"{page.url.path}/email")
 
-    [notice] = await agreeing.till.house.rows(
+    [notice] = await agreeing.payments.harness.rows(
         "SELECT kind, recipient, body_text FROM debtor_notices WHERE merchant_id = $1"
     )
     assert (notice["kind"], notice["recipient"]) == ("CONFIRMATION", "erika@example.org")
@@ -185,7 +185,9 @@ async def test_a_copy_goes_to_the_address_on_file(agreeing: Doorstep) -> None:
     assert "erika@example.org" not in page.text
 
 
-async def test_the_next_instalment_can_be_paid_if_no_other_part_can(agreeing: Doorstep) -> None:
+async def test_the_next_instalment_can_be_paid_if_no_other_part_can(
+    agreeing: LandingHarness,
+) -> None:
     page = await ask(agreeing)
     assert 'href="/claim/pay/method?cents=3414"' in page.text
 
@@ -198,11 +200,11 @@ async def test_the_next_instalment_can_be_paid_if_no_other_part_can(agreeing: Do
     assert "34,14" in read_text(check.text)
     assert less.status_code == 422
     assert answer.status_code == 303
-    [asked] = agreeing.till.provider.started
+    [asked] = agreeing.payments.provider.started
     assert asked.amount_cents == 3414
 
 
-async def test_without_an_agreed_plan_no_instalment_can_be_paid(offering: Doorstep) -> None:
+async def test_without_an_agreed_plan_no_instalment_can_be_paid(offering: LandingHarness) -> None:
     await ask(offering)
 
     shown = await offering.browser.get("/claim/pay/method?cents=3414")
@@ -211,7 +213,7 @@ async def test_without_an_agreed_plan_no_instalment_can_be_paid(offering: Doorst
     assert shown.headers["Location"] == "/claim/pay"
 
 
-async def test_a_link_alone_can_neither_see_nor_pay_instalments(agreeing: Doorstep) -> None:
+async def test_a_link_alone_can_neither_see_nor_pay_instalments(agreeing: LandingHarness) -> None:
     await ask(agreeing)
     visitor = agreeing.visitor()
     page = await visitor.open(await agreeing.give_link())
@@ -225,16 +227,16 @@ async def test_a_link_alone_can_neither_see_nor_pay_instalments(agreeing: Doorst
     assert (rate.status_code, rate.headers["Location"]) == (303, "/claim/pay")
     assert "Der Betrag hat sich geändert" in read_text(answer.text)
     assert not any("34,1" in each.text for each in (page, check, rate, answer))
-    assert agreeing.till.provider.started == []
+    assert agreeing.payments.provider.started == []
 
 
 @pytest.mark.parametrize("status", ["WITHDRAWN", "ARCHIVED"])
-async def test_a_closed_claim_shows_no_agreement(agreeing: Doorstep, status: str) -> None:
+async def test_a_closed_claim_shows_no_agreement(agreeing: LandingHarness, status: str) -> None:
     page = await ask(agreeing)
     address = page.url.path
     page = await agreeing.browser.get(address)
     token = read_hidden(page.text, f"{address}/email")["token"]
-    await agreeing.till.end_claim(status)
+    await agreeing.payments.end_claim(status)
 
     answers = [await agreeing.browser.get(address + more) for more in ("", "/pdf", "/withdraw")]
     answers += [

@@ -15,7 +15,7 @@ from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.disputes import REJECTED, dispute, resolve
 from tests.support.documents import read_text
-from tests.support.landing import Doorstep, a_doorstep
+from tests.support.landing import LandingHarness, a_landing
 from tests.support.modalities import DEFERMENT, OFFERED, PLAN, Arrangement
 from tests.support.payments import PAYING
 from tests.support.statements import a_counted_database
@@ -27,18 +27,18 @@ STILL = "erheben wir keine Gebühren und fordern Sie nicht zur Zahlung auf."
 
 
 @pytest.fixture
-async def doorstep(resources: Resources, clock: MovableClock) -> Any:
+async def landing(resources: Resources, clock: MovableClock) -> Any:
     """The claim's first message was sent on Monday, 2 March 2026."""
-    async with a_doorstep(resources, clock, configuration=CONFIGURATION) as doorstep:
-        await doorstep.till.house.run()
-        yield doorstep
+    async with a_landing(resources, clock, configuration=CONFIGURATION) as landing:
+        await landing.payments.harness.run()
+        yield landing
 
 
-async def read_next(doorstep: Doorstep, language: str = "de") -> str:
+async def read_next(landing: LandingHarness, language: str = "de") -> str:
     """Return the section in one line."""
-    if doorstep.browser.cookie is None:
-        await doorstep.browser.type_code(await doorstep.give_code())
-    page = await doorstep.browser.get(f"/claim?lang={language}")
+    if landing.browser.cookie is None:
+        await landing.browser.type_code(await landing.give_code())
+    page = await landing.browser.get(f"/claim?lang={language}")
     assert page.status_code == 200
     return _cut(page.text)
 
@@ -49,24 +49,26 @@ def _cut(page: str) -> str:
     return read_text(section)
 
 
-async def hold(doorstep: Doorstep, kind: str, days: int | None) -> None:
-    house, now = doorstep.till.house, doorstep.till.now
-    await house.rows(
+async def hold(landing: LandingHarness, kind: str, days: int | None) -> None:
+    harness, now = landing.payments.harness, landing.payments.now
+    await harness.rows(
         "WITH held AS (UPDATE claims SET held = true WHERE merchant_id = $1 AND claim_id = $2)"
         " INSERT INTO holds (merchant_id, claim_id, hold_id, kind, since, until, actor_kind)"
         " VALUES ($1, $2, $3, $4, $5, $6, 'SYSTEM')",
-        doorstep.claim_id, house.resources.ids.new(now), kind, now,
+        landing.claim_id, harness.resources.ids.new(now), kind, now,
         None if days is None else now + timedelta(days=days),
     )  # fmt: skip
 
 
-async def test_an_open_claim_shows_the_next_contacts_with_their_dates(doorstep: Doorstep) -> None:
-    assert await read_next(doorstep) == (
+async def test_an_open_claim_shows_the_next_contacts_with_their_dates(
+    landing: LandingHarness,
+) -> None:
+    assert await read_next(landing) == (
         "So geht es weiter Wenn sich nichts ändert: Am 9. März 2026 kommt eine Gebühr von "
         "2,50 € hinzu. Am 23. März 2026 schließen wir den Vorgang hier. Danach entscheidet "
         "Nordwind, wie es weitergeht. Wenn Sie vorher alles bezahlen, geschieht nichts davon."
     )
-    assert await read_next(doorstep, "en") == (
+    assert await read_next(landing, "en") == (
         "What happens next If nothing changes: On 9 March 2026, a fee of €2.50 will be added. On "
         "23 March 2026, we will close the claim here. Nordwind will then decide what to do next. "
         "If you pay the full amount before then, none of this will happen."
@@ -74,15 +76,15 @@ async def test_an_open_claim_shows_the_next_contacts_with_their_dates(doorstep: 
 
 
 async def test_the_engine_does_what_the_page_has_announced(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    house = doorstep.till.house
-    await house.publish(_repeating(), "Repeating")
-    [claim_id] = await house.create("INV-2")
-    page = await doorstep.visitor().open(await doorstep.give_link(claim_id=claim_id))
+    harness = landing.payments.harness
+    await harness.publish(_repeating(), "Repeating")
+    [claim_id] = await harness.create("INV-2")
+    page = await landing.visitor().open(await landing.give_link(claim_id=claim_id))
     before = _cut(page.text)
-    await house.run_until(clock.now() + 40 * DAY)
-    sent = [m.created_at for m in house.channels[0].sent if m.claim_id == claim_id]
+    await harness.run_until(clock.now() + 40 * DAY)
+    sent = [m.created_at for m in harness.channels[0].sent if m.claim_id == claim_id]
     assert [f"{at.day}. {'März' if at.month == 3 else 'April'}" in before for at in sent] == [
         True, True, True,
     ]  # fmt: skip
@@ -101,70 +103,68 @@ def _repeating() -> Any:
 
 
 async def test_a_disputed_claim_says_when_it_is_answered_and_that_nothing_happens(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    await dispute(doorstep.till.house, doorstep.claim_id)
-    assert await read_next(doorstep) == (
+    await dispute(landing.payments.harness, landing.claim_id)
+    assert await read_next(landing) == (
         "So geht es weiter Wir prüfen Ihren Einwand und antworten Ihnen bis zum 16. März 2026."
         f" Bis Sie die Antwort haben, {STILL}"
     )
     clock.advance(20 * DAY)
-    doorstep.browser = doorstep.visitor()
-    assert "Antwort auf Ihren Einwand verspätet sich. Das tut uns leid." in await read_next(
-        doorstep
-    )
+    landing.browser = landing.visitor()
+    assert "Antwort auf Ihren Einwand verspätet sich. Das tut uns leid." in await read_next(landing)
 
 
 async def test_after_an_answer_the_page_shows_the_hold_and_what_follows(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    house = doorstep.till.house
-    opened = await dispute(house, doorstep.claim_id)
-    await resolve(house, opened, REJECTED)
-    await house.rows(
+    harness = landing.payments.harness
+    opened = await dispute(harness, landing.claim_id)
+    await resolve(harness, opened, REJECTED)
+    await harness.rows(
         "UPDATE holds SET until = since + interval '7 days'"
         " WHERE merchant_id = $1 AND until IS NULL"
     )
-    text = await read_next(doorstep)
+    text = await read_next(landing)
     assert f"Bis zum 9. März 2026 {STILL} Wenn der Betrag dann noch offen ist:" in text
     assert "Am 9. März 2026 kommt eine Gebühr von 2,50 € hinzu." in text
 
 
-async def test_nothing_happens_before_a_request_is_answered(doorstep: Doorstep) -> None:
-    await Arrangement(doorstep.till.house, doorstep.claim_id).ask(PLAN)
-    assert await read_next(doorstep) == (
+async def test_nothing_happens_before_a_request_is_answered(landing: LandingHarness) -> None:
+    await Arrangement(landing.payments.harness, landing.claim_id).ask(PLAN)
+    assert await read_next(landing) == (
         "So geht es weiter Wir prüfen Ihre Anfrage und antworten Ihnen bis zum 5. März 2026."
         f" Bis Sie die Antwort haben, {STILL}"
     )
 
 
 async def test_a_plan_shows_its_next_instalment_and_the_grace_period(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    await Arrangement(doorstep.till.house, doorstep.claim_id).agree(PLAN)
-    assert await read_next(doorstep) == (
+    await Arrangement(landing.payments.harness, landing.claim_id).agree(PLAN)
+    assert await read_next(landing) == (
         "So geht es weiter Bitte zahlen Sie 34,14 € bis zum 16. März 2026. Wenn Sie diesen "
         "Termin verpassen, können Sie noch bis zum 23. März 2026 zahlen. Sonst endet die "
         "Ratenzahlung, und es geht mit der Forderung weiter. Solange Sie sich an unsere "
         "Vereinbarung halten, erheben wir keine Gebühren."
     )
     clock.advance(17 * DAY)
-    doorstep.browser = doorstep.visitor()
-    text = await read_next(doorstep)
+    landing.browser = landing.visitor()
+    text = await read_next(landing)
     assert "Eine Rate ist noch nicht eingegangen: 34,14 € waren am 16. März 2026 fällig." in text
     assert "Zahlen Sie bis zum 23. März 2026, dann läuft Ihre Ratenzahlung weiter." in text
 
 
-async def test_a_deferral_shows_its_end_and_what_follows(doorstep: Doorstep) -> None:
-    await Arrangement(doorstep.till.house, doorstep.claim_id).agree(DEFERMENT)
-    text = await read_next(doorstep)
+async def test_a_deferral_shows_its_end_and_what_follows(landing: LandingHarness) -> None:
+    await Arrangement(landing.payments.harness, landing.claim_id).agree(DEFERMENT)
+    text = await read_next(landing)
     assert f"Bis zum 31. März 2026 {STILL} Wenn der Betrag dann noch offen ist:" in text
     assert "Am 1. April 2026 kommt eine Gebühr von 2,50 € hinzu." in text
 
 
-async def test_a_link_alone_shows_nothing_of_an_agreement(doorstep: Doorstep) -> None:
-    await Arrangement(doorstep.till.house, doorstep.claim_id).agree(PLAN)
-    text = _cut((await doorstep.open()).text)
+async def test_a_link_alone_shows_nothing_of_an_agreement(landing: LandingHarness) -> None:
+    await Arrangement(landing.payments.harness, landing.claim_id).agree(PLAN)
+    text = _cut((await landing.open()).text)
     assert text == (
         "So geht es weiter Solange Sie sich an unsere Vereinbarung halten,"
         " erheben wir keine Gebühren."
@@ -172,30 +172,30 @@ async def test_a_link_alone_shows_nothing_of_an_agreement(doorstep: Doorstep) ->
 
 
 async def test_a_pause_shows_its_end_or_that_nothing_happens(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    await hold(doorstep, "PAUSE", 10)
-    assert f"Bis zum 12. März 2026 {STILL} Wenn der Betrag" in await read_next(doorstep)
-    await hold(doorstep, "PAUSE", None)
-    assert await read_next(doorstep) == f"So geht es weiter In dieser Zeit {STILL}"
+    await hold(landing, "PAUSE", 10)
+    assert f"Bis zum 12. März 2026 {STILL} Wenn der Betrag" in await read_next(landing)
+    await hold(landing, "PAUSE", None)
+    assert await read_next(landing) == f"So geht es weiter In dieser Zeit {STILL}"
 
 
-async def test_nothing_happens_while_a_payment_is_pending(doorstep: Doorstep) -> None:
-    await hold(doorstep, "PAYMENT_PENDING", None)
-    assert await read_next(doorstep) == (
+async def test_nothing_happens_while_a_payment_is_pending(landing: LandingHarness) -> None:
+    await hold(landing, "PAYMENT_PENDING", None)
+    assert await read_next(landing) == (
         f"So geht es weiter Wir warten auf Ihre Zahlung. So lange {STILL}"
     )
 
 
-async def test_a_paid_claim_requires_nothing(doorstep: Doorstep) -> None:
-    await doorstep.till.house.pay(doorstep.claim_id, 10240)
-    assert (await read_next(doorstep)).startswith("So geht es weiter Sie müssen nichts mehr tun.")
+async def test_a_paid_claim_requires_nothing(landing: LandingHarness) -> None:
+    await landing.payments.harness.pay(landing.claim_id, 10240)
+    assert (await read_next(landing)).startswith("So geht es weiter Sie müssen nichts mehr tun.")
 
 
-async def test_a_closed_claim_says_that_nothing_follows(doorstep: Doorstep) -> None:
-    await read_next(doorstep)
-    await doorstep.till.end_claim("ARCHIVED")
-    page = await doorstep.browser.get("/claim")
+async def test_a_closed_claim_says_that_nothing_follows(landing: LandingHarness) -> None:
+    await read_next(landing)
+    await landing.payments.end_claim("ARCHIVED")
+    page = await landing.browser.get("/claim")
     assert 'id="next"' not in page.text
     assert "und wir schreiben Ihnen nicht mehr." in read_text(page.text)
 
@@ -203,8 +203,8 @@ async def test_a_closed_claim_says_that_nothing_follows(doorstep: Doorstep) -> N
 async def test_an_unassigned_claim_has_no_planned_contacts(
     resources: Resources, clock: MovableClock
 ) -> None:
-    async with a_doorstep(resources, clock, definition=None) as doorstep:
-        assert await read_next(doorstep) == (
+    async with a_landing(resources, clock, definition=None) as landing:
+        assert await read_next(landing) == (
             "So geht es weiter Weitere Nachrichten und Gebühren sind nicht geplant."
         )
 
@@ -212,25 +212,25 @@ async def test_an_unassigned_claim_has_no_planned_contacts(
 async def test_messages_to_a_suppressed_address_are_not_announced(
     resources: Resources, clock: MovableClock
 ) -> None:
-    async with a_doorstep(resources, clock, configuration=CONFIGURATION) as doorstep:
-        await doorstep.till.house.publish(_repeating(), "Repeating")
-        [claim_id] = await doorstep.till.house.create("INV-2")
-        before = _cut((await doorstep.browser.open(await _link(doorstep, claim_id))).text)
-        await _suppress(doorstep)
-        after = _cut((await doorstep.visitor().open(await _link(doorstep, claim_id))).text)
+    async with a_landing(resources, clock, configuration=CONFIGURATION) as landing:
+        await landing.payments.harness.publish(_repeating(), "Repeating")
+        [claim_id] = await landing.payments.harness.create("INV-2")
+        before = _cut((await landing.browser.open(await _link(landing, claim_id))).text)
+        await _suppress(landing)
+        after = _cut((await landing.visitor().open(await _link(landing, claim_id))).text)
     assert before.count("schreiben wir Ihnen") == 3
     assert after.count("schreiben wir Ihnen") == 0
     assert "schließen wir den Vorgang hier" in after
 
 
-async def _link(doorstep: Doorstep, claim_id: int) -> str:
-    return await doorstep.give_link(claim_id=claim_id)
+async def _link(landing: LandingHarness, claim_id: int) -> str:
+    return await landing.give_link(claim_id=claim_id)
 
 
-async def _suppress(doorstep: Doorstep) -> None:
-    house = doorstep.till.house
-    async with house.work() as work:
-        await suppress(work, house.resources.keys, "EMAIL", "erika@example.org", "MERCHANT")
+async def _suppress(landing: LandingHarness) -> None:
+    harness = landing.payments.harness
+    async with harness.work() as work:
+        await suppress(work, harness.resources.keys, "EMAIL", "erika@example.org", "MERCHANT")
 
 
 async def test_a_forecast_takes_one_statement_and_none_if_there_is_nothing_to_forecast(
@@ -238,42 +238,42 @@ async def test_a_forecast_takes_one_statement_and_none_if_there_is_nothing_to_fo
 ) -> None:
     async with (
         a_counted_database(resources, clock, connections=2) as (over, statements),
-        a_doorstep(over, clock, configuration=CONFIGURATION) as doorstep,
+        a_landing(over, clock, configuration=CONFIGURATION) as landing,
     ):
-        await doorstep.till.house.run()
+        await landing.payments.harness.run()
 
         async def count() -> int:
-            await read_next(doorstep)  # The connections load the types of the statements.
+            await read_next(landing)  # The connections load the types of the statements.
             await statements.take()
-            await read_next(doorstep)
+            await read_next(landing)
             return len(await statements.take())
 
         counts = [await count()]
-        await hold(doorstep, "PAUSE", 5)
+        await hold(landing, "PAUSE", 5)
         counts.append(await count())
-        await hold(doorstep, "PAUSE", None)
+        await hold(landing, "PAUSE", None)
         counts.append(await count())
     assert counts == [2, 2, 1]
 
 
 async def test_a_broken_plan_is_shown_first_with_what_follows(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    house = doorstep.till.house
-    plan = await Arrangement(house, doorstep.claim_id).agree(PLAN)
-    await house.pay(doorstep.claim_id, 1000)
+    harness = landing.payments.harness
+    plan = await Arrangement(harness, landing.claim_id).agree(PLAN)
+    await harness.pay(landing.claim_id, 1000)
     clock.advance(22 * DAY)
-    await sweep_modalities(house.resources)
-    assert await read_next(doorstep) == (
+    await sweep_modalities(harness.resources)
+    assert await read_next(landing) == (
         "So geht es weiter Wir schreiben Ihnen, dass Ihre Ratenzahlung beendet ist. Vorher "
         "und einen Tag danach geschieht nichts weiter. Danach geht es mit der Forderung "
         "weiter."
     )
-    await tell(house)
-    text = await read_next(doorstep)
+    await tell(harness)
+    text = await read_next(landing)
     assert f"Bis zum 25. März 2026 {STILL} Wenn der Betrag dann noch offen ist:" in text
     assert "Am 25. März 2026 kommt eine Gebühr von 2,50 € hinzu." in text
-    page = await doorstep.browser.get("/claim")
+    page = await landing.browser.get("/claim")
     assert "ruht" not in read_text(page.text)
     assert _cut_news(page.text) == (
         "Ihre Ratenzahlung ist seit dem 24. März 2026 beendet. 24,14 € waren am 16. März 2026 "
@@ -283,7 +283,7 @@ async def test_a_broken_plan_is_shown_first_with_what_follows(
         "anfragen. Beendete Ratenzahlung ansehen"
     )
     assert f"/claim/modality/{plan.modality_id}" in page.text
-    by_link = await doorstep.visitor().open(await doorstep.give_link())
+    by_link = await landing.visitor().open(await landing.give_link())
     assert "24,14" not in by_link.text
     assert "Eine Rate war sieben Tage nach ihrem Termin noch nicht eingegangen." in _cut_news(
         by_link.text
@@ -292,28 +292,28 @@ async def test_a_broken_plan_is_shown_first_with_what_follows(
 
 @pytest.mark.parametrize("has_new_plan", [False, True])
 async def test_a_broken_plan_is_shown_for_thirty_days_unless_another_is_agreed(
-    doorstep: Doorstep, clock: MovableClock, has_new_plan: bool
+    landing: LandingHarness, clock: MovableClock, has_new_plan: bool
 ) -> None:
-    house = doorstep.till.house
-    await Arrangement(house, doorstep.claim_id).agree(PLAN)
+    harness = landing.payments.harness
+    await Arrangement(harness, landing.claim_id).agree(PLAN)
     clock.advance(22 * DAY)
-    await sweep_modalities(house.resources)
-    await tell(house)
+    await sweep_modalities(harness.resources)
+    await tell(harness)
     clock.advance(2 * DAY)
-    await expire_holds(house.resources)
+    await expire_holds(harness.resources)
     if has_new_plan:
         again = PlanTerms(3, clock.now().date() + 14 * DAY)
-        await Arrangement(house, doorstep.claim_id).ask(again)
+        await Arrangement(harness, landing.claim_id).ask(again)
     else:
-        assert "beendet" in await _read_news(doorstep)
+        assert "beendet" in await _read_news(landing)
         clock.advance(28 * DAY)
-    assert await _read_news(doorstep) == ""
+    assert await _read_news(landing) == ""
 
 
-async def _read_news(doorstep: Doorstep) -> str:
-    doorstep.browser = doorstep.visitor()
-    await doorstep.browser.type_code(await doorstep.give_code())
-    return _cut_news((await doorstep.browser.get("/claim")).text)
+async def _read_news(landing: LandingHarness) -> str:
+    landing.browser = landing.visitor()
+    await landing.browser.type_code(await landing.give_code())
+    return _cut_news((await landing.browser.get("/claim")).text)
 
 
 def _cut_news(page: str) -> str:

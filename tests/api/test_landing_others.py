@@ -11,7 +11,7 @@ import pytest
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import connect
-from tests.support.landing import Browser, Doorstep, a_doorstep, read_hidden
+from tests.support.landing import Browser, LandingHarness, a_landing, read_hidden
 from tests.support.payments import PAYING
 from tests.support.ways import BOTH_CHANNELS, NUMBER, ON_FILE, levels, read_sent_code
 
@@ -20,27 +20,27 @@ _BOTH = msgspec.structs.replace(PAYING, channels=BOTH_CHANNELS)
 
 
 @pytest.fixture
-async def many(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
+async def many(resources: Resources, clock: MovableClock) -> AsyncIterator[LandingHarness]:
     debtor = {**ON_FILE, "email": _MINE, "mobileNumber": NUMBER}
-    async with a_doorstep(resources, clock, configuration=_BOTH, debtor=debtor) as doorstep:
-        doorstep.browser = Browser(connect(doorstep.app, "192.0.2.1"))
-        yield doorstep
+    async with a_landing(resources, clock, configuration=_BOTH, debtor=debtor) as landing:
+        landing.browser = Browser(connect(landing.app, "192.0.2.1"))
+        yield landing
 
 
-async def prove(doorstep: Doorstep, link: str | None = None) -> httpx.Response:
+async def prove(landing: LandingHarness, link: str | None = None) -> httpx.Response:
     """Enter a code sent to the address on file, and return the list of other claims."""
-    browser = doorstep.browser
-    path = (await browser.open(link or await doorstep.give_link("SMS"))).url.path
+    browser = landing.browser
+    path = (await browser.open(link or await landing.give_link("SMS"))).url.path
     await browser.get(f"{path}/verify/others?lang=en")
     await browser.submit(f"{path}/verify/others/send?lang=en")
-    code = await read_sent_code(doorstep)
+    code = await read_sent_code(landing)
     page = await browser.submit(f"{path}/verify/others/code?lang=en", code=code)
     assert page.url.path == f"{path}/others", page.text
     return page
 
 
-async def test_other_claims_are_listed_and_opened_with_an_event(many: Doorstep) -> None:
-    [other] = await many.till.house.create("INV-2", email=_MINE.upper())
+async def test_other_claims_are_listed_and_opened_with_an_event(many: LandingHarness) -> None:
+    [other] = await many.payments.harness.create("INV-2", email=_MINE.upper())
     page = await prove(many)
     path = page.url.path.removesuffix("/others")
 
@@ -58,11 +58,11 @@ async def test_other_claims_are_listed_and_opened_with_an_event(many: Doorstep) 
     first, second = await many.accesses()
     assert first["communicationType"] == "SMS"
     assert "communicationType" not in second
-    assert len(await many.till.house.events(other)) == 1
+    assert len(await many.payments.harness.events(other)) == 1
 
 
-async def test_opening_another_claim_twice_opens_one_session(many: Doorstep) -> None:
-    [other] = await many.till.house.create("INV-2", email=_MINE)
+async def test_opening_another_claim_twice_opens_one_session(many: LandingHarness) -> None:
+    [other] = await many.payments.harness.create("INV-2", email=_MINE)
     page = await prove(many)
     form = f"{page.url.path}/{other}?lang=en"
     fields, cookies = read_hidden(page.text, form), dict(many.browser.http.cookies)
@@ -81,8 +81,8 @@ async def test_opening_another_claim_twice_opens_one_session(many: Doorstep) -> 
     assert len(await many.accesses()) == 2
 
 
-async def test_another_claim_whose_session_was_ended_is_opened_again(many: Doorstep) -> None:
-    [other] = await many.till.house.create("INV-2", email=_MINE)
+async def test_another_claim_whose_session_was_ended_is_opened_again(many: LandingHarness) -> None:
+    [other] = await many.payments.harness.create("INV-2", email=_MINE)
     page = await prove(many)
     there = await many.browser.submit(f"{page.url.path}/{other}?lang=en")
     await many.browser.submit(f"{there.url.path}/end?lang=en")
@@ -102,17 +102,17 @@ async def test_another_claim_whose_session_was_ended_is_opened_again(many: Doors
     ids=["another address", "a longer one", "the number alone"],
 )
 async def test_a_claim_at_another_address_is_not_listed(
-    many: Doorstep, changes: dict[str, Any]
+    many: LandingHarness, changes: dict[str, Any]
 ) -> None:
-    [other] = await many.till.house.create("INV-2", **changes)
+    [other] = await many.payments.harness.create("INV-2", **changes)
     await _is_not_there(many, other)
 
 
 @pytest.mark.parametrize("status", ["COLLECTED", "ARCHIVED", "WITHDRAWN"])
-async def test_a_closed_claim_is_not_listed(many: Doorstep, status: str) -> None:
-    [other] = await many.till.house.create("INV-2", email=_MINE)
+async def test_a_closed_claim_is_not_listed(many: LandingHarness, status: str) -> None:
+    [other] = await many.payments.harness.create("INV-2", email=_MINE)
     before = "IN_PROCESS" if status == "COLLECTED" else None
-    await many.till.house.rows(
+    await many.payments.harness.rows(
         "UPDATE claims SET status = $3, due_at = NULL, status_before_collected = $4"
         " WHERE merchant_id = $1 AND claim_id = $2",
         other, status, before,
@@ -121,32 +121,32 @@ async def test_a_closed_claim_is_not_listed(many: Doorstep, status: str) -> None
 
 
 async def test_another_merchants_claim_is_not_listed(
-    resources: Resources, clock: MovableClock, many: Doorstep
+    resources: Resources, clock: MovableClock, many: LandingHarness
 ) -> None:
-    async with a_doorstep(resources, clock, key="other", debtor={"email": _MINE}) as another:
+    async with a_landing(resources, clock, key="other", debtor={"email": _MINE}) as another:
         await _is_not_there(many, another.claim_id)
 
 
-async def test_a_code_by_sms_shows_the_claims_with_that_number(many: Doorstep) -> None:
-    house = many.till.house
-    await house.create("INV-2", email=_MINE)
-    await house.create("INV-3", email="other@example.org", mobileNumber=NUMBER)
+async def test_a_code_by_sms_shows_the_claims_with_that_number(many: LandingHarness) -> None:
+    harness = many.payments.harness
+    await harness.create("INV-2", email=_MINE)
+    await harness.create("INV-3", email="other@example.org", mobileNumber=NUMBER)
     page = await prove(many, await many.give_link("EMAIL"))
     assert ("INV-2" in page.text, "INV-3" in page.text) == (False, True)
 
 
-async def test_without_a_code_no_other_claims_are_listed(many: Doorstep) -> None:
-    await many.till.house.create("INV-2", email=_MINE)
+async def test_without_a_code_no_other_claims_are_listed(many: LandingHarness) -> None:
+    await many.payments.harness.create("INV-2", email=_MINE)
     claim = await many.browser.type_code(await many.give_code())
     answer = await many.browser.get(f"{claim.url.path}/others")
     assert "/others" not in claim.text
     assert answer.headers["Location"].endswith("/verify?for=others")
 
 
-async def test_after_a_change_of_address_no_other_claims_are_listed(many: Doorstep) -> None:
-    await many.till.house.create("INV-2", email="new@example.org")
+async def test_after_a_change_of_address_no_other_claims_are_listed(many: LandingHarness) -> None:
+    await many.payments.harness.create("INV-2", email="new@example.org")
     page = await prove(many)
-    await many.till.house.rows(
+    await many.payments.harness.rows(
         "UPDATE debtors SET email = 'new@example.org' WHERE merchant_id = $1 AND claim_id = $2",
         many.claim_id,
     )
@@ -156,9 +156,9 @@ async def test_after_a_change_of_address_no_other_claims_are_listed(many: Doorst
 
 
 async def test_other_claims_stay_open_in_extended_sessions_for_eight_hours(
-    many: Doorstep, clock: MovableClock
+    many: LandingHarness, clock: MovableClock
 ) -> None:
-    [other] = await many.till.house.create("INV-2", email=_MINE)
+    [other] = await many.payments.harness.create("INV-2", email=_MINE)
     path = (await prove(many)).url.path.removesuffix("/others")
     for _ in range(8):
         await many.browser.get(path)
@@ -173,7 +173,7 @@ async def test_other_claims_stay_open_in_extended_sessions_for_eight_hours(
     assert (await many.browser.get(there.url.path)).status_code == 403
 
 
-async def _is_not_there(many: Doorstep, other: int) -> None:
+async def _is_not_there(many: LandingHarness, other: int) -> None:
     page = await prove(many)
     token = read_hidden(page.text, page.url.path.replace("/others", "/end?lang=en"))["token"]
     answer = await many.browser.post(f"{page.url.path}/{other}", token=token)
@@ -191,7 +191,7 @@ async def _is_not_there(many: Doorstep, other: int) -> None:
     ],
 )
 async def test_the_page_that_asks_for_a_code_says_why(
-    many: Doorstep, language: str, words: str
+    many: LandingHarness, language: str, words: str
 ) -> None:
     path = (await many.browser.open(await many.give_link("SMS"))).url.path
     page = await many.browser.get(f"{path}/verify/others?lang={language}")

@@ -19,7 +19,7 @@ from dunwell.cases.payments.provider import (
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import ORIGIN, Application
-from tests.support.landing import OWN_FORM, Doorstep, a_doorstep, read_hidden
+from tests.support.landing import OWN_FORM, LandingHarness, a_landing, read_hidden
 from tests.support.one_claim import hide_handle
 from tests.support.payments import ScriptedProvider
 
@@ -27,9 +27,9 @@ _ELSEWHERE = "https://pay.example/"
 
 
 async def test_the_check_page_shows_the_creditor_the_amount_and_the_provider(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    page = await _look_at_payment(doorstep)
+    page = await _look_at_payment(landing)
 
     text = _read_text(page.text)
     assert "Sie zahlen 102,40 € An Nordwind Schuhe GmbH Für INV-1001" in text
@@ -37,121 +37,125 @@ async def test_the_check_page_shows_the_creditor_the_amount_and_the_provider(
         "Sie gehen zu Sandbox . Sie zahlen 102,40 € an Nordwind für INV-1001 ."
         " Danach kommen Sie hierher zurück." in text
     )
-    assert doorstep.till.provider.started == []
+    assert landing.payments.provider.started == []
 
 
 async def test_the_hand_off_redirects_to_the_provider_and_publishes_an_event(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    await _look_at_payment(doorstep)
+    await _look_at_payment(landing)
 
-    answer = await doorstep.browser.submit("/claim/pay/method")
+    answer = await landing.browser.submit("/claim/pay/method")
 
-    [asked] = doorstep.till.provider.started
+    [asked] = landing.payments.provider.started
     assert answer.status_code == 303
     assert answer.headers["Location"] == f"{_ELSEWHERE}{asked.request_id}"
     assert (asked.amount_cents, asked.currency, asked.language) == (10240, "EUR", "de")
     assert hide_handle(asked.return_url) == f"http://127.0.0.1:8000/claim/return/{asked.request_id}"
-    assert await doorstep.till.events() == ["DETAILS_ACCESSED", "PAYMENT_IN_PROGRESS"]
+    assert await landing.payments.events() == ["DETAILS_ACCESSED", "PAYMENT_IN_PROGRESS"]
 
 
-async def test_the_return_page_keeps_the_readers_language(doorstep: Doorstep) -> None:
-    await doorstep.open()
-    await doorstep.browser.get("/claim/pay?lang=en")
+async def test_the_return_page_keeps_the_readers_language(landing: LandingHarness) -> None:
+    await landing.open()
+    await landing.browser.get("/claim/pay?lang=en")
 
-    await doorstep.browser.submit("/claim/pay/method?lang=en")
+    await landing.browser.submit("/claim/pay/method?lang=en")
 
-    [asked] = doorstep.till.provider.started
+    [asked] = landing.payments.provider.started
     assert asked.return_url.endswith(f"{asked.request_id}?lang=en")
     assert asked.language == "en"
 
 
-async def test_a_double_click_creates_one_request(doorstep: Doorstep) -> None:
-    page = await _look_at_payment(doorstep)
+async def test_a_double_click_creates_one_request(landing: LandingHarness) -> None:
+    page = await _look_at_payment(landing)
     fields = read_hidden(page.text, "/claim/pay/method")
 
     answers = await asyncio.gather(
         *(
-            doorstep.browser.http.post("/claim/pay/method", data=fields, headers=OWN_FORM)
+            landing.browser.http.post("/claim/pay/method", data=fields, headers=OWN_FORM)
             for _ in range(8)
         )
     )
 
     assert {answer.status_code for answer in answers} == {303}
     assert len({answer.headers["Location"] for answer in answers}) == 1
-    assert await doorstep.till.states() == ["OPEN"]
-    assert (await doorstep.till.events()).count("PAYMENT_IN_PROGRESS") == 1
+    assert await landing.payments.states() == ["OPEN"]
+    assert (await landing.payments.events()).count("PAYMENT_IN_PROGRESS") == 1
 
 
 @pytest.mark.parametrize("shown", ["1", "10241", "-10240", "10240.0", "", "102,40"])
-async def test_an_amount_changed_in_the_form_pays_nothing(doorstep: Doorstep, shown: str) -> None:
-    await _look_at_payment(doorstep)
+async def test_an_amount_changed_in_the_form_pays_nothing(
+    landing: LandingHarness, shown: str
+) -> None:
+    await _look_at_payment(landing)
 
-    page = await doorstep.browser.submit("/claim/pay/method", shown=shown)
+    page = await landing.browser.submit("/claim/pay/method", shown=shown)
 
     assert page.status_code == 200
     assert "Der Betrag hat sich geändert" in page.text
     assert "102,40" in page.text
-    assert doorstep.till.provider.started == []
-    assert await doorstep.till.states() == []
+    assert landing.payments.provider.started == []
+    assert await landing.payments.states() == []
 
 
-async def test_an_added_amount_field_is_ignored(doorstep: Doorstep) -> None:
-    await _look_at_payment(doorstep)
+async def test_an_added_amount_field_is_ignored(landing: LandingHarness) -> None:
+    await _look_at_payment(landing)
 
-    await doorstep.browser.submit("/claim/pay/method", amount="1", amount_cents="1", currency="JPY")
+    await landing.browser.submit("/claim/pay/method", amount="1", amount_cents="1", currency="JPY")
 
-    [asked] = doorstep.till.provider.started
+    [asked] = landing.payments.provider.started
     assert (asked.amount_cents, asked.currency) == (10240, "EUR")
 
 
 async def test_a_payment_recorded_meanwhile_is_shown_before_the_hand_off(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    await _look_at_payment(doorstep)
-    await doorstep.till.house.pay(doorstep.claim_id, 240)
+    await _look_at_payment(landing)
+    await landing.payments.harness.pay(landing.claim_id, 240)
 
-    page = await doorstep.browser.submit("/claim/pay/method")
+    page = await landing.browser.submit("/claim/pay/method")
 
     assert "Der Betrag hat sich geändert" in page.text
     assert "100,00" in page.text
-    again = await doorstep.browser.submit("/claim/pay/method")
+    again = await landing.browser.submit("/claim/pay/method")
     assert again.status_code == 303
-    assert doorstep.till.provider.started[0].amount_cents == 10000
+    assert landing.payments.provider.started[0].amount_cents == 10000
 
 
-async def test_a_claim_paid_meanwhile_is_not_paid_again(doorstep: Doorstep) -> None:
-    page = await _look_at_payment(doorstep)
+async def test_a_claim_paid_meanwhile_is_not_paid_again(landing: LandingHarness) -> None:
+    page = await _look_at_payment(landing)
     fields = read_hidden(page.text, "/claim/pay/method")
-    await doorstep.till.house.pay(doorstep.claim_id, 10240)
+    await landing.payments.harness.pay(landing.claim_id, 10240)
 
-    answer = await doorstep.browser.post("/claim/pay/method", **(fields | {"shown": "0"}))
+    answer = await landing.browser.post("/claim/pay/method", **(fields | {"shown": "0"}))
 
     assert (answer.status_code, answer.headers["Location"]) == (303, "/claim")
-    assert doorstep.till.provider.started == []
+    assert landing.payments.provider.started == []
 
 
 @pytest.mark.parametrize("provider", ["", "other", "../sandbox", "sandbox\r\nX: 1"])
-async def test_a_provider_that_is_not_offered_is_refused(doorstep: Doorstep, provider: str) -> None:
-    await _look_at_payment(doorstep)
+async def test_a_provider_that_is_not_offered_is_refused(
+    landing: LandingHarness, provider: str
+) -> None:
+    await _look_at_payment(landing)
 
-    page = await doorstep.browser.submit("/claim/pay/method", provider=provider)
+    page = await landing.browser.submit("/claim/pay/method", provider=provider)
 
     assert page.status_code == 400
-    assert await doorstep.till.states() == []
+    assert await landing.payments.states() == []
 
 
-async def test_an_unavailable_provider_gets_an_error_page(doorstep: Doorstep) -> None:
-    doorstep.till.provider.is_away = True
-    await _look_at_payment(doorstep)
+async def test_an_unavailable_provider_gets_an_error_page(landing: LandingHarness) -> None:
+    landing.payments.provider.is_away = True
+    await _look_at_payment(landing)
 
-    page = await doorstep.browser.submit("/claim/pay/method")
+    page = await landing.browser.submit("/claim/pay/method")
 
     assert page.status_code == 503
     assert "Es wurde kein Geld abgebucht." in page.text
-    assert "PAYMENT_IN_PROGRESS" not in await doorstep.till.events()
-    doorstep.till.provider.is_away = False
-    assert (await doorstep.browser.submit("/claim/pay/method")).status_code == 303
+    assert "PAYMENT_IN_PROGRESS" not in await landing.payments.events()
+    landing.payments.provider.is_away = False
+    assert (await landing.browser.submit("/claim/pay/method")).status_code == 303
 
 
 @pytest.mark.parametrize(
@@ -165,46 +169,50 @@ async def test_an_unavailable_provider_gets_an_error_page(doorstep: Doorstep) ->
     ],
 )
 async def test_the_return_page_alone_records_no_payment(
-    doorstep: Doorstep, answer: Any, said: str
+    landing: LandingHarness, answer: Any, said: str
 ) -> None:
-    path = await _hand_off(doorstep)
-    doorstep.till.provider.answer = answer
+    path = await _hand_off(landing)
+    landing.payments.provider.answer = answer
 
-    page = await doorstep.browser.get(path)
+    page = await landing.browser.get(path)
 
     assert (page.status_code, said in page.text) == (200, True)
-    assert await doorstep.till.count("payments") == 0
-    assert "PAYMENT_COMPLETED" not in await doorstep.till.events()
-    assert (await doorstep.browser.get(path.replace("return", "receipt"))).status_code == 404
+    assert await landing.payments.count("payments") == 0
+    assert "PAYMENT_COMPLETED" not in await landing.payments.events()
+    assert (await landing.browser.get(path.replace("return", "receipt"))).status_code == 404
 
 
-async def test_another_amount_at_the_provider_does_not_count_as_unpaid(doorstep: Doorstep) -> None:
-    path = await _hand_off(doorstep)
-    doorstep.till.provider.answer = CheckoutSucceeded("psp-1", 1, "EUR", doorstep.till.now)
+async def test_another_amount_at_the_provider_does_not_count_as_unpaid(
+    landing: LandingHarness,
+) -> None:
+    path = await _hand_off(landing)
+    landing.payments.provider.answer = CheckoutSucceeded("psp-1", 1, "EUR", landing.payments.now)
 
-    page = await doorstep.browser.get(path)
+    page = await landing.browser.get(path)
 
     assert "Soweit wir wissen" in page.text
-    assert await doorstep.till.count("payments") == 0
+    assert await landing.payments.count("payments") == 0
 
 
-async def test_the_return_page_works_while_the_provider_is_unavailable(doorstep: Doorstep) -> None:
-    path = await _hand_off(doorstep)
-    doorstep.till.provider.is_away = True
+async def test_the_return_page_works_while_the_provider_is_unavailable(
+    landing: LandingHarness,
+) -> None:
+    path = await _hand_off(landing)
+    landing.payments.provider.is_away = True
 
-    page = await doorstep.browser.get(path)
+    page = await landing.browser.get(path)
 
     assert page.status_code == 200
     assert "Noch einmal nachsehen" in page.text
 
 
-async def test_a_payment_leads_to_its_receipt(doorstep: Doorstep) -> None:
-    path = await _hand_off(doorstep)
-    doorstep.till.pays()
+async def test_a_payment_leads_to_its_receipt(landing: LandingHarness) -> None:
+    path = await _hand_off(landing)
+    landing.payments.pays()
 
-    back = await doorstep.browser.get(path)
-    receipt = await doorstep.browser.get(path.replace("return", "receipt"))
-    claim = await doorstep.browser.get("/claim")
+    back = await landing.browser.get(path)
+    receipt = await landing.browser.get(path.replace("return", "receipt"))
+    claim = await landing.browser.get("/claim")
 
     assert "Wir haben Ihre Zahlung erhalten" in back.text
     assert (
@@ -214,29 +222,29 @@ async def test_a_payment_leads_to_its_receipt(doorstep: Doorstep) -> None:
     )
     assert "ist bezahlt" in claim.text
     assert f'href="{path.replace("return", "receipt")}"' in claim.text
-    assert (await doorstep.till.events())[-1] == "PAYMENT_COMPLETED"
-    assert await doorstep.till.count("payments") == 1
+    assert (await landing.payments.events())[-1] == "PAYMENT_COMPLETED"
+    assert await landing.payments.count("payments") == 1
 
 
-async def test_returning_repeatedly_records_one_payment(doorstep: Doorstep) -> None:
-    path = await _hand_off(doorstep)
-    doorstep.till.pays()
+async def test_returning_repeatedly_records_one_payment(landing: LandingHarness) -> None:
+    path = await _hand_off(landing)
+    landing.payments.pays()
 
-    pages = await asyncio.gather(*(doorstep.browser.http.get(path) for _ in range(6)))
+    pages = await asyncio.gather(*(landing.browser.http.get(path) for _ in range(6)))
 
     assert {page.status_code for page in pages} == {200}
-    assert await doorstep.till.count("payments") == 1
-    assert (await doorstep.till.events()).count("PAYMENT_COMPLETED") == 1
+    assert await landing.payments.count("payments") == 1
+    assert (await landing.payments.events()).count("PAYMENT_COMPLETED") == 1
 
 
 @pytest.mark.parametrize("kind", ["return", "receipt"])
-async def test_another_claims_payment_is_not_found(doorstep: Doorstep, kind: str) -> None:
-    path = await _hand_off(doorstep)
-    doorstep.till.pays()
-    await doorstep.browser.get(path)
-    [other] = await doorstep.till.house.create("INV-2")
-    stranger = doorstep.visitor()
-    await stranger.open(await doorstep.give_link(claim_id=other))
+async def test_another_claims_payment_is_not_found(landing: LandingHarness, kind: str) -> None:
+    path = await _hand_off(landing)
+    landing.payments.pays()
+    await landing.browser.get(path)
+    [other] = await landing.payments.harness.create("INV-2")
+    stranger = landing.visitor()
+    await stranger.open(await landing.give_link(claim_id=other))
 
     foreign = await stranger.get(path.replace("return", kind))
     absent = await stranger.get(f"/claim/{kind}/{uuid4()}")
@@ -247,25 +255,25 @@ async def test_another_claims_payment_is_not_found(doorstep: Doorstep, kind: str
 
 
 async def test_without_a_session_the_return_page_shows_nothing(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    path = await _hand_off(doorstep)
-    doorstep.till.pays()
+    path = await _hand_off(landing)
+    landing.payments.pays()
 
-    page = await doorstep.visitor().get(path)
+    page = await landing.visitor().get(path)
 
     assert page.status_code == 403
-    assert doorstep.till.provider.fetched == []
-    assert await doorstep.till.count("payments") == 0
+    assert landing.payments.provider.fetched == []
+    assert await landing.payments.count("payments") == 0
 
 
 async def test_the_policy_of_the_page_with_the_form_names_the_provider(
     resources: Resources, clock: MovableClock
 ) -> None:
     own = Application(resources, hand_off_origins={"sandbox": "https://pay.example"})
-    async with a_doorstep(resources, clock, application=own) as doorstep:
-        check = await _look_at_payment(doorstep)
-        claim = await doorstep.browser.get("/claim")
+    async with a_landing(resources, clock, application=own) as landing:
+        check = await _look_at_payment(landing)
+        claim = await landing.browser.get("/claim")
 
     assert "form-action 'self' https://pay.example;" in check.headers["Content-Security-Policy"]
     assert "form-action 'self';" in claim.headers["Content-Security-Policy"]
@@ -279,24 +287,24 @@ async def test_an_invalid_provider_address_is_not_used_for_a_redirect(
             checkout = await super().start(request)
             return type(checkout)(checkout.provider_reference, "https://x/\r\nSet-Cookie: a=b")
 
-    async with a_doorstep(resources, clock, provider=Odd()) as doorstep:
-        await _look_at_payment(doorstep)
-        answer = await doorstep.browser.submit("/claim/pay/method")
+    async with a_landing(resources, clock, provider=Odd()) as landing:
+        await _look_at_payment(landing)
+        answer = await landing.browser.submit("/claim/pay/method")
 
     assert answer.status_code == 500
     assert "Set-Cookie" not in answer.headers
 
 
-async def _look_at_payment(doorstep: Doorstep) -> httpx.Response:
-    await doorstep.open()
-    return await doorstep.browser.get("/claim/pay")
+async def _look_at_payment(landing: LandingHarness) -> httpx.Response:
+    await landing.open()
+    return await landing.browser.get("/claim/pay")
 
 
-async def _hand_off(doorstep: Doorstep) -> str:
+async def _hand_off(landing: LandingHarness) -> str:
     """Hand off to the provider, and return the path of the return page."""
-    await _look_at_payment(doorstep)
-    await doorstep.browser.submit("/claim/pay/method")
-    return hide_handle(doorstep.till.provider.started[0].return_url).removeprefix(ORIGIN)
+    await _look_at_payment(landing)
+    await landing.browser.submit("/claim/pay/method")
+    return hide_handle(landing.payments.provider.started[0].return_url).removeprefix(ORIGIN)
 
 
 def _read_text(page: str) -> str:

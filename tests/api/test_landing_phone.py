@@ -12,7 +12,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import DatabaseAway
 from dunwell.platform.resources import Resources
 from tests.support.broken_database import pages_over
-from tests.support.landing import Doorstep, a_doorstep
+from tests.support.landing import LandingHarness, a_landing
 
 _OURS = '<a href="tel:+493055501009"><bdi>+49 30 555 010-09</bdi></a>'
 _THEIRS = 'href="tel:+49401234560"'
@@ -30,9 +30,9 @@ def called(resources: Resources) -> Resources:
 
 
 @pytest.fixture
-async def doorstep(called: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
-    async with a_doorstep(called, clock) as doorstep:
-        yield doorstep
+async def landing(called: Resources, clock: MovableClock) -> AsyncIterator[LandingHarness]:
+    async with a_landing(called, clock) as landing:
+        yield landing
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
@@ -44,16 +44,16 @@ async def doorstep(called: Resources, clock: MovableClock) -> AsyncIterator[Door
     ],
 )  # fmt: skip
 async def test_without_a_creditor_the_operators_number_is_shown(
-    doorstep: Doorstep, path: str, status: int, language: str
+    landing: LandingHarness, path: str, status: int, language: str
 ) -> None:
-    page = await doorstep.browser.get(f"{path}?lang={language}")
+    page = await landing.browser.get(f"{path}?lang={language}")
 
     assert page.status_code == status
     _names_ours(page, language)
 
 
-async def test_the_operators_number_is_shown_after_too_many_codes(doorstep: Doorstep) -> None:
-    pages = [await doorstep.browser.type_code(f"0000-0000-000{n}") for n in range(6)]
+async def test_the_operators_number_is_shown_after_too_many_codes(landing: LandingHarness) -> None:
+    pages = [await landing.browser.type_code(f"0000-0000-000{n}") for n in range(6)]
     assert pages[-1].status_code == 429
     _names_ours(pages[-1])
 
@@ -71,11 +71,13 @@ async def test_the_operators_number_is_shown_on_error_pages(
     _names_ours(page)
 
 
-async def test_with_a_creditor_its_number_is_shown(doorstep: Doorstep, clock: MovableClock) -> None:
-    await doorstep.open()
-    pages = [await doorstep.browser.get(path) for path in ("/claim", "/claim/nothing")]
+async def test_with_a_creditor_its_number_is_shown(
+    landing: LandingHarness, clock: MovableClock
+) -> None:
+    await landing.open()
+    pages = [await landing.browser.get(path) for path in ("/claim", "/claim/nothing")]
     clock.advance(timedelta(hours=2))
-    pages.append(await doorstep.browser.get("/claim"))
+    pages.append(await landing.browser.get("/claim"))
 
     assert [page.status_code for page in pages] == [200, 404, 403]
     for page in pages:
@@ -86,8 +88,8 @@ async def test_with_a_creditor_its_number_is_shown(doorstep: Doorstep, clock: Mo
 async def test_without_an_operators_number_none_is_shown(
     resources: Resources, clock: MovableClock
 ) -> None:
-    async with a_doorstep(resources, clock) as doorstep:
-        pages = [await doorstep.browser.get(path) for path in ("/q", "/claim", "/claim/nothing")]
+    async with a_landing(resources, clock) as landing:
+        pages = [await landing.browser.get(path) for path in ("/q", "/claim", "/claim/nothing")]
 
     assert not any("tel:" in page.text or _SAID["en"] in page.text for page in pages)
 

@@ -9,7 +9,7 @@ import pytest
 from dunwell.accounts.merchants.configuration import ModalitySettings, PlanSettings
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.landing import OWN_FORM, Doorstep, a_doorstep, read_hidden
+from tests.support.landing import OWN_FORM, LandingHarness, a_landing, read_hidden
 from tests.support.landing_plans import (
     AGREEING,
     LATER_CHECK,
@@ -24,22 +24,22 @@ from tests.support.landing_plans import (
 
 
 @pytest.fixture
-async def offering(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
+async def offering(resources: Resources, clock: MovableClock) -> AsyncIterator[LandingHarness]:
     """A merchant that answers requests itself, and a debtor who has entered a letter's code."""
-    async with a_doorstep(resources, clock, configuration=OFFERING) as doorstep:
-        await enter(doorstep)
-        yield doorstep
+    async with a_landing(resources, clock, configuration=OFFERING) as landing:
+        await enter(landing)
+        yield landing
 
 
 @pytest.fixture
-async def agreeing(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
+async def agreeing(resources: Resources, clock: MovableClock) -> AsyncIterator[LandingHarness]:
     """The same with a merchant that approves requests within its bounds automatically."""
-    async with a_doorstep(resources, clock, configuration=AGREEING) as doorstep:
-        await enter(doorstep)
-        yield doorstep
+    async with a_landing(resources, clock, configuration=AGREEING) as landing:
+        await enter(landing)
+        yield landing
 
 
-async def test_offers_show_exact_amounts_dates_and_costs(offering: Doorstep) -> None:
+async def test_offers_show_exact_amounts_dates_and_costs(offering: LandingHarness) -> None:
     text = read_text((await offering.browser.get("/claim/plan?lang=en")).text)
 
     assert "3 instalments: €34.14 , then 2 x €34.13 The last payment is on 16 May 2026." in text
@@ -54,27 +54,27 @@ async def test_the_options_page_links_only_to_available_offers(
     only_plans = msgspec.structs.replace(
         OFFERING, modalities=ModalitySettings(PlanSettings(counts=(2,)))
     )
-    async with a_doorstep(resources, clock, configuration=only_plans) as doorstep:
-        await enter(doorstep)
-        page = (await doorstep.browser.get("/claim/options")).text
-        later = await doorstep.browser.get("/claim/later")
+    async with a_landing(resources, clock, configuration=only_plans) as landing:
+        await enter(landing)
+        page = (await landing.browser.get("/claim/options")).text
+        later = await landing.browser.get("/claim/later")
 
     assert 'href="/claim/plan"' in page
     assert 'href="/claim/later"' not in page
     assert later.headers["Location"] == "/claim/options"
 
 
-async def test_without_offers_a_phone_number_is_shown(doorstep: Doorstep) -> None:
-    await enter(doorstep)
+async def test_without_offers_a_phone_number_is_shown(landing: LandingHarness) -> None:
+    await enter(landing)
 
-    page = await doorstep.browser.get("/claim/options?lang=en")
+    page = await landing.browser.get("/claim/options?lang=en")
 
     assert "Together you can look for a solution." in page.text
     assert page.text.count("+49 40 1234560") == 2
     assert "/claim/plan" not in page.text
 
 
-async def test_the_schedule_is_shown_without_a_script(offering: Doorstep) -> None:
+async def test_the_schedule_is_shown_without_a_script(offering: LandingHarness) -> None:
     page = await offering.browser.get("/claim/plan/check?offer=6&lang=en")
 
     text = read_text(page.text)
@@ -83,7 +83,9 @@ async def test_the_schedule_is_shown_without_a_script(offering: Doorstep) -> Non
     assert await modalities(offering) == []
 
 
-async def test_the_script_shows_the_schedules_computed_by_the_server(offering: Doorstep) -> None:
+async def test_the_script_shows_the_schedules_computed_by_the_server(
+    offering: LandingHarness,
+) -> None:
     page = await offering.browser.get("/claim/plan?lang=en")
 
     text = page.text.replace("\N{NO-BREAK SPACE}", " ").replace("\N{MULTIPLICATION SIGN}", "x")
@@ -93,14 +95,14 @@ async def test_the_script_shows_the_schedules_computed_by_the_server(offering: D
     assert 'data-plan-last="2">2 x <bdi class="money">€17.06<' in text
 
 
-async def test_viewing_pages_requests_nothing(offering: Doorstep) -> None:
+async def test_viewing_pages_requests_nothing(offering: LandingHarness) -> None:
     for path in ("/claim/options", "/claim/plan", PLAN_CHECK, "/claim/later", LATER_CHECK):
         assert (await offering.browser.get(path)).status_code == 200
 
     assert await modalities(offering) == []
 
 
-async def test_a_requested_plan_waits_for_its_answer(offering: Doorstep) -> None:
+async def test_a_requested_plan_waits_for_its_answer(offering: LandingHarness) -> None:
     page = await ask(offering)
 
     [plan] = await modalities(offering)
@@ -113,7 +115,7 @@ async def test_a_requested_plan_waits_for_its_answer(offering: Doorstep) -> None
     assert await told_states(offering) == ["REQUESTED"]
 
 
-async def test_a_plan_within_the_bounds_is_approved_automatically(agreeing: Doorstep) -> None:
+async def test_a_plan_within_the_bounds_is_approved_automatically(agreeing: LandingHarness) -> None:
     await agreeing.browser.get(PLAN_CHECK)
     assert agreeing.browser.page is not None
     assert "Mit diesem Knopf vereinbaren Sie die Ratenzahlung." in agreeing.browser.page.text
@@ -124,7 +126,7 @@ async def test_a_plan_within_the_bounds_is_approved_automatically(agreeing: Door
     assert await told_states(agreeing) == ["REQUESTED", "APPROVED"]
 
 
-async def test_a_deferral_can_be_requested(agreeing: Doorstep) -> None:
+async def test_a_deferral_can_be_requested(agreeing: LandingHarness) -> None:
     page = await ask(agreeing, LATER_CHECK)
 
     [deferment] = await modalities(agreeing)
@@ -133,7 +135,7 @@ async def test_a_deferral_can_be_requested(agreeing: Doorstep) -> None:
 
 
 @pytest.mark.parametrize("path", [PLAN_CHECK, LATER_CHECK])
-async def test_a_double_click_makes_one_request(offering: Doorstep, path: str) -> None:
+async def test_a_double_click_makes_one_request(offering: LandingHarness, path: str) -> None:
     page, address = await offering.browser.get(path), path.partition("?")[0]
     fields = read_hidden(page.text, address)
 
@@ -148,7 +150,7 @@ async def test_a_double_click_makes_one_request(offering: Doorstep, path: str) -
     assert await told_states(offering) == ["REQUESTED"]
 
 
-async def test_a_second_request_shows_the_existing_one(offering: Doorstep) -> None:
+async def test_a_second_request_shows_the_existing_one(offering: LandingHarness) -> None:
     page = await offering.browser.get(LATER_CHECK)
     fields = read_hidden(page.text, "/claim/later/check")
     await ask(offering)
@@ -162,7 +164,7 @@ async def test_a_second_request_shows_the_existing_one(offering: Doorstep) -> No
 
 @pytest.mark.parametrize("shown", ["1", "10241", "-10240", "10240.0", "", "9" * 20])
 async def test_an_amount_changed_in_the_form_requests_nothing(
-    offering: Doorstep, shown: str
+    offering: LandingHarness, shown: str
 ) -> None:
     await offering.browser.get(PLAN_CHECK)
 
@@ -173,9 +175,9 @@ async def test_an_amount_changed_in_the_form_requests_nothing(
     assert await modalities(offering) == []
 
 
-async def test_after_a_payment_the_plan_is_shown_for_the_rest(offering: Doorstep) -> None:
+async def test_after_a_payment_the_plan_is_shown_for_the_rest(offering: LandingHarness) -> None:
     await offering.browser.get(PLAN_CHECK)
-    await offering.till.house.pay(offering.claim_id, 1240)
+    await offering.payments.harness.pay(offering.claim_id, 1240)
 
     page = await offering.browser.submit("/claim/plan/check")
 
@@ -200,7 +202,7 @@ async def test_after_a_payment_the_plan_is_shown_for_the_rest(offering: Doorstep
     ],
 )
 async def test_terms_changed_in_the_form_are_refused(
-    offering: Doorstep, fields: dict[str, str], status: int
+    offering: LandingHarness, fields: dict[str, str], status: int
 ) -> None:
     await offering.browser.get(PLAN_CHECK)
 
@@ -211,9 +213,9 @@ async def test_terms_changed_in_the_form_are_refused(
     assert await modalities(offering) == []
 
 
-async def test_a_claim_paid_meanwhile_redirects_to_its_page(offering: Doorstep) -> None:
+async def test_a_claim_paid_meanwhile_redirects_to_its_page(offering: LandingHarness) -> None:
     await offering.browser.get(PLAN_CHECK)
-    await offering.till.house.pay(offering.claim_id, 10240)
+    await offering.payments.harness.pay(offering.claim_id, 10240)
 
     page = await offering.browser.submit("/claim/plan/check")
 
@@ -221,7 +223,7 @@ async def test_a_claim_paid_meanwhile_redirects_to_its_page(offering: Doorstep) 
     assert await modalities(offering) == []
 
 
-async def test_after_three_requests_a_phone_number_is_shown(offering: Doorstep) -> None:
+async def test_after_three_requests_a_phone_number_is_shown(offering: LandingHarness) -> None:
     for _ in range(3):
         page = await ask(offering)
         address = page.url.path
@@ -236,7 +238,7 @@ async def test_after_three_requests_a_phone_number_is_shown(offering: Doorstep) 
     assert len(await modalities(offering)) == 3
 
 
-async def test_the_field_shows_its_bounds(offering: Doorstep) -> None:
+async def test_the_field_shows_its_bounds(offering: LandingHarness) -> None:
     path = "/claim/plan/check?offer=3&first_day=2&first_month=4&first_year=2026&lang=en"
 
     page = await offering.browser.get(path)
@@ -256,10 +258,10 @@ async def test_the_claims_last_day_limits_the_offers(
 ) -> None:
     debtor = {"maxDeferralDate": "2026-04-20"}
     given = {"configuration": OFFERING, "debtor": debtor}
-    async with a_doorstep(resources, clock, **given) as doorstep:
-        await enter(doorstep)
-        plans = await doorstep.browser.get("/claim/plan?lang=en")
-        refused = await doorstep.browser.get("/claim/plan/check?offer=3&lang=en")
+    async with a_landing(resources, clock, **given) as landing:
+        await enter(landing)
+        plans = await landing.browser.get("/claim/plan?lang=en")
+        refused = await landing.browser.get("/claim/plan/check?offer=3&lang=en")
 
     assert "2 instalments of €51.20" in read_text(plans.text)
     assert 'value="3"' not in plans.text
@@ -269,15 +271,15 @@ async def test_the_claims_last_day_limits_the_offers(
 async def test_a_link_alone_can_neither_see_nor_request_plans(
     resources: Resources, clock: MovableClock
 ) -> None:
-    async with a_doorstep(resources, clock, configuration=OFFERING) as doorstep:
-        page = await doorstep.open()
+    async with a_landing(resources, clock, configuration=OFFERING) as landing:
+        page = await landing.open()
         token = read_hidden(page.text, "/claim/end")["token"]
-        shown = await doorstep.browser.get("/claim/plan")
-        posted = await doorstep.browser.post(
+        shown = await landing.browser.get("/claim/plan")
+        posted = await landing.browser.post(
             "/claim/plan/check", token=token, count="3", first="2026-03-16", shown="10240"
         )
-        options = await doorstep.browser.get("/claim/options")
-        asked = await modalities(doorstep)
+        options = await landing.browser.get("/claim/options")
+        asked = await modalities(landing)
 
     assert shown.headers["Location"] == "/claim/verify?for=plan"
     assert posted.headers["Location"] == "/claim/verify?for=plan"
@@ -285,7 +287,7 @@ async def test_a_link_alone_can_neither_see_nor_request_plans(
     assert asked == []
 
 
-async def test_a_foreign_form_requests_nothing(offering: Doorstep) -> None:
+async def test_a_foreign_form_requests_nothing(offering: LandingHarness) -> None:
     fields = {"token": "x", "count": "3", "first": "2026-03-16", "shown": "10240"}
     page = await ask(offering, LATER_CHECK)
     address = page.url.path

@@ -14,10 +14,10 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import DEBTOR
 from tests.support.documents import read_text
-from tests.support.landing import Doorstep, read_hidden
+from tests.support.landing import LandingHarness, read_hidden
 from tests.support.ways import (
     NUMBER,
-    a_guarded_doorstep,
+    a_guarded_landing,
     list_notices,
     list_occasions,
     read_sent_code,
@@ -31,43 +31,43 @@ _ON_FILE = "SELECT email, mobile_number, language FROM debtors WHERE merchant_id
 
 
 @pytest.fixture
-async def doorstep(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
+async def landing(resources: Resources, clock: MovableClock) -> AsyncIterator[LandingHarness]:
     """A debtor with an e-mail address and a mobile number, whose merchant uses both channels."""
-    async with a_guarded_doorstep(resources, clock, mobileNumber=NUMBER) as doorstep:
-        yield doorstep
+    async with a_guarded_landing(resources, clock, mobileNumber=NUMBER) as landing:
+        yield landing
 
 
-async def enter(doorstep: Doorstep) -> Any:
-    await doorstep.browser.type_code(await doorstep.give_code())
-    return await doorstep.browser.get(_PAGE)
+async def enter(landing: LandingHarness) -> Any:
+    await landing.browser.type_code(await landing.give_code())
+    return await landing.browser.get(_PAGE)
 
 
-async def be_sure(doorstep: Doorstep) -> None:
+async def be_sure(landing: LandingHarness) -> None:
     """Enter a code that was sent to the address on file."""
-    await enter(doorstep)
-    await doorstep.browser.get(_VERIFY)
-    await doorstep.browser.submit(f"{_VERIFY}/send")
-    await doorstep.browser.submit(f"{_VERIFY}/code", code=await read_sent_code(doorstep))
+    await enter(landing)
+    await landing.browser.get(_VERIFY)
+    await landing.browser.submit(f"{_VERIFY}/send")
+    await landing.browser.submit(f"{_VERIFY}/code", code=await read_sent_code(landing))
 
 
-async def ask(doorstep: Doorstep, address: str = _NEW, what: str = "email") -> Any:
-    await doorstep.browser.get(f"{_PAGE}/{what}")
-    return await doorstep.browser.submit(f"{_PAGE}/{what}", address=address)
+async def ask(landing: LandingHarness, address: str = _NEW, what: str = "email") -> Any:
+    await landing.browser.get(f"{_PAGE}/{what}")
+    return await landing.browser.submit(f"{_PAGE}/{what}", address=address)
 
 
-async def suppressed(doorstep: Doorstep) -> list[tuple[str, str, str, str]]:
-    async with doorstep.till.resources.database.connection() as connection:
-        found = await load_suppressions(connection, doorstep.till.merchant_id)
+async def suppressed(landing: LandingHarness) -> list[tuple[str, str, str, str]]:
+    async with landing.payments.resources.database.connection() as connection:
+        found = await load_suppressions(connection, landing.payments.merchant_id)
     return [(each.channel, each.masked_address, each.reason, each.actor_kind) for each in found]
 
 
-async def on_file(doorstep: Doorstep) -> dict[str, Any]:
-    [row] = await doorstep.till.house.rows(_ON_FILE)
+async def on_file(landing: LandingHarness) -> dict[str, Any]:
+    [row] = await landing.payments.harness.rows(_ON_FILE)
     return dict(row)
 
 
-async def test_the_page_masks_addresses(doorstep: Doorstep) -> None:
-    page = await enter(doorstep)
+async def test_the_page_masks_addresses(landing: LandingHarness) -> None:
+    page = await enter(landing)
 
     text = read_text(page.text)
     assert "E-Mail e***@example.org" in text
@@ -76,145 +76,147 @@ async def test_the_page_masks_addresses(doorstep: Doorstep) -> None:
     assert NUMBER not in page.text
 
 
-async def test_a_link_alone_does_not_show_the_preferences(doorstep: Doorstep) -> None:
-    await doorstep.open()
+async def test_a_link_alone_does_not_show_the_preferences(landing: LandingHarness) -> None:
+    await landing.open()
 
-    answer = await doorstep.browser.get(_PAGE)
+    answer = await landing.browser.get(_PAGE)
 
     assert (answer.status_code, answer.headers["Location"]) == (303, "/claim/verify?for=reach")
 
 
-async def test_the_chosen_language_is_kept_with_the_claim(doorstep: Doorstep) -> None:
-    await enter(doorstep)
+async def test_the_chosen_language_is_kept_with_the_claim(landing: LandingHarness) -> None:
+    await enter(landing)
 
-    page = await doorstep.browser.submit(f"{_PAGE}/language", language="en")
+    page = await landing.browser.submit(f"{_PAGE}/language", language="en")
 
     assert '<html lang="en"' in page.text
     assert "We write to you in this language from now on." in page.text
-    assert (await on_file(doorstep))["language"] == "en"
+    assert (await on_file(landing))["language"] == "en"
 
 
-async def test_an_unknown_language_changes_nothing(doorstep: Doorstep) -> None:
-    await enter(doorstep)
-    before = await on_file(doorstep)
+async def test_an_unknown_language_changes_nothing(landing: LandingHarness) -> None:
+    await enter(landing)
+    before = await on_file(landing)
 
-    await doorstep.browser.submit(f"{_PAGE}/language", language="fr\r\nX: 1")
+    await landing.browser.submit(f"{_PAGE}/language", language="fr\r\nX: 1")
 
-    assert await on_file(doorstep) == before
+    assert await on_file(landing) == before
 
 
 async def test_a_deselected_channel_is_not_used_until_it_is_selected_again(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    await enter(doorstep)
-    page = await doorstep.browser.submit(f"{_PAGE}/channels", SMS="use")
+    await enter(landing)
+    page = await landing.browser.submit(f"{_PAGE}/channels", SMS="use")
 
     assert "Wir nutzen nur die ausgewählten Wege." in page.text
-    assert await suppressed(doorstep) == [("EMAIL", "e***@example.org", "DEBTOR", "DEBTOR")]
+    assert await suppressed(landing) == [("EMAIL", "e***@example.org", "DEBTOR", "DEBTOR")]
     assert 'name="EMAIL" value="use">' in page.text
     assert 'name="SMS" value="use" checked>' in page.text
 
-    await doorstep.browser.submit(f"{_PAGE}/channels", SMS="use", EMAIL="use")
-    assert await suppressed(doorstep) == []
+    await landing.browser.submit(f"{_PAGE}/channels", SMS="use", EMAIL="use")
+    assert await suppressed(landing) == []
 
 
-async def test_the_last_channel_cannot_be_deselected(doorstep: Doorstep) -> None:
-    await enter(doorstep)
+async def test_the_last_channel_cannot_be_deselected(landing: LandingHarness) -> None:
+    await enter(landing)
 
-    page = await doorstep.browser.submit(f"{_PAGE}/channels")
+    page = await landing.browser.submit(f"{_PAGE}/channels")
 
     assert page.status_code == 422
     assert "<title>Fehler: Wie wir Sie erreichen" in page.text
     assert "Bitte lassen Sie mindestens einen Weg offen" in page.text
     assert "Gesetz verlangt" not in page.text
     assert 'id="channels-error"' in page.text
-    assert await suppressed(doorstep) == []
+    assert await suppressed(landing) == []
 
 
-async def test_concurrent_choices_are_serialized(doorstep: Doorstep) -> None:
+async def test_concurrent_choices_are_serialized(landing: LandingHarness) -> None:
     """Otherwise they could leave no channel together."""
-    keys, house = doorstep.till.resources.keys, doorstep.till.house
-    async with house.work(DEBTOR) as first, house.work(DEBTOR) as second:
-        await change_channels(first, keys, doorstep.claim_id, ["EMAIL"])
+    keys, harness = landing.payments.resources.keys, landing.payments.harness
+    async with harness.work(DEBTOR) as first, harness.work(DEBTOR) as second:
+        await change_channels(first, keys, landing.claim_id, ["EMAIL"])
         await second.tx.execute("SET LOCAL lock_timeout = '100ms'")
         with pytest.raises(LockNotAvailableError):
-            await change_channels(second, keys, doorstep.claim_id, ["SMS"])
+            await change_channels(second, keys, landing.claim_id, ["SMS"])
 
-    assert [each[0] for each in await suppressed(doorstep)] == ["SMS"]
+    assert [each[0] for each in await suppressed(landing)] == ["SMS"]
 
 
-async def test_only_a_suppression_by_the_debtor_can_be_lifted(doorstep: Doorstep) -> None:
-    await enter(doorstep)
-    await doorstep.browser.submit(f"{_PAGE}/channels", SMS="use")
-    await doorstep.till.house.rows(
+async def test_only_a_suppression_by_the_debtor_can_be_lifted(landing: LandingHarness) -> None:
+    await enter(landing)
+    await landing.browser.submit(f"{_PAGE}/channels", SMS="use")
+    await landing.payments.harness.rows(
         "UPDATE suppressions SET reason = 'BOUNCE' WHERE merchant_id = $1"
     )
 
-    page = await doorstep.browser.get(_PAGE)
+    page = await landing.browser.get(_PAGE)
     assert 'name="EMAIL" value="use" disabled>' in page.text
     assert "Unsere Nachrichten kamen dort nicht an." in page.text
-    refused = await doorstep.browser.submit(f"{_PAGE}/channels", EMAIL="use")
+    refused = await landing.browser.submit(f"{_PAGE}/channels", EMAIL="use")
 
     assert refused.status_code == 422
-    assert [each[2] for each in await suppressed(doorstep)] == ["BOUNCE"]
+    assert [each[2] for each in await suppressed(landing)] == ["BOUNCE"]
 
 
 async def test_suppressions_of_an_address_that_has_changed_are_loaded_again(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    await enter(doorstep)
-    house = doorstep.till.house
-    async with house.work() as work:
-        await suppress(work, house.resources.keys, "EMAIL", _NEW, "MERCHANT")
-    assert 'name="EMAIL" value="use" checked>' in (await doorstep.browser.get(_PAGE)).text
+    await enter(landing)
+    harness = landing.payments.harness
+    async with harness.work() as work:
+        await suppress(work, harness.resources.keys, "EMAIL", _NEW, "MERCHANT")
+    assert 'name="EMAIL" value="use" checked>' in (await landing.browser.get(_PAGE)).text
 
-    await house.rows("UPDATE debtors SET email = $2 WHERE merchant_id = $1", _NEW)
+    await harness.rows("UPDATE debtors SET email = $2 WHERE merchant_id = $1", _NEW)
 
-    page = await doorstep.browser.get(_PAGE)
+    page = await landing.browser.get(_PAGE)
     assert 'name="EMAIL" value="use" disabled>' in page.text
     assert 'name="SMS" value="use" checked>' in page.text
 
 
-async def test_an_address_is_changed_with_the_code_sent_to_it(doorstep: Doorstep) -> None:
-    await be_sure(doorstep)
-    page = await ask(doorstep)
+async def test_an_address_is_changed_with_the_code_sent_to_it(landing: LandingHarness) -> None:
+    await be_sure(landing)
+    page = await ask(landing)
     assert page.url.path == f"{_EMAIL}/code"
-    assert (await on_file(doorstep))["email"] == "erika@example.org"
-    code = await read_sent_code(doorstep)
+    assert (await on_file(landing))["email"] == "erika@example.org"
+    code = await read_sent_code(landing)
 
-    page = await doorstep.browser.submit(f"{_EMAIL}/code", code=code)
+    page = await landing.browser.submit(f"{_EMAIL}/code", code=code)
 
     assert (page.url.path, page.status_code) == (_PAGE, 200)
     assert "Ab jetzt nutzen wir Ihre neue E-Mail-Adresse." in page.text
-    assert (await on_file(doorstep))["email"] == _NEW
-    notices = [(each["kind"], each["recipient"]) for each in await list_notices(doorstep)]
+    assert (await on_file(landing))["email"] == _NEW
+    notices = [(each["kind"], each["recipient"]) for each in await list_notices(landing)]
     assert notices[-2:] == [("CHANGE_CODE", _NEW), ("CHANGE_NOTICE", "erika@example.org")]
-    assert "e***@neu.example" in (await list_notices(doorstep))[-1]["body_text"]
-    assert await doorstep.till.audited("claim.change") == 1
-    [occasion] = await list_occasions(doorstep)
+    assert "e***@neu.example" in (await list_notices(landing))[-1]["body_text"]
+    assert await landing.payments.audited("claim.change") == 1
+    [occasion] = await list_occasions(landing)
     assert (occasion["occasion"], occasion["facts"]["new_address"]) == (
         "contact_change", "e***@neu.example",
     )  # fmt: skip
 
 
-async def test_the_old_address_is_notified_even_if_it_is_suppressed(doorstep: Doorstep) -> None:
-    await be_sure(doorstep)
-    await doorstep.browser.get(_PAGE)
-    await doorstep.browser.submit(f"{_PAGE}/channels", SMS="use")
-    await ask(doorstep)
-    await doorstep.browser.submit(f"{_EMAIL}/code", code=await read_sent_code(doorstep))
-    told = [each["recipient"] for each in await list_notices(doorstep)]
-    assert (await list_notices(doorstep))[-1]["kind"] == "CHANGE_NOTICE"
+async def test_the_old_address_is_notified_even_if_it_is_suppressed(
+    landing: LandingHarness,
+) -> None:
+    await be_sure(landing)
+    await landing.browser.get(_PAGE)
+    await landing.browser.submit(f"{_PAGE}/channels", SMS="use")
+    await ask(landing)
+    await landing.browser.submit(f"{_EMAIL}/code", code=await read_sent_code(landing))
+    told = [each["recipient"] for each in await list_notices(landing)]
+    assert (await list_notices(landing))[-1]["kind"] == "CHANGE_NOTICE"
     assert told[-2:] == [_NEW, "erika@example.org"]
 
 
-async def test_a_number_without_a_country_code_is_accepted(doorstep: Doorstep) -> None:
-    await be_sure(doorstep)
-    await ask(doorstep, "0151 2345 6789", "mobile")
+async def test_a_number_without_a_country_code_is_accepted(landing: LandingHarness) -> None:
+    await be_sure(landing)
+    await ask(landing, "0151 2345 6789", "mobile")
 
-    await doorstep.browser.submit(f"{_PAGE}/mobile/code", code=await read_sent_code(doorstep))
+    await landing.browser.submit(f"{_PAGE}/mobile/code", code=await read_sent_code(landing))
 
-    assert (await on_file(doorstep))["mobile_number"] == "+4915123456789"
+    assert (await on_file(landing))["mobile_number"] == "+4915123456789"
 
 
 @pytest.mark.parametrize(
@@ -229,35 +231,35 @@ async def test_a_number_without_a_country_code_is_accepted(doorstep: Doorstep) -
     ],
 )
 async def test_an_invalid_or_unchanged_address_is_an_error_at_its_field(
-    doorstep: Doorstep, what: str, typed: str, said: str
+    landing: LandingHarness, what: str, typed: str, said: str
 ) -> None:
-    await be_sure(doorstep)
-    before = len(await list_notices(doorstep))
+    await be_sure(landing)
+    before = len(await list_notices(landing))
 
-    page = await ask(doorstep, typed, what)
+    page = await ask(landing, typed, what)
 
     assert page.status_code == 422
     assert "<title>Fehler:" in page.text
     assert said in page.text
     assert "<b>1" not in page.text
-    assert len(await list_notices(doorstep)) == before
+    assert len(await list_notices(landing)) == before
 
 
-async def test_five_wrong_codes_end_the_change(doorstep: Doorstep) -> None:
-    await be_sure(doorstep)
-    await ask(doorstep)
-    code = await read_sent_code(doorstep)
+async def test_five_wrong_codes_end_the_change(landing: LandingHarness) -> None:
+    await be_sure(landing)
+    await ask(landing)
+    code = await read_sent_code(landing)
     wrong = "000000" if code != "000000" else "000001"
 
-    pages = [await doorstep.browser.submit(f"{_EMAIL}/code", code=wrong) for _ in range(5)]
+    pages = [await landing.browser.submit(f"{_EMAIL}/code", code=wrong) for _ in range(5)]
     assert [page.status_code for page in pages] == [422] * 5
     form = read_hidden(pages[0].text, f"{_EMAIL}/code")
-    locked = await doorstep.browser.post(f"{_EMAIL}/code", **form, code=code)
-    await doorstep.till.house.rows("DELETE FROM verification_failures WHERE merchant_id = $1")
-    page = await doorstep.browser.post(f"{_EMAIL}/code", **form, code=code)
+    locked = await landing.browser.post(f"{_EMAIL}/code", **form, code=code)
+    await landing.payments.harness.rows("DELETE FROM verification_failures WHERE merchant_id = $1")
+    page = await landing.browser.post(f"{_EMAIL}/code", **form, code=code)
 
     assert (locked.status_code, page.status_code) == (429, 422)
-    assert (await on_file(doorstep))["email"] == "erika@example.org"
+    assert (await on_file(landing))["email"] == "erika@example.org"
 
 
 @pytest.mark.parametrize(
@@ -265,86 +267,88 @@ async def test_five_wrong_codes_end_the_change(doorstep: Doorstep) -> None:
     [(599.999999, 200, _NEW), (600, 422, "erika@example.org")],
 )
 async def test_a_code_works_for_ten_minutes(
-    doorstep: Doorstep, clock: MovableClock, seconds: float, status: int, email: str
+    landing: LandingHarness, clock: MovableClock, seconds: float, status: int, email: str
 ) -> None:
-    await be_sure(doorstep)
-    await ask(doorstep)
-    code = await read_sent_code(doorstep)
+    await be_sure(landing)
+    await ask(landing)
+    code = await read_sent_code(landing)
     clock.advance(timedelta(seconds=seconds))
 
-    page = await doorstep.browser.submit(f"{_EMAIL}/code", code=code)
+    page = await landing.browser.submit(f"{_EMAIL}/code", code=code)
 
     assert page.status_code == status
-    assert (await on_file(doorstep))["email"] == email
+    assert (await on_file(landing))["email"] == email
 
 
-async def test_only_the_newest_code_works_and_once(doorstep: Doorstep, clock: MovableClock) -> None:
-    await be_sure(doorstep)
-    await ask(doorstep)
-    first = await read_sent_code(doorstep)
+async def test_only_the_newest_code_works_and_once(
+    landing: LandingHarness, clock: MovableClock
+) -> None:
+    await be_sure(landing)
+    await ask(landing)
+    first = await read_sent_code(landing)
     clock.advance(REPEATED_WITHIN)
-    await doorstep.browser.submit(f"{_EMAIL}/send")
-    second = await read_sent_code(doorstep)
-    pages = [await doorstep.browser.submit(f"{_EMAIL}/code", code=code) for code in (first, second)]
-    await doorstep.browser.get(f"{_EMAIL}/code")
-    replayed = await doorstep.browser.submit(f"{_EMAIL}/code", code=second)
+    await landing.browser.submit(f"{_EMAIL}/send")
+    second = await read_sent_code(landing)
+    pages = [await landing.browser.submit(f"{_EMAIL}/code", code=code) for code in (first, second)]
+    await landing.browser.get(f"{_EMAIL}/code")
+    replayed = await landing.browser.submit(f"{_EMAIL}/code", code=second)
 
     assert [page.status_code for page in pages] == [422, 200]
     assert replayed.status_code == 422
 
 
-async def test_a_verification_code_does_not_confirm_an_address(doorstep: Doorstep) -> None:
-    await be_sure(doorstep)
-    of_session = await read_sent_code(doorstep)
-    await ask(doorstep)
+async def test_a_verification_code_does_not_confirm_an_address(landing: LandingHarness) -> None:
+    await be_sure(landing)
+    of_session = await read_sent_code(landing)
+    await ask(landing)
 
-    page = await doorstep.browser.submit(f"{_EMAIL}/code", code=of_session)
+    page = await landing.browser.submit(f"{_EMAIL}/code", code=of_session)
 
     assert page.status_code == 422
-    assert (await on_file(doorstep))["email"] == "erika@example.org"
+    assert (await on_file(landing))["email"] == "erika@example.org"
 
 
-async def test_below_its_level_nothing_is_changed(doorstep: Doorstep) -> None:
-    page = await enter(doorstep)
+async def test_below_its_level_nothing_is_changed(landing: LandingHarness) -> None:
+    page = await enter(landing)
     token = read_hidden(page.text, f"{_PAGE}/channels")["token"]
 
     for path in (_EMAIL, f"{_EMAIL}/code", f"{_EMAIL}/send"):
-        answer = await doorstep.browser.post(path, token=token, address=_NEW, code="000000")
+        answer = await landing.browser.post(path, token=token, address=_NEW, code="000000")
         assert answer.headers["Location"] == "/claim/verify?for=preferences"
-    assert await list_notices(doorstep) == []
-    assert await doorstep.till.count("pending_contact_changes") == 0
+    assert await list_notices(landing) == []
+    assert await landing.payments.count("pending_contact_changes") == 0
 
 
 @pytest.mark.parametrize(
     "path", [f"{_PAGE}/language", f"{_PAGE}/channels", _EMAIL, f"{_EMAIL}/code", f"{_EMAIL}/send"]
 )
-async def test_a_form_of_another_session_is_refused(doorstep: Doorstep, path: str) -> None:
-    await be_sure(doorstep)
-    before = await on_file(doorstep)
+async def test_a_form_of_another_session_is_refused(landing: LandingHarness, path: str) -> None:
+    await be_sure(landing)
+    before = await on_file(landing)
 
-    answer = await doorstep.browser.post(
+    answer = await landing.browser.post(
         path, token="x", language="en", EMAIL="use", address=_NEW, code="1"
     )
 
     assert answer.status_code == 403
-    assert await on_file(doorstep) == before
-    assert await suppressed(doorstep) == []
+    assert await on_file(landing) == before
+    assert await suppressed(landing) == []
 
 
 async def test_after_five_codes_in_an_hour_the_page_shows_when_to_try_again(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    await be_sure(doorstep)
+    await be_sure(landing)
     for place in range(5):
-        await ask(doorstep, f"erika@neu{place}.example")
+        await ask(landing, f"erika@neu{place}.example")
 
-    page = await ask(doorstep, _NEW)
+    page = await ask(landing, _NEW)
 
     assert page.status_code == 429
     assert "Bitte verwenden Sie den neuesten." in read_text(page.text)
 
 
-async def test_an_address_that_cannot_be_changed_has_no_page(doorstep: Doorstep) -> None:
-    await be_sure(doorstep)
-    page = await doorstep.browser.get(f"{_PAGE}/letter")
+async def test_an_address_that_cannot_be_changed_has_no_page(landing: LandingHarness) -> None:
+    await be_sure(landing)
+    page = await landing.browser.get(f"{_PAGE}/letter")
     assert page.status_code == 404

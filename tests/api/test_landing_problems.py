@@ -5,7 +5,7 @@ import pytest
 from dunwell.platform.database.database import DatabaseAway
 from dunwell.platform.resources import Resources
 from tests.support.broken_database import pages_over
-from tests.support.landing import OWN_FORM, Doorstep
+from tests.support.landing import OWN_FORM, LandingHarness
 from tests.support.one_claim import ROUTES
 
 _FORM = {**OWN_FORM, "Content-Type": "application/x-www-form-urlencoded"}
@@ -23,31 +23,33 @@ _FORM = {**OWN_FORM, "Content-Type": "application/x-www-form-urlencoded"}
         "/claim/pay/x",
     ],
 )
-async def test_an_unknown_address_gets_a_page(doorstep: Doorstep, path: str) -> None:
-    page = await doorstep.browser.get(path, headers={"Accept-Language": "de"})
+async def test_an_unknown_address_gets_a_page(landing: LandingHarness, path: str) -> None:
+    page = await landing.browser.get(path, headers={"Accept-Language": "de"})
     assert page.status_code == 404
     assert "Diese Seite gibt es nicht" in page.text
 
 
-async def test_in_a_session_an_error_page_names_the_creditor(doorstep: Doorstep) -> None:
-    await doorstep.open()
-    page = await doorstep.browser.get("/claim/nothing")
+async def test_in_a_session_an_error_page_names_the_creditor(landing: LandingHarness) -> None:
+    await landing.open()
+    page = await landing.browser.get("/claim/nothing")
     assert "Diese Seite gibt es nicht" in page.text
     assert 'href="tel:+49401234560"' in page.text
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "POST"])
-async def test_a_wrong_method_gets_a_page(doorstep: Doorstep, method: str) -> None:
-    page = await doorstep.browser.http.request(method, "/claim")
+async def test_a_wrong_method_gets_a_page(landing: LandingHarness, method: str) -> None:
+    page = await landing.browser.http.request(method, "/claim")
     assert (page.status_code, page.headers["Allow"]) == (405, "GET, HEAD")
     assert "<h1>" in page.text
 
 
-async def test_every_head_response_is_the_get_response_without_a_body(doorstep: Doorstep) -> None:
-    await doorstep.open()
+async def test_every_head_response_is_the_get_response_without_a_body(
+    landing: LandingHarness,
+) -> None:
+    await landing.open()
     for path, runs in ROUTES.items():
         if "{" not in path and "GET" in runs:
-            head, get = [await doorstep.browser.http.request(m, path) for m in ("HEAD", "GET")]
+            head, get = [await landing.browser.http.request(m, path) for m in ("HEAD", "GET")]
             assert head.status_code == get.status_code, path
 
 
@@ -64,9 +66,9 @@ async def test_every_head_response_is_the_get_response_without_a_body(doorstep: 
     ],
 )
 async def test_an_unreadable_form_gets_a_page(
-    doorstep: Doorstep, content: bytes, headers: dict[str, str], status: int
+    landing: LandingHarness, content: bytes, headers: dict[str, str], status: int
 ) -> None:
-    page = await doorstep.browser.http.post("/q", content=content, headers=headers)
+    page = await landing.browser.http.post("/q", content=content, headers=headers)
     assert page.status_code == status
     assert "Nothing was changed." in page.text
 

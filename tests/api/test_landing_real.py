@@ -6,49 +6,49 @@ import pytest
 
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.landing import Doorstep, a_doorstep
+from tests.support.landing import LandingHarness, a_landing
 
 _SECRETS = ("INV-1001", "Mustermann", "Erika", "102,40", "102.40")
 
 
 @pytest.mark.parametrize("amount", ["102,40", "€ 102.40", "10240"])
 async def test_our_letter_is_confirmed_without_further_information(
-    doorstep: Doorstep, amount: str
+    landing: LandingHarness, amount: str
 ) -> None:
-    code = await doorstep.give_code()
-    await doorstep.browser.get("/real")
+    code = await landing.give_code()
+    await landing.browser.get("/real")
 
-    page = await doorstep.browser.submit("/real", code=code.lower(), amount=amount)
+    page = await landing.browser.submit("/real", code=code.lower(), amount=amount)
 
     assert page.status_code == 200
     assert "Dieser Brief ist von uns" in page.text
     assert "Nordwind Schuhe GmbH" in page.text
     assert [secret for secret in _SECRETS if secret in page.text] == []
-    assert doorstep.browser.cookie is None
-    assert await doorstep.accesses() == []
+    assert landing.browser.cookie is None
+    assert await landing.accesses() == []
 
 
-async def test_our_e_mail_is_confirmed_but_its_code_opens_nothing(doorstep: Doorstep) -> None:
-    code = await doorstep.give_check()
+async def test_our_e_mail_is_confirmed_but_its_code_opens_nothing(landing: LandingHarness) -> None:
+    code = await landing.give_check()
     typed = f" {code.lower().replace('-', '')} "
 
-    page = await doorstep.browser.post("/real", code=typed, amount="102,40")
+    page = await landing.browser.post("/real", code=typed, amount="102,40")
 
     assert page.status_code == 200
     assert "Diese Nachricht ist von uns" in page.text
     assert "Nordwind Schuhe GmbH" in page.text
     assert [secret for secret in _SECRETS if secret in page.text] == []
-    refused = await doorstep.visitor("198.51.100.8").type_code(code)
+    refused = await landing.visitor("198.51.100.8").type_code(code)
     assert refused.status_code == 422
-    assert await doorstep.accesses() == []
+    assert await landing.accesses() == []
 
 
-async def test_a_short_code_reveals_no_more_than_a_long_one(doorstep: Doorstep) -> None:
-    long, short = await doorstep.give_code(), await doorstep.give_check()
+async def test_a_short_code_reveals_no_more_than_a_long_one(landing: LandingHarness) -> None:
+    long, short = await landing.give_code(), await landing.give_check()
     wrong = [(long, "102,41"), (short, "102,41"), ("0000-0000", "102,40"), ("0000-00", "102,40")]
 
     pages = [
-        await doorstep.visitor(f"203.0.113.{number}").post("/real", code=typed, amount=amount)
+        await landing.visitor(f"203.0.113.{number}").post("/real", code=typed, amount=amount)
         for number, (typed, amount) in enumerate(wrong)
     ]
 
@@ -56,33 +56,33 @@ async def test_a_short_code_reveals_no_more_than_a_long_one(doorstep: Doorstep) 
     assert len({page.text for page in pages}) == 1
 
 
-async def test_short_codes_are_delayed_like_long_ones(doorstep: Doorstep) -> None:
-    await doorstep.browser.post("/real", code="0000-0000", amount="1")
+async def test_short_codes_are_delayed_like_long_ones(landing: LandingHarness) -> None:
+    await landing.browser.post("/real", code="0000-0000", amount="1")
     for _ in range(3):
-        await doorstep.browser.post("/real", code="0000-0001", amount="1")
-    page = await doorstep.browser.post("/real", code=await doorstep.give_check(), amount="102,40")
+        await landing.browser.post("/real", code="0000-0001", amount="1")
+    page = await landing.browser.post("/real", code=await landing.give_check(), amount="102,40")
     assert page.status_code == 429
     assert int(page.headers["Retry-After"]) >= 1
 
 
-async def test_the_amount_before_a_payment_is_confirmed_too(doorstep: Doorstep) -> None:
-    code = await doorstep.give_code()
-    await doorstep.till.house.pay(doorstep.claim_id, 5000)
+async def test_the_amount_before_a_payment_is_confirmed_too(landing: LandingHarness) -> None:
+    code = await landing.give_code()
+    await landing.payments.harness.pay(landing.claim_id, 5000)
 
     pages = [
-        await doorstep.browser.post("/real", code=code, amount=amount)
+        await landing.browser.post("/real", code=code, amount=amount)
         for amount in ("102,40", "52,40")
     ]
 
     assert [page.status_code for page in pages] == [200, 200]
 
 
-async def test_every_mismatch_gets_the_same_response(doorstep: Doorstep) -> None:
-    code = await doorstep.give_code()
+async def test_every_mismatch_gets_the_same_response(landing: LandingHarness) -> None:
+    code = await landing.give_code()
     wrong = [(code, "102,41"), ("0000-0000-0000", "102,40"), ("x", ""), (code, "")]
 
     pages = [
-        await doorstep.visitor(f"203.0.113.{number}").post("/real", code=typed, amount=amount)
+        await landing.visitor(f"203.0.113.{number}").post("/real", code=typed, amount=amount)
         for number, (typed, amount) in enumerate(wrong)
     ]
 
@@ -92,94 +92,96 @@ async def test_every_mismatch_gets_the_same_response(doorstep: Doorstep) -> None
 
 
 async def test_wrong_amounts_are_counted_with_wrong_codes(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    code = await doorstep.give_code()
+    code = await landing.give_code()
     for number in range(3):
-        await doorstep.browser.post("/real", code=code, amount=f"{number}")
+        await landing.browser.post("/real", code=code, amount=f"{number}")
     for number in range(2):
-        await doorstep.browser.type_code(f"0000-0000-000{number}")
+        await landing.browser.type_code(f"0000-0000-000{number}")
 
     pages = [
-        await doorstep.browser.post("/real", code=code, amount="102,40"),
-        await doorstep.browser.type_code(code),
+        await landing.browser.post("/real", code=code, amount="102,40"),
+        await landing.browser.type_code(code),
     ]
 
     assert [page.status_code for page in pages] == [429, 429]
     clock.advance(timedelta(minutes=16))
-    assert (await doorstep.browser.post("/real", code=code, amount="102,40")).status_code == 200
+    assert (await landing.browser.post("/real", code=code, amount="102,40")).status_code == 200
 
 
-async def test_the_page_says_what_we_never_ask_for(doorstep: Doorstep) -> None:
-    page = await doorstep.browser.get("/real?lang=en")
+async def test_the_page_says_what_we_never_ask_for(landing: LandingHarness) -> None:
+    page = await landing.browser.get("/real?lang=en")
     assert "What we never do" in page.text
     assert "<strong>127.0.0.1:8000</strong>" in page.text
 
 
-async def test_in_a_session_the_page_names_the_creditor(doorstep: Doorstep) -> None:
-    before = await doorstep.browser.get("/real")
-    await doorstep.open()
-    after = await doorstep.browser.get("/real")
+async def test_in_a_session_the_page_names_the_creditor(landing: LandingHarness) -> None:
+    before = await landing.browser.get("/real")
+    await landing.open()
+    after = await landing.browser.get("/real")
 
     assert ("Nordwind Schuhe GmbH" in before.text, "Nordwind Schuhe GmbH" in after.text) == (
         False, True,
     )  # fmt: skip
 
 
-async def test_the_pages_of_links_codes_and_claims_link_to_the_check(doorstep: Doorstep) -> None:
-    link = await doorstep.give_link()
-    pages = [await doorstep.browser.get(link), await doorstep.browser.get("/q")]
-    pages.append(await doorstep.browser.open(link))
+async def test_the_pages_of_links_codes_and_claims_link_to_the_check(
+    landing: LandingHarness,
+) -> None:
+    link = await landing.give_link()
+    pages = [await landing.browser.get(link), await landing.browser.get("/q")]
+    pages.append(await landing.browser.open(link))
     assert all('href="/real"' in page.text for page in pages)
 
 
 async def test_another_merchants_letter_names_that_merchant(
-    resources: Resources, clock: MovableClock, doorstep: Doorstep
+    resources: Resources, clock: MovableClock, landing: LandingHarness
 ) -> None:
-    async with a_doorstep(resources, clock, key="hansen") as other:
-        await doorstep.open()
-        page = await doorstep.browser.post("/real", code=await other.give_code(), amount="102,40")
+    async with a_landing(resources, clock, key="hansen") as other:
+        await landing.open()
+        page = await landing.browser.post("/real", code=await other.give_code(), amount="102,40")
     assert "Wir haben ihn für Hansen verschickt." in page.text
 
 
 @pytest.mark.parametrize("shape", ["http://127.0.0.1:8000{}", "127.0.0.1:8000{}", "{} ", "{}."])
 @pytest.mark.parametrize("amount", ["", "102,40"])
 async def test_a_text_message_is_confirmed_by_its_link(
-    doorstep: Doorstep, shape: str, amount: str
+    landing: LandingHarness, shape: str, amount: str
 ) -> None:
-    link = await doorstep.give_link("SMS")
+    link = await landing.give_link("SMS")
     if shape.startswith("{}"):
         link = link.removeprefix("/q/")
 
-    page = await doorstep.browser.post("/real?lang=en", code=shape.format(link), amount=amount)
+    page = await landing.browser.post("/real?lang=en", code=shape.format(link), amount=amount)
 
     assert page.status_code == 200
     assert "This message is ours" in page.text
     assert [secret for secret in _SECRETS if secret in page.text] == []
-    assert await doorstep.accesses() == []
+    assert await landing.accesses() == []
 
 
 async def test_a_foreign_link_or_another_amount_is_not_confirmed(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    link = await doorstep.give_link("SMS")
+    link = await landing.give_link("SMS")
     wrong = [
         (f"https://evil.example{link}", ""), (f"http://127.0.0.1:8000.evil.example{link}", ""),
         (f"http://127.0.0.1:8000{link} or https://evil.example/", ""),
         (f"http://127.0.0.1:8000{link}", "1.024,00"), ("http://127.0.0.1:8000/q/" + "A" * 22, ""),
     ]  # fmt: skip
     pages = [
-        await doorstep.visitor(f"203.0.113.{number}").post("/real", code=typed, amount=amount)
+        await landing.visitor(f"203.0.113.{number}").post("/real", code=typed, amount=amount)
         for number, (typed, amount) in enumerate(wrong)
     ]
     assert [page.status_code for page in pages] == [422] * 5
     assert len({page.text for page in pages}) == 1
 
 
-async def test_guessed_links_are_delayed_like_codes(doorstep: Doorstep) -> None:
+async def test_guessed_links_are_delayed_like_codes(landing: LandingHarness) -> None:
     for letter in "ABC":
-        await doorstep.browser.post("/real", code=letter * 22, amount="")
-    page = await doorstep.browser.post("/real", code=await doorstep.give_link("SMS"), amount="")
+        await landing.browser.post("/real", code=letter * 22, amount="")
+    page = await landing.browser.post("/real", code=await landing.give_link("SMS"), amount="")
     assert page.status_code == 429
 
 
@@ -191,7 +193,7 @@ async def test_guessed_links_are_delayed_like_codes(doorstep: Doorstep) -> None:
     ],
 )  # fmt: skip
 async def test_the_page_says_what_each_kind_of_message_contains(
-    doorstep: Doorstep, language: str, words: tuple[str, str]
+    landing: LandingHarness, language: str, words: tuple[str, str]
 ) -> None:
-    page = await doorstep.browser.get(f"/real?lang={language}")
+    page = await landing.browser.get(f"/real?lang={language}")
     assert [each for each in words if each not in page.text] == []

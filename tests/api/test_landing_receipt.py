@@ -12,30 +12,30 @@ from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.contact.notices.notice import REPEATED_WITHIN
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.landing import Doorstep, a_doorstep
+from tests.support.landing import LandingHarness, a_landing
 from tests.support.tools import run_tool
 
 _NOTICES = "SELECT kind, channel, recipient, body_text FROM debtor_notices WHERE merchant_id = $1"
 
 
-async def test_the_receipt_shows_the_method_masked(doorstep: Doorstep) -> None:
-    page = await doorstep.browser.get(await _pay(doorstep))
+async def test_the_receipt_shows_the_method_masked(landing: LandingHarness) -> None:
+    page = await landing.browser.get(await _pay(landing))
     text = _read_text(page.text)
     assert "Bezahlt mit Sandbox, •••• 4242 Zahlungsnummer psp-1" in text
     assert "Kopie an e***@example.org senden" in text
 
 
-async def test_the_pdf_has_the_content_of_the_page(doorstep: Doorstep, tmp_path: Path) -> None:
-    path = await _pay(doorstep)
+async def test_the_pdf_has_the_content_of_the_page(landing: LandingHarness, tmp_path: Path) -> None:
+    path = await _pay(landing)
 
-    answer = await doorstep.browser.get(f"{path}/pdf")
+    answer = await landing.browser.get(f"{path}/pdf")
 
     assert answer.headers["Content-Type"] == "application/pdf"
     assert answer.headers["Content-Disposition"].startswith('attachment; filename="receipt.pdf"')
     assert answer.headers["Cache-Control"] == "no-store"
     assert answer.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
     text = await _read_pdf(answer.content, tmp_path)
-    page = await doorstep.browser.get(path)
+    page = await landing.browser.get(path)
     said = re.findall(r"<dt>(.*?)</dt><dd[^>]*>(.*?)</dd>", page.text)
     assert len(said) == 6
     for label, value in said:
@@ -46,89 +46,89 @@ async def test_the_pdf_has_the_content_of_the_page(doorstep: Doorstep, tmp_path:
 
 
 async def test_the_pdf_is_in_the_readers_language_and_reproducible(
-    doorstep: Doorstep, tmp_path: Path
+    landing: LandingHarness, tmp_path: Path
 ) -> None:
-    path = await _pay(doorstep)
+    path = await _pay(landing)
 
-    first = await doorstep.browser.get(f"{path}/pdf?lang=en")
-    second = await doorstep.browser.get(f"{path}/pdf?lang=en")
+    first = await landing.browser.get(f"{path}/pdf?lang=en")
+    second = await landing.browser.get(f"{path}/pdf?lang=en")
 
     assert first.content == second.content
     assert "Paid with Sandbox, •••• 4242" in await _read_pdf(first.content, tmp_path)
 
 
-async def test_a_copy_goes_to_the_address_on_file(doorstep: Doorstep) -> None:
-    path = await _pay(doorstep)
-    await doorstep.browser.get(path)
+async def test_a_copy_goes_to_the_address_on_file(landing: LandingHarness) -> None:
+    path = await _pay(landing)
+    await landing.browser.get(path)
 
-    page = await doorstep.browser.submit(f"{path}/email")
+    page = await landing.browser.submit(f"{path}/email")
 
     assert "Eine Kopie ist unterwegs an e***@example.org." in page.text
     assert "erika@" not in page.text
-    [notice] = await doorstep.till.house.rows(_NOTICES)
+    [notice] = await landing.payments.harness.rows(_NOTICES)
     assert (notice["kind"], notice["recipient"]) == ("RECEIPT", "erika@example.org")
     for said in ("102,40", "INV-1001", "psp-1", "•••• 4242"):
         assert said in notice["body_text"]
 
 
 async def test_copies_have_a_limit_that_the_page_shows(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    path = await _pay(doorstep)
+    path = await _pay(landing)
     for _ in range(6):
         clock.advance(REPEATED_WITHIN)
-        await doorstep.browser.get(path)
-        page = await doorstep.browser.submit(f"{path}/email")
+        await landing.browser.get(path)
+        page = await landing.browser.submit(f"{path}/email")
 
     assert "Wir haben keine Kopie gesendet" in page.text
-    assert len(await doorstep.till.house.rows(_NOTICES)) == 5
+    assert len(await landing.payments.harness.rows(_NOTICES)) == 5
 
 
 async def test_without_an_address_no_copy_is_sent(
     resources: Resources, clock: MovableClock
 ) -> None:
     given: dict[str, Any] = {"debtor": {"email": None}, "definition": None}
-    async with a_doorstep(resources, clock, **given) as doorstep:
-        path = await _pay(doorstep)
-        page = await doorstep.browser.get(path)
+    async with a_landing(resources, clock, **given) as landing:
+        path = await _pay(landing)
+        page = await landing.browser.get(path)
         token = re.findall(r'name="token" value="([^"]*)"', page.text)[0]
-        answer = await doorstep.browser.post(f"{path}/email", token=token)
+        answer = await landing.browser.post(f"{path}/email", token=token)
 
     assert "senden" not in _read_text(page.text.partition("<footer")[0])
     assert answer.status_code == 404
 
 
 @pytest.mark.parametrize("more", ["", "/pdf", "/email"])
-async def test_another_claims_receipt_is_not_found(doorstep: Doorstep, more: str) -> None:
-    path = await _pay(doorstep)
-    [other] = await doorstep.till.house.create("INV-2")
-    stranger = doorstep.visitor()
-    await stranger.open(await doorstep.give_link(claim_id=other))
+async def test_another_claims_receipt_is_not_found(landing: LandingHarness, more: str) -> None:
+    path = await _pay(landing)
+    [other] = await landing.payments.harness.create("INV-2")
+    stranger = landing.visitor()
+    await stranger.open(await landing.give_link(claim_id=other))
 
     answer = await stranger.get(path + more)
     assert answer.status_code == 404
     page = await stranger.get("/claim")
     token = re.findall(r'name="token" value="([^"]*)"', page.text)[0]
     assert (await stranger.post(f"{path}/email", token=token)).status_code == 404
-    assert await doorstep.till.house.rows(_NOTICES) == []
+    assert await landing.payments.harness.rows(_NOTICES) == []
 
 
-async def test_a_foreign_form_sends_no_copy(doorstep: Doorstep) -> None:
-    path = await _pay(doorstep)
-    assert (await doorstep.browser.post(f"{path}/email", token="x")).status_code == 403
-    assert await doorstep.till.house.rows(_NOTICES) == []
+async def test_a_foreign_form_sends_no_copy(landing: LandingHarness) -> None:
+    path = await _pay(landing)
+    assert (await landing.browser.post(f"{path}/email", token="x")).status_code == 403
+    assert await landing.payments.harness.rows(_NOTICES) == []
 
 
 @pytest.mark.parametrize(
     "method", ["<b>Visa</b>", "Visa\r\nX: 1", "\u202e4242", '#panic("x")', "x" * 300]
 )
 async def test_a_providers_name_of_the_method_is_escaped_on_one_line(
-    doorstep: Doorstep, method: str, tmp_path: Path
+    landing: LandingHarness, method: str, tmp_path: Path
 ) -> None:
-    path = await _pay(doorstep, method)
+    path = await _pay(landing, method)
 
-    page = await doorstep.browser.get(path)
-    pdf = await doorstep.browser.get(f"{path}/pdf")
+    page = await landing.browser.get(path)
+    pdf = await landing.browser.get(f"{path}/pdf")
 
     assert "<b>" not in page.text
     assert "\u202e" not in page.text
@@ -138,21 +138,23 @@ async def test_a_providers_name_of_the_method_is_escaped_on_one_line(
 
 @pytest.mark.parametrize("status", ["WITHDRAWN", "ARCHIVED"])
 async def test_the_receipt_of_a_closed_claim_shows_no_outstanding_amount(
-    doorstep: Doorstep, status: str, tmp_path: Path
+    landing: LandingHarness, status: str, tmp_path: Path
 ) -> None:
-    path = await _pay(doorstep)
-    [row] = await doorstep.till.house.rows("SELECT payment_id FROM payments WHERE merchant_id = $1")
-    async with doorstep.till.house.work() as work:
-        await reverse_payment(work, doorstep.claim_id, row["payment_id"])
-    await doorstep.till.end_claim(status)
+    path = await _pay(landing)
+    [row] = await landing.payments.harness.rows(
+        "SELECT payment_id FROM payments WHERE merchant_id = $1"
+    )
+    async with landing.payments.harness.work() as work:
+        await reverse_payment(work, landing.claim_id, row["payment_id"])
+    await landing.payments.end_claim(status)
 
-    page = _read_text((await doorstep.browser.get(f"{path}?lang=en")).text)
-    pdf = await doorstep.browser.get(f"{path}/pdf?lang=en")
-    back = await doorstep.browser.get(path.replace("receipt", "return") + "?lang=en")
-    await doorstep.browser.get(f"{path}?lang=en")
-    await doorstep.browser.submit(f"{path}/email?lang=en")
+    page = _read_text((await landing.browser.get(f"{path}?lang=en")).text)
+    pdf = await landing.browser.get(f"{path}/pdf?lang=en")
+    back = await landing.browser.get(path.replace("receipt", "return") + "?lang=en")
+    await landing.browser.get(f"{path}?lang=en")
+    await landing.browser.submit(f"{path}/email?lang=en")
 
-    [notice] = await doorstep.till.house.rows(_NOTICES)
+    [notice] = await landing.payments.harness.rows(_NOTICES)
     paper = await _read_pdf(pdf.content, tmp_path)
     for said in (page, paper, _read_text(back.text), notice["body_text"]):
         assert "€102.40" in said
@@ -163,11 +165,11 @@ async def test_the_receipt_of_a_closed_claim_shows_no_outstanding_amount(
 
 
 async def test_a_link_alone_sees_no_method_and_sends_no_copy(
-    doorstep: Doorstep, tmp_path: Path
+    landing: LandingHarness, tmp_path: Path
 ) -> None:
-    path = await _pay(doorstep)
-    visitor = doorstep.visitor()
-    await visitor.open(await doorstep.give_link())
+    path = await _pay(landing)
+    visitor = landing.visitor()
+    await visitor.open(await landing.give_link())
 
     page = await visitor.get(path)
     pdf = await visitor.get(f"{path}/pdf")
@@ -180,19 +182,19 @@ async def test_a_link_alone_sees_no_method_and_sends_no_copy(
         assert "e***@" not in said
     assert 'href="/claim/verify?for=claim"' in page.text
     assert answer.status_code == 404
-    assert await doorstep.till.house.rows(_NOTICES) == []
+    assert await landing.payments.harness.rows(_NOTICES) == []
 
 
-async def _pay(doorstep: Doorstep, method: str = "•••• 4242") -> str:
+async def _pay(landing: LandingHarness, method: str = "•••• 4242") -> str:
     """Pay, and return the receipt's address in a browser that has entered a letter's code."""
-    await doorstep.browser.type_code(await doorstep.give_code())
-    await doorstep.browser.get("/claim/pay")
-    await doorstep.browser.submit("/claim/pay/method")
-    [asked] = doorstep.till.provider.started
-    doorstep.till.provider.answer = CheckoutSucceeded(
-        "psp-1", 10240, "EUR", doorstep.till.now, method
+    await landing.browser.type_code(await landing.give_code())
+    await landing.browser.get("/claim/pay")
+    await landing.browser.submit("/claim/pay/method")
+    [asked] = landing.payments.provider.started
+    landing.payments.provider.answer = CheckoutSucceeded(
+        "psp-1", 10240, "EUR", landing.payments.now, method
     )
-    await doorstep.browser.get(f"/claim/return/{asked.request_id}")
+    await landing.browser.get(f"/claim/return/{asked.request_id}")
     return f"/claim/receipt/{asked.request_id}"
 
 

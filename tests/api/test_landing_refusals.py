@@ -11,7 +11,7 @@ import pytest
 from dunwell.cases.modalities.limits import DeferralTerms, Terms
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.landing import Browser, Doorstep, a_doorstep
+from tests.support.landing import Browser, LandingHarness, a_landing
 from tests.support.landing_plans import (
     LATER_CHECK,
     OFFERING,
@@ -30,16 +30,16 @@ REASON = "Drei Raten sind uns zu lang."
 
 
 @pytest.fixture
-async def doorstep(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
+async def landing(resources: Resources, clock: MovableClock) -> AsyncIterator[LandingHarness]:
     """On Monday, 2 March 2026, a debtor has entered a letter's code."""
-    async with a_doorstep(resources, clock, configuration=OFFERING) as doorstep:
-        await enter(doorstep)
-        yield doorstep
+    async with a_landing(resources, clock, configuration=OFFERING) as landing:
+        await enter(landing)
+        yield landing
 
 
-async def see(doorstep: Doorstep, browser: Browser | None = None, language: str = "de") -> str:
+async def see(landing: LandingHarness, browser: Browser | None = None, language: str = "de") -> str:
     """Return the claim's page."""
-    page = await (browser or doorstep.browser).get(f"/claim?lang={language}")
+    page = await (browser or landing.browser).get(f"/claim?lang={language}")
     assert page.status_code == 200
     return page.text
 
@@ -50,25 +50,25 @@ def cut_refusal(page: str) -> str:
     return read_text(f"<main>{behind.partition('</div>')[0]}</main>")
 
 
-async def refuse(doorstep: Doorstep, terms: Terms, reason: str | None = None) -> None:
-    arrangement = Arrangement(doorstep.till.house, doorstep.claim_id)
+async def refuse(landing: LandingHarness, terms: Terms, reason: str | None = None) -> None:
+    arrangement = Arrangement(landing.payments.harness, landing.claim_id)
     asked = await arrangement.ask(terms)
     await arrangement.reject(asked.modality_id, reason)
 
 
-async def come_back(doorstep: Doorstep) -> Browser:
+async def come_back(landing: LandingHarness) -> Browser:
     """Open the claim again after the session has ended."""
-    browser = doorstep.visitor()
-    await browser.type_code(await doorstep.give_code())
+    browser = landing.visitor()
+    await browser.type_code(await landing.give_code())
     return browser
 
 
 async def test_a_refused_plan_is_shown_first_with_its_reason_and_an_alternative(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    await ask(doorstep)
-    await reject(doorstep, REASON)
-    page = await see(doorstep)
+    await ask(landing)
+    await reject(landing, REASON)
+    page = await see(landing)
     assert cut_refusal(page) == (
         "Wir können Ihrer Anfrage zur Ratenzahlung nicht zustimmen."
         " Das haben wir am 2. März 2026 entschieden."
@@ -78,7 +78,7 @@ async def test_a_refused_plan_is_shown_first_with_its_reason_and_an_alternative(
         " Diese Ratenzahlung ansehen"
     )
     assert page.index('id="refusal"') < page.index('class="amount"')
-    english = cut_refusal(await see(doorstep, language="en"))
+    english = cut_refusal(await see(landing, language="en"))
     assert english == (
         "We cannot agree to your request to pay in instalments. We decided this on 2 March 2026."
         " The reason that Nordwind gives: Drei Raten sind uns zu lang."
@@ -87,14 +87,14 @@ async def test_a_refused_plan_is_shown_first_with_its_reason_and_an_alternative(
     )
 
 
-async def test_a_refused_deferral_is_shown_with_an_earlier_date(doorstep: Doorstep) -> None:
-    await ask(doorstep, LATER_CHECK)
-    await reject(doorstep)
-    assert cut_refusal(await see(doorstep, language="en")) == (
+async def test_a_refused_deferral_is_shown_with_an_earlier_date(landing: LandingHarness) -> None:
+    await ask(landing, LATER_CHECK)
+    await reject(landing)
+    assert cut_refusal(await see(landing, language="en")) == (
         "We cannot agree to your request for more time. We decided this on 2 March 2026."
         " You can ask for this instead: pay all of it by 16 March 2026. View this date"
     )
-    assert cut_refusal(await see(doorstep)) == (
+    assert cut_refusal(await see(landing)) == (
         "Mehr Zeit können wir Ihnen leider nicht geben."
         " Das haben wir am 2. März 2026 entschieden."
         " Stattdessen können Sie Folgendes anfragen: alles bis zum 16. März 2026 zahlen."
@@ -103,24 +103,28 @@ async def test_a_refused_deferral_is_shown_with_an_earlier_date(doorstep: Doorst
 
 
 @pytest.mark.parametrize("check", [PLAN_CHECK, LATER_CHECK])
-async def test_the_alternative_can_be_requested_unchanged(doorstep: Doorstep, check: str) -> None:
-    await ask(doorstep, check)
-    await reject(doorstep)
-    page = await doorstep.browser.get("/claim")
+async def test_the_alternative_can_be_requested_unchanged(
+    landing: LandingHarness, check: str
+) -> None:
+    await ask(landing, check)
+    await reject(landing)
+    page = await landing.browser.get("/claim")
     notice = page.text.partition('id="refusal">')[2].partition("</div>")[0]
     [address] = re.findall('href="([^"]*)"', notice)
     address = html.unescape(address)
-    await doorstep.browser.get(address)
-    await doorstep.browser.submit(address.partition("?")[0])
-    assert [each["state"] for each in await modalities(doorstep)] == ["REJECTED", "REQUESTED"]
-    assert cut_refusal(await see(doorstep)) == ""
+    await landing.browser.get(address)
+    await landing.browser.submit(address.partition("?")[0])
+    assert [each["state"] for each in await modalities(landing)] == ["REJECTED", "REQUESTED"]
+    assert cut_refusal(await see(landing)) == ""
 
 
-async def test_a_link_alone_shows_only_that_the_request_was_refused(doorstep: Doorstep) -> None:
-    await refuse(doorstep, PLAN, REASON)
-    visitor = doorstep.visitor()
-    await visitor.open(await doorstep.give_link())
-    page = await see(doorstep, visitor)
+async def test_a_link_alone_shows_only_that_the_request_was_refused(
+    landing: LandingHarness,
+) -> None:
+    await refuse(landing, PLAN, REASON)
+    visitor = landing.visitor()
+    await visitor.open(await landing.give_link())
+    page = await see(landing, visitor)
     assert cut_refusal(page) == (
         "Wir können Ihrer Anfrage nicht zustimmen. Das haben wir am 2. März 2026 entschieden."
         " Grund und Möglichkeiten ansehen"
@@ -130,50 +134,50 @@ async def test_a_link_alone_shows_only_that_the_request_was_refused(doorstep: Do
 
 
 async def test_an_offer_that_was_refused_is_not_repeated(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    await refuse(doorstep, PLAN)
-    await refuse(doorstep, msgspec.structs.replace(PLAN, count=2))
-    text = cut_refusal(await see(doorstep))
+    await refuse(landing, PLAN)
+    await refuse(landing, msgspec.structs.replace(PLAN, count=2))
+    text = cut_refusal(await see(landing))
     assert "alles bis zum 16. März 2026 zahlen" in text
     assert "Monatsraten" not in text
 
 
-async def test_no_alternative_is_offered_if_no_request_is_allowed(doorstep: Doorstep) -> None:
+async def test_no_alternative_is_offered_if_no_request_is_allowed(landing: LandingHarness) -> None:
     for terms in (DEFERMENT, DeferralTerms(PLAN.first_on), msgspec.structs.replace(PLAN, count=6)):
-        await refuse(doorstep, terms)
-    text = cut_refusal(await see(doorstep, language="en"))
+        await refuse(landing, terms)
+    text = cut_refusal(await see(landing, language="en"))
     assert "You can ask for this instead" not in text
     assert "Please tell Nordwind what you can pay, and when." in text
 
 
 async def test_a_refusal_is_shown_for_thirty_days_unless_the_claim_is_paid(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    await refuse(doorstep, PLAN)
+    await refuse(landing, PLAN)
     clock.advance(30 * DAY - timedelta(seconds=1))
-    browser = await come_back(doorstep)
+    browser = await come_back(landing)
     # The first date has passed, so the new plan starts later.
-    assert "die erste am 15. April 2026" in cut_refusal(await see(doorstep, browser))
+    assert "die erste am 15. April 2026" in cut_refusal(await see(landing, browser))
     clock.advance(timedelta(seconds=1))
-    assert cut_refusal(await see(doorstep, browser)) == ""
+    assert cut_refusal(await see(landing, browser)) == ""
 
 
-async def test_a_paid_claim_shows_no_refusal(doorstep: Doorstep) -> None:
-    await refuse(doorstep, PLAN)
-    await doorstep.till.house.pay(doorstep.claim_id, 10240)
-    assert cut_refusal(await see(doorstep)) == ""
+async def test_a_paid_claim_shows_no_refusal(landing: LandingHarness) -> None:
+    await refuse(landing, PLAN)
+    await landing.payments.harness.pay(landing.claim_id, 10240)
+    assert cut_refusal(await see(landing)) == ""
 
 
 async def test_a_plan_that_broke_after_a_refusal_is_shown_instead(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    await refuse(doorstep, msgspec.structs.replace(PLAN, count=6))
-    arrangement = Arrangement(doorstep.till.house, doorstep.claim_id)
+    await refuse(landing, msgspec.structs.replace(PLAN, count=6))
+    arrangement = Arrangement(landing.payments.harness, landing.claim_id)
     await arrangement.agree(PLAN)
     await arrangement.sweep_at(clock.now() + 23 * DAY)
-    await tell(doorstep.till.house)
-    page = await see(doorstep, await come_back(doorstep))
+    await tell(landing.payments.harness)
+    page = await see(landing, await come_back(landing))
     assert cut_refusal(page) == ""
     assert 'id="ended-plan"' in page
 
@@ -186,12 +190,12 @@ async def test_a_plan_that_broke_after_a_refusal_is_shown_instead(
     ],
 )
 async def test_a_request_shows_its_answer_date_and_later_the_delay(
-    doorstep: Doorstep, clock: MovableClock, days: int, says: str
+    landing: LandingHarness, clock: MovableClock, days: int, says: str
 ) -> None:
-    asked = await Arrangement(doorstep.till.house, doorstep.claim_id).ask(PLAN)
+    asked = await Arrangement(landing.payments.harness, landing.claim_id).ask(PLAN)
     clock.advance(days * DAY)
-    browser = await come_back(doorstep)
-    assert says in read_text(await see(doorstep, browser))
+    browser = await come_back(landing)
+    assert says in read_text(await see(landing, browser))
     page = read_text((await browser.get(f"/claim/modality/{asked.modality_id}")).text)
     said = "Sie erhalten eine Antwort bis" if days == 3 else "Wir wollten antworten bis"
     assert f"{said} 5. März 2026" in page
@@ -203,25 +207,25 @@ async def test_the_merchant_sets_the_business_days_for_an_answer(
 ) -> None:
     within = msgspec.structs.replace(OFFERED, answer_within_days=5)
     configuration = msgspec.structs.replace(OFFERING, modalities=within)
-    async with a_doorstep(resources, clock, configuration=configuration) as doorstep:
-        await enter(doorstep)
-        await ask(doorstep)
-        assert "bis zum 9. März 2026" in read_text(await see(doorstep))
+    async with a_landing(resources, clock, configuration=configuration) as landing:
+        await enter(landing)
+        await ask(landing)
+        assert "bis zum 9. März 2026" in read_text(await see(landing))
 
 
-async def test_an_ended_request_shows_no_answer_date(doorstep: Doorstep) -> None:
+async def test_an_ended_request_shows_no_answer_date(landing: LandingHarness) -> None:
     """A deferral until tomorrow is meaningless if it is not answered by then."""
-    tomorrow = DeferralTerms(doorstep.till.now.date() + DAY)
-    await Arrangement(doorstep.till.house, doorstep.claim_id).ask(tomorrow)
-    assert "antworten Ihnen bis zum 3. März 2026." in read_text(await see(doorstep))
+    tomorrow = DeferralTerms(landing.payments.now.date() + DAY)
+    await Arrangement(landing.payments.harness, landing.claim_id).ask(tomorrow)
+    assert "antworten Ihnen bis zum 3. März 2026." in read_text(await see(landing))
 
 
 async def test_the_confirmation_of_a_request_shows_its_answer_date(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    await ask(doorstep)
-    await tell(doorstep.till.house)
-    texts = await doorstep.till.house.rows(
+    await ask(landing)
+    await tell(landing.payments.harness)
+    texts = await landing.payments.harness.rows(
         "SELECT body_text FROM debtor_notices WHERE merchant_id = $1 AND kind = 'CONFIRMATION'"
     )
     assert [

@@ -10,8 +10,8 @@ from dunwell.contact.notices.notice_outcomes import report_notice_failure
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.documents import read_text
-from tests.support.landing import Doorstep, read_hidden
-from tests.support.ways import NUMBER, a_guarded_doorstep, list_notices, read_sent_code
+from tests.support.landing import LandingHarness, read_hidden
+from tests.support.ways import NUMBER, a_guarded_landing, list_notices, read_sent_code
 
 _VERIFY = "/claim/verify/preferences"
 _EMAIL, _MOBILE = "/claim/preferences/email", "/claim/preferences/mobile"
@@ -20,29 +20,29 @@ _SETTLE = "UPDATE debtor_notices SET state = 'ACCEPTED', due_at = NULL, settled_
 
 
 @pytest.fixture
-async def doorstep(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
-    async with a_guarded_doorstep(resources, clock, mobileNumber=NUMBER) as doorstep:
-        yield doorstep
+async def landing(resources: Resources, clock: MovableClock) -> AsyncIterator[LandingHarness]:
+    async with a_guarded_landing(resources, clock, mobileNumber=NUMBER) as landing:
+        yield landing
 
 
-async def _be_sure(doorstep: Doorstep) -> None:
+async def _be_sure(landing: LandingHarness) -> None:
     """Enter a code that was sent to the address on file."""
-    await doorstep.browser.type_code(await doorstep.give_code())
-    await doorstep.browser.get(_VERIFY)
-    await doorstep.browser.submit(f"{_VERIFY}/send")
-    await doorstep.browser.submit(f"{_VERIFY}/code", code=await read_sent_code(doorstep))
+    await landing.browser.type_code(await landing.give_code())
+    await landing.browser.get(_VERIFY)
+    await landing.browser.submit(f"{_VERIFY}/send")
+    await landing.browser.submit(f"{_VERIFY}/code", code=await read_sent_code(landing))
 
 
-async def _type(doorstep: Doorstep, address: str, path: str = _EMAIL) -> Any:
-    await doorstep.browser.get(path)
-    return await doorstep.browser.submit(path, address=address)
+async def _type(landing: LandingHarness, address: str, path: str = _EMAIL) -> Any:
+    await landing.browser.get(path)
+    return await landing.browser.submit(path, address=address)
 
 
-async def _bounce(doorstep: Doorstep) -> None:
+async def _bounce(landing: LandingHarness) -> None:
     """Report the newest notice as undelivered."""
-    await doorstep.till.house.rows(f"{_SETTLE} WHERE merchant_id = $1 AND settled_at IS NULL")
-    newest = (await list_notices(doorstep))[-1]["notice_id"]
-    async with doorstep.till.house.work() as work:
+    await landing.payments.harness.rows(f"{_SETTLE} WHERE merchant_id = $1 AND settled_at IS NULL")
+    newest = (await list_notices(landing))[-1]["notice_id"]
+    async with landing.payments.harness.work() as work:
         await report_notice_failure(work, newest, "550 no such user")
 
 
@@ -54,26 +54,26 @@ async def _bounce(doorstep: Doorstep) -> None:
     ],
 )
 async def test_the_page_shows_the_new_address_and_a_link_to_correct_it(
-    doorstep: Doorstep, path: str, typed: str, shown: str, link: str
+    landing: LandingHarness, path: str, typed: str, shown: str, link: str
 ) -> None:
-    await _be_sure(doorstep)
+    await _be_sure(landing)
 
-    page = await _type(doorstep, typed, path)
-    form = await doorstep.browser.get(path)
+    page = await _type(landing, typed, path)
+    form = await landing.browser.get(path)
 
     assert f"Wir haben sie an {shown} gesendet. {link}" in read_text(page.text)
     assert f'<a href="{path}">{link}</a>' in page.text
     assert f'value="{shown}"' in form.text
 
 
-async def test_a_corrected_address_replaces_the_wrong_one(doorstep: Doorstep) -> None:
-    await _be_sure(doorstep)
-    await _type(doorstep, _TYPO)
+async def test_a_corrected_address_replaces_the_wrong_one(landing: LandingHarness) -> None:
+    await _be_sure(landing)
+    await _type(landing, _TYPO)
 
-    page = await _type(doorstep, "erika@neu.example")
-    wrong = await doorstep.browser.submit(f"{_EMAIL}/code", code="000000")
-    done = await doorstep.browser.submit(f"{_EMAIL}/code", code=await read_sent_code(doorstep))
-    later = await doorstep.browser.get(_EMAIL)
+    page = await _type(landing, "erika@neu.example")
+    wrong = await landing.browser.submit(f"{_EMAIL}/code", code="000000")
+    done = await landing.browser.submit(f"{_EMAIL}/code", code=await read_sent_code(landing))
+    later = await landing.browser.get(_EMAIL)
 
     assert "erika@neu.example" in page.text
     assert (wrong.status_code, "erika@neu.example" in wrong.text) == (422, True)
@@ -83,45 +83,45 @@ async def test_a_corrected_address_replaces_the_wrong_one(doorstep: Doorstep) ->
 
 
 async def test_another_session_does_not_show_the_entered_address(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    await _be_sure(doorstep)
-    await _type(doorstep, _TYPO)
-    doorstep.browser = doorstep.visitor("192.0.2.8")
-    await _be_sure(doorstep)
+    await _be_sure(landing)
+    await _type(landing, _TYPO)
+    landing.browser = landing.visitor("192.0.2.8")
+    await _be_sure(landing)
 
-    pages = [await doorstep.browser.get(path) for path in (f"{_EMAIL}/code", _EMAIL)]
+    pages = [await landing.browser.get(path) for path in (f"{_EMAIL}/code", _EMAIL)]
 
     assert [page.status_code for page in pages] == [200, 200]
     assert not any("nue.example" in page.text for page in pages)
 
 
-async def test_the_entered_address_is_escaped(doorstep: Doorstep) -> None:
-    await _be_sure(doorstep)
-    page = await _type(doorstep, "a&b'@neu.example")
+async def test_the_entered_address_is_escaped(landing: LandingHarness) -> None:
+    await _be_sure(landing)
+    page = await _type(landing, "a&b'@neu.example")
     assert "a&amp;b&#39;@neu.example" in page.text
 
 
 async def test_the_entered_address_survives_an_extended_session(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    await _be_sure(doorstep)
-    await _type(doorstep, _TYPO)
-    await doorstep.browser.get("/claim")
-    token = read_hidden(doorstep.browser.page.text, "/claim/end")  # type: ignore[union-attr]
-    await doorstep.browser.post("/claim/extend", **token)
+    await _be_sure(landing)
+    await _type(landing, _TYPO)
+    await landing.browser.get("/claim")
+    token = read_hidden(landing.browser.page.text, "/claim/end")  # type: ignore[union-attr]
+    await landing.browser.post("/claim/extend", **token)
 
-    assert _TYPO in (await doorstep.browser.get(f"{_EMAIL}/code")).text
+    assert _TYPO in (await landing.browser.get(f"{_EMAIL}/code")).text
 
 
 async def test_an_undelivered_code_asks_to_check_the_new_address(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    await _be_sure(doorstep)
-    await _type(doorstep, _TYPO)
-    await _bounce(doorstep)
+    await _be_sure(landing)
+    await _type(landing, _TYPO)
+    await _bounce(landing)
 
-    text = read_text((await doorstep.browser.get(f"{_EMAIL}/code")).text)
+    text = read_text((await landing.browser.get(f"{_EMAIL}/code")).text)
 
     assert "Die E-Mail mit Ihrem Code konnte nicht zugestellt werden." in text
     assert f"Bitte prüfen Sie, ob das stimmt: {_TYPO} Adresse berichtigen" in text
@@ -129,14 +129,14 @@ async def test_an_undelivered_code_asks_to_check_the_new_address(
 
 
 async def test_an_undelivered_code_to_the_address_on_file_shows_a_phone_number(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    await doorstep.open()
-    await doorstep.browser.get(_VERIFY)
-    before = await doorstep.browser.submit(f"{_VERIFY}/send")
-    await _bounce(doorstep)
+    await landing.open()
+    await landing.browser.get(_VERIFY)
+    before = await landing.browser.submit(f"{_VERIFY}/send")
+    await _bounce(landing)
 
-    page = await doorstep.browser.get(f"{_VERIFY}/code")
+    page = await landing.browser.get(f"{_VERIFY}/code")
 
     assert "konnte nicht zugestellt werden" not in before.text
     assert "konnte nicht zugestellt werden" in page.text
@@ -145,14 +145,14 @@ async def test_an_undelivered_code_to_the_address_on_file_shows_a_phone_number(
     assert "erika@example.org" not in page.text
 
 
-async def test_a_newer_code_hides_the_undelivered_one(doorstep: Doorstep) -> None:
-    await doorstep.open()
-    await doorstep.browser.get(_VERIFY)
-    await doorstep.browser.submit(f"{_VERIFY}/send")
-    await _bounce(doorstep)
-    await doorstep.browser.get(f"{_VERIFY}/code")
+async def test_a_newer_code_hides_the_undelivered_one(landing: LandingHarness) -> None:
+    await landing.open()
+    await landing.browser.get(_VERIFY)
+    await landing.browser.submit(f"{_VERIFY}/send")
+    await _bounce(landing)
+    await landing.browser.get(f"{_VERIFY}/code")
 
-    page = await doorstep.browser.submit(f"{_VERIFY}/send")
+    page = await landing.browser.submit(f"{_VERIFY}/send")
 
     assert page.status_code == 200
     assert "konnte nicht zugestellt werden" not in page.text
@@ -161,13 +161,13 @@ async def test_a_newer_code_hides_the_undelivered_one(doorstep: Doorstep) -> Non
 async def test_a_links_page_reports_an_undelivered_code_too(
     resources: Resources, clock: MovableClock
 ) -> None:
-    async with a_guarded_doorstep(resources, clock, "CODE") as doorstep:
-        link = await doorstep.give_link()
-        await doorstep.browser.get(link)
-        await doorstep.browser.submit(f"{link}/send")
-        await _bounce(doorstep)
+    async with a_guarded_landing(resources, clock, "CODE") as landing:
+        link = await landing.give_link()
+        await landing.browser.get(link)
+        await landing.browser.submit(f"{link}/send")
+        await _bounce(landing)
 
-        page = await doorstep.browser.get(f"{link}/code")
+        page = await landing.browser.get(f"{link}/code")
 
         assert "Die E-Mail mit Ihrem Code konnte nicht zugestellt werden." in page.text
         assert "erika@example.org" not in page.text

@@ -11,15 +11,15 @@ from dunwell.interfaces.landing.session.session import HANDLE, MAX_OPEN_CLAIMS
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import connect
-from tests.support.landing import OWN_FORM, Browser, Doorstep, a_doorstep, read_hidden
+from tests.support.landing import OWN_FORM, Browser, LandingHarness, a_landing, read_hidden
 from tests.support.ways import levels
 
 _OBJECTING = "dispute/NOT_MY_DEBT?lang=en"
 _DISPUTED = "SELECT claim_id FROM disputes WHERE merchant_id = $1"
 
 
-def a_browser(doorstep: Doorstep) -> Browser:
-    return Browser(connect(doorstep.app, "192.0.2.1"))
+def a_browser(landing: LandingHarness) -> Browser:
+    return Browser(connect(landing.app, "192.0.2.1"))
 
 
 async def go_in(browser: Browser, link: str) -> str:
@@ -29,14 +29,14 @@ async def go_in(browser: Browser, link: str) -> str:
     return path
 
 
-async def make_links(doorstep: Doorstep, count: int) -> Sequence[str]:
-    claim_ids = await doorstep.till.house.create(*(f"INV-{n}" for n in range(count)))
-    return [await doorstep.give_link(claim_id=each) for each in claim_ids]
+async def make_links(landing: LandingHarness, count: int) -> Sequence[str]:
+    claim_ids = await landing.payments.harness.create(*(f"INV-{n}" for n in range(count)))
+    return [await landing.give_link(claim_id=each) for each in claim_ids]
 
 
-async def test_each_claim_has_its_own_address_and_cookie(doorstep: Doorstep) -> None:
-    browser = a_browser(doorstep)
-    first, second = [await go_in(browser, each) for each in await make_links(doorstep, 2)]
+async def test_each_claim_has_its_own_address_and_cookie(landing: LandingHarness) -> None:
+    browser = a_browser(landing)
+    first, second = [await go_in(browser, each) for each in await make_links(landing, 2)]
 
     pages = [await browser.get(each) for each in (first, second, first)]
 
@@ -48,8 +48,8 @@ async def test_each_claim_has_its_own_address_and_cookie(doorstep: Doorstep) -> 
     assert not re.search(rf'(?:href|action)="{second}', pages[0].text)
 
 
-async def test_a_form_belongs_to_its_claim_whatever_other_tabs_did(doorstep: Doorstep) -> None:
-    browser, links = a_browser(doorstep), await make_links(doorstep, 2)
+async def test_a_form_belongs_to_its_claim_whatever_other_tabs_did(landing: LandingHarness) -> None:
+    browser, links = a_browser(landing), await make_links(landing, 2)
     first = await go_in(browser, links[0])
     form = f"{first}/{_OBJECTING}"
     hidden = read_hidden((await browser.get(form)).text, form)
@@ -66,21 +66,21 @@ async def test_a_form_belongs_to_its_claim_whatever_other_tabs_did(doorstep: Doo
     assert token != hidden["token"]
     assert foreign.status_code == 403
     assert sent.headers["Location"].startswith(f"{first}/disputes/")
-    [row] = await doorstep.till.house.rows(_DISPUTED)
-    assert row["claim_id"] == min(await _claim_ids(doorstep, "INV-0"))
+    [row] = await landing.payments.harness.rows(_DISPUTED)
+    assert row["claim_id"] == min(await _claim_ids(landing, "INV-0"))
 
 
 async def test_the_handle_stays_the_same_in_extended_raised_and_new_sessions(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    browser, link = a_browser(doorstep), await doorstep.give_link()
+    browser, link = a_browser(landing), await landing.give_link()
     path = await go_in(browser, link)
 
     extended = await browser.submit(f"{path}/extend")
     again = await go_in(browser, link)
     await browser.get(f"{path}/verify/claim")
-    raised = await browser.submit(f"{path}/verify/claim/letter", code=await doorstep.give_code())
-    by_another = await go_in(browser, await doorstep.give_link("SMS"))
+    raised = await browser.submit(f"{path}/verify/claim/letter", code=await landing.give_code())
+    by_another = await go_in(browser, await landing.give_link("SMS"))
     clock.advance(timedelta(hours=1))
     timed_out = await browser.get(path)
     anew = await go_in(browser, link)
@@ -92,33 +92,33 @@ async def test_the_handle_stays_the_same_in_extended_raised_and_new_sessions(
 
 
 async def test_another_link_of_the_claim_keeps_the_level(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    browser = a_browser(doorstep)
-    await browser.type_code(await doorstep.give_code())
-    await go_in(browser, await doorstep.give_link())
+    browser = a_browser(landing)
+    await browser.type_code(await landing.give_code())
+    await go_in(browser, await landing.give_link())
     clock.advance(timedelta(hours=1))
-    await go_in(browser, await doorstep.give_link())
-    stranger = a_browser(doorstep)
-    await stranger.open(await doorstep.give_link())
+    await go_in(browser, await landing.give_link())
+    stranger = a_browser(landing)
+    await stranger.open(await landing.give_link())
 
-    assert await levels(doorstep) == ["FACT", "FACT", "LINK", "LINK"]
+    assert await levels(landing) == ["FACT", "FACT", "LINK", "LINK"]
 
 
 async def test_a_letters_code_returns_to_its_session(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    browser, code = a_browser(doorstep), await doorstep.give_code()
+    browser, code = a_browser(landing), await landing.give_code()
     first = await browser.type_code(code)
     again = await browser.type_code(code)
     assert first.url == again.url
-    assert len(await doorstep.accesses()) == 1
+    assert len(await landing.accesses()) == 1
 
 
-async def open_nine(doorstep: Doorstep, browser: Browser, clock: MovableClock) -> list[str]:
+async def open_nine(landing: LandingHarness, browser: Browser, clock: MovableClock) -> list[str]:
     """Return the claims' addresses, the oldest first."""
     paths = []
-    for link in await make_links(doorstep, MAX_OPEN_CLAIMS + 1):
+    for link in await make_links(landing, MAX_OPEN_CLAIMS + 1):
         paths.append(await go_in(browser, link))
         clock.advance(timedelta(minutes=1))
     assert MAX_OPEN_CLAIMS == 8
@@ -126,10 +126,10 @@ async def open_nine(doorstep: Doorstep, browser: Browser, clock: MovableClock) -
 
 
 async def test_a_ninth_claim_asks_before_it_closes_the_oldest(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    browser = a_browser(doorstep)
-    paths = await open_nine(doorstep, browser, clock)
+    browser = a_browser(landing)
+    paths = await open_nine(landing, browser, clock)
 
     asked = await browser.get(f"{paths[-1]}?lang=en")
     others = [await browser.get(path) for path in paths[:-1]]
@@ -143,10 +143,10 @@ async def test_a_ninth_claim_asks_before_it_closes_the_oldest(
 
 
 async def test_after_consent_the_oldest_claim_is_closed(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    browser = a_browser(doorstep)
-    paths = await open_nine(doorstep, browser, clock)
+    browser = a_browser(landing)
+    paths = await open_nine(landing, browser, clock)
     await browser.get(f"{paths[-1]}?lang=en")
 
     page = await browser.submit(f"{paths[-1]}/room?lang=en", do="open")
@@ -159,10 +159,10 @@ async def test_after_consent_the_oldest_claim_is_closed(
 
 
 async def test_after_a_refusal_the_ninth_claim_is_closed(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    browser = a_browser(doorstep)
-    paths = await open_nine(doorstep, browser, clock)
+    browser = a_browser(landing)
+    paths = await open_nine(landing, browser, clock)
     await browser.get(f"{paths[-1]}?lang=en")
 
     page = await browser.submit(f"{paths[-1]}/room?lang=en", do="back")
@@ -174,12 +174,12 @@ async def test_after_a_refusal_the_ninth_claim_is_closed(
 
 
 async def test_without_an_answer_the_question_is_repeated(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    browser = a_browser(doorstep)
-    paths = await open_nine(doorstep, browser, clock)
-    [claim_id] = await doorstep.till.house.create("INV-tenth")
-    tenth = await go_in(browser, await doorstep.give_link(claim_id=claim_id))
+    browser = a_browser(landing)
+    paths = await open_nine(landing, browser, clock)
+    [claim_id] = await landing.payments.harness.create("INV-tenth")
+    tenth = await go_in(browser, await landing.give_link(claim_id=claim_id))
 
     pages = [await browser.get(f"{path}?lang=en") for path in (*paths, tenth)]
     assert ["Close another" in page.text for page in pages] == [False] * 8 + [True] * 2
@@ -189,9 +189,9 @@ async def test_without_an_answer_the_question_is_repeated(
 
 
 async def test_sessions_that_timed_out_are_removed_first(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    browser, links = a_browser(doorstep), await make_links(doorstep, MAX_OPEN_CLAIMS + 1)
+    browser, links = a_browser(landing), await make_links(landing, MAX_OPEN_CLAIMS + 1)
     first = await go_in(browser, links[0])
     second = await go_in(browser, links[1])
     clock.advance(timedelta(minutes=50))
@@ -206,9 +206,9 @@ async def test_sessions_that_timed_out_are_removed_first(
 
 
 async def test_an_address_without_a_handle_redirects_to_the_latest_claim(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    browser, links = a_browser(doorstep), await make_links(doorstep, 2)
+    browser, links = a_browser(landing), await make_links(landing, 2)
     first = await go_in(browser, links[0])
     clock.advance(timedelta(minutes=1))
     second = await go_in(browser, links[1])
@@ -224,19 +224,19 @@ async def test_an_address_without_a_handle_redirects_to_the_latest_claim(
 
 
 @pytest.mark.parametrize("path", ["/claim", "/claim/pay", "/claim/abcdefghij", "/claim/dispute/X"])
-async def test_without_an_open_claim_the_page_says_so(doorstep: Doorstep, path: str) -> None:
-    page = await a_browser(doorstep).get(path, headers={"Accept-Language": "en"})
+async def test_without_an_open_claim_the_page_says_so(landing: LandingHarness, path: str) -> None:
+    page = await a_browser(landing).get(path, headers={"Accept-Language": "en"})
     assert page.status_code == 403
     assert "Please open the claim first" in page.text
 
 
 @pytest.mark.parametrize("path", ["/claim/nothing", "/claim/ABCDEFGHIJ", "/claim/abcdefghijk"])
-async def test_an_invalid_handle_is_not_found(doorstep: Doorstep, path: str) -> None:
-    assert (await a_browser(doorstep).get(path)).status_code == 404
+async def test_an_invalid_handle_is_not_found(landing: LandingHarness, path: str) -> None:
+    assert (await a_browser(landing).get(path)).status_code == 404
 
 
-async def test_a_cookie_is_valid_for_its_handle_only(doorstep: Doorstep) -> None:
-    browser, links = a_browser(doorstep), await make_links(doorstep, 2)
+async def test_a_cookie_is_valid_for_its_handle_only(landing: LandingHarness) -> None:
+    browser, links = a_browser(landing), await make_links(landing, 2)
     first, second = [await go_in(browser, each) for each in links]
     browser.http.cookies.delete(f"dunwell-{first.removeprefix('/claim/')}")
 
@@ -244,10 +244,10 @@ async def test_a_cookie_is_valid_for_its_handle_only(doorstep: Doorstep) -> None
     assert (await browser.get(second)).status_code == 200
 
 
-async def test_the_handle_reveals_nothing_about_the_claim(doorstep: Doorstep) -> None:
-    link = await doorstep.give_link()
-    here = await go_in(a_browser(doorstep), link)
-    there = await go_in(Browser(connect(doorstep.app, "203.0.113.9")), link)
+async def test_the_handle_reveals_nothing_about_the_claim(landing: LandingHarness) -> None:
+    link = await landing.give_link()
+    here = await go_in(a_browser(landing), link)
+    there = await go_in(Browser(connect(landing.app, "203.0.113.9")), link)
     assert here != there
 
 
@@ -255,8 +255,8 @@ async def test_over_https_each_cookie_is_bound_to_the_host(
     resources: Resources, clock: MovableClock
 ) -> None:
     settings = replace(resources.settings, public_url="https://pay.example")
-    async with a_doorstep(replace(resources, settings=settings), clock) as doorstep:
-        answer = await a_browser(doorstep).http.post(await doorstep.give_link(), headers=OWN_FORM)
+    async with a_landing(replace(resources, settings=settings), clock) as landing:
+        answer = await a_browser(landing).http.post(await landing.give_link(), headers=OWN_FORM)
 
     cookie, *flags = answer.headers["Set-Cookie"].split("; ")
     handle = answer.headers["Location"].removeprefix("/claim/")
@@ -265,20 +265,20 @@ async def test_over_https_each_cookie_is_bound_to_the_host(
 
 
 async def test_claims_of_two_merchants_can_be_open_together(
-    resources: Resources, clock: MovableClock, doorstep: Doorstep
+    resources: Resources, clock: MovableClock, landing: LandingHarness
 ) -> None:
-    async with a_doorstep(resources, clock, key="other") as other:
-        browser = a_browser(doorstep)
-        paths = [await go_in(browser, await each.give_link()) for each in (doorstep, other)]
+    async with a_landing(resources, clock, key="other") as other:
+        browser = a_browser(landing)
+        paths = [await go_in(browser, await each.give_link()) for each in (landing, other)]
         for path in paths:
             await browser.get(path)
             await browser.submit(f"{path}/extend")
 
-        assert [len(await each.accesses()) for each in (doorstep, other)] == [2, 2]
+        assert [len(await each.accesses()) for each in (landing, other)] == [2, 2]
 
 
-async def _claim_ids(doorstep: Doorstep, reference: str) -> list[int]:
-    rows = await doorstep.till.house.rows(
+async def _claim_ids(landing: LandingHarness, reference: str) -> list[int]:
+    rows = await landing.payments.harness.rows(
         "SELECT claim_id FROM claims WHERE merchant_id = $1 AND reference_number = $2", reference
     )
     return [row["claim_id"] for row in rows]

@@ -59,12 +59,12 @@ async def _count(
 
 async def _add_rows(furnished: Furnished) -> None:
     """Add rows of everything that a claim can have many of."""
-    house = furnished.doorstep.till.house
-    [row] = await house.rows(_TICKET)
+    harness = furnished.landing.payments.harness
+    [row] = await harness.rows(_TICKET)
     given: dict[str, Any] = {
-        "merchant_id": house.merchant.merchant_id, "claim_id": furnished.claim_id, "size": _MORE,
-        "ticket_id": row["ticket_id"], "now": house.clock.now(),
+        "merchant_id": harness.merchant.merchant_id, "claim_id": furnished.claim_id, "size": _MORE,
+        "ticket_id": row["ticket_id"], "now": harness.clock.now(),
     }  # fmt: skip
-    async with house.resources.database.connection() as connection:
+    async with harness.resources.database.connection() as connection:
         await connection.execute(PARTS.format(**given))
-    await house.rows(_RECORD, "WITHDRAWN")
+    await harness.rows(_RECORD, "WITHDRAWN")

@@ -13,7 +13,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import dispute
 from tests.support.documents import read_text
-from tests.support.landing import Doorstep, a_doorstep
+from tests.support.landing import LandingHarness, a_landing
 from tests.support.modalities import DEFERMENT, OFFERED, PLAN, Arrangement
 from tests.support.payments import PAYING
 
@@ -24,17 +24,17 @@ CONFIGURATION = msgspec.structs.replace(PAYING, modalities=OFFERED, payment=_IN_
 
 
 @pytest.fixture
-async def doorstep(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
-    async with a_doorstep(resources, clock, configuration=CONFIGURATION) as doorstep:
-        yield doorstep
+async def landing(resources: Resources, clock: MovableClock) -> AsyncIterator[LandingHarness]:
+    async with a_landing(resources, clock, configuration=CONFIGURATION) as landing:
+        yield landing
 
 
-def arrange(doorstep: Doorstep) -> Arrangement:
-    return Arrangement(doorstep.till.house, doorstep.claim_id)
+def arrange(landing: LandingHarness) -> Arrangement:
+    return Arrangement(landing.payments.harness, landing.claim_id)
 
 
-async def enter(doorstep: Doorstep) -> Any:
-    return await doorstep.browser.type_code(await doorstep.give_code())
+async def enter(landing: LandingHarness) -> Any:
+    return await landing.browser.type_code(await landing.give_code())
 
 
 def list_primary(page: Any) -> list[str]:
@@ -50,11 +50,11 @@ def list_primary(page: Any) -> list[str]:
     ],
 )
 async def test_a_claim_with_a_request_can_still_be_paid(
-    doorstep: Doorstep, terms: Terms, said: str
+    landing: LandingHarness, terms: Terms, said: str
 ) -> None:
-    modality = await arrange(doorstep).ask(terms)
+    modality = await arrange(landing).ask(terms)
 
-    page = await enter(doorstep)
+    page = await enter(landing)
 
     text = read_text(page.text)
     assert f"{said} Anfrage ansehen oder zurückziehen Wir prüfen das" in text
@@ -64,12 +64,12 @@ async def test_a_claim_with_a_request_can_still_be_paid(
 
 
 async def test_a_plan_shows_its_next_instalment_its_schedule_and_the_rest(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    modality = await arrange(doorstep).agree(PLAN)
-    await doorstep.till.house.pay(doorstep.claim_id, 4000)
+    modality = await arrange(landing).agree(PLAN)
+    await landing.payments.harness.pay(landing.claim_id, 4000)
 
-    page = await enter(doorstep)
+    page = await enter(landing)
 
     text = read_text(page.text)
     assert "Ihre nächste Rate: 28,27 € bis zum 16. April 2026." in text
@@ -81,11 +81,11 @@ async def test_a_plan_shows_its_next_instalment_its_schedule_and_the_rest(
     assert f'href="/claim/modality/{modality.modality_id}">Ratenzahlung ansehen' in page.text
 
 
-async def test_the_offered_instalment_can_be_paid(doorstep: Doorstep) -> None:
-    await arrange(doorstep).agree(PLAN)
-    [path] = list_primary(await enter(doorstep))
+async def test_the_offered_instalment_can_be_paid(landing: LandingHarness) -> None:
+    await arrange(landing).agree(PLAN)
+    [path] = list_primary(await enter(landing))
 
-    page = await doorstep.browser.get(path)
+    page = await landing.browser.get(path)
 
     assert page.status_code == 200
     assert '<p class="amount"><bdi class="money">34,14\u00a0€</bdi></p>' in page.text
@@ -95,19 +95,19 @@ async def test_the_last_instalment_is_the_whole_outstanding_amount(
     resources: Resources, clock: MovableClock
 ) -> None:
     whole = msgspec.structs.replace(PAYING, modalities=OFFERED)
-    async with a_doorstep(resources, clock, configuration=whole) as doorstep:
-        await arrange(doorstep).agree(PLAN)
-        first = list_primary(await enter(doorstep))
-        await doorstep.till.house.pay(doorstep.claim_id, 7000)
-        last = list_primary(await doorstep.browser.get("/claim"))
+    async with a_landing(resources, clock, configuration=whole) as landing:
+        await arrange(landing).agree(PLAN)
+        first = list_primary(await enter(landing))
+        await landing.payments.harness.pay(landing.claim_id, 7000)
+        last = list_primary(await landing.browser.get("/claim"))
 
     assert (first, last) == (["/claim/pay/method?cents=3414"], ["/claim/pay"])
 
 
-async def test_a_deferred_claim_shows_the_end_of_the_deferral(doorstep: Doorstep) -> None:
-    await arrange(doorstep).agree(DEFERMENT)
+async def test_a_deferred_claim_shows_the_end_of_the_deferral(landing: LandingHarness) -> None:
+    await arrange(landing).agree(DEFERMENT)
 
-    page = await enter(doorstep)
+    page = await enter(landing)
 
     text = read_text(page.text)
     assert "Sie haben Zeit bis zum 31. März 2026. Vereinbarung ansehen" in text
@@ -115,10 +115,10 @@ async def test_a_deferred_claim_shows_the_end_of_the_deferral(doorstep: Doorstep
     assert list_primary(page) == ["/claim/pay"]
 
 
-async def test_a_link_alone_shows_no_agreement(doorstep: Doorstep) -> None:
-    modality = await arrange(doorstep).agree(PLAN)
+async def test_a_link_alone_shows_no_agreement(landing: LandingHarness) -> None:
+    modality = await arrange(landing).agree(PLAN)
 
-    page = await doorstep.open()
+    page = await landing.open()
 
     text = read_text(page.text)
     assert "Wir haben vereinbart, wie Sie zahlen." in text
@@ -129,14 +129,14 @@ async def test_a_link_alone_shows_no_agreement(doorstep: Doorstep) -> None:
 
 
 async def test_a_disputed_claim_shows_the_case_and_the_undisputed_part(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    opened = await dispute(doorstep.till.house, doorstep.claim_id)
-    await doorstep.till.house.rows(
+    opened = await dispute(landing.payments.harness, landing.claim_id)
+    await landing.payments.harness.rows(
         "UPDATE disputes SET answers = $2 WHERE merchant_id = $1", {"amount": "6000"}
     )
 
-    page = await enter(doorstep)
+    page = await enter(landing)
 
     assert "Sie haben uns am 2. März 2026 einen Einwand geschickt." in read_text(page.text)
     assert re.search(r'dir="ltr"[^>]*>[0-9A-Z]{4}-[0-9A-Z]{4}</span>', page.text)
@@ -145,12 +145,12 @@ async def test_a_disputed_claim_shows_the_case_and_the_undisputed_part(
     assert list_primary(page) == ["/claim/pay"]
 
 
-async def test_several_topics_are_shown_with_one_primary_action(doorstep: Doorstep) -> None:
-    await arrange(doorstep).agree(PLAN)
-    await dispute(doorstep.till.house, doorstep.claim_id, "GOODS_RETURNED")
-    await dispute(doorstep.till.house, doorstep.claim_id, "OTHER", "Etwas anderes.")
+async def test_several_topics_are_shown_with_one_primary_action(landing: LandingHarness) -> None:
+    await arrange(landing).agree(PLAN)
+    await dispute(landing.payments.harness, landing.claim_id, "GOODS_RETURNED")
+    await dispute(landing.payments.harness, landing.claim_id, "OTHER", "Etwas anderes.")
 
-    page = await enter(doorstep)
+    page = await enter(landing)
 
     text = read_text(page.text)
     assert text.count("Sie haben uns am 2. März 2026 einen Einwand geschickt.") == 2
@@ -159,11 +159,11 @@ async def test_several_topics_are_shown_with_one_primary_action(doorstep: Doorst
     assert len(list_primary(page)) == 1
 
 
-async def test_a_paid_claim_keeps_its_documents(doorstep: Doorstep) -> None:
-    await arrange(doorstep).ask(PLAN)
-    await doorstep.till.house.pay(doorstep.claim_id, 10240)
+async def test_a_paid_claim_keeps_its_documents(landing: LandingHarness) -> None:
+    await arrange(landing).ask(PLAN)
+    await landing.payments.harness.pay(landing.claim_id, 10240)
 
-    page = await enter(doorstep)
+    page = await enter(landing)
 
     assert "Nichts mehr zu zahlen" in page.text
     assert list_primary(page) == []
@@ -172,10 +172,10 @@ async def test_a_paid_claim_keeps_its_documents(doorstep: Doorstep) -> None:
         assert path not in page.text
 
 
-async def test_a_code_sent_to_the_address_on_file_shows_the_items(doorstep: Doorstep) -> None:
-    await enter(doorstep)
-    await doorstep.till.house.rows(
+async def test_a_code_sent_to_the_address_on_file_shows_the_items(landing: LandingHarness) -> None:
+    await enter(landing)
+    await landing.payments.harness.rows(
         "UPDATE debtor_sessions SET level = 'CODE' WHERE merchant_id = $1"
     )
 
-    assert "<table" in (await doorstep.browser.get("/claim")).text
+    assert "<table" in (await landing.browser.get("/claim")).text

@@ -11,7 +11,7 @@ import pytest
 from dunwell.core.files.upload import MAX_FILE_BYTES
 from dunwell.platform.clock import MovableClock
 from tests.support.files import a_pdf
-from tests.support.landing import OWN_FORM, Browser, Doorstep, read_hidden
+from tests.support.landing import OWN_FORM, Browser, LandingHarness, read_hidden
 from tests.support.objections import enter, look
 
 _EXTEND = "/claim/extend"
@@ -21,54 +21,54 @@ _LATER = timedelta(minutes=5)
 
 
 async def test_a_second_click_redirects_to_the_claim_if_the_first_response_is_lost(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    fields = await _fill(doorstep)
-    phone = doorstep.copy_browser()
+    fields = await _fill(landing)
+    phone = landing.copy_browser()
 
-    first = await doorstep.copy_browser().post(_EXTEND, **fields)
+    first = await landing.copy_browser().post(_EXTEND, **fields)
     second = await phone.post(_EXTEND, **fields)
 
     assert [_lead(each) for each in (first, second)] == [(303, "/claim")] * 2
     assert first.cookies["dunwell"] != second.cookies["dunwell"]
     assert (await phone.get("/claim")).status_code == 200
-    assert await doorstep.till.audited("session.open") == 2
-    assert len(await doorstep.accesses()) == 2
+    assert await landing.payments.audited("session.open") == 2
+    assert len(await landing.accesses()) == 2
 
 
-async def test_a_second_click_may_arrive_with_the_new_cookie(doorstep: Doorstep) -> None:
-    fields = await _fill(doorstep)
-    await doorstep.browser.post(_EXTEND, **fields)
+async def test_a_second_click_may_arrive_with_the_new_cookie(landing: LandingHarness) -> None:
+    fields = await _fill(landing)
+    await landing.browser.post(_EXTEND, **fields)
 
-    second = await doorstep.browser.post(_EXTEND, **fields)
+    second = await landing.browser.post(_EXTEND, **fields)
 
     assert _lead(second) == (303, "/claim")
     assert "set-cookie" not in second.headers
-    assert await doorstep.till.audited("session.open") == 2
+    assert await landing.payments.audited("session.open") == 2
 
 
 async def test_the_same_form_extends_again_after_ten_seconds(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    fields = await _fill(doorstep)
-    first = await doorstep.browser.post(_EXTEND, **fields)
+    fields = await _fill(landing)
+    first = await landing.browser.post(_EXTEND, **fields)
     clock.advance(_LATER)
 
-    later = await doorstep.browser.post(_EXTEND, **fields)
+    later = await landing.browser.post(_EXTEND, **fields)
 
     assert _lead(later) == (303, "/claim")
     assert later.cookies["dunwell"] != first.cookies["dunwell"]
-    assert (await doorstep.browser.get("/claim")).status_code == 200
-    assert await doorstep.till.audited("session.open") == 3
+    assert (await landing.browser.get("/claim")).status_code == 200
+    assert await landing.payments.audited("session.open") == 3
 
 
 @pytest.mark.parametrize(("seconds", "status"), [(9.999999, 303), (10, 403)])
 async def test_the_previous_cookie_is_valid_for_ten_seconds(
-    doorstep: Doorstep, clock: MovableClock, seconds: float, status: int
+    landing: LandingHarness, clock: MovableClock, seconds: float, status: int
 ) -> None:
-    fields = await _fill(doorstep)
-    phone = doorstep.copy_browser()
-    await doorstep.browser.post(_EXTEND, **fields)
+    fields = await _fill(landing)
+    phone = landing.copy_browser()
+    await landing.browser.post(_EXTEND, **fields)
     clock.advance(timedelta(seconds=seconds))
 
     page = await phone.get("/claim")
@@ -80,37 +80,37 @@ async def test_the_previous_cookie_is_valid_for_ten_seconds(
 
 
 async def test_the_previous_cookie_is_invalid_once_the_new_session_was_ended(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    fields = await _fill(doorstep)
-    phone = doorstep.copy_browser()
-    await doorstep.browser.submit(_EXTEND)
-    await doorstep.browser.submit("/claim/end")
+    fields = await _fill(landing)
+    phone = landing.copy_browser()
+    await landing.browser.submit(_EXTEND)
+    await landing.browser.submit("/claim/end")
 
     await _is_refused(phone, fields)
 
 
-async def test_a_session_that_was_ended_is_not_extended(doorstep: Doorstep) -> None:
-    fields = await _fill(doorstep)
-    phone = doorstep.copy_browser()
-    await doorstep.browser.submit("/claim/end")
+async def test_a_session_that_was_ended_is_not_extended(landing: LandingHarness) -> None:
+    fields = await _fill(landing)
+    phone = landing.copy_browser()
+    await landing.browser.submit("/claim/end")
 
     await _is_refused(phone, fields)
 
 
 async def test_a_session_that_timed_out_is_not_extended(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    fields = await _fill(doorstep)
+    fields = await _fill(landing)
     clock.advance(timedelta(hours=1))
 
-    await _is_refused(doorstep.browser, fields)
+    await _is_refused(landing.browser, fields)
 
 
-async def test_the_previous_cookie_is_replaced_only_by_a_form(doorstep: Doorstep) -> None:
-    await _fill(doorstep)
-    thief = doorstep.copy_browser()
-    await doorstep.browser.submit(_EXTEND)
+async def test_the_previous_cookie_is_replaced_only_by_a_form(landing: LandingHarness) -> None:
+    await _fill(landing)
+    thief = landing.copy_browser()
+    await landing.browser.submit(_EXTEND)
 
     for given in ({}, {"token": "A" * 43}):
         await _is_refused(thief, given)
@@ -118,13 +118,13 @@ async def test_the_previous_cookie_is_replaced_only_by_a_form(doorstep: Doorstep
 
 
 async def test_after_ten_seconds_the_previous_cookie_is_refused_with_any_form(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    fields = await _fill(doorstep)
-    thief = doorstep.copy_browser()
-    await doorstep.browser.submit(_EXTEND)
-    assert doorstep.browser.page is not None
-    new = read_hidden(doorstep.browser.page.text, _EXTEND)
+    fields = await _fill(landing)
+    thief = landing.copy_browser()
+    await landing.browser.submit(_EXTEND)
+    assert landing.browser.page is not None
+    new = read_hidden(landing.browser.page.text, _EXTEND)
     clock.advance(timedelta(seconds=10))
 
     for given in (fields, new):
@@ -132,9 +132,11 @@ async def test_after_ten_seconds_the_previous_cookie_is_refused_with_any_form(
     assert (await thief.get("/claim")).status_code == 403
 
 
-async def test_both_cookies_of_a_double_click_belong_to_one_session(doorstep: Doorstep) -> None:
-    fields = await _fill(doorstep)
-    first, second = doorstep.copy_browser(), doorstep.copy_browser()
+async def test_both_cookies_of_a_double_click_belong_to_one_session(
+    landing: LandingHarness,
+) -> None:
+    fields = await _fill(landing)
+    first, second = landing.copy_browser(), landing.copy_browser()
     for browser in (first, second):
         await browser.post(_EXTEND, **fields)
     await first.get("/claim")
@@ -145,12 +147,12 @@ async def test_both_cookies_of_a_double_click_belong_to_one_session(doorstep: Do
 
 
 async def test_extending_on_a_form_returns_to_it_with_the_input(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    path, given = await _object(doorstep, [("offer.pdf", a_pdf())])
-    phone = doorstep.copy_browser()
+    path, given = await _object(landing, [("offer.pdf", a_pdf())])
+    phone = landing.copy_browser()
 
-    first = await doorstep.copy_browser().http.post(path, **given)
+    first = await landing.copy_browser().http.post(path, **given)
     second = await phone.http.post(path, **given)
     page = await phone.get(path)
 
@@ -160,76 +162,76 @@ async def test_extending_on_a_form_returns_to_it_with_the_input(
     assert page.text.count("offer.pdf</bdi>") == 1
 
 
-async def test_concurrent_extensions_return_to_the_form_too(doorstep: Doorstep) -> None:
-    path, given = await _object(doorstep, [("offer.pdf", a_pdf())])
+async def test_concurrent_extensions_return_to_the_form_too(landing: LandingHarness) -> None:
+    path, given = await _object(landing, [("offer.pdf", a_pdf())])
 
     answers: list[httpx.Response] = await asyncio.gather(
-        *(doorstep.copy_browser().http.post(path, **given) for _ in range(4))
+        *(landing.copy_browser().http.post(path, **given) for _ in range(4))
     )
 
     assert {_lead(each) for each in answers} == {(303, path)}
     assert len({each.cookies["dunwell"] for each in answers}) == 4
-    assert await doorstep.till.audited("session.open") == 2
+    assert await landing.payments.audited("session.open") == 2
 
 
 async def test_a_form_with_the_previous_cookie_is_refused_after_ten_seconds(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    path, given = await _object(doorstep, [], do="send")
-    phone = doorstep.copy_browser()
-    await doorstep.browser.get("/claim")
-    await doorstep.browser.submit(_EXTEND)
+    path, given = await _object(landing, [], do="send")
+    phone = landing.copy_browser()
+    await landing.browser.get("/claim")
+    await landing.browser.submit(_EXTEND)
     clock.advance(timedelta(seconds=10))
 
     answer = await phone.http.post(path, **given)
 
     assert answer.status_code == 403
     assert "set-cookie" not in answer.headers
-    assert await doorstep.till.count("disputes") == 0
+    assert await landing.payments.count("disputes") == 0
 
 
 async def test_a_form_in_another_tab_is_sent_in_the_extended_session(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    path, given = await _object(doorstep, [], do="send")
-    await doorstep.browser.get("/claim")
-    await doorstep.browser.submit(_EXTEND)
+    path, given = await _object(landing, [], do="send")
+    await landing.browser.get("/claim")
+    await landing.browser.submit(_EXTEND)
 
-    answer = await doorstep.browser.http.post(path, **given)
+    answer = await landing.browser.http.post(path, **given)
 
     assert answer.status_code == 303
     assert answer.headers["Location"].startswith("/claim/disputes/")
-    assert await doorstep.till.count("disputes") == 1
+    assert await landing.payments.count("disputes") == 1
 
 
 async def test_a_form_from_two_tokens_ago_is_saved_but_not_sent(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    path, given = await _object(doorstep, [], do="send")
+    path, given = await _object(landing, [], do="send")
     for _ in range(2):
         clock.advance(_LATER)
-        await doorstep.browser.get("/claim")
-        await doorstep.browser.submit(_EXTEND)
+        await landing.browser.get("/claim")
+        await landing.browser.submit(_EXTEND)
 
-    answer = await doorstep.browser.http.post(path, **given)
+    answer = await landing.browser.http.post(path, **given)
 
     assert answer.status_code == 409
     assert f"{_SENT}</textarea>" in answer.text
-    assert await doorstep.till.count("disputes") == 0
+    assert await landing.payments.count("disputes") == 0
 
 
 async def test_a_form_with_the_new_cookie_extends_once(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    path, given = await _object(doorstep, [("offer.pdf", a_pdf())])
-    await doorstep.browser.http.post(path, **given)
+    path, given = await _object(landing, [("offer.pdf", a_pdf())])
+    await landing.browser.http.post(path, **given)
 
-    second = await doorstep.browser.http.post(path, **given)
+    second = await landing.browser.http.post(path, **given)
 
     assert _lead(second) == (303, f"{path}#saved")
     assert "set-cookie" not in second.headers
-    assert await doorstep.till.audited("session.open") == 2
-    page = await doorstep.browser.get(path)
+    assert await landing.payments.audited("session.open") == 2
+    page = await landing.browser.get(path)
     assert page.text.count("offer.pdf</bdi>") == 1
 
 
@@ -243,12 +245,12 @@ async def test_a_form_with_the_new_cookie_extends_once(
     ids=["type", "size", "empty"],
 )
 async def test_extending_on_a_form_shows_the_refused_file(
-    doorstep: Doorstep, file: tuple[str, bytes], said: str
+    landing: LandingHarness, file: tuple[str, bytes], said: str
 ) -> None:
-    path, given = await _object(doorstep, [("offer.pdf", a_pdf()), file])
-    phone, path = doorstep.copy_browser(), f"{path}?lang=en"
+    path, given = await _object(landing, [("offer.pdf", a_pdf()), file])
+    phone, path = landing.copy_browser(), f"{path}?lang=en"
 
-    pages = [await doorstep.browser.http.post(path, **given), await phone.http.post(path, **given)]
+    pages = [await landing.browser.http.post(path, **given), await phone.http.post(path, **given)]
 
     for page in pages:
         assert page.status_code == 422
@@ -258,22 +260,22 @@ async def test_extending_on_a_form_shows_the_refused_file(
     assert (await phone.get("/claim")).status_code == 200
     token = read_hidden(pages[0].text, path)["token"]
     again = given | {"files": [("token", (None, token.encode())), *given["files"][1:]]}
-    assert (await doorstep.browser.http.post(path, **again)).status_code == 422
+    assert (await landing.browser.http.post(path, **again)).status_code == 422
 
 
-async def _fill(doorstep: Doorstep) -> dict[str, str]:
+async def _fill(landing: LandingHarness) -> dict[str, str]:
     """Return the form that extends the session."""
-    return read_hidden((await doorstep.open()).text, _EXTEND)
+    return read_hidden((await landing.open()).text, _EXTEND)
 
 
 async def _object(
-    doorstep: Doorstep, files: list[tuple[str, bytes]], do: str = "stay"
+    landing: LandingHarness, files: list[tuple[str, bytes]], do: str = "stay"
 ) -> tuple[str, Any]:
     """Return the address of a dispute form, and the form with a text and these files."""
-    await enter(doorstep)
-    shown = await look(doorstep, "OTHER")
-    assert doorstep.browser.page is not None
-    hidden = read_hidden(doorstep.browser.page.text, shown)
+    await enter(landing)
+    shown = await look(landing, "OTHER")
+    assert landing.browser.page is not None
+    hidden = read_hidden(landing.browser.page.text, shown)
     texts = {**hidden, "message": _SENT, "do": do}
     parts: list[Any] = [(name, (None, text.encode())) for name, text in texts.items()]
     parts += [("files", file) for file in files or [("", b"")]]

@@ -6,7 +6,7 @@ import pytest
 from tests.support.disputes import dispute
 from tests.support.files import a_pdf
 from tests.support.full_storage import leave_free
-from tests.support.landing import Doorstep
+from tests.support.landing import LandingHarness
 from tests.support.objections import disputes, enter, files, kept_contents, look
 
 _WORDS = {
@@ -19,34 +19,36 @@ _WORDS = {
 @pytest.mark.parametrize("free_bytes", [0, 10])
 @pytest.mark.parametrize("language", ["en", "de"])
 async def test_a_dispute_can_be_sent_without_its_file_if_the_storage_is_full(
-    doorstep: Doorstep, free_bytes: int, language: str
+    landing: LandingHarness, free_bytes: int, language: str
 ) -> None:
-    await enter(doorstep)
-    path = (await look(doorstep, "OTHER")).replace("lang=en", f"lang={language}")
-    await doorstep.browser.get(path)
-    await leave_free(doorstep.till.resources, doorstep.till.house.merchant.merchant_id, free_bytes)
+    await enter(landing)
+    path = (await look(landing, "OTHER")).replace("lang=en", f"lang={language}")
+    await landing.browser.get(path)
+    await leave_free(
+        landing.payments.resources, landing.payments.harness.merchant.merchant_id, free_bytes
+    )
 
-    page = await doorstep.browser.send(path, [("a.pdf", a_pdf())], do="send", message="See")
+    page = await landing.browser.send(path, [("a.pdf", a_pdf())], do="send", message="See")
 
     assert page.status_code == 422
     assert _WORDS[language] in page.text
     assert "\nSee</textarea>" in page.text
-    assert kept_contents(doorstep) == []
-    await doorstep.browser.send(path, do="send", message="See")
-    assert len(await disputes(doorstep)) == 1
-    assert await files(doorstep) == []
+    assert kept_contents(landing) == []
+    await landing.browser.send(path, do="send", message="See")
+    assert len(await disputes(landing)) == 1
+    assert await files(landing) == []
 
 
 async def test_the_page_of_an_open_dispute_says_that_the_storage_is_full(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    opened = await dispute(doorstep.till.house, doorstep.claim_id)
-    await enter(doorstep)
+    opened = await dispute(landing.payments.harness, landing.claim_id)
+    await enter(landing)
     path = f"/claim/disputes/{opened.dispute_id}"
-    await doorstep.browser.get(f"{path}?lang=en")
-    await leave_free(doorstep.till.resources, doorstep.till.house.merchant.merchant_id, 0)
+    await landing.browser.get(f"{path}?lang=en")
+    await leave_free(landing.payments.resources, landing.payments.harness.merchant.merchant_id, 0)
 
-    page = await doorstep.browser.send(f"{path}/files?lang=en", [("a.pdf", a_pdf())])
+    page = await landing.browser.send(f"{path}/files?lang=en", [("a.pdf", a_pdf())])
 
     assert page.status_code == 422
     assert _WORDS["en"] in page.text

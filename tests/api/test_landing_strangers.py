@@ -12,7 +12,7 @@ from dunwell.platform.resources import Resources
 from tests.support.application import Application
 from tests.support.crawling import Seen, crawl, is_page
 from tests.support.furnished import Furnished, offering_all
-from tests.support.landing import Browser, Doorstep, a_doorstep
+from tests.support.landing import Browser, LandingHarness, a_landing
 from tests.support.ways import NUMBER, ON_FILE
 
 # Different each time the form is shown.
@@ -36,12 +36,12 @@ async def test_a_page_does_not_depend_on_earlier_requests(
         "debtor": ON_FILE | {"mobileNumber": NUMBER},
     }
     async with (
-        a_doorstep(resources, clock, **given) as warm,
-        a_doorstep(
+        a_landing(resources, clock, **given) as warm,
+        a_landing(
             resources, clock, key="cold", application=Application(resources), **given
         ) as cold,
     ):
-        [other] = await warm.till.house.create("ZWEI-888", **_OTHER)
+        [other] = await warm.payments.harness.create("ZWEI-888", **_OTHER)
         own = await _enter(warm, warm.claim_id)
         theirs = await _look(await _enter(warm, other))
         after = await _look(own)
@@ -53,17 +53,17 @@ async def test_a_page_does_not_depend_on_earlier_requests(
     assert [path for path, text in after.items() if _OTHERS_OWN.search(text)] == []
 
 
-async def _enter(doorstep: Doorstep, claim_id: int) -> Browser:
+async def _enter(landing: LandingHarness, claim_id: int) -> Browser:
     """Enter text that is saved as a draft."""
-    visitor = await Furnished(doorstep, claim_id).enter(Level.CODE, f"192.0.2.{claim_id % 200}")
+    visitor = await Furnished(landing, claim_id).enter(Level.CODE, f"192.0.2.{claim_id % 200}")
     await visitor.get("/claim/preferences/email")
-    typed = "other@quint.example" if claim_id != doorstep.claim_id else "own@erben.example"
+    typed = "other@quint.example" if claim_id != landing.claim_id else "own@erben.example"
     page = await visitor.submit("/claim/preferences/email", address=typed)
     assert page.url.path.endswith("/code")
     return visitor
 
 
-def _move(visitor: Browser, cold: Doorstep) -> Browser:
+def _move(visitor: Browser, cold: LandingHarness) -> Browser:
     """Return the same session at the other application."""
     moved = cold.visitor("192.0.2.250")
     moved.http.cookies = visitor.http.cookies

@@ -107,7 +107,7 @@ async def test_a_link_alone_shows_no_personal_data(
 
 async def test_no_other_site_can_read_a_response(resources: Resources, clock: MovableClock) -> None:
     async with a_furnished_claim(resources, clock) as furnished:
-        visitor, stranger = await furnished.enter(Level.CODE), furnished.doorstep.visitor()
+        visitor, stranger = await furnished.enter(Level.CODE), furnished.landing.visitor()
         paths = [furnished.look_at(address) for address in ROUTES]
         paths += ["/claim/assets/session-.js", "/claim/assets/icon-.svg"]
         seen = {path: await visitor.http.get(path) for path in paths}
@@ -133,9 +133,9 @@ async def _look(
     await furnished.type_draft(visitor, texts)
     starts = [furnished.look_at(address) for address in ROUTES]
     starts += [f"/claim/disputes/{furnished.ids[name]}" for name in ("own", "answered")]
-    before = await digest_tables(furnished.doorstep.till.resources.database)
+    before = await digest_tables(furnished.landing.payments.resources.database)
     seen = await crawl(visitor, starts, language)
-    after = await digest_tables(furnished.doorstep.till.resources.database)
+    after = await digest_tables(furnished.landing.payments.resources.database)
     assert find_changed(before, after) == []
     return seen
 

@@ -13,7 +13,7 @@ from PIL import Image
 from dunwell.accounts.merchants.configuration import PartialPaymentSettings
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.landing import OWN_FORM, Doorstep, a_doorstep, read_hidden
+from tests.support.landing import OWN_FORM, LandingHarness, a_landing, read_hidden
 from tests.support.merchants import CONFIGURATION
 from tests.support.transfers import taking
 
@@ -22,14 +22,14 @@ TODAY = {"sent": "2026-03-02"}
 
 
 @pytest.fixture
-async def bank(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
+async def bank(resources: Resources, clock: MovableClock) -> AsyncIterator[LandingHarness]:
     given: dict[str, Any] = {"configuration": taking(PartialPaymentSettings("500"))}
-    async with a_doorstep(resources, clock, **given) as doorstep:
-        await doorstep.open()
-        yield doorstep
+    async with a_landing(resources, clock, **given) as landing:
+        await landing.open()
+        yield landing
 
 
-async def test_the_page_shows_all_data_of_the_transfer(bank: Doorstep) -> None:
+async def test_the_page_shows_all_data_of_the_transfer(bank: LandingHarness) -> None:
     page = await bank.browser.get("/claim/pay/transfer?want=whole")
 
     assert (
@@ -42,7 +42,7 @@ async def test_the_page_shows_all_data_of_the_transfer(bank: Doorstep) -> None:
     ]  # fmt: skip
 
 
-async def test_the_qr_code_has_the_same_data(bank: Doorstep) -> None:
+async def test_the_qr_code_has_the_same_data(bank: LandingHarness) -> None:
     page = await bank.browser.get("/claim/pay/transfer?cents=5000")
     picture = await bank.browser.get("/claim/pay/code.png?cents=5000")
 
@@ -59,7 +59,7 @@ async def test_the_qr_code_has_the_same_data(bank: Doorstep) -> None:
     assert headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
 
 
-async def test_the_pages_link_to_the_transfer_and_its_qr_code(bank: Doorstep) -> None:
+async def test_the_pages_link_to_the_transfer_and_its_qr_code(bank: LandingHarness) -> None:
     page = await bank.browser.get("/claim/pay/method?want=whole&lang=en")
     for mark in ('href="/claim/pay/transfer', 'src="/claim/pay/code.png', 'href="/claim/pay/sent'):
         start = page.text.index(mark) + mark.index('"') + 1
@@ -72,7 +72,7 @@ async def test_the_pages_link_to_the_transfer_and_its_qr_code(bank: Doorstep) ->
     assert "€102.40" in page.text
 
 
-async def test_the_qr_code_needs_the_session(bank: Doorstep) -> None:
+async def test_the_qr_code_needs_the_session(bank: LandingHarness) -> None:
     assert (await bank.visitor().get("/claim/pay/code.png?want=whole")).status_code == 403
     assert (await bank.browser.get("/claim/pay/code.png?cents=1")).status_code == 404
 
@@ -83,22 +83,22 @@ async def test_a_claim_in_another_currency_has_no_qr_code(
     given: dict[str, Any] = {
         "configuration": taking(), "debtor": {"currency": "USD"}, "definition": None,
     }  # fmt: skip
-    async with a_doorstep(resources, clock, **given) as doorstep:
-        await doorstep.open()
-        page = await doorstep.browser.get("/claim/pay/transfer")
-        picture = await doorstep.browser.get("/claim/pay/code.png")
+    async with a_landing(resources, clock, **given) as landing:
+        await landing.open()
+        page = await landing.browser.get("/claim/pay/transfer")
+        picture = await landing.browser.get("/claim/pay/code.png")
 
     assert (page.status_code, "code.png" in page.text) == (200, False)
     assert picture.status_code == 404
 
 
 async def test_a_transfer_is_the_only_method_without_a_provider(
-    bank: Doorstep, resources: Resources, clock: MovableClock
+    bank: LandingHarness, resources: Resources, clock: MovableClock
 ) -> None:
     page = await bank.browser.get("/claim/pay/method?cents=5000")
     assert 'href="/claim/pay/transfer?cents=5000"' in page.text
     given: dict[str, Any] = {"key": "hansen", "configuration": CONFIGURATION}
-    async with a_doorstep(resources, clock, **given) as other:
+    async with a_landing(resources, clock, **given) as other:
         await other.open()
         answer = await other.browser.get("/claim/pay")
     assert (answer.status_code, answer.headers["Location"]) == (
@@ -107,15 +107,15 @@ async def test_a_transfer_is_the_only_method_without_a_provider(
     )
 
 
-async def test_without_a_bank_account_the_page_does_not_exist(doorstep: Doorstep) -> None:
-    await doorstep.open()
+async def test_without_a_bank_account_the_page_does_not_exist(landing: LandingHarness) -> None:
+    await landing.open()
     for path in ("/claim/pay/transfer", "/claim/pay/sent"):
-        answer = await doorstep.browser.get(path)
+        answer = await landing.browser.get(path)
         assert (answer.status_code, answer.headers["Location"]) == (303, "/claim")
-    assert (await doorstep.browser.get("/claim/pay/code.png")).status_code == 404
+    assert (await landing.browser.get("/claim/pay/code.png")).status_code == 404
 
 
-async def test_an_announced_transfer_is_recorded(bank: Doorstep) -> None:
+async def test_an_announced_transfer_is_recorded(bank: LandingHarness) -> None:
     await bank.browser.get("/claim/pay/sent?cents=5000")
 
     page = await bank.browser.submit("/claim/pay/sent", **TODAY)
@@ -124,7 +124,7 @@ async def test_an_announced_transfer_is_recorded(bank: Doorstep) -> None:
     assert "Wir warten auf Ihre Überweisung 50,00 €" in text
     assert "Sie haben am 2. März 2026 überwiesen." in text
     assert "Bis zum Ende des 5. März 2026 schicken wir keine Mahnungen" in text
-    [event] = (await bank.till.house.events(bank.claim_id))[1:]
+    [event] = (await bank.payments.harness.events(bank.claim_id))[1:]
     assert event["claim"]["payment"]["providerName"] == "BANK_TRANSFER"
     payment = event["claim"]["payment"]
     back = await bank.browser.get(f"/claim/return/{payment['paymentRequestId']}")
@@ -134,7 +134,7 @@ async def test_an_announced_transfer_is_recorded(bank: Doorstep) -> None:
     assert "/claim/return/" not in claim.text
 
 
-async def test_another_day_is_parsed_from_three_fields(bank: Doorstep) -> None:
+async def test_another_day_is_parsed_from_three_fields(bank: LandingHarness) -> None:
     await bank.browser.get("/claim/pay/sent?want=whole")
 
     page = await bank.browser.submit(
@@ -157,7 +157,7 @@ async def test_another_day_is_parsed_from_three_fields(bank: Doorstep) -> None:
     ],
 )  # fmt: skip
 async def test_an_invalid_day_is_an_error_at_its_field(
-    bank: Doorstep, fields: dict[str, str], said: str
+    bank: LandingHarness, fields: dict[str, str], said: str
 ) -> None:
     await bank.browser.get("/claim/pay/sent?want=whole")
 
@@ -166,10 +166,10 @@ async def test_an_invalid_day_is_an_error_at_its_field(
     assert page.status_code == 422
     assert said in page.text
     assert 'href="#on_day"' in page.text
-    assert await bank.till.events() == ["DETAILS_ACCESSED"]
+    assert await bank.payments.events() == ["DETAILS_ACCESSED"]
 
 
-async def test_repeated_clicks_announce_one_transfer(bank: Doorstep) -> None:
+async def test_repeated_clicks_announce_one_transfer(bank: LandingHarness) -> None:
     page = await bank.browser.get("/claim/pay/sent?want=whole")
     fields = read_hidden(page.text, "/claim/pay/sent") | TODAY
 
@@ -180,17 +180,17 @@ async def test_repeated_clicks_announce_one_transfer(bank: Doorstep) -> None:
 
     places = {(answer.status_code, answer.headers["Location"]) for answer in answers}
     assert places == {(303, "/claim/pay/sent")}
-    assert await bank.till.states() == ["PENDING"]
-    assert (await bank.till.events()).count("PAYMENT_IN_PROGRESS") == 1
-    assert await bank.till.count("holds") == 1
+    assert await bank.payments.states() == ["PENDING"]
+    assert (await bank.payments.events()).count("PAYMENT_IN_PROGRESS") == 1
+    assert await bank.payments.count("holds") == 1
 
 
-async def test_a_second_announcement_is_refused_with_a_phone_number(bank: Doorstep) -> None:
-    await bank.till.house.rows(
+async def test_a_second_announcement_is_refused_with_a_phone_number(bank: LandingHarness) -> None:
+    await bank.payments.harness.rows(
         "INSERT INTO holds (merchant_id, claim_id, hold_id, kind, since, until, actor_kind,"
         " lifted_at) VALUES ($1, $2, $3, 'PAYMENT_PENDING', $4::timestamptz - interval '20 days',"
         " $4::timestamptz - interval '15 days', 'DEBTOR', $4::timestamptz - interval '15 days')",
-        bank.claim_id, bank.till.resources.ids.new(bank.till.now), bank.till.now,
+        bank.claim_id, bank.payments.resources.ids.new(bank.payments.now), bank.payments.now,
     )  # fmt: skip
     await bank.browser.get("/claim/pay/sent?want=whole")
 
@@ -199,8 +199,8 @@ async def test_a_second_announcement_is_refused_with_a_phone_number(bank: Doorst
     assert page.status_code == 409
     assert "Wir haben in den letzten 30 Tagen schon auf eine Zahlung" in page.text
     assert 'href="tel:+49401234560"' in page.text
-    assert await bank.till.events() == ["DETAILS_ACCESSED"]
-    assert await bank.till.states() == []
+    assert await bank.payments.events() == ["DETAILS_ACCESSED"]
+    assert await bank.payments.states() == []
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ async def test_a_second_announcement_is_refused_with_a_phone_number(bank: Doorst
     [{"shown": "10239"}, {"shown": "499", "cents": "499"}, {"shown": "5000", "cents": "4000"}],
 )
 async def test_an_amount_changed_in_the_form_announces_nothing(
-    bank: Doorstep, fields: dict[str, str]
+    bank: LandingHarness, fields: dict[str, str]
 ) -> None:
     page = await bank.browser.get("/claim/pay/sent?want=whole")
     hidden = read_hidden(page.text, "/claim/pay/sent")
@@ -216,33 +216,33 @@ async def test_an_amount_changed_in_the_form_announces_nothing(
     answer = await bank.browser.post("/claim/pay/sent", **(hidden | TODAY | fields))
 
     assert (answer.status_code, answer.headers["Location"]) == (303, "/claim/pay")
-    assert await bank.till.events() == ["DETAILS_ACCESSED"]
+    assert await bank.payments.events() == ["DETAILS_ACCESSED"]
 
 
-async def test_a_claim_paid_meanwhile_waits_for_no_transfer(bank: Doorstep) -> None:
+async def test_a_claim_paid_meanwhile_waits_for_no_transfer(bank: LandingHarness) -> None:
     page = await bank.browser.get("/claim/pay/sent?want=whole")
     fields = read_hidden(page.text, "/claim/pay/sent") | TODAY | {"shown": "0"}
-    await bank.till.house.pay(bank.claim_id, 10240)
+    await bank.payments.harness.pay(bank.claim_id, 10240)
 
     answer = await bank.browser.post("/claim/pay/sent", **fields)
 
     assert (answer.status_code, answer.headers["Location"]) == (303, "/claim")
-    assert await bank.till.count("holds") == 0
+    assert await bank.payments.count("holds") == 0
 
 
-async def test_after_a_recorded_part_the_rest_can_be_paid(bank: Doorstep) -> None:
+async def test_after_a_recorded_part_the_rest_can_be_paid(bank: LandingHarness) -> None:
     await bank.browser.get("/claim/pay/sent?cents=5000")
     await bank.browser.submit("/claim/pay/sent", **TODAY)
     assert (await bank.browser.get("/claim/pay")).status_code == 303
 
-    await bank.till.house.pay(bank.claim_id, 5000, "bank-1")
+    await bank.payments.harness.pay(bank.claim_id, 5000, "bank-1")
 
     assert (await bank.browser.get("/claim/pay")).status_code == 200
     page = await bank.browser.get("/claim/pay/sent?want=whole")
     assert "52,40" in read_text(page.text)
 
 
-async def test_a_foreign_form_announces_nothing(bank: Doorstep) -> None:
+async def test_a_foreign_form_announces_nothing(bank: LandingHarness) -> None:
     page = await bank.browser.get("/claim/pay/sent?want=whole")
     fields = read_hidden(page.text, "/claim/pay/sent") | TODAY
 
@@ -254,15 +254,15 @@ async def test_a_foreign_form_announces_nothing(bank: Doorstep) -> None:
     ]
 
     assert {answer.status_code for answer in answers} == {403}
-    assert await bank.till.events() == ["DETAILS_ACCESSED"]
+    assert await bank.payments.events() == ["DETAILS_ACCESSED"]
 
 
 async def test_after_the_waiting_time_the_claim_can_be_paid(
-    bank: Doorstep, clock: MovableClock
+    bank: LandingHarness, clock: MovableClock
 ) -> None:
     await bank.browser.get("/claim/pay/sent?want=whole")
     await bank.browser.submit("/claim/pay/sent", **TODAY)
-    await bank.till.house.rows(
+    await bank.payments.harness.rows(
         "UPDATE holds SET since = $2::timestamptz - interval '1 day', until = $2"
         " WHERE merchant_id = $1",
         clock.now(),
@@ -274,7 +274,7 @@ async def test_after_the_waiting_time_the_claim_can_be_paid(
 
     assert 'href="/claim/pay"' in claim.text
     assert answer.status_code == 303
-    assert await bank.till.states() == ["EXPIRED", "OPEN"]
+    assert await bank.payments.states() == ["EXPIRED", "OPEN"]
 
 
 def read_text(page: str) -> str:

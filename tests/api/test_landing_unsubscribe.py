@@ -13,8 +13,8 @@ from dunwell.contact.sending.references import build_reference
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
-from tests.support.house import House, ScriptedChannel, ScriptedLine
-from tests.support.lines import a_house_with_a_line
+from tests.support.delivery_providers import a_harness_with_a_provider
+from tests.support.harness import Harness, ScriptedChannel, ScriptedDeliveryProvider
 from tests.support.notices import an_asker
 from tests.support.one_claim import connect_one
 
@@ -25,11 +25,11 @@ _CONTACTS = "SELECT channel FROM communications WHERE merchant_id = $1 ORDER BY 
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
-    house = await a_house_with_a_line(resources, clock, ScriptedLine())
-    await house.create(mobileNumber="+4915112345678")
-    await house.run()
-    return house
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
+    harness = await a_harness_with_a_provider(resources, clock, ScriptedDeliveryProvider())
+    await harness.create(mobileNumber="+4915112345678")
+    await harness.run()
+    return harness
 
 
 @pytest.fixture
@@ -38,33 +38,39 @@ async def visitor(resources: Resources) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
-async def path(house: House) -> str:
-    line = house.lines["post"]
-    assert isinstance(line, ScriptedLine)
-    [message] = line.sent
+async def path(harness: Harness) -> str:
+    provider = harness.delivery_providers["post"]
+    assert isinstance(provider, ScriptedDeliveryProvider)
+    [message] = provider.sent
     assert message.unsubscribe_url is not None
-    return message.unsubscribe_url.removeprefix(house.resources.settings.public_url)
+    return message.unsubscribe_url.removeprefix(harness.resources.settings.public_url)
 
 
 async def test_one_click_suppresses_only_the_address_of_the_message(
-    house: House, visitor: httpx.AsyncClient
+    harness: Harness, visitor: httpx.AsyncClient
 ) -> None:
     for _ in range(2):
         answer = await visitor.post(
-            await path(house), content="List-Unsubscribe=One-Click",
+            await path(harness), content="List-Unsubscribe=One-Click",
             headers={"Content-Type": "application/x-www-form-urlencoded"},
         )  # fmt: skip
         assert (answer.status_code, "set-cookie" in answer.headers) == (200, False)
-    assert [tuple(row) for row in await house.rows(_SUPPRESSED)] == [("EMAIL", "DEBTOR", "DEBTOR")]
-    await house.create("INV-2", mobileNumber="+4915112345678")
-    await house.run()
-    assert sorted(row["channel"] for row in await house.rows(_CONTACTS)) == ["EMAIL", "SMS"]
+    assert [tuple(row) for row in await harness.rows(_SUPPRESSED)] == [
+        ("EMAIL", "DEBTOR", "DEBTOR")
+    ]
+    await harness.create("INV-2", mobileNumber="+4915112345678")
+    await harness.run()
+    assert sorted(row["channel"] for row in await harness.rows(_CONTACTS)) == ["EMAIL", "SMS"]
 
 
-async def test_a_multipart_form_is_accepted_too(house: House, visitor: httpx.AsyncClient) -> None:
-    answer = await visitor.post(await path(house), files={"List-Unsubscribe": (None, "One-Click")})
+async def test_a_multipart_form_is_accepted_too(
+    harness: Harness, visitor: httpx.AsyncClient
+) -> None:
+    answer = await visitor.post(
+        await path(harness), files={"List-Unsubscribe": (None, "One-Click")}
+    )
     assert answer.status_code == 200
-    assert len(await house.rows(_SUPPRESSED)) == 1
+    assert len(await harness.rows(_SUPPRESSED)) == 1
 
 
 async def test_a_plan_reminder_can_be_unsubscribed_like_a_workflow_message(
@@ -82,37 +88,39 @@ async def test_a_plan_reminder_can_be_unsubscribed_like_a_workflow_message(
     path = reminder.unsubscribe_url.removeprefix(resources.settings.public_url)
     answer = await visitor.post(path, content="List-Unsubscribe=One-Click")
     assert answer.status_code == 200
-    suppressed = [tuple(row) for row in await asker.house.rows(_SUPPRESSED)]
+    suppressed = [tuple(row) for row in await asker.harness.rows(_SUPPRESSED)]
     assert suppressed == [("EMAIL", "DEBTOR", "DEBTOR")]
     assert await asker.ask(
         InstalmentDueFacts("INV-1001", "EUR", 1, clock.now().date())
     ) == RecipientUnreachable("SUPPRESSED")
 
 
-async def test_a_get_request_changes_nothing(house: House, visitor: httpx.AsyncClient) -> None:
-    answer = await visitor.get(await path(house))
+async def test_a_get_request_changes_nothing(harness: Harness, visitor: httpx.AsyncClient) -> None:
+    answer = await visitor.get(await path(harness))
     assert answer.status_code == 200
     assert 'method="post"' in answer.text
-    assert await house.rows(_SUPPRESSED) == []
+    assert await harness.rows(_SUPPRESSED) == []
 
 
-async def test_a_forged_reference_is_a_dead_link(house: House, visitor: httpx.AsyncClient) -> None:
-    keys, merchant_id = house.resources.keys, house.merchant.merchant_id
-    right = (await path(house)).removeprefix("/u/")
+async def test_a_forged_reference_is_a_dead_link(
+    harness: Harness, visitor: httpx.AsyncClient
+) -> None:
+    keys, merchant_id = harness.resources.keys, harness.merchant.merchant_id
+    right = (await path(harness)).removeprefix("/u/")
     turned = right[:-1] + ("a" if right[-1] != "a" else "b")
     foreign = build_reference(keys, merchant_id + 1_000_000, UUID(int=1))
     absent = build_reference(keys, merchant_id, UUID(int=1))
     for token in ("x", turned, right[:-1], foreign, absent):
         answer = await visitor.post(f"/u/{token}", content="List-Unsubscribe=One-Click")
         assert answer.status_code == 410, token
-    assert await house.rows(_SUPPRESSED) == []
+    assert await harness.rows(_SUPPRESSED) == []
 
 
 async def test_a_message_whose_content_was_deleted_cannot_be_unsubscribed(
-    house: House, visitor: httpx.AsyncClient
+    harness: Harness, visitor: httpx.AsyncClient
 ) -> None:
     """The message may have been sent to an address that is no longer on file."""
-    await house.rows("DELETE FROM communication_contents WHERE merchant_id = $1 RETURNING 1")
-    answer = await visitor.post(await path(house), content="List-Unsubscribe=One-Click")
+    await harness.rows("DELETE FROM communication_contents WHERE merchant_id = $1 RETURNING 1")
+    answer = await visitor.post(await path(harness), content="List-Unsubscribe=One-Click")
     assert answer.status_code == 410
-    assert await house.rows(_SUPPRESSED) == []
+    assert await harness.rows(_SUPPRESSED) == []

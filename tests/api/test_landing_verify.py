@@ -12,242 +12,246 @@ from dunwell.interfaces.landing.session.store import find_session, save_raised_l
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import sha256
 from dunwell.platform.resources import Resources
-from tests.support.landing import Doorstep, read_hidden
-from tests.support.ways import a_guarded_doorstep, levels, list_notices, read_sent_code
+from tests.support.landing import LandingHarness, read_hidden
+from tests.support.ways import a_guarded_landing, levels, list_notices, read_sent_code
 
 _VERIFY = "/claim/verify/claim"
 _CODE = "/claim/verify/preferences"
 
 
 @pytest.fixture
-async def doorstep(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
+async def landing(resources: Resources, clock: MovableClock) -> AsyncIterator[LandingHarness]:
     """A merchant whose links open without a proof."""
-    async with a_guarded_doorstep(resources, clock) as doorstep:
-        yield doorstep
+    async with a_guarded_landing(resources, clock) as landing:
+        yield landing
 
 
-async def _enter_fact(doorstep: Doorstep, fact: str = "20095") -> Any:
-    await doorstep.browser.get(_VERIFY)
-    return await doorstep.browser.submit(_VERIFY, fact=fact)
+async def _enter_fact(landing: LandingHarness, fact: str = "20095") -> Any:
+    await landing.browser.get(_VERIFY)
+    return await landing.browser.submit(_VERIFY, fact=fact)
 
 
-async def _have_code_sent(doorstep: Doorstep) -> str:
-    await doorstep.browser.get(_CODE)
-    await doorstep.browser.submit(f"{_CODE}/send")
-    return await read_sent_code(doorstep)
+async def _have_code_sent(landing: LandingHarness) -> str:
+    await landing.browser.get(_CODE)
+    await landing.browser.submit(f"{_CODE}/send")
+    return await read_sent_code(landing)
 
 
-async def test_a_known_fact_shows_the_items(doorstep: Doorstep) -> None:
-    before = await doorstep.open()
-    after = await _enter_fact(doorstep)
+async def test_a_known_fact_shows_the_items(landing: LandingHarness) -> None:
+    before = await landing.open()
+    after = await _enter_fact(landing)
 
     assert "So setzt sich der Betrag zusammen" in after.text
     assert ("<table" in before.text, "<table" in after.text) == (False, True)
-    assert await levels(doorstep) == ["FACT"]
+    assert await levels(landing) == ["FACT"]
 
 
-async def test_a_letters_code_shows_the_items(doorstep: Doorstep) -> None:
-    await doorstep.open()
-    code = await doorstep.give_code()
-    await doorstep.browser.get(_VERIFY)
+async def test_a_letters_code_shows_the_items(landing: LandingHarness) -> None:
+    await landing.open()
+    code = await landing.give_code()
+    await landing.browser.get(_VERIFY)
 
-    page = await doorstep.browser.submit(f"{_VERIFY}/letter", code=code.lower())
+    page = await landing.browser.submit(f"{_VERIFY}/letter", code=code.lower())
 
     assert (page.status_code, page.url.path) == (200, "/claim")
-    assert await levels(doorstep) == ["FACT"]
+    assert await levels(landing) == ["FACT"]
 
 
-async def test_another_claims_letter_code_is_wrong(doorstep: Doorstep, clock: MovableClock) -> None:
-    [other] = await doorstep.till.house.create("INV-OTHER")
-    await doorstep.open()
-    await doorstep.browser.get(_VERIFY)
+async def test_another_claims_letter_code_is_wrong(
+    landing: LandingHarness, clock: MovableClock
+) -> None:
+    [other] = await landing.payments.harness.create("INV-OTHER")
+    await landing.open()
+    await landing.browser.get(_VERIFY)
 
     pages = []
-    for code in (await doorstep.give_code(other), "0000-0000-0000"):
-        pages.append(await doorstep.browser.submit(f"{_VERIFY}/letter", code=code))
+    for code in (await landing.give_code(other), "0000-0000-0000"):
+        pages.append(await landing.browser.submit(f"{_VERIFY}/letter", code=code))
         clock.advance(timedelta(seconds=1))
 
     assert {page.status_code for page in pages} == {422}
     assert len({page.text for page in pages}) == 1
-    assert await levels(doorstep) == ["LINK"]
+    assert await levels(landing) == ["LINK"]
 
 
-async def test_a_code_sent_to_the_address_on_file_shows_all_details(doorstep: Doorstep) -> None:
-    await doorstep.open()
-    code = await _have_code_sent(doorstep)
+async def test_a_code_sent_to_the_address_on_file_shows_all_details(
+    landing: LandingHarness,
+) -> None:
+    await landing.open()
+    code = await _have_code_sent(landing)
 
-    answer = await doorstep.browser.post(f"{_CODE}/code", **_hidden(doorstep), code=code)
+    answer = await landing.browser.post(f"{_CODE}/code", **_hidden(landing), code=code)
 
     assert (answer.status_code, answer.headers["Location"]) == (303, "/claim/preferences")
-    assert await levels(doorstep) == ["CODE"]
-    [notice] = await list_notices(doorstep)
+    assert await levels(landing) == ["CODE"]
+    [notice] = await list_notices(landing)
     assert (notice["channel"], notice["recipient"]) == ("EMAIL", "erika@example.org")
 
 
 async def test_a_raised_session_keeps_its_id_and_gets_another_cookie(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    await doorstep.open()
-    first = doorstep.browser.cookie
-    await _enter_fact(doorstep)
-    second = doorstep.browser.cookie
-    code = await _have_code_sent(doorstep)
-    await doorstep.browser.submit(f"{_CODE}/code", code=code)
+    await landing.open()
+    first = landing.browser.cookie
+    await _enter_fact(landing)
+    second = landing.browser.cookie
+    code = await _have_code_sent(landing)
+    await landing.browser.submit(f"{_CODE}/code", code=code)
 
-    assert len({first, second, doorstep.browser.cookie}) == 3
-    [details] = await doorstep.accesses()
-    [row] = await doorstep.till.house.rows(
+    assert len({first, second, landing.browser.cookie}) == 3
+    [details] = await landing.accesses()
+    [row] = await landing.payments.harness.rows(
         "SELECT session_id::text FROM debtor_sessions WHERE merchant_id = $1"
     )
     assert details["sessionId"] == row["session_id"]
     for stale in (first, second):
-        page = await doorstep.visitor().get("/claim", headers={"Cookie": f"dunwell={stale}"})
+        page = await landing.visitor().get("/claim", headers={"Cookie": f"dunwell={stale}"})
         assert page.status_code == 403
-    audited = [await doorstep.till.audited(f"session.{each}") for each in ("open", "raise")]
+    audited = [await landing.payments.audited(f"session.{each}") for each in ("open", "raise")]
     assert audited == [1, 2]
 
 
-async def test_a_fact_or_a_letters_code_does_not_lower_the_level(doorstep: Doorstep) -> None:
-    await doorstep.open()
-    code = await _have_code_sent(doorstep)
-    await doorstep.browser.submit(f"{_CODE}/code", code=code)
-    cookie, token = doorstep.browser.cookie, _hidden(doorstep)
+async def test_a_fact_or_a_letters_code_does_not_lower_the_level(landing: LandingHarness) -> None:
+    await landing.open()
+    code = await _have_code_sent(landing)
+    await landing.browser.submit(f"{_CODE}/code", code=code)
+    cookie, token = landing.browser.cookie, _hidden(landing)
 
     answers = [
-        await doorstep.browser.post(_VERIFY, **token, fact="20095"),
-        await doorstep.browser.post(f"{_VERIFY}/letter", **token, code=await doorstep.give_code()),
+        await landing.browser.post(_VERIFY, **token, fact="20095"),
+        await landing.browser.post(f"{_VERIFY}/letter", **token, code=await landing.give_code()),
     ]
 
     assert [each.headers.get("Location") for each in answers] == ["/claim"] * 2
-    assert doorstep.browser.cookie == cookie
-    assert await levels(doorstep) == ["CODE"]
+    assert landing.browser.cookie == cookie
+    assert await levels(landing) == ["CODE"]
 
 
 @pytest.mark.parametrize("level", list(Level))
-async def test_no_session_is_stored_at_a_lower_level(doorstep: Doorstep, level: Level) -> None:
-    await doorstep.open()
-    await _enter_fact(doorstep)
-    cookie, new_hash = doorstep.browser.cookie, b"n" * 32
+async def test_no_session_is_stored_at_a_lower_level(landing: LandingHarness, level: Level) -> None:
+    await landing.open()
+    await _enter_fact(landing)
+    cookie, new_hash = landing.browser.cookie, b"n" * 32
     assert cookie is not None
-    async with doorstep.till.resources.database.transaction() as tx:
+    async with landing.payments.resources.database.transaction() as tx:
         session = await find_session(tx, sha256(cookie.encode()))
         assert session is not None
-        is_raised = await save_raised_level(tx, session, new_hash, level, doorstep.till.now)
+        is_raised = await save_raised_level(tx, session, new_hash, level, landing.payments.now)
 
     assert is_raised is (level is Level.CODE)
-    assert await levels(doorstep) == [max(level, Level.FACT, key=list(Level).index)]
+    assert await levels(landing) == [max(level, Level.FACT, key=list(Level).index)]
 
 
 async def test_raising_the_level_does_not_extend_the_session(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    await doorstep.open()
+    await landing.open()
     clock.advance(timedelta(minutes=50))
-    await _enter_fact(doorstep)
+    await _enter_fact(landing)
     clock.advance(timedelta(minutes=11))
-    assert (await doorstep.browser.get("/claim")).status_code == 403
+    assert (await landing.browser.get("/claim")).status_code == 403
 
 
-async def test_a_level_that_is_reached_is_not_requested_again(doorstep: Doorstep) -> None:
-    await doorstep.browser.type_code(await doorstep.give_code())
-    cookie = doorstep.browser.cookie
+async def test_a_level_that_is_reached_is_not_requested_again(landing: LandingHarness) -> None:
+    await landing.browser.type_code(await landing.give_code())
+    cookie = landing.browser.cookie
 
-    answer = await doorstep.browser.get("/claim/verify/documents")
+    answer = await landing.browser.get("/claim/verify/documents")
 
     assert (answer.status_code, answer.headers["Location"]) == (303, "/claim/documents")
-    assert doorstep.browser.cookie == cookie
+    assert landing.browser.cookie == cookie
 
 
 @pytest.mark.parametrize(
     "name", ["//evil.example", "https://evil.example", "../q", "", "x" * 3000, "%0d%0aX:1", "end"]
 )
-async def test_verification_redirects_only_to_our_pages(doorstep: Doorstep, name: str) -> None:
-    await doorstep.open()
+async def test_verification_redirects_only_to_our_pages(landing: LandingHarness, name: str) -> None:
+    await landing.open()
 
-    asked = await doorstep.browser.get("/claim/verify", params={"for": name, "lang": "en"})
-    page = await doorstep.browser.get(asked.headers["Location"])
+    asked = await landing.browser.get("/claim/verify", params={"for": name, "lang": "en"})
+    page = await landing.browser.get(asked.headers["Location"])
 
     assert asked.headers["Location"] == "/claim/verify/claim?lang=en"
     assert 'action="/claim/verify/claim?lang=en"' in page.text
 
 
-async def test_an_unknown_name_in_the_path_redirects_to_the_claim(doorstep: Doorstep) -> None:
-    await doorstep.open()
-    page = await doorstep.browser.get("/claim/verify/evil.example")
+async def test_an_unknown_name_in_the_path_redirects_to_the_claim(landing: LandingHarness) -> None:
+    await landing.open()
+    page = await landing.browser.get("/claim/verify/evil.example")
     assert "evil.example" not in page.text
     assert 'action="/claim/verify/claim"' in page.text
 
 
 @pytest.mark.parametrize(("seconds", "level"), [(599, "CODE"), (600, "LINK")])
 async def test_a_code_works_for_ten_minutes(
-    doorstep: Doorstep, clock: MovableClock, seconds: int, level: str
+    landing: LandingHarness, clock: MovableClock, seconds: int, level: str
 ) -> None:
-    await doorstep.open()
-    code = await _have_code_sent(doorstep)
+    await landing.open()
+    code = await _have_code_sent(landing)
     clock.advance(timedelta(seconds=seconds))
 
-    await doorstep.browser.submit(f"{_CODE}/code", code=code)
+    await landing.browser.submit(f"{_CODE}/code", code=code)
 
-    assert await levels(doorstep) == [level]
+    assert await levels(landing) == [level]
 
 
-async def test_only_the_newest_code_is_valid(doorstep: Doorstep, clock: MovableClock) -> None:
-    await doorstep.open()
-    old = await _have_code_sent(doorstep)
+async def test_only_the_newest_code_is_valid(landing: LandingHarness, clock: MovableClock) -> None:
+    await landing.open()
+    old = await _have_code_sent(landing)
     clock.advance(REPEATED_WITHIN)
-    new = await _have_code_sent(doorstep)
+    new = await _have_code_sent(landing)
 
-    assert (await doorstep.browser.submit(f"{_CODE}/code", code=old)).status_code == 422
-    await doorstep.browser.submit(f"{_CODE}/code", code=new)
-    assert await levels(doorstep) == ["CODE"]
+    assert (await landing.browser.submit(f"{_CODE}/code", code=old)).status_code == 422
+    await landing.browser.submit(f"{_CODE}/code", code=new)
+    assert await levels(landing) == ["CODE"]
 
 
-async def test_a_code_works_once(doorstep: Doorstep) -> None:
-    link = await doorstep.give_link()
-    await doorstep.browser.open(link)
-    code = await _have_code_sent(doorstep)
-    await doorstep.browser.submit(f"{_CODE}/code", code=code)
-    doorstep.browser = doorstep.visitor()
-    await doorstep.open()
-    await doorstep.browser.get(f"{_CODE}/code")
+async def test_a_code_works_once(landing: LandingHarness) -> None:
+    link = await landing.give_link()
+    await landing.browser.open(link)
+    code = await _have_code_sent(landing)
+    await landing.browser.submit(f"{_CODE}/code", code=code)
+    landing.browser = landing.visitor()
+    await landing.open()
+    await landing.browser.get(f"{_CODE}/code")
 
-    page = await doorstep.browser.submit(f"{_CODE}/code", code=code)
+    page = await landing.browser.submit(f"{_CODE}/code", code=code)
 
     assert page.status_code == 422
-    assert sorted(await levels(doorstep)) == ["CODE", "LINK"]
+    assert sorted(await levels(landing)) == ["CODE", "LINK"]
 
 
 async def test_at_most_five_codes_are_sent_in_an_hour(
-    doorstep: Doorstep, clock: MovableClock
+    landing: LandingHarness, clock: MovableClock
 ) -> None:
-    await doorstep.open()
+    await landing.open()
     for _ in range(5):
-        code = await _have_code_sent(doorstep)
+        code = await _have_code_sent(landing)
         clock.advance(REPEATED_WITHIN)
-    await doorstep.browser.get(_CODE)
-    refused = await doorstep.browser.submit(f"{_CODE}/send")
+    await landing.browser.get(_CODE)
+    refused = await landing.browser.submit(f"{_CODE}/send")
 
     assert (refused.status_code, refused.headers["Retry-After"]) == (429, "3550")
     assert "Bitte verwenden Sie den neuesten." in refused.text
-    assert len(await list_notices(doorstep)) == 5
-    await doorstep.browser.get(f"{_CODE}/code")
-    await doorstep.browser.submit(f"{_CODE}/code", code=code)
-    assert await levels(doorstep) == ["CODE"]
+    assert len(await list_notices(landing)) == 5
+    await landing.browser.get(f"{_CODE}/code")
+    await landing.browser.submit(f"{_CODE}/code", code=code)
+    assert await levels(landing) == ["CODE"]
 
 
 async def test_without_an_address_on_file_a_phone_number_is_shown(
     resources: Resources, clock: MovableClock
 ) -> None:
-    async with a_guarded_doorstep(resources, clock, email=None) as doorstep:
-        await doorstep.open()
-        page = await doorstep.browser.get(_CODE)
-        sent = await doorstep.browser.post(f"{_CODE}/send", **_hidden(doorstep))
+    async with a_guarded_landing(resources, clock, email=None) as landing:
+        await landing.open()
+        page = await landing.browser.get(_CODE)
+        sent = await landing.browser.post(f"{_CODE}/send", **_hidden(landing))
 
         assert page.text.count('href="tel:+49401234560"') == 2
         assert sent.status_code == 303
-        assert await list_notices(doorstep) == []
+        assert await list_notices(landing) == []
 
 
-def _hidden(doorstep: Doorstep) -> dict[str, str]:
-    assert doorstep.browser.page is not None
-    return read_hidden(doorstep.browser.page.text, "/claim/end")
+def _hidden(landing: LandingHarness) -> dict[str, str]:
+    assert landing.browser.page is not None
+    return read_hidden(landing.browser.page.text, "/claim/end")

@@ -9,69 +9,75 @@ import pytest
 
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.landing import Doorstep, read_hidden
-from tests.support.ways import a_guarded_doorstep, levels, read_sent_code
+from tests.support.landing import LandingHarness, read_hidden
+from tests.support.ways import a_guarded_landing, levels, read_sent_code
 
 _FACT = "/claim/verify/documents"
 _CODE = "/claim/verify/preferences"
 
 
 @pytest.fixture
-async def doorstep(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
-    async with a_guarded_doorstep(resources, clock) as doorstep:
-        yield doorstep
+async def landing(resources: Resources, clock: MovableClock) -> AsyncIterator[LandingHarness]:
+    async with a_guarded_landing(resources, clock) as landing:
+        yield landing
 
 
 @pytest.mark.parametrize("way", ["FACT", "LETTER", "CODE"])
 async def test_a_second_click_redirects_to_the_page_if_the_first_response_is_lost(
-    doorstep: Doorstep, way: str
+    landing: LandingHarness, way: str
 ) -> None:
-    path, fields = await _fill(doorstep, way)
+    path, fields = await _fill(landing, way)
     place = path.removesuffix("/letter").removesuffix("/code").replace("/verify", "")
-    phone = doorstep.copy_browser()
+    phone = landing.copy_browser()
 
-    first = await doorstep.copy_browser().post(path, **fields)
+    first = await landing.copy_browser().post(path, **fields)
     second = await phone.post(path, **fields)
 
     assert [each.status_code for each in (first, second)] == [303, 303]
     assert [each.headers["Location"] for each in (first, second)] == [place, place]
     assert first.cookies["dunwell"] != second.cookies["dunwell"]
     assert (await phone.get(place)).status_code == 200
-    assert await doorstep.till.audited("session.raise") == 1
-    assert len(await doorstep.accesses()) == 1
+    assert await landing.payments.audited("session.raise") == 1
+    assert len(await landing.accesses()) == 1
 
 
 @pytest.mark.parametrize("way", ["FACT", "LETTER", "CODE"])
-async def test_concurrent_clicks_redirect_to_the_page_too(doorstep: Doorstep, way: str) -> None:
-    path, fields = await _fill(doorstep, way)
+async def test_concurrent_clicks_redirect_to_the_page_too(
+    landing: LandingHarness, way: str
+) -> None:
+    path, fields = await _fill(landing, way)
 
     answers: list[httpx.Response] = await asyncio.gather(
-        *(doorstep.copy_browser().post(path, **fields) for _ in range(4))
+        *(landing.copy_browser().post(path, **fields) for _ in range(4))
     )
 
     assert {each.status_code for each in answers} == {303}
     assert len({each.cookies["dunwell"] for each in answers}) == 4
-    assert await levels(doorstep) == ["CODE" if way == "CODE" else "FACT"]
+    assert await levels(landing) == ["CODE" if way == "CODE" else "FACT"]
 
 
 @pytest.mark.parametrize("way", ["FACT", "LETTER", "CODE"])
-async def test_a_second_click_may_arrive_with_the_new_cookie(doorstep: Doorstep, way: str) -> None:
-    path, fields = await _fill(doorstep, way)
-    await doorstep.browser.post(path, **fields)
-    cookie = doorstep.browser.cookie
+async def test_a_second_click_may_arrive_with_the_new_cookie(
+    landing: LandingHarness, way: str
+) -> None:
+    path, fields = await _fill(landing, way)
+    await landing.browser.post(path, **fields)
+    cookie = landing.browser.cookie
 
-    second = await doorstep.browser.post(path, **fields)
+    second = await landing.browser.post(path, **fields)
 
     assert second.status_code == 303
     assert "set-cookie" not in second.headers
-    assert doorstep.browser.cookie == cookie
+    assert landing.browser.cookie == cookie
 
 
 @pytest.mark.parametrize("way", ["FACT", "LETTER", "CODE"])
-async def test_the_old_cookie_without_the_proof_opens_nothing(doorstep: Doorstep, way: str) -> None:
-    path, fields = await _fill(doorstep, way)
-    thief = doorstep.copy_browser()
-    await doorstep.browser.post(path, **fields)
+async def test_the_old_cookie_without_the_proof_opens_nothing(
+    landing: LandingHarness, way: str
+) -> None:
+    path, fields = await _fill(landing, way)
+    thief = landing.copy_browser()
+    await landing.browser.post(path, **fields)
     proof = next(name for name in fields if name != "token")
 
     answers = [
@@ -88,29 +94,31 @@ async def test_the_old_cookie_without_the_proof_opens_nothing(doorstep: Doorstep
 
 
 async def test_a_used_code_does_not_raise_another_session_with_its_old_cookie(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    link = await doorstep.give_link()
-    other = doorstep.visitor("192.0.2.2")
+    link = await landing.give_link()
+    other = landing.visitor("192.0.2.2")
     await other.open(link)
-    path, fields = await _fill(doorstep, "CODE")
+    path, fields = await _fill(landing, "CODE")
     await other.get(path)
     assert other.page is not None
     token = read_hidden(other.page.text, path)["token"]
-    await doorstep.browser.post(path, **fields)
+    await landing.browser.post(path, **fields)
 
     answer = await other.post(path, token=token, code=fields["code"])
 
     assert answer.status_code == 422
-    assert sorted(await levels(doorstep)) == ["CODE", "LINK"]
+    assert sorted(await levels(landing)) == ["CODE", "LINK"]
 
 
-async def test_the_old_cookie_is_invalid_once_the_session_was_ended(doorstep: Doorstep) -> None:
-    path, fields = await _fill(doorstep, "FACT")
-    phone = doorstep.copy_browser()
-    await doorstep.browser.post(path, **fields)
-    await doorstep.browser.get("/claim")
-    await doorstep.browser.submit("/claim/end")
+async def test_the_old_cookie_is_invalid_once_the_session_was_ended(
+    landing: LandingHarness,
+) -> None:
+    path, fields = await _fill(landing, "FACT")
+    phone = landing.copy_browser()
+    await landing.browser.post(path, **fields)
+    await landing.browser.get("/claim")
+    await landing.browser.submit("/claim/end")
 
     answer = await phone.post(path, **fields)
 
@@ -118,10 +126,10 @@ async def test_the_old_cookie_is_invalid_once_the_session_was_ended(doorstep: Do
     assert "set-cookie" not in answer.headers
 
 
-async def test_wrong_facts_with_an_old_cookie_count_as_attempts(doorstep: Doorstep) -> None:
-    path, fields = await _fill(doorstep, "FACT")
-    phone = doorstep.copy_browser()
-    await doorstep.browser.post(path, **fields)
+async def test_wrong_facts_with_an_old_cookie_count_as_attempts(landing: LandingHarness) -> None:
+    path, fields = await _fill(landing, "FACT")
+    phone = landing.copy_browser()
+    await landing.browser.post(path, **fields)
     for _ in range(5):
         await phone.post(path, **fields | {"fact": "99999"})
 
@@ -133,25 +141,25 @@ async def test_wrong_facts_with_an_old_cookie_count_as_attempts(doorstep: Doorst
 @pytest.mark.parametrize("way", ["FACT", "CODE"])
 @pytest.mark.parametrize(("seconds", "status"), [(9.999999, 303), (10, 403)])
 async def test_a_repeated_proof_counts_as_a_double_click_for_ten_seconds(
-    doorstep: Doorstep, clock: MovableClock, seconds: float, status: int, way: str
+    landing: LandingHarness, clock: MovableClock, seconds: float, status: int, way: str
 ) -> None:
-    path, fields = await _fill(doorstep, way)
-    phone = doorstep.copy_browser()
-    await doorstep.browser.post(path, **fields)
+    path, fields = await _fill(landing, way)
+    phone = landing.copy_browser()
+    await landing.browser.post(path, **fields)
     clock.advance(timedelta(seconds=seconds))
 
     assert (await phone.post(path, **fields)).status_code == status
 
 
-async def _fill(doorstep: Doorstep, way: str) -> tuple[str, dict[str, str]]:
+async def _fill(landing: LandingHarness, way: str) -> tuple[str, dict[str, str]]:
     """Return the address and the fields of the form for this proof."""
-    await doorstep.open()
+    await landing.open()
     if way == "CODE":
-        await doorstep.browser.get(_CODE)
-        page = await doorstep.browser.submit(f"{_CODE}/send")
-        path, typed = f"{_CODE}/code", {"code": await read_sent_code(doorstep)}
+        await landing.browser.get(_CODE)
+        page = await landing.browser.submit(f"{_CODE}/send")
+        path, typed = f"{_CODE}/code", {"code": await read_sent_code(landing)}
     else:
-        page = await doorstep.browser.get(_FACT)
+        page = await landing.browser.get(_FACT)
         path = _FACT if way == "FACT" else f"{_FACT}/letter"
-        typed = {"fact": "20095"} if way == "FACT" else {"code": await doorstep.give_code()}
+        typed = {"fact": "20095"} if way == "FACT" else {"code": await landing.give_code()}
     return path, read_hidden(page.text, path) | typed

@@ -12,8 +12,8 @@ from dunwell.contact.messages.suppression import load_suppressions
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import ACCEPTED, REJECTED, read_disputes, resolve
-from tests.support.house import ERP
-from tests.support.landing import Doorstep, a_doorstep
+from tests.support.harness import ERP
+from tests.support.landing import LandingHarness, a_landing
 from tests.support.objections import disputes, look, told
 from tests.support.telling import tell
 from tests.support.ways import ON_FILE
@@ -29,28 +29,30 @@ _PAGES = (
 
 
 @pytest.fixture
-async def doorstep(resources: Resources, clock: MovableClock) -> Any:
-    async with a_doorstep(resources, clock, debtor=_DEBTOR) as opened:
+async def landing(resources: Resources, clock: MovableClock) -> Any:
+    async with a_landing(resources, clock, debtor=_DEBTOR) as opened:
         yield opened
 
 
-async def say(doorstep: Doorstep, reason: str = "WRONG_PERSON", **fields: str) -> httpx.Response:
+async def say(
+    landing: LandingHarness, reason: str = "WRONG_PERSON", **fields: str
+) -> httpx.Response:
     """Open the claim with a link, and send this reason."""
-    await doorstep.open()
-    return await doorstep.browser.send(await look(doorstep, reason), do="send", **fields)
+    await landing.open()
+    return await landing.browser.send(await look(landing, reason), do="send", **fields)
 
 
-async def suppressed(doorstep: Doorstep) -> list[tuple[str, str, str]]:
-    async with doorstep.till.house.work() as work:
+async def suppressed(landing: LandingHarness) -> list[tuple[str, str, str]]:
+    async with landing.payments.harness.work() as work:
         found = await load_suppressions(work.tx, work.merchant_id)
     return [(each.channel, each.masked_address, each.reason) for each in found]
 
 
-async def confirm(doorstep: Doorstep) -> None:
+async def confirm(landing: LandingHarness) -> None:
     """A clerk confirms that the person is right."""
-    [dispute] = await read_disputes(doorstep.till.house, doorstep.claim_id)
-    async with doorstep.till.house.work(ERP) as work:
-        await confirm_right_person(work, doorstep.claim_id, dispute.dispute_id)
+    [dispute] = await read_disputes(landing.payments.harness, landing.claim_id)
+    async with landing.payments.harness.work(ERP) as work:
+        await confirm_right_person(work, landing.claim_id, dispute.dispute_id)
 
 
 def shows_claim(page: httpx.Response) -> bool:
@@ -59,54 +61,54 @@ def shows_claim(page: httpx.Response) -> bool:
 
 @pytest.mark.parametrize(("language", "words"), [("en", "This is not me"), ("de", "nicht gemeint")])
 async def test_a_claim_opened_by_a_link_has_a_button_for_the_wrong_person(
-    doorstep: Doorstep, language: str, words: str
+    landing: LandingHarness, language: str, words: str
 ) -> None:
-    await doorstep.open()
-    page = await doorstep.browser.get(f"/claim?lang={language}")
+    await landing.open()
+    page = await landing.browser.get(f"/claim?lang={language}")
     assert f'class="secondary" href="/claim/dispute/WRONG_PERSON?lang={language}"' in page.text
     assert words in page.text
 
 
-async def test_a_link_that_was_not_opened_has_one_button(doorstep: Doorstep) -> None:
-    page = await doorstep.browser.get(await doorstep.give_link())
+async def test_a_link_that_was_not_opened_has_one_button(landing: LandingHarness) -> None:
+    page = await landing.browser.get(await landing.give_link())
     assert page.text.count("<button") == 1
 
 
 async def test_after_the_report_the_page_withholds_the_claim(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    page = await say(doorstep)
+    page = await say(landing)
 
     assert "You do not have to pay" in page.text
     assert [text for text in _OF_THE_CLAIM if text in page.text] == []
     for path in _PAGES:
-        answer = await doorstep.browser.get(f"/claim/{path}")
+        answer = await landing.browser.get(f"/claim/{path}")
         assert (answer.status_code, answer.headers["Location"]) == (303, "/claim"), path
-    posted = await doorstep.browser.post("/claim/pay", cents="10240", provider="sandbox")
+    posted = await landing.browser.post("/claim/pay", cents="10240", provider="sandbox")
     assert posted.status_code in (303, 403, 405)
-    assert await doorstep.till.count("payment_requests") == 0
+    assert await landing.payments.count("payment_requests") == 0
 
 
 async def test_the_report_is_published_as_not_my_debt_and_puts_the_claim_on_hold(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    await say(doorstep, person="My neighbour")
+    await say(landing, person="My neighbour")
 
-    [dispute] = await disputes(doorstep)
+    [dispute] = await disputes(landing)
     assert (dispute["type"], dispute["reason"]) == ("NOT_MY_DEBT", "WRONG_PERSON")
     assert dispute["answers"] == {"person": "My neighbour"}
-    [event] = await told(doorstep)
+    [event] = await told(landing)
     assert (event["type"], event.get("message")) == ("NOT_MY_DEBT", None)
-    claim = await doorstep.till.house.read(doorstep.claim_id)
+    claim = await landing.payments.harness.read(landing.claim_id)
     assert [hold.kind for hold in claim.holds] == ["DISPUTE"]
 
 
-async def test_the_address_is_suppressed_and_gets_no_messages(doorstep: Doorstep) -> None:
-    await say(doorstep)
-    await tell(doorstep.till.house)
+async def test_the_address_is_suppressed_and_gets_no_messages(landing: LandingHarness) -> None:
+    await say(landing)
+    await tell(landing.payments.harness)
 
-    assert await suppressed(doorstep) == [("EMAIL", "e***@example.org", "WRONG_PERSON")]
-    assert await doorstep.till.count("debtor_notices") == 0
+    assert await suppressed(landing) == [("EMAIL", "e***@example.org", "WRONG_PERSON")]
+    assert await landing.payments.count("debtor_notices") == 0
 
 
 @pytest.mark.parametrize(
@@ -122,151 +124,151 @@ async def test_the_address_is_suppressed_and_gets_no_messages(doorstep: Doorstep
 async def test_a_number_and_a_postal_address_are_suppressed_too(
     resources: Resources, clock: MovableClock, debtor: dict[str, Any], channel: Any, masked: str
 ) -> None:
-    async with a_doorstep(resources, clock, debtor={**ON_FILE, **debtor}) as doorstep:
+    async with a_landing(resources, clock, debtor={**ON_FILE, **debtor}) as landing:
         if channel == "LETTER":
-            await doorstep.browser.type_code(await doorstep.give_code())
+            await landing.browser.type_code(await landing.give_code())
         else:
-            await doorstep.open(channel)
-        page = await doorstep.browser.get("/claim?lang=en")
-        await doorstep.browser.send(await look(doorstep, "WRONG_PERSON"), do="send")
+            await landing.open(channel)
+        page = await landing.browser.get("/claim?lang=en")
+        await landing.browser.send(await look(landing, "WRONG_PERSON"), do="send")
 
         assert "This is not me" in page.text
-        assert await suppressed(doorstep) == [(channel, masked, "WRONG_PERSON")]
+        assert await suppressed(landing) == [(channel, masked, "WRONG_PERSON")]
 
 
-async def test_other_links_and_browsers_withhold_the_claim_too(doorstep: Doorstep) -> None:
-    await say(doorstep)
-    stranger = doorstep.visitor()
-    page = await stranger.open(await doorstep.give_link("SMS"))
+async def test_other_links_and_browsers_withhold_the_claim_too(landing: LandingHarness) -> None:
+    await say(landing)
+    stranger = landing.visitor()
+    page = await stranger.open(await landing.give_link("SMS"))
     assert [text for text in _OF_THE_CLAIM if text in page.text] == []
     assert "withdraw" not in page.text
 
 
-async def test_a_later_message_to_another_address_shows_the_claim(doorstep: Doorstep) -> None:
-    await say(doorstep)
-    [dispute] = await read_disputes(doorstep.till.house, doorstep.claim_id)
-    await resolve(doorstep.till.house, dispute, ACCEPTED, end_claim=False)
-    old = await doorstep.give_link()
-    later = await doorstep.give_link()
-    await doorstep.till.house.rows(
+async def test_a_later_message_to_another_address_shows_the_claim(landing: LandingHarness) -> None:
+    await say(landing)
+    [dispute] = await read_disputes(landing.payments.harness, landing.claim_id)
+    await resolve(landing.payments.harness, dispute, ACCEPTED, end_claim=False)
+    old = await landing.give_link()
+    later = await landing.give_link()
+    await landing.payments.harness.rows(
         "UPDATE communications SET handed_over_at = $2 WHERE merchant_id = $1 AND communication_id"
         " = (SELECT communication_id FROM debtor_links WHERE merchant_id = $1"
         " ORDER BY communication_id DESC LIMIT 1)",
-        doorstep.till.now.replace(year=2027),
+        landing.payments.now.replace(year=2027),
     )
 
-    assert shows_claim(await doorstep.visitor("192.0.2.7").open(later))
-    assert not shows_claim(await doorstep.visitor("192.0.2.8").open(old))
+    assert shows_claim(await landing.visitor("192.0.2.7").open(later))
+    assert not shows_claim(await landing.visitor("192.0.2.8").open(old))
 
 
-async def test_a_clerk_can_end_the_hold_and_the_suppression(doorstep: Doorstep) -> None:
-    await say(doorstep)
-    await confirm(doorstep)
-    await confirm(doorstep)
+async def test_a_clerk_can_end_the_hold_and_the_suppression(landing: LandingHarness) -> None:
+    await say(landing)
+    await confirm(landing)
+    await confirm(landing)
 
-    assert shows_claim(await doorstep.browser.get("/claim?lang=en"))
-    assert await suppressed(doorstep) == []
-    [dispute] = await read_disputes(doorstep.till.house, doorstep.claim_id)
+    assert shows_claim(await landing.browser.get("/claim?lang=en"))
+    assert await suppressed(landing) == []
+    [dispute] = await read_disputes(landing.payments.harness, landing.claim_id)
     assert dispute.state is DisputeState.REJECTED
-    assert await doorstep.till.audited("dispute.release") == 1
+    assert await landing.payments.audited("dispute.release") == 1
 
 
 async def test_an_accepted_report_stays_withheld_until_a_clerk_releases_it(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    await say(doorstep)
-    [dispute] = await read_disputes(doorstep.till.house, doorstep.claim_id)
-    await resolve(doorstep.till.house, dispute, ACCEPTED, end_claim=False)
-    await tell(doorstep.till.house)
+    await say(landing)
+    [dispute] = await read_disputes(landing.payments.harness, landing.claim_id)
+    await resolve(landing.payments.harness, dispute, ACCEPTED, end_claim=False)
+    await tell(landing.payments.harness)
 
-    assert not shows_claim(await doorstep.browser.get("/claim?lang=en"))
-    assert (await doorstep.till.house.read(doorstep.claim_id)).holds == []
-    assert await doorstep.till.count("debtor_notices") == 0
-    await confirm(doorstep)
-    assert shows_claim(await doorstep.browser.get("/claim?lang=en"))
-    assert await suppressed(doorstep) == []
+    assert not shows_claim(await landing.browser.get("/claim?lang=en"))
+    assert (await landing.payments.harness.read(landing.claim_id)).holds == []
+    assert await landing.payments.count("debtor_notices") == 0
+    await confirm(landing)
+    assert shows_claim(await landing.browser.get("/claim?lang=en"))
+    assert await suppressed(landing) == []
 
 
-async def test_a_rejection_ends_the_hold_and_the_suppression_too(doorstep: Doorstep) -> None:
-    await say(doorstep)
-    [dispute] = await read_disputes(doorstep.till.house, doorstep.claim_id)
-    await resolve(doorstep.till.house, dispute, REJECTED)
-    assert shows_claim(await doorstep.browser.get("/claim?lang=en"))
-    assert await suppressed(doorstep) == []
+async def test_a_rejection_ends_the_hold_and_the_suppression_too(landing: LandingHarness) -> None:
+    await say(landing)
+    [dispute] = await read_disputes(landing.payments.harness, landing.claim_id)
+    await resolve(landing.payments.harness, dispute, REJECTED)
+    assert shows_claim(await landing.browser.get("/claim?lang=en"))
+    assert await suppressed(landing) == []
 
 
 async def test_an_address_suppressed_for_another_reason_stays_suppressed(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    await say(doorstep)
-    await doorstep.till.house.rows(
+    await say(landing)
+    await landing.payments.harness.rows(
         "UPDATE suppressions SET reason = 'BOUNCE' WHERE merchant_id = $1"
     )
-    await confirm(doorstep)
-    assert [reason for _, _, reason in await suppressed(doorstep)] == ["BOUNCE"]
+    await confirm(landing)
+    assert [reason for _, _, reason in await suppressed(landing)] == ["BOUNCE"]
 
 
 async def test_an_address_stays_suppressed_while_another_claim_reports_it(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    [other] = await doorstep.till.house.create("INV-2", **_DEBTOR)
-    await say(doorstep)
-    second = doorstep.visitor("192.0.2.9")
-    await second.open(await doorstep.give_link("EMAIL", other))
+    [other] = await landing.payments.harness.create("INV-2", **_DEBTOR)
+    await say(landing)
+    second = landing.visitor("192.0.2.9")
+    await second.open(await landing.give_link("EMAIL", other))
     await second.get("/claim/dispute/WRONG_PERSON?lang=en")
     await second.send("/claim/dispute/WRONG_PERSON?lang=en", do="send")
 
-    await confirm(doorstep)
+    await confirm(landing)
 
-    assert [reason for _, _, reason in await suppressed(doorstep)] == ["WRONG_PERSON"]
-    [dispute] = await read_disputes(doorstep.till.house, other)
-    async with doorstep.till.house.work(ERP) as work:
+    assert [reason for _, _, reason in await suppressed(landing)] == ["WRONG_PERSON"]
+    [dispute] = await read_disputes(landing.payments.harness, other)
+    async with landing.payments.harness.work(ERP) as work:
         await confirm_right_person(work, other, dispute.dispute_id)
-    assert await suppressed(doorstep) == []
+    assert await suppressed(landing) == []
 
 
 async def test_the_same_browser_can_withdraw_a_mistaken_report(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    page = await say(doorstep)
-    [dispute] = await disputes(doorstep)
+    page = await say(landing)
+    [dispute] = await disputes(landing)
     path = f"/claim/disputes/{dispute['dispute_id']}/withdraw?lang=en"
     assert path in page.text
-    asked = await doorstep.browser.get(path)
+    asked = await landing.browser.get(path)
     assert [text for text in _OF_THE_CLAIM if text in asked.text] == []
-    await doorstep.browser.submit(path)
-    assert shows_claim(await doorstep.browser.get("/claim?lang=en"))
-    assert await suppressed(doorstep) == []
+    await landing.browser.submit(path)
+    assert shows_claim(await landing.browser.get("/claim?lang=en"))
+    assert await suppressed(landing) == []
 
 
-async def test_a_debtor_who_owes_nothing_sends_an_ordinary_dispute(doorstep: Doorstep) -> None:
-    page = await say(doorstep, "NOT_MY_DEBT", message="I never ordered there")
+async def test_a_debtor_who_owes_nothing_sends_an_ordinary_dispute(landing: LandingHarness) -> None:
+    page = await say(landing, "NOT_MY_DEBT", message="I never ordered there")
 
     assert "We have received your dispute" in page.text
-    assert shows_claim(await doorstep.browser.get("/claim?lang=en"))
-    assert await suppressed(doorstep) == []
-    [event] = await told(doorstep)
+    assert shows_claim(await landing.browser.get("/claim?lang=en"))
+    assert await suppressed(landing) == []
+    [event] = await told(landing)
     assert (event["type"], event.get("message")) == ("NOT_MY_DEBT", None)
 
 
 async def test_a_reported_death_is_published_as_other_with_its_label(
-    doorstep: Doorstep,
+    landing: LandingHarness,
 ) -> None:
-    page = await say(doorstep, "PERSON_DIED")
+    page = await say(landing, "PERSON_DIED")
 
     assert "We are sorry for your loss" in page.text
     assert [text for text in _OF_THE_CLAIM if text in page.text] == []
-    [event] = await told(doorstep)
+    [event] = await told(landing)
     assert (event["type"], event["message"]) == ("OTHER", "Die Person ist verstorben")
-    german = await doorstep.browser.get("/claim?lang=de")
+    german = await landing.browser.get("/claim?lang=de")
     assert "Unser herzliches Beileid" in german.text
-    assert await suppressed(doorstep) == []
+    assert await suppressed(landing) == []
 
 
-async def test_the_withheld_page_has_only_the_forms_of_the_session(doorstep: Doorstep) -> None:
+async def test_the_withheld_page_has_only_the_forms_of_the_session(landing: LandingHarness) -> None:
     for reason in ("WRONG_PERSON", "PERSON_DIED"):
-        page = await say(doorstep, reason)
+        page = await say(landing, reason)
         main = page.text.split("<main")[1].split("</main>")[0]
         assert "<form" not in main
         assert "<button" not in main
-        await confirm(doorstep) if reason == "WRONG_PERSON" else None
+        await confirm(landing) if reason == "WRONG_PERSON" else None

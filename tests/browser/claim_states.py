@@ -42,13 +42,13 @@ async def _open_by_link(visit: Visit) -> None:
 
 async def offer_plans(visit: Visit) -> None:
     """Offer plans, deferrals and parts of the amount."""
-    await visit.site.till.house.rows(_ALLOW, _OFFERS)
+    await visit.site.payments.harness.rows(_ALLOW, _OFFERS)
 
 
 async def _arrange(visit: Visit, terms: Terms, *, is_agreed: bool) -> None:
-    house = visit.site.till.house
+    harness = visit.site.payments.harness
     await offer_plans(visit)
-    arrangement = Arrangement(house, visit.site.claim_id)
+    arrangement = Arrangement(harness, visit.site.claim_id)
     await (arrangement.agree(terms) if is_agreed else arrangement.ask(terms))
 
 
@@ -59,14 +59,14 @@ async def _show(visit: Visit, terms: Terms, *, is_agreed: bool) -> None:
 
 async def _run(visit: Visit) -> None:
     """A claim whose workflow has started: contacts, a fee and an end follow."""
-    house = visit.site.till.house
+    harness = visit.site.payments.harness
     waits: list[dict[str, Any]] = [{"kind": "WAIT", "days": days} for days in (10, 9, 14)]
     kinds = [_CONTACT, waits[0], _CONTACT, waits[1], _FEE, _CONTACT, waits[2]]
     steps = [{"id": n, "name": f"Step {n}", **kind} for n, kind in enumerate(kinds, start=1)]
-    await house.publish(a_definition(steps=steps))
-    async with house.work() as work:
+    await harness.publish(a_definition(steps=steps))
+    async with harness.work() as work:
         await start_assignment(work, visit.site.claim_id)
-    await house.run()
+    await harness.run()
 
 
 async def _what_follows(visit: Visit) -> None:
@@ -94,7 +94,7 @@ async def _answer_late(visit: Visit) -> None:
 
 async def _plan_in_part_paid(visit: Visit) -> None:
     await _arrange(visit, PLAN, is_agreed=True)
-    await visit.site.till.house.pay(visit.site.claim_id, 50000)
+    await visit.site.payments.harness.pay(visit.site.claim_id, 50000)
     await visit.open()
 
 
@@ -104,32 +104,34 @@ async def _agreed_by_link(visit: Visit) -> None:
 
 
 async def _disputed(visit: Visit) -> None:
-    house = visit.site.till.house
+    harness = visit.site.payments.harness
     await offer_plans(visit)
-    await dispute(house, visit.site.claim_id)
+    await dispute(harness, visit.site.claim_id)
     answered = "UPDATE disputes SET answers = $2 WHERE merchant_id = $1"
-    await house.rows(answered, {"amount": "100000"})
+    await harness.rows(answered, {"amount": "100000"})
     await visit.open()
 
 
 async def _all_at_once(visit: Visit) -> None:
     await _arrange(visit, PLAN, is_agreed=True)
-    await dispute(visit.site.till.house, visit.site.claim_id, "GOODS_RETURNED")
+    await dispute(visit.site.payments.harness, visit.site.claim_id, "GOODS_RETURNED")
     await visit.site.hold("PAUSE", 9)
     await visit.open()
 
 
 async def _paid(visit: Visit) -> None:
     await _attach_all(visit)
-    await visit.site.till.house.pay(visit.site.claim_id, 133790)
+    await visit.site.payments.harness.pay(visit.site.claim_id, 133790)
     await visit.open()
 
 
 async def _attach_all(visit: Visit) -> None:
-    house, claim_id = visit.site.till.house, visit.site.claim_id
-    await attach(house, claim_id, "Rechnung RE-2026-0815")
-    await attach(house, claim_id, "Lieferschein_mit_einem_sehr_langen_Namen_ohne_Leerzeichen_2026")
-    await attach(house, claim_id, "Foto", an_image("PNG", 900, 600))
+    harness, claim_id = visit.site.payments.harness, visit.site.claim_id
+    await attach(harness, claim_id, "Rechnung RE-2026-0815")
+    await attach(
+        harness, claim_id, "Lieferschein_mit_einem_sehr_langen_Namen_ohne_Leerzeichen_2026"
+    )
+    await attach(harness, claim_id, "Foto", an_image("PNG", 900, 600))
 
 
 async def _documents(visit: Visit) -> None:
@@ -139,8 +141,8 @@ async def _documents(visit: Visit) -> None:
 
 
 async def _document_lost(visit: Visit) -> None:
-    attachment_id = await attach(visit.site.till.house, visit.site.claim_id)
-    await visit.site.till.house.rows(
+    attachment_id = await attach(visit.site.payments.harness, visit.site.claim_id)
+    await visit.site.payments.harness.rows(
         "UPDATE uploads SET storage_key = storage_key || '-' WHERE merchant_id = $1"
     )
     await visit.enter()
@@ -170,7 +172,7 @@ async def _be_sure(visit: Visit) -> None:
 async def _others(visit: Visit, *references: str) -> None:
     await _be_sure(visit)
     for reference in references:
-        await visit.site.till.house.create(reference, email="erika@example.org")
+        await visit.site.payments.harness.create(reference, email="erika@example.org")
     await visit.go("/claim/others")
 
 
@@ -181,7 +183,7 @@ async def _one_more(visit: Visit) -> None:
 
 async def _last_hour(visit: Visit) -> None:
     await visit.enter()
-    await visit.site.till.house.rows(_BEGAN_EARLY)
+    await visit.site.payments.harness.rows(_BEGAN_EARLY)
     await visit.go("/claim")
 
 

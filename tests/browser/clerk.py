@@ -89,7 +89,7 @@ class AtWork:
 
     async def go(self, path: str) -> None:
         """By an address that was kept: below the merchant's."""
-        merchant_id = self.world.house.merchant.merchant_id
+        merchant_id = self.world.harness.merchant.merchant_id
         await self.page.goto(f"{self.site.origin}/portal/m/{merchant_id}{path}")
         await self.arrive()
 
@@ -223,7 +223,7 @@ async def stand_at_door(
         f"clerk-{number}@example.org",
         name=f"Kim {number}", language=way.language, roles=UserRoles(Role.ADMIN),
     )  # fmt: skip
-    person = await join(build_sign_in_services(site.till.resources), new, visitor=_HERE)
+    person = await join(build_sign_in_services(site.payments.resources), new, visitor=_HERE)
     locale = {"de": "de-DE", "en": "en-GB"}[way.language]
     async with tabs.lend(site, locale=locale, scripts=way.scripts) as page:
         page.set_default_timeout(_PATIENCE)
@@ -246,7 +246,7 @@ async def sign_in(clerk: AtWork) -> None:
     code = clerk.person.code(clerk.site.clock.now())
     await clerk.fill("Six-digit code from your authenticator app", code)
     await clerk.press("Sign in")
-    await clerk.fill("Name, key or number", str(clerk.world.house.merchant.merchant_id))
+    await clerk.fill("Name, key or number", str(clerk.world.harness.merchant.merchant_id))
     await clerk.press("Search")
     await clerk.press_at(page.locator("main table a").first)
     await clerk.sees("Needs attention")

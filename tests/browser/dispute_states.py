@@ -86,11 +86,11 @@ async def _withdraw(visit: Visit, *, is_done: bool) -> None:
 
 
 async def _answer(visit: Visit, outcome: ResolutionOutcome, *, ends: bool | None) -> None:
-    house = visit.site.till.house
-    opened = await dispute(house, visit.site.claim_id)
-    await give_evidence(house, opened)
+    harness = visit.site.payments.harness
+    opened = await dispute(harness, visit.site.claim_id)
+    await give_evidence(harness, opened)
     await resolve(
-        house, opened, outcome, end_claim=ends, message="Wir haben den Gutschein abgezogen."
+        harness, opened, outcome, end_claim=ends, message="Wir haben den Gutschein abgezogen."
     )
     await visit.enter()
     await visit.go(f"/claim/disputes/{opened.dispute_id}")
@@ -98,9 +98,9 @@ async def _answer(visit: Visit, outcome: ResolutionOutcome, *, ends: bool | None
 
 async def _come_back(visit: Visit, outcome: ResolutionOutcome) -> None:
     """Return to the claim's page after the answer was sent."""
-    house = visit.site.till.house
-    opened = await dispute(house, visit.site.claim_id)
-    await answer(house, opened, outcome, message="Wir haben den Gutschein abgezogen.")
+    harness = visit.site.payments.harness
+    opened = await dispute(harness, visit.site.claim_id)
+    await answer(harness, opened, outcome, message="Wir haben den Gutschein abgezogen.")
     await visit.enter()
     await visit.go("/claim")
 
@@ -177,7 +177,9 @@ async def _take_back(visit: Visit) -> None:
 
 
 async def _open_a_ninth(visit: Visit) -> None:
-    for claim_id in await visit.site.till.house.create(*(f"RE-2026-090{n}" for n in range(8))):
+    for claim_id in await visit.site.payments.harness.create(
+        *(f"RE-2026-090{n}" for n in range(8))
+    ):
         await visit.page.goto(await visit.site.link(claim_id=claim_id))
         await follow(visit.page.locator("main button"))
         visit.site.clock.advance(timedelta(seconds=1))

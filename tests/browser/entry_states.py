@@ -40,9 +40,9 @@ async def _press(visit: Visit, **fields: str) -> None:
 
 async def _link(visit: Visit, *proofs: VerificationMethod, on_file: bool = True) -> str:
     """Open the page of a link that asks for these proofs."""
-    await visit.site.till.house.rows(_ASK_FOR, {"EMAIL": list(proofs)})
+    await visit.site.payments.harness.rows(_ASK_FOR, {"EMAIL": list(proofs)})
     if on_file:
-        await visit.site.till.house.rows(_ON_FILE)
+        await visit.site.payments.harness.rows(_ON_FILE)
     path = await visit.site.give_link()
     await visit.go(path)
     return path
@@ -54,7 +54,7 @@ async def _link_wrong(visit: Visit, proof: VerificationMethod, **fields: str) ->
 
 
 async def _call(visit: Visit) -> None:
-    await visit.site.till.house.rows("UPDATE debtors SET email = NULL WHERE merchant_id = $1")
+    await visit.site.payments.harness.rows("UPDATE debtors SET email = NULL WHERE merchant_id = $1")
     await _link(visit, "POSTAL_CODE", on_file=False)
 
 
@@ -75,7 +75,7 @@ async def _send_wrong(visit: Visit) -> None:
 
 
 async def _verify(visit: Visit, place: str = "claim") -> None:
-    await visit.site.till.house.rows(_ON_FILE)
+    await visit.site.payments.harness.rows(_ON_FILE)
     await visit.go(await visit.site.give_link())
     await follow(visit.page.locator("main button"))
     await visit.go(f"/claim/verify/{place}")

@@ -39,12 +39,12 @@ async def _check_message(visit: Visit) -> None:
 async def _unsubscribe(visit: Visit) -> None:
     """Follow the link in an e-mail, as with a mail program that has no one-click unsubscribe."""
     await visit.site.give_link()
-    house = visit.site.till.house
-    [row] = await house.rows(
+    harness = visit.site.payments.harness
+    [row] = await harness.rows(
         "SELECT communication_id FROM communications WHERE merchant_id = $1 AND channel = 'EMAIL'"
         " ORDER BY planned_at DESC LIMIT 1"
     )
-    keys, merchant_id = house.resources.keys, house.merchant.merchant_id
+    keys, merchant_id = harness.resources.keys, harness.merchant.merchant_id
     await visit.go(f"/u/{build_reference(keys, merchant_id, row['communication_id'])}")
 
 

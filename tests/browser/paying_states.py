@@ -28,7 +28,7 @@ VALUES ($1, $2, $3, 'PAYMENT_PENDING', $4::timestamptz, $4::timestamptz + interv
 async def _open(visit: Visit) -> None:
     """Open the claim with a letter's code, at a merchant that accepts parts, items and
     transfers."""
-    await visit.site.till.house.rows(_TAKE)
+    await visit.site.payments.harness.rows(_TAKE)
     await visit.enter()
 
 
@@ -45,9 +45,9 @@ async def _press(visit: Visit, path: str) -> None:
 async def _announce(visit: Visit, day: str, *, before: bool = False) -> None:
     site = visit.site
     if before:
-        since = site.till.now - timedelta(days=10)
-        hold_id = site.till.resources.ids.new(site.till.now)
-        await site.till.house.rows(_HELD_BEFORE, site.claim_id, hold_id, since)
+        since = site.payments.now - timedelta(days=10)
+        hold_id = site.payments.resources.ids.new(site.payments.now)
+        await site.payments.harness.rows(_HELD_BEFORE, site.claim_id, hold_id, since)
     await _see(visit, "/claim/pay/sent?want=whole")
     await visit.page.locator(f"input[value='{day}']").check()
     await follow(visit.page.locator("main button").first)

@@ -30,7 +30,7 @@ _DAY = "/claim/later/check?until=2026-04-01"
 
 async def _see(visit: Visit, path: str, offered: object = _OFFERED) -> None:
     """Open the page with a letter's code, at a merchant that offers plans and deferrals."""
-    await visit.site.till.house.rows(_OFFER, offered)
+    await visit.site.payments.harness.rows(_OFFER, offered)
     await visit.enter()
     await visit.go(path)
 
@@ -42,15 +42,15 @@ async def _ask(visit: Visit, path: str, offered: object = _OFFERED) -> None:
 
 async def _pay_some(visit: Visit) -> None:
     await _ask(visit, _PLAN, _AT_ONCE)
-    await visit.site.till.house.pay(visit.site.claim_id, 15000)
+    await visit.site.payments.harness.pay(visit.site.claim_id, 15000)
     await visit.page.reload()
 
 
 async def _reject(visit: Visit) -> None:
     await _ask(visit, _PLAN)
-    house = visit.site.till.house
-    [asked] = await house.rows(_ASKED)
-    async with house.work() as work:
+    harness = visit.site.payments.harness
+    [asked] = await harness.rows(_ASKED)
+    async with harness.work() as work:
         await reject_modality(
             work, visit.site.claim_id, asked["modality_id"],
             reason="Zwölf Raten sind uns zu lang. Sechs wären möglich.",
@@ -60,9 +60,9 @@ async def _reject(visit: Visit) -> None:
 
 async def _see_refused(visit: Visit, path: str) -> None:
     await _ask(visit, path)
-    house = visit.site.till.house
-    [asked] = await house.rows(_ASKED)
-    async with house.work() as work:
+    harness = visit.site.payments.harness
+    [asked] = await harness.rows(_ASKED)
+    async with harness.work() as work:
         await reject_modality(
             work, visit.site.claim_id, asked["modality_id"],
             reason="Das ist uns zu lang. Bitte rufen Sie uns an, wenn es anders nicht geht.",
@@ -74,7 +74,7 @@ async def _see_late(visit: Visit, path: str | None = None) -> None:
     await _ask(visit, _PLAN)
     address = path or visit.page.url
     visit.site.clock.advance(timedelta(days=4))
-    await visit.site.till.house.run()
+    await visit.site.payments.harness.run()
     await visit.enter()
     await visit.page.goto(visit.site.origin + address if path else address)
 
@@ -90,7 +90,7 @@ async def _break(visit: Visit) -> None:
     await _ask(visit, _PLAN, _AT_ONCE)
     address = visit.page.url
     visit.site.clock.advance(timedelta(days=23))
-    await visit.site.till.house.run()
+    await visit.site.payments.harness.run()
     await visit.enter()
     await visit.page.goto(address)
 
@@ -98,20 +98,20 @@ async def _break(visit: Visit) -> None:
 async def _see_broken(visit: Visit, *, is_told: bool) -> None:
     await _break(visit)
     if is_told:
-        await tell(visit.site.till.house)
+        await tell(visit.site.payments.harness)
     await visit.go("/claim")
 
 
 async def _change(visit: Visit) -> None:
     await _see(visit, _PLAN)
-    await visit.site.till.house.pay(visit.site.claim_id, 790)
+    await visit.site.payments.harness.pay(visit.site.claim_id, 790)
     await follow(visit.page.locator("main form button").first)
 
 
 async def _pause_again(visit: Visit) -> None:
     await _ask(visit, "/claim/help")
     visit.site.clock.advance(timedelta(days=20))
-    await visit.site.till.house.run()
+    await visit.site.payments.harness.run()
     await visit.enter()
     await visit.go("/claim/help")
     await follow(visit.page.locator("main form button").first)

@@ -26,8 +26,8 @@ from dunwell.accounts.merchants.configuration import (
     PlanSettings,
 )
 from dunwell.platform.clock import MovableClock
-from tests.support.landing import Doorstep
-from tests.support.payments import PAYING, a_till
+from tests.support.landing import LandingHarness
+from tests.support.payments import PAYING, a_payment_harness
 from tests.support.served import Served
 
 _LOGO = b"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 220 48" width="220" height="48">
@@ -82,7 +82,7 @@ CLAIM: Mapping[str, Any] = {
 
 
 @dataclass
-class Site(Doorstep):
+class Site(LandingHarness):
     """`origin` is the pages' origin."""
 
     origin: str = ""
@@ -95,15 +95,16 @@ class Site(Doorstep):
     async def run_by(self, operator: Operator) -> None:
         """Set the operator until the end of the test."""
         assert self.installation is not None
-        await apply_installation(self.till.resources, Installation(operator=operator))
+        await apply_installation(self.payments.resources, Installation(operator=operator))
         await self.installation.read()
 
     async def hold(self, kind: str, days: int | None) -> None:
-        until = None if days is None else self.till.now + timedelta(days=days)
-        await self.till.house.rows(
+        until = None if days is None else self.payments.now + timedelta(days=days)
+        await self.payments.harness.rows(
             "INSERT INTO holds (merchant_id, claim_id, hold_id, kind, since, until, actor_kind)"
             " VALUES ($1, $2, $3, $4, $5, $6, 'SYSTEM')",
-            self.claim_id, self.till.resources.ids.new(self.till.now), kind, self.till.now, until,
+            self.claim_id, self.payments.resources.ids.new(self.payments.now), kind,
+            self.payments.now, until,
         )  # fmt: skip
 
 
@@ -120,10 +121,10 @@ class Stage:
     ) -> Site:
         """Return a site of another merchant."""
         served = self.served
-        till = await a_till(
+        payments = await a_payment_harness(
             served.resources, self.clock, configuration=configuration, debtor=dict(debtor),
             definition=None,
         )  # fmt: skip
         return Site(
-            till, served.app, cast("Any", None), served.origin, self.clock, served.installation
+            payments, served.app, cast("Any", None), served.origin, self.clock, served.installation
         )

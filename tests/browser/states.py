@@ -30,7 +30,7 @@ async def _pay(visit: Visit, decision: str) -> None:
 
 async def _set_status(visit: Visit, status: str) -> None:
     await visit.enter()
-    await visit.site.till.end_claim(status)
+    await visit.site.payments.end_claim(status)
     await visit.go("/claim")
 
 
@@ -50,7 +50,7 @@ async def _leave(visit: Visit) -> None:
     await visit.enter()
     await visit.go("/claim/pay")
     await follow(visit.page.locator("main button"))
-    [request] = await visit.site.till.house.rows(
+    [request] = await visit.site.payments.harness.rows(
         "SELECT request_id FROM payment_requests WHERE merchant_id = $1"
     )
     await visit.go(f"/claim/return/{request['request_id']}")
@@ -70,17 +70,17 @@ async def _exhaust(visit: Visit) -> None:
 async def _change(visit: Visit) -> None:
     await visit.enter()
     await visit.go("/claim/pay")
-    await visit.site.till.house.pay(visit.site.claim_id, 790)
+    await visit.site.payments.harness.pay(visit.site.claim_id, 790)
     await follow(visit.page.locator("main button"))
 
 
 async def _pay_part(visit: Visit) -> None:
-    await visit.site.till.house.pay(visit.site.claim_id, 30000)
+    await visit.site.payments.harness.pay(visit.site.claim_id, 30000)
     await visit.open()
 
 
 async def _overpay(visit: Visit) -> None:
-    await visit.site.till.house.pay(visit.site.claim_id, 140000)
+    await visit.site.payments.harness.pay(visit.site.claim_id, 140000)
     await visit.open()
 
 

@@ -29,13 +29,13 @@ async def a_second_tab(debtor: Traveller) -> AsyncIterator[Traveller]:
 
 
 async def _list_events(debtor: Traveller, claim_id: int) -> list[str]:
-    return [each["type"] for each in await debtor.site.till.house.events(claim_id)]
+    return [each["type"] for each in await debtor.site.payments.harness.events(claim_id)]
 
 
 @in_all_ways
 async def test_two_open_claims_are_never_confused(setting: Setting, way: Way) -> None:
     site = setting.site
-    [second] = await site.till.house.create("INV-2", email="anna@example.org")
+    [second] = await site.payments.harness.create("INV-2", email="anna@example.org")
     async with setting.travel(way, "side-by-side") as one:
         await one.type_code()
         await one.press("Something is wrong with this claim")
@@ -54,7 +54,7 @@ async def test_two_open_claims_are_never_confused(setting: Setting, way: Way) ->
             await expect(one.visit.page.get_by_text("INV-2")).to_have_count(0)
 
         events = [await _list_events(one, each) for each in (site.claim_id, second)]
-    rows = await site.till.house.rows(
+    rows = await site.payments.harness.rows(
         "SELECT claim_id, type FROM disputes WHERE merchant_id = $1 ORDER BY claim_id"
     )
     told = {row["claim_id"]: row["type"] for row in rows}
@@ -112,8 +112,8 @@ async def test_two_tabs_lose_no_text(setting: Setting, way: Way) -> None:
 @in_all_ways
 async def test_a_verified_debtor_opens_another_claim(setting: Setting, way: Way) -> None:
     site = setting.site
-    [mine] = await site.till.house.create("INV-2", email="erika@example.org")
-    [theirs] = await site.till.house.create("INV-3", email="anna@example.org")
+    [mine] = await site.payments.harness.create("INV-2", email="erika@example.org")
+    [theirs] = await site.payments.harness.create("INV-3", email="anna@example.org")
     async with setting.travel(way, "others") as debtor:
         await debtor.go(await site.give_link("SMS"))
         await debtor.fill("Postal code of your address", "20095")

@@ -41,7 +41,7 @@ async def test_language_channels_and_address_are_changed(setting: Setting, way: 
 @in_all_ways
 async def test_a_document_is_downloaded(setting: Setting, way: Way) -> None:
     site = setting.site
-    await attach(site.till.house, site.claim_id, "Rechnung RE-2026-0815")
+    await attach(site.payments.harness, site.claim_id, "Rechnung RE-2026-0815")
     async with setting.travel(way, "documents") as debtor:
         await debtor.type_code()
         await debtor.press("View %(count)s document")

@@ -18,9 +18,9 @@ from tests.browser.judges import FITTING, follow, keep_screenshot, list_violatio
 from tests.browser.site import CLAIM, CONFIGURATION, OFFERING_ALL, Stage
 from tests.browser.visit import a_visit
 from tests.support.api_server import a_server
-from tests.support.landing import Doorstep
+from tests.support.landing import LandingHarness
 from tests.support.merchants import CONFIGURATION as BY_TRANSFER
-from tests.support.payments import a_till
+from tests.support.payments import a_payment_harness
 
 _RENAME = "UPDATE merchants SET name = $2, revision = revision + 1 WHERE merchant_id = $1"
 WITH_SUMS = [
@@ -89,7 +89,7 @@ async def test_long_names_addresses_and_millions_fit(chromium: Browser, stage: S
     )
     claim = {**CLAIM, "items": [{**CLAIM["items"][0], "value": "123456788"}]}
     site = await stage.give_site(long, claim)
-    await site.till.house.rows(_RENAME, "Wohnungsbaugenossenschaftsverwaltung")
+    await site.payments.harness.rows(_RENAME, "Wohnungsbaugenossenschaftsverwaltung")
     async with a_visit(chromium, site, width=320) as visit:
         await visit.page.goto(f"{site.origin}/q")
         await visit.page.locator("#code").fill(await site.give_code())
@@ -106,14 +106,14 @@ async def test_a_right_to_left_language_does_not_break_the_layout(
 ) -> None:
     (tmp_path / "he.po").write_text(_HEBREW)
     both = msgspec.structs.replace(BY_TRANSFER, landing_page=LandingPage(("he", "en")))
-    till = await a_till(resources, clock, configuration=both, definition=None)
-    routes = build_landing_routes(resources, till.providers, catalogues=tmp_path)
+    payments = await a_payment_harness(resources, clock, configuration=both, definition=None)
+    routes = build_landing_routes(resources, payments.providers, catalogues=tmp_path)
     edge = Middleware(Edge, resources, lambda peer, _forwarded: peer)
     app = Starlette(routes=routes, middleware=[edge])
-    doorstep: Any = Doorstep(till, app, None)  # type: ignore[arg-type]
+    landing: Any = LandingHarness(payments, app, None)  # type: ignore[arg-type]
     async with a_server(app) as origin:
         page = await chromium.new_page(viewport={"width": 390, "height": 844})
-        await page.goto(f"{origin}{await doorstep.give_link()}?lang=he")
+        await page.goto(f"{origin}{await landing.give_link()}?lang=he")
         async with page.expect_navigation():
             await page.locator("main button").click()
         panel = await page.evaluate("getComputedStyle(document.querySelector('.panel')).direction")

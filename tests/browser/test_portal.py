@@ -31,7 +31,7 @@ class Seat:
     complaints: list[str]
 
     def address(self, path: str) -> str:
-        return f"{self.site.origin}/portal/m/{self.world.house.merchant.merchant_id}{path}"
+        return f"{self.site.origin}/portal/m/{self.world.harness.merchant.merchant_id}{path}"
 
     async def go(self, path: str) -> str:
         """The page's source."""
@@ -46,9 +46,9 @@ async def _sit_down(
     tabs: Tabs, site: Site, *, locale: str = "en-GB", width: int = 1280,
     scripts: bool = True,
 ) -> AsyncIterator[Seat]:  # fmt: skip
-    world = await a_portal_world(site.till.house)
+    world = await a_portal_world(site.payments.harness)
     language = locale[:2]
-    clerk = await sign_in(site.till.resources, site.app, world.house, language=language)
+    clerk = await sign_in(site.payments.resources, site.app, world.harness, language=language)
     secret = clerk.http.cookies[COOKIE]
     async with tabs.lend(site, locale=locale, scripts=scripts) as page, listen(page) as complaints:
         await page.context.add_cookies([{"name": COOKIE, "value": secret, "url": site.origin}])
@@ -109,7 +109,7 @@ async def test_every_page_is_accessible_and_fits(
 
 
 async def _find_message(seat: Seat) -> str:
-    rows = await seat.world.house.rows(
+    rows = await seat.world.harness.rows(
         "SELECT communication_id FROM communications WHERE merchant_id = $1 AND claim_id = $2",
         seat.world.claim_id,
     )
@@ -250,7 +250,7 @@ async def test_a_plan_is_assigned_to_a_colleague_with_the_mouse(
 
 async def test_the_audit_log_is_filtered_and_checked_by_keyboard(tabs: Tabs, site: Site) -> None:
     async with _sit_down(tabs, site) as seat:
-        await seal_ledger(site.till.resources)
+        await seal_ledger(site.payments.resources)
         page = seat.page
         await seat.go("")
         await page.keyboard.press("g")

@@ -84,7 +84,7 @@ async def find_and_keep(clerk: AtWork, judge: Judge) -> None:
 async def write_the_list_out(clerk: AtWork, judge: Judge) -> None:
     await clerk.turn_to("Claims")
     await clerk.press("Export CSV")
-    resources = clerk.site.till.resources
+    resources = clerk.site.payments.resources
     while await run_exports(resources, SealedFiles.open(resources)):
         pass
     await clerk.page.reload()
@@ -96,14 +96,14 @@ async def write_the_list_out(clerk: AtWork, judge: Judge) -> None:
 
 async def pause_many(clerk: AtWork, judge: Judge) -> None:
     """Tried, begun, broken off, begun again, and what failed is tried once more."""
-    resources = clerk.site.till.resources
+    resources = clerk.site.payments.resources
     await _begin_pause(clerk, judge)
     await clerk.press("Cancel job")
     await clerk.sees("Cancelled")
     await _begin_pause(clerk)
     await run_jobs(resources)
-    await clerk.world.house.rows(_FAIL + " RETURNING 1")
-    await clerk.world.house.rows(_COUNT_FAILED + " AND state = 'DONE' RETURNING 1")
+    await clerk.world.harness.rows(_FAIL + " RETURNING 1")
+    await clerk.world.harness.rows(_COUNT_FAILED + " AND state = 'DONE' RETURNING 1")
     await clerk.page.reload()
     await clerk.sees("Claims not processed")
     await judge(clerk)
@@ -196,7 +196,7 @@ async def answer_a_plan(clerk: AtWork, judge: Judge) -> None:
 
 async def settle_what_is_unknown(clerk: AtWork, judge: Judge) -> None:
     """Payments, requests, messages, and addresses that nobody writes to."""
-    await clerk.world.house.rows(_UNKNOWN + " RETURNING 1", clerk.world.claim_ids[7])
+    await clerk.world.harness.rows(_UNKNOWN + " RETURNING 1", clerk.world.claim_ids[7])
     await clerk.turn_to("Payments")
     await clerk.press("Recorded")
     await clerk.press("Payments started by debtors")
@@ -246,7 +246,7 @@ _JOURNEYS: Mapping[str, Callable[[AtWork, Judge], Awaitable[None]]] = {
 async def test_a_user_signs_in_with_password_and_app_and_chooses_a_merchant(
     tabs: Tabs, site: Site, way: PortalWay
 ) -> None:
-    world = await a_portal_world(site.till.house)
+    world = await a_portal_world(site.payments.harness)
     async with stand_at_door(tabs, site, world, way, "door") as clerk:
         await sign_in(clerk)
 
@@ -261,7 +261,7 @@ async def test_a_day_in_the_portal(
     way: PortalWay,
 ) -> None:
     """The pages on the way that nothing else opens are judged once in either language."""
-    world = await a_portal_world(site.till.house)
+    world = await a_portal_world(site.payments.harness)
 
     async def judge(clerk: AtWork) -> None:
         if clerk.way.scripts:

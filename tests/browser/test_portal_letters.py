@@ -16,7 +16,7 @@ from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import keep_screenshot, list_loose_ends, list_violations, measure
 from tests.browser.site import Site
 from tests.browser.visit import Tabs, listen
-from tests.support.letter_house import LetterHouse, a_house_with_a_folder, write_status
+from tests.support.letter_harness import LetterHarness, a_harness_with_a_folder, write_status
 from tests.support.portal import COOKIE, sign_in
 
 _ASKED = "lines/post/asked"
@@ -32,12 +32,12 @@ _LEFT = "SELECT state, doubt FROM letter_batch_items WHERE merchant_id = $1 AND 
 
 
 @pytest.fixture
-async def post(site: Site, tmp_path: Path) -> AsyncIterator[LetterHouse]:
+async def post(site: Site, tmp_path: Path) -> AsyncIterator[LetterHarness]:
     """A batch of three that was spoken of, and three letters that a person is asked about."""
-    resources, folder = site.till.resources, tmp_path / "letters"
+    resources, folder = site.payments.resources, tmp_path / "letters"
     line = FolderProvider(channel="LETTER", folder=str(folder))
     await apply_installation(resources, Installation(delivery_providers={"post": line}))
-    post = await a_house_with_a_folder(
+    post = await a_harness_with_a_folder(
         resources, site.clock, folder, BatchSettings(most=3), key="suedwind"
     )
     await post.create(*(f"RE-2026-08{number}" for number in range(15, 18)))
@@ -49,7 +49,7 @@ async def post(site: Site, tmp_path: Path) -> AsyncIterator[LetterHouse]:
     post.say("montag.csv", write_status((first, "returned", _NOON), (second, "posted", _NOON)))
     post.say("dienstag-nachgereicht.csv", "kennung;zustand\n")
     await post.read_statuses()
-    await post.house.rows(_DOUBT)
+    await post.harness.rows(_DOUBT)
     yield post
     await post.adapter.close()
 
@@ -59,7 +59,9 @@ async def a_page(
     tabs: Tabs, site: Site, locale: str = "en-GB", *, with_scripts: bool = True
 ) -> AsyncIterator[Page]:
     """Of somebody who operates all merchants."""
-    clerk = await sign_in(site.till.resources, site.app, site.till.house, language=locale[:2])
+    clerk = await sign_in(
+        site.payments.resources, site.app, site.payments.harness, language=locale[:2]
+    )
     secret = clerk.http.cookies[COOKIE]
     async with tabs.lend(site, locale=locale, scripts=with_scripts) as page:
         await page.context.add_cookies([{"name": COOKIE, "value": secret, "url": site.origin}])
@@ -69,9 +71,9 @@ async def a_page(
 
 @pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
 async def test_letter_batches_are_listed(
-    tabs: Tabs, site: Site, post: LetterHouse, html_checker: HtmlChecker, locale: str
+    tabs: Tabs, site: Site, post: LetterHarness, html_checker: HtmlChecker, locale: str
 ) -> None:
-    [newest] = await post.house.rows(_NEWEST)
+    [newest] = await post.harness.rows(_NEWEST)
     batch = f"lines/batches/{newest['batch_id']}"
     shown = {
         "lines/batches": "letter-batches", batch: "letter-batch",
@@ -98,7 +100,7 @@ async def test_letter_batches_are_listed(
 
 @pytest.mark.parametrize("with_scripts", [True, False])
 async def test_letters_are_resolved_with_the_keyboard(
-    tabs: Tabs, site: Site, post: LetterHouse, with_scripts: bool
+    tabs: Tabs, site: Site, post: LetterHarness, with_scripts: bool
 ) -> None:
     """With scripts one tick takes them all."""
     async with a_page(tabs, site, with_scripts=with_scripts) as page:
@@ -121,7 +123,7 @@ async def test_letters_are_resolved_with_the_keyboard(
             await page.keyboard.press("Enter")
         await expect(page.get_by_role("status")).to_contain_text("Resolved.")
         await expect(boxes).to_have_count(0 if with_scripts else 2)
-    left = [row["doubt"] is None for row in await post.house.rows(_LEFT)]
+    left = [row["doubt"] is None for row in await post.harness.rows(_LEFT)]
     assert sorted(left) == ([True] * 3 if with_scripts else [False, False, True])
 
 

@@ -46,11 +46,11 @@ async def test_delivery_providers_and_alerts_are_accessible_and_fit(
     tabs: Tabs, stage: Stage, html_checker: HtmlChecker, locale: str
 ) -> None:
     async with sit_down(tabs, stage, locale=locale) as seat:
-        house = seat.world.house
-        resources, now = house.resources, house.clock.now()
+        harness = seat.world.harness
+        resources, now = harness.resources, harness.clock.now()
         await apply_installation(resources, check_installation({"deliveryProviders": _LINES}))
         for number, (line, place, sent, failed, why) in enumerate(_SENT, 1):
-            await house.rows(
+            await harness.rows(
                 _FILL, seat.world.claim_id, line, place, sent, failed, why, number, now
             )
         await check_for_alerts(resources, lambda _: None, "")

@@ -37,7 +37,7 @@ class Seat:
     complaints: list[str]
 
     def address(self, path: str) -> str:
-        return f"{self.site.origin}/portal/m/{self.world.house.merchant.merchant_id}{path}"
+        return f"{self.site.origin}/portal/m/{self.world.harness.merchant.merchant_id}{path}"
 
     async def go(self, path: str) -> str:
         """The page's source."""
@@ -72,9 +72,9 @@ async def sit_down(
     scripts: bool = True, url: str = "http://127.0.0.1:1/hooks/dunwell",
 ) -> AsyncIterator[Seat]:  # fmt: skip
     site = await stage.give_site(OFFERING_ALL)
-    world = await a_portal_world(site.till.house)
-    hooked = await a_hooked_claim(world.house, world.claim_ids[5], f"Bad gateway {MARKUP}", url)
-    clerk = await sign_in(site.till.resources, site.app, world.house, language=locale[:2])
+    world = await a_portal_world(site.payments.harness)
+    hooked = await a_hooked_claim(world.harness, world.claim_ids[5], f"Bad gateway {MARKUP}", url)
+    clerk = await sign_in(site.payments.resources, site.app, world.harness, language=locale[:2])
     secret = clerk.http.cookies[COOKIE]
     async with tabs.lend(site, locale=locale, scripts=scripts) as page, listen(page) as complaints:
         await page.context.add_cookies([{"name": COOKIE, "value": secret, "url": site.origin}])
@@ -83,11 +83,11 @@ async def sit_down(
 
 
 async def _list_paths(seat: Seat) -> dict[str, str]:
-    house, paid = seat.world.house, seat.world.claim_ids[6]
-    payment = (await house.pay(paid, 20000, "bank-77")).payment.payment_id
-    async with house.work(debtor_actor("session-1")) as work:
+    harness, paid = seat.world.harness, seat.world.claim_ids[6]
+    payment = (await harness.pay(paid, 20000, "bank-77")).payment.payment_id
+    async with harness.work(debtor_actor("session-1")) as work:
         choice = PaymentChoice(PaymentChoiceKind.WHOLE, 10240)
-        sent = AnnouncedTransfer(choice, house.clock.now().date())
+        sent = AnnouncedTransfer(choice, harness.clock.now().date())
         request_id = await announce_transfer(work, seat.world.claim_ids[7], sent)
     hook = seat.hooked.path
     return {
@@ -194,18 +194,18 @@ async def test_an_address_is_suppressed_and_removed_from_the_list(
         listen(page) as complaints,
     ):
         await page.set_viewport_size({"width": width, "height": _HEIGHT})
-        house = seat.world.house
+        harness = seat.world.harness
         person = await join(
-            build_sign_in_services(seat.site.till.resources),
+            build_sign_in_services(seat.site.payments.resources),
             a_new_user("paula@example.org", name="Paula", roles=UserRoles(Role.OPERATOR)),
         )
-        assert isinstance(house.clock, MovableClock)
-        house.clock.advance(timedelta(seconds=30))
+        assert isinstance(harness.clock, MovableClock)
+        harness.clock.advance(timedelta(seconds=30))
         await page.goto(seat.address("/suppressions"))
         await page.get_by_label("E-mail address").fill(person.email)
         await page.get_by_label("Password", exact=True).fill(PASSWORD)
         await page.get_by_role("button", name="Continue").click()
-        await page.get_by_label("Six-digit code").fill(person.code(house.clock.now()))
+        await page.get_by_label("Six-digit code").fill(person.code(harness.clock.now()))
         await page.get_by_role("button", name="Sign in").click()
         await page.get_by_role("link", name="Yes, it was me").click()
         await page.goto(seat.address("/suppressions"))

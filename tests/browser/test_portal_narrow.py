@@ -59,20 +59,20 @@ def find_page(path: str) -> str | None:
 
 @pytest.fixture
 async def narrow(tabs: Tabs, site: Site) -> AsyncIterator[tuple[Page, PortalWorld]]:
-    world = await a_portal_world(site.till.house)
-    house = world.house
-    await house.rows(
+    world = await a_portal_world(site.payments.harness)
+    harness = world.harness
+    await harness.rows(
         "UPDATE claims SET reference_number = $2 WHERE merchant_id = $1 AND claim_id = $3",
         _REFERENCE, world.claim_id,
     )  # fmt: skip
-    async with house.work() as work:
+    async with harness.work() as work:
         address = f"{'langer-name' * 5}@{'mail' * 12}.example"
-        await suppress(work, house.resources.keys, "EMAIL", address, "DEBTOR")
+        await suppress(work, harness.resources.keys, "EMAIL", address, "DEBTOR")
         wanted = NewEndpoint(f"http://127.0.0.1:9/{'path' * 40}", ("*",), "Bearer secret")
-        await add_endpoint(work, house.resources.keys, wanted, is_development=True)
+        await add_endpoint(work, harness.resources.keys, wanted, is_development=True)
         name = "Warenwirtschaftssystem" * 4
         await create_credential(work, name, randomness=bytes(48))
-    clerk = await sign_in(site.till.resources, site.app, house, language="de")
+    clerk = await sign_in(site.payments.resources, site.app, harness, language="de")
     async with tabs.lend(site, locale="de-DE") as page:
         cookie = {"name": COOKIE, "value": clerk.http.cookies[COOKIE], "url": site.origin}
         await page.context.add_cookies([cookie])  # type: ignore[list-item]
@@ -82,7 +82,7 @@ async def narrow(tabs: Tabs, site: Site) -> AsyncIterator[tuple[Page, PortalWorl
 
 async def test_no_page_scrolls_sideways(narrow: tuple[Page, PortalWorld], site: Site) -> None:
     page, world = narrow
-    merchant = f"{site.origin}/portal/m/{world.house.merchant.merchant_id}"
+    merchant = f"{site.origin}/portal/m/{world.harness.merchant.merchant_id}"
     waiting = [merchant, f"{merchant}/claims/{world.claim_id}", f"{site.origin}/portal/account"]
     seen: dict[str, str] = {}
     found = []
@@ -112,7 +112,7 @@ async def test_the_navigation_is_large_enough_for_touch(
     narrow: tuple[Page, PortalWorld], site: Site
 ) -> None:
     page, world = narrow
-    await page.goto(f"{site.origin}/portal/m/{world.house.merchant.merchant_id}")
+    await page.goto(f"{site.origin}/portal/m/{world.harness.merchant.merchant_id}")
     boxes = [await each.bounding_box() for each in await page.locator("nav.areas a").all()]
     assert len(boxes) > 5
     assert [each for each in boxes if each is not None and each["height"] < MIN_TARGET] == []
@@ -123,9 +123,9 @@ async def test_the_impact_of_a_draft_does_not_widen_the_page(
 ) -> None:
     """Its tables scroll in their own frames."""
     page, world = narrow
-    house = world.house
-    await house.create("INV-9001")
-    async with house.work(STARTER) as work:
+    harness = world.harness
+    await harness.create("INV-9001")
+    async with harness.work(STARTER) as work:
         [workflow] = await load_workflows(work.tx, work.merchant_id)
         current = await load_current(work.tx, work.merchant_id, workflow.workflow_id)
         assert current is not None
@@ -138,9 +138,9 @@ async def test_the_impact_of_a_draft_does_not_widen_the_page(
         draft = await load_draft(work.tx, work.merchant_id, workflow.workflow_id)
         assert draft is not None
         await start_preview(work, workflow.workflow_id, draft.version_id)
-    while await run_previews(house.resources):
+    while await run_previews(harness.resources):
         pass
-    merchant = f"{site.origin}/portal/m/{house.merchant.merchant_id}"
+    merchant = f"{site.origin}/portal/m/{harness.merchant.merchant_id}"
     await page.goto(f"{merchant}/workflows/{workflow.workflow_id}/publish")
     await page.locator("h3#costs").wait_for()
     await keep_screenshot(page, "portal-narrow-effect-of-a-draft")

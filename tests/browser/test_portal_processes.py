@@ -105,7 +105,7 @@ async def open_process(clerk: AtWork) -> None:
 async def test_a_workflow_is_edited_in_the_portal(
     tabs: Tabs, site: Site, html_checker: HtmlChecker, journey: str, way: PortalWay
 ) -> None:
-    world = await a_portal_world(site.till.house)
+    world = await a_portal_world(site.payments.harness)
 
     async def judge(clerk: AtWork) -> None:
         if clerk.way.scripts:
@@ -119,7 +119,7 @@ async def test_a_workflow_is_edited_in_the_portal(
 async def test_two_users_who_edit_one_step_lose_nothing(
     tabs: Tabs, site: Site, html_checker: HtmlChecker, way: PortalWay
 ) -> None:
-    world = await a_portal_world(site.till.house)
+    world = await a_portal_world(site.payments.harness)
     async with (
         sit_down(tabs, site, world, WAYS[0]) as other,
         sit_down(tabs, site, world, way, "together-step") as clerk,
@@ -150,7 +150,7 @@ async def test_two_users_who_edit_one_step_lose_nothing(
 
 
 async def test_a_step_saves_itself_and_a_colleague_sees_it_arrive(tabs: Tabs, site: Site) -> None:
-    world = await a_portal_world(site.till.house)
+    world = await a_portal_world(site.payments.harness)
     async with (
         sit_down(tabs, site, world, WAYS[0], "arrives") as watching,
         sit_down(tabs, site, world, WAYS[0], "saves") as typing,
@@ -169,7 +169,7 @@ async def test_a_step_saves_itself_and_a_colleague_sees_it_arrive(tabs: Tabs, si
 
 
 async def test_a_step_is_moved_by_dragging(tabs: Tabs, site: Site) -> None:
-    world = await a_portal_world(site.till.house)
+    world = await a_portal_world(site.payments.harness)
     async with sit_down(tabs, site, world, WAYS[0], "drags") as clerk:
         await open_process(clerk)
         steps = clerk.page.locator("[data-step]")
@@ -183,5 +183,5 @@ async def test_a_step_is_moved_by_dragging(tabs: Tabs, site: Site) -> None:
         await clerk.sees("Moved.")
         moved = await steps.locator("h3 a").all_inner_texts()
         assert moved == [names[1], names[0], *names[2:]]
-    async with world.house.work() as work:
+    async with world.harness.work() as work:
         assert (await load_workflows(work.tx, work.merchant_id))[0].draft_id is not None

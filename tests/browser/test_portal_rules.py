@@ -12,7 +12,7 @@ from tests.browser.clerk import WAYS, AtWork, PortalWay, in_all_portal_ways, sit
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.site import Site
 from tests.browser.visit import Tabs
-from tests.support.house import House
+from tests.support.harness import Harness
 from tests.support.portal_world import PortalWorld, a_portal_world
 from tests.support.rules_world import (
     ABROAD,
@@ -22,7 +22,7 @@ from tests.support.rules_world import (
     LARGE,
     MARKUP,
     TRIAL,
-    a_rules_house,
+    a_rules_harness,
     draft,
 )
 
@@ -44,19 +44,19 @@ _SCRIPTED = WAYS[0]
 async def at_rules(
     tabs: Tabs, site: Site, way: PortalWay, journey: str = ""
 ) -> AsyncIterator[AtWork]:
-    world = await a_portal_world(site.till.house)
-    await a_rules_house(world.house)
+    world = await a_portal_world(site.payments.harness)
+    await a_rules_harness(world.harness)
     async with sit_down(tabs, site, world, way, journey) as clerk:
         yield clerk
 
 
-async def read(house: House) -> RulesView:
-    async with house.work() as work:
+async def read(harness: Harness) -> RulesView:
+    async with harness.work() as work:
         return await get_rules(work)
 
 
 async def names(world: PortalWorld) -> list[str]:
-    return [rule.name for rule in (await read(world.house)).edited.rules]
+    return [rule.name for rule in (await read(world.harness)).edited.rules]
 
 
 @in_all_portal_ways
@@ -66,7 +66,7 @@ async def test_every_page_is_accessible_and_fits(
     async with at_rules(tabs, site, way, "rules-pages") as clerk:
         texts = {**HIDDEN, "name": f"Unten {MARKUP}", "target": f"Texts {MARKUP}"}
         await draft(
-            clerk.world.house, {**LARGE, "active": False}, TRIAL, ABROAD, EVERYTHING, HIDDEN,
+            clerk.world.harness, {**LARGE, "active": False}, TRIAL, ABROAD, EVERYTHING, HIDDEN,
             {**LARGE, "name": "Large again"}, texts, default=None, by=COLLEAGUE,
         )  # fmt: skip
         for path in (*_PATHS.values(), f"/rules/rule?name={_quote(str(EVERYTHING['name']))}"):
@@ -111,7 +111,7 @@ async def test_a_rule_is_created_moved_reviewed_and_published(
         await clerk.fill("Version note", "Try it on small ones")
         await clerk.press("Publish")
         await clerk.sees("Rules published. They apply to claims created from now on.")
-        assert (await read(world.house)).version == 6
+        assert (await read(world.harness)).version == 6
         await clerk.press("Published versions")
         await clerk.reads("Try it on small ones")
         await clerk.press("Version %(number)s", number="5")
@@ -168,7 +168,7 @@ async def test_a_second_save_of_a_rule_shows_the_conflict(
             await clerk.sees("I have reviewed %(who)s’s changes.")  # noqa: RUF001
             await clerk.tick(page.locator("main input[name=agreed]"))
             await clerk.press("Publish")
-            assert (await read(world.house)).version == 6
+            assert (await read(world.harness)).version == 6
 
 
 async def test_a_rule_is_dragged_and_checked_while_it_is_written(tabs: Tabs, site: Site) -> None:
@@ -188,7 +188,7 @@ async def test_a_rule_is_dragged_and_checked_while_it_is_written(tabs: Tabs, sit
         await page.locator("summary").nth(1).click()
         await page.locator('[id="when.outstanding.min"]').fill("90000")
         await expect(checked).to_contain_text("Unreachable: “Large” above matches first")
-        assert (await read(clerk.world.house)).draft is not None
+        assert (await read(clerk.world.harness)).draft is not None
         assert "Very large" not in await names(clerk.world)
 
 
@@ -196,7 +196,7 @@ async def test_a_rule_is_dragged_and_checked_while_it_is_written(tabs: Tabs, sit
 async def test_a_long_name_does_not_widen_a_page(tabs: Tabs, site: Site, width: int) -> None:
     async with at_rules(tabs, site, _SCRIPTED) as clerk:
         long = "Mahnverfahrensvorstufenregelung" * 8
-        await draft(clerk.world.house, {**LARGE, "name": long}, {**LARGE, "name": "Hidden"})
+        await draft(clerk.world.harness, {**LARGE, "name": long}, {**LARGE, "name": "Hidden"})
         await clerk.page.set_viewport_size({"width": width, "height": 900})
         for path in ("/rules", f"/rules/rule?name={long}", "/rules/publish", "/rules/effect"):
             await clerk.go(path)

@@ -107,7 +107,7 @@ async def _set_up(paper: _Paper, html_checker: HtmlChecker) -> None:
 async def test_a_merchant_is_created_and_configured_in_ten_minutes(
     tabs: Tabs, site: Site, html_checker: HtmlChecker, way: PortalWay
 ) -> None:
-    world = await a_portal_world(site.till.house)
+    world = await a_portal_world(site.payments.harness)
     async with sit_down(tabs, site, world, way, "setup") as clerk:
         begun = clerk.steps
         choice = clerk.page.locator("header").get_by_role("link", name=clerk.say("Switch merchant"))

@@ -36,7 +36,7 @@ GLASS = NewUser("glass@example.org", "Glass", "en", UserRoles(Role.ADMIN), is_br
 
 
 @dataclass
-class House:
+class Harness:
     served: Served
     sign_in: SignInSettings
     glass: Person
@@ -49,7 +49,7 @@ class House:
 
 
 @pytest.fixture
-async def house(resources: Resources, database: Database) -> AsyncIterator[House]:
+async def harness(resources: Resources, database: Database) -> AsyncIterator[Harness]:
     live = Resources(resources.settings, database, SystemClock(), resources.ids, resources.keys)
     async with serve(live, "localhost") as served, run_provider(served.origin) as identity:
         await identity.tell(erika=ERIKA, cook={**ERIKA, "groups": ["cooks"]})
@@ -60,25 +60,25 @@ async def house(resources: Resources, database: Database) -> AsyncIterator[House
             scopes=("openid", "email", "profile", "groups"),
         )  # fmt: skip
         groups = (GroupRule(group="admins", role="ADMIN"),)
-        house = House(served, SignInSettings(oidc=(provider,), groups=groups), glass)
-        await house.apply()
-        yield house
+        harness = Harness(served, SignInSettings(oidc=(provider,), groups=groups), glass)
+        await harness.apply()
+        yield harness
 
 
 @dataclass
 class Visitor:
     page: Page
-    house: House
+    harness: Harness
     checker: HtmlChecker
     name: str
     complaints: list[str] = field(default_factory=list)
 
     async def go(self, path: str) -> None:
-        await self.page.goto(self.house.served.origin + path)
+        await self.page.goto(self.harness.served.origin + path)
 
     async def judge(self, step: str) -> None:
         """A page of ours."""
-        assert self.page.url.startswith(f"{self.house.served.origin}/portal")
+        assert self.page.url.startswith(f"{self.harness.served.origin}/portal")
         assert await list_violations(self.page) == []
         width = await self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert width <= 0
@@ -98,7 +98,7 @@ class Visitor:
 
 @asynccontextmanager
 async def a_visitor(
-    chromium: Browser, house: House, checker: HtmlChecker, way: Literal["wide", "phone"]
+    chromium: Browser, harness: Harness, checker: HtmlChecker, way: Literal["wide", "phone"]
 ) -> AsyncIterator[Visitor]:
     width, height = (1280, 900) if way == "wide" else (390, 844)
     context = await chromium.new_context(
@@ -106,7 +106,7 @@ async def a_visitor(
         viewport={"width": width, "height": height},
     )
     page = await context.new_page()
-    visitor = Visitor(page, house, checker, way)
+    visitor = Visitor(page, harness, checker, way)
     page.on("pageerror", lambda error: visitor.complaints.append(str(error)))
     page.on(
         "console",
@@ -118,16 +118,16 @@ async def a_visitor(
 
 
 async def test_single_sign_on_and_sign_out_work_with_the_mouse(
-    chromium: Browser, house: House, html_checker: HtmlChecker
+    chromium: Browser, harness: Harness, html_checker: HtmlChecker
 ) -> None:
-    async with a_visitor(chromium, house, html_checker, "wide") as visitor:
+    async with a_visitor(chromium, harness, html_checker, "wide") as visitor:
         page = visitor.page
         await visitor.go("/portal/people")
         await visitor.judge("door")
         await page.get_by_role("link", name="Sign in with Kontor Login").click()
         await visitor.sign_in_there("erika")
         await expect(page.get_by_role("heading", level=1)).to_have_text("Users")
-        assert page.url == f"{house.served.origin}/portal/people"
+        assert page.url == f"{harness.served.origin}/portal/people"
         await page.get_by_role("link", name="Erika Mustermann").first.click()
         await visitor.judge("user")
         await visitor.go("/portal/account")
@@ -138,14 +138,14 @@ async def test_single_sign_on_and_sign_out_work_with_the_mouse(
         await page.get_by_role("link", name="Also sign out of Kontor Login").click()
         await page.get_by_role("button", name="Yes").click()
         await expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
-        assert page.url.startswith(f"{house.served.origin}/portal/sign-in")
+        assert page.url.startswith(f"{harness.served.origin}/portal/sign-in")
 
 
 async def test_after_a_refused_single_sign_on_break_glass_access_works_on_a_phone(
-    chromium: Browser, house: House, html_checker: HtmlChecker
+    chromium: Browser, harness: Harness, html_checker: HtmlChecker
 ) -> None:
-    await house.apply(required=True)
-    async with a_visitor(chromium, house, html_checker, "phone") as visitor:
+    await harness.apply(required=True)
+    async with a_visitor(chromium, harness, html_checker, "phone") as visitor:
         page = visitor.page
         await visitor.go("/portal/sign-in")
         await visitor.judge("door")
@@ -156,19 +156,19 @@ async def test_after_a_refused_single_sign_on_break_glass_access_works_on_a_phon
         await page.get_by_role("link", name="Zurück").click()
         await page.locator("summary", has_text="Notfallzugang").click()
         await visitor.judge("emergency")
-        await page.get_by_label("E-Mail-Adresse").fill(house.glass.email)
+        await page.get_by_label("E-Mail-Adresse").fill(harness.glass.email)
         await page.get_by_label("Passwort").fill(PASSWORD)
         await page.get_by_role("button", name="Weiter").click()
         await expect(page.get_by_label("Sechsstelliger Code")).to_be_visible()
 
 
 async def test_an_unavailable_identity_provider_is_reported(
-    chromium: Browser, house: House, html_checker: HtmlChecker
+    chromium: Browser, harness: Harness, html_checker: HtmlChecker
 ) -> None:
-    [provider] = house.sign_in.oidc
+    [provider] = harness.sign_in.oidc
     away = msgspec.structs.replace(provider, issuer="http://127.0.0.1:9", title="Kontor Login")
-    await house.apply(oidc=(away,))
-    async with a_visitor(chromium, house, html_checker, "wide") as visitor:
+    await harness.apply(oidc=(away,))
+    async with a_visitor(chromium, harness, html_checker, "wide") as visitor:
         await visitor.go("/portal/sign-in")
         await visitor.page.get_by_role("link", name="Sign in with Kontor Login").click()
         await expect(visitor.page.get_by_role("alert")).to_contain_text(

@@ -14,7 +14,7 @@ from tests.browser.judges import keep_screenshot, list_violations, measure
 from tests.browser.site import OFFERING_ALL, Site, Stage
 from tests.browser.visit import Tabs
 from tests.support.portal_world import a_portal_world
-from tests.support.texts import a_texts_house
+from tests.support.texts import a_texts_harness
 
 _HEIGHT = 900
 # What axe asks a frame that may not answer.
@@ -34,8 +34,8 @@ async def at_texts(
     tabs: Tabs, site: Site, way: PortalWay, journey: str
 ) -> AsyncIterator[tuple[AtWork, str]]:
     """And the path of the process's pages."""
-    world = await a_portal_world(site.till.house)
-    path = await a_texts_house(world.house)
+    world = await a_portal_world(site.payments.harness)
+    path = await a_texts_harness(world.harness)
     async with sit_down(tabs, site, world, way, f"texts-{journey}") as clerk:
         yield clerk, path
 

@@ -14,7 +14,7 @@ _FIRST, _SECOND = "We have found your parcel.", "Please send us the receipt of t
 async def test_the_second_save_of_contact_data_shows_what_has_changed(
     tabs: Tabs, site: Site, html_checker: HtmlChecker, way: PortalWay
 ) -> None:
-    world = await a_portal_world(site.till.house)
+    world = await a_portal_world(site.payments.harness)
     form = f"/claims/{world.claim_ids[5]}/contact"
     async with (
         sit_down(tabs, site, world, WAYS[0]) as other,
@@ -43,7 +43,7 @@ async def test_the_second_save_of_contact_data_shows_what_has_changed(
 async def test_two_users_who_answer_one_dispute_keep_both_texts(
     tabs: Tabs, site: Site, html_checker: HtmlChecker, way: PortalWay
 ) -> None:
-    world = await a_portal_world(site.till.house)
+    world = await a_portal_world(site.payments.harness)
     answer = f"/claims/{world.claim_id}/disputes/{world.disputed.dispute_id}"
     async with (
         sit_down(tabs, site, world, WAYS[0]) as other,

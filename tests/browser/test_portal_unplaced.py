@@ -58,9 +58,9 @@ async def fill(resources: Resources) -> None:
 async def test_delivery_providers_and_unmatched_reports_are_listed(
     chromium: Browser, site: Site, html_checker: HtmlChecker, locale: str
 ) -> None:
-    resources = site.till.resources
+    resources = site.payments.resources
     await fill(resources)
-    clerk = await sign_in(resources, site.app, site.till.house, language=locale[:2])
+    clerk = await sign_in(resources, site.app, site.payments.harness, language=locale[:2])
     secret = clerk.http.cookies[COOKIE]
     context = await chromium.new_context(locale=locale)
     await context.add_cookies([{"name": COOKIE, "value": secret, "url": site.origin}])
@@ -90,9 +90,9 @@ async def test_delivery_providers_and_unmatched_reports_are_listed(
 async def test_an_unmatched_report_is_viewed_without_scripts_with_the_keyboard(
     chromium: Browser, site: Site
 ) -> None:
-    resources = site.till.resources
+    resources = site.payments.resources
     await fill(resources)
-    clerk = await sign_in(resources, site.app, site.till.house)
+    clerk = await sign_in(resources, site.app, site.payments.harness)
     secret = clerk.http.cookies[COOKIE]
     context = await chromium.new_context(locale="en-GB", java_script_enabled=False)
     await context.add_cookies([{"name": COOKIE, "value": secret, "url": site.origin}])

@@ -240,7 +240,7 @@ def _strip(value: Any) -> Any:
 async def test_a_new_user_builds_the_example_workflow_and_assigns_a_claim(
     tabs: Tabs, site: Site, html_checker: HtmlChecker, way: PortalWay
 ) -> None:
-    world = await a_portal_world(site.till.house)
+    world = await a_portal_world(site.payments.harness)
     async with sit_down(tabs, site, world, way, "whole") as clerk:
         merchant_id = await _open_merchant(clerk)
         await _configure(clerk)

@@ -69,9 +69,9 @@ async def run_against_dunwell(
     prints."""
     async with an_api(resources, clock) as api, a_server(api.app) as origin:
         await api.nordwind.create("INV-1001")
-        await api.house.run()
+        await api.harness.run()
         # The endpoint was added after the event, so a replay makes one delivery due.
-        await an_endpoint(api.house, ENDPOINT)
+        await an_endpoint(api.harness, ENDPOINT)
         who = api.nordwind.credential
         written = await asyncio.to_thread(
             run_program,

@@ -210,7 +210,7 @@ def _has_writing_statement(tree: ast.AST) -> bool:
 # Calls of `save_audit` without before and after, by module and function, with the reason.
 _SET = "of many claims at once, by a worker: how many; each claim's own rows tell the rest"
 _LOOK = "it reads; nothing was there before or after"
-_SENT = "something left the house, and nothing here changed by it"
+_SENT = "something left the installation, and nothing here changed by it"
 _VISIT = "a debtor's visit begins, proves more, ends: nothing of the claim"
 _TOLD = "whether a message arrived, which its own state tells"
 _NO_BEFORE: Mapping[Callable[..., object], str] = {

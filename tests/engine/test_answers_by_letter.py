@@ -17,7 +17,7 @@ from dunwell.interfaces.landing.sign_in.store import find_access_by_code, find_a
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import ACCEPTED, REJECTED, answer, dispute, resolve
-from tests.support.house import House, ScriptedChannel, a_house
+from tests.support.harness import Harness, ScriptedChannel, a_harness
 from tests.support.letters import PrintedLetter
 from tests.support.notices import WITH_SMS
 from tests.support.telling import tell
@@ -32,15 +32,15 @@ REASON = "Der Gutschein war am 1. Februar abgelaufen."
 
 async def _a_disputed(
     resources: Resources, clock: MovableClock, **fields: Any
-) -> tuple[House, Any]:
+) -> tuple[Harness, Any]:
     channels = [ScriptedChannel(channel=each) for each in ("EMAIL", "SMS", "LETTER")]
-    house = await a_house(resources, clock, None, configuration=BY_POST, channels=channels)
-    [claim_id] = await house.create(**{"email": None, "address": ADDRESS} | fields)
-    return house, await dispute(house, claim_id)
+    harness = await a_harness(resources, clock, None, configuration=BY_POST, channels=channels)
+    [claim_id] = await harness.create(**{"email": None, "address": ADDRESS} | fields)
+    return harness, await dispute(harness, claim_id)
 
 
-def _sent(house: House) -> list[str]:
-    return [each.channel for channel in house.channels for each in channel.sent]
+def _sent(harness: Harness) -> list[str]:
+    return [each.channel for channel in harness.channels for each in channel.sent]
 
 
 @pytest.mark.parametrize(
@@ -53,9 +53,9 @@ def _sent(house: House) -> list[str]:
 async def test_the_letter_is_one_page_with_address_reason_payment_code_and_link(
     resources: Resources, clock: MovableClock, tmp_path: Path, language: str, says: str
 ) -> None:
-    house, opened = await _a_disputed(resources, clock, language=language)
-    await answer(house, opened, REJECTED, message=REASON)
-    [letter] = house.channels[2].sent
+    harness, opened = await _a_disputed(resources, clock, language=language)
+    await answer(harness, opened, REJECTED, message=REASON)
+    [letter] = harness.channels[2].sent
     assert letter.recipient.splitlines()[-2:] == ["Heidestraße 17", "51147 Köln"]
     assert letter.document is not None
     path = tmp_path / "letter.pdf"
@@ -81,39 +81,39 @@ async def test_the_letter_is_one_page_with_address_reason_payment_code_and_link(
 async def test_the_quiet_days_begin_when_the_print_service_accepts_the_letter(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house, opened = await _a_disputed(resources, clock)
-    house.channels[2].answers = [Temporary(3600)]
-    await answer(house, opened, REJECTED)
-    assert [hold.until for hold in (await house.read(opened.claim_id)).holds] == [None]
+    harness, opened = await _a_disputed(resources, clock)
+    harness.channels[2].answers = [Temporary(3600)]
+    await answer(harness, opened, REJECTED)
+    assert [hold.until for hold in (await harness.read(opened.claim_id)).holds] == [None]
     clock.advance(timedelta(hours=2))
-    await tell(house)
+    await tell(harness)
     ends = clock.now() + 7 * DAY
-    assert [hold.until for hold in (await house.read(opened.claim_id)).holds] == [ends]
-    first, second = house.channels[2].sent
+    assert [hold.until for hold in (await harness.read(opened.claim_id)).holds] == [ends]
+    first, second = harness.channels[2].sent
     assert (first.communication_id, first.document) == (second.communication_id, second.document)
 
 
 async def test_the_answer_is_a_letter_only_after_email_and_sms_were_refused(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house, opened = await _a_disputed(
+    harness, opened = await _a_disputed(
         resources, clock, email="erika@example.org", mobileNumber="+4915112345678"
     )
-    await tell(house)
-    for channel in house.channels:
+    await tell(harness)
+    for channel in harness.channels:
         channel.sent.clear()
-    house.channels[0].answers = [Permanent("no such mailbox")]
-    house.channels[1].answers = [Permanent("no such number")]
-    await answer(house, opened, ACCEPTED)
-    assert _sent(house) == ["EMAIL", "SMS", "LETTER"]
+    harness.channels[0].answers = [Permanent("no such mailbox")]
+    harness.channels[1].answers = [Permanent("no such number")]
+    await answer(harness, opened, ACCEPTED)
+    assert _sent(harness) == ["EMAIL", "SMS", "LETTER"]
 
 
 async def test_the_confirmation_of_a_dispute_is_never_sent_by_letter(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house, _ = await _a_disputed(resources, clock)
-    await tell(house)
-    assert _sent(house) == []
+    harness, _ = await _a_disputed(resources, clock)
+    await tell(harness)
+    assert _sent(harness) == []
 
 
 @pytest.mark.parametrize("why", ["suppressed", "no city"])
@@ -121,17 +121,17 @@ async def test_the_quiet_days_count_from_the_answer_when_no_letter_can_be_sent(
     resources: Resources, clock: MovableClock, why: str
 ) -> None:
     fields = {"address": ADDRESS | {"city": None}} if why == "no city" else {}
-    house, opened = await _a_disputed(resources, clock, **fields)
+    harness, opened = await _a_disputed(resources, clock, **fields)
     line = render_postal_address(
         {"street": "Heidestraße 17", "postal_code": "51147", "city": "Köln"}
     )
-    async with house.work() as work:
+    async with harness.work() as work:
         if why == "suppressed":
             await suppress(work, resources.keys, "LETTER", line, "OPERATOR")
-    resolved = await resolve(house, opened, REJECTED)
+    resolved = await resolve(harness, opened, REJECTED)
     clock.advance(DAY)
-    await tell(house)
-    assert _sent(house) == []
+    await tell(harness)
+    assert _sent(harness) == []
     assert resolved.resolved_at is not None
     ends = resolved.resolved_at + 7 * DAY
-    assert [hold.until for hold in (await house.read(opened.claim_id)).holds] == [ends]
+    assert [hold.until for hold in (await harness.read(opened.claim_id)).holds] == [ends]

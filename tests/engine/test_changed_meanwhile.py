@@ -21,7 +21,7 @@ from dunwell.platform.resources import Resources
 from tests.support.changes import CHANGES, NEW_ADDRESS, UNCHANGED, Change
 from tests.support.definitions import a_definition
 from tests.support.gated_channels import GatedChannel, Post
-from tests.support.house import House, ScriptedChannel, a_house
+from tests.support.harness import Harness, ScriptedChannel, a_harness
 from tests.support.ledgers import told
 from tests.support.modalities import OFFERING
 
@@ -42,46 +42,46 @@ WHEN_TAKEN_UP = timedelta(seconds=20)
 
 async def two_claims_with_a_message(
     resources: Resources, clock: MovableClock, change: Change
-) -> tuple[House, int, int]:
+) -> tuple[Harness, int, int]:
     """Plan a message for each of two claims; only the first claim is changed by the test."""
-    house = await a_house(resources, clock, a_definition(), configuration=OFFERING)
-    async with house.work() as work:
+    harness = await a_harness(resources, clock, a_definition(), configuration=OFFERING)
+    async with harness.work() as work:
         await publish_draft(work, (await save_draft(work, "Other", OTHER)).workflow_id)
-    changed, other = await house.create("CHANGED", "SAME", items=ITEMS)
+    changed, other = await harness.create("CHANGED", "SAME", items=ITEMS)
     if change.before is not None:
-        await change.before(house, changed)
+        await change.before(harness, changed)
     await Engine(resources).run_once()
-    return house, changed, other
+    return harness, changed, other
 
 
-async def die_with_messages_out(house: House) -> Post:
+async def die_with_messages_out(harness: Harness) -> Post:
     """Return when all messages are at the channel, which has not answered yet."""
     post = Post()
     channel = GatedChannel(post, "EMAIL", asyncio.Event())
-    worker = MessageDispatcher(house.resources, [channel])
-    sending = asyncio.create_task(worker.run_merchant(house.merchant.merchant_id))
+    worker = MessageDispatcher(harness.resources, [channel])
+    sending = asyncio.create_task(worker.run_merchant(harness.merchant.merchant_id))
     async with asyncio.timeout(20):
         while len(post.sent) < 2:  # noqa: ASYNC110 - the channel tells
             await asyncio.sleep(0)
     sending.cancel()
     await asyncio.wait([sending])
-    house.clock.advance(timedelta(seconds=1))
+    harness.clock.advance(timedelta(seconds=1))
     return post
 
 
-async def die_before_handing_over(house: House) -> None:
-    lease, now = start_lease(house.resources), house.clock.now()
-    async with house.work() as work:
+async def die_before_handing_over(harness: Harness) -> None:
+    lease, now = start_lease(harness.resources), harness.clock.now()
+    async with harness.work() as work:
         leased = await lease_contacts(
-            work.tx, house.merchant.merchant_id, lease, (now, now), limit=10, channel="EMAIL"
+            work.tx, harness.merchant.merchant_id, lease, (now, now), limit=10, channel="EMAIL"
         )
     assert len(leased) == 2
 
 
-async def take_up_again(house: House) -> ScriptedChannel:
-    house.clock.advance(WHEN_TAKEN_UP)
-    await house.run()
-    return house.channels[0]
+async def take_up_again(harness: Harness) -> ScriptedChannel:
+    harness.clock.advance(WHEN_TAKEN_UP)
+    await harness.run()
+    return harness.channels[0]
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -89,17 +89,17 @@ async def test_a_message_in_doubt_is_not_repeated_after_its_claim_changed(
     resources: Resources, clock: MovableClock, name: str
 ) -> None:
     change = CHANGES[name]
-    house, changed, other = await two_claims_with_a_message(resources, clock, change)
-    post = await die_with_messages_out(house)
-    await change.do(house, changed)
-    channel = await take_up_again(house)
+    harness, changed, other = await two_claims_with_a_message(resources, clock, change)
+    post = await die_with_messages_out(harness)
+    await change.do(harness, changed)
+    channel = await take_up_again(harness)
     first = {message.claim_id: message for message in post.sent}
     again = [each for each in channel.sent if "Anderer Ablauf" not in (each.subject or "")]
     assert again == [first[other]]
-    states = [row["state"] for row in await house.rows(_STATE, changed)]
+    states = [row["state"] for row in await harness.rows(_STATE, changed)]
     assert states[0] == "UNKNOWN"
-    assert [row["state"] for row in await house.rows(_STATE, other)] == ["ACCEPTED"]
-    assert [row[0] for row in await told(house)][:2].count("UNKNOWN") == 1
+    assert [row["state"] for row in await harness.rows(_STATE, other)] == ["ACCEPTED"]
+    assert [row[0] for row in await told(harness)][:2].count("UNKNOWN") == 1
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -107,10 +107,10 @@ async def test_a_message_that_was_not_handed_over_shows_the_changed_claim(
     resources: Resources, clock: MovableClock, name: str
 ) -> None:
     change = CHANGES[name]
-    house, changed, other = await two_claims_with_a_message(resources, clock, change)
-    await die_before_handing_over(house)
-    await change.do(house, changed)
-    channel = await take_up_again(house)
+    harness, changed, other = await two_claims_with_a_message(resources, clock, change)
+    await die_before_handing_over(harness)
+    await change.do(harness, changed)
+    channel = await take_up_again(harness)
     sent = {each.claim_id: each for each in channel.sent}
     assert len(sent) == len(channel.sent)
     assert sent.keys() == ({changed, other} if change.then == "GOES" else {other})

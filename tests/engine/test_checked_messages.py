@@ -19,8 +19,8 @@ from dunwell.interfaces.landing.sign_in.routes_authenticity import (
 from dunwell.interfaces.landing.sign_in.visitor_limits import digest_visitor
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.channels import REACHABLE, a_house_with_channels
-from tests.support.house import House
+from tests.support.channels import REACHABLE, a_harness_with_channels
+from tests.support.harness import Harness
 from tests.support.notices import Asker, an_asker
 from tests.support.operators import AGENCY
 
@@ -39,8 +39,8 @@ def _find_code(text: str) -> str:
     return str(code)
 
 
-async def _check(house: House, code: str, amount: str = "102,40") -> bool:
-    resources = house.resources
+async def _check(harness: Harness, code: str, amount: str = "102,40") -> bool:
+    resources = harness.resources
     visitor = digest_visitor(resources.keys, "192.0.2.1")
     typed = TypedMessage(code, amount, resources.settings.public_url)
     async with resources.database.transaction() as tx:
@@ -55,46 +55,46 @@ async def _check(house: House, code: str, amount: str = "102,40") -> bool:
 async def test_a_contact_is_confirmed_by_its_code_and_the_stored_text_masks_it(
     resources: Resources, clock: MovableClock, channel: Channel, place: int
 ) -> None:
-    house = await a_house_with_channels(resources, clock, channel)
-    [claim_id] = await house.create(**REACHABLE)
-    await house.run()
-    [message] = house.channels[place].sent
+    harness = await a_harness_with_channels(resources, clock, channel)
+    [claim_id] = await harness.create(**REACHABLE)
+    await harness.run()
+    [message] = harness.channels[place].sent
 
     code = _find_code(message.body_text)
 
-    assert await _check(house, code.lower().replace("-", " "))
-    [kept] = await house.rows(_KEPT)
+    assert await _check(harness, code.lower().replace("-", " "))
+    [kept] = await harness.rows(_KEPT)
     assert CHECK_MASK in kept["body_text"]
     assert code not in kept["body_text"]
     digest = digest_check(
         resources.keys, derive_check_code(resources.keys, message.communication_id)
     )
-    rows = [tuple(row) for row in await house.rows(_CODES)]
+    rows = [tuple(row) for row in await harness.rows(_CODES)]
     assert rows == [(claim_id, digest, resources.keys.version)]
 
 
 async def test_a_letter_has_no_short_verification_code(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house_with_channels(resources, clock, "LETTER")
-    await house.create(**REACHABLE)
-    await house.run()
-    assert await house.rows(_CODES) == []
+    harness = await a_harness_with_channels(resources, clock, "LETTER")
+    await harness.create(**REACHABLE)
+    await harness.run()
+    assert await harness.rows(_CODES) == []
 
 
 async def test_a_code_that_two_messages_share_confirms_both(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house_with_channels(resources, clock, "EMAIL")
-    await house.create(**REACHABLE)
+    harness = await a_harness_with_channels(resources, clock, "EMAIL")
+    await harness.create(**REACHABLE)
     items = [{"reference": "R", "type": "PRIMARY", "value": "777"}]
-    await house.run()
-    [message] = house.channels[0].sent
-    [other_id] = await house.create("INV-2", **REACHABLE | {"items": items})
-    await house.rows(_COLLIDE, other_id)
+    await harness.run()
+    [message] = harness.channels[0].sent
+    [other_id] = await harness.create("INV-2", **REACHABLE | {"items": items})
+    await harness.rows(_COLLIDE, other_id)
     code = _find_code(message.body_text)
 
-    found = [await _check(house, code, amount) for amount in ("102,40", "7,77", "7,78")]
+    found = [await _check(harness, code, amount) for amount in ("102,40", "7,77", "7,78")]
 
     assert found == [True, True, False]
 
@@ -102,8 +102,8 @@ async def test_a_code_that_two_messages_share_confirms_both(
 async def test_a_notice_is_confirmed_by_its_code(resources: Resources, clock: MovableClock) -> None:
     asker = await an_asker(resources, clock)
     await _send(asker, LinkFacts())
-    [message] = asker.house.channels[0].sent
-    assert await _check(asker.house, _find_code(message.body_text))
+    [message] = asker.harness.channels[0].sent
+    assert await _check(asker.harness, _find_code(message.body_text))
 
 
 async def test_a_sign_in_code_message_has_no_verification_code(
@@ -111,19 +111,19 @@ async def test_a_sign_in_code_message_has_no_verification_code(
 ) -> None:
     asker = await an_asker(resources, clock)
     await _send(asker, CodeFacts())
-    [message] = asker.house.channels[0].sent
+    [message] = asker.harness.channels[0].sent
     assert "/real" not in message.body_text
-    assert await asker.house.rows(_CODES) == []
+    assert await asker.harness.rows(_CODES) == []
 
 
 async def test_contacts_name_the_collection_agency_that_runs_the_installation(
     resources: Resources, clock: MovableClock
 ) -> None:
     await apply_installation(resources, Installation(operator=AGENCY))
-    house = await a_house_with_channels(resources, clock, "EMAIL")
-    await house.create(**REACHABLE)
-    await house.run()
-    [message] = house.channels[0].sent
+    harness = await a_harness_with_channels(resources, clock, "EMAIL")
+    await harness.create(**REACHABLE)
+    await harness.run()
+    [message] = harness.channels[0].sent
     assert "Kontor Inkasso GmbH zieht diese Forderung für" in message.body_text
     assert "Aufsichtsbehörde: Bundesamt für Justiz, 53094 Bonn" in message.body_text
 

@@ -22,7 +22,7 @@ from dunwell.platform.clock import Clock, MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.platform.watched_clock import ClocksDiffer, DatabaseTime, WatchedClock
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 
 _AHEAD = timedelta(days=8)
 _PROCESS = a_definition(
@@ -32,13 +32,13 @@ _FEES = "SELECT FROM items WHERE merchant_id = $1 AND type = 'DUNNING_FEE'"
 
 
 @pytest.fixture
-async def house(resources: Resources) -> House:
-    """Return a house with 96 claims, each with a fee due in a week."""
+async def harness(resources: Resources) -> Harness:
+    """Return a harness with 96 claims, each with a fee due in a week."""
     clock = MovableClock(datetime.now(UTC))
-    house = await a_house(replace(resources, clock=clock), clock, _PROCESS)
-    await house.create(*(f"INV-{number}" for number in range(96)))
-    await house.run()
-    return house
+    harness = await a_harness(replace(resources, clock=clock), clock, _PROCESS)
+    await harness.create(*(f"INV-{number}" for number in range(96)))
+    await harness.run()
+    return harness
 
 
 def _find_no_line(_name: str) -> None:
@@ -65,13 +65,13 @@ async def _run_engine(resources: Resources, clock: Clock) -> None:
     await running
 
 
-async def test_a_worker_with_a_wrong_clock_charges_no_fee_early(house: House) -> None:
-    wrong = await _watched(house.resources, _AHEAD)
+async def test_a_worker_with_a_wrong_clock_charges_no_fee_early(harness: Harness) -> None:
+    wrong = await _watched(harness.resources, _AHEAD)
     await _run_engine(wrong, wrong.clock)
-    assert len(await house.rows(_FEES)) == 0
+    assert len(await harness.rows(_FEES)) == 0
     # For comparison: with the same time but without the clock check, all fees are charged.
-    await _run_engine(house.resources, MovableClock(datetime.now(UTC) + _AHEAD))
-    assert len(await house.rows(_FEES)) == 96
+    await _run_engine(harness.resources, MovableClock(datetime.now(UTC) + _AHEAD))
+    assert len(await harness.rows(_FEES)) == 96
 
 
 async def test_a_process_is_not_ready_and_names_both_clocks(resources: Resources) -> None:

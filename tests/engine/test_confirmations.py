@@ -24,10 +24,10 @@ from dunwell.interfaces.landing.notifications.send_occasions import send_due_occ
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import dispute
-from tests.support.house import ERP, ScriptedChannel
+from tests.support.harness import ERP, ScriptedChannel
 from tests.support.modalities import DEFERMENT, OFFERED, PLAN
 from tests.support.notices import WITH_SMS
-from tests.support.payments import DEBTOR, Till, a_till
+from tests.support.payments import DEBTOR, PaymentHarness, a_payment_harness
 from tests.support.telling import a_writer, tell
 from tests.support.transfers import taking
 
@@ -36,35 +36,35 @@ TODAY = date(2026, 3, 2)
 TOLD = msgspec.structs.replace(taking(None), channels=WITH_SMS.channels, modalities=OFFERED)
 
 
-async def _object(till: Till) -> None:
-    await dispute(till.house, till.claim_id)
+async def _object(payments: PaymentHarness) -> None:
+    await dispute(payments.harness, payments.claim_id)
 
 
-async def _pay(till: Till) -> None:
-    await till.house.pay(till.claim_id, 5000)
+async def _pay(payments: PaymentHarness) -> None:
+    await payments.harness.pay(payments.claim_id, 5000)
 
 
-async def _announce(till: Till) -> None:
-    async with till.house.work(DEBTOR) as work:
+async def _announce(payments: PaymentHarness) -> None:
+    async with payments.harness.work(DEBTOR) as work:
         sent = AnnouncedTransfer(PaymentChoice(PaymentChoiceKind.WHOLE, 10240), TODAY)
-        await announce_transfer(work, till.claim_id, sent)
+        await announce_transfer(work, payments.claim_id, sent)
 
 
-async def _ask_for_a_plan(till: Till) -> None:
-    async with till.house.work(DEBTOR) as work:
-        await request_modality(work, till.claim_id, PLAN)
+async def _ask_for_a_plan(payments: PaymentHarness) -> None:
+    async with payments.harness.work(DEBTOR) as work:
+        await request_modality(work, payments.claim_id, PLAN)
 
 
-async def _ask_for_time(till: Till) -> None:
-    async with till.house.work(DEBTOR) as work:
-        await request_modality(work, till.claim_id, DEFERMENT)
+async def _ask_for_time(payments: PaymentHarness) -> None:
+    async with payments.harness.work(DEBTOR) as work:
+        await request_modality(work, payments.claim_id, DEFERMENT)
 
 
 @dataclass(frozen=True)
 class Step:
     """An action, and parts of its confirmation in English and German."""
 
-    do: Callable[[Till], Awaitable[None]]
+    do: Callable[[PaymentHarness], Awaitable[None]]
     says: dict[str, str]
     by_sms: dict[str, str]
 
@@ -101,23 +101,23 @@ STEPS = {
 }
 
 
-async def _a_told(resources: Resources, clock: MovableClock, **debtor: Any) -> Till:
+async def _a_told(resources: Resources, clock: MovableClock, **debtor: Any) -> PaymentHarness:
     channels = [ScriptedChannel(), ScriptedChannel(channel="SMS")]
-    return await a_till(
+    return await a_payment_harness(
         resources, clock, configuration=TOLD, channels=channels, debtor=MOBILE | debtor
     )
 
 
-def _sent(till: Till) -> list[tuple[str, str]]:
+def _sent(payments: PaymentHarness) -> list[tuple[str, str]]:
     return [
         (each.channel, " ".join(each.body_text.replace("\N{NO-BREAK SPACE}", " ").split()))
-        for channel in till.house.channels
+        for channel in payments.harness.channels
         for each in channel.sent
     ]
 
 
 @pytest.fixture
-async def till(resources: Resources, clock: MovableClock) -> Till:
+async def payments(resources: Resources, clock: MovableClock) -> PaymentHarness:
     return await _a_told(resources, clock)
 
 
@@ -126,10 +126,10 @@ async def till(resources: Resources, clock: MovableClock) -> Till:
 async def test_each_step_is_confirmed_in_the_claims_language(
     resources: Resources, clock: MovableClock, step: str, language: str
 ) -> None:
-    till = await _a_told(resources, clock, language=language)
-    await STEPS[step].do(till)
-    await tell(till.house)
-    [(channel, text)] = _sent(till)
+    payments = await _a_told(resources, clock, language=language)
+    await STEPS[step].do(payments)
+    await tell(payments.harness)
+    [(channel, text)] = _sent(payments)
     assert channel == "EMAIL"
     assert STEPS[step].says[language] in text
 
@@ -139,139 +139,147 @@ async def test_each_step_is_confirmed_in_the_claims_language(
 async def test_a_confirmation_is_sent_by_sms_when_email_is_suppressed(
     resources: Resources, clock: MovableClock, step: str, language: str
 ) -> None:
-    till = await _a_told(resources, clock, language=language)
-    async with till.house.work() as work:
+    payments = await _a_told(resources, clock, language=language)
+    async with payments.harness.work() as work:
         await suppress(work, resources.keys, "EMAIL", "erika@example.org", "DEBTOR")
-    await STEPS[step].do(till)
-    await tell(till.house)
-    [(channel, text)] = _sent(till)
+    await STEPS[step].do(payments)
+    await tell(payments.harness)
+    [(channel, text)] = _sent(payments)
     assert channel == "SMS"
     assert STEPS[step].by_sms[language] in text
 
 
 async def test_no_confirmation_is_sent_when_every_channel_is_suppressed(
-    till: Till, resources: Resources
+    payments: PaymentHarness, resources: Resources
 ) -> None:
-    async with till.house.work() as work:
+    async with payments.harness.work() as work:
         await suppress(work, resources.keys, "EMAIL", "erika@example.org", "DEBTOR")
         await suppress(work, resources.keys, "SMS", MOBILE["mobileNumber"], "DEBTOR")
-    await _pay(till)
-    await tell(till.house)
-    assert _sent(till) == []
+    await _pay(payments)
+    await tell(payments.harness)
+    assert _sent(payments) == []
 
 
-async def test_a_receipt_is_sent_once_however_often_a_payment_is_recorded(till: Till) -> None:
+async def test_a_receipt_is_sent_once_however_often_a_payment_is_recorded(
+    payments: PaymentHarness,
+) -> None:
     for _ in range(3):
-        await _pay(till)
-        await tell(till.house)
-    assert len(_sent(till)) == 1
+        await _pay(payments)
+        await tell(payments.harness)
+    assert len(_sent(payments)) == 1
 
 
-async def test_a_payment_reported_several_times_gets_one_receipt(till: Till) -> None:
-    started = await till.start()
-    till.pays()
-    await asyncio.gather(*(till.settle(started.request_id) for _ in range(3)))
-    await till.settle(started.request_id)
-    await tell(till.house)
-    [(_, text)] = _sent(till)
+async def test_a_payment_reported_several_times_gets_one_receipt(payments: PaymentHarness) -> None:
+    started = await payments.start()
+    payments.pays()
+    await asyncio.gather(*(payments.settle(started.request_id) for _ in range(3)))
+    await payments.settle(started.request_id)
+    await tell(payments.harness)
+    [(_, text)] = _sent(payments)
     assert "- Bezahlt mit: Sandbox" in text
     assert "- Zahlungsnummer: psp-1" in text
 
 
-async def test_the_last_payment_says_that_nothing_is_left(till: Till) -> None:
-    await till.house.pay(till.claim_id, 10240)
-    await tell(till.house)
-    assert "Noch zu zahlen: 0,00 €" in _sent(till)[0][1]
+async def test_the_last_payment_says_that_nothing_is_left(payments: PaymentHarness) -> None:
+    await payments.harness.pay(payments.claim_id, 10240)
+    await tell(payments.harness)
+    assert "Noch zu zahlen: 0,00 €" in _sent(payments)[0][1]
 
 
-async def test_the_receipt_of_a_closed_claim_names_no_remaining_amount(till: Till) -> None:
-    await till.end_claim("ARCHIVED")
-    await _pay(till)
-    await tell(till.house)
-    [(_, text)] = _sent(till)
+async def test_the_receipt_of_a_closed_claim_names_no_remaining_amount(
+    payments: PaymentHarness,
+) -> None:
+    await payments.end_claim("ARCHIVED")
+    await _pay(payments)
+    await tell(payments.harness)
+    [(_, text)] = _sent(payments)
     assert "Bezahlt: 50,00 €" in text
     assert "Noch zu zahlen" not in text
 
 
-async def test_a_refused_email_goes_by_sms_and_no_further(till: Till) -> None:
-    email, sms = till.house.channels
+async def test_a_refused_email_goes_by_sms_and_no_further(payments: PaymentHarness) -> None:
+    email, sms = payments.harness.channels
     email.answers, sms.answers = [Permanent("no such mailbox")], [Permanent("no such number")]
-    await _pay(till)
-    await tell(till.house)
-    await tell(till.house)
-    assert [channel for channel, _ in _sent(till)] == ["EMAIL", "SMS"]
+    await _pay(payments)
+    await tell(payments.harness)
+    await tell(payments.harness)
+    assert [channel for channel, _ in _sent(payments)] == ["EMAIL", "SMS"]
 
 
-async def test_a_confirmation_that_bounced_is_sent_by_sms_once(till: Till) -> None:
-    await _pay(till)
-    await tell(till.house)
-    [email] = till.house.channels[0].sent
+async def test_a_confirmation_that_bounced_is_sent_by_sms_once(payments: PaymentHarness) -> None:
+    await _pay(payments)
+    await tell(payments.harness)
+    [email] = payments.harness.channels[0].sent
     for _ in range(2):
-        async with till.house.work() as work:
+        async with payments.harness.work() as work:
             await report_notice_failure(work, email.communication_id, "550 no such user")
-        await tell(till.house)
-    assert [channel for channel, _ in _sent(till)] == ["EMAIL", "SMS"]
+        await tell(payments.harness)
+    assert [channel for channel, _ in _sent(payments)] == ["EMAIL", "SMS"]
 
 
 async def test_many_workers_send_one_confirmation_while_its_channel_is_slow(
-    till: Till, clock: MovableClock, resources: Resources
+    payments: PaymentHarness, clock: MovableClock, resources: Resources
 ) -> None:
     """A confirmation in progress does not count as sent: after a final refusal it goes by SMS."""
-    till.house.channels[0].answers = [Temporary(60), Permanent("no such mailbox")]
-    await _pay(till)
-    await asyncio.gather(*(send_due_occasions(resources, a_writer(till.house)) for _ in range(4)))
-    await tell(till.house)
+    payments.harness.channels[0].answers = [Temporary(60), Permanent("no such mailbox")]
+    await _pay(payments)
+    await asyncio.gather(
+        *(send_due_occasions(resources, a_writer(payments.harness)) for _ in range(4))
+    )
+    await tell(payments.harness)
     clock.advance(timedelta(minutes=2))
-    await tell(till.house)
-    assert len({each.communication_id for each in till.house.channels[0].sent}) == 1
-    assert [channel for channel, _ in _sent(till)] == ["EMAIL", "EMAIL", "SMS"]
+    await tell(payments.harness)
+    assert len({each.communication_id for each in payments.harness.channels[0].sent}) == 1
+    assert [channel for channel, _ in _sent(payments)] == ["EMAIL", "EMAIL", "SMS"]
 
 
-async def test_a_rolled_back_notification_is_not_sent(till: Till) -> None:
-    async with till.resources.database.connection() as connection:
+async def test_a_rolled_back_notification_is_not_sent(payments: PaymentHarness) -> None:
+    async with payments.resources.database.connection() as connection:
         trial = connection.transaction()
         await trial.start()
-        work = Work.open(till.resources, connection, till.house.merchant, ERP)
-        assert await notify_debtor(work, till.claim_id, "1", PauseFacts("INV-1001", TODAY))
+        work = Work.open(payments.resources, connection, payments.harness.merchant, ERP)
+        assert await notify_debtor(work, payments.claim_id, "1", PauseFacts("INV-1001", TODAY))
         await trial.rollback()
-    await tell(till.house)
-    assert _sent(till) == []
+    await tell(payments.harness)
+    assert _sent(payments) == []
 
 
-async def test_a_notification_with_a_later_time_waits(till: Till, clock: MovableClock) -> None:
-    async with till.house.work(ERP) as work:
+async def test_a_notification_with_a_later_time_waits(
+    payments: PaymentHarness, clock: MovableClock
+) -> None:
+    async with payments.harness.work(ERP) as work:
         facts, at = PauseFacts("INV-1001", TODAY), clock.now() + timedelta(days=1)
-        assert await notify_debtor(work, till.claim_id, "1", facts, not_before=at)
-        assert not await notify_debtor(work, till.claim_id, "1", facts)
-    await tell(till.house)
-    assert _sent(till) == []
+        assert await notify_debtor(work, payments.claim_id, "1", facts, not_before=at)
+        assert not await notify_debtor(work, payments.claim_id, "1", facts)
+    await tell(payments.harness)
+    assert _sent(payments) == []
     clock.advance(timedelta(days=1))
-    await tell(till.house)
-    assert len(_sent(till)) == 1
+    await tell(payments.harness)
+    assert len(_sent(payments)) == 1
 
 
 async def test_confirmations_beyond_the_hourly_limit_are_sent_an_hour_later(
-    till: Till, clock: MovableClock
+    payments: PaymentHarness, clock: MovableClock
 ) -> None:
     """The limit protects the mailbox, and no confirmation is lost."""
     for number in range(MAX_PER_HOUR + 1):
-        await till.house.pay(till.claim_id, 100, f"tx-{number}")
-    await tell(till.house)
-    assert len(_sent(till)) == MAX_PER_HOUR
+        await payments.harness.pay(payments.claim_id, 100, f"tx-{number}")
+    await tell(payments.harness)
+    assert len(_sent(payments)) == MAX_PER_HOUR
     clock.advance(timedelta(hours=1))
-    await tell(till.house)
-    assert len(_sent(till)) == MAX_PER_HOUR + 1
+    await tell(payments.harness)
+    assert len(_sent(payments)) == MAX_PER_HOUR + 1
 
 
 async def test_notice_contents_are_deleted_after_a_week_and_not_sent_again(
-    till: Till, clock: MovableClock, resources: Resources
+    payments: PaymentHarness, clock: MovableClock, resources: Resources
 ) -> None:
-    await _pay(till)
-    await tell(till.house)
+    await _pay(payments)
+    await tell(payments.harness)
     clock.advance(KEPT_FOR + timedelta(minutes=1))
     assert await sweep_notices(resources) == 2
-    [row] = await till.house.rows("SELECT facts FROM debtor_occasions WHERE merchant_id = $1")
+    [row] = await payments.harness.rows("SELECT facts FROM debtor_occasions WHERE merchant_id = $1")
     assert row["facts"] is None
-    await _pay(till)
-    await tell(till.house)
-    assert len(_sent(till)) == 1
+    await _pay(payments)
+    await tell(payments.harness)
+    assert len(_sent(payments)) == 1

@@ -10,9 +10,9 @@ from dunwell.contact.escalation.reports.delivery_reports import report_failure
 from dunwell.contact.sending.channel import Outcome, Permanent, Temporary
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.channels import REACHABLE, a_house_with_channels
+from tests.support.channels import REACHABLE, a_harness_with_channels
 from tests.support.definitions import a_definition
-from tests.support.house import House, ScriptedChannel, a_house
+from tests.support.harness import Harness, ScriptedChannel, a_harness
 from tests.support.ledgers import outcomes, seal_and_verify, told
 
 _DIGESTS = """
@@ -25,36 +25,36 @@ WHERE merchant_id = $1
 
 async def answered(
     resources: Resources, clock: MovableClock, *answers: Outcome | Exception, **given: Any
-) -> House:
-    """Return a house with one claim whose channel gave these answers."""
+) -> Harness:
+    """Return a harness with one claim whose channel gave these answers."""
     channel = ScriptedChannel(list(answers), **given)
-    house = await a_house(resources, clock, a_definition(), channels=[channel])
-    await house.create()
-    await house.run()
-    return house
+    harness = await a_harness(resources, clock, a_definition(), channels=[channel])
+    await harness.create()
+    await harness.run()
+    return harness
 
 
 async def test_an_accepted_contact_has_one_row_with_the_digests_of_its_message(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await answered(resources, clock)
-    assert await told(house) == [("ACCEPTED", 1, 0, "EMAIL", 1)]
-    assert [tuple(row) for row in await house.rows(_DIGESTS)] == [("ACCEPTED", True, True, 32)]
-    assert (await seal_and_verify(house)).findings == ()
+    harness = await answered(resources, clock)
+    assert await told(harness) == [("ACCEPTED", 1, 0, "EMAIL", 1)]
+    assert [tuple(row) for row in await harness.rows(_DIGESTS)] == [("ACCEPTED", True, True, 32)]
+    assert (await seal_and_verify(harness)).findings == ()
 
 
 async def test_temporary_refusals_leave_no_ledger_row(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await answered(resources, clock, Temporary(60), Temporary(60))
-    assert await outcomes(house) == []
-    assert (await seal_and_verify(house)).findings == ()
+    harness = await answered(resources, clock, Temporary(60), Temporary(60))
+    assert await outcomes(harness) == []
+    assert (await seal_and_verify(harness)).findings == ()
     clock.advance(timedelta(hours=1))
-    await house.run()
+    await harness.run()
     clock.advance(timedelta(hours=1))
-    await house.run()
-    assert await told(house) == [("ACCEPTED", 1, 0, "EMAIL", 3)]
-    assert (await seal_and_verify(house)).findings == ()
+    await harness.run()
+    assert await told(harness) == [("ACCEPTED", 1, 0, "EMAIL", 3)]
+    assert (await seal_and_verify(harness)).findings == ()
 
 
 async def test_a_refusal_and_its_fallback_are_two_ledger_rows(
@@ -65,47 +65,47 @@ async def test_a_refusal_and_its_fallback_are_two_ledger_rows(
         ScriptedChannel(channel="SMS"),
         ScriptedChannel(channel="LETTER"),
     ]
-    house = await a_house_with_channels(resources, clock, "EMAIL", ["SMS"], channels=channels)
-    await house.create(**REACHABLE)
-    await house.run()
-    assert await told(house) == [("REFUSED", 1, 0, "EMAIL", 1), ("ACCEPTED", 1, 1, "SMS", 1)]
-    assert (await seal_and_verify(house)).findings == ()
+    harness = await a_harness_with_channels(resources, clock, "EMAIL", ["SMS"], channels=channels)
+    await harness.create(**REACHABLE)
+    await harness.run()
+    assert await told(harness) == [("REFUSED", 1, 0, "EMAIL", 1), ("ACCEPTED", 1, 1, "SMS", 1)]
+    assert (await seal_and_verify(harness)).findings == ()
 
 
 async def test_a_contact_that_failed_before_it_was_handed_over_has_no_ledger_row(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house_with_channels(resources, clock, "EMAIL", attachments="REQUIRED")
-    await house.create()
-    await house.run()
+    harness = await a_harness_with_channels(resources, clock, "EMAIL", attachments="REQUIRED")
+    await harness.create()
+    await harness.run()
     clock.advance(timedelta(days=8))
-    await house.run()
-    assert [row["state"] for row in await house.rows(
+    await harness.run()
+    assert [row["state"] for row in await harness.rows(
         "SELECT state FROM communications WHERE merchant_id = $1")] == ["FAILED"]  # fmt: skip
-    assert await outcomes(house) == []
-    assert (await seal_and_verify(house)).findings == ()
+    assert await outcomes(harness) == []
+    assert (await seal_and_verify(harness)).findings == ()
 
 
 async def test_a_failure_reported_twice_has_one_ledger_row(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await answered(resources, clock)
-    [message] = house.channels[0].sent
+    harness = await answered(resources, clock)
+    [message] = harness.channels[0].sent
     for _ in range(2):
-        async with house.work(SYSTEM) as work:
+        async with harness.work(SYSTEM) as work:
             await report_failure(work, resources.keys, message.communication_id, "unknown")
-    assert await outcomes(house) == ["ACCEPTED", "FAILED_LATER"]
-    assert (await seal_and_verify(house)).findings == ()
+    assert await outcomes(harness) == ["ACCEPTED", "FAILED_LATER"]
+    assert (await seal_and_verify(harness)).findings == ()
 
 
 @pytest.mark.parametrize("is_broken_off", [True, False])
 async def test_a_contact_in_doubt_is_recorded_once_as_unknown(
     resources: Resources, clock: MovableClock, is_broken_off: bool
 ) -> None:
-    house = await answered(resources, clock, TimeoutError(), is_repeatable=False)
+    harness = await answered(resources, clock, TimeoutError(), is_repeatable=False)
     if is_broken_off:
         # Simulate a process that died before it could record the missing answer.
-        async with house.work(SYSTEM) as work:
+        async with harness.work(SYSTEM) as work:
             await work.tx.execute("DELETE FROM contact_ledger")
             await work.tx.execute(
                 "UPDATE communications SET state = 'HANDED_OVER', lease_until = now() - '1 hour'"
@@ -113,7 +113,7 @@ async def test_a_contact_in_doubt_is_recorded_once_as_unknown(
                 work.merchant_id,
             )
         clock.move_to(clock.now() + timedelta(days=365))
-        await house.run()
-    assert await told(house) == [("UNKNOWN", 1, 0, "EMAIL", 1)]
-    assert len(house.channels[0].sent) == 1
-    assert (await seal_and_verify(house)).findings == ()
+        await harness.run()
+    assert await told(harness) == [("UNKNOWN", 1, 0, "EMAIL", 1)]
+    assert len(harness.channels[0].sent) == 1
+    assert (await seal_and_verify(harness)).findings == ()

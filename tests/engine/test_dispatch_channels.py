@@ -21,8 +21,8 @@ from dunwell.contact.sending.channel import Permanent
 from dunwell.core.files.storage import Storage
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.channels import ADDRESS, REACHABLE, TEMPLATE, a_house_with_channels, sent_by
-from tests.support.house import House
+from tests.support.channels import ADDRESS, REACHABLE, TEMPLATE, a_harness_with_channels, sent_by
+from tests.support.harness import Harness
 
 _CONTENTS = "SELECT * FROM communication_contents WHERE merchant_id = $1"
 _CONTACTS = """
@@ -32,17 +32,17 @@ _LINKS = "SELECT token_hash FROM debtor_links WHERE merchant_id = $1"
 _CODES = "SELECT code_digest FROM letter_codes WHERE merchant_id = $1"
 
 
-async def _contacts(house: House) -> list[tuple[str, str, str | None]]:
-    return [tuple(row) for row in await house.rows(_CONTACTS)]
+async def _contacts(harness: Harness) -> list[tuple[str, str, str | None]]:
+    return [tuple(row) for row in await harness.rows(_CONTACTS)]
 
 
 async def test_an_sms_contains_the_link_and_the_stored_text_masks_it(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house_with_channels(resources, clock, "SMS")
-    await house.create(**REACHABLE)
-    await house.run()
-    [message] = house.channels[1].sent
+    harness = await a_harness_with_channels(resources, clock, "SMS")
+    await harness.create(**REACHABLE)
+    await harness.run()
+    [message] = harness.channels[1].sent
     token = derive_token(resources.keys, message.communication_id)
     check = render_code(derive_check_code(resources.keys, message.communication_id))
     assert message.body_text == (
@@ -51,45 +51,45 @@ async def test_an_sms_contains_the_link_and_the_stored_text_masks_it(
     )
     assert (message.recipient, message.sender) == ("+4915112345678", "Nordwind")
     assert (message.subject, message.document, message.attachments) == (None, None, ())
-    [kept] = await house.rows(_CONTENTS)
+    [kept] = await harness.rows(_CONTENTS)
     masked = message.body_text.replace(token, TOKEN_MASK).replace(check, CHECK_MASK)
     assert kept["body_text"] == masked
-    assert [row["token_hash"] for row in await house.rows(_LINKS)] == [hash_token(token)]
+    assert [row["token_hash"] for row in await harness.rows(_LINKS)] == [hash_token(token)]
 
 
 async def test_only_a_letter_has_an_access_code(resources: Resources, clock: MovableClock) -> None:
-    house = await a_house_with_channels(resources, clock, "SMS")
-    await house.create(**REACHABLE)
-    await house.run()
-    assert await house.rows(_CODES) == []
+    harness = await a_harness_with_channels(resources, clock, "SMS")
+    await harness.create(**REACHABLE)
+    await harness.run()
+    assert await harness.rows(_CODES) == []
 
 
 async def test_a_letter_is_printed_for_its_address(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house_with_channels(resources, clock, "LETTER")
-    [claim_id] = await house.create(**REACHABLE)
-    await house.run()
-    [message] = house.channels[2].sent
+    harness = await a_harness_with_channels(resources, clock, "LETTER")
+    [claim_id] = await harness.create(**REACHABLE)
+    await harness.run()
+    [message] = harness.channels[2].sent
     assert message.recipient == "Erika Mustermann\nHeidestraße 17\n51147 Köln"
     assert message.subject == "Brief INV-1001"
     assert message.document is not None
     assert message.document.content.startswith(b"%PDF-1.7")
     code = derive_code(resources.keys, message.communication_id)
     assert f"Ihr Code: {render_code(code)}\n" in message.body_text
-    [event] = await house.events(claim_id)
+    [event] = await harness.events(claim_id)
     assert event["claim"]["communication"]["channel"] == "LETTER"
-    digests = [row["code_digest"] for row in await house.rows(_CODES)]
+    digests = [row["code_digest"] for row in await harness.rows(_CODES)]
     assert digests == [digest_code(resources.keys, code)]
 
 
 async def test_the_stored_text_and_file_of_a_letter_hide_its_link_and_code(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house_with_channels(resources, clock, "LETTER")
-    await house.create(**REACHABLE)
-    await house.run()
-    [message], [kept] = house.channels[2].sent, await house.rows(_CONTENTS)
+    harness = await a_harness_with_channels(resources, clock, "LETTER")
+    await harness.create(**REACHABLE)
+    await harness.run()
+    [message], [kept] = harness.channels[2].sent, await harness.rows(_CONTENTS)
     assert TOKEN_MASK in kept["body_text"]
     assert CODE_MASK in kept["body_text"]
     assert message.document is not None
@@ -101,28 +101,28 @@ async def test_the_stored_text_and_file_of_a_letter_hide_its_link_and_code(
 async def test_each_refusal_leads_to_the_next_fallback_channel(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house_with_channels(resources, clock, "EMAIL", ["SMS", "LETTER"])
-    [claim_id] = await house.create(**REACHABLE)
-    house.channels[0].answers.append(Permanent("mailbox gone"))
-    house.channels[1].answers.append(Permanent("no such number"))
-    await house.run()
-    assert await _contacts(house) == [
+    harness = await a_harness_with_channels(resources, clock, "EMAIL", ["SMS", "LETTER"])
+    [claim_id] = await harness.create(**REACHABLE)
+    harness.channels[0].answers.append(Permanent("mailbox gone"))
+    harness.channels[1].answers.append(Permanent("no such number"))
+    await harness.run()
+    assert await _contacts(harness) == [
         ("EMAIL", "FAILED", "mailbox gone"),
         ("SMS", "FAILED", "no such number"),
         ("LETTER", "ACCEPTED", None),
     ]
-    assert [event["type"] for event in await house.events(claim_id)] == ["ESCALATED"]
+    assert [event["type"] for event in await harness.events(claim_id)] == ["ESCALATED"]
 
 
 async def test_an_sms_of_too_many_parts_is_refused_without_a_call(
     resources: Resources, clock: MovableClock
 ) -> None:
     long = {**TEMPLATE, "SMS": {"body": dict.fromkeys(("de", "en"), "x" * 1531)}}
-    house = await a_house_with_channels(resources, clock, "SMS", ["LETTER"], template=long)
-    await house.create(**REACHABLE)
-    await house.run()
-    assert await sent_by(house) == {"LETTER": 1}
-    assert (await _contacts(house))[0] == (
+    harness = await a_harness_with_channels(resources, clock, "SMS", ["LETTER"], template=long)
+    await harness.create(**REACHABLE)
+    await harness.run()
+    assert await sent_by(harness) == {"LETTER": 1}
+    assert (await _contacts(harness))[0] == (
         "SMS", "FAILED", "The text takes 11 parts; an SMS has at most 10.",
     )  # fmt: skip
 
@@ -135,19 +135,19 @@ async def test_a_message_too_large_for_one_claim_fails_and_others_are_sent(
     fallback channel is used, and the worker sends the other message."""
     body = dict.fromkeys(("de", "en"), "{{debtor.name}}" * 1_300)
     large = {**TEMPLATE, channel: {"subject": {"de": "S", "en": "S"}, "body": body}}
-    house = await a_house_with_channels(resources, clock, channel, ["SMS"], template=large)
+    harness = await a_harness_with_channels(resources, clock, channel, ["SMS"], template=large)
     names = {"debtorName": "n" * 250, "debtorLastName": "m" * 250}
     [long], [_usual] = (
-        await house.create("L", **{**REACHABLE, **names}),
-        await house.create(
+        await harness.create("L", **{**REACHABLE, **names}),
+        await harness.create(
             "U", **{**REACHABLE, "email": "usual@example.org", "mobileNumber": "+4915100000000"}
         ),
     )
 
-    await house.run()
+    await harness.run()
 
-    assert await sent_by(house) == {channel: 1, "SMS": 1}
-    rows = await house.rows(
+    assert await sent_by(harness) == {channel: 1, "SMS": 1}
+    rows = await harness.rows(
         "SELECT state, failure FROM communications WHERE merchant_id = $1 AND claim_id = $2"
         " ORDER BY place", long,
     )  # fmt: skip
@@ -159,45 +159,45 @@ async def test_a_message_too_large_for_one_claim_fails_and_others_are_sent(
 async def test_an_interrupted_letter_is_repeated_with_the_same_bytes(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house_with_channels(resources, clock, "LETTER")
-    await house.create(**REACHABLE)
-    house.channels[2].answers.append(ConnectionResetError())
-    await house.run()
+    harness = await a_harness_with_channels(resources, clock, "LETTER")
+    await harness.create(**REACHABLE)
+    harness.channels[2].answers.append(ConnectionResetError())
+    await harness.run()
     clock.advance(timedelta(days=1))
-    await house.run()
-    first, second = house.channels[2].sent
+    await harness.run()
+    first, second = harness.channels[2].sent
     assert first == second
 
 
 async def test_a_letter_whose_file_cannot_be_read_is_retried(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house_with_channels(resources, clock, "LETTER")
-    await house.create(**REACHABLE)
-    house.channels[2].answers.append(ConnectionResetError())
-    await house.run()
-    [kept] = await house.rows(_CONTENTS)
+    harness = await a_harness_with_channels(resources, clock, "LETTER")
+    await harness.create(**REACHABLE)
+    harness.channels[2].answers.append(ConnectionResetError())
+    await harness.run()
+    [kept] = await harness.rows(_CONTENTS)
     await Storage.open(resources.settings.files_url).remove(kept["document_key"])
     clock.advance(timedelta(seconds=31))
-    await house.run()
+    await harness.run()
     reason = "The attachments cannot be read from the storage."
-    assert await _contacts(house) == [("LETTER", "PLANNED", reason)]
+    assert await _contacts(harness) == [("LETTER", "PLANNED", reason)]
     clock.advance(timedelta(seconds=61))
-    await house.run()
-    assert await _contacts(house) == [("LETTER", "ACCEPTED", None)]
-    assert len(house.channels[2].sent) == 2
+    await harness.run()
+    assert await _contacts(harness) == [("LETTER", "ACCEPTED", None)]
+    assert len(harness.channels[2].sent) == 2
 
 
 @pytest.mark.parametrize("count", [40])
 async def test_two_dispatchers_print_each_letter_once(
     resources: Resources, clock: MovableClock, count: int
 ) -> None:
-    house = await a_house_with_channels(resources, clock, "LETTER")
-    claim_ids = await house.create(*(f"INV-{n}" for n in range(count)), address=ADDRESS)
-    other = MessageDispatcher(resources, house.channels)
-    await house.run()
-    await other.run_merchant(house.merchant.merchant_id)
+    harness = await a_harness_with_channels(resources, clock, "LETTER")
+    claim_ids = await harness.create(*(f"INV-{n}" for n in range(count)), address=ADDRESS)
+    other = MessageDispatcher(resources, harness.channels)
+    await harness.run()
+    await other.run_merchant(harness.merchant.merchant_id)
     await other.close()
-    assert sorted(message.claim_id for message in house.channels[2].sent) == sorted(claim_ids)
-    documents = {each.document.content for each in house.channels[2].sent if each.document}
+    assert sorted(message.claim_id for message in harness.channels[2].sent) == sorted(claim_ids)
+    documents = {each.document.content for each in harness.channels[2].sent if each.document}
     assert len(documents) == count

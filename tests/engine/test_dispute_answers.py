@@ -17,7 +17,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.disputes import ACCEPTED, REJECTED, answer, dispute, resolve, withdraw
-from tests.support.house import ERP, House, ScriptedChannel, a_house
+from tests.support.harness import ERP, Harness, ScriptedChannel, a_harness
 from tests.support.merchants import CONFIGURATION
 from tests.support.notices import WITH_SMS
 from tests.support.telling import a_writer, tell
@@ -26,40 +26,42 @@ DAY = timedelta(days=1)
 MOBILE = {"mobileNumber": "+4915112345678"}
 
 
-async def _a_disputed(resources: Resources, clock: MovableClock, **given: Any) -> tuple[House, Any]:
-    """Return a house and an open dispute; `given` holds arguments of `a_house` and the claim's
+async def _a_disputed(
+    resources: Resources, clock: MovableClock, **given: Any
+) -> tuple[Harness, Any]:
+    """Return a harness and an open dispute; `given` holds arguments of `a_harness` and the claim's
     fields."""
     fields = given.pop("fields", {})
     channels = [ScriptedChannel(), ScriptedChannel(channel="SMS")]
-    house = await a_house(
+    harness = await a_harness(
         resources,
         clock,
         a_definition(),
         **{"configuration": WITH_SMS, "channels": channels} | given,
     )
-    [claim_id] = await house.create(**fields)
-    opened = await dispute(house, claim_id)
+    [claim_id] = await harness.create(**fields)
+    opened = await dispute(harness, claim_id)
     # The confirmation that the dispute was received is sent first.
-    await tell(house)
-    for channel in house.channels:
+    await tell(harness)
+    for channel in harness.channels:
         channel.sent.clear()
-    return house, opened
+    return harness, opened
 
 
-async def _until(house: House, claim_id: int) -> list[datetime | None]:
-    return [hold.until for hold in (await house.read(claim_id)).holds]
+async def _until(harness: Harness, claim_id: int) -> list[datetime | None]:
+    return [hold.until for hold in (await harness.read(claim_id)).holds]
 
 
-def _sent(house: House) -> list[tuple[str, str | None]]:
-    return [(each.channel, each.subject) for channel in house.channels for each in channel.sent]
+def _sent(harness: Harness) -> list[tuple[str, str | None]]:
+    return [(each.channel, each.subject) for channel in harness.channels for each in channel.sent]
 
 
 async def test_the_answer_goes_out_with_its_reason_and_a_link(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house, opened = await _a_disputed(resources, clock)
-    await answer(house, opened, REJECTED, message="The voucher had run out.")
-    [email] = house.channels[0].sent
+    harness, opened = await _a_disputed(resources, clock)
+    await answer(harness, opened, REJECTED, message="The voucher had run out.")
+    [email] = harness.channels[0].sent
     assert email.subject == "Die Antwort von Nordwind auf Ihren Einwand"
     assert "The voucher had run out." in email.body_text
     assert "In den nächsten 7 Tagen" in email.body_text
@@ -70,13 +72,13 @@ async def test_the_answer_goes_out_with_its_reason_and_a_link(
 async def test_the_claim_is_held_without_end_until_a_channel_has_the_answer(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house, opened = await _a_disputed(resources, clock)
-    house.channels[0].answers = [Temporary(3600)]
-    await answer(house, opened, REJECTED)
-    assert await _until(house, opened.claim_id) == [None]
+    harness, opened = await _a_disputed(resources, clock)
+    harness.channels[0].answers = [Temporary(3600)]
+    await answer(harness, opened, REJECTED)
+    assert await _until(harness, opened.claim_id) == [None]
     clock.advance(timedelta(hours=2))
-    await tell(house)
-    assert await _until(house, opened.claim_id) == [clock.now() + 7 * DAY]
+    await tell(harness)
+    assert await _until(harness, opened.claim_id) == [clock.now() + 7 * DAY]
 
 
 async def test_the_merchant_configures_the_number_of_quiet_days(
@@ -85,9 +87,9 @@ async def test_the_merchant_configures_the_number_of_quiet_days(
     quiet = msgspec.structs.replace(
         CONFIGURATION, disputes=DisputeSettings(quiet_days_after_answer=3)
     )
-    house, opened = await _a_disputed(resources, clock, configuration=quiet)
-    await answer(house, opened, ACCEPTED, end_claim=False)
-    assert await _until(house, opened.claim_id) == [clock.now() + 3 * DAY]
+    harness, opened = await _a_disputed(resources, clock, configuration=quiet)
+    await answer(harness, opened, ACCEPTED, end_claim=False)
+    assert await _until(harness, opened.claim_id) == [clock.now() + 3 * DAY]
 
 
 async def test_no_fee_and_no_contact_while_a_channel_is_away_for_weeks(
@@ -95,17 +97,17 @@ async def test_no_fee_and_no_contact_while_a_channel_is_away_for_weeks(
 ) -> None:
     """The notice expires after a day and there is no other channel, so the days count from the
     answer."""
-    house, opened = await _a_disputed(resources, clock)
-    house.channels[0].answers = [Temporary(3600)] * 1000
-    resolved = await resolve(house, opened, REJECTED)
+    harness, opened = await _a_disputed(resources, clock)
+    harness.channels[0].answers = [Temporary(3600)] * 1000
+    resolved = await resolve(harness, opened, REJECTED)
     for _ in range(20):
-        await tell(house)
-        assert await _until(house, opened.claim_id) == [None]
+        await tell(harness)
+        assert await _until(harness, opened.claim_id) == [None]
         clock.advance(timedelta(hours=1))
     clock.advance(6 * timedelta(hours=1))
-    await tell(house)
+    await tell(harness)
     assert resolved.resolved_at is not None
-    assert await _until(house, opened.claim_id) == [resolved.resolved_at + 7 * DAY]
+    assert await _until(harness, opened.claim_id) == [resolved.resolved_at + 7 * DAY]
 
 
 @pytest.mark.parametrize("why", ["refused", "suppressed", "no address"])
@@ -113,95 +115,95 @@ async def test_the_answer_goes_by_sms_when_email_does_not_work(
     resources: Resources, clock: MovableClock, why: str
 ) -> None:
     fields = MOBILE | ({"email": None} if why == "no address" else {})
-    house, opened = await _a_disputed(resources, clock, fields=fields)
+    harness, opened = await _a_disputed(resources, clock, fields=fields)
     if why == "refused":
-        house.channels[0].answers = [Permanent("no such mailbox")]
+        harness.channels[0].answers = [Permanent("no such mailbox")]
     if why == "suppressed":
-        async with house.work() as work:
+        async with harness.work() as work:
             await suppress(work, resources.keys, "EMAIL", "erika@example.org", "DEBTOR")
-    await answer(house, opened, REJECTED)
-    [sms] = house.channels[1].sent
+    await answer(harness, opened, REJECTED)
+    [sms] = harness.channels[1].sent
     assert "Nordwind" in sms.body_text
-    assert await _until(house, opened.claim_id) == [clock.now() + 7 * DAY]
+    assert await _until(harness, opened.claim_id) == [clock.now() + 7 * DAY]
 
 
 async def test_the_quiet_days_count_from_the_answer_when_nobody_can_be_reached(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house, opened = await _a_disputed(resources, clock, fields={"email": None})
-    resolved = await resolve(house, opened, REJECTED)
+    harness, opened = await _a_disputed(resources, clock, fields={"email": None})
+    resolved = await resolve(harness, opened, REJECTED)
     clock.advance(DAY)
-    await tell(house)
-    assert _sent(house) == []
+    await tell(harness)
+    assert _sent(harness) == []
     assert resolved.resolved_at is not None
-    assert await _until(house, opened.claim_id) == [resolved.resolved_at + 7 * DAY]
+    assert await _until(harness, opened.claim_id) == [resolved.resolved_at + 7 * DAY]
 
 
 async def test_the_quiet_days_count_from_the_answer_when_the_notice_is_in_doubt(
     resources: Resources, clock: MovableClock
 ) -> None:
     channel = ScriptedChannel(is_repeatable=False)
-    house, opened = await _a_disputed(resources, clock, channels=[channel])
+    harness, opened = await _a_disputed(resources, clock, channels=[channel])
     channel.answers = [RuntimeError("lost")]
-    resolved = await resolve(house, opened, REJECTED)
+    resolved = await resolve(harness, opened, REJECTED)
     clock.advance(timedelta(hours=1))
-    await tell(house)
+    await tell(harness)
     assert len(channel.sent) == 1
     assert resolved.resolved_at is not None
-    assert await _until(house, opened.claim_id) == [resolved.resolved_at + 7 * DAY]
+    assert await _until(harness, opened.claim_id) == [resolved.resolved_at + 7 * DAY]
 
 
 async def test_many_workers_send_it_once(resources: Resources, clock: MovableClock) -> None:
-    house, opened = await _a_disputed(resources, clock)
-    await resolve(house, opened, REJECTED)
-    await asyncio.gather(*(send_due_occasions(resources, a_writer(house)) for _ in range(4)))
-    await tell(house)
-    assert len(_sent(house)) == 1
+    harness, opened = await _a_disputed(resources, clock)
+    await resolve(harness, opened, REJECTED)
+    await asyncio.gather(*(send_due_occasions(resources, a_writer(harness)) for _ in range(4)))
+    await tell(harness)
+    assert len(_sent(harness)) == 1
 
 
 async def test_an_accepted_dispute_is_confirmed_and_the_claim_withdrawn(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house, opened = await _a_disputed(resources, clock)
-    await answer(house, opened, ACCEPTED)
-    [email] = house.channels[0].sent
+    harness, opened = await _a_disputed(resources, clock)
+    await answer(harness, opened, ACCEPTED)
+    [email] = harness.channels[0].sent
     assert "Sie hatten recht" in email.body_text
     assert "In den nächsten" not in email.body_text
-    claim = await house.read(opened.claim_id)
+    claim = await harness.read(opened.claim_id)
     assert (claim.status, claim.holds) == (Status.WITHDRAWN, [])
 
 
 async def test_a_withdrawn_dispute_gets_no_answer(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house, opened = await _a_disputed(resources, clock)
-    await withdraw(house, opened)
-    await tell(house)
-    assert _sent(house) == []
-    assert (await house.read(opened.claim_id)).holds == []
+    harness, opened = await _a_disputed(resources, clock)
+    await withdraw(harness, opened)
+    await tell(harness)
+    assert _sent(harness) == []
+    assert (await harness.read(opened.claim_id)).holds == []
 
 
 async def test_in_a_sandbox_the_days_count_from_the_answer(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house, opened = await _a_disputed(resources, clock, sandbox=True)
-    resolved = await resolve(house, opened, REJECTED)
+    harness, opened = await _a_disputed(resources, clock, sandbox=True)
+    resolved = await resolve(harness, opened, REJECTED)
     assert resolved.resolved_at is not None
     ends = [resolved.resolved_at + 7 * DAY]
-    assert await _until(house, opened.claim_id) == ends
-    await tell(house)
-    assert (await _until(house, opened.claim_id), len(_sent(house))) == (ends, 1)
+    assert await _until(harness, opened.claim_id) == ends
+    await tell(harness)
+    assert (await _until(harness, opened.claim_id), len(_sent(harness))) == (ends, 1)
 
 
 async def test_a_second_open_dispute_keeps_the_claim_on_hold(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house, opened = await _a_disputed(resources, clock)
-    await dispute(house, opened.claim_id, "DEFECTIVE", "a hole", actor=ERP)
-    await answer(house, opened, REJECTED)
-    await house.run_until(clock.now() + 8 * DAY)
-    assert [hold.kind for hold in (await house.read(opened.claim_id)).holds] == [HoldKind.DISPUTE]
-    assert {subject for _, subject in _sent(house)} == {
+    harness, opened = await _a_disputed(resources, clock)
+    await dispute(harness, opened.claim_id, "DEFECTIVE", "a hole", actor=ERP)
+    await answer(harness, opened, REJECTED)
+    await harness.run_until(clock.now() + 8 * DAY)
+    assert [hold.kind for hold in (await harness.read(opened.claim_id)).holds] == [HoldKind.DISPUTE]
+    assert {subject for _, subject in _sent(harness)} == {
         "Ihr Einwand ist bei Nordwind eingegangen", "Die Antwort von Nordwind auf Ihren Einwand",
     }  # fmt: skip
 
@@ -211,19 +213,19 @@ async def test_an_answer_that_bounced_is_sent_by_the_next_channel(
 ) -> None:
     """The bounce arrives after the answer counted as sent: the quiet days start again with the
     channel that worked."""
-    house, opened = await _a_disputed(resources, clock, fields=MOBILE)
-    await answer(house, opened, REJECTED)
-    [email] = house.channels[0].sent
+    harness, opened = await _a_disputed(resources, clock, fields=MOBILE)
+    await answer(harness, opened, REJECTED)
+    [email] = harness.channels[0].sent
     clock.advance(2 * DAY)
-    async with house.work() as work:
+    async with harness.work() as work:
         await report_notice_failure(work, email.communication_id, "550 no such user")
-    house.channels[1].answers = [Temporary(3600)]
-    await tell(house)
-    assert await _until(house, opened.claim_id) == [None]
+    harness.channels[1].answers = [Temporary(3600)]
+    await tell(harness)
+    assert await _until(harness, opened.claim_id) == [None]
     clock.advance(timedelta(hours=2))
-    await tell(house)
-    assert await _until(house, opened.claim_id) == [clock.now() + 7 * DAY]
-    async with house.work() as work:
+    await tell(harness)
+    assert await _until(harness, opened.claim_id) == [clock.now() + 7 * DAY]
+    async with harness.work() as work:
         await report_notice_failure(work, email.communication_id, "550 once more")
-    await tell(house)
-    assert [channel for channel, _ in _sent(house)] == ["EMAIL", "SMS", "SMS"]
+    await tell(harness)
+    assert [channel for channel, _ in _sent(harness)] == ["EMAIL", "SMS", "SMS"]

@@ -16,11 +16,11 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.bounces import a_block, a_report
 from tests.support.children import MAIL_READER
-from tests.support.house import House, ScriptedLine
-from tests.support.lines import a_house_with_a_line, report
+from tests.support.delivery_providers import a_harness_with_a_provider, report
+from tests.support.harness import Harness, ScriptedDeliveryProvider
 from tests.support.rows import insert_row
 from tests.support.sinks import Sink, a_sink
-from tests.support.smtp_lines import a_line
+from tests.support.smtp_providers import a_provider
 
 _CONTACTS = """
 SELECT channel, state FROM communications WHERE merchant_id = $1 ORDER BY planned_at, place
@@ -29,22 +29,22 @@ _SUPPRESSED = "SELECT reason FROM suppressions WHERE merchant_id = $1"
 
 
 @asynccontextmanager
-async def a_house(
+async def a_harness(
     resources: Resources, clock: MovableClock, word: str
-) -> AsyncIterator[tuple[House, Sink]]:
-    """Open a house with one claim whose e-mail was attempted once."""
+) -> AsyncIterator[tuple[Harness, Sink]]:
+    """Open a harness with one claim whose e-mail was attempted once."""
     async with a_sink() as sink:
-        line = a_line(sink.port)
-        channel: Any = SmtpChannel("post", line, {}, resources.keys, send_seconds=0.5)
-        house = await a_house_with_a_line(resources, clock, channel)
-        await house.create(email=f"erika+{word}@customer.example", mobileNumber="+4915112345678")
-        await house.run()
-        yield house, sink
+        provider = a_provider(sink.port)
+        channel: Any = SmtpChannel("post", provider, {}, resources.keys, send_seconds=0.5)
+        harness = await a_harness_with_a_provider(resources, clock, channel)
+        await harness.create(email=f"erika+{word}@customer.example", mobileNumber="+4915112345678")
+        await harness.run()
+        yield harness, sink
         await channel.close()
 
 
-async def contacts(house: House) -> list[tuple[str, str]]:
-    return [(row["channel"], row["state"]) for row in await house.rows(_CONTACTS)]
+async def contacts(harness: Harness) -> list[tuple[str, str]]:
+    return [(row["channel"], row["state"]) for row in await harness.rows(_CONTACTS)]
 
 
 @pytest.mark.parametrize(
@@ -63,27 +63,27 @@ async def test_only_an_email_that_may_have_left_becomes_unknown(
     resources: Resources, clock: MovableClock, word: str, found: list[tuple[str, str]], taken: int
 ) -> None:
     """Also, only an address that does not exist is suppressed."""
-    async with a_house(resources, clock, word) as (house, sink):
-        assert await contacts(house) == found
+    async with a_harness(resources, clock, word) as (harness, sink):
+        assert await contacts(harness) == found
         assert len(sink.taken) == taken
-        suppressed = [row["reason"] for row in await house.rows(_SUPPRESSED)]
+        suppressed = [row["reason"] for row in await harness.rows(_SUPPRESSED)]
         assert suppressed == (["BOUNCE"] if word == "nobody" else [])
 
 
 async def test_a_greylisted_email_is_sent_at_the_next_attempt(
     resources: Resources, clock: MovableClock
 ) -> None:
-    async with a_house(resources, clock, "grey") as (house, sink):
-        assert await contacts(house) == [("EMAIL", "PLANNED")]
-        await house.run_until(house.clock.now().replace(hour=10))
-        assert await contacts(house) == [("EMAIL", "ACCEPTED")]
+    async with a_harness(resources, clock, "grey") as (harness, sink):
+        assert await contacts(harness) == [("EMAIL", "PLANNED")]
+        await harness.run_until(harness.clock.now().replace(hour=10))
+        assert await contacts(harness) == [("EMAIL", "ACCEPTED")]
         assert len(sink.taken) == 1
 
 
 async def test_a_bounce_settles_an_email_in_doubt_without_sending_it_again(
     resources: Resources, clock: MovableClock
 ) -> None:
-    async with a_house(resources, clock, "die-after") as (house, sink):
+    async with a_harness(resources, clock, "die-after") as (harness, sink):
         # The report as our own mail server writes it.
         content = b"Received: by mail.example.com (Postfix)\r\n"
         content += a_report(a_block("failed", "5.1.1"))
@@ -91,20 +91,20 @@ async def test_a_bounce_settles_an_email_in_doubt_without_sending_it_again(
         for _ in range(2):
             await receive_mail(resources, MAIL_READER, brought)
             await process_reports(resources)
-            await house.run()
-        assert await contacts(house) == [("EMAIL", "FAILED"), ("SMS", "ACCEPTED")]
-        assert [row["reason"] for row in await house.rows(_SUPPRESSED)] == ["BOUNCE"]
+            await harness.run()
+        assert await contacts(harness) == [("EMAIL", "FAILED"), ("SMS", "ACCEPTED")]
+        assert [row["reason"] for row in await harness.rows(_SUPPRESSED)] == ["BOUNCE"]
         assert len(sink.taken) == 1
 
 
 async def test_an_unauthenticated_bounce_suppresses_the_address_only_the_second_time(
     resources: Resources, clock: MovableClock
 ) -> None:
-    line = ScriptedLine()
-    house = await a_house_with_a_line(resources, clock, line)
-    [claim_id] = await house.create(email="erika@customer.example")
-    await house.run()
-    merchant_id, first = house.merchant.merchant_id, line.sent[0].communication_id
+    provider = ScriptedDeliveryProvider()
+    harness = await a_harness_with_a_provider(resources, clock, provider)
+    [claim_id] = await harness.create(email="erika@customer.example")
+    await harness.run()
+    merchant_id, first = harness.merchant.merchant_id, provider.sent[0].communication_id
     second = {"merchant_id": merchant_id, "communication_id": UUID(int=7)}
     async with resources.database.transaction() as tx:
         accepted = {"state": "ACCEPTED", "provider": "post", "claim_id": claim_id}
@@ -115,9 +115,9 @@ async def test_an_unauthenticated_bounce_suppresses_the_address_only_the_second_
     for number, contact_id in enumerate((first, first, UUID(int=7))):
         reference = Reference(merchant_id, contact_id)
         told = {"provider_message_id": str(number), "cause": "ADDRESS", "is_authenticated": False}
-        await report(house, line, reference=reference, **told)
-        await process_reports(house.resources)
-        suppressed.append([row["reason"] for row in await house.rows(_SUPPRESSED)])
+        await report(harness, provider, reference=reference, **told)
+        await process_reports(harness.resources)
+        suppressed.append([row["reason"] for row in await harness.rows(_SUPPRESSED)])
     assert suppressed == [[], [], ["BOUNCE"]]
 
 
@@ -125,7 +125,7 @@ async def test_an_unauthenticated_bounce_suppresses_the_address_only_the_second_
 async def test_a_forged_report_changes_nothing(
     resources: Resources, clock: MovableClock, address: str
 ) -> None:
-    async with a_house(resources, clock, "well") as (house, sink):
+    async with a_harness(resources, clock, "well") as (harness, sink):
         content = a_report(a_block("failed", "5.1.1"))
         await receive_mail(resources, MAIL_READER, Envelope("post", "", address, content))
         forged = sink.taken[0].sender.replace("bounce+a", "bounce+b")
@@ -135,5 +135,5 @@ async def test_a_forged_report_changes_nothing(
             Envelope("post", "", forged, content.replace(b"report-1", b"report-2")),
         )
         await process_reports(resources)
-        await house.run()
-        assert await contacts(house) == [("EMAIL", "ACCEPTED")]
+        await harness.run()
+        assert await contacts(harness) == [("EMAIL", "ACCEPTED")]

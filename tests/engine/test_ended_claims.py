@@ -20,7 +20,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
-from tests.support.house import House, ScriptedChannel, a_house
+from tests.support.harness import Harness, ScriptedChannel, a_harness
 from tests.support.waiting import until_held_back
 
 DAY = timedelta(days=1)
@@ -29,17 +29,17 @@ _CONTACTS = "SELECT communication_id, claim_id, state FROM communications WHERE 
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
-    return await a_house(resources, clock, a_definition())
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
+    return await a_harness(resources, clock, a_definition())
 
 
 async def change_address(work: Work, claim_id: int) -> None:
     await change_contact_data(work, claim_id, {"email": "new@example.org"})
 
 
-async def do(house: House, deed: Deed, claim_id: int) -> bool:
+async def do(harness: Harness, deed: Deed, claim_id: int) -> bool:
     """Return whether the action was done, or refused because of the claim's state."""
-    async with house.work() as work:
+    async with harness.work() as work:
         try:
             await deed(work, claim_id)
         except InvalidState:
@@ -47,131 +47,131 @@ async def do(house: House, deed: Deed, claim_id: int) -> bool:
     return True
 
 
-async def dispatch(house: House) -> None:
-    dispatcher = MessageDispatcher(house.resources, house.channels)
+async def dispatch(harness: Harness) -> None:
+    dispatcher = MessageDispatcher(harness.resources, harness.channels)
     await dispatcher.run_once()
     while not dispatcher.is_idle:
         await dispatcher.run_once()
     await dispatcher.close()
 
 
-async def dispatch_into(house: House, deed: Deed, claim_id: int) -> None:
+async def dispatch_into(harness: Harness, deed: Deed, claim_id: int) -> None:
     """Commit the action while a dispatcher that has leased and rendered waits to lock the claim."""
-    async with house.work() as work:
+    async with harness.work() as work:
         await lock_claim(work.tx, work.merchant_id, claim_id)
-        sending = asyncio.create_task(dispatch(house))
-        await until_held_back(house.resources.database, sending)
+        sending = asyncio.create_task(dispatch(harness))
+        await until_held_back(harness.resources.database, sending)
         await deed(work, claim_id)
     await sending
 
 
 @pytest.mark.parametrize("deed", [withdraw_claim, archive_claim])
-async def test_a_claim_ended_a_moment_ago_gets_no_message(house: House, deed: Deed) -> None:
-    [claim_id] = await house.create()
-    await Engine(house.resources).run_once()
-    await dispatch_into(house, deed, claim_id)
-    await house.run()
-    assert house.channels[0].sent == []
-    assert [row["state"] for row in await house.rows(_CONTACTS)] == ["CANCELLED"]
-    assert await house.events(claim_id) == []
+async def test_a_claim_ended_a_moment_ago_gets_no_message(harness: Harness, deed: Deed) -> None:
+    [claim_id] = await harness.create()
+    await Engine(harness.resources).run_once()
+    await dispatch_into(harness, deed, claim_id)
+    await harness.run()
+    assert harness.channels[0].sent == []
+    assert [row["state"] for row in await harness.rows(_CONTACTS)] == ["CANCELLED"]
+    assert await harness.events(claim_id) == []
 
 
-async def test_a_claim_paused_a_moment_ago_gets_no_message(house: House) -> None:
-    [claim_id] = await house.create()
-    await Engine(house.resources).run_once()
-    await dispatch_into(house, pause_claim, claim_id)
-    await house.run()
-    assert house.channels[0].sent == []
-    assert [row["state"] for row in await house.rows(_CONTACTS)] == ["PLANNED"]
+async def test_a_claim_paused_a_moment_ago_gets_no_message(harness: Harness) -> None:
+    [claim_id] = await harness.create()
+    await Engine(harness.resources).run_once()
+    await dispatch_into(harness, pause_claim, claim_id)
+    await harness.run()
+    assert harness.channels[0].sent == []
+    assert [row["state"] for row in await harness.rows(_CONTACTS)] == ["PLANNED"]
 
 
-async def test_a_message_goes_to_the_address_as_of_the_moment_of_sending(house: House) -> None:
-    [claim_id] = await house.create()
-    await Engine(house.resources).run_once()
-    await dispatch_into(house, change_address, claim_id)
-    assert house.channels[0].sent == []
-    await house.run()
-    assert [each.recipient for each in house.channels[0].sent] == ["new@example.org"]
+async def test_a_message_goes_to_the_address_as_of_the_moment_of_sending(harness: Harness) -> None:
+    [claim_id] = await harness.create()
+    await Engine(harness.resources).run_once()
+    await dispatch_into(harness, change_address, claim_id)
+    assert harness.channels[0].sent == []
+    await harness.run()
+    assert [each.recipient for each in harness.channels[0].sent] == ["new@example.org"]
 
 
 async def test_a_message_that_has_left_when_the_claim_is_withdrawn_is_the_last(
-    house: House, clock: MovableClock
+    harness: Harness, clock: MovableClock
 ) -> None:
-    [claim_id] = await house.create()
+    [claim_id] = await harness.create()
 
     class Withdrawn(ScriptedChannel):
         async def send(self, message: Message) -> Outcome:
-            await do(house, withdraw_claim, claim_id)
+            await do(harness, withdraw_claim, claim_id)
             return await super().send(message)
 
-    house.channels[:] = [Withdrawn()]
-    await house.run_until(clock.now() + 30 * DAY)
-    assert len(house.channels[0].sent) == 1
-    claim = await house.read(claim_id)
+    harness.channels[:] = [Withdrawn()]
+    await harness.run_until(clock.now() + 30 * DAY)
+    assert len(harness.channels[0].sent) == 1
+    claim = await harness.read(claim_id)
     assert (claim.status, claim.next_step_at) == (Status.WITHDRAWN, None)
-    assert [each["type"] for each in await house.events(claim_id)] == ["ESCALATED"]
-    assert [row["state"] for row in await house.rows(_CONTACTS)] == ["ACCEPTED"]
+    assert [each["type"] for each in await harness.events(claim_id)] == ["ESCALATED"]
+    assert [row["state"] for row in await harness.rows(_CONTACTS)] == ["ACCEPTED"]
 
 
 @pytest.mark.parametrize("deed", [withdraw_claim, archive_claim])
 async def test_concurrent_endings_and_messages_leave_each_contact_sent_or_cancelled(
-    house: House, deed: Deed
+    harness: Harness, deed: Deed
 ) -> None:
-    claim_ids = await house.create(*(f"INV-{n}" for n in range(30)))
-    engine = Engine(house.resources)
-    await asyncio.gather(engine.run_once(), *(do(house, deed, each) for each in claim_ids[:10]))
-    await asyncio.gather(dispatch(house), *(do(house, deed, each) for each in claim_ids[10:]))
-    await house.run()
-    sent = {message.communication_id for message in house.channels[0].sent}
-    for row in await house.rows(_CONTACTS):
+    claim_ids = await harness.create(*(f"INV-{n}" for n in range(30)))
+    engine = Engine(harness.resources)
+    await asyncio.gather(engine.run_once(), *(do(harness, deed, each) for each in claim_ids[:10]))
+    await asyncio.gather(dispatch(harness), *(do(harness, deed, each) for each in claim_ids[10:]))
+    await harness.run()
+    sent = {message.communication_id for message in harness.channels[0].sent}
+    for row in await harness.rows(_CONTACTS):
         assert row["state"] == ("ACCEPTED" if row["communication_id"] in sent else "CANCELLED")
     due = "SELECT FROM claims WHERE merchant_id = $1 AND due_at IS NOT NULL"
-    assert await house.rows(due) == []
+    assert await harness.rows(due) == []
 
 
 async def test_a_concurrent_payment_and_withdrawal_both_succeed_or_the_withdrawal_is_refused(
-    house: House,
+    harness: Harness,
 ) -> None:
-    claim_ids = await house.create(*(f"INV-{n}" for n in range(20)))
+    claim_ids = await harness.create(*(f"INV-{n}" for n in range(20)))
     for claim_id in claim_ids:
         _, is_withdrawn = await asyncio.gather(
-            house.pay(claim_id, 10240), do(house, withdraw_claim, claim_id)
+            harness.pay(claim_id, 10240), do(harness, withdraw_claim, claim_id)
         )
-        claim = await house.read(claim_id)
+        claim = await harness.read(claim_id)
         assert claim.status is (Status.WITHDRAWN if is_withdrawn else Status.COLLECTED)
         assert claim.balance.outstanding_cents == 0
 
 
 async def test_a_concurrent_payment_and_pause_collect_the_claim(
-    house: House, clock: MovableClock
+    harness: Harness, clock: MovableClock
 ) -> None:
-    claim_ids = await house.create(*(f"INV-{n}" for n in range(20)))
-    await Engine(house.resources).run_once()
+    claim_ids = await harness.create(*(f"INV-{n}" for n in range(20)))
+    await Engine(harness.resources).run_once()
     for claim_id in claim_ids:
         _, is_paused = await asyncio.gather(
-            house.pay(claim_id, 10240), do(house, pause_claim, claim_id)
+            harness.pay(claim_id, 10240), do(harness, pause_claim, claim_id)
         )
-        claim = await house.read(claim_id)
+        claim = await harness.read(claim_id)
         assert claim.status is Status.COLLECTED
         assert len(claim.holds) == (1 if is_paused else 0)
-    await house.run_until(clock.now() + DAY)
-    assert house.channels[0].sent == []
+    await harness.run_until(clock.now() + DAY)
+    assert harness.channels[0].sent == []
 
 
-async def test_concurrent_pauses_leave_one_pause(house: House) -> None:
-    [claim_id] = await house.create()
-    await asyncio.gather(*(do(house, pause_claim, claim_id) for _ in range(6)))
-    assert len((await house.read(claim_id)).holds) == 1
-    assert len(await house.rows("SELECT FROM holds WHERE merchant_id = $1")) == 1
+async def test_concurrent_pauses_leave_one_pause(harness: Harness) -> None:
+    [claim_id] = await harness.create()
+    await asyncio.gather(*(do(harness, pause_claim, claim_id) for _ in range(6)))
+    assert len((await harness.read(claim_id)).holds) == 1
+    assert len(await harness.rows("SELECT FROM holds WHERE merchant_id = $1")) == 1
 
 
-async def test_an_item_deleted_many_times_at_once_is_deleted_once(house: House) -> None:
-    [claim_id] = await house.create()
-    async with house.work() as work:
+async def test_an_item_deleted_many_times_at_once_is_deleted_once(harness: Harness) -> None:
+    [claim_id] = await harness.create()
+    async with harness.work() as work:
         added = await add_item(work, claim_id, NewItem("PRIMARY", 500, "INV-2"))
 
     async def delete() -> bool:
-        async with house.work() as work:
+        async with harness.work() as work:
             try:
                 await delete_item(work, claim_id, added.item.item_id)
             except NotFound:
@@ -179,4 +179,4 @@ async def test_an_item_deleted_many_times_at_once_is_deleted_once(house: House) 
         return True
 
     assert sorted(await asyncio.gather(*(delete() for _ in range(5)))) == [False] * 4 + [True]
-    assert (await house.read(claim_id)).balance.outstanding_cents == 10240
+    assert (await harness.read(claim_id)).balance.outstanding_cents == 10240

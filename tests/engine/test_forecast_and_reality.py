@@ -13,7 +13,7 @@ from dunwell.operations.sandbox.advance_clock import advance_clock
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.house import ERP, House, a_house
+from tests.support.harness import ERP, Harness, a_harness
 
 # A Monday, 10:00 in Berlin; Easter is on 5 April.
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -70,11 +70,11 @@ async def test_the_forecast_of_a_claim_matches_what_the_engine_does(
     document = {**DOCUMENT["templates"], "reminder": _TEMPLATE}
     definition = a_definition(settings=settings, steps=steps, templates=document)
     clock.move_to(START)
-    house = await a_house(resources, clock, definition, sandbox=True)
-    await house.create(items=[{**_ITEM, "dueDate": "2026-03-09"}])
-    foreseen = await _foresee(house, definition)
-    await advance_clock(resources, house.channels, house.merchant, ERP, START + SPAN)
-    happened = [(row["at"], row["step_id"], row["outcome"]) for row in await house.rows(_HISTORY)]
+    harness = await a_harness(resources, clock, definition, sandbox=True)
+    await harness.create(items=[{**_ITEM, "dueDate": "2026-03-09"}])
+    foreseen = await _foresee(harness, definition)
+    await advance_clock(resources, harness.channels, harness.merchant, ERP, START + SPAN)
+    happened = [(row["at"], row["step_id"], row["outcome"]) for row in await harness.rows(_HISTORY)]
     assert foreseen == sorted(happened)
     assert foreseen[-1][2] == "ARCHIVED"
 
@@ -88,8 +88,8 @@ _TEMPLATE = {
 }
 
 
-async def _foresee(house: House, definition: Any) -> list[tuple[datetime, int, str]]:
-    [row] = await house.rows("SELECT next_step_id, due_at FROM claims WHERE merchant_id = $1")
+async def _foresee(harness: Harness, definition: Any) -> list[tuple[datetime, int, str]]:
+    [row] = await harness.rows("SELECT next_step_id, due_at FROM claims WHERE merchant_id = $1")
     condition = ConditionFacts(
         outstanding_cents=10240, total_cents=10240, today=START.date(),
         first_primary_on=date(2026, 3, 9), item_types=frozenset({"PRIMARY"}),

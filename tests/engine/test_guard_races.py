@@ -19,8 +19,8 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.leases import Lease
 from dunwell.platform.database.pool import OpenConnection, connect
 from dunwell.platform.resources import Resources
-from tests.support.guards import a_guarded_house, contact_days, held_contacts
-from tests.support.house import House
+from tests.support.guards import a_guarded_harness, contact_days, held_contacts
+from tests.support.harness import Harness
 from tests.support.waiting import until_held_back
 
 ERIKA = "erika@example.org"
@@ -32,15 +32,15 @@ ON CONFLICT (merchant_id, identity_digest) DO UPDATE SET per_day = 5
 _STATES = "SELECT state FROM communications WHERE merchant_id = $1 ORDER BY state"
 
 
-async def plan(house: House) -> None:
-    while await Engine(house.resources).run_once():
+async def plan(harness: Harness) -> None:
+    while await Engine(harness.resources).run_once():
         pass
 
 
-async def dispatch(house: House, *, limit: int = 1, clock: MovableClock | None = None) -> int:
+async def dispatch(harness: Harness, *, limit: int = 1, clock: MovableClock | None = None) -> int:
     """Dispatch one batch with its own clock and return how many messages were handed over."""
-    resources = replace(house.resources, clock=clock or house.resources.clock)
-    merchant_id, now = house.merchant.merchant_id, resources.clock.now()
+    resources = replace(harness.resources, clock=clock or harness.resources.clock)
+    merchant_id, now = harness.merchant.merchant_id, resources.clock.now()
     async with resources.database.connection() as connection:
         merchant = await load_merchant(connection, merchant_id)
     assert merchant is not None
@@ -53,91 +53,91 @@ async def dispatch(house: House, *, limit: int = 1, clock: MovableClock | None =
     return len(prepared.handed_over)
 
 
-async def states(house: House) -> list[str]:
-    return [row["state"] for row in await house.rows(_STATES)]
+async def states(harness: Harness) -> list[str]:
+    return [row["state"] for row in await harness.rows(_STATES)]
 
 
 @pytest.mark.parametrize("is_known", [False, True])
 async def test_parallel_dispatchers_contact_a_person_once(
     resources: Resources, clock: MovableClock, *, is_known: bool
 ) -> None:
-    house = await a_guarded_house(resources, clock)
+    harness = await a_guarded_harness(resources, clock)
     person = {"email": ERIKA, "customerNumber": "K-1", "mobileNumber": "+4930123456"}
     if is_known:
-        await house.create("FORMER", **person)
-        await house.run()
+        await harness.create("FORMER", **person)
+        await harness.run()
         clock.advance(timedelta(days=1))
-    await house.create(*(f"INV-{n}" for n in range(12)), **person)
-    await plan(house)
-    assert sum(await asyncio.gather(*(dispatch(house) for _ in range(12)))) == 1
-    assert (await states(house)).count("PLANNED") == 11
-    assert all(days.count(clock.now().date()) == 1 for days in await contact_days(house))
+    await harness.create(*(f"INV-{n}" for n in range(12)), **person)
+    await plan(harness)
+    assert sum(await asyncio.gather(*(dispatch(harness) for _ in range(12)))) == 1
+    assert (await states(harness)).count("PLANNED") == 11
+    assert all(days.count(clock.now().date()) == 1 for days in await contact_days(harness))
 
 
 async def test_a_dispatcher_waits_for_a_guard_row_that_another_is_inserting(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_guarded_house(resources, clock)
-    await house.create("A", email=ERIKA)
-    await house.run()
-    [row] = await house.rows("SELECT * FROM contact_guards WHERE merchant_id = $1")
-    await house.rows("DELETE FROM contact_guards WHERE merchant_id = $1")
-    await house.create("B", email=ERIKA)
-    await plan(house)
+    harness = await a_guarded_harness(resources, clock)
+    await harness.create("A", email=ERIKA)
+    await harness.run()
+    [row] = await harness.rows("SELECT * FROM contact_guards WHERE merchant_id = $1")
+    await harness.rows("DELETE FROM contact_guards WHERE merchant_id = $1")
+    await harness.create("B", email=ERIKA)
+    await plan(harness)
     other = await connect(str(resources.settings.database_url), OpenConnection)
     async with other.transaction():
         # Inserted and not committed: nobody can see the row or insert it again.
         await other.execute("INSERT INTO contact_guards VALUES ($1, $2, $3, $4, $5)", *row.values())
-        waiting = asyncio.create_task(dispatch(house))
+        waiting = asyncio.create_task(dispatch(harness))
         await until_held_back(resources.database, waiting)
     await other.close()
     assert await waiting == 0
-    assert [held for held, _ in await held_contacts(house)] == ["GUARD_DAY"]
-    assert await contact_days(house) == [[clock.now().date()]]
+    assert [held for held, _ in await held_contacts(harness)] == ["GUARD_DAY"]
+    assert await contact_days(harness) == [[clock.now().date()]]
 
 
 async def test_a_locked_guard_is_read_after_its_holder_commits(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_guarded_house(resources, clock, Guards(max_contacts_per_day=2))
-    await house.create("A", email=ERIKA)
-    await house.run()
-    await house.create("B", email=ERIKA)
-    await plan(house)
+    harness = await a_guarded_harness(resources, clock, Guards(max_contacts_per_day=2))
+    await harness.create("A", email=ERIKA)
+    await harness.run()
+    await harness.create("B", email=ERIKA)
+    await plan(harness)
     other = await connect(str(resources.settings.database_url), OpenConnection)
     async with other.transaction():
         await other.execute(
             "UPDATE contact_guards SET contacted_on = contacted_on || $2::date"
             " WHERE merchant_id = $1",
-            house.merchant.merchant_id, clock.now().date(),
+            harness.merchant.merchant_id, clock.now().date(),
         )  # fmt: skip
-        waiting = asyncio.create_task(dispatch(house))
+        waiting = asyncio.create_task(dispatch(harness))
         await until_held_back(resources.database, waiting)
     await other.close()
     assert await waiting == 0
-    assert await states(house) == ["ACCEPTED", "PLANNED"]
+    assert await states(harness) == ["ACCEPTED", "PLANNED"]
 
 
 @pytest.mark.parametrize("is_known", [False, True])
 async def test_guards_are_locked_in_the_order_of_their_digests(
     resources: Resources, clock: MovableClock, *, is_known: bool
 ) -> None:
-    house = await a_guarded_house(resources, clock, Guards(5, 5))
-    merchant_id, emails = house.merchant.merchant_id, [f"p{n}@example.org" for n in range(15)]
+    harness = await a_guarded_harness(resources, clock, Guards(5, 5))
+    merchant_id, emails = harness.merchant.merchant_id, [f"p{n}@example.org" for n in range(15)]
     people = [
         list_identities(resources.keys, merchant_id, DebtorPerson(0, one, None, None))
         for one in emails
     ]
     digests = sorted(digest for [digest] in people)
     for round_number in range(1 + is_known):
-        await house.run()
+        await harness.run()
         for email in emails:
-            await house.create(f"{email}-{round_number}", email=email)
-    await plan(house)
+            await harness.create(f"{email}-{round_number}", email=email)
+    await plan(harness)
     other = await connect(str(resources.settings.database_url), OpenConnection)
     async with other.transaction():
         await other.execute(_RAISE, merchant_id, digests[0])
-        waiting = asyncio.create_task(dispatch(house, limit=15))
+        waiting = asyncio.create_task(dispatch(harness, limit=15))
         await until_held_back(resources.database, waiting)
         # A dispatcher that waits for the first guard does not hold later ones, so this does not
         # block.
@@ -151,51 +151,51 @@ async def test_contacts_around_local_midnight_count_on_their_own_day(
     resources: Resources, clock: MovableClock
 ) -> None:
     clock.move_to(MIDNIGHT - timedelta(minutes=1))
-    house = await a_guarded_house(resources, clock, send="IMMEDIATE")
-    await house.create("A", "B", "C", email=ERIKA)
-    await plan(house)
+    harness = await a_guarded_harness(resources, clock, send="IMMEDIATE")
+    await harness.create("A", "B", "C", email=ERIKA)
+    await plan(harness)
     before, after = MovableClock(MIDNIGHT - timedelta(seconds=1)), MovableClock(MIDNIGHT)
     # Whichever comes first, the second uses the other day.
-    out = await asyncio.gather(dispatch(house, clock=after), dispatch(house, clock=before))
+    out = await asyncio.gather(dispatch(harness, clock=after), dispatch(harness, clock=before))
     assert list(out) == [1, 1]
-    assert await dispatch(house, clock=after) == 0
-    [days] = await contact_days(house)
+    assert await dispatch(harness, clock=after) == 0
+    [days] = await contact_days(harness)
     assert days == [before.now().date(), before.now().date() + timedelta(days=1)]
     held = [("GUARD_DAY", MIDNIGHT + timedelta(days=1))]
-    assert await held_contacts(house) == held
+    assert await held_contacts(harness) == held
 
 
 @pytest.mark.parametrize("per_day", [1, 3])
 async def test_parallel_dispatchers_with_overlapping_persons_do_not_deadlock(
     resources: Resources, clock: MovableClock, per_day: int
 ) -> None:
-    house = await a_guarded_house(resources, clock, Guards(per_day, 5))
+    harness = await a_guarded_harness(resources, clock, Guards(per_day, 5))
     names, customers = [f"p{n}@example.org" for n in range(12)], [f"K-{n}" for n in range(6)]
     pairs = list(itertools.product(names, customers))
     for number, (name, customer) in enumerate(Random(7).sample(pairs, len(pairs))):
-        await house.create(f"INV-{number}", email=name, customerNumber=customer)
-    await plan(house)
+        await harness.create(f"INV-{number}", email=name, customerNumber=customer)
+    await plan(harness)
     # The batches share persons with each other. A deadlock would raise here.
     out = [
-        sum(await asyncio.gather(*(dispatch(house, limit=9) for _ in range(4)))) for _ in range(3)
+        sum(await asyncio.gather(*(dispatch(harness, limit=9) for _ in range(4)))) for _ in range(3)
     ]
-    assert all(len(days) <= per_day for days in await contact_days(house))
+    assert all(len(days) <= per_day for days in await contact_days(harness))
     # Every customer number is contacted as often as the limit allows.
-    assert sum(out) == len(customers) * per_day == (await states(house)).count("HANDED_OVER")
+    assert sum(out) == len(customers) * per_day == (await states(harness)).count("HANDED_OVER")
 
 
 async def test_the_database_refuses_a_contact_over_the_limit(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_guarded_house(resources, clock)
-    await house.create(email=ERIKA)
-    await house.run()
-    assert await states(house) == ["ACCEPTED"]
-    assert await contact_days(house) == [[clock.now().date()]]
+    harness = await a_guarded_harness(resources, clock)
+    await harness.create(email=ERIKA)
+    await harness.run()
+    assert await states(harness) == ["ACCEPTED"]
+    assert await contact_days(harness) == [[clock.now().date()]]
     for days in ([0, 0], [0, 1, 2, 6]):
         dates = [clock.now().date() + timedelta(days=n) for n in days]
         with pytest.raises(asyncpg.CheckViolationError, match="contact_guards_keep_limits"):
-            await house.rows(
+            await harness.rows(
                 "UPDATE contact_guards SET contacted_on = $2 WHERE merchant_id = $1", dates
             )
-    assert await contact_days(house) == [[clock.now().date()]]
+    assert await contact_days(harness) == [[clock.now().date()]]

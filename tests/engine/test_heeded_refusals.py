@@ -3,8 +3,8 @@
 from dunwell.contact.sending.channel import Permanent
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.house import ScriptedChannel, ScriptedLine
-from tests.support.lines import a_house_with_a_line
+from tests.support.delivery_providers import a_harness_with_a_provider
+from tests.support.harness import ScriptedChannel, ScriptedDeliveryProvider
 from tests.support.notices import an_asker
 
 _NOBODY = Permanent("550 5.1.1", "ADDRESS")
@@ -21,21 +21,21 @@ async def test_a_notice_that_is_refused_suppresses_its_address(
     await asker.planned()
     await asker.run(ScriptedChannel([_NOBODY]))
     assert await asker.states() == [("FAILED", "550 5.1.1")]
-    rows = [tuple(row) for row in await asker.house.rows(_SUPPRESSED)]
+    rows = [tuple(row) for row in await asker.harness.rows(_SUPPRESSED)]
     assert rows == [("EMAIL", "BOUNCE", "e***@example.org")]
 
 
 async def test_an_address_that_cannot_be_suppressed_does_not_hold_up_others(
     resources: Resources, clock: MovableClock
 ) -> None:
-    line = ScriptedLine([_NOBODY, _NOBODY])
-    house = await a_house_with_a_line(resources, clock, line)
+    provider = ScriptedDeliveryProvider([_NOBODY, _NOBODY])
+    harness = await a_harness_with_a_provider(resources, clock, provider)
     for number, email in (("1", "erika@localhost"), ("2", "erika@example.org")):
         mobile = f"+491511234567{number}"
-        await house.create(f"R-{number}", email=email, mobileNumber=mobile, customerNumber=number)
-    await house.run()
-    assert [tuple(row) for row in await house.rows(_CONTACTS)] == [
+        await harness.create(f"R-{number}", email=email, mobileNumber=mobile, customerNumber=number)
+    await harness.run()
+    assert [tuple(row) for row in await harness.rows(_CONTACTS)] == [
         ("EMAIL", "FAILED"), ("SMS", "ACCEPTED"), ("EMAIL", "FAILED"), ("SMS", "ACCEPTED"),
     ]  # fmt: skip
-    rows = [tuple(row) for row in await house.rows(_SUPPRESSED)]
+    rows = [tuple(row) for row in await harness.rows(_SUPPRESSED)]
     assert rows == [("EMAIL", "BOUNCE", "e***@example.org")]

@@ -30,11 +30,11 @@ from dunwell.operations.keys.sealed_files import SealedLetters
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import parse_key_version
 from dunwell.platform.resources import Resources
-from tests.support.channels import REACHABLE, a_house_with_channels
+from tests.support.channels import REACHABLE, a_harness_with_channels
 from tests.support.gated_channels import GatedChannel, Post
-from tests.support.guards import a_guarded_house, contact_days, held_contacts
-from tests.support.house import House, ScriptedChannel
-from tests.support.keys import house_with_versions, with_versions
+from tests.support.guards import a_guarded_harness, contact_days, held_contacts
+from tests.support.harness import Harness, ScriptedChannel
+from tests.support.keys import harness_with_versions, with_versions
 from tests.support.ledgers import seal_and_verify, tamper
 
 ERIKA = "erika@example.org"
@@ -55,36 +55,36 @@ _LINKS = "SELECT token_hash FROM debtor_links WHERE merchant_id = $1"
 async def test_a_person_is_contacted_once_a_day_whichever_key_version_is_used(
     resources: Resources, clock: MovableClock, first: tuple[int, ...], second: tuple[int, ...]
 ) -> None:
-    house = await a_guarded_house(resources, clock)
-    await house_with_versions(house, *first).create("A", email=ERIKA)
-    await house_with_versions(house, *first).run()
-    await house.create("B", email=ERIKA)
-    await house_with_versions(house, *second).run()
-    assert len(house.channels[0].sent) == 1
-    assert [held for held, _ in await held_contacts(house)] == ["GUARD_DAY"]
+    harness = await a_guarded_harness(resources, clock)
+    await harness_with_versions(harness, *first).create("A", email=ERIKA)
+    await harness_with_versions(harness, *first).run()
+    await harness.create("B", email=ERIKA)
+    await harness_with_versions(harness, *second).run()
+    assert len(harness.channels[0].sent) == 1
+    assert [held for held, _ in await held_contacts(harness)] == ["GUARD_DAY"]
 
 
 async def test_two_processes_with_different_key_versions_make_one_contact(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_guarded_house(resources, clock)
-    await house.create("A", email=ERIKA)
-    await house.create("B", email=ERIKA)
+    harness = await a_guarded_harness(resources, clock)
+    await harness.create("A", email=ERIKA)
+    await harness.create("B", email=ERIKA)
     while await Engine(resources).run_once():
         pass
-    old, new = (house_with_versions(house, *each) for each in (KNOWN, IN_USE))
+    old, new = (harness_with_versions(harness, *each) for each in (KNOWN, IN_USE))
     await asyncio.gather(old.run(), new.run())
-    assert len(house.channels[0].sent) == 1
-    assert [len(days) for days in await contact_days(house)] == [1, 1]
+    assert len(harness.channels[0].sent) == 1
+    assert [len(days) for days in await contact_days(harness)] == [1, 1]
 
 
-async def stop(house: House) -> bool:
-    async with house.work() as work:
-        return await suppress(work, house.resources.keys, "EMAIL", ERIKA, "DEBTOR")
+async def stop(harness: Harness) -> bool:
+    async with harness.work() as work:
+        return await suppress(work, harness.resources.keys, "EMAIL", ERIKA, "DEBTOR")
 
 
-async def is_suppressed(work: Work, house: House) -> bool:
-    keys = house.resources.keys
+async def is_suppressed(work: Work, harness: Harness) -> bool:
+    keys = harness.resources.keys
     return bool(await load_suppressed(work.tx, keys, work.merchant_id, [("EMAIL", ERIKA)]))
 
 
@@ -94,12 +94,12 @@ async def is_suppressed(work: Work, house: House) -> bool:
 async def test_a_suppression_applies_under_every_key_version(
     resources: Resources, clock: MovableClock, first: tuple[int, ...], second: tuple[int, ...]
 ) -> None:
-    house = await a_guarded_house(resources, clock)
-    [before, after] = [house_with_versions(house, *each) for each in (first, second)]
+    harness = await a_guarded_harness(resources, clock)
+    [before, after] = [harness_with_versions(harness, *each) for each in (first, second)]
     assert await stop(before)
     await after.create("A", email=ERIKA)
     await after.run()
-    assert house.channels[0].sent == []
+    assert harness.channels[0].sent == []
     assert not await stop(after)
     async with after.work() as work:
         assert len(await load_suppressions(work.tx, work.merchant_id)) == 1
@@ -112,24 +112,24 @@ async def test_a_suppression_applies_under_every_key_version(
 async def test_a_suppression_between_planning_and_sending_holds(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_guarded_house(resources, clock)
-    await house.create("A", email=ERIKA)
+    harness = await a_guarded_harness(resources, clock)
+    await harness.create("A", email=ERIKA)
     while await Engine(resources).run_once():
         pass
-    await stop(house)
-    await house_with_versions(house, *IN_USE).run()
-    assert house.channels[0].sent == []
+    await stop(harness)
+    await harness_with_versions(harness, *IN_USE).run()
+    assert harness.channels[0].sent == []
 
 
 async def test_a_message_repeated_after_the_rotation_keeps_its_link(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house_with_channels(resources, clock, "EMAIL")
-    await house.create(**REACHABLE)
+    harness = await a_harness_with_channels(resources, clock, "EMAIL")
+    await harness.create(**REACHABLE)
     await Engine(resources).run_once()
     post = Post()
     worker = MessageDispatcher(resources, [GatedChannel(post, "EMAIL", asyncio.Event())])
-    sending = asyncio.create_task(worker.run_merchant(house.merchant.merchant_id))
+    sending = asyncio.create_task(worker.run_merchant(harness.merchant.merchant_id))
     async with asyncio.timeout(20):
         while not post.calls:  # noqa: ASYNC110 - the channel tells
             await asyncio.sleep(0)
@@ -137,15 +137,15 @@ async def test_a_message_repeated_after_the_rotation_keeps_its_link(
     await asyncio.wait([sending])
     clock.advance(timedelta(minutes=10))
     channel, rotated = ScriptedChannel(), with_versions(resources, *IN_USE)
-    await MessageDispatcher(rotated, [channel]).run_merchant(house.merchant.merchant_id)
+    await MessageDispatcher(rotated, [channel]).run_merchant(harness.merchant.merchant_id)
     [message] = channel.sent
     token = derive_token(resources.keys, message.communication_id)
     assert token in message.body_text
-    assert [row["token_hash"] for row in await house.rows(_LINKS)] == [hash_token(token)]
+    assert [row["token_hash"] for row in await harness.rows(_LINKS)] == [hash_token(token)]
 
 
-async def contact(house: House, reference: str, *versions: int) -> None:
-    served = house_with_versions(house, *versions)
+async def contact(harness: Harness, reference: str, *versions: int) -> None:
+    served = harness_with_versions(harness, *versions)
     await served.create(reference, email=f"{reference.lower()}@example.org")
     await served.run()
     await seal_ledger(served.resources)
@@ -154,30 +154,30 @@ async def contact(house: House, reference: str, *versions: int) -> None:
 async def test_the_ledger_verifies_across_key_versions(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house_with_channels(resources, clock, "EMAIL")
+    harness = await a_harness_with_channels(resources, clock, "EMAIL")
     for number, versions in enumerate([BEFORE, KNOWN, IN_USE, KNOWN, IN_USE, (3, 2, 1)]):
-        await contact(house, f"INV-{number}", *versions)
-    rows = await house.rows("SELECT key_version FROM ledger_seals WHERE merchant_id = $1")
+        await contact(harness, f"INV-{number}", *versions)
+    rows = await harness.rows("SELECT key_version FROM ledger_seals WHERE merchant_id = $1")
     assert sorted(row[0] for row in rows) == [1, 1, 2, 2, 2, 3]
-    verdict = await seal_and_verify(house_with_versions(house, 3, 2, 1))
+    verdict = await seal_and_verify(harness_with_versions(harness, 3, 2, 1))
     assert (verdict.findings, verdict.is_sound) == ((), True)
 
 
-async def faults(house: House, *versions: int) -> set[str]:
-    resources = with_versions(house.resources, *versions)
-    verdict = await verify_ledger(resources, house.merchant.merchant_id)
+async def faults(harness: Harness, *versions: int) -> set[str]:
+    resources = with_versions(harness.resources, *versions)
+    verdict = await verify_ledger(resources, harness.merchant.merchant_id)
     return {str(finding.fault) for finding in verdict.findings}
 
 
 async def test_seals_of_a_missing_key_version_are_reported(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house_with_channels(resources, clock, "EMAIL")
-    await contact(house, "INV-1", *BEFORE)
-    await contact(house, "INV-2", *IN_USE)
-    assert await faults(house, *IN_USE) == set()
-    assert await faults(house, 2) == {"SEAL_ALTERED", "CONTENT_ALTERED"}
-    assert await faults(house, 1) == {"SEAL_ALTERED", "CONTENT_ALTERED"}
+    harness = await a_harness_with_channels(resources, clock, "EMAIL")
+    await contact(harness, "INV-1", *BEFORE)
+    await contact(harness, "INV-2", *IN_USE)
+    assert await faults(harness, *IN_USE) == set()
+    assert await faults(harness, 2) == {"SEAL_ALTERED", "CONTENT_ALTERED"}
+    assert await faults(harness, 1) == {"SEAL_ALTERED", "CONTENT_ALTERED"}
 
 
 async def test_an_old_key_version_cannot_forge_the_last_seal(
@@ -185,18 +185,18 @@ async def test_an_old_key_version_cannot_forge_the_last_seal(
 ) -> None:
     """The attacker has the leaked key and the database, and writes the last seal again with the old
     version."""
-    house = await a_house_with_channels(resources, clock, "EMAIL")
-    await contact(house, "INV-1", *IN_USE)
-    await contact(house, "INV-2", *IN_USE)
+    harness = await a_harness_with_channels(resources, clock, "EMAIL")
+    await contact(harness, "INV-1", *IN_USE)
+    await contact(harness, "INV-2", *IN_USE)
     for table in ("contact_ledger", "audit_log"):
-        await tamper(house, _UNSEAL.format(table=table))
-    await tamper(house, "DELETE FROM ledger_seals WHERE merchant_id = $1 AND seal = 2")
-    await tamper(house, "UPDATE ledger_seals SET key_version = 1 WHERE merchant_id = $1")
+        await tamper(harness, _UNSEAL.format(table=table))
+    await tamper(harness, "DELETE FROM ledger_seals WHERE merchant_id = $1 AND seal = 2")
+    await tamper(harness, "UPDATE ledger_seals SET key_version = 1 WHERE merchant_id = $1")
     await seal_ledger(with_versions(resources, *BEFORE))
     await tamper(
-        house, "UPDATE ledger_seals SET key_version = 2 WHERE merchant_id = $1 AND seal = 1"
+        harness, "UPDATE ledger_seals SET key_version = 2 WHERE merchant_id = $1 AND seal = 1"
     )
-    assert await faults(house, *IN_USE) == {"SEAL_ALTERED"}
+    assert await faults(harness, *IN_USE) == {"SEAL_ALTERED"}
 
 
 async def reseal(resources: Resources, *, rounds: int = 100) -> None:
@@ -215,35 +215,37 @@ async def open_letter(resources: Resources, key: str) -> tuple[int, bytes]:
         await files.close()
 
 
-async def letter_of(house: House) -> tuple[str, int]:
-    [row] = await house.rows(_LETTER)
+async def letter_of(harness: Harness) -> tuple[str, int]:
+    [row] = await harness.rows(_LETTER)
     return tuple(row)
 
 
-async def a_house_with_a_letter(resources: Resources, clock: MovableClock, **given: Any) -> House:
-    house = await a_house_with_channels(resources, clock, "LETTER", **given)
-    await house.create(**REACHABLE)
-    await house.run()
-    return house
+async def a_harness_with_a_letter(
+    resources: Resources, clock: MovableClock, **given: Any
+) -> Harness:
+    harness = await a_harness_with_channels(resources, clock, "LETTER", **given)
+    await harness.create(**REACHABLE)
+    await harness.run()
+    return harness
 
 
 async def test_letters_can_be_opened_before_during_and_after_reencryption(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house_with_a_letter(resources, clock)
+    harness = await a_harness_with_a_letter(resources, clock)
     known, rotated = (with_versions(resources, *each) for each in (KNOWN, IN_USE))
-    key, version = await letter_of(house)
+    key, version = await letter_of(harness)
     before = await open_letter(resources, key)
     assert (version, before[0]) == (1, 1)
     await reseal(known)
-    assert await letter_of(house) == (key, 1)
+    assert await letter_of(harness) == (key, 1)
     await reseal(rotated)
-    assert await letter_of(house) == (key, 2)
+    assert await letter_of(harness) == (key, 2)
     for each in (known, rotated):
         assert await open_letter(each, key) == (2, before[1])
     # A process that still uses the old version does not undo the re-encryption.
     await reseal(known)
-    assert await letter_of(house) == (key, 2)
+    assert await letter_of(harness) == (key, 2)
 
 
 class DyingStorage(Storage):
@@ -257,36 +259,36 @@ class DyingStorage(Storage):
 async def test_a_letter_reencrypted_by_a_worker_that_died_opens_and_is_completed(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house_with_a_letter(resources, clock)
+    harness = await a_harness_with_a_letter(resources, clock)
     rotated = with_versions(resources, *IN_USE)
-    key, _ = await letter_of(house)
+    key, _ = await letter_of(harness)
     before = await open_letter(resources, key)
     dying = DyingStorage.open(resources.settings.files_url)
     with pytest.raises(KeyboardInterrupt):
         await Resealer(rotated, [SealedLetters(dying)]).run_once()
-    assert await letter_of(house) == (key, 1)
+    assert await letter_of(harness) == (key, 1)
     assert await open_letter(rotated, key) == (2, before[1])
     await reseal(rotated)
-    assert await letter_of(house) == (key, 2)
+    assert await letter_of(harness) == (key, 2)
 
 
 class ErasingStorage(Storage):
     """A storage during whose write the claim of the letter is erased."""
 
-    house: House
+    harness: Harness
 
     async def save(self, key: str, content: bytes) -> None:
-        await self.house.rows("DELETE FROM communication_contents WHERE merchant_id = $1")
+        await self.harness.rows("DELETE FROM communication_contents WHERE merchant_id = $1")
         await super().save(key, content)
 
 
 async def test_an_erased_claims_letter_does_not_come_back(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house_with_a_letter(resources, clock)
-    key, _ = await letter_of(house)
+    harness = await a_harness_with_a_letter(resources, clock)
+    key, _ = await letter_of(harness)
     erasing = ErasingStorage.open(resources.settings.files_url)
-    erasing.house = house
+    erasing.harness = harness
     await Resealer(with_versions(resources, *IN_USE), [SealedLetters(erasing)]).run_once()
     path = resources.settings.data_dir / "files" / key
     assert path.parent.is_dir()

@@ -13,9 +13,9 @@ from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.escalation.reports.delivery_reports import report_failure
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.channels import a_house_with_channels
+from tests.support.channels import a_harness_with_channels
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.house import House, ScriptedChannel, a_house
+from tests.support.harness import Harness, ScriptedChannel, a_harness
 from tests.support.merchants import CONFIGURATION
 
 DAY = timedelta(days=1)
@@ -29,31 +29,31 @@ def two_channels() -> list[ScriptedChannel]:
     return [ScriptedChannel(), ScriptedChannel(channel="SMS")]
 
 
-async def a_house_with_fallback(resources: Resources, clock: MovableClock) -> House:
-    """Return a house whose step uses e-mail with SMS as fallback."""
+async def a_harness_with_fallback(resources: Resources, clock: MovableClock) -> Harness:
+    """Return a harness whose step uses e-mail with SMS as fallback."""
     setups: Any = {name: ChannelSetup(adapter="outbox") for name in ("EMAIL", "SMS")}
     configuration = msgspec.structs.replace(CONFIGURATION, channels=setups)
     template = {**DOCUMENT["templates"]["reminder"], "SMS": {"body": {"de": "x", "en": "x"}}}
     steps = [{**DOCUMENT["steps"][0], "fallbacks": ["SMS"]}, *DOCUMENT["steps"][1:]]
     definition = a_definition(steps=steps, templates={"reminder": template})
-    house = await a_house(
+    harness = await a_harness(
         resources, clock, definition, configuration=configuration, channels=two_channels()
     )
-    await house.create(mobileNumber="+4915112345678")
-    await house.run()
-    return house
+    await harness.create(mobileNumber="+4915112345678")
+    await harness.run()
+    return harness
 
 
-async def bounce(house: House) -> None:
-    [message] = house.channels[0].sent
-    async with house.work(SYSTEM) as work:
+async def bounce(harness: Harness) -> None:
+    [message] = harness.channels[0].sent
+    async with harness.work(SYSTEM) as work:
         await report_failure(
-            work, house.resources.keys, message.communication_id, "mailbox unknown"
+            work, harness.resources.keys, message.communication_id, "mailbox unknown"
         )
 
 
-async def next_step_at(house: House) -> datetime | None:
-    [row] = await house.rows("SELECT due_at FROM claims WHERE merchant_id = $1")
+async def next_step_at(harness: Harness) -> datetime | None:
+    [row] = await harness.rows("SELECT due_at FROM claims WHERE merchant_id = $1")
     due_at: datetime | None = row["due_at"]
     return due_at
 
@@ -61,14 +61,14 @@ async def next_step_at(house: House) -> datetime | None:
 async def test_a_bounce_starts_the_fallback_and_restarts_the_wait(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house_with_fallback(resources, clock)
+    harness = await a_harness_with_fallback(resources, clock)
     clock.advance(2 * DAY)
-    await bounce(house)
-    assert await next_step_at(house) is None
-    await house.run()
-    assert len(house.channels[1].sent) == 1
-    assert await next_step_at(house) == clock.now() + 7 * DAY
-    assert [tuple(row) for row in await house.rows(_CONTACTS)] == [
+    await bounce(harness)
+    assert await next_step_at(harness) is None
+    await harness.run()
+    assert len(harness.channels[1].sent) == 1
+    assert await next_step_at(harness) == clock.now() + 7 * DAY
+    assert [tuple(row) for row in await harness.rows(_CONTACTS)] == [
         (1, 0, "EMAIL", "FAILED", "mailbox unknown"),
         (1, 1, "SMS", "ACCEPTED", None),
     ]
@@ -77,52 +77,52 @@ async def test_a_bounce_starts_the_fallback_and_restarts_the_wait(
 async def test_the_same_bounce_twice_makes_one_fallback(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house_with_fallback(resources, clock)
-    await bounce(house)
-    await house.run()
-    await bounce(house)
-    await house.run()
-    assert len(house.channels[1].sent) == 1
+    harness = await a_harness_with_fallback(resources, clock)
+    await bounce(harness)
+    await harness.run()
+    await bounce(harness)
+    await harness.run()
+    assert len(harness.channels[1].sent) == 1
 
 
 async def test_a_bounce_after_later_steps_restarts_the_wait_it_falls_into(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house_with_fallback(resources, clock)
+    harness = await a_harness_with_fallback(resources, clock)
     clock.advance(7 * DAY)
-    await house.run()
+    await harness.run()
     clock.advance(3 * DAY + timedelta(hours=1))
-    await bounce(house)
-    await house.run()
-    assert await next_step_at(house) == clock.now() + 14 * DAY
-    [row] = await house.rows("SELECT count(*) FROM items WHERE merchant_id = $1")
+    await bounce(harness)
+    await harness.run()
+    assert await next_step_at(harness) == clock.now() + 14 * DAY
+    [row] = await harness.rows("SELECT count(*) FROM items WHERE merchant_id = $1")
     assert row["count"] == 2
 
 
 async def test_a_bounce_of_a_paid_claim_starts_no_fallback(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house_with_fallback(resources, clock)
-    [claim] = await house.rows("SELECT claim_id FROM claims WHERE merchant_id = $1")
-    await house.pay(claim["claim_id"], 10240)
-    await bounce(house)
-    await house.run_until(clock.now() + 2 * DAY)
-    assert house.channels[1].sent == []
+    harness = await a_harness_with_fallback(resources, clock)
+    [claim] = await harness.rows("SELECT claim_id FROM claims WHERE merchant_id = $1")
+    await harness.pay(claim["claim_id"], 10240)
+    await bounce(harness)
+    await harness.run_until(clock.now() + 2 * DAY)
+    assert harness.channels[1].sent == []
 
 
 async def test_a_bounce_starts_a_fallback_that_was_cancelled_before(
     resources: Resources, clock: MovableClock
 ) -> None:
     """The SMS was planned while there was no e-mail address, and was cancelled by a payment."""
-    house = await a_house_with_channels(resources, clock, "EMAIL", ["SMS"])
-    [claim_id] = await house.create(email=None, mobileNumber="+4915112345678")
+    harness = await a_harness_with_channels(resources, clock, "EMAIL", ["SMS"])
+    [claim_id] = await harness.create(email=None, mobileNumber="+4915112345678")
     await Engine(resources).run_once()
-    payment = (await house.pay(claim_id, 10240)).payment
-    async with house.work() as work:
+    payment = (await harness.pay(claim_id, 10240)).payment
+    async with harness.work() as work:
         await reverse_payment(work, claim_id, payment.payment_id)
         await change_contact_data(work, claim_id, {"email": "erika@example.org"})
-    await house.run()
-    await bounce(house)
-    await house.run()
-    assert len(house.channels[1].sent) == 1
-    assert await next_step_at(house) == clock.now() + 7 * DAY
+    await harness.run()
+    await bounce(harness)
+    await harness.run()
+    assert len(harness.channels[1].sent) == 1
+    assert await next_step_at(harness) == clock.now() + 7 * DAY

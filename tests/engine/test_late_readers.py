@@ -24,7 +24,7 @@ from dunwell.platform.resources import Resources
 from tests.engine.test_workflow_races import alone
 from tests.support.claims import a_submission
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.waiting import until_held_back
 
 _CLAIMS = """
@@ -38,17 +38,17 @@ def a_draft(name: str) -> Any:
     return parse_rules({"rules": [{"name": name, "target": "Standard"}], "default": None})
 
 
-async def draft_names(house: House) -> list[str]:
-    async with house.work() as work:
+async def draft_names(harness: Harness) -> list[str]:
+    async with harness.work() as work:
         draft = await find_rules_draft(work.tx, work.merchant_id)
     return [] if draft is None else [rule.name for rule in draft.rules.rules]
 
 
-async def let_go(house: House, reader: Work) -> Any:
+async def let_go(harness: Harness, reader: Work) -> Any:
     """Load the rules for the reader, then remove the workflow from every rule; return the
     workflow's id."""
     workflow_id = (await load_rulebook(reader.tx, reader.merchant)).rules.default
-    async with house.work() as work:
+    async with harness.work() as work:
         await publish_rules(work, RuleSet())
     return workflow_id
 
@@ -56,72 +56,72 @@ async def let_go(house: House, reader: Work) -> Any:
 async def test_a_claim_stays_unassigned_when_the_rules_point_to_a_deleted_workflow(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock, a_definition())
-    async with house.work() as late:
-        workflow_id = await let_go(house, late)
-        async with house.work() as work:
+    harness = await a_harness(resources, clock, a_definition())
+    async with harness.work() as late:
+        workflow_id = await let_go(harness, late)
+        async with harness.work() as work:
             await delete_workflow(work, workflow_id)
         [created] = await create_claims(late, [a_submission("A")])
     assert created.error is None
-    assert [tuple(row) for row in await house.rows(_CLAIMS)] == [_UNASSIGNED]
+    assert [tuple(row) for row in await harness.rows(_CLAIMS)] == [_UNASSIGNED]
 
 
 async def test_a_claim_created_while_its_workflow_is_deleted_waits_and_stays_unassigned(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock, a_definition())
-    async with house.work() as late:
-        workflow_id = await let_go(house, late)
-        async with house.work() as work:
+    harness = await a_harness(resources, clock, a_definition())
+    async with harness.work() as late:
+        workflow_id = await let_go(harness, late)
+        async with harness.work() as work:
             await delete_workflow(work, workflow_id)
             creating = asyncio.create_task(create_claims(late, [a_submission("A")]))
             await until_held_back(resources.database, creating)
         await creating
-    assert [tuple(row) for row in await house.rows(_CLAIMS)] == [_UNASSIGNED]
+    assert [tuple(row) for row in await harness.rows(_CLAIMS)] == [_UNASSIGNED]
 
 
 @pytest.mark.parametrize("end_draft", [publish_rules_draft, discard_rules_draft])
 async def test_a_rules_draft_saved_while_another_is_discarded_becomes_the_draft(
     resources: Resources, clock: MovableClock, end_draft: Any
 ) -> None:
-    house = await a_house(resources, clock, a_definition())
-    async with house.work() as work:
+    harness = await a_harness(resources, clock, a_definition())
+    async with harness.work() as work:
         await save_rules_draft(work, a_draft("One"))
-    async with house.work() as work:
+    async with harness.work() as work:
         await end_draft(work)
-        saving = asyncio.create_task(alone(house, lambda w: save_rules_draft(w, a_draft("Two"))))
+        saving = asyncio.create_task(alone(harness, lambda w: save_rules_draft(w, a_draft("Two"))))
         await until_held_back(resources.database, saving)
     await saving
-    assert await draft_names(house) == ["Two"]
+    assert await draft_names(harness) == ["Two"]
 
 
 async def test_publishing_a_rules_draft_does_not_delete_a_newer_draft(
     resources: Resources, clock: MovableClock
 ) -> None:
     """Publishing locks the setup from before it reads the draft until after it deletes it."""
-    house = await a_house(resources, clock, a_definition())
-    async with house.work() as work:
+    harness = await a_harness(resources, clock, a_definition())
+    async with harness.work() as work:
         await save_rules_draft(work, a_draft("One"))
-    async with house.work() as work:
+    async with harness.work() as work:
         await save_rules_draft(work, a_draft("Two"))
-        publishing = asyncio.create_task(alone(house, publish_rules_draft))
+        publishing = asyncio.create_task(alone(harness, publish_rules_draft))
         await until_held_back(resources.database, publishing)
     published = await publishing
     assert 'rule "Two" added' in published.review.differences
-    assert await draft_names(house) == []
+    assert await draft_names(harness) == []
 
 
 async def test_a_claim_created_during_a_scenario_edit_is_explained_by_the_new_first_step(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock, a_definition(), switched_to_workflows=False)
-    async with house.work() as late:
+    harness = await a_harness(resources, clock, a_definition(), switched_to_workflows=False)
+    async with harness.work() as late:
         await load_rulebook(late.tx, late.merchant)
-        async with house.work() as work:
+        async with harness.work() as work:
             await save_scenario(work, "Standard", a_definition(steps=DOCUMENT["steps"][1:]))
         [created] = await create_claims(late, [a_submission("A")])
     assert created.claim_id is not None
-    async with house.work() as work:
+    async with harness.work() as work:
         told = await explain_claim(work, resources.keys, created.claim_id)
     assert told.next_step is not None
     assert (told.next_step.step_id, told.next_step.name) == (2, "Wait a week")

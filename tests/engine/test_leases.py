@@ -19,10 +19,10 @@ from dunwell.contact.notices.store import lease_notices, renew_notice
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.heartbeat import LEASE, start_lease
 from dunwell.platform.resources import Resources
-from tests.support.channels import REACHABLE, a_house_with_channels
+from tests.support.channels import REACHABLE, a_harness_with_channels
+from tests.support.delivery_providers import plan_texts
 from tests.support.gated_channels import GatedChannel, Post
-from tests.support.house import House, ScriptedChannel
-from tests.support.lines import plan_texts
+from tests.support.harness import Harness, ScriptedChannel
 from tests.support.notices import an_asker
 
 BEAT = 0.02
@@ -47,60 +47,60 @@ async def wait_until_called(post: Post) -> None:
             await asyncio.sleep(0)
 
 
-async def wait_until_renewed(house: House, select: str) -> None:
+async def wait_until_renewed(harness: Harness, select: str) -> None:
     """Wait until all leases are as long as if they had just been taken."""
     async with asyncio.timeout(20):
-        while {row["until"] for row in await house.rows(select)} != {house.clock.now() + LEASE}:
+        while {row["until"] for row in await harness.rows(select)} != {harness.clock.now() + LEASE}:
             pass
 
 
-async def states(house: House, select: str) -> list[Any]:
-    return [row["state"] for row in await house.rows(select)]
+async def states(harness: Harness, select: str) -> list[Any]:
+    return [row["state"] for row in await harness.rows(select)]
 
 
-async def plan_one(resources: Resources, clock: MovableClock, channel: Channel) -> House:
-    house = await a_house_with_channels(resources, clock, channel)
-    await house.create(**REACHABLE)
+async def plan_one(resources: Resources, clock: MovableClock, channel: Channel) -> Harness:
+    harness = await a_harness_with_channels(resources, clock, channel)
+    await harness.create(**REACHABLE)
     await Engine(resources).run_once()
-    return house
+    return harness
 
 
 @pytest.mark.parametrize("channel", ["EMAIL", "SMS"])
 async def test_a_worker_keeps_the_lease_of_a_contact_whose_channel_is_slow(
     resources: Resources, clock: MovableClock, channel: Channel
 ) -> None:
-    house = await plan_one(resources, clock, channel)
+    harness = await plan_one(resources, clock, channel)
     post, gate = Post(), asyncio.Event()
     worker = MessageDispatcher(
         resources, [GatedChannel(post, channel, gate)], heartbeat_seconds=BEAT
     )
     other = MessageDispatcher(resources, [GatedChannel(post, channel, gate)])
-    sending = asyncio.create_task(worker.run_merchant(house.merchant.merchant_id))
+    sending = asyncio.create_task(worker.run_merchant(harness.merchant.merchant_id))
     await wait_until_called(post)
     for _ in range(3):
         clock.advance(MAX_LEASE_DURATION)
-        await wait_until_renewed(house, _CONTACTS)
-        assert await other.run_merchant(house.merchant.merchant_id) == 0
+        await wait_until_renewed(harness, _CONTACTS)
+        assert await other.run_merchant(harness.merchant.merchant_id) == 0
     gate.set()
     assert await sending == 1
-    assert await states(house, _CONTACTS) == ["ACCEPTED"]
+    assert await states(harness, _CONTACTS) == ["ACCEPTED"]
     assert post.calls.total() == 1
 
 
 async def test_the_contacts_of_a_killed_worker_are_taken_over_after_twenty_seconds(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await plan_one(resources, clock, "EMAIL")
+    harness = await plan_one(resources, clock, "EMAIL")
     post = Post()
     worker = MessageDispatcher(resources, [GatedChannel(post, "EMAIL", asyncio.Event())])
-    sending = asyncio.create_task(worker.run_merchant(house.merchant.merchant_id))
+    sending = asyncio.create_task(worker.run_merchant(harness.merchant.merchant_id))
     await wait_until_called(post)
     sending.cancel()
     await asyncio.wait([sending])
     clock.advance(timedelta(seconds=20))
     channel = ScriptedChannel()
-    await MessageDispatcher(resources, [channel]).run_merchant(house.merchant.merchant_id)
-    assert await states(house, _CONTACTS) == ["ACCEPTED"]
+    await MessageDispatcher(resources, [channel]).run_merchant(harness.merchant.merchant_id)
+    assert await states(harness, _CONTACTS) == ["ACCEPTED"]
     assert [each.communication_id for each in channel.sent] == list(post.calls)
 
 
@@ -120,7 +120,7 @@ class SlowPrinter(LetterPrinter):
 async def test_a_worker_keeps_the_lease_of_a_letter_that_is_slow_to_render(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await plan_one(resources, clock, "LETTER")
+    harness = await plan_one(resources, clock, "LETTER")
     own = LetterFiles.open(resources)
     printer = SlowPrinter()
     letters = LetterFiles(own.storage, printer, resources.keys)
@@ -128,7 +128,7 @@ async def test_a_worker_keeps_the_lease_of_a_letter_that_is_slow_to_render(
         prepare_contacts(
             resources,
             letters,
-            house.merchant,
+            harness.merchant,
             start_lease(resources),
             taking=SetLimits("LETTER", 1),
             heartbeat_seconds=BEAT,
@@ -137,15 +137,15 @@ async def test_a_worker_keeps_the_lease_of_a_letter_that_is_slow_to_render(
     await printer.begun.wait()
     for _ in range(3):
         clock.advance(MAX_LEASE_DURATION)
-        await wait_until_renewed(house, _CONTACTS)
+        await wait_until_renewed(harness, _CONTACTS)
         lease = start_lease(resources)
         taken = await prepare_contacts(
-            resources, own, house.merchant, lease, taking=SetLimits("LETTER", 1)
+            resources, own, harness.merchant, lease, taking=SetLimits("LETTER", 1)
         )
         assert taken.handed_over == ()
     printer.gate.set()
     assert len((await preparing).handed_over) == 1
-    [row] = await house.rows(_CONTACTS)
+    [row] = await harness.rows(_CONTACTS)
     assert tuple(row) == ("HANDED_OVER", clock.now() + LEASE)
 
 
@@ -161,12 +161,12 @@ async def test_a_worker_keeps_the_lease_of_a_notice_whose_channel_is_slow(
         await worker.run_once()
     for _ in range(3):
         clock.advance(MAX_LEASE_DURATION)
-        await wait_until_renewed(asker.house, _NOTICES)
+        await wait_until_renewed(asker.harness, _NOTICES)
         assert await other.run_once() == 0
         assert other.is_idle
     gate.set()
     await worker.close()
-    assert await states(asker.house, _NOTICES) == ["ACCEPTED"]
+    assert await states(asker.harness, _NOTICES) == ["ACCEPTED"]
     assert post.calls.total() == 1
 
 
@@ -185,18 +185,18 @@ async def test_renewing_the_lease_of_a_notice_reports_whether_it_was_held(
 async def test_a_contact_to_be_retried_waits_for_its_delay_and_not_for_a_lease(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await plan_one(resources, clock, "EMAIL")
+    harness = await plan_one(resources, clock, "EMAIL")
     channel = ScriptedChannel([ConnectionResetError()])
     worker = MessageDispatcher(resources, [channel], heartbeat_seconds=0)
-    await worker.run_merchant(house.merchant.merchant_id)
-    [row] = await house.rows(_CONTACTS)
+    await worker.run_merchant(harness.merchant.merchant_id)
+    [row] = await harness.rows(_CONTACTS)
     first, last = clock.now() + timedelta(seconds=5), clock.now() + timedelta(seconds=6.25)
     assert row["state"] == "HANDED_OVER"
     assert first <= row["until"] <= last
 
 
-async def list_uncalled(house: House, post: Post) -> list[UUID]:
-    marked = [row["communication_id"] for row in await house.rows(_HANDED_OVER)]
+async def list_uncalled(harness: Harness, post: Post) -> list[UUID]:
+    marked = [row["communication_id"] for row in await harness.rows(_HANDED_OVER)]
     return [each for each in marked if each not in post.calls]
 
 
@@ -207,18 +207,18 @@ async def test_only_a_message_whose_own_lease_was_renewed_is_called(
     leased one."""
     sure_seconds = 2.0
     monkeypatch.setattr("dunwell.platform.heartbeat._TRUSTED_SECONDS", sure_seconds)
-    house = await plan_texts(resources, clock, _CALLED_AT_ONCE + 5)
+    harness = await plan_texts(resources, clock, _CALLED_AT_ONCE + 5)
     post, gate = Post(), asyncio.Event()
     dispatcher = MessageDispatcher(
         resources, [GatedChannel(post, "SMS", gate)], heartbeat_seconds=0.05
     )
-    sending = asyncio.create_task(dispatcher.run_merchant(house.merchant.merchant_id))
+    sending = asyncio.create_task(dispatcher.run_merchant(harness.merchant.merchant_id))
     async with asyncio.timeout(20):
         while post.calls.total() < _CALLED_AT_ONCE:  # noqa: ASYNC110 - the channel tells
             await asyncio.sleep(0.01)
-    locked, taken, *renewed = await list_uncalled(house, post)
+    locked, taken, *renewed = await list_uncalled(harness, post)
     async with resources.database.transaction() as tx:
-        await house.rows(_TAKE_OVER, taken, uuid4())
+        await harness.rows(_TAKE_OVER, taken, uuid4())
         await tx.execute(_LOCK, locked)
         await asyncio.sleep(sure_seconds + 0.3)
         gate.set()
@@ -230,7 +230,7 @@ async def test_only_a_message_whose_own_lease_was_renewed_is_called(
     assert post.calls.total() == _CALLED_AT_ONCE + len(renewed)
     assert not {locked, taken} & post.calls.keys()
     # The locked contact was released; the other belongs to its new holder.
-    assert Counter(await states(house, _CONTACTS)) == {
+    assert Counter(await states(harness, _CONTACTS)) == {
         "ACCEPTED": 53,
         "PLANNED": 1,
         "HANDED_OVER": 1,

@@ -16,7 +16,7 @@ from dunwell.contact.sending.batches.release_batches import WITHDRAWN_REASON, Ba
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
-from tests.support.letter_house import LetterHouse, a_house_with_a_folder
+from tests.support.letter_harness import LetterHarness, a_harness_with_a_folder
 from tests.support.print_files import digest, list_letters, that_is_away
 
 _BATCHES = "SELECT state, letters, pages FROM letter_batches WHERE $1 > 0 ORDER BY batch_id"
@@ -28,42 +28,42 @@ _HOUR = timedelta(hours=1)
 @pytest.fixture
 async def post(
     resources: Resources, clock: MovableClock, tmp_path: Path
-) -> AsyncIterator[LetterHouse]:
-    post = await a_house_with_a_folder(
+) -> AsyncIterator[LetterHarness]:
+    post = await a_harness_with_a_folder(
         resources, clock, tmp_path / "letters", BatchSettings(every_minutes=60, most=3)
     )
     yield post
     await post.adapter.close()
 
 
-def later(post: LetterHouse, by: timedelta = _HOUR) -> None:
-    post.house.clock.move_to(post.house.clock.now() + by)
+def later(post: LetterHarness, by: timedelta = _HOUR) -> None:
+    post.harness.clock.move_to(post.harness.clock.now() + by)
 
 
-def remove_manifests(post: LetterHouse) -> None:
+def remove_manifests(post: LetterHarness) -> None:
     """Remove the manifests as the print service does when it has read them."""
     for path in post.letter_folder.glob("batch-*"):
         path.unlink()
 
 
-def forget_release(post: LetterHouse) -> None:
+def forget_release(post: LetterHarness) -> None:
     """Restore the state before any file of a batch was written."""
     remove_manifests(post)
     for path in post.letter_folder.glob("released/*"):
         path.unlink()
 
 
-def unfinish_manifests(post: LetterHouse) -> None:
+def unfinish_manifests(post: LetterHarness) -> None:
     for path in post.letter_folder.glob("batch-*"):
         path.rename(f"{path}.part")
 
 
-async def run(post: LetterHouse, statement: str) -> None:
-    async with post.house.resources.database.transaction() as tx:
+async def run(post: LetterHarness, statement: str) -> None:
+    async with post.harness.resources.database.transaction() as tx:
         await tx.execute(statement)
 
 
-async def test_letters_wait_for_their_batch(post: LetterHouse) -> None:
+async def test_letters_wait_for_their_batch(post: LetterHarness) -> None:
     await post.create("A-1", "A-2")
     assert len(post.letters()) == 2
     later(post, timedelta(minutes=59))
@@ -78,7 +78,7 @@ async def test_letters_wait_for_their_batch(post: LetterHouse) -> None:
     assert await post.items() == [("BATCHED", "ACCEPTED", None, None, False)] * 2
 
 
-async def test_a_manifest_proves_each_letter(post: LetterHouse) -> None:
+async def test_a_manifest_proves_each_letter(post: LetterHarness) -> None:
     await post.create("A-1")
     later(post)
     await post.release()
@@ -93,14 +93,14 @@ async def test_a_manifest_proves_each_letter(post: LetterHouse) -> None:
     }
 
 
-async def test_a_full_batch_is_released_before_the_hour(post: LetterHouse) -> None:
+async def test_a_full_batch_is_released_before_the_hour(post: LetterHarness) -> None:
     await post.create("A-1", "A-2", "A-3", "A-4")
     assert await post.release() == 3
     assert await post.release() == 0
     assert [each["head"]["letters"] for each in post.manifests()] == [3]
 
 
-async def test_two_workers_list_each_letter_in_one_manifest(post: LetterHouse) -> None:
+async def test_two_workers_list_each_letter_in_one_manifest(post: LetterHarness) -> None:
     await post.create(*(f"A-{n}" for n in range(9)))
     await asyncio.gather(*(post.release() for _ in range(4)))
     while await post.release():
@@ -109,11 +109,11 @@ async def test_two_workers_list_each_letter_in_one_manifest(post: LetterHouse) -
     assert sorted(named) == sorted(post.references())
 
 
-async def test_the_letter_of_a_paid_claim_is_withdrawn_before_release(post: LetterHouse) -> None:
+async def test_the_letter_of_a_paid_claim_is_withdrawn_before_release(post: LetterHarness) -> None:
     """The letter's file is deleted, its contact failed, and no fallback is started."""
     paid, _ = await post.create("A-1", "A-2")
-    view = await post.house.read(paid)
-    await post.house.pay(paid, view.balance.outstanding_cents)
+    view = await post.harness.read(paid)
+    await post.harness.pay(paid, view.balance.outstanding_cents)
     later(post)
     assert await post.release() == 2
     assert await post.release() == 1
@@ -124,38 +124,40 @@ async def test_the_letter_of_a_paid_claim_is_withdrawn_before_release(post: Lett
     ]
     (manifest,) = post.manifests()
     assert [each["reference"] for each in manifest["letters"]] == post.references()
-    assert [each for each in post.house.channels if each.sent] == []
+    assert [each for each in post.harness.channels if each.sent] == []
 
 
-async def test_the_letter_of_a_claim_paid_after_the_manifest_is_printed(post: LetterHouse) -> None:
+async def test_the_letter_of_a_claim_paid_after_the_manifest_is_printed(
+    post: LetterHarness,
+) -> None:
     (claim,) = await post.create("A-1")
     later(post)
     await post.release()
-    view = await post.house.read(claim)
-    await post.house.pay(claim, view.balance.outstanding_cents)
+    view = await post.harness.read(claim)
+    await post.harness.pay(claim, view.balance.outstanding_cents)
     later(post)
     assert await post.release() == 0
     assert len(post.letters()) == 1
 
 
-async def test_a_batch_planned_by_a_dead_worker_is_planned_again(post: LetterHouse) -> None:
+async def test_a_batch_planned_by_a_dead_worker_is_planned_again(post: LetterHarness) -> None:
     """A claim that was paid in the meantime is withdrawn."""
     paid, _ = await post.create("A-1", "A-2")
     later(post)
     await post.release()
     await run(post, _CUT_BEFORE)
     forget_release(post)
-    view = await post.house.read(paid)
-    await post.house.pay(paid, view.balance.outstanding_cents)
+    view = await post.harness.read(paid)
+    await post.harness.pay(paid, view.balance.outstanding_cents)
     later(post)
     assert await post.release() == 2
     (manifest,) = post.manifests()
     assert manifest["head"]["letters"] == 1
-    assert [tuple(row) for row in await post.house.rows(_BATCHES)] == [("RELEASED", 1, 1)]
+    assert [tuple(row) for row in await post.harness.rows(_BATCHES)] == [("RELEASED", 1, 1)]
 
 
 async def test_a_manifest_written_by_a_dead_worker_is_completed_unchanged(
-    post: LetterHouse,
+    post: LetterHarness,
 ) -> None:
     await post.create("A-1")
     later(post)
@@ -166,10 +168,10 @@ async def test_a_manifest_written_by_a_dead_worker_is_completed_unchanged(
     later(post)
     await post.release()
     assert post.manifests() == written
-    assert [tuple(row) for row in await post.house.rows(_BATCHES)] == [("RELEASED", 1, 1)]
+    assert [tuple(row) for row in await post.harness.rows(_BATCHES)] == [("RELEASED", 1, 1)]
 
 
-async def test_a_manifest_that_was_picked_up_is_not_written_again(post: LetterHouse) -> None:
+async def test_a_manifest_that_was_picked_up_is_not_written_again(post: LetterHarness) -> None:
     """The service picked it up under its final name; the worker died before recording that."""
     await post.create("A-1")
     later(post)
@@ -179,10 +181,10 @@ async def test_a_manifest_that_was_picked_up_is_not_written_again(post: LetterHo
     later(post)
     await post.release()
     assert post.manifests() == []
-    assert [tuple(row) for row in await post.house.rows(_BATCHES)] == [("RELEASED", 1, 1)]
+    assert [tuple(row) for row in await post.harness.rows(_BATCHES)] == [("RELEASED", 1, 1)]
 
 
-async def test_letters_wait_while_the_folder_is_unavailable(post: LetterHouse) -> None:
+async def test_letters_wait_while_the_folder_is_unavailable(post: LetterHarness) -> None:
     await post.create("A-1")
     later(post)
     with that_is_away(post.letter_folder):
@@ -192,7 +194,7 @@ async def test_letters_wait_while_the_folder_is_unavailable(post: LetterHouse) -
 
 
 async def test_letters_that_were_never_completely_uploaded_are_deleted_after_two_days(
-    post: LetterHouse,
+    post: LetterHarness,
 ) -> None:
     await post.create("A-1")
     await run(post, "UPDATE letter_batch_items SET state = 'UPLOADING'")
@@ -212,13 +214,13 @@ class UnfinishedLetterFolder(LocalLetterFolder):
         raise ConnectionError(name)
 
 
-async def test_the_lease_of_a_batch_lasts_three_minutes(post: LetterHouse) -> None:
+async def test_the_lease_of_a_batch_lasts_three_minutes(post: LetterHarness) -> None:
     await post.create("A-1")
     later(post)
     line = replace(
         post.adapter.print_provider, letter_folder=UnfinishedLetterFolder(post.letter_folder)
     )
-    await BatchReleaser(post.house.resources, lambda: {"post": line}).run_once()
+    await BatchReleaser(post.harness.resources, lambda: {"post": line}).run_once()
     later(post, timedelta(minutes=3) - timedelta(microseconds=1))
     await post.release()
     assert post.manifests() == []
@@ -227,7 +229,7 @@ async def test_the_lease_of_a_batch_lasts_three_minutes(post: LetterHouse) -> No
     assert len(post.manifests()) == 1
 
 
-async def test_an_unavailable_folder_has_released_nothing(post: LetterHouse) -> None:
+async def test_an_unavailable_folder_has_released_nothing(post: LetterHarness) -> None:
     await post.create("A-1")
     later(post)
     await post.release()
@@ -236,18 +238,18 @@ async def test_an_unavailable_folder_has_released_nothing(post: LetterHouse) -> 
     later(post)
     away = post.letter_folder.rename(post.letter_folder.with_name("away"))
     assert await post.release() == 0
-    assert [row["state"] for row in await post.house.rows(_BATCHES)] == ["WRITTEN"]
+    assert [row["state"] for row in await post.harness.rows(_BATCHES)] == ["WRITTEN"]
     away.rename(post.letter_folder)
     later(post)
     await post.release()
-    assert [row["state"] for row in await post.house.rows(_BATCHES)] == ["RELEASED"]
+    assert [row["state"] for row in await post.harness.rows(_BATCHES)] == ["RELEASED"]
     assert len(post.manifests()) == 1
 
 
 async def test_a_provider_cannot_be_removed_until_its_letters_are_released(
-    post: LetterHouse,
+    post: LetterHarness,
 ) -> None:
-    resources = post.house.resources
+    resources = post.harness.resources
     line = FolderProvider(channel="LETTER", folder=str(post.letter_folder))
     both = Installation(delivery_providers={"post": line, "old": line})
     await apply_installation(resources, both)

@@ -23,7 +23,7 @@ from dunwell.contact.sending.batches.store import begin_items
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
-from tests.support.letter_house import LetterHouse, a_house_with_a_folder
+from tests.support.letter_harness import LetterHarness, a_harness_with_a_folder
 from tests.support.waiting import until_held_back
 
 _CUT_BEHIND = (
@@ -34,33 +34,35 @@ _CUT_BEHIND = (
 @pytest.fixture
 async def post(
     resources: Resources, clock: MovableClock, tmp_path: Path
-) -> AsyncIterator[LetterHouse]:
-    post = await a_house_with_a_folder(resources, clock, tmp_path / "letters")
+) -> AsyncIterator[LetterHarness]:
+    post = await a_harness_with_a_folder(resources, clock, tmp_path / "letters")
     yield post
     await post.adapter.close()
 
 
-def later(post: LetterHouse) -> None:
-    post.house.clock.advance(timedelta(hours=1))
+def later(post: LetterHarness) -> None:
+    post.harness.clock.advance(timedelta(hours=1))
 
 
-async def run(post: LetterHouse, statement: str) -> None:
-    async with post.house.resources.database.transaction() as tx:
+async def run(post: LetterHarness, statement: str) -> None:
+    async with post.harness.resources.database.transaction() as tx:
         await tx.execute(statement)
 
 
 @pytest.mark.parametrize("state", ["UPLOADING", "WAITING", "TAKING_BACK"])
 async def test_a_provider_cannot_change_its_folder_until_its_letters_are_released(
-    post: LetterHouse, state: str
+    post: LetterHarness, state: str
 ) -> None:
     """After they were released, it can."""
-    resources = post.house.resources
+    resources = post.harness.resources
     await apply_installation(
-        resources, Installation(delivery_providers={"post": a_line(post.letter_folder)})
+        resources, Installation(delivery_providers={"post": a_provider(post.letter_folder)})
     )
     await post.create("A-1")
     await run(post, f"UPDATE letter_batch_items SET state = '{state}'")
-    moved = Installation(delivery_providers={"post": a_line(post.letter_folder.with_name("new"))})
+    moved = Installation(
+        delivery_providers={"post": a_provider(post.letter_folder.with_name("new"))}
+    )
     with pytest.raises(ValidationError) as refused:
         await apply_installation(resources, moved)
     assert [(each.path, each.code) for each in refused.value.faults] == [
@@ -73,11 +75,11 @@ async def test_a_provider_cannot_change_its_folder_until_its_letters_are_release
 
 
 async def test_a_provider_cannot_change_its_folder_until_its_manifest_is_complete(
-    post: LetterHouse,
+    post: LetterHarness,
 ) -> None:
-    resources = post.house.resources
+    resources = post.harness.resources
     await apply_installation(
-        resources, Installation(delivery_providers={"post": a_line(post.letter_folder)})
+        resources, Installation(delivery_providers={"post": a_provider(post.letter_folder)})
     )
     await post.create("A-1")
     later(post)
@@ -85,59 +87,61 @@ async def test_a_provider_cannot_change_its_folder_until_its_manifest_is_complet
     await run(post, _CUT_BEHIND)
     with pytest.raises(ValidationError):
         await apply_installation(
-            resources, Installation(delivery_providers={"post": a_line(Path("/new"))})
+            resources, Installation(delivery_providers={"post": a_provider(Path("/new"))})
         )
     later(post)
     await post.release()
     await apply_installation(
-        resources, Installation(delivery_providers={"post": a_line(Path("/new"))})
+        resources, Installation(delivery_providers={"post": a_provider(Path("/new"))})
     )
 
 
 async def test_other_settings_of_a_provider_can_change_while_letters_wait(
-    post: LetterHouse,
+    post: LetterHarness,
 ) -> None:
-    resources = post.house.resources
+    resources = post.harness.resources
     await apply_installation(
-        resources, Installation(delivery_providers={"post": a_line(post.letter_folder)})
+        resources, Installation(delivery_providers={"post": a_provider(post.letter_folder)})
     )
     await post.create("A-1")
-    other = a_line(post.letter_folder, batch=BatchSettings(every_minutes=5), layout="c5-6")
+    other = a_provider(post.letter_folder, batch=BatchSettings(every_minutes=5), layout="c5-6")
     await apply_installation(resources, Installation(delivery_providers={"post": other}))
 
 
-async def test_no_letter_is_handed_over_to_the_former_folder(post: LetterHouse) -> None:
+async def test_no_letter_is_handed_over_to_the_former_folder(post: LetterHarness) -> None:
     """The worker has not read the new installation file yet."""
-    new = Installation(delivery_providers={"post": a_line(post.letter_folder.with_name("new"))})
-    await apply_installation(post.house.resources, new)
+    new = Installation(delivery_providers={"post": a_provider(post.letter_folder.with_name("new"))})
+    await apply_installation(post.harness.resources, new)
     await post.create("A-1")
     assert await post.items() == []
     assert post.letters() == []
-    old = Installation(delivery_providers={"post": a_line(post.letter_folder)})
-    await apply_installation(post.house.resources, old)
+    old = Installation(delivery_providers={"post": a_provider(post.letter_folder)})
+    await apply_installation(post.harness.resources, old)
     later(post)
-    await post.house.run()
+    await post.harness.run()
     assert await post.items() == [("WAITING", "ACCEPTED", None, None, False)]
 
 
 async def test_changing_the_folder_waits_for_a_letter_that_is_being_handed_over(
-    post: LetterHouse,
+    post: LetterHarness,
 ) -> None:
     """Neither transaction sees uncommitted rows of the other, so one must wait."""
-    resources = post.house.resources
+    resources = post.harness.resources
     await apply_installation(
-        resources, Installation(delivery_providers={"post": a_line(post.letter_folder)})
+        resources, Installation(delivery_providers={"post": a_provider(post.letter_folder)})
     )
     await post.create("A-1")
     async with resources.database.transaction() as tx:
         await tx.execute("UPDATE letter_batch_items SET state = 'TAKEN_BACK'")
-    moved = Installation(delivery_providers={"post": a_line(post.letter_folder.with_name("new"))})
+    moved = Installation(
+        delivery_providers={"post": a_provider(post.letter_folder.with_name("new"))}
+    )
     async with resources.database.transaction() as tx:
         key = await tx.fetchrow("DELETE FROM letter_batch_items RETURNING *")
         letter = BatchLetter(key["reference"], "DE", 1, [])
         begun = (key["merchant_id"], key["communication_id"])
-        place = describe_letter_location(a_line(post.letter_folder))
-        now = post.house.clock.now()
+        place = describe_letter_location(a_provider(post.letter_folder))
+        now = post.harness.clock.now()
         assert await begin_items(tx, "post", [(begun, letter)], place=place, real_now=now)
         moving = asyncio.create_task(apply_installation(resources, moved))
         await until_held_back(resources.database, moving)
@@ -145,5 +149,5 @@ async def test_changing_the_folder_waits_for_a_letter_that_is_being_handed_over(
         await moving
 
 
-def a_line(folder: Path, **changes: Any) -> FolderProvider:
+def a_provider(folder: Path, **changes: Any) -> FolderProvider:
     return FolderProvider(channel="LETTER", folder=str(folder), **changes)

@@ -17,7 +17,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.leases import Lease
 from dunwell.platform.heartbeat import LEASE
 from dunwell.platform.resources import Resources
-from tests.support.letter_house import LetterHouse, a_house_with_a_folder, write_status
+from tests.support.letter_harness import LetterHarness, a_harness_with_a_folder, write_status
 from tests.support.statements import a_counted_database
 
 _REPORTS = """
@@ -33,18 +33,18 @@ _NINE, _TEN, _NOON = (f"2026-03-04T{hour}:00:00Z" for hour in ("09", "10", "12")
 @pytest.fixture
 async def post(
     resources: Resources, clock: MovableClock, tmp_path: Path
-) -> AsyncIterator[LetterHouse]:
-    post = await a_house_with_a_folder(resources, clock, tmp_path / "letters")
+) -> AsyncIterator[LetterHarness]:
+    post = await a_harness_with_a_folder(resources, clock, tmp_path / "letters")
     await post.create("A-1")
     yield post
     await post.adapter.close()
 
 
-async def reports(post: LetterHouse) -> list[tuple[object, ...]]:
-    return [tuple(row) for row in await post.house.rows(_REPORTS)]
+async def reports(post: LetterHarness) -> list[tuple[object, ...]]:
+    return [tuple(row) for row in await post.harness.rows(_REPORTS)]
 
 
-async def test_the_statuses_of_a_letter_are_recorded(post: LetterHouse) -> None:
+async def test_the_statuses_of_a_letter_are_recorded(post: LetterHarness) -> None:
     (reference,) = post.references()
     said = [(reference, "accepted", _NINE), (reference, "printed", _TEN)]
     post.say("1.csv", write_status(*said))
@@ -60,7 +60,7 @@ async def test_the_statuses_of_a_letter_are_recorded(post: LetterHouse) -> None:
 
 
 async def test_a_returned_letter_suppresses_its_address_and_starts_the_fallback(
-    post: LetterHouse,
+    post: LetterHarness,
 ) -> None:
     """The fallback is started once, however often the return is reported."""
     (reference,) = post.references()
@@ -69,12 +69,12 @@ async def test_a_returned_letter_suppresses_its_address_and_starts_the_fallback(
         await post.read_statuses()
     (item,) = await post.items()
     assert item[1:3] == ("FAILED", "returned by the post")
-    assert [tuple(row) for row in await post.house.rows(_SUPPRESSED)] == [("LETTER", "BOUNCE")]
-    assert [len(each.sent) for each in post.house.channels] == [1, 0, 0]
+    assert [tuple(row) for row in await post.harness.rows(_SUPPRESSED)] == [("LETTER", "BOUNCE")]
+    assert [len(each.sent) for each in post.harness.channels] == [1, 0, 0]
     assert await reports(post) == [("RETURNED", "ADDRESS", "FAILED")]
 
 
-async def test_the_order_of_status_reports_does_not_matter(post: LetterHouse) -> None:
+async def test_the_order_of_status_reports_does_not_matter(post: LetterHarness) -> None:
     (reference,) = post.references()
     said = [(reference, "posted", _NOON), (reference, "printed", _TEN)]
     post.say("1.csv", write_status(*said))
@@ -83,7 +83,7 @@ async def test_the_order_of_status_reports_does_not_matter(post: LetterHouse) ->
     assert await post.items() == [("WAITING", "ACCEPTED", None, "POSTED", True)]
 
 
-async def test_reports_about_unknown_letters_are_kept_without_effect(post: LetterHouse) -> None:
+async def test_reports_about_unknown_letters_are_kept_without_effect(post: LetterHarness) -> None:
     (reference,) = post.references()
     forged = reference[:-1] + ("a" if reference[-1] != "a" else "b")
     post.say("1.csv", write_status((forged, "returned", _NOON), ("X-1", "posted", _NOON)))
@@ -113,7 +113,7 @@ async def test_reports_about_unknown_letters_are_kept_without_effect(post: Lette
     ],
 )
 async def test_a_broken_status_file_is_refused_as_a_whole(
-    post: LetterHouse, name: str, content: str, reason: str
+    post: LetterHarness, name: str, content: str, reason: str
 ) -> None:
     (reference,) = post.references()
     good = write_status((reference, "returned", _NOON))
@@ -121,7 +121,7 @@ async def test_a_broken_status_file_is_refused_as_a_whole(
     await post.read_statuses()
     assert await reports(post) == []
     assert await post.items() == [("WAITING", "ACCEPTED", None, None, False)]
-    assert [tuple(row) for row in await post.house.rows(_FILES)] == [(name, "REFUSED", 0, reason)]
+    assert [tuple(row) for row in await post.harness.rows(_FILES)] == [(name, "REFUSED", 0, reason)]
     assert [each.partition("-")[2] for each in post.files("status/refused")] == [name]
     assert await post.read_statuses() == 0
 
@@ -134,15 +134,15 @@ async def test_a_broken_status_file_is_refused_as_a_whole(
     ],
 )  # fmt: skip
 async def test_a_file_that_is_no_status_file_is_refused(
-    post: LetterHouse, name: str, content: bytes
+    post: LetterHarness, name: str, content: bytes
 ) -> None:
     post.say(name, content)
     await post.read_statuses()
-    ((_, outcome, count, _),) = [tuple(row) for row in await post.house.rows(_FILES)]
+    ((_, outcome, count, _),) = [tuple(row) for row in await post.harness.rows(_FILES)]
     assert (outcome, count) == ("REFUSED", 0)
 
 
-async def test_a_file_that_is_still_being_written_is_ignored(post: LetterHouse) -> None:
+async def test_a_file_that_is_still_being_written_is_ignored(post: LetterHarness) -> None:
     (reference,) = post.references()
     post.say("1.csv.part", write_status((reference, "posted", _NOON)))
     assert await post.read_statuses() == 0
@@ -151,7 +151,7 @@ async def test_a_file_that_is_still_being_written_is_ignored(post: LetterHouse) 
 
 @pytest.mark.parametrize("name", ["0" * 247 + ".csv", "0\udcff.csv"])
 async def test_a_file_with_an_invalid_name_does_not_hold_up_others(
-    post: LetterHouse, name: str
+    post: LetterHarness, name: str
 ) -> None:
     (reference,) = post.references()
     post.say(name, write_status((reference, "printed", _TEN)))
@@ -162,7 +162,7 @@ async def test_a_file_with_an_invalid_name_does_not_hold_up_others(
     assert len(post.files("status/done")) == 2
 
 
-async def test_a_file_that_cannot_be_moved_does_not_hold_up_others(post: LetterHouse) -> None:
+async def test_a_file_that_cannot_be_moved_does_not_hold_up_others(post: LetterHarness) -> None:
     """For example because the service allows us only to read its folder."""
     (reference,) = post.references()
     post.say("1.csv", write_status((reference, "printed", _TEN)))
@@ -173,31 +173,34 @@ async def test_a_file_that_cannot_be_moved_does_not_hold_up_others(post: LetterH
     assert await post.items() == [("WAITING", "ACCEPTED", None, "POSTED", True)]
 
 
-async def test_records_of_old_status_files_are_deleted(post: LetterHouse) -> None:
+async def test_records_of_old_status_files_are_deleted(post: LetterHarness) -> None:
     post.say("1.csv", write_status())
     await post.read_statuses()
-    clock, reader = post.house.clock, StatusFileReader(post.house.resources, lambda: post.lines)
+    clock, reader = (
+        post.harness.clock,
+        StatusFileReader(post.harness.resources, lambda: post.delivery_providers),
+    )
     clock.move_to(clock.now() + timedelta(days=90))
     assert await reader.sweep() == 0
     clock.move_to(clock.now() + timedelta(microseconds=1))
     assert await reader.sweep() == 1
-    assert await post.house.rows(_FILES) == []
+    assert await post.harness.rows(_FILES) == []
 
 
-async def test_a_large_file_is_saved_in_batches(post: LetterHouse) -> None:
+async def test_a_large_file_is_saved_in_batches(post: LetterHarness) -> None:
     """Also, the latest status of a letter wins, wherever it is in the file."""
     (reference,) = post.references()
     others = [(f"X-{number}", "printed", _TEN) for number in range(MAX_STATUS_LINES - 4)]
     later = [(reference, "accepted", _NOON), (reference, "posted", _NOON)]
     said = [*later, *others, (reference, "accepted", _NINE), (reference, "printed", _TEN)]
     post.say("1.csv", write_status(*said))
-    house = post.house
-    async with a_counted_database(house.resources, house.clock, 2) as (counted, statements):
-        assert await StatusFileReader(counted, lambda: post.lines).run_once() == 1
+    harness = post.harness
+    async with a_counted_database(harness.resources, harness.clock, 2) as (counted, statements):
+        assert await StatusFileReader(counted, lambda: post.delivery_providers).run_once() == 1
         sent = await statements.take()
     assert sum("INSERT INTO delivery_reports" in each for each in sent) == MAX_STATUS_LINES // 1_000
     assert sum("UPDATE letter_batch_items" in each for each in sent) == 1
-    [count] = await house.rows("SELECT count(*) FROM delivery_reports WHERE $1 > 0")
+    [count] = await harness.rows("SELECT count(*) FROM delivery_reports WHERE $1 > 0")
     assert count["count"] == MAX_STATUS_LINES
     assert (await post.items())[0][3] == "POSTED"
 
@@ -205,7 +208,7 @@ async def test_a_large_file_is_saved_in_batches(post: LetterHouse) -> None:
 class ObservedLetterFolder(LocalLetterFolder):
     """A folder in which a second worker looks while the first reads a file."""
 
-    def __init__(self, post: LetterHouse) -> None:
+    def __init__(self, post: LetterHarness) -> None:
         super().__init__(post.letter_folder)
         self.post = post
         self.second: list[int] = []
@@ -215,24 +218,24 @@ class ObservedLetterFolder(LocalLetterFolder):
         return await super().read(name)
 
 
-async def test_one_worker_at_a_time_reads_the_files_of_a_provider(post: LetterHouse) -> None:
+async def test_one_worker_at_a_time_reads_the_files_of_a_provider(post: LetterHarness) -> None:
     (reference,) = post.references()
     post.say("1.csv", write_status((reference, "posted", _NOON)))
     letter_folder = ObservedLetterFolder(post)
     line = replace(post.adapter.print_provider, letter_folder=letter_folder)
-    reader = StatusFileReader(post.house.resources, lambda: {"post": line})
+    reader = StatusFileReader(post.harness.resources, lambda: {"post": line})
     assert await reader.run_once() == 1
     assert letter_folder.second == [0]
     assert await reader.run_once() == 0
-    assert await post.house.rows(_READERS) == []
+    assert await post.harness.rows(_READERS) == []
 
 
 async def test_the_files_of_a_dead_reader_are_read_after_its_lease_expires(
-    post: LetterHouse,
+    post: LetterHarness,
 ) -> None:
-    clock = post.house.clock
+    clock = post.harness.clock
     post.say("1.csv", write_status())
-    async with post.house.resources.database.transaction() as tx:
+    async with post.harness.resources.database.transaction() as tx:
         dead = Lease(UUID(int=1), clock.now() + LEASE)
         assert await lease_status_files(tx, "post", dead, clock.now())
     clock.advance(LEASE - timedelta(microseconds=1))

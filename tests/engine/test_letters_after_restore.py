@@ -25,7 +25,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InsufficientScope
 from dunwell.platform.resources import Resources
 from tests.support.channels import ADDRESS
-from tests.support.letter_house import LINE, LetterHouse, a_house_with_a_folder, write_status
+from tests.support.letter_harness import LINE, LetterHarness, a_harness_with_a_folder, write_status
 from tests.support.lost_time import Backup, back_up, restore
 
 _ITEMS = """
@@ -44,9 +44,9 @@ _BATCHED = ("BATCHED", None, False)
 @pytest.fixture
 async def post(
     resources: Resources, clock: MovableClock, tmp_path: Path
-) -> AsyncIterator[LetterHouse]:
-    """Return a house in which one batch was released before."""
-    post = await a_house_with_a_folder(
+) -> AsyncIterator[LetterHarness]:
+    """Return a harness in which one batch was released before."""
+    post = await a_harness_with_a_folder(
         resources, clock, tmp_path / "letters", BatchSettings(every_minutes=60, most=3)
     )
     await post.create("A-0")
@@ -59,11 +59,11 @@ async def post(
     await post.adapter.close()
 
 
-def later(post: LetterHouse, **by: float) -> None:
-    post.house.clock.advance(timedelta(**(by or {"hours": 1})))
+def later(post: LetterHarness, **by: float) -> None:
+    post.harness.clock.advance(timedelta(**(by or {"hours": 1})))
 
 
-def take_away(post: LetterHouse, pattern: str = "*.*") -> list[str]:
+def take_away(post: LetterHarness, pattern: str = "*.*") -> list[str]:
     """Pick up what a manifest names, as the print service does, and return the names."""
     taken = [path for path in sorted(post.letter_folder.glob(pattern)) if path.is_file()]
     for path in taken:
@@ -71,18 +71,18 @@ def take_away(post: LetterHouse, pattern: str = "*.*") -> list[str]:
     return [path.name for path in taken]
 
 
-async def lose(post: LetterHouse, backup: Backup) -> None:
+async def lose(post: LetterHarness, backup: Backup) -> None:
     later(post)
-    await restore(post.house.resources, backup)
+    await restore(post.harness.resources, backup)
     later(post)
 
 
-async def rows(post: LetterHouse, statement: str = _ITEMS) -> list[tuple[Any, ...]]:
-    return [tuple(row) for row in await post.house.rows(statement)]
+async def rows(post: LetterHarness, statement: str = _ITEMS) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in await post.harness.rows(statement)]
 
 
-async def settle(post: LetterHouse, actor: Actor = COMMAND_LINE, *, was_released: bool) -> int:
-    resources = post.house.resources
+async def settle(post: LetterHarness, actor: Actor = COMMAND_LINE, *, was_released: bool) -> int:
+    resources = post.harness.resources
     keys = await rows(post, _KEYS)
     async with resources.database.transaction() as tx:
         return await resolve_uncertain_letters(
@@ -91,7 +91,7 @@ async def settle(post: LetterHouse, actor: Actor = COMMAND_LINE, *, was_released
         )  # fmt: skip
 
 
-async def release_all(post: LetterHouse) -> list[dict[str, Any]]:
+async def release_all(post: LetterHarness) -> list[dict[str, Any]]:
     """Return the manifests that are released from now on."""
     for _ in range(4):
         await post.release()
@@ -99,10 +99,12 @@ async def release_all(post: LetterHouse) -> list[dict[str, Any]]:
     return post.manifests()
 
 
-async def test_letters_released_after_the_backup_are_not_released_again(post: LetterHouse) -> None:
+async def test_letters_released_after_the_backup_are_not_released_again(
+    post: LetterHarness,
+) -> None:
     """The service has picked up everything."""
     await post.create("A-1", "A-2")
-    backup = await back_up(post.house.resources)
+    backup = await back_up(post.harness.resources)
     later(post)
     assert await post.release() == 2
     assert len(take_away(post)) == 3
@@ -114,20 +116,20 @@ async def test_letters_released_after_the_backup_are_not_released_again(post: Le
 
 
 async def test_letters_that_were_not_released_are_released_after_the_restore(
-    post: LetterHouse,
+    post: LetterHarness,
 ) -> None:
     await post.create("A-1")
-    await lose(post, await back_up(post.house.resources))
+    await lose(post, await back_up(post.harness.resources))
     (manifest,) = await release_all(post)
     assert manifest["head"]["letters"] == 1
     assert await rows(post) == [_BATCHED, ("BATCHED", None, True)]
 
 
 async def test_letters_in_doubt_are_not_released_while_the_folder_is_unavailable(
-    post: LetterHouse,
+    post: LetterHarness,
 ) -> None:
     await post.create("A-1")
-    await lose(post, await back_up(post.house.resources))
+    await lose(post, await back_up(post.harness.resources))
     away = post.letter_folder.rename(post.letter_folder.with_name("away"))
     for _ in range(2):
         await post.release()
@@ -137,29 +139,29 @@ async def test_letters_in_doubt_are_not_released_while_the_folder_is_unavailable
     assert len(await release_all(post)) == 1
 
 
-async def test_a_letter_that_was_not_looked_up_yet_joins_no_batch(post: LetterHouse) -> None:
+async def test_a_letter_that_was_not_looked_up_yet_joins_no_batch(post: LetterHarness) -> None:
     """For example a letter that another worker hands over between the search and the choice."""
     await post.create("A-1")
-    await lose(post, await back_up(post.house.resources))
-    async with post.house.resources.database.transaction() as tx:
+    await lose(post, await back_up(post.harness.resources))
+    async with post.harness.resources.database.transaction() as tx:
         assert await lock_waiting(tx, LINE, 10) == []
     await post.release()
     assert await rows(post) == [_BATCHED, ("BATCHED", None, True)]
 
 
-async def test_a_person_is_asked_when_manifest_copies_are_missing(post: LetterHouse) -> None:
+async def test_a_person_is_asked_when_manifest_copies_are_missing(post: LetterHarness) -> None:
     """The folder of manifest copies was emptied."""
     await post.create("A-1")
-    backup = await back_up(post.house.resources)
+    backup = await back_up(post.harness.resources)
     take_away(post, "released/*")
     await lose(post, backup)
     assert await release_all(post) == []
     assert await rows(post) == [_BATCHED, ("WAITING", "UNCONFIRMED", False)]
 
 
-async def test_a_broken_manifest_copy_proves_nothing(post: LetterHouse) -> None:
+async def test_a_broken_manifest_copy_proves_nothing(post: LetterHarness) -> None:
     await post.create("A-1", "A-2", "A-3")
-    backup = await back_up(post.house.resources)
+    backup = await back_up(post.harness.resources)
     await post.release()
     newest = max(post.letter_folder.glob("released/*"))
     newest.write_bytes(newest.read_bytes()[:-9])
@@ -169,10 +171,10 @@ async def test_a_broken_manifest_copy_proves_nothing(post: LetterHouse) -> None:
     assert await rows(post) == [_BATCHED, *[("WAITING", "UNCONFIRMED", False)] * 3]
 
 
-async def test_a_person_is_asked_about_a_letter_whose_file_is_missing(post: LetterHouse) -> None:
+async def test_a_person_is_asked_about_a_letter_whose_file_is_missing(post: LetterHarness) -> None:
     """For example because its claim was paid and the letter withdrawn."""
     await post.create("A-1")
-    backup = await back_up(post.house.resources)
+    backup = await back_up(post.harness.resources)
     take_away(post)
     await lose(post, backup)
     assert await release_all(post) == []
@@ -180,13 +182,13 @@ async def test_a_person_is_asked_about_a_letter_whose_file_is_missing(post: Lett
 
 
 async def test_a_batch_only_planned_in_the_backup_counts_as_released_by_its_copy(
-    post: LetterHouse,
+    post: LetterHarness,
 ) -> None:
     await post.create("A-1")
     later(post)
     await post.release()
     await back_to(post, "DECIDED")
-    backup = await back_up(post.house.resources)
+    backup = await back_up(post.harness.resources)
     take_away(post)
     await lose(post, backup)
     assert await release_all(post) == []
@@ -195,11 +197,11 @@ async def test_a_batch_only_planned_in_the_backup_counts_as_released_by_its_copy
 
 
 async def test_letters_whose_manifest_was_not_completed_before_the_loss_are_printed(
-    post: LetterHouse,
+    post: LetterHarness,
 ) -> None:
     """The lost installation stopped between writing the copy and naming the manifest."""
     await post.create("A-1", "A-2", "A-3")
-    backup = await back_up(post.house.resources)
+    backup = await back_up(post.harness.resources)
     await post.release()
     (path,) = post.letter_folder.glob("batch-*")
     path.rename(f"{path}.part")
@@ -209,42 +211,42 @@ async def test_letters_whose_manifest_was_not_completed_before_the_loss_are_prin
     assert await rows(post, _BATCHES) == [("RELEASED", 1, False), ("RELEASED", 3, True)]
 
 
-async def test_a_contact_planned_in_the_backup_is_printed_once(post: LetterHouse) -> None:
+async def test_a_contact_planned_in_the_backup_is_printed_once(post: LetterHarness) -> None:
     """It was sent and released in the lost time; a clerk resumes its claim without checking."""
-    (claim,) = await post.house.create("A-1", address=ADDRESS)
-    await Engine(post.house.resources).run_once()
-    backup = await back_up(post.house.resources)
-    await post.house.run()
+    (claim,) = await post.harness.create("A-1", address=ADDRESS)
+    await Engine(post.harness.resources).run_once()
+    backup = await back_up(post.harness.resources)
+    await post.harness.run()
     later(post)
     assert await post.release() == 1
     take_away(post)
     await lose(post, backup)
     later(post, days=1)
-    async with post.house.work() as work:
+    async with post.harness.work() as work:
         await resume_claim(work, claim)
-    await post.house.run()
+    await post.harness.run()
     assert await rows(post) == [_BATCHED, _WAITING]
     assert await release_all(post) == []
     assert await rows(post) == [_BATCHED] * 2
 
 
-async def test_a_second_restore_is_checked_again(post: LetterHouse) -> None:
+async def test_a_second_restore_is_checked_again(post: LetterHarness) -> None:
     await post.create("A-1")
-    await lose(post, await back_up(post.house.resources))
+    await lose(post, await back_up(post.harness.resources))
     await post.release()
     take_away(post)
     await back_to(post, None)
-    await lose(post, await back_up(post.house.resources))
+    await lose(post, await back_up(post.harness.resources))
     assert await rows(post) == [_BATCHED, _CLEARED]
     assert await release_all(post) == []
     assert await rows(post) == [_BATCHED, ("BATCHED", None, True)]
 
 
-async def test_a_status_report_proves_that_a_letter_was_released(post: LetterHouse) -> None:
+async def test_a_status_report_proves_that_a_letter_was_released(post: LetterHarness) -> None:
     """Even if a person was asked before."""
     await post.create("A-1", "A-2")
     first = post.references()[0]
-    backup = await back_up(post.house.resources)
+    backup = await back_up(post.harness.resources)
     take_away(post, "released/*")
     await lose(post, backup)
     await post.release()
@@ -256,9 +258,9 @@ async def test_a_status_report_proves_that_a_letter_was_released(post: LetterHou
     )
 
 
-async def test_a_person_can_declare_letters_released(post: LetterHouse) -> None:
+async def test_a_person_can_declare_letters_released(post: LetterHarness) -> None:
     await post.create("A-1")
-    backup = await back_up(post.house.resources)
+    backup = await back_up(post.harness.resources)
     take_away(post, "released/*")
     await lose(post, backup)
     await post.release()
@@ -268,10 +270,10 @@ async def test_a_person_can_declare_letters_released(post: LetterHouse) -> None:
     assert await rows(post) == [_BATCHED, ("RELEASED", None, False)]
 
 
-async def test_a_person_can_declare_letters_not_released(post: LetterHouse) -> None:
+async def test_a_person_can_declare_letters_not_released(post: LetterHarness) -> None:
     """Letters whose files exist are released; the others start their fallback."""
     await post.create("A-1", "A-2")
-    backup = await back_up(post.house.resources)
+    backup = await back_up(post.harness.resources)
     take_away(post, "released/*")
     take_away(post, f"{post.references()[0]}.pdf")
     await lose(post, backup)
@@ -284,22 +286,22 @@ async def test_a_person_can_declare_letters_not_released(post: LetterHouse) -> N
     assert [item[2] for item in await post.items() if item[0] == "TAKEN_BACK"] == [GONE]
 
 
-async def test_only_an_operator_of_all_merchants_may_declare_it(post: LetterHouse) -> None:
+async def test_only_an_operator_of_all_merchants_may_declare_it(post: LetterHarness) -> None:
     await post.create("A-1")
     with pytest.raises(InsufficientScope):
         await settle(post, Actor(ActorKind.USER, "x"), was_released=True)
 
 
-async def test_old_manifest_copies_are_removed_except_the_newest(post: LetterHouse) -> None:
+async def test_old_manifest_copies_are_removed_except_the_newest(post: LetterHarness) -> None:
     """Only copies that are old enough, so that a restored database recognises that it is the only
     one."""
     await post.create("A-1")
     later(post)
-    created_at = post.house.clock.now()
+    created_at = post.harness.clock.now()
     assert await post.release() == 1
     copies = post.files("released")
-    releaser = BatchReleaser(post.house.resources, lambda: post.lines)
-    post.house.clock.move_to(created_at + timedelta(days=30))
+    releaser = BatchReleaser(post.harness.resources, lambda: post.delivery_providers)
+    post.harness.clock.move_to(created_at + timedelta(days=30))
     assert await releaser.sweep() == 0
     later(post, milliseconds=1)
     assert await releaser.sweep() == 1
@@ -307,9 +309,9 @@ async def test_old_manifest_copies_are_removed_except_the_newest(post: LetterHou
     assert await releaser.sweep() == 0
 
 
-async def back_to(post: LetterHouse, state: str | None) -> None:
+async def back_to(post: LetterHarness, state: str | None) -> None:
     """Set the newest batch to this state, or with None remove it so that its letters wait."""
-    async with post.house.resources.database.transaction() as tx:
+    async with post.harness.resources.database.transaction() as tx:
         newest = await tx.fetchval("SELECT batch_id FROM letter_batches ORDER BY 1 DESC LIMIT 1")
         if state is None:
             await tx.execute(

@@ -9,22 +9,22 @@ from dunwell.contact.sending.channel import Message, Outcome
 from dunwell.contact.sending.store import lock_send_rate, save_used_rate
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.house import House, ScriptedLine
-from tests.support.lines import a_house_with_a_line
+from tests.support.delivery_providers import a_harness_with_a_provider
+from tests.support.harness import Harness, ScriptedDeliveryProvider
 
 _HANDED_OVER = """
 SELECT count(*) AS n FROM communications WHERE merchant_id = $1 AND state = 'HANDED_OVER'
 """
 
 
-class CountingLine(ScriptedLine):
+class CountingDeliveryProvider(ScriptedDeliveryProvider):
     """A provider that records how many contacts were handed over at each call."""
 
-    house: House
+    harness: Harness
     most: int = 0
 
     async def send(self, message: Message) -> Outcome:
-        [row] = await self.house.rows(_HANDED_OVER)
+        [row] = await self.harness.rows(_HANDED_OVER)
         self.most = max(self.most, row["n"])
         return await super().send(message)
 
@@ -32,26 +32,28 @@ class CountingLine(ScriptedLine):
 async def test_concurrent_calls_stay_within_the_limit_of_the_provider(
     resources: Resources, clock: MovableClock
 ) -> None:
-    line = CountingLine(pace=ProviderPace(at_once=3))
-    line.house = house = await a_house_with_a_line(resources, clock, line)
-    await house.create(*(f"INV-{number}" for number in range(10)))
-    await house.run()
-    assert (len(line.sent), line.most) == (10, 3)
+    provider = CountingDeliveryProvider(pace=ProviderPace(at_once=3))
+    provider.harness = harness = await a_harness_with_a_provider(resources, clock, provider)
+    await harness.create(*(f"INV-{number}" for number in range(10)))
+    await harness.run()
+    assert (len(provider.sent), provider.most) == (10, 3)
 
 
 async def test_calls_per_second_stay_within_the_limit_of_the_provider(
     resources: Resources, clock: MovableClock
 ) -> None:
-    line = ScriptedLine(pace=ProviderPace(per_second=4.0))
-    house = await a_house_with_a_line(resources, clock, line)
-    await house.create(*(f"INV-{number}" for number in range(10)))
+    provider = ScriptedDeliveryProvider(pace=ProviderPace(per_second=4.0))
+    harness = await a_harness_with_a_provider(resources, clock, provider)
+    await harness.create(*(f"INV-{number}" for number in range(10)))
     await Engine(resources).run_once()
-    dispatcher = MessageDispatcher(resources, house.channels, find_provider=house.lines.get)
+    dispatcher = MessageDispatcher(
+        resources, harness.channels, find_provider=harness.delivery_providers.get
+    )
     sent = []
     for _ in range(4):
         for _ in range(5):
             await dispatcher.run_once()
-        sent.append(len(line.sent))
+        sent.append(len(provider.sent))
         clock.advance(timedelta(seconds=1))
     await dispatcher.close()
     assert sent == [4, 8, 10, 10]
@@ -75,17 +77,17 @@ async def test_two_workers_share_the_rate_limit_of_a_provider(
 async def test_a_contact_waits_for_a_provider_that_was_removed(
     resources: Resources, clock: MovableClock
 ) -> None:
-    line = ScriptedLine()
-    house = await a_house_with_a_line(resources, clock, line)
-    house.lines.clear()
-    await house.create()
-    await house.run()
-    [row] = await house.rows("SELECT state, attempts FROM communications WHERE merchant_id = $1")
+    provider = ScriptedDeliveryProvider()
+    harness = await a_harness_with_a_provider(resources, clock, provider)
+    harness.delivery_providers.clear()
+    await harness.create()
+    await harness.run()
+    [row] = await harness.rows("SELECT state, attempts FROM communications WHERE merchant_id = $1")
     assert tuple(row) == ("PLANNED", 1)
-    house.lines["post"] = line
+    harness.delivery_providers["post"] = provider
     clock.advance(timedelta(minutes=4.99))
-    await house.run()
-    assert len(line.sent) == 0
+    await harness.run()
+    assert len(provider.sent) == 0
     clock.advance(timedelta(minutes=0.01))
-    await house.run()
-    assert len(line.sent) == 1
+    await harness.run()
+    assert len(provider.sent) == 1

@@ -13,9 +13,9 @@ from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.messages.suppression import suppress
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.channels import ADDRESS, REACHABLE, TEMPLATE, a_house_with_channels, sent_by
+from tests.support.channels import ADDRESS, REACHABLE, TEMPLATE, a_harness_with_channels, sent_by
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.house import House
+from tests.support.harness import Harness
 
 HOUR = timedelta(hours=1)
 _CONTACTS = """
@@ -25,31 +25,31 @@ _NEXT = "SELECT next_step_id FROM claims WHERE merchant_id = $1"
 _LEDGER = "SELECT outcome FROM contact_ledger WHERE merchant_id = $1"
 
 
-async def _contacts(house: House) -> list[tuple[str, str, str | None]]:
-    return [tuple(row) for row in await house.rows(_CONTACTS)]
+async def _contacts(harness: Harness) -> list[tuple[str, str, str | None]]:
+    return [tuple(row) for row in await harness.rows(_CONTACTS)]
 
 
-async def _plan(resources: Resources, clock: MovableClock, *fallbacks: Any) -> tuple[House, int]:
+async def _plan(resources: Resources, clock: MovableClock, *fallbacks: Any) -> tuple[Harness, int]:
     """Plan a contact by e-mail without sending it."""
-    house = await a_house_with_channels(resources, clock, "EMAIL", fallbacks)
-    [claim_id] = await house.create(**REACHABLE)
+    harness = await a_harness_with_channels(resources, clock, "EMAIL", fallbacks)
+    [claim_id] = await harness.create(**REACHABLE)
     await Engine(resources).run_once()
-    return house, claim_id
+    return harness, claim_id
 
 
-async def _change(house: House, claim_id: int, **patch: Any) -> None:
-    async with house.work() as work:
+async def _change(harness: Harness, claim_id: int, **patch: Any) -> None:
+    async with harness.work() as work:
         await change_contact_data(work, claim_id, patch)
 
 
 async def test_a_removed_address_leads_to_the_next_channel(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house, claim_id = await _plan(resources, clock, "SMS")
-    await _change(house, claim_id, email=None)
-    await house.run()
-    assert await sent_by(house) == {"SMS": 1}
-    assert await _contacts(house) == [
+    harness, claim_id = await _plan(resources, clock, "SMS")
+    await _change(harness, claim_id, email=None)
+    await harness.run()
+    assert await sent_by(harness) == {"SMS": 1}
+    assert await _contacts(harness) == [
         ("EMAIL", "FAILED", "the debtor can no longer be reached by EMAIL"),
         ("SMS", "ACCEPTED", None),
     ]
@@ -59,28 +59,28 @@ async def test_a_removed_address_leads_to_the_next_channel(
 async def test_the_process_continues_after_a_letter_without_an_address(
     resources: Resources, clock: MovableClock, patch: dict[str, Any]
 ) -> None:
-    house = await a_house_with_channels(resources, clock, "LETTER")
-    [claim_id] = await house.create(**REACHABLE)
+    harness = await a_harness_with_channels(resources, clock, "LETTER")
+    [claim_id] = await harness.create(**REACHABLE)
     await Engine(resources).run_once()
-    await _change(house, claim_id, **patch)
-    await house.run()
-    assert await sent_by(house) == {}
+    await _change(harness, claim_id, **patch)
+    await harness.run()
+    assert await sent_by(harness) == {}
     # The step after the following wait.
-    assert [row["next_step_id"] for row in await house.rows(_NEXT)] == [3]
+    assert [row["next_step_id"] for row in await harness.rows(_NEXT)] == [3]
 
 
 async def test_a_minor_version_without_a_channels_template_leads_to_the_next_channel(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house, _ = await _plan(resources, clock, "SMS")
+    harness, _ = await _plan(resources, clock, "SMS")
     step = {**DOCUMENT["steps"][0], "channel": "SMS"}
     template = {channel: TEMPLATE[channel] for channel in ("SMS", "LETTER")}
     steps = [step, *DOCUMENT["steps"][1:]]
-    version = await house.publish(a_definition(steps=steps, templates={"reminder": template}))
+    version = await harness.publish(a_definition(steps=steps, templates={"reminder": template}))
     assert version.name == "v1.1"
-    await house.run()
-    assert await sent_by(house) == {"SMS": 1}
-    assert await _contacts(house) == [
+    await harness.run()
+    assert await sent_by(harness) == {"SMS": 1}
+    assert await _contacts(harness) == [
         ("EMAIL", "FAILED", "the step no longer has a template for EMAIL"),
         ("SMS", "ACCEPTED", None),
     ]
@@ -89,27 +89,27 @@ async def test_a_minor_version_without_a_channels_template_leads_to_the_next_cha
 async def test_a_channel_that_the_merchant_disabled_leads_to_the_next_one(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house, _ = await _plan(resources, clock, "SMS")
-    async with house.work() as work:
+    harness, _ = await _plan(resources, clock, "SMS")
+    async with harness.work() as work:
         configuration = work.merchant.configuration
         left = {name: each for name, each in configuration.channels.items() if name != "EMAIL"}
         changed = msgspec.structs.replace(configuration, channels=left)
         await change_configuration(work, work.merchant.name, changed)
-    await house.run()
-    assert await sent_by(house) == {"SMS": 1}
+    await harness.run()
+    assert await sent_by(harness) == {"SMS": 1}
 
 
 async def test_an_interrupted_message_is_not_repeated_to_a_suppressed_address(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house_with_channels(resources, clock, "EMAIL", ["SMS"])
-    await house.create(**REACHABLE)
-    house.channels[0].answers.append(ConnectionResetError())
-    await house.run()
-    async with house.work() as work:
+    harness = await a_harness_with_channels(resources, clock, "EMAIL", ["SMS"])
+    await harness.create(**REACHABLE)
+    harness.channels[0].answers.append(ConnectionResetError())
+    await harness.run()
+    async with harness.work() as work:
         await suppress(work, resources.keys, "EMAIL", "erika@example.org", "DEBTOR")
     clock.advance(HOUR)
-    await house.run()
-    assert await sent_by(house) == {"EMAIL": 1}
-    assert await _contacts(house) == [("EMAIL", "UNKNOWN", None)]
-    assert [row["outcome"] for row in await house.rows(_LEDGER)] == ["UNKNOWN"]
+    await harness.run()
+    assert await sent_by(harness) == {"EMAIL": 1}
+    assert await _contacts(harness) == [("EMAIL", "UNKNOWN", None)]
+    assert [row["outcome"] for row in await harness.rows(_LEDGER)] == ["UNKNOWN"]

@@ -25,8 +25,8 @@ from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.heartbeat import LEASE
 from dunwell.platform.resources import Resources
-from tests.support.house import House, ScriptedChannel, ScriptedLine
-from tests.support.lines import a_house_with_a_line
+from tests.support.delivery_providers import a_harness_with_a_provider
+from tests.support.harness import Harness, ScriptedChannel, ScriptedDeliveryProvider
 from tests.support.lost_commits import CommitLosses, Loss, losing_commits
 from tests.support.notices import an_asker
 
@@ -65,24 +65,26 @@ def once(loss: Loss) -> Callable[[], Loss | None]:
 async def test_contacts_whose_hand_over_commit_is_unanswered_are_planned_again(
     resources: Resources, postgres: EmbeddedPostgres, clock: MovableClock, loss: Loss
 ) -> None:
-    line = ScriptedLine()
-    house = await a_house_with_a_line(resources, clock, line)
-    await house.create("A", "B", "C")
+    provider = ScriptedDeliveryProvider()
+    harness = await a_harness_with_a_provider(resources, clock, provider)
+    await harness.create("A", "B", "C")
     await Engine(resources).run_once()
     async with through_losses(resources, postgres, _OF_HAND_OVER, once(loss)) as (own, losses):
-        dispatcher = MessageDispatcher(own, house.channels, find_provider=house.lines.get)
+        dispatcher = MessageDispatcher(
+            own, harness.channels, find_provider=harness.delivery_providers.get
+        )
         with pytest.raises(Unavailable):
-            await dispatcher.run_merchant(house.merchant.merchant_id)
+            await dispatcher.run_merchant(harness.merchant.merchant_id)
         await dispatcher.close()
     assert losses.lost == [loss]
-    assert line.sent == []
-    rows = await house.rows(_CONTACTS)
+    assert provider.sent == []
+    rows = await harness.rows(_CONTACTS)
     assert [tuple(row) for row in rows] == [("PLANNED", 0, False, None, None)] * 3
-    assert [row for row in await house.rows(_DAYS) if row["contacted_on"]] == []
+    assert [row for row in await harness.rows(_DAYS) if row["contacted_on"]] == []
     # No lease has to expire first.
-    await house.run()
-    assert len(line.sent) == len({each.communication_id for each in line.sent}) == 3
-    assert [row["outcome"] for row in await house.rows(_LEDGER)] == ["ACCEPTED"] * 3
+    await harness.run()
+    assert len(provider.sent) == len({each.communication_id for each in provider.sent}) == 3
+    assert [row["outcome"] for row in await harness.rows(_LEDGER)] == ["ACCEPTED"] * 3
 
 
 @pytest.mark.parametrize("loss", Loss)
@@ -98,11 +100,11 @@ async def test_a_notice_whose_hand_over_commit_is_unanswered_is_planned_again(
             await sender.run_once()
         await sender.close()
     assert channel.sent == []
-    assert [tuple(row) for row in await asker.house.rows(_NOTICES)] == [("PLANNED", 0, None)]
+    assert [tuple(row) for row in await asker.harness.rows(_NOTICES)] == [("PLANNED", 0, None)]
     sender = NoticeSender(resources, [channel])
     await sender.run_once()
     await sender.close()
-    assert [row["state"] for row in await asker.house.rows(_NOTICES)] == ["ACCEPTED"]
+    assert [row["state"] for row in await asker.harness.rows(_NOTICES)] == ["ACCEPTED"]
     assert len(channel.sent) == 1
 
 
@@ -110,43 +112,47 @@ async def test_a_repeated_message_keeps_its_mark_though_it_was_not_called(
     resources: Resources, clock: MovableClock
 ) -> None:
     """An earlier call may have reached the channel."""
-    line = ScriptedLine(answers=[ConnectionResetError()], is_repeatable=True)
-    house = await a_house_with_a_line(resources, clock, line)
-    await house.create()
-    await house.run()
+    provider = ScriptedDeliveryProvider(answers=[ConnectionResetError()], is_repeatable=True)
+    harness = await a_harness_with_a_provider(resources, clock, provider)
+    await harness.create()
+    await harness.run()
     clock.advance(timedelta(seconds=7))
 
-    dispatcher = MessageDispatcher(resources, house.channels, find_provider=house.lines.get)
+    dispatcher = MessageDispatcher(
+        resources, harness.channels, find_provider=harness.delivery_providers.get
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("dunwell.platform.heartbeat._TRUSTED_SECONDS", -1)
-        await dispatcher.run_merchant(house.merchant.merchant_id)
+        await dispatcher.run_merchant(harness.merchant.merchant_id)
     await dispatcher.close()
-    assert len(line.sent) == 1
-    [row] = await house.rows(_CONTACTS)
+    assert len(provider.sent) == 1
+    [row] = await harness.rows(_CONTACTS)
     assert (row["state"], row["is_marked"]) == ("HANDED_OVER", True)
     clock.advance(LEASE + timedelta(seconds=1))
-    await house.run()
-    assert len({each.communication_id for each in line.sent}) == 1
-    [row] = await house.rows(_CONTACTS)
+    await harness.run()
+    assert len({each.communication_id for each in provider.sent}) == 1
+    [row] = await harness.rows(_CONTACTS)
     assert row["state"] == "ACCEPTED"
 
 
 async def test_a_worker_that_was_stopped_calls_nothing_under_an_old_lease(
     resources: Resources, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    line = ScriptedLine()
-    house = await a_house_with_a_line(resources, clock, line)
-    await house.create("A", "B")
+    provider = ScriptedDeliveryProvider()
+    harness = await a_harness_with_a_provider(resources, clock, provider)
+    await harness.create("A", "B")
     await Engine(resources).run_once()
     monkeypatch.setattr("dunwell.platform.heartbeat._TRUSTED_SECONDS", -1)
-    dispatcher = MessageDispatcher(resources, house.channels, find_provider=house.lines.get)
-    await dispatcher.run_merchant(house.merchant.merchant_id)
-    assert line.sent == []
-    rows = await house.rows(_CONTACTS)
+    dispatcher = MessageDispatcher(
+        resources, harness.channels, find_provider=harness.delivery_providers.get
+    )
+    await dispatcher.run_merchant(harness.merchant.merchant_id)
+    assert provider.sent == []
+    rows = await harness.rows(_CONTACTS)
     assert [(row["state"], row["attempts"]) for row in rows] == [("PLANNED", 0)] * 2
     monkeypatch.undo()
-    await house.run()
-    assert len(line.sent) == 2
+    await harness.run()
+    assert len(provider.sent) == 2
     await dispatcher.close()
 
 
@@ -154,10 +160,10 @@ async def test_commits_lost_at_random_neither_repeat_nor_skip_a_message(
     resources: Resources, postgres: EmbeddedPostgres, clock: MovableClock
 ) -> None:
     chance = random.Random(30)
-    line = ScriptedLine(pace=ProviderPace(at_once=5))
-    house = await a_house_with_a_line(resources, clock, line)
+    provider = ScriptedDeliveryProvider(pace=ProviderPace(at_once=5))
+    harness = await a_harness_with_a_provider(resources, clock, provider)
     names = [f"R-{number}" for number in range(60)]
-    await house.create(*names)
+    await harness.create(*names)
     await Engine(resources).run_once()
 
     def choose() -> Loss | None:
@@ -166,22 +172,24 @@ async def test_commits_lost_at_random_neither_repeat_nor_skip_a_message(
 
     # Commits are lost in each transaction after the first hand-over: leases, settlements, marks.
     async with through_losses(resources, postgres, _OF_HAND_OVER, choose) as (own, losses):
-        await send_all(own, house)
+        await send_all(own, harness)
     assert len(losses.lost) >= 5
-    calls = Counter(each.communication_id for each in line.sent)
-    states = Counter(row["state"] for row in await house.rows(_CONTACTS))
+    calls = Counter(each.communication_id for each in provider.sent)
+    states = Counter(row["state"] for row in await harness.rows(_CONTACTS))
     print(f"{len(losses.lost)} commits lost, {len(calls)} called, {dict(states)}")
     assert set(calls.values()) == {1}
     assert len(calls) == len(names)
     assert states == {"ACCEPTED": len(names)}
 
 
-async def send_all(own: Resources, house: House) -> None:
-    dispatcher = MessageDispatcher(own, house.channels, find_provider=house.lines.get)
-    while {row["state"] for row in await house.rows(_CONTACTS)} & {"PLANNED", "HANDED_OVER"}:
+async def send_all(own: Resources, harness: Harness) -> None:
+    dispatcher = MessageDispatcher(
+        own, harness.channels, find_provider=harness.delivery_providers.get
+    )
+    while {row["state"] for row in await harness.rows(_CONTACTS)} & {"PLANNED", "HANDED_OVER"}:
         try:
             await dispatcher.run_once()
         except Unavailable:
             # Rows of a lost lease transaction become free when the lease expires.
-            house.clock.advance(LEASE)
+            harness.clock.advance(LEASE)
     await dispatcher.close()

@@ -10,7 +10,7 @@ from dunwell.core.workflows.definition import Definition
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import DOCUMENT
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.merchants import CONFIGURATION
 
 _NAME = "INTERNAL-NAME-OF-A-FEE"
@@ -35,26 +35,26 @@ def _make_process() -> Definition:
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
     brand = Brand(Logo("image/svg+xml", b"<svg/>", b"\x89PNG"))
     branded = msgspec.structs.replace(CONFIGURATION, brand=brand)
-    return await a_house(resources, clock, _make_process(), configuration=branded)
+    return await a_harness(resources, clock, _make_process(), configuration=branded)
 
 
-async def test_a_message_names_a_fee_by_its_type_and_not_by_its_step(house: House) -> None:
-    await house.create()
-    await house.run()
-    house.clock.advance(timedelta(days=7))
-    await house.run()
-    message = house.channels[0].sent[-1]
+async def test_a_message_names_a_fee_by_its_type_and_not_by_its_step(harness: Harness) -> None:
+    await harness.create()
+    await harness.run()
+    harness.clock.advance(timedelta(days=7))
+    await harness.run()
+    message = harness.channels[0].sent[-1]
     assert "Mahngebühr " in message.body_text
     assert _NAME not in message.body_text + (message.body_html or "")
 
 
-async def test_an_email_embeds_the_logo_that_it_shows(house: House) -> None:
-    await house.create()
-    await house.run()
-    [message] = house.channels[0].sent
+async def test_an_email_embeds_the_logo_that_it_shows(harness: Harness) -> None:
+    await harness.create()
+    await harness.run()
+    [message] = harness.channels[0].sent
     assert message.logo is not None
     assert (message.logo.content_type, message.logo.content) == ("image/png", b"\x89PNG")
     assert f'src="cid:{message.logo.content_id}"' in (message.body_html or "")

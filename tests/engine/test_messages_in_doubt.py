@@ -11,9 +11,9 @@ from dunwell.contact.escalation.engine import Engine
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.heartbeat import LEASE
 from dunwell.platform.resources import Resources
+from tests.support.delivery_providers import plan_texts
 from tests.support.gated_channels import GatedChannel, Post
-from tests.support.house import House, ScriptedChannel
-from tests.support.lines import plan_texts
+from tests.support.harness import Harness, ScriptedChannel
 
 _STATES = "SELECT state FROM communications WHERE merchant_id = $1"
 _OUTCOMES = "SELECT outcome FROM contact_ledger WHERE merchant_id = $1"
@@ -23,52 +23,54 @@ SELECT communication_id FROM communications WHERE merchant_id = $1 AND state = '
 _LOCK = "SELECT FROM communications WHERE communication_id = $1 FOR UPDATE"
 
 
-async def count_states(house: House) -> Counter[str]:
-    return Counter(row["state"] for row in await house.rows(_STATES))
+async def count_states(harness: Harness) -> Counter[str]:
+    return Counter(row["state"] for row in await harness.rows(_STATES))
 
 
-async def break_off(house: House, count: int) -> MessageDispatcher:
+async def break_off(harness: Harness, count: int) -> MessageDispatcher:
     """Hand all SMS messages to their channel, let their worker die, and return another worker."""
     post = Post()
-    worker = MessageDispatcher(house.resources, [GatedChannel(post, "SMS", asyncio.Event())])
-    sending = asyncio.create_task(worker.run_merchant(house.merchant.merchant_id))
+    worker = MessageDispatcher(harness.resources, [GatedChannel(post, "SMS", asyncio.Event())])
+    sending = asyncio.create_task(worker.run_merchant(harness.merchant.merchant_id))
     async with asyncio.timeout(20):
         while post.calls.total() < count:  # noqa: ASYNC110 - the channel tells
             await asyncio.sleep(0.01)
     sending.cancel()
     await asyncio.wait([sending])
-    house.clock.advance(LEASE + timedelta(seconds=1))
-    return MessageDispatcher(house.resources, [ScriptedChannel(channel="SMS", is_repeatable=False)])
+    harness.clock.advance(LEASE + timedelta(seconds=1))
+    return MessageDispatcher(
+        harness.resources, [ScriptedChannel(channel="SMS", is_repeatable=False)]
+    )
 
 
 async def test_a_locked_message_in_doubt_does_not_hold_up_its_channel(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await plan_texts(resources, clock, 2)
-    dispatcher = await break_off(house, 2)
-    await house.create("NEW", email=None, mobileNumber="+4915112345999")
+    harness = await plan_texts(resources, clock, 2)
+    dispatcher = await break_off(harness, 2)
+    await harness.create("NEW", email=None, mobileNumber="+4915112345999")
     await Engine(resources).run_once()
-    locked, _ = [row["communication_id"] for row in await house.rows(_HANDED_OVER)]
+    locked, _ = [row["communication_id"] for row in await harness.rows(_HANDED_OVER)]
     async with resources.database.transaction() as tx:
         await tx.execute(_LOCK, locked)
         async with asyncio.timeout(10):
-            await dispatcher.run_merchant(house.merchant.merchant_id)
-        assert await count_states(house) == {"HANDED_OVER": 1, "UNKNOWN": 1, "ACCEPTED": 1}
-    await dispatcher.run_merchant(house.merchant.merchant_id)
+            await dispatcher.run_merchant(harness.merchant.merchant_id)
+        assert await count_states(harness) == {"HANDED_OVER": 1, "UNKNOWN": 1, "ACCEPTED": 1}
+    await dispatcher.run_merchant(harness.merchant.merchant_id)
     await dispatcher.close()
-    assert await count_states(house) == {"UNKNOWN": 2, "ACCEPTED": 1}
+    assert await count_states(harness) == {"UNKNOWN": 2, "ACCEPTED": 1}
 
 
 async def test_messages_in_doubt_are_marked_in_batches_and_each_once(
     resources: Resources, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    house = await plan_texts(resources, clock, 5)
-    dispatcher = await break_off(house, 5)
+    harness = await plan_texts(resources, clock, 5)
+    dispatcher = await break_off(harness, 5)
     monkeypatch.setattr("dunwell.contact.escalation.contacts.dispatch.SET_SIZE", 2)
     marked = []
     for _ in range(3):
-        await dispatcher.run_merchant(house.merchant.merchant_id)
-        marked.append((await count_states(house))["UNKNOWN"])
+        await dispatcher.run_merchant(harness.merchant.merchant_id)
+        marked.append((await count_states(harness))["UNKNOWN"])
     await dispatcher.close()
     assert marked == [2, 4, 5]
-    assert [row["outcome"] for row in await house.rows(_OUTCOMES)] == ["UNKNOWN"] * 5
+    assert [row["outcome"] for row in await harness.rows(_OUTCOMES)] == ["UNKNOWN"] * 5

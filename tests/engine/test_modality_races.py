@@ -75,7 +75,7 @@ async def test_concurrent_requests_create_one_request(arrangement: Arrangement) 
     outcomes = await race(*(arrangement.ask() for _ in range(5)))
     assert sum(isinstance(each, InvalidState) for each in outcomes) == 4
     assert await arrangement.states() == ["REQUESTED"]
-    assert len(await arrangement.house.rows(_SHARED)) == 3
+    assert len(await arrangement.harness.rows(_SHARED)) == 3
 
 
 async def test_the_sweep_waits_for_a_payment_that_is_being_booked(
@@ -83,11 +83,11 @@ async def test_the_sweep_waits_for_a_payment_that_is_being_booked(
 ) -> None:
     plan = await arrangement.agree()
     clock.move_to(FIRST_GRACE_OVER)
-    async with arrangement.house.work() as work:
+    async with arrangement.harness.work() as work:
         new = NewPayment(3414, "EUR", "tx-1")
         await record_payment(work, arrangement.claim_id, new)
-        assert await sweep_modalities(arrangement.house.resources) == 0
-    assert await sweep_modalities(arrangement.house.resources) == 1
+        assert await sweep_modalities(arrangement.harness.resources) == 0
+    assert await sweep_modalities(arrangement.harness.resources) == 1
     found = await arrangement.look(plan.modality_id)
     assert (found.ended_reason, found.schedule[0].is_paid) == (None, True)
     assert await arrangement.holds() == ["MODALITY_ACTIVE"]
@@ -98,7 +98,7 @@ async def test_concurrent_sweeps_and_payments_lose_nothing(
 ) -> None:
     plan = await arrangement.agree()
     clock.move_to(FIRST_GRACE_OVER)
-    resources, pay = arrangement.house.resources, arrangement.house.pay
+    resources, pay = arrangement.harness.resources, arrangement.harness.pay
     await race(
         *(sweep_modalities(resources) for _ in range(3)),
         *(pay(arrangement.claim_id, 2560, f"tx-{n}") for n in range(4)),
@@ -108,7 +108,7 @@ async def test_concurrent_sweeps_and_payments_lose_nothing(
     ended = (await arrangement.look(plan.modality_id)).ended_reason
     # The plan was broken before the payment, or fulfilled by it.
     assert ended in (ModalityEndReason.BROKEN, ModalityEndReason.FULFILLED)
-    claim = await arrangement.house.read(arrangement.claim_id)
+    claim = await arrangement.harness.read(arrangement.claim_id)
     assert claim.status is Status.COLLECTED
     # After a broken plan the claim is on hold until its debtor is notified.
     assert bool(claim.holds) is (ended is ModalityEndReason.BROKEN)

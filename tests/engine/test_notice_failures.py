@@ -12,7 +12,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.resources import Resources
-from tests.support.house import ScriptedChannel
+from tests.support.harness import ScriptedChannel
 from tests.support.notices import Asker, an_asker
 
 _BOUNCING = "erika+fail-later@example.org"
@@ -29,7 +29,7 @@ def _counted(outcome: str, kind: str = "CODE") -> float:
 
 async def _bounce(asker: Asker) -> UUID:
     notice_id = await asker.planned(recipient=_BOUNCING)
-    await asker.run(OutboxEmail(asker.house.resources.settings.data_dir, is_development=True))
+    await asker.run(OutboxEmail(asker.harness.resources.settings.data_dir, is_development=True))
     return notice_id
 
 
@@ -48,7 +48,7 @@ async def test_a_bounced_notice_is_failed_once_with_its_reason(
     [row] = await asker.rows()
     assert (row["settled_at"], row["due_at"]) == (clock.now(), None)
     assert _counted("FAILED_LATER") == before + 1
-    audited = await asker.house.rows(
+    audited = await asker.harness.rows(
         "SELECT subject, details FROM audit_log WHERE merchant_id = $1 AND action = 'notice.fail'"
     )
     assert [row["subject"] for row in audited] == [f"claim:{asker.claim_id}"]
@@ -59,10 +59,10 @@ async def test_a_failure_report_waits_until_the_answer_of_the_channel_is_recorde
 ) -> None:
     asker, now = await an_asker(resources, clock), clock.now()
     await _bounce(asker)
-    await asker.house.rows(_STANDS, "HANDED_OVER", None, now)
+    await asker.harness.rows(_STANDS, "HANDED_OVER", None, now)
 
     early = await report_late_failures(resources)
-    await asker.house.rows(_STANDS, "ACCEPTED", now, None)
+    await asker.harness.rows(_STANDS, "ACCEPTED", now, None)
 
     assert (early, await report_late_failures(resources)) == (0, 1)
     assert await asker.states() == [("FAILED", _TOLD)]
@@ -73,10 +73,10 @@ async def test_a_failure_report_settles_a_notice_in_doubt(
 ) -> None:
     asker = await an_asker(resources, clock)
     notice_id = await asker.planned()
-    await asker.house.rows(_STANDS, "UNKNOWN", clock.now(), None)
+    await asker.harness.rows(_STANDS, "UNKNOWN", clock.now(), None)
 
     for reason in ("550 no such user", "451 try again"):
-        async with asker.house.work() as work:
+        async with asker.harness.work() as work:
             await report_notice_failure(work, notice_id, reason)
 
     assert await asker.states() == [("FAILED", "550 no such user")]
@@ -107,7 +107,7 @@ async def test_a_failure_report_of_an_unsent_unknown_or_foreign_notice_is_refuse
         (other, notice_id, NotFound),
         (asker, UUID(int=7), NotFound),
     ):
-        async with asked.house.work() as work:
+        async with asked.harness.work() as work:
             with pytest.raises(refusal):
                 await report_notice_failure(work, named, "late")
 

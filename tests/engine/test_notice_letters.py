@@ -18,7 +18,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.children import PRINTER
 from tests.support.disputes import REJECTED, answer, dispute
-from tests.support.house import House, ScriptedChannel, a_house
+from tests.support.harness import Harness, ScriptedChannel, a_harness
 from tests.support.letters import PrintedLetter
 from tests.support.notices import WITH_SMS
 from tests.support.print_files import list_letters, list_manifests
@@ -32,16 +32,21 @@ SELECT state, failure FROM debtor_notices WHERE merchant_id = $1 AND channel = '
 
 async def a_disputed(
     resources: Resources, clock: MovableClock, lines: Mapping[str, Any], **fields: Any
-) -> tuple[House, Any]:
-    """Return a house with a dispute; letters go by the provider "post" where there is one."""
+) -> tuple[Harness, Any]:
+    """Return a harness with a dispute; letters go by the provider "post" where there is one."""
     setup = ChannelSetup(provider="post") if lines else ChannelSetup(adapter="outbox")
     by_post = msgspec.structs.replace(WITH_SMS, channels=WITH_SMS.channels | {"LETTER": setup})
     channels = [ScriptedChannel(channel=each) for each in ("EMAIL", "SMS", "LETTER")]
-    house = await a_house(
-        resources, clock, None, configuration=by_post, channels=channels, lines=dict(lines)
+    harness = await a_harness(
+        resources,
+        clock,
+        None,
+        configuration=by_post,
+        channels=channels,
+        delivery_providers=dict(lines),
     )
-    [claim_id] = await house.create(**{"email": None, "address": ADDRESS} | fields)
-    return house, await dispute(house, claim_id)
+    [claim_id] = await harness.create(**{"email": None, "address": ADDRESS} | fields)
+    return harness, await dispute(harness, claim_id)
 
 
 async def print_answer(
@@ -54,8 +59,8 @@ async def print_answer(
         batch=BatchSettings(every_minutes=1, most=1),
     )
     adapter = FolderChannel("post", line, resources, PRINTER)
-    house, opened = await a_disputed(resources, clock, {"post": adapter})
-    await answer(house, opened, REJECTED, message="Der Gutschein war abgelaufen.")
+    harness, opened = await a_disputed(resources, clock, {"post": adapter})
+    await answer(harness, opened, REJECTED, message="Der Gutschein war abgelaufen.")
     await BatchReleaser(resources, lambda: {"post": adapter.print_provider}).run_once()
     await adapter.close()
     (name,) = list_letters(folder)
@@ -78,9 +83,9 @@ async def test_a_notice_letter_fails_when_the_name_cannot_be_printed(
     resources: Resources, clock: MovableClock
 ) -> None:
     """No other channel is left, and no letter is printed with boxes instead of a name."""
-    house, opened = await a_disputed(resources, clock, {}, debtorName="小明", debtorLastName="王")
-    await answer(house, opened, REJECTED, message="Nein.")
-    assert [each.sent for each in house.channels] == [[], [], []]
-    [row] = await house.rows(_NOTICES)
+    harness, opened = await a_disputed(resources, clock, {}, debtorName="小明", debtorLastName="王")
+    await answer(harness, opened, REJECTED, message="Nein.")
+    assert [each.sent for each in harness.channels] == [[], [], []]
+    [row] = await harness.rows(_NOTICES)
     assert row["state"] == "FAILED"
     assert row["failure"] == _MISSING

@@ -25,7 +25,7 @@ async def test_a_worker_sends_a_code_within_seconds(
 
 async def test_a_worker_sends_a_requested_link(resources: Resources, clock: MovableClock) -> None:
     asker = await _an_asker_of_today(resources, clock)
-    over = asker.house.resources
+    over = asker.harness.resources
     asked = LinkRequest("INV-1001", "erika@example.org", over.clock.now())
     async with over.database.transaction() as tx:
         await insert_link_request(tx, over.ids.new(asked.requested_at), asked)
@@ -43,7 +43,7 @@ async def _an_asker_of_today(resources: Resources, clock: MovableClock) -> Asker
 async def _run_until_sent(asker: Asker) -> None:
     """Run the loops as a worker does."""
     stop = asyncio.Event()
-    async with open_loops(asker.house.resources, stop) as loops:
+    async with open_loops(asker.harness.resources, stop) as loops:
         running = asyncio.create_task(run_loops(loops, stop))
         try:
             async with asyncio.timeout(10):

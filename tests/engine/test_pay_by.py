@@ -8,7 +8,7 @@ import pytest
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.house import a_house
+from tests.support.harness import a_harness
 from tests.support.statements import a_counted_database
 
 DAY = timedelta(days=1)
@@ -43,10 +43,10 @@ def wait(days: int) -> dict[str, Any]:
 async def test_a_message_names_the_last_day_whose_transfer_is_recorded_in_time(
     steps: list[dict[str, Any]], said: str, resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock, _define(EMAIL, *steps))
-    await house.create()
-    await house.run()
-    [message] = house.channels[0].sent
+    harness = await a_harness(resources, clock, _define(EMAIL, *steps))
+    await harness.create()
+    await harness.run()
+    [message] = harness.channels[0].sent
     assert said in message.body_text
     assert message.body_html is not None
     assert ("Bitte zahlen" in message.body_html) is ("zahlen" in said or "bis" in said)
@@ -55,13 +55,13 @@ async def test_a_message_names_the_last_day_whose_transfer_is_recorded_in_time(
 async def test_no_step_runs_before_a_transfer_of_that_day_is_recorded(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock, _define(EMAIL, wait(14), FEE, EMAIL, wait(30)))
-    [claim_id] = await house.create()
-    await house.run_until(clock.now() + 13 * DAY)
-    assert len(house.channels[0].sent) == 1
-    assert (await house.read(claim_id)).balance.total_cents == 10240
-    await house.run_until(clock.now() + DAY)
-    _, second = house.channels[0].sent
+    harness = await a_harness(resources, clock, _define(EMAIL, wait(14), FEE, EMAIL, wait(30)))
+    [claim_id] = await harness.create()
+    await harness.run_until(clock.now() + 13 * DAY)
+    assert len(harness.channels[0].sent) == 1
+    assert (await harness.read(claim_id)).balance.total_cents == 10240
+    await harness.run_until(clock.now() + DAY)
+    _, second = harness.channels[0].sent
     # The date of the last contact precedes the archiving on Wednesday, 15 April.
     assert "Bitte zahlen Sie bis 9. April 2026." in second.body_text
 
@@ -73,16 +73,16 @@ async def test_pay_by_dates_are_per_claim_and_need_a_constant_number_of_statemen
     large = [{"reference": "R", "type": "PRIMARY", "value": "50000"}]
     counts = []
     async with a_counted_database(resources, clock) as (over, statements):
-        house = await a_house(over, clock, _define(*steps))
+        harness = await a_harness(over, clock, _define(*steps))
         for round_ in range(3):
-            await house.create(*(f"S-{round_}-{n}" for n in range(2 + 5 * round_)))
-            await house.create(*(f"L-{round_}-{n}" for n in range(2 + 5 * round_)), items=large)
-            house.channels[0].sent.clear()
+            await harness.create(*(f"S-{round_}-{n}" for n in range(2 + 5 * round_)))
+            await harness.create(*(f"L-{round_}-{n}" for n in range(2 + 5 * round_)), items=large)
+            harness.channels[0].sent.clear()
             await statements.take()
-            await house.run()
+            await harness.run()
             sent = await statements.take()
             counts.append(sum("contact_guards" in each and "LATERAL" not in each for each in sent))
-            days = {m.body_text.split("bis ")[1][:8] for m in house.channels[0].sent}
+            days = {m.body_text.split("bis ")[1][:8] for m in harness.channels[0].sent}
             assert days == {"17. März", "10. März"}
     assert counts[1] == counts[2]
 
@@ -91,13 +91,13 @@ async def test_templates_without_a_pay_by_date_compute_none(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_counted_database(resources, clock) as (over, statements):
-        house = await a_house(over, clock, _define(EMAIL, templates=DOCUMENT["templates"]))
-        await house.create()
-        await house.run()
+        harness = await a_harness(over, clock, _define(EMAIL, templates=DOCUMENT["templates"]))
+        await harness.create()
+        await harness.run()
         without = await statements.take()
-        await house.publish(_define(EMAIL), "Naming")
-        await house.create("INV-2")
-        await house.run()
+        await harness.publish(_define(EMAIL), "Naming")
+        await harness.create("INV-2")
+        await harness.run()
         naming = await statements.take()
     asked = "SELECT identity_digest, contacted_on\nFROM contact_guards\nWHERE merchant_id"
     assert [sum(asked in each for each in sent) for sent in (without, naming)] == [0, 1]

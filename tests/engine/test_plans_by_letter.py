@@ -20,7 +20,7 @@ from dunwell.interfaces.landing.notifications.send_occasions import send_due_occ
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import ACCEPTED, answer, dispute
-from tests.support.house import ScriptedChannel
+from tests.support.harness import ScriptedChannel
 from tests.support.letters import PrintedLetter
 from tests.support.modalities import DEFERMENT, OFFERING, PLAN, Arrangement, an_arrangement
 from tests.support.payments import PAYING
@@ -53,15 +53,15 @@ async def at_home(
 
 
 def letters(arrangement: Arrangement) -> list[Any]:
-    return arrangement.house.channels[2].sent
+    return arrangement.harness.channels[2].sent
 
 
 async def go(arrangement: Arrangement, until: datetime) -> None:
     """Advance hour by hour and run everything that falls due."""
-    house = arrangement.house
-    while house.clock.now() < until:
-        await arrangement.sweep_at(min(until, house.clock.now() + HOUR))
-        await tell(house)
+    harness = arrangement.harness
+    while harness.clock.now() < until:
+        await arrangement.sweep_at(min(until, harness.clock.now() + HOUR))
+        await tell(harness)
 
 
 def read(letter: Any, folder: Path) -> tuple[str, list[str]]:
@@ -115,7 +115,7 @@ async def test_an_agreed_plan_is_confirmed_by_letter(
 ) -> None:  # fmt: skip
     arrangement = await at_home(resources, clock, language=language)
     await arrangement.agree(PLAN)
-    await tell(arrangement.house)
+    await tell(arrangement.harness)
     [letter] = letters(arrangement)
     text, [payment] = read(letter, tmp_path)
     for part in (*says, "Heidestraße 17", "51147 Köln", IBAN):
@@ -132,7 +132,7 @@ async def test_a_request_is_not_confirmed_by_letter(
 ) -> None:
     arrangement = await at_home(resources, clock)
     await arrangement.ask(PLAN)
-    await tell(arrangement.house)
+    await tell(arrangement.harness)
     assert letters(arrangement) == []
 
 
@@ -141,7 +141,7 @@ async def test_a_missed_instalment_and_a_broken_plan_are_notified_by_letter(
 ) -> None:
     arrangement = await at_home(resources, clock)
     await arrangement.agree(PLAN)
-    await arrangement.house.pay(arrangement.claim_id, 1000)
+    await arrangement.harness.pay(arrangement.claim_id, 1000)
     await go(arrangement, MISSED - HOUR)
     assert len(letters(arrangement)) == 1
     await go(arrangement, MISSED + DAY)
@@ -186,7 +186,7 @@ async def test_every_other_answer_to_a_request_is_sent_by_letter(
         await arrangement.approve(asked.modality_id)
     else:
         await arrangement.reject(asked.modality_id, "Das ist uns zu lang.")
-    await tell(arrangement.house)
+    await tell(arrangement.harness)
     [letter] = letters(arrangement)
     text, [payment] = read(letter, tmp_path)
     for part in ("Sehr geehrte Frau Mustermann,", says, "102,40 €", IBAN):
@@ -203,7 +203,7 @@ async def test_a_merchant_without_a_bank_account_points_to_the_page(
     configuration = msgspec.structs.replace(BY_POST, payment=payment)
     arrangement = await at_home(resources, clock, configuration)
     await arrangement.agree(DEFERMENT)
-    await tell(arrangement.house)
+    await tell(arrangement.harness)
     text, codes = read(letters(arrangement)[0], tmp_path)
     assert "Sie können auf Ihrer Seite zahlen." in text
     assert "Konto" not in text
@@ -214,8 +214,8 @@ async def test_the_letter_asks_for_no_payment_when_a_dispute_has_closed_the_clai
     resources: Resources, clock: MovableClock, tmp_path: Path
 ) -> None:
     arrangement = await at_home(resources, clock)
-    opened = await dispute(arrangement.house, arrangement.claim_id)
-    await answer(arrangement.house, opened, ACCEPTED)
+    opened = await dispute(arrangement.harness, arrangement.claim_id)
+    await answer(arrangement.harness, opened, ACCEPTED)
     text, codes = read(letters(arrangement)[-1], tmp_path)
     assert "Sehr geehrte Frau Mustermann," in text
     assert IBAN not in text
@@ -229,9 +229,9 @@ async def test_each_letter_about_a_plan_is_sent_once(
     approved = await arrangement.agree(PLAN)
     await arrangement.approve(approved.modality_id)
     for _ in range(3):
-        await tell(arrangement.house)
+        await tell(arrangement.harness)
     await go(arrangement, MISSED + 2 * DAY)
-    await send_due_occasions(resources, a_writer(arrangement.house))
+    await send_due_occasions(resources, a_writer(arrangement.harness))
     ids = [each.communication_id for each in letters(arrangement)]
     assert len(ids) == len(set(ids)) == 2
 
@@ -240,11 +240,11 @@ async def test_the_same_letter_is_sent_after_a_two_day_outage_of_the_print_servi
     resources: Resources, clock: MovableClock
 ) -> None:
     arrangement = await at_home(resources, clock)
-    arrangement.house.channels[2].answers = [Temporary(2 * 86_400)]
+    arrangement.harness.channels[2].answers = [Temporary(2 * 86_400)]
     await arrangement.agree(PLAN)
-    await tell(arrangement.house)
+    await tell(arrangement.harness)
     clock.advance(2 * DAY + HOUR)
-    await tell(arrangement.house)
+    await tell(arrangement.harness)
     first, second = letters(arrangement)
     assert (first.communication_id, first.document) == (second.communication_id, second.document)
 
@@ -254,12 +254,12 @@ async def test_a_letter_is_sent_only_when_email_and_sms_do_not_work(
 ) -> None:
     arrangement = await at_home(resources, clock, email="erika@example.org")
     await arrangement.agree(PLAN)
-    await tell(arrangement.house)
+    await tell(arrangement.harness)
     assert letters(arrangement) == []
-    arrangement.house.channels[0].answers = [Permanent("no such mailbox")] * 2
-    await arrangement.withdraw((await arrangement.house.rows(_NEWEST))[0]["modality_id"])
+    arrangement.harness.channels[0].answers = [Permanent("no such mailbox")] * 2
+    await arrangement.withdraw((await arrangement.harness.rows(_NEWEST))[0]["modality_id"])
     await arrangement.agree(PlanTerms(2, PLAN.first_on))
-    await tell(arrangement.house)
+    await tell(arrangement.harness)
     assert len(letters(arrangement)) == 1
 
 
@@ -270,7 +270,7 @@ async def test_a_suppressed_postal_address_gets_no_letter(
     line = render_postal_address(
         {"street": "Heidestraße 17", "postal_code": "51147", "city": "Köln"}
     )
-    async with arrangement.house.work() as work:
+    async with arrangement.harness.work() as work:
         await suppress(work, resources.keys, "LETTER", line, "OPERATOR")
     await arrangement.agree(PLAN)
     await go(arrangement, MISSED + DAY)
@@ -289,7 +289,7 @@ async def test_letters_about_a_plan_observe_quiet_hours_and_count_in_no_guard(
     assert len(letters(arrangement)) == 1
     await go(arrangement, MISSED + HOUR + HOUR / 2)
     assert len(letters(arrangement)) == 2
-    [counted] = await arrangement.house.rows(_GUARDS)
+    [counted] = await arrangement.harness.rows(_GUARDS)
     assert counted["number"] == 0
 
 

@@ -23,7 +23,7 @@ from dunwell.operations.sandbox.advance_clock import advance_clock
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import dispute
-from tests.support.house import ERP, ScriptedChannel
+from tests.support.harness import ERP, ScriptedChannel
 from tests.support.modalities import OFFERING, PLAN, Arrangement, an_arrangement
 from tests.support.statements import a_counted_database
 from tests.support.telling import a_writer, tell
@@ -54,35 +54,35 @@ _HOLDS = "SELECT until FROM holds WHERE merchant_id = $1 AND lifted_at IS NULL"
 async def arrangement(resources: Resources, clock: MovableClock) -> Arrangement:
     """Return an arrangement whose first message was sent and whose agreed plan was confirmed."""
     arrangement = await an_arrangement(resources, clock)
-    await arrangement.house.run()
+    await arrangement.harness.run()
     await arrangement.agree(PLAN)
-    await tell(arrangement.house)
+    await tell(arrangement.harness)
     return arrangement
 
 
 async def go(arrangement: Arrangement, until: datetime) -> None:
     """Advance hour by hour and run everything that falls due."""
-    house = arrangement.house
-    while house.clock.now() < until:
-        house.clock.move_to(min(until, house.clock.now() + HOUR))
-        await house.run()
-        await tell(house)
-        await house.run()
+    harness = arrangement.harness
+    while harness.clock.now() < until:
+        harness.clock.move_to(min(until, harness.clock.now() + HOUR))
+        await harness.run()
+        await tell(harness)
+        await harness.run()
 
 
 async def subjects(arrangement: Arrangement) -> list[str]:
     """List the subjects other than the request, the agreement and receipts."""
     others = ("Ihre Anfrage", "Quittung")
-    rows = await arrangement.house.rows(_NOTICES)
+    rows = await arrangement.harness.rows(_NOTICES)
     return [row["subject"] for row in rows if not row["subject"].startswith(others)][1:]
 
 
 async def occasions(arrangement: Arrangement) -> list[str]:
-    return [row["occasion"] for row in await arrangement.house.rows(_OCCASIONS)]
+    return [row["occasion"] for row in await arrangement.harness.rows(_OCCASIONS)]
 
 
 async def fees(arrangement: Arrangement) -> int:
-    [row] = await arrangement.house.rows(_FEES)
+    [row] = await arrangement.harness.rows(_FEES)
     return int(row["fees"])
 
 
@@ -93,7 +93,7 @@ async def test_an_instalment_is_announced_three_days_before_at_nine(
     assert await subjects(arrangement) == []
     await go(arrangement, REMINDED + DAY)
     assert await subjects(arrangement) == ["Ihre nächste Rate an Nordwind"]
-    *_, notice = await arrangement.house.rows(_NOTICES)
+    *_, notice = await arrangement.harness.rows(_NOTICES)
     assert "Bitte zahlen Sie 34,14\u00a0€ bis zum 16. März 2026." in notice["body_text"]
     assert notice["kind"] == "REMINDER"
 
@@ -101,9 +101,9 @@ async def test_an_instalment_is_announced_three_days_before_at_nine(
 async def test_a_missed_instalment_is_notified_with_the_end_of_its_grace_period(
     arrangement: Arrangement,
 ) -> None:
-    await arrangement.house.pay(arrangement.claim_id, 1000)
+    await arrangement.harness.pay(arrangement.claim_id, 1000)
     await go(arrangement, MISSED)
-    *_, notice = await arrangement.house.rows(_NOTICES)
+    *_, notice = await arrangement.harness.rows(_NOTICES)
     assert notice["subject"] == "Ihre Rate an Nordwind ist noch nicht eingegangen"
     assert "24,14\u00a0€ waren am 16. März 2026 fällig." in notice["body_text"]
     assert "Zahlen Sie bis zum 23. März 2026, dann läuft" in notice["body_text"]
@@ -116,7 +116,7 @@ async def test_a_broken_plan_is_notified_a_day_before_any_step_runs(
 ) -> None:
     await go(arrangement, BROKEN - HOUR)
     assert await fees(arrangement) == 0
-    assert (await arrangement.house.read(arrangement.claim_id)).next_step_at is None
+    assert (await arrangement.harness.read(arrangement.claim_id)).next_step_at is None
     await go(arrangement, BROKEN)
     assert (await subjects(arrangement))[-1] == "Ihre Ratenzahlung mit Nordwind ist beendet"
     await go(arrangement, BROKEN + DAY - HOUR)
@@ -128,30 +128,30 @@ async def test_a_broken_plan_is_notified_a_day_before_any_step_runs(
 async def test_the_claim_is_held_until_the_end_of_the_plan_was_sent(
     arrangement: Arrangement,
 ) -> None:
-    house = arrangement.house
-    house.clock.move_to(BROKEN)
+    harness = arrangement.harness
+    harness.clock.move_to(BROKEN)
     for _ in range(3):
-        await house.run()
-        house.clock.advance(3 * DAY)
-    assert [row["until"] for row in await house.rows(_HOLDS)] == [None]
+        await harness.run()
+        harness.clock.advance(3 * DAY)
+    assert [row["until"] for row in await harness.rows(_HOLDS)] == [None]
     assert await fees(arrangement) == 0
     # Written, and not sent yet.
-    await send_due_occasions(house.resources, a_writer(house))
-    await house.run()
-    assert [row["until"] for row in await house.rows(_HOLDS)] == [None]
+    await send_due_occasions(harness.resources, a_writer(harness))
+    await harness.run()
+    assert [row["until"] for row in await harness.rows(_HOLDS)] == [None]
     assert await fees(arrangement) == 0
-    told_at = house.clock.now()
-    await tell(house)
-    assert [row["until"] for row in await house.rows(_HOLDS)] == [told_at + DAY]
+    told_at = harness.clock.now()
+    await tell(harness)
+    assert [row["until"] for row in await harness.rows(_HOLDS)] == [told_at + DAY]
 
 
 async def test_an_unreachable_debtor_has_the_day_after_the_end_of_the_plan(
     resources: Resources, clock: MovableClock
 ) -> None:
     arrangement = await an_arrangement(resources, clock)
-    await arrangement.house.run()
+    await arrangement.harness.run()
     await arrangement.agree(PLAN)
-    arrangement.house.channels[:] = [ScriptedChannel([Permanent("no mailbox")] * 9)]
+    arrangement.harness.channels[:] = [ScriptedChannel([Permanent("no mailbox")] * 9)]
     await go(arrangement, BROKEN + DAY - HOUR)
     assert await fees(arrangement) == 0
     await go(arrangement, BROKEN + DAY + HOUR)
@@ -166,9 +166,9 @@ async def test_a_plan_is_notified_by_letter_when_nothing_else_works(
     arrangement = await an_arrangement(
         resources, clock, configuration=WITH_LETTERS, debtor={"address": AT_HOME}
     )
-    await arrangement.house.run()
+    await arrangement.harness.run()
     await arrangement.agree(PLAN)
-    arrangement.house.channels[:] = [by_mail, letters]
+    arrangement.harness.channels[:] = [by_mail, letters]
     await go(arrangement, BROKEN)
     assert [each.subject for each in letters.sent] == [
         "Ihre Ratenzahlung mit Nordwind", "Ihre Rate an Nordwind ist noch nicht eingegangen",
@@ -176,33 +176,33 @@ async def test_a_plan_is_notified_by_letter_when_nothing_else_works(
     ]  # fmt: skip
     letter = letters.sent[-1]
     assert "Ihre Zahlungen werden Ihnen angerechnet." in letter.body_text
-    assert [row["until"] for row in await arrangement.house.rows(_HOLDS)] == [BROKEN + DAY]
+    assert [row["until"] for row in await arrangement.harness.rows(_HOLDS)] == [BROKEN + DAY]
 
 
 async def test_the_completion_of_a_plan_is_notified_once(arrangement: Arrangement) -> None:
     await go(arrangement, REMINDED)
-    await arrangement.house.pay(arrangement.claim_id, 10240)
+    await arrangement.harness.pay(arrangement.claim_id, 10240)
     await go(arrangement, REMINDED + 60 * HOUR)
     assert await subjects(arrangement) == [
         "Ihre nächste Rate an Nordwind", "Ihre Ratenzahlung mit Nordwind ist bezahlt",
     ]  # fmt: skip
-    *_, notice = await arrangement.house.rows(_NOTICES)
+    *_, notice = await arrangement.harness.rows(_NOTICES)
     assert "Es ist nichts mehr zu zahlen." in notice["body_text"]
 
 
 async def _pay(arrangement: Arrangement) -> None:
-    await arrangement.house.pay(arrangement.claim_id, 5000)
+    await arrangement.harness.pay(arrangement.claim_id, 5000)
 
 
 async def _withdraw_plan(arrangement: Arrangement) -> None:
-    [row] = await arrangement.house.rows(
+    [row] = await arrangement.harness.rows(
         "SELECT modality_id FROM payment_modalities WHERE merchant_id = $1"
     )
     await arrangement.withdraw(row["modality_id"])
 
 
 async def _end(arrangement: Arrangement, happening: ClaimTransition) -> None:
-    async with arrangement.house.work() as work:
+    async with arrangement.harness.work() as work:
         await end_claim(work, await lock_claim_of_merchant(work, arrangement.claim_id), happening)
 
 
@@ -211,7 +211,7 @@ async def _withdraw_claim(arrangement: Arrangement) -> None:
 
 
 async def _dispute(arrangement: Arrangement) -> None:
-    await dispute(arrangement.house, arrangement.claim_id)
+    await dispute(arrangement.harness, arrangement.claim_id)
 
 
 @pytest.mark.parametrize("meanwhile", [_pay, _withdraw_plan, _withdraw_claim, _dispute])
@@ -220,47 +220,47 @@ async def test_an_outdated_instalment_notice_is_not_sent(
     instant: datetime, meanwhile: Any, arrangement: Arrangement
 ) -> None:
     """The change happens between recording and sending the notice."""
-    house = arrangement.house
-    house.clock.move_to(instant)
-    await sweep_modalities(house.resources)
+    harness = arrangement.harness
+    harness.clock.move_to(instant)
+    await sweep_modalities(harness.resources)
     assert len(await occasions(arrangement)) == 1
     await meanwhile(arrangement)
-    await tell(house)
+    await tell(harness)
     names = {"Ihre nächste Rate an Nordwind", "Ihre Rate an Nordwind ist noch nicht eingegangen"}
     assert not names.intersection(await subjects(arrangement))
-    [row] = [r for r in await house.rows(_OCCASIONS) if r["occasion"].startswith("rate")]
+    [row] = [r for r in await harness.rows(_OCCASIONS) if r["occasion"].startswith("rate")]
     assert row["ended_at"] is not None
 
 
 async def test_an_instalment_that_is_being_paid_is_not_requested(arrangement: Arrangement) -> None:
-    house = arrangement.house
-    house.clock.move_to(REMINDED)
+    harness = arrangement.harness
+    harness.clock.move_to(REMINDED)
     await asyncio.gather(
-        sweep_modalities(house.resources), house.pay(arrangement.claim_id, 3414, "tx-now")
+        sweep_modalities(harness.resources), harness.pay(arrangement.claim_id, 3414, "tx-now")
     )
-    await sweep_modalities(house.resources)
-    await tell(house)
+    await sweep_modalities(harness.resources)
+    await tell(harness)
     assert await subjects(arrangement) == []
 
 
 async def test_many_workers_send_each_notice_once(arrangement: Arrangement) -> None:
-    house = arrangement.house
-    house.clock.move_to(REMINDED)
-    await asyncio.gather(*(sweep_modalities(house.resources) for _ in range(3)))
-    writer = a_writer(house)
-    await asyncio.gather(*(send_due_occasions(house.resources, writer) for _ in range(3)))
-    await tell(house)
+    harness = arrangement.harness
+    harness.clock.move_to(REMINDED)
+    await asyncio.gather(*(sweep_modalities(harness.resources) for _ in range(3)))
+    writer = a_writer(harness)
+    await asyncio.gather(*(send_due_occasions(harness.resources, writer) for _ in range(3)))
+    await tell(harness)
     assert await subjects(arrangement) == ["Ihre nächste Rate an Nordwind"]
 
 
 async def test_notices_that_a_clock_jump_skipped_are_not_sent_later(
     arrangement: Arrangement,
 ) -> None:
-    arrangement.house.clock.move_to(MISSED + DAY)
-    await arrangement.house.run()
+    arrangement.harness.clock.move_to(MISSED + DAY)
+    await arrangement.harness.run()
     assert await occasions(arrangement) == ["rate_missed"]
-    arrangement.house.clock.move_to(BROKEN + DAY)
-    await arrangement.house.run()
+    arrangement.harness.clock.move_to(BROKEN + DAY)
+    await arrangement.harness.run()
     assert await occasions(arrangement) == ["rate_missed", "plan_broken"]
 
 
@@ -268,15 +268,15 @@ async def test_a_sandbox_clock_stops_at_each_notice_and_at_the_day_after_the_end
     resources: Resources, clock: MovableClock
 ) -> None:
     arrangement = await an_arrangement(resources, clock, sandbox=True)
-    house = arrangement.house
-    await advance_clock(resources, house.channels, house.merchant, ERP, clock.now())
+    harness = arrangement.harness
+    await advance_clock(resources, harness.channels, harness.merchant, ERP, clock.now())
     await arrangement.agree(PLAN)
 
     async def advance(until: datetime) -> None:
         async with resources.database.connection() as connection:
-            merchant = await load_merchant(connection, house.merchant.merchant_id)
+            merchant = await load_merchant(connection, harness.merchant.merchant_id)
         assert merchant is not None
-        await advance_clock(resources, house.channels, merchant, ERP, until)
+        await advance_clock(resources, harness.channels, merchant, ERP, until)
 
     await advance(BROKEN + DAY - 10 * HOUR)
     assert sorted(await occasions(arrangement)) == ["plan_broken", "rate_due", "rate_missed"]
@@ -294,8 +294,8 @@ async def test_the_number_of_statements_does_not_grow_with_the_plans(
         for round_ in range(3):
             first = clock.now().date() + timedelta(days=5)
             for n in range(2 + 8 * round_):
-                [claim_id] = await arrangement.house.create(f"R-{round_}-{n}")
-                await Arrangement(arrangement.house, claim_id).agree(PlanTerms(3, first))
+                [claim_id] = await arrangement.harness.create(f"R-{round_}-{n}")
+                await Arrangement(arrangement.harness, claim_id).agree(PlanTerms(3, first))
             await sweep_modalities(over)
             clock.advance(timedelta(days=2))
             await statements.take()
@@ -309,29 +309,29 @@ async def test_plans_of_two_merchants_do_not_affect_each_other(
 ) -> None:
     ours, theirs = [await an_arrangement(resources, clock, key=key) for key in ("ours", "theirs")]
     for each in (ours, theirs):
-        await each.house.run()
+        await each.harness.run()
         await each.agree(PLAN)
-        await tell(each.house)
-    await theirs.house.pay(theirs.claim_id, 3414)
+        await tell(each.harness)
+    await theirs.harness.pay(theirs.claim_id, 3414)
     await go(ours, BROKEN)
     assert await occasions(ours) == ["plan_broken", "rate_due", "rate_missed"]
     assert await occasions(theirs) == []
-    assert [row["until"] for row in await ours.house.rows(_HOLDS)] == [BROKEN + DAY]
-    assert [row["until"] for row in await theirs.house.rows(_HOLDS)] == [None]
+    assert [row["until"] for row in await ours.harness.rows(_HOLDS)] == [BROKEN + DAY]
+    assert [row["until"] for row in await theirs.harness.rows(_HOLDS)] == [None]
 
 
 async def test_each_notice_has_a_link_that_opens_the_claim(arrangement: Arrangement) -> None:
-    house = arrangement.house
+    harness = arrangement.harness
     await go(arrangement, MISSED)
-    await house.pay(arrangement.claim_id, 10240)
+    await harness.pay(arrangement.claim_id, 10240)
     await go(arrangement, MISSED + HOUR)
     links = {
         sent.subject: re.findall(r"https?://\S+/q/(\S+)", sent.body_text)
-        for sent in house.channels[0].sent
+        for sent in harness.channels[0].sent
         if sent.subject and sent.subject.startswith(("Ihre nächste Rate", "Ihre Rate", "Ihr Rat"))
     }
     assert len(links) == 4
-    async with house.resources.database.connection() as connection:
+    async with harness.resources.database.connection() as connection:
         for [token] in links.values():
             way = await find_access_by_link(connection, hash_token(token))
             assert way is not None

@@ -18,7 +18,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.resources import Resources
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.house import ERP, House, a_house
+from tests.support.harness import ERP, Harness, a_harness
 from tests.support.merchants import CONFIGURATION
 
 # A Monday, 10:00 in Berlin.
@@ -46,30 +46,32 @@ WHERE i.merchant_id = $1 AND i.type = 'DUNNING_FEE' GROUP BY d.customer_number
 _ARCHIVED = "SELECT FROM claims WHERE merchant_id = $1 AND status = 'ARCHIVED'"
 
 
-async def a_running_house(resources: Resources, clock: MovableClock) -> House:
-    """Return a house of persons with one, two and four claims, some contacted before, with quiet
+async def a_running_harness(resources: Resources, clock: MovableClock) -> Harness:
+    """Return a harness of persons with one, two and four claims, some contacted before, with quiet
     evenings."""
     clock.move_to(START)
     guards = Guards(quiet_hours=QuietHours("19:00", "08:30"))
     configuration = msgspec.structs.replace(CONFIGURATION, guards=guards)
     definition = a_definition(steps=STEPS)
-    house = await a_house(resources, clock, definition, sandbox=True, configuration=configuration)
-    await house.create("A-1", "A-2", "A-3", "A-4", customerNumber="K-1")
-    await house.create("B-1", "B-2", customerNumber="K-2", email="b@example.org")
-    await house.create("C-1", customerNumber="K-3", email=None)
-    await house.create("D-1", customerNumber="K-4", items=[{**_ITEM, "value": "900"}])
+    harness = await a_harness(
+        resources, clock, definition, sandbox=True, configuration=configuration
+    )
+    await harness.create("A-1", "A-2", "A-3", "A-4", customerNumber="K-1")
+    await harness.create("B-1", "B-2", customerNumber="K-2", email="b@example.org")
+    await harness.create("C-1", customerNumber="K-3", email=None)
+    await harness.create("D-1", customerNumber="K-4", items=[{**_ITEM, "value": "900"}])
     evening = START + timedelta(hours=11)
-    await advance_clock(resources, house.channels, house.merchant, ERP, evening)
-    await house.create("E-1", customerNumber="K-5")
-    return house
+    await advance_clock(resources, harness.channels, harness.merchant, ERP, evening)
+    await harness.create("E-1", customerNumber="K-5")
+    return harness
 
 
 _ITEM = {"reference": "D-1", "type": "PRIMARY", "dueDate": "2026-03-09"}
 
 
-async def foresee(house: House, workflow_id: Any) -> PreviewOutlook:
-    resources = house.resources
-    async with house.work() as work:
+async def foresee(harness: Harness, workflow_id: Any) -> PreviewOutlook:
+    resources = harness.resources
+    async with harness.work() as work:
         merchant = work.merchant
     async with resources.database.connection() as connection, snapshot(connection):
         reading = Work.open(resources, connection, merchant, ERP)
@@ -81,22 +83,22 @@ async def foresee(house: House, workflow_id: Any) -> PreviewOutlook:
 async def test_the_preview_of_a_draft_matches_what_happens_after_publishing(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_running_house(resources, clock)
-    before = len(await house.rows(_SENT + " AND state = 'ACCEPTED'"))
-    async with house.work() as work:
+    harness = await a_running_harness(resources, clock)
+    before = len(await harness.rows(_SENT + " AND state = 'ACCEPTED'"))
+    async with harness.work() as work:
         draft = await save_draft(work, "Standard", a_definition(steps=CHANGED))
-    outlook = await foresee(house, draft.workflow_id)
-    async with house.work() as work:
+    outlook = await foresee(harness, draft.workflow_id)
+    async with harness.work() as work:
         await publish_draft(work, draft.workflow_id)
         now, merchant = work.now, work.merchant
     end = now + timedelta(days=DAYS)
-    await advance_clock(resources, house.channels, merchant, ERP, end)
-    sent = [r for r in await house.rows(_SENT) if r["settled_at"] and r["settled_at"] >= now]
+    await advance_clock(resources, harness.channels, merchant, ERP, end)
+    sent = [r for r in await harness.rows(_SENT) if r["settled_at"] and r["settled_at"] >= now]
     zone = ZoneInfo("Europe/Berlin")
     days = Counter((r["settled_at"].astimezone(zone).date(), r["channel"]) for r in sent)
     assert days == outlook.contacts
-    sums = Counter(row["cents"] for row in await house.rows(_FEES))
+    sums = Counter(row["cents"] for row in await harness.rows(_FEES))
     assert sums == outlook.fee_sums
-    assert len(await house.rows(_ARCHIVED)) == outlook.archived == 7
+    assert len(await harness.rows(_ARCHIVED)) == outlook.archived == 7
     assert before == 3
     assert sum(outlook.held_back.values()) > 0

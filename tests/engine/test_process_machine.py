@@ -39,7 +39,7 @@ from dunwell.platform.ids import RandomIds
 from dunwell.platform.resources import Resources
 from tests.faults.installation import ROUNDS
 from tests.support.gated_channels import GatedChannel, Post
-from tests.support.house import a_house
+from tests.support.harness import a_harness
 from tests.support.merchant_ids import count_on
 from tests.support.merchants import CONFIGURATION
 from tests.support.process_end import list_active, play_out
@@ -83,10 +83,12 @@ class Ground:
         resources = Resources(
             self.settings, self.database, clock, RandomIds(), KeyRing(self.settings.secret_key)
         )
-        house = await a_house(resources, clock, key=key, configuration=_CONFIGURATION, channels=[])
+        harness = await a_harness(
+            resources, clock, key=key, configuration=_CONFIGURATION, channels=[]
+        )
         post = Post()
         desks = [_open_desk(resources, post) for _ in range(2)]
-        return World(house, post, [Engine(resources), Engine(resources)], desks)
+        return World(harness, post, [Engine(resources), Engine(resources)], desks)
 
 
 def _open_desk(resources: Resources, post: Post) -> Desk:

@@ -14,11 +14,11 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.definitions import a_definition
-from tests.support.house import House
-from tests.support.lines import a_house_with_a_line
+from tests.support.delivery_providers import a_harness_with_a_provider
+from tests.support.harness import Harness
 from tests.support.portal import sign_in
 from tests.support.sinks import Sink, a_sink
-from tests.support.smtp_lines import a_line
+from tests.support.smtp_providers import a_provider
 
 _CONTACTS = """
 SELECT claim_id, communication_id, state, failure FROM communications WHERE merchant_id = $1
@@ -34,46 +34,46 @@ async def sink() -> AsyncIterator[Sink]:
         yield sink
 
 
-async def a_house_that_sends_to(sink: Sink, resources: Resources, clock: MovableClock) -> House:
-    channel: Any = SmtpChannel("post", a_line(sink.port), {}, resources.keys)
-    return await a_house_with_a_line(resources, clock, channel)
+async def a_harness_that_sends_to(sink: Sink, resources: Resources, clock: MovableClock) -> Harness:
+    channel: Any = SmtpChannel("post", a_provider(sink.port), {}, resources.keys)
+    return await a_harness_with_a_provider(resources, clock, channel)
 
 
 async def test_a_deferred_message_is_sent_seconds_later(
     resources: Resources, clock: MovableClock, sink: Sink
 ) -> None:
-    house = await a_house_that_sends_to(sink, resources, clock)
-    await house.create(email=_GREY)
+    harness = await a_harness_that_sends_to(sink, resources, clock)
+    await harness.create(email=_GREY)
     with capture_logs() as logs:
-        await house.run()
-    [row] = await house.rows(_CONTACTS)
+        await harness.run()
+    [row] = await harness.rows(_CONTACTS)
     reason = "The mail server put it off: 450 4.7.1."
     assert (row["state"], row["failure"]) == ("PLANNED", reason)
-    [line] = [each for each in logs if each["event"] == "messages delayed"]
-    assert (line["channel"], line["provider"], line["count"]) == ("EMAIL", "post", 1)
-    assert line["reason"] == reason
+    [provider] = [each for each in logs if each["event"] == "messages delayed"]
+    assert (provider["channel"], provider["provider"], provider["count"]) == ("EMAIL", "post", 1)
+    assert provider["reason"] == reason
     assert "ada" not in str(logs)
     clock.advance(_FIRST_PAUSE)
-    await house.run()
-    [row] = await house.rows(_CONTACTS)
+    await harness.run()
+    [row] = await harness.rows(_CONTACTS)
     assert (row["state"], row["failure"]) == ("ACCEPTED", None)
 
 
 async def test_a_deferred_message_that_is_never_sent_shows_the_reason(
     resources: Resources, clock: MovableClock, sink: Sink
 ) -> None:
-    house = await a_house_that_sends_to(sink, resources, clock)
-    [paid] = await house.create("INV-1", email=_GREY)
-    [withdrawn] = await house.create("INV-2", email=_GREY)
-    [assigned] = await house.create("INV-3", email=_GREY)
-    await house.run()
-    assert {row["state"] for row in await house.rows(_CONTACTS)} == {"PLANNED"}
-    other = await house.publish(a_definition(), "Other")
-    await house.pay(paid, 1_000_000)
-    async with house.work() as work:
+    harness = await a_harness_that_sends_to(sink, resources, clock)
+    [paid] = await harness.create("INV-1", email=_GREY)
+    [withdrawn] = await harness.create("INV-2", email=_GREY)
+    [assigned] = await harness.create("INV-3", email=_GREY)
+    await harness.run()
+    assert {row["state"] for row in await harness.rows(_CONTACTS)} == {"PLANNED"}
+    other = await harness.publish(a_definition(), "Other")
+    await harness.pay(paid, 1_000_000)
+    async with harness.work() as work:
         await withdraw_claim(work, withdrawn)
         await assign_to_workflow(work, other.workflow_id, [assigned])
-    rows = await house.rows(_CONTACTS)
+    rows = await harness.rows(_CONTACTS)
     reasons = {row["claim_id"]: row["failure"] for row in rows if row["state"] == "CANCELLED"}
     assert reasons == {
         paid: "The claim was paid.",
@@ -87,16 +87,16 @@ async def test_a_short_outage_delays_messages_by_seconds(
 ) -> None:
     async with a_sink() as away:
         port = away.port
-    house = await a_house_that_sends_to(away, resources, clock)
-    await house.create("A", "B", "C")
-    await house.run()
-    rows = await house.rows(_CONTACTS)
+    harness = await a_harness_that_sends_to(away, resources, clock)
+    await harness.create("A", "B", "C")
+    await harness.run()
+    rows = await harness.rows(_CONTACTS)
     assert {row["failure"] for row in rows} == {"The mail server did not answer."}
     async with a_sink(port=port) as back:
         clock.advance(_FIRST_PAUSE)
-        await house.run()
+        await harness.run()
         assert len(back.taken) == 3
-    assert {row["state"] for row in await house.rows(_CONTACTS)} == {"ACCEPTED"}
+    assert {row["state"] for row in await harness.rows(_CONTACTS)} == {"ACCEPTED"}
 
 
 @pytest.mark.parametrize(
@@ -106,11 +106,11 @@ async def test_a_short_outage_delays_messages_by_seconds(
 async def test_the_portal_shows_why_a_message_was_deferred(
     resources: Resources, clock: MovableClock, sink: Sink, language: str, label: str
 ) -> None:
-    house = await a_house_that_sends_to(sink, resources, clock)
-    await house.create(email=_GREY)
-    await house.run()
-    [row] = await house.rows(_CONTACTS)
-    clerk = await sign_in(resources, an_application(resources).app, house)
+    harness = await a_harness_that_sends_to(sink, resources, clock)
+    await harness.create(email=_GREY)
+    await harness.run()
+    [row] = await harness.rows(_CONTACTS)
+    clerk = await sign_in(resources, an_application(resources).app, harness)
     await clerk.get(f"?lang={language}")
     page = await clerk.get(f"/claims/{row['claim_id']}/messages/{row['communication_id']}")
     assert label in page.text

@@ -20,8 +20,8 @@ from dunwell.contact.sending.report import Reference
 from dunwell.contact.sending.store import lock_due_reports
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.house import AskableLine, House, ScriptedLine
-from tests.support.lines import a_house_with_a_line, report
+from tests.support.delivery_providers import a_harness_with_a_provider, report
+from tests.support.harness import AskableDeliveryProvider, Harness, ScriptedDeliveryProvider
 
 _CONTACTS = """
 SELECT channel, state, failure, provider, provider_response, delivered_at IS NOT NULL
@@ -39,44 +39,46 @@ _TO_UNKNOWN = "UPDATE communications SET state = 'UNKNOWN' WHERE merchant_id = $
 
 
 async def a_sent_contact(
-    resources: Resources, clock: MovableClock, line: ScriptedLine | None = None
-) -> tuple[House, ScriptedLine]:
-    line = line or ScriptedLine(answers=[Accepted("250 queued as 4X")])
-    house = await a_house_with_a_line(resources, clock, line)
-    await house.create(mobileNumber="+4915112345678")
-    await house.run()
-    return house, line
+    resources: Resources, clock: MovableClock, provider: ScriptedDeliveryProvider | None = None
+) -> tuple[Harness, ScriptedDeliveryProvider]:
+    provider = provider or ScriptedDeliveryProvider(answers=[Accepted("250 queued as 4X")])
+    harness = await a_harness_with_a_provider(resources, clock, provider)
+    await harness.create(mobileNumber="+4915112345678")
+    await harness.run()
+    return harness, provider
 
 
-async def join(house: House) -> None:
-    await process_reports(house.resources)
-    await house.run()
+async def join(harness: Harness) -> None:
+    await process_reports(harness.resources)
+    await harness.run()
 
 
-async def contacts(house: House) -> list[tuple[object, ...]]:
-    return [tuple(row) for row in await house.rows(_CONTACTS)]
+async def contacts(harness: Harness) -> list[tuple[object, ...]]:
+    return [tuple(row) for row in await harness.rows(_CONTACTS)]
 
 
-async def outcomes(house: House) -> list[str]:
-    return [row["outcome"] for row in await house.rows(_OUTCOMES)]
+async def outcomes(harness: Harness) -> list[str]:
+    return [row["outcome"] for row in await harness.rows(_OUTCOMES)]
 
 
 async def test_the_provider_and_its_answer_are_stored(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house, _ = await a_sent_contact(resources, clock)
-    assert await contacts(house) == [("EMAIL", "ACCEPTED", None, "post", "250 queued as 4X", False)]
+    harness, _ = await a_sent_contact(resources, clock)
+    assert await contacts(harness) == [
+        ("EMAIL", "ACCEPTED", None, "post", "250 queued as 4X", False)
+    ]
 
 
 async def test_a_delivery_report_is_recorded_once(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house, line = await a_sent_contact(resources, clock)
-    assert await report(house, line, state="DELIVERED", reason="")
-    assert not await report(house, line, state="DELIVERED", reason="")
-    await join(house)
-    assert await outcomes(house) == ["DELIVERED"]
-    [contact] = await contacts(house)
+    harness, provider = await a_sent_contact(resources, clock)
+    assert await report(harness, provider, state="DELIVERED", reason="")
+    assert not await report(harness, provider, state="DELIVERED", reason="")
+    await join(harness)
+    assert await outcomes(harness) == ["DELIVERED"]
+    [contact] = await contacts(harness)
     assert contact[-1]
     assert await process_reports(resources) == 0
 
@@ -84,15 +86,15 @@ async def test_a_delivery_report_is_recorded_once(
 async def test_a_bounce_reported_twice_starts_the_next_channel_once(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house, line = await a_sent_contact(resources, clock)
+    harness, provider = await a_sent_contact(resources, clock)
     for number in ("1", "1", "2"):
-        await report(house, line, provider_message_id=number)
-        await join(house)
-    assert [row[:2] for row in await contacts(house)] == [
+        await report(harness, provider, provider_message_id=number)
+        await join(harness)
+    assert [row[:2] for row in await contacts(harness)] == [
         ("EMAIL", "FAILED"), ("SMS", "ACCEPTED"),
     ]  # fmt: skip
-    assert await outcomes(house) == ["FAILED", "IGNORED"]
-    assert len(house.channels[0].sent) == 1
+    assert await outcomes(harness) == ["FAILED", "IGNORED"]
+    assert len(harness.channels[0].sent) == 1
 
 
 @pytest.mark.parametrize(
@@ -102,10 +104,10 @@ async def test_a_bounce_reported_twice_starts_the_next_channel_once(
 async def test_only_a_bounce_caused_by_the_address_suppresses_it(
     resources: Resources, clock: MovableClock, cause: str, suppressed: list[tuple[str, str]]
 ) -> None:
-    house, line = await a_sent_contact(resources, clock)
-    await report(house, line, cause=cause)
-    await join(house)
-    assert [tuple(row) for row in await house.rows(_SUPPRESSED)] == suppressed
+    harness, provider = await a_sent_contact(resources, clock)
+    await report(harness, provider, cause=cause)
+    await join(harness)
+    assert [tuple(row) for row in await harness.rows(_SUPPRESSED)] == suppressed
 
 
 @pytest.mark.parametrize("order", list(permutations(["DELIVERED", "FAILED", "DELAYED"])))
@@ -114,79 +116,79 @@ async def test_a_delivered_report_wins_over_failures_of_the_same_batch(
 ) -> None:
     """Between two batches, a failure that was processed first stays, because a fallback has
     started."""
-    house, line = await a_sent_contact(resources, clock)
+    harness, provider = await a_sent_contact(resources, clock)
     for number, state in enumerate(order):
-        await report(house, line, provider_message_id=str(number), state=state)
-    await join(house)
-    assert [row[1] for row in await contacts(house)] == ["ACCEPTED"]
+        await report(harness, provider, provider_message_id=str(number), state=state)
+    await join(harness)
+    assert [row[1] for row in await contacts(harness)] == ["ACCEPTED"]
 
 
 async def test_a_return_after_a_delivery_fails_the_contact(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house, line = await a_sent_contact(resources, clock)
-    await report(house, line, state="DELIVERED")
-    await join(house)
-    await report(house, line, state="FAILED")
-    await join(house)
-    assert [row[1] for row in await contacts(house)] == ["ACCEPTED"]
-    await report(house, line, state="RETURNED")
-    await join(house)
-    assert [row[1] for row in await contacts(house)] == ["FAILED", "ACCEPTED"]
+    harness, provider = await a_sent_contact(resources, clock)
+    await report(harness, provider, state="DELIVERED")
+    await join(harness)
+    await report(harness, provider, state="FAILED")
+    await join(harness)
+    assert [row[1] for row in await contacts(harness)] == ["ACCEPTED"]
+    await report(harness, provider, state="RETURNED")
+    await join(harness)
+    assert [row[1] for row in await contacts(harness)] == ["FAILED", "ACCEPTED"]
 
 
 async def test_a_report_about_an_unknown_message_is_kept_without_effect(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house, line = await a_sent_contact(resources, clock)
-    before = await contacts(house)
-    foreign = Reference(house.merchant.merchant_id + 1, line.sent[0].communication_id)
-    unknown = Reference(house.merchant.merchant_id, UUID(int=5))
+    harness, provider = await a_sent_contact(resources, clock)
+    before = await contacts(harness)
+    foreign = Reference(harness.merchant.merchant_id + 1, provider.sent[0].communication_id)
+    unknown = Reference(harness.merchant.merchant_id, UUID(int=5))
     for number, reference in enumerate((None, foreign, unknown)):
-        await report(house, line, provider_message_id=str(number), reference=reference)
-    await join(house)
-    assert await outcomes(house) == ["UNMATCHED"] * 3
-    assert await contacts(house) == before
+        await report(harness, provider, provider_message_id=str(number), reference=reference)
+    await join(harness)
+    assert await outcomes(harness) == ["UNMATCHED"] * 3
+    assert await contacts(harness) == before
 
 
 async def test_a_report_by_another_provider_has_no_effect(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house, line = await a_sent_contact(resources, clock)
-    await report(house, line, provider="texts")
-    await join(house)
-    assert await outcomes(house) == ["UNMATCHED"]
-    assert [row[1] for row in await contacts(house)] == ["ACCEPTED"]
+    harness, provider = await a_sent_contact(resources, clock)
+    await report(harness, provider, provider="texts")
+    await join(harness)
+    assert await outcomes(harness) == ["UNMATCHED"]
+    assert [row[1] for row in await contacts(harness)] == ["ACCEPTED"]
 
 
 async def test_a_report_waits_until_the_answer_is_recorded(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house, line = await a_sent_contact(resources, clock)
-    await house.rows(
+    harness, provider = await a_sent_contact(resources, clock)
+    await harness.rows(
         "UPDATE communications SET state = 'HANDED_OVER' WHERE merchant_id = $1 RETURNING state"
     )
-    await report(house, line)
+    await report(harness, provider)
     await process_reports(resources)
-    assert await outcomes(house) == ["WAITING"]
-    await house.rows(
+    assert await outcomes(harness) == ["WAITING"]
+    await harness.rows(
         "UPDATE communications SET state = 'ACCEPTED' WHERE merchant_id = $1 RETURNING state"
     )
     clock.advance(timedelta(seconds=4.9))
     assert await process_reports(resources) == 0
     clock.advance(timedelta(seconds=0.1))
-    await join(house)
-    assert await outcomes(house) == ["FAILED"]
+    await join(harness)
+    assert await outcomes(harness) == ["FAILED"]
 
 
 async def test_a_report_waits_at_most_a_day_for_the_answer(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house, line = await a_sent_contact(resources, clock)
-    await house.rows(
+    harness, provider = await a_sent_contact(resources, clock)
+    await harness.rows(
         "UPDATE communications SET state = 'HANDED_OVER' WHERE merchant_id = $1 RETURNING state"
     )
-    await report(house, line)
+    await report(harness, provider)
     clock.advance(timedelta(hours=23.9))
     await process_reports(resources)
     assert await process_reports(resources) == 0
@@ -204,38 +206,38 @@ async def test_a_delivery_report_settles_a_message_in_doubt(
     resources: Resources, clock: MovableClock, state: str, expected: list[str]
 ) -> None:
     """The message was in doubt; the report proves that it was sent."""
-    line = ScriptedLine(answers=[OSError("no answer")])
-    house, line = await a_sent_contact(resources, clock, line)
-    assert [row[1] for row in await contacts(house)] == ["UNKNOWN"]
-    await report(house, line, state=state)
-    await join(house)
-    assert [row[1] for row in await contacts(house)] == expected
-    assert len(line.sent) == 1
+    provider = ScriptedDeliveryProvider(answers=[OSError("no answer")])
+    harness, provider = await a_sent_contact(resources, clock, provider)
+    assert [row[1] for row in await contacts(harness)] == ["UNKNOWN"]
+    await report(harness, provider, state=state)
+    await join(harness)
+    assert [row[1] for row in await contacts(harness)] == expected
+    assert len(provider.sent) == 1
 
 
 @pytest.mark.parametrize(("was_sent", "sends"), [(True, 1), (False, 2)])
 async def test_a_provider_that_can_be_queried_settles_a_message_in_doubt(
     resources: Resources, clock: MovableClock, was_sent: bool, sends: int
 ) -> None:
-    line = AskableLine(answers=[OSError("no answer")])
-    house, _ = await a_sent_contact(resources, clock, line)
-    adapters = Adapters(house.channels, house.lines.get)
+    provider = AskableDeliveryProvider(answers=[OSError("no answer")])
+    harness, _ = await a_sent_contact(resources, clock, provider)
+    adapters = Adapters(harness.channels, harness.delivery_providers.get)
     clock.advance(timedelta(minutes=3))
     assert await query_unknown_outcomes(resources, adapters) == 0
-    line.became[line.sent[0].communication_id] = was_sent
+    provider.became[provider.sent[0].communication_id] = was_sent
     assert await query_unknown_outcomes(resources, adapters) == 1
-    await house.run()
-    assert [row[1] for row in await contacts(house)] == ["ACCEPTED"]
-    assert len(line.sent) == sends
+    await harness.run()
+    assert [row[1] for row in await contacts(harness)] == ["ACCEPTED"]
+    assert len(provider.sent) == sends
 
 
 async def test_a_message_in_doubt_is_queried_after_two_minutes(
     resources: Resources, clock: MovableClock
 ) -> None:
-    line = AskableLine(answers=[OSError("no answer")])
-    house, _ = await a_sent_contact(resources, clock, line)
-    line.became[line.sent[0].communication_id] = True
-    adapters = Adapters(house.channels, house.lines.get)
+    provider = AskableDeliveryProvider(answers=[OSError("no answer")])
+    harness, _ = await a_sent_contact(resources, clock, provider)
+    provider.became[provider.sent[0].communication_id] = True
+    adapters = Adapters(harness.channels, harness.delivery_providers.get)
     clock.advance(timedelta(minutes=2))
     assert await query_unknown_outcomes(resources, adapters) == 0
     clock.advance(timedelta(seconds=0.001))
@@ -245,55 +247,59 @@ async def test_a_message_in_doubt_is_queried_after_two_minutes(
 async def test_a_report_that_another_worker_has_locked_is_skipped(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house, line = await a_sent_contact(resources, clock)
-    await report(house, line)
+    harness, provider = await a_sent_contact(resources, clock)
+    await report(harness, provider)
     async with resources.database.transaction() as tx:
         [waiting] = await lock_due_reports(tx, clock.now(), 10)
         assert await process_reports(resources) == 0
         async with resources.database.transaction() as other:
             assert not await lock_report(other, waiting.report_id)
     await asyncio.gather(*(process_reports(resources) for _ in range(4)))
-    await house.run()
-    assert [row[1] for row in await contacts(house)] == ["FAILED", "ACCEPTED"]
-    assert await outcomes(house) == ["FAILED"]
+    await harness.run()
+    assert [row[1] for row in await contacts(harness)] == ["FAILED", "ACCEPTED"]
+    assert await outcomes(harness) == ["FAILED"]
 
 
 async def test_a_report_that_cannot_be_processed_does_not_hold_up_others(
     resources: Resources, clock: MovableClock
 ) -> None:
     """Its address is invalid: the report is retried for a day and then left to a person."""
-    house, line = await a_sent_contact(resources, clock)
-    await house.create("R-2", email="other@example.org", mobileNumber="+4915112345679")
-    await house.run()
-    await house.rows(_SPOIL, line.sent[0].communication_id)
-    for number, sent in enumerate(line.sent):
-        named = Reference(house.merchant.merchant_id, sent.communication_id)
-        await report(house, line, provider_message_id=str(number), reference=named, cause="ADDRESS")
+    harness, provider = await a_sent_contact(resources, clock)
+    await harness.create("R-2", email="other@example.org", mobileNumber="+4915112345679")
+    await harness.run()
+    await harness.rows(_SPOIL, provider.sent[0].communication_id)
+    for number, sent in enumerate(provider.sent):
+        named = Reference(harness.merchant.merchant_id, sent.communication_id)
+        await report(
+            harness, provider, provider_message_id=str(number), reference=named, cause="ADDRESS"
+        )
         clock.advance(timedelta(microseconds=1))
-    await join(house)
-    assert await outcomes(house) == ["WAITING", "FAILED"]
+    await join(harness)
+    assert await outcomes(harness) == ["WAITING", "FAILED"]
     clock.advance(timedelta(days=1))
-    await join(house)
-    assert await outcomes(house) == ["UNMATCHED", "FAILED"]
+    await join(harness)
+    assert await outcomes(harness) == ["UNMATCHED", "FAILED"]
     assert await process_reports(resources) == 0
 
 
 async def test_a_provider_is_queried_only_about_its_own_messages(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house, line = await a_sent_contact(resources, clock, AskableLine(answers=[OSError("x")]))
+    harness, provider = await a_sent_contact(
+        resources, clock, AskableDeliveryProvider(answers=[OSError("x")])
+    )
     later = clock.now() + timedelta(hours=1)
-    merchant_id = house.merchant.merchant_id
+    merchant_id = harness.merchant.merchant_id
     async with resources.database.connection() as connection:
         of_email = await load_unknown(connection, merchant_id, "EMAIL", later, 10)
         of_letters = await load_unknown(connection, merchant_id, "LETTER", later, 10)
-    assert (of_email, of_letters) == ([line.sent[0].communication_id], [])
+    assert (of_email, of_letters) == ([provider.sent[0].communication_id], [])
 
 
 async def test_old_reports_are_deleted(resources: Resources, clock: MovableClock) -> None:
-    house, line = await a_sent_contact(resources, clock)
-    await report(house, line, state="DELIVERED")
-    await join(house)
+    harness, provider = await a_sent_contact(resources, clock)
+    await report(harness, provider, state="DELIVERED")
+    await join(harness)
     clock.advance(timedelta(days=90))
     assert await sweep_old_reports(resources) == 0
     clock.advance(timedelta(seconds=1))

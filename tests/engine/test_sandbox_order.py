@@ -20,7 +20,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.claims import a_submission
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.house import ERP, House, ScriptedChannel, a_house
+from tests.support.harness import ERP, Harness, ScriptedChannel, a_harness
 
 DAYS = 30
 CLAIMS = 500
@@ -58,22 +58,22 @@ ORDER BY reference_number, step_id
 
 async def a_merchant(
     resources: Resources, clock: MovableClock, key: str, count: int, *, sandbox: bool
-) -> House:
+) -> Harness:
     """Create a merchant with claims that start on ten dates at many instants; some are on hold, and
     some people owe for two."""
-    house = await a_house(
+    harness = await a_harness(
         resources, clock, _DEFINITION, key=key, sandbox=sandbox, channels=[ScriptedChannel()]
     )
-    async with house.work() as work:
+    async with harness.work() as work:
         results = await create_claims(work, [_submit(n) for n in range(count)])
     ids = [result.claim_id for result in results]
-    async with house.work() as work:
+    async with harness.work() as work:
         await work.tx.execute(_SPREAD, work.merchant_id, ids[0])
         for n, claim_id in enumerate(ids[::9]):
             until = work.now + timedelta(hours=n % 11 + 100)
             assert claim_id is not None
             await open_hold(work, claim_id, HoldKind.PAUSE, until=until)
-    return house
+    return harness
 
 
 def _submit(n: int) -> ClaimSubmission:
@@ -82,25 +82,25 @@ def _submit(n: int) -> ClaimSubmission:
     return a_submission(f"INV-{n:03}", email=f"person{n % PEOPLE}@example.org", items=[item])
 
 
-async def advance(house: House, days: int) -> AdvanceResult:
-    async with house.work() as work:
+async def advance(harness: Harness, days: int) -> AdvanceResult:
+    async with harness.work() as work:
         merchant, end = work.merchant, work.now + timedelta(days=days)
-    return await advance_clock(house.resources, house.channels, merchant, ERP, end)
+    return await advance_clock(harness.resources, harness.channels, merchant, ERP, end)
 
 
-async def tell(house: House) -> dict[str, list[tuple[Any, ...]]]:
+async def tell(harness: Harness) -> dict[str, list[tuple[Any, ...]]]:
     """Return everything that happened to the claims, by reference number."""
     told: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
     order = "reference_number, sequence"
     for statement in (_EVENTS.format(order=order), _HISTORY, _CONTACTS):
-        for row in await house.rows(statement):
+        for row in await harness.rows(statement):
             told[row["reference_number"]].append(tuple(row))
     return told
 
 
-async def instants_of(house: House) -> list[datetime]:
+async def instants_of(harness: Harness) -> list[datetime]:
     """Return every instant at which something happened."""
-    rows = await house.rows(
+    rows = await harness.rows(
         "SELECT at FROM step_history WHERE merchant_id = $1"
         " UNION SELECT unnest(ARRAY[planned_at, handed_over_at, settled_at]) FROM communications"
         " WHERE merchant_id = $1"
@@ -133,9 +133,9 @@ async def test_one_clock_move_has_the_same_result_as_real_time(
 async def test_events_are_listed_in_the_order_of_their_dates(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_merchant(resources, clock, "nordwind", 60, sandbox=True)
-    await advance(house, DAYS)
-    rows = await house.rows(_EVENTS.format(order="events.written_by, event_id"))
+    harness = await a_merchant(resources, clock, "nordwind", 60, sandbox=True)
+    await advance(harness, DAYS)
+    rows = await harness.rows(_EVENTS.format(order="events.written_by, event_id"))
     dates = [row["occurred_at"] for row in rows]
     assert dates == sorted(dates)
     assert len(dates) == 300
@@ -145,16 +145,16 @@ async def test_steps_and_events_of_workers_count_towards_the_clock_move(
     resources: Resources, clock: MovableClock
 ) -> None:
     """Workers run during the move, and their work counts as a part of it."""
-    house = await a_house(resources, clock, a_definition(), sandbox=True)
-    await house.create("A", "B")
-    first = await advance(house, 0)
+    harness = await a_harness(resources, clock, a_definition(), sandbox=True)
+    await harness.create("A", "B")
+    first = await advance(harness, 0)
     assert (first.steps_run, first.events_raised) == (4, 2)
-    await house.create("C")
+    await harness.create("C")
     assert await Engine(resources).run_once() == 1
-    dispatcher = MessageDispatcher(resources, house.channels)
-    assert await dispatcher.run_merchant(house.merchant.merchant_id) == 1
+    dispatcher = MessageDispatcher(resources, harness.channels)
+    assert await dispatcher.run_merchant(harness.merchant.merchant_id) == 1
     await dispatcher.close()
-    second = await advance(house, 7)
+    second = await advance(harness, 7)
     assert (second.steps_run, second.events_raised) == (1 + 3 * 3, 2 * 3)
 
 
@@ -162,8 +162,8 @@ async def test_steps_and_events_of_workers_count_towards_the_clock_move(
 async def test_a_clock_move_without_due_steps_counts_nothing(
     resources: Resources, clock: MovableClock, days: int
 ) -> None:
-    house = await a_house(resources, clock, a_definition(), sandbox=True)
-    await house.create()
-    await advance(house, 0)
-    done = await advance(house, days)
+    harness = await a_harness(resources, clock, a_definition(), sandbox=True)
+    await harness.create()
+    await advance(harness, 0)
+    done = await advance(harness, days)
     assert (done.steps_run, done.events_raised) == (0, 0)

@@ -19,7 +19,7 @@ from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
 from tests.engine.test_races import InterruptedChannel
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.waiting import until_held_back
 
 DAY = timedelta(days=1)
@@ -39,38 +39,38 @@ WHERE merchant_id = $1 AND claim_id = $2
 _STATES = "SELECT step_id, state FROM communications WHERE merchant_id = $1 ORDER BY planned_at"
 
 
-async def on_a_scenario(resources: Resources, clock: MovableClock, **given: Any) -> House:
-    return await a_house(resources, clock, a_definition(), switched_to_workflows=False, **given)
+async def on_a_scenario(resources: Resources, clock: MovableClock, **given: Any) -> Harness:
+    return await a_harness(resources, clock, a_definition(), switched_to_workflows=False, **given)
 
 
-async def edit(house: House, *steps: dict[str, Any]) -> SavedScenario:
-    async with house.work(COMMAND_LINE) as work:
+async def edit(harness: Harness, *steps: dict[str, Any]) -> SavedScenario:
+    async with harness.work(COMMAND_LINE) as work:
         return await save_scenario(work, "Standard", a_definition(steps=list(steps)))
 
 
-async def history(house: House, claim_id: int) -> list[tuple[int, str, str | None]]:
-    return [tuple(row) for row in await house.rows(_HISTORY, claim_id)]
+async def history(harness: Harness, claim_id: int) -> list[tuple[int, str, str | None]]:
+    return [tuple(row) for row in await harness.rows(_HISTORY, claim_id)]
 
 
-async def standing(house: House, claim_id: int) -> tuple[Any, ...]:
-    [row] = await house.rows(_STANDING, claim_id)
+async def standing(harness: Harness, claim_id: int) -> tuple[Any, ...]:
+    [row] = await harness.rows(_STANDING, claim_id)
     return tuple(row)
 
 
-async def told(house: House, claim_id: int) -> list[str]:
-    return [event["type"] for event in await house.events(claim_id)]
+async def told(harness: Harness, claim_id: int) -> list[str]:
+    return [event["type"] for event in await harness.events(claim_id)]
 
 
 async def test_a_changed_fee_applies_when_its_step_runs(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await on_a_scenario(resources, clock)
-    [claim_id] = await house.create()
-    await house.run()
-    saved = await edit(house, REMINDER, WEEK, {**FEE, "value": "777"}, CHECKPOINT, LAST_WAIT)
+    harness = await on_a_scenario(resources, clock)
+    [claim_id] = await harness.create()
+    await harness.run()
+    saved = await edit(harness, REMINDER, WEEK, {**FEE, "value": "777"}, CHECKPOINT, LAST_WAIT)
     assert (saved.is_changed, saved.words) == (True, [])
-    await house.run_until(clock.now() + 7 * DAY)
-    events = await house.events(claim_id)
+    await harness.run_until(clock.now() + 7 * DAY)
+    events = await harness.events(claim_id)
     assert [event["type"] for event in events] == ["ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED"]
     assert events[1]["claim"]["fee"]["value"] == "777"
 
@@ -78,31 +78,31 @@ async def test_a_changed_fee_applies_when_its_step_runs(
 async def test_a_claim_at_a_removed_step_continues_with_the_next_step_at_the_same_time(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await on_a_scenario(resources, clock)
-    [claim_id] = await house.create()
-    await house.run()
+    harness = await on_a_scenario(resources, clock)
+    [claim_id] = await harness.create()
+    await harness.run()
     due_at = clock.now() + 7 * DAY
-    assert await standing(house, claim_id) == (3, due_at, "IN_PROCESS")
-    saved = await edit(house, REMINDER, WEEK, CHECKPOINT, LAST_WAIT)
+    assert await standing(harness, claim_id) == (3, due_at, "IN_PROCESS")
+    saved = await edit(harness, REMINDER, WEEK, CHECKPOINT, LAST_WAIT)
     assert saved.words == [
         '1 claim that stood at step 3 "Dunning fee" goes on at step 4 "Ask the ERP"'
     ]
-    assert await standing(house, claim_id) == (4, due_at, "IN_PROCESS")
-    await house.run_until(due_at)
-    assert await told(house, claim_id) == ["ESCALATED", "CHECKPOINT_REACHED"]
-    assert (3, "SKIPPED", "TAKEN_OUT") in await history(house, claim_id)
+    assert await standing(harness, claim_id) == (4, due_at, "IN_PROCESS")
+    await harness.run_until(due_at)
+    assert await told(harness, claim_id) == ["ESCALATED", "CHECKPOINT_REACHED"]
+    assert (3, "SKIPPED", "TAKEN_OUT") in await history(harness, claim_id)
 
 
 async def test_a_claim_that_had_run_all_steps_continues_with_appended_steps(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await on_a_scenario(resources, clock)
-    [claim_id] = await house.create()
-    await house.run_until(clock.now() + 8 * DAY)
-    assert (await standing(house, claim_id))[0] is None
-    await edit(house, *DOCUMENT["steps"], CALL)
-    await house.run_until(clock.now() + 20 * DAY)
-    assert await told(house, claim_id) == [
+    harness = await on_a_scenario(resources, clock)
+    [claim_id] = await harness.create()
+    await harness.run_until(clock.now() + 8 * DAY)
+    assert (await standing(harness, claim_id))[0] is None
+    await edit(harness, *DOCUMENT["steps"], CALL)
+    await harness.run_until(clock.now() + 20 * DAY)
+    assert await told(harness, claim_id) == [
         "ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED", "CHECKPOINT_REACHED", "ARCHIVED",
     ]  # fmt: skip
 
@@ -110,46 +110,46 @@ async def test_a_claim_that_had_run_all_steps_continues_with_appended_steps(
 async def test_a_claim_that_has_not_started_begins_with_the_new_first_step(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await on_a_scenario(resources, clock)
-    [claim_id] = await house.create()
-    await edit(house, CALL, WEEK, FEE, CHECKPOINT, LAST_WAIT)
-    assert await standing(house, claim_id) == (9, clock.now(), "CREATED")
-    await house.run()
-    assert await told(house, claim_id) == ["CHECKPOINT_REACHED"]
+    harness = await on_a_scenario(resources, clock)
+    [claim_id] = await harness.create()
+    await edit(harness, CALL, WEEK, FEE, CHECKPOINT, LAST_WAIT)
+    assert await standing(harness, claim_id) == (9, clock.now(), "CREATED")
+    await harness.run()
+    assert await told(harness, claim_id) == ["CHECKPOINT_REACHED"]
 
 
 async def test_a_claim_created_during_the_edit_begins_with_the_new_first_step(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await on_a_scenario(resources, clock)
-    async with house.work() as work:
+    harness = await on_a_scenario(resources, clock)
+    async with harness.work() as work:
         merchant = work.merchant
         rulebook = await load_rulebook(work.tx, merchant)
-    await edit(house, CALL, WEEK, FEE, CHECKPOINT, LAST_WAIT)
+    await edit(harness, CALL, WEEK, FEE, CHECKPOINT, LAST_WAIT)
     [version] = rulebook.versions.values()
-    [claim_id] = await house.create()
+    [claim_id] = await harness.create()
     # Stored as by a request that read the rules before.
-    await house.rows(
+    await harness.rows(
         "UPDATE claims SET next_step_id = $3 WHERE merchant_id = $1 AND claim_id = $2",
         claim_id, version.definition.steps[0].id,
     )  # fmt: skip
-    await house.run()
-    assert await told(house, claim_id) == ["CHECKPOINT_REACHED"]
+    await harness.run()
+    assert await told(harness, claim_id) == ["CHECKPOINT_REACHED"]
 
 
 async def test_the_planned_contact_of_a_removed_step_is_cancelled(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await on_a_scenario(resources, clock)
-    [claim_id] = await house.create()
+    harness = await on_a_scenario(resources, clock)
+    [claim_id] = await harness.create()
     await Engine(resources).run_once()
-    assert await standing(house, claim_id) == (1, None, "IN_PROCESS")
-    await edit(house, WEEK, FEE, CHECKPOINT, LAST_WAIT)
-    assert await standing(house, claim_id) == (2, clock.now(), "IN_PROCESS")
-    await house.run()
-    assert house.channels[0].sent == []
-    assert [tuple(row) for row in await house.rows(_STATES)] == [(1, "CANCELLED")]
-    assert [step for step, *_ in await history(house, claim_id)] == [1, 2]
+    assert await standing(harness, claim_id) == (1, None, "IN_PROCESS")
+    await edit(harness, WEEK, FEE, CHECKPOINT, LAST_WAIT)
+    assert await standing(harness, claim_id) == (2, clock.now(), "IN_PROCESS")
+    await harness.run()
+    assert harness.channels[0].sent == []
+    assert [tuple(row) for row in await harness.rows(_STATES)] == [(1, "CANCELLED")]
+    assert [step for step, *_ in await history(harness, claim_id)] == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -165,78 +165,80 @@ async def test_a_contact_at_its_channel_is_settled_although_its_step_was_removed
     resources: Resources, clock: MovableClock, answers: list[Outcome | Exception], events: list[str]
 ) -> None:
     channel = InterruptedChannel(answers)
-    house = await on_a_scenario(resources, clock, channels=[channel])
-    [claim_id] = await house.create()
-    channel.meanwhile = lambda: edit(house, WEEK, FEE, CHECKPOINT, LAST_WAIT)
-    await house.run_until(clock.now() + timedelta(hours=2))
+    harness = await on_a_scenario(resources, clock, channels=[channel])
+    [claim_id] = await harness.create()
+    channel.meanwhile = lambda: edit(harness, WEEK, FEE, CHECKPOINT, LAST_WAIT)
+    await harness.run_until(clock.now() + timedelta(hours=2))
     assert len(channel.sent) == 1
-    assert await told(house, claim_id) == events
-    assert (await standing(house, claim_id))[0] == 3
-    outcomes = {step: outcome for step, outcome, _ in await history(house, claim_id)}
+    assert await told(harness, claim_id) == events
+    assert (await standing(harness, claim_id))[0] == 3
+    outcomes = {step: outcome for step, outcome, _ in await history(harness, claim_id)}
     assert outcomes == {1: "DONE" if events else "FAILED", 2: "DONE"}
 
 
 async def test_a_late_failure_of_a_removed_step_does_not_move_the_claim(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await on_a_scenario(resources, clock)
-    [claim_id] = await house.create()
-    await house.run()
-    await edit(house, WEEK, FEE, CHECKPOINT, LAST_WAIT)
-    before = await standing(house, claim_id)
-    [contact] = await house.rows("SELECT communication_id FROM communications WHERE merchant_id=$1")
-    async with house.work() as work:
+    harness = await on_a_scenario(resources, clock)
+    [claim_id] = await harness.create()
+    await harness.run()
+    await edit(harness, WEEK, FEE, CHECKPOINT, LAST_WAIT)
+    before = await standing(harness, claim_id)
+    [contact] = await harness.rows(
+        "SELECT communication_id FROM communications WHERE merchant_id=$1"
+    )
+    async with harness.work() as work:
         await report_failure(work, resources.keys, contact["communication_id"], "bounced")
-    assert await standing(house, claim_id) == before
-    assert [tuple(row) for row in await house.rows(_STATES)] == [(1, "FAILED")]
+    assert await standing(harness, claim_id) == before
+    assert [tuple(row) for row in await harness.rows(_STATES)] == [(1, "FAILED")]
 
 
 async def test_an_order_that_would_repeat_a_step_is_refused(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await on_a_scenario(resources, clock)
-    [claim_id] = await house.create()
-    await house.run()
-    before = await standing(house, claim_id)
+    harness = await on_a_scenario(resources, clock)
+    [claim_id] = await harness.create()
+    await harness.run()
+    before = await standing(harness, claim_id)
     with pytest.raises(ValidationError) as refusal:
-        await edit(house, WEEK, FEE, REMINDER, CHECKPOINT, LAST_WAIT)
+        await edit(harness, WEEK, FEE, REMINDER, CHECKPOINT, LAST_WAIT)
     codes = [(fault.path, fault.code) for fault in refusal.value.faults]
     assert codes == [("/steps/2", "WOULD_REPEAT")]
-    assert await standing(house, claim_id) == before
-    await house.run_until(clock.now() + 7 * DAY)
-    assert await told(house, claim_id) == ["ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED"]
+    assert await standing(harness, claim_id) == before
+    await harness.run_until(clock.now() + 7 * DAY)
+    assert await told(harness, claim_id) == ["ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED"]
 
 
 async def test_a_collected_claim_continues_with_the_edited_steps_after_a_reversal(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await on_a_scenario(resources, clock)
-    [claim_id] = await house.create()
-    await house.run()
-    paid = await house.pay(claim_id, 10240)
-    await edit(house, REMINDER, WEEK, CHECKPOINT, LAST_WAIT)
-    assert await standing(house, claim_id) == (4, None, "COLLECTED")
-    async with house.work() as work:
+    harness = await on_a_scenario(resources, clock)
+    [claim_id] = await harness.create()
+    await harness.run()
+    paid = await harness.pay(claim_id, 10240)
+    await edit(harness, REMINDER, WEEK, CHECKPOINT, LAST_WAIT)
+    assert await standing(harness, claim_id) == (4, None, "COLLECTED")
+    async with harness.work() as work:
         await reverse_payment(work, claim_id, paid.payment.payment_id)
-    await house.run_until(clock.now() + 8 * DAY)
-    assert await told(house, claim_id) == ["ESCALATED", "CHECKPOINT_REACHED"]
+    await harness.run_until(clock.now() + 8 * DAY)
+    assert await told(harness, claim_id) == ["ESCALATED", "CHECKPOINT_REACHED"]
 
 
 async def test_an_edit_waits_for_the_engine_that_moves_a_claim_to_the_step_it_takes_out(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await on_a_scenario(resources, clock)
-    [claim_id] = await house.create()
-    async with house.work() as work:
+    harness = await on_a_scenario(resources, clock)
+    [claim_id] = await harness.create()
+    async with harness.work() as work:
         # The lock that an engine holds while it decides by the old definition.
         await work.tx.execute("SELECT FROM claims FOR NO KEY UPDATE")
-        editing = asyncio.create_task(edit(house, REMINDER, WEEK, CHECKPOINT, LAST_WAIT))
+        editing = asyncio.create_task(edit(harness, REMINDER, WEEK, CHECKPOINT, LAST_WAIT))
         await until_held_back(resources.database, editing)
         await work.tx.execute(
             "UPDATE claims SET next_step_id = 3, due_at = $1, status = 'IN_PROCESS'", clock.now()
         )
     await editing
-    assert (await standing(house, claim_id))[0] == 4
+    assert (await standing(harness, claim_id))[0] == 4
 
 
 async def test_an_answer_of_a_channel_is_settled_by_the_current_steps(
@@ -244,13 +246,13 @@ async def test_an_answer_of_a_channel_is_settled_by_the_current_steps(
 ) -> None:
     """The dispatcher reads where its claim continues while an edit removes that step."""
     channel = InterruptedChannel()
-    house = await on_a_scenario(resources, clock, channels=[channel])
-    [claim_id] = await house.create()
+    harness = await on_a_scenario(resources, clock, channels=[channel])
+    [claim_id] = await harness.create()
     await Engine(resources).run_once()
     begun, go_on = asyncio.Event(), asyncio.Event()
 
     async def edit_slowly() -> None:
-        async with house.work(COMMAND_LINE) as work:
+        async with harness.work(COMMAND_LINE) as work:
             steps = [REMINDER, FEE, CHECKPOINT, LAST_WAIT]
             await save_scenario(work, "Standard", a_definition(steps=steps))
             begun.set()
@@ -269,6 +271,6 @@ async def test_an_answer_of_a_channel_is_settled_by_the_current_steps(
     go_on.set()
     await asyncio.gather(sending, *editing)
     await dispatcher.close()
-    assert (await standing(house, claim_id))[0] == 3
-    await house.run_until(clock.now() + DAY)
-    assert await told(house, claim_id) == ["ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED"]
+    assert (await standing(harness, claim_id))[0] == 3
+    await harness.run_until(clock.now() + DAY)
+    assert await told(harness, claim_id) == ["ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED"]

@@ -22,7 +22,7 @@ from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.gated_channels import GatedChannel, Post
-from tests.support.house import ScriptedChannel
+from tests.support.harness import ScriptedChannel
 from tests.support.notices import Asker, an_asker
 from tests.support.statements import a_counted_database
 
@@ -38,7 +38,7 @@ class Desk:
         if is_open:
             self.gate.set()
         channels = [GatedChannel(post, "EMAIL", self.gate), GatedChannel(post, "SMS", self.gate)]
-        self.sender = NoticeSender(asker.house.resources, channels)
+        self.sender = NoticeSender(asker.harness.resources, channels)
 
     async def run(self) -> None:
         while await self.sender.run_once() or not self.sender.is_idle:
@@ -122,9 +122,9 @@ async def test_a_notice_is_sent_at_night_on_a_holiday_without_event_ledger_or_gu
     await asker.planned(DEFERMENT)
     await asker.run()
     assert await asker.states() == [("ACCEPTED", None)]
-    assert await asker.house.events(asker.claim_id) == []
-    assert await asker.house.rows("SELECT FROM contact_ledger WHERE merchant_id = $1") == []
-    assert await asker.house.rows("SELECT FROM contact_guards WHERE merchant_id = $1") == []
+    assert await asker.harness.events(asker.claim_id) == []
+    assert await asker.harness.rows("SELECT FROM contact_ledger WHERE merchant_id = $1") == []
+    assert await asker.harness.rows("SELECT FROM contact_guards WHERE merchant_id = $1") == []
 
 
 async def test_a_notice_is_retried_until_its_code_expires(
@@ -170,7 +170,7 @@ async def test_a_suppressed_address_gets_its_code_and_no_confirmation(
     asker = await an_asker(resources, clock)
     await asker.planned(DEFERMENT)
     await asker.planned(CodeFacts())
-    async with asker.house.work() as work:
+    async with asker.harness.work() as work:
         await suppress(work, resources.keys, "EMAIL", "erika@example.org", "DEBTOR")
     channel = ScriptedChannel()
     await asker.run(channel)
@@ -185,10 +185,10 @@ async def test_suppressions_of_all_merchants_are_loaded_with_one_statement(
     for asker in askers:
         for number in range(3):
             await asker.planned(DEFERMENT, recipient=f"erika{number}@example.org")
-    async with askers[1].house.work() as work:
+    async with askers[1].harness.work() as work:
         await suppress(work, resources.keys, "EMAIL", "erika1@example.org", "DEBTOR")
     async with a_counted_database(resources, clock) as (over, statements):
-        sender = NoticeSender(over, askers[0].house.channels)
+        sender = NoticeSender(over, askers[0].harness.channels)
         await sender.run_once()
         asked = [each for each in await statements.take() if "JOIN suppressions" in each]
         while await sender.run_once() or not sender.is_idle:
@@ -241,7 +241,7 @@ async def test_a_notice_of_a_worker_that_died_before_its_call_is_sent_later(
 ) -> None:
     asker = await an_asker(resources, clock)
     await asker.planned()
-    await asker.house.rows(
+    await asker.harness.rows(
         "UPDATE debtor_notices SET state = 'HANDED_OVER', due_at = $2, lease_id = notice_id,"
         " attempts = 1 WHERE merchant_id = $1",
         clock.now() + LEASE,
@@ -257,9 +257,9 @@ async def test_a_notice_of_a_worker_that_died_before_its_call_is_sent_later(
 
 async def test_two_workers_send_each_notice_once(resources: Resources, clock: MovableClock) -> None:
     asker = await an_asker(resources, clock)
-    claims = await asker.house.create(*(f"INV-{n}" for n in range(30)))
+    claims = await asker.harness.create(*(f"INV-{n}" for n in range(30)))
     for number, claim_id in enumerate(claims, 4915112345600):
-        await Asker(asker.house, claim_id, asker.writer).planned(
+        await Asker(asker.harness, claim_id, asker.writer).planned(
             channel="SMS", recipient=f"+{number}"
         )
     post = Post()
@@ -272,9 +272,9 @@ async def test_a_channel_that_hangs_does_not_hold_up_other_channels_or_merchants
     resources: Resources, clock: MovableClock
 ) -> None:
     slow = await an_asker(resources, clock, key="slow")
-    claims = await slow.house.create(*(f"INV-{n}" for n in range(20)))
+    claims = await slow.harness.create(*(f"INV-{n}" for n in range(20)))
     for number, claim_id in enumerate(claims, 4915112345600):
-        await Asker(slow.house, claim_id, slow.writer).planned(
+        await Asker(slow.harness, claim_id, slow.writer).planned(
             channel="SMS", recipient=f"+{number}"
         )
     clock.advance(timedelta(seconds=1))

@@ -22,10 +22,10 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.heartbeat import LEASE
 from dunwell.platform.resources import Resources
-from tests.support.channels import a_house_with_channels
+from tests.support.channels import a_harness_with_channels
+from tests.support.delivery_providers import a_harness_with_a_provider, plan_texts
 from tests.support.gated_channels import GatedChannel, Post
-from tests.support.house import House, ScriptedChannel, ScriptedLine
-from tests.support.lines import a_house_with_a_line, plan_texts
+from tests.support.harness import Harness, ScriptedChannel, ScriptedDeliveryProvider
 
 _UNRECORDABLE = """
 CREATE FUNCTION tests.refuse_to_record() RETURNS trigger LANGUAGE plpgsql AS $body$
@@ -56,13 +56,13 @@ async def failures_unrecordable(database: Database) -> AsyncIterator[None]:
             await connection.execute(_RECORDABLE)
 
 
-async def count_states(house: House) -> Counter[str]:
-    return Counter(row["state"] for row in await house.rows(_STATES))
+async def count_states(harness: Harness) -> Counter[str]:
+    return Counter(row["state"] for row in await harness.rows(_STATES))
 
 
-async def plan(house: House, *references: str) -> None:
-    await house.create(*references)
-    await Engine(house.resources).run_once()
+async def plan(harness: Harness, *references: str) -> None:
+    await harness.create(*references)
+    await Engine(harness.resources).run_once()
 
 
 def has_failed_to_settle(logs: Sequence[Any]) -> bool:
@@ -72,45 +72,47 @@ def has_failed_to_settle(logs: Sequence[Any]) -> bool:
 async def test_an_unrecordable_refusal_without_a_call_does_not_affect_other_calls(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house_with_channels(resources, clock, "EMAIL")
-    await plan(house, "A", "B")
-    async with house.work() as work:
+    harness = await a_harness_with_channels(resources, clock, "EMAIL")
+    await plan(harness, "A", "B")
+    async with harness.work() as work:
         await suppress(work, resources.keys, "EMAIL", "a@example.org", "DEBTOR")
     post, gate = Post(), asyncio.Event()
     dispatcher = MessageDispatcher(resources, [GatedChannel(post, "EMAIL", gate)])
     async with failures_unrecordable(resources.database):
-        sending = asyncio.create_task(dispatcher.run_merchant(house.merchant.merchant_id))
+        sending = asyncio.create_task(dispatcher.run_merchant(harness.merchant.merchant_id))
         with capture_logs() as logs:
             while not sending.done() and not has_failed_to_settle(logs):  # noqa: ASYNC110 - the log tells
                 await asyncio.sleep(0.01)
         gate.set()
         with pytest.raises(asyncpg.RaiseError):
             await sending
-        assert await count_states(house) == {"ACCEPTED": 1, "PLANNED": 1}
+        assert await count_states(harness) == {"ACCEPTED": 1, "PLANNED": 1}
     clock.advance(LEASE + timedelta(seconds=1))
-    await dispatcher.run_merchant(house.merchant.merchant_id)
+    await dispatcher.run_merchant(harness.merchant.merchant_id)
     await dispatcher.close()
-    assert await count_states(house) == {"ACCEPTED": 1, "FAILED": 1}
+    assert await count_states(harness) == {"ACCEPTED": 1, "FAILED": 1}
     assert set(post.calls.values()) == {1}
 
 
 async def test_an_unrecordable_answer_does_not_affect_simultaneous_answers(
     resources: Resources, clock: MovableClock
 ) -> None:
-    line = ScriptedLine([Accepted(), Permanent("no such user"), Accepted()])
-    house = await a_house_with_a_line(resources, clock, line)
-    await plan(house, "A", "B", "C")
-    dispatcher = MessageDispatcher(resources, house.channels, find_provider=house.lines.get)
+    provider = ScriptedDeliveryProvider([Accepted(), Permanent("no such user"), Accepted()])
+    harness = await a_harness_with_a_provider(resources, clock, provider)
+    await plan(harness, "A", "B", "C")
+    dispatcher = MessageDispatcher(
+        resources, harness.channels, find_provider=harness.delivery_providers.get
+    )
     async with failures_unrecordable(resources.database):
         with pytest.raises(asyncpg.RaiseError):
-            await dispatcher.run_merchant(house.merchant.merchant_id)
-        assert await count_states(house) == {"ACCEPTED": 2, "HANDED_OVER": 1}
+            await dispatcher.run_merchant(harness.merchant.merchant_id)
+        assert await count_states(harness) == {"ACCEPTED": 2, "HANDED_OVER": 1}
     clock.advance(LEASE + timedelta(seconds=1))
-    await dispatcher.run_merchant(house.merchant.merchant_id)
+    await dispatcher.run_merchant(harness.merchant.merchant_id)
     await dispatcher.close()
     # The answer is lost with its worker, and nothing in doubt is sent again.
-    assert await count_states(house) == {"ACCEPTED": 2, "UNKNOWN": 1}
-    assert set(Counter(each.communication_id for each in line.sent).values()) == {1}
+    assert await count_states(harness) == {"ACCEPTED": 2, "UNKNOWN": 1}
+    assert set(Counter(each.communication_id for each in provider.sent).values()) == {1}
 
 
 class _LateChannel(ScriptedChannel):
@@ -142,12 +144,14 @@ async def cancel_when_called(dispatcher: MessageDispatcher, sent: list[Any], cou
 async def test_an_unrecordable_answer_does_not_affect_others_when_sending_is_interrupted(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await plan_texts(resources, clock, 3)
-    house.channels[0] = late = _LateChannel(channel="SMS", is_repeatable=False)
-    dispatcher = MessageDispatcher(resources, house.channels, find_provider=house.lines.get)
+    harness = await plan_texts(resources, clock, 3)
+    harness.channels[0] = late = _LateChannel(channel="SMS", is_repeatable=False)
+    dispatcher = MessageDispatcher(
+        resources, harness.channels, find_provider=harness.delivery_providers.get
+    )
     async with failures_unrecordable(resources.database):
         await cancel_when_called(dispatcher, late.sent, 3)
-        assert await count_states(house) == {"ACCEPTED": 2, "HANDED_OVER": 1}
+        assert await count_states(harness) == {"ACCEPTED": 2, "HANDED_OVER": 1}
 
 
 class _StubbornChannel(ScriptedChannel):
@@ -169,21 +173,23 @@ async def test_an_adapter_that_ignores_its_cancellation_does_not_block_its_worke
     resources: Resources, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dunwell.contact.sending.sender._CANCEL_SECONDS", 0.2)
-    house = await plan_texts(resources, clock, _CALLED_AT_ONCE + 5)
-    house.channels[0] = stubborn = _StubbornChannel(channel="SMS", is_repeatable=False)
+    harness = await plan_texts(resources, clock, _CALLED_AT_ONCE + 5)
+    harness.channels[0] = stubborn = _StubbornChannel(channel="SMS", is_repeatable=False)
     stubborn.may_end = asyncio.Event()
-    dispatcher = MessageDispatcher(resources, house.channels, find_provider=house.lines.get)
+    dispatcher = MessageDispatcher(
+        resources, harness.channels, find_provider=harness.delivery_providers.get
+    )
     try:
         await cancel_when_called(dispatcher, stubborn.sent, _CALLED_AT_ONCE)
         # Messages that may have left stay marked; messages that were certainly not sent are free at
         # once.
-        assert await count_states(house) == {"HANDED_OVER": _CALLED_AT_ONCE, "PLANNED": 5}
+        assert await count_states(harness) == {"HANDED_OVER": _CALLED_AT_ONCE, "PLANNED": 5}
     finally:
         stubborn.may_end.set()
     clock.advance(LEASE + timedelta(seconds=1))
     channel = ScriptedChannel(channel="SMS", is_repeatable=False)
-    await MessageDispatcher(resources, [channel]).run_merchant(house.merchant.merchant_id)
-    assert await count_states(house) == {"UNKNOWN": _CALLED_AT_ONCE, "ACCEPTED": 5}
+    await MessageDispatcher(resources, [channel]).run_merchant(harness.merchant.merchant_id)
+    assert await count_states(harness) == {"UNKNOWN": _CALLED_AT_ONCE, "ACCEPTED": 5}
     assert len({each.communication_id for each in channel.sent + stubborn.sent}) == 55
 
 
@@ -198,10 +204,12 @@ class _CancelledChannel(ScriptedChannel):
 async def test_an_adapter_that_cancels_its_own_call_counts_as_unanswered(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await plan_texts(resources, clock, 3)
-    house.channels[0] = channel = _CancelledChannel(channel="SMS", is_repeatable=False)
-    dispatcher = MessageDispatcher(resources, house.channels, find_provider=house.lines.get)
-    await dispatcher.run_merchant(house.merchant.merchant_id)
-    assert await count_states(house) == {"UNKNOWN": 3}
+    harness = await plan_texts(resources, clock, 3)
+    harness.channels[0] = channel = _CancelledChannel(channel="SMS", is_repeatable=False)
+    dispatcher = MessageDispatcher(
+        resources, harness.channels, find_provider=harness.delivery_providers.get
+    )
+    await dispatcher.run_merchant(harness.merchant.merchant_id)
+    assert await count_states(harness) == {"UNKNOWN": 3}
     assert len(channel.sent) == 3
     await dispatcher.close()

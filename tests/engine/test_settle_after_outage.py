@@ -17,7 +17,7 @@ from dunwell.platform.database.database import Database
 from dunwell.platform.database.migrate import migrate
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
-from tests.support.house import a_house
+from tests.support.harness import a_harness
 from tests.support.merchant_ids import count_on
 from tests.support.servers import OwnServer, an_own_server
 
@@ -61,13 +61,13 @@ async def own(resources: Resources, server: OwnServer) -> AsyncIterator[Resource
 async def test_an_answer_received_during_a_database_outage_is_recorded_afterwards(
     own: Resources, server: OwnServer, clock: MovableClock
 ) -> None:
-    house = await a_house(own, clock, a_definition())
-    await house.create()
+    harness = await a_harness(own, clock, a_definition())
+    await harness.create()
     await Engine(own).run_once()
     channel = OutageChannel(server)
     dispatcher = MessageDispatcher(own, [channel])
     with capture_logs() as logs:
-        sending = asyncio.create_task(dispatcher.run_merchant(house.merchant.merchant_id))
+        sending = asyncio.create_task(dispatcher.run_merchant(harness.merchant.merchant_id))
         async with asyncio.timeout(60):
             while (
                 len([each for each in logs if each["event"] == "outcome not recorded yet"]) < _TRIES
@@ -76,5 +76,5 @@ async def test_an_answer_received_during_a_database_outage_is_recorded_afterward
                 await asyncio.sleep(0.01)
         await asyncio.to_thread(server.start)
         assert await sending == 1
-    assert [row["state"] for row in await house.rows(_STATES)] == ["ACCEPTED"]
+    assert [row["state"] for row in await harness.rows(_STATES)] == ["ACCEPTED"]
     assert channel.calls == 1

@@ -11,26 +11,26 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.engine.test_races import InterruptedChannel
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 
 _STATES = "SELECT state FROM communications WHERE merchant_id = $1"
 _WAITING = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND $1 > 0"
 EDITED = a_definition(steps=DOCUMENT["steps"][:4])
 
 
-async def a_house_on_two_scenarios(
+async def a_harness_on_two_scenarios(
     resources: Resources, clock: MovableClock, channel: InterruptedChannel
-) -> House:
-    """Return a house with a claim and a planned contact on each of two scenarios."""
-    house = await a_house(
+) -> Harness:
+    """Return a harness with a claim and a planned contact on each of two scenarios."""
+    harness = await a_harness(
         resources, clock, a_definition(), switched_to_workflows=False, channels=[channel]
     )
-    claims = await house.create("A", "B")
-    async with house.work() as work:
+    claims = await harness.create("A", "B")
+    async with harness.work() as work:
         saved = await save_scenario(work, "Second", a_definition())
         await assign_to_scenario(work, saved.scenario_id, claims[1:])
     await Engine(resources).run_once()
-    return house
+    return harness
 
 
 async def test_a_deadlock_with_an_edit_of_two_scenarios_leaves_no_contact_in_doubt(
@@ -38,17 +38,17 @@ async def test_a_deadlock_with_an_edit_of_two_scenarios_leaves_no_contact_in_dou
 ) -> None:
     """A file edits the scenarios in its own order; answers are settled in the order of ids."""
     channel = InterruptedChannel(is_repeatable=False)
-    house = await a_house_on_two_scenarios(resources, clock, channel)
+    harness = await a_harness_on_two_scenarios(resources, clock, channel)
     begun = asyncio.Event()
     editing: list[asyncio.Task[None]] = []
 
     async def edit_both() -> None:
-        async with house.work(COMMAND_LINE) as work:
+        async with harness.work(COMMAND_LINE) as work:
             # Make the dispatcher the victim of the deadlock.
             await work.tx.execute("SET LOCAL deadlock_timeout = '30s'")
             await save_scenario(work, "Second", EDITED)
             begun.set()
-            while (await house.rows(_WAITING))[0][0] == 0:  # noqa: ASYNC110 - PostgreSQL tells
+            while (await harness.rows(_WAITING))[0][0] == 0:  # noqa: ASYNC110 - PostgreSQL tells
                 await asyncio.sleep(0)
             await save_scenario(work, "Standard", EDITED)
 
@@ -58,8 +58,8 @@ async def test_a_deadlock_with_an_edit_of_two_scenarios_leaves_no_contact_in_dou
 
     channel.meanwhile = begin_editing
     dispatcher = MessageDispatcher(resources, [channel])
-    settled = await dispatcher.run_merchant(house.merchant.merchant_id)
+    settled = await dispatcher.run_merchant(harness.merchant.merchant_id)
     await asyncio.gather(*editing)
     await dispatcher.close()
     assert settled == 2
-    assert [row["state"] for row in await house.rows(_STATES)] == ["ACCEPTED"] * 2
+    assert [row["state"] for row in await harness.rows(_STATES)] == ["ACCEPTED"] * 2

@@ -17,7 +17,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.resources import Resources
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.house import House, ScriptedChannel, a_house
+from tests.support.harness import Harness, ScriptedChannel, a_harness
 from tests.support.ledgers import outcomes, seal_and_verify
 
 DAY = timedelta(days=1)
@@ -29,139 +29,139 @@ _PLACE = "SELECT status, next_step_id, due_at FROM claims WHERE merchant_id = $1
 _GUARDED = "SELECT sum(cardinality(contacted_on)) FROM contact_guards WHERE merchant_id = $1"
 
 
-async def a_house_in_doubt(resources: Resources, clock: MovableClock, **given: Any) -> House:
-    """Return a house with one claim whose first contact may have left."""
+async def a_harness_in_doubt(resources: Resources, clock: MovableClock, **given: Any) -> Harness:
+    """Return a harness with one claim whose first contact may have left."""
     channel = ScriptedChannel([TimeoutError()], is_repeatable=False)
-    house = await a_house(resources, clock, a_definition(), channels=[channel], **given)
-    await house.create()
-    await house.run()
-    return house
+    harness = await a_harness(resources, clock, a_definition(), channels=[channel], **given)
+    await harness.create()
+    await harness.run()
+    return harness
 
 
-async def settle(house: House, *, was_sent: bool) -> str:
-    async with house.work() as work:
-        return await resolve_unknown_contact(work, reference(house), was_sent=was_sent)
+async def settle(harness: Harness, *, was_sent: bool) -> str:
+    async with harness.work() as work:
+        return await resolve_unknown_contact(work, reference(harness), was_sent=was_sent)
 
 
-def reference(house: House) -> UUID:
-    return house.channels[0].sent[0].communication_id
+def reference(harness: Harness) -> UUID:
+    return harness.channels[0].sent[0].communication_id
 
 
-async def contacts(house: House) -> list[tuple[Any, ...]]:
-    return [tuple(row) for row in await house.rows(_CONTACTS)]
+async def contacts(harness: Harness) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in await harness.rows(_CONTACTS)]
 
 
-async def place(house: House) -> tuple[str, int | None, datetime | None]:
-    [row] = await house.rows(_PLACE)
+async def place(harness: Harness) -> tuple[str, int | None, datetime | None]:
+    [row] = await harness.rows(_PLACE)
     return row["status"], row["next_step_id"], row["due_at"]
 
 
-async def event_types(house: House) -> list[str]:
-    [claim] = await house.rows("SELECT claim_id FROM claims WHERE merchant_id = $1")
-    return [event["type"] for event in await house.events(claim["claim_id"])]
+async def event_types(harness: Harness) -> list[str]:
+    [claim] = await harness.rows("SELECT claim_id FROM claims WHERE merchant_id = $1")
+    return [event["type"] for event in await harness.events(claim["claim_id"])]
 
 
 async def test_a_claim_with_a_contact_in_doubt_waits_until_it_is_settled(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house_in_doubt(resources, clock)
-    await house.run_until(clock.now() + 2 * DAY)
-    assert await contacts(house) == [("UNKNOWN", 1, True)]
-    assert await place(house) == ("IN_PROCESS", 1, None)
-    assert await event_types(house) == []
-    assert len(house.channels[0].sent) == 1
+    harness = await a_harness_in_doubt(resources, clock)
+    await harness.run_until(clock.now() + 2 * DAY)
+    assert await contacts(harness) == [("UNKNOWN", 1, True)]
+    assert await place(harness) == ("IN_PROCESS", 1, None)
+    assert await event_types(harness) == []
+    assert len(harness.channels[0].sent) == 1
 
 
 async def test_a_contact_settled_as_sent_continues_the_claim_from_now(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house_in_doubt(resources, clock)
+    harness = await a_harness_in_doubt(resources, clock)
     clock.advance(2 * DAY)
-    assert await settle(house, was_sent=True) == "ACCEPTED"
-    assert await event_types(house) == ["ESCALATED"]
-    await house.run()
-    assert (await place(house))[1:] == (3, clock.now() + 7 * DAY)
-    assert await outcomes(house) == ["UNKNOWN", "SETTLED_SENT"]
-    assert len(house.channels[0].sent) == 1
-    assert (await seal_and_verify(house)).findings == ()
+    assert await settle(harness, was_sent=True) == "ACCEPTED"
+    assert await event_types(harness) == ["ESCALATED"]
+    await harness.run()
+    assert (await place(harness))[1:] == (3, clock.now() + 7 * DAY)
+    assert await outcomes(harness) == ["UNKNOWN", "SETTLED_SENT"]
+    assert len(harness.channels[0].sent) == 1
+    assert (await seal_and_verify(harness)).findings == ()
 
 
 async def test_a_contact_settled_as_not_sent_is_sent_again_under_its_reference(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house_in_doubt(resources, clock)
-    assert await settle(house, was_sent=False) == "PLANNED"
-    assert await contacts(house) == [("PLANNED", 0, False)]
-    await house.run()
-    assert [each.communication_id for each in house.channels[0].sent] == [reference(house)] * 2
-    assert await outcomes(house) == ["UNKNOWN", "SETTLED_NOT_SENT", "ACCEPTED"]
-    assert await event_types(house) == ["ESCALATED"]
-    assert (await seal_and_verify(house)).findings == ()
+    harness = await a_harness_in_doubt(resources, clock)
+    assert await settle(harness, was_sent=False) == "PLANNED"
+    assert await contacts(harness) == [("PLANNED", 0, False)]
+    await harness.run()
+    assert [each.communication_id for each in harness.channels[0].sent] == [reference(harness)] * 2
+    assert await outcomes(harness) == ["UNKNOWN", "SETTLED_NOT_SENT", "ACCEPTED"]
+    assert await event_types(harness) == ["ESCALATED"]
+    assert (await seal_and_verify(harness)).findings == ()
 
 
 async def test_a_contact_settled_as_not_sent_does_not_count_for_the_day(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house_in_doubt(resources, clock)
-    assert [row[0] for row in await house.rows(_GUARDED)] == [1]
-    await settle(house, was_sent=False)
-    assert [row[0] for row in await house.rows(_GUARDED)] == [0]
+    harness = await a_harness_in_doubt(resources, clock)
+    assert [row[0] for row in await harness.rows(_GUARDED)] == [1]
+    await settle(harness, was_sent=False)
+    assert [row[0] for row in await harness.rows(_GUARDED)] == [0]
 
 
 @pytest.mark.parametrize(("was_sent", "state"), [(True, "ACCEPTED"), (False, "CANCELLED")])
 async def test_settling_a_contact_does_not_reopen_a_paid_claim(
     resources: Resources, clock: MovableClock, was_sent: bool, state: str
 ) -> None:
-    house = await a_house_in_doubt(resources, clock)
-    [claim] = await house.rows("SELECT claim_id FROM claims WHERE merchant_id = $1")
-    await house.pay(claim["claim_id"], 10240)
-    assert await settle(house, was_sent=was_sent) == state
-    await house.run_until(clock.now() + DAY)
-    assert (await place(house))[0] == "COLLECTED"
-    assert (await place(house))[2] is None
-    assert len(house.channels[0].sent) == 1
-    assert await event_types(house) == (["ESCALATED"] if was_sent else [])
-    assert (await seal_and_verify(house)).findings == ()
+    harness = await a_harness_in_doubt(resources, clock)
+    [claim] = await harness.rows("SELECT claim_id FROM claims WHERE merchant_id = $1")
+    await harness.pay(claim["claim_id"], 10240)
+    assert await settle(harness, was_sent=was_sent) == state
+    await harness.run_until(clock.now() + DAY)
+    assert (await place(harness))[0] == "COLLECTED"
+    assert (await place(harness))[2] is None
+    assert len(harness.channels[0].sent) == 1
+    assert await event_types(harness) == (["ESCALATED"] if was_sent else [])
+    assert (await seal_and_verify(harness)).findings == ()
 
 
 async def test_a_paid_and_reversed_claim_waits_for_the_settlement(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house_in_doubt(resources, clock)
-    [claim] = await house.rows("SELECT claim_id FROM claims WHERE merchant_id = $1")
-    paid = await house.pay(claim["claim_id"], 10240)
-    async with house.work() as work:
+    harness = await a_harness_in_doubt(resources, clock)
+    [claim] = await harness.rows("SELECT claim_id FROM claims WHERE merchant_id = $1")
+    paid = await harness.pay(claim["claim_id"], 10240)
+    async with harness.work() as work:
         await reverse_payment(work, claim["claim_id"], paid.payment.payment_id)
-    await house.run_until(clock.now() + DAY)
-    assert await contacts(house) == [("UNKNOWN", 1, True)]
-    await settle(house, was_sent=False)
-    await house.run()
-    assert await contacts(house) == [("ACCEPTED", 1, True)]
+    await harness.run_until(clock.now() + DAY)
+    assert await contacts(harness) == [("UNKNOWN", 1, True)]
+    await settle(harness, was_sent=False)
+    await harness.run()
+    assert await contacts(harness) == [("ACCEPTED", 1, True)]
 
 
 @pytest.mark.parametrize(("was_sent", "state"), [(True, "ACCEPTED"), (False, "CANCELLED")])
 async def test_settling_a_contact_does_not_move_a_claim_assigned_to_another_workflow(
     resources: Resources, clock: MovableClock, was_sent: bool, state: str
 ) -> None:
-    house = await a_house_in_doubt(resources, clock)
-    claim_id = await assign_to_another_reminder(house)
+    harness = await a_harness_in_doubt(resources, clock)
+    claim_id = await assign_to_another_reminder(harness)
     # The new run waits for its own contact, which the daily limit holds back.
-    before = await place(house)
+    before = await place(harness)
     assert before == ("IN_PROCESS", 1, None)
-    assert await settle(house, was_sent=was_sent) == state
-    assert await place(house) == before
-    told = [event["actionStep"]["name"] for event in await house.events(claim_id)]
+    assert await settle(harness, was_sent=was_sent) == state
+    assert await place(harness) == before
+    told = [event["actionStep"]["name"] for event in await harness.events(claim_id)]
     assert told == ["First reminder"] * was_sent
 
 
-async def assign_to_another_reminder(house: House) -> int:
-    [claim] = await house.rows("SELECT claim_id FROM claims WHERE merchant_id = $1")
+async def assign_to_another_reminder(harness: Harness) -> int:
+    [claim] = await harness.rows("SELECT claim_id FROM claims WHERE merchant_id = $1")
     step = {**DOCUMENT["steps"][0], "name": "Another reminder"}
-    async with house.work() as work:
+    async with harness.work() as work:
         draft = await save_draft(work, "Other", a_definition(steps=[step]))
         other = await publish_draft(work, draft.workflow_id)
         await assign_to_workflow(work, other.workflow_id, [claim["claim_id"]])
-    await house.run()
+    await harness.run()
     claim_id: int = claim["claim_id"]
     return claim_id
 
@@ -169,36 +169,36 @@ async def assign_to_another_reminder(house: House) -> int:
 async def test_the_second_of_two_concurrent_settlements_is_refused_with_the_state(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house_in_doubt(resources, clock)
+    harness = await a_harness_in_doubt(resources, clock)
     answers = await asyncio.gather(
-        settle(house, was_sent=True), settle(house, was_sent=False), return_exceptions=True
+        settle(harness, was_sent=True), settle(harness, was_sent=False), return_exceptions=True
     )
     [refusal] = [each for each in answers if isinstance(each, InvalidState)]
     [state] = [each for each in answers if isinstance(each, str)]
     assert refusal.details == {"state": state}
-    assert len(await outcomes(house)) == 2
-    assert (await seal_and_verify(house)).findings == ()
+    assert len(await outcomes(harness)) == 2
+    assert (await seal_and_verify(harness)).findings == ()
 
 
 async def test_only_an_unknown_contact_can_be_settled(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock, a_definition())
-    await house.create()
-    await house.run()
+    harness = await a_harness(resources, clock, a_definition())
+    await harness.create()
+    await harness.run()
     with pytest.raises(InvalidState) as raised:
-        await settle(house, was_sent=False)
+        await settle(harness, was_sent=False)
     assert raised.value.details == {"state": "ACCEPTED"}
-    assert await contacts(house) == [("ACCEPTED", 1, True)]
-    assert await outcomes(house) == ["ACCEPTED"]
+    assert await contacts(harness) == [("ACCEPTED", 1, True)]
+    assert await outcomes(harness) == ["ACCEPTED"]
 
 
 async def test_a_communication_of_another_merchant_is_not_found(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house_in_doubt(resources, clock)
-    other = await a_house(resources, clock, key="hansen")
+    harness = await a_harness_in_doubt(resources, clock)
+    other = await a_harness(resources, clock, key="hansen")
     async with other.work() as work:
         with pytest.raises(NotFound):
-            await resolve_unknown_contact(work, reference(house), was_sent=True)
-    assert await contacts(house) == [("UNKNOWN", 1, True)]
+            await resolve_unknown_contact(work, reference(harness), was_sent=True)
+    assert await contacts(harness) == [("UNKNOWN", 1, True)]

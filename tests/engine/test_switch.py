@@ -21,7 +21,7 @@ from dunwell.platform.errors import InvalidState
 from dunwell.platform.resources import Resources
 from tests.engine.test_races import InterruptedChannel
 from tests.support.definitions import a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.waiting import until_held_back
 
 DAY = timedelta(days=1)
@@ -35,15 +35,15 @@ ORDER BY claim_id
 """
 
 
-async def on_a_scenario(resources: Resources, clock: MovableClock, **given: Any) -> House:
-    return await a_house(resources, clock, a_definition(), switched_to_workflows=False, **given)
+async def on_a_scenario(resources: Resources, clock: MovableClock, **given: Any) -> Harness:
+    return await a_harness(resources, clock, a_definition(), switched_to_workflows=False, **given)
 
 
-async def create_many(house: House) -> list[int]:
+async def create_many(harness: Harness) -> list[int]:
     """Create claims of as many persons, so that the daily limit holds none back."""
     claim_ids = []
     for n in range(CLAIMS):
-        claim_ids += await house.create(f"INV-{n}", email=f"debtor-{n}@example.org")
+        claim_ids += await harness.create(f"INV-{n}", email=f"debtor-{n}@example.org")
     return claim_ids
 
 
@@ -60,42 +60,42 @@ async def work_until(done: asyncio.Event, works: Engine | MessageDispatcher) -> 
 async def test_two_engines_and_two_dispatchers_continue_during_the_switch(
     resources: Resources, clock: MovableClock, switched_in: int
 ) -> None:
-    house = await on_a_scenario(resources, clock)
-    claim_ids = await create_many(house)
-    dispatchers = [MessageDispatcher(resources, house.channels) for _ in range(2)]
+    harness = await on_a_scenario(resources, clock)
+    claim_ids = await create_many(harness)
+    dispatchers = [MessageDispatcher(resources, harness.channels) for _ in range(2)]
     loops: list[Engine | MessageDispatcher] = [*dispatchers, Engine(resources), Engine(resources)]
     for round_number in range(4):
         done = asyncio.Event()
         workers = [asyncio.create_task(work_until(done, each)) for each in loops]
         await asyncio.sleep(0)
         if round_number == switched_in:
-            await house.switch()
+            await harness.switch()
         done.set()
         await asyncio.gather(*workers)
         clock.advance(7 * DAY)
     for each in dispatchers:
         await each.close()
-    await house.run()
-    told = Counter((row["claim_id"], row["type"]) for row in await house.rows(_TOLD))
+    await harness.run()
+    told = Counter((row["claim_id"], row["type"]) for row in await harness.rows(_TOLD))
     types = ("ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED", "ARCHIVED")
     assert told == {(claim_id, each): 1 for claim_id in claim_ids for each in types}
-    assert len(house.channels[0].sent) == CLAIMS
+    assert len(harness.channels[0].sent) == CLAIMS
 
 
 async def test_the_switch_and_an_engine_do_not_wait_for_each_other(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await on_a_scenario(resources, clock)
-    [claim_id] = await house.create()
-    async with house.work() as work:
+    harness = await on_a_scenario(resources, clock)
+    [claim_id] = await harness.create()
+    async with harness.work() as work:
         await work.tx.execute("SELECT FROM claims FOR NO KEY UPDATE")
-        await asyncio.wait_for(house.switch(), timeout=5)
+        await asyncio.wait_for(harness.switch(), timeout=5)
     other = await on_a_scenario(resources, clock, key="hansen")
     [theirs] = await other.create()
     async with other.work() as work:
         await switch_to_workflows(work)
         await asyncio.wait_for(Engine(resources).run_once(), timeout=5)
-    for one, created in ((house, claim_id), (other, theirs)):
+    for one, created in ((harness, claim_id), (other, theirs)):
         await one.run()
         assert [event["type"] for event in await one.events(created)] == ["ESCALATED"]
 
@@ -104,12 +104,12 @@ async def test_a_contact_at_its_channel_during_the_switch_is_settled_once(
     resources: Resources, clock: MovableClock
 ) -> None:
     channel = InterruptedChannel()
-    house = await on_a_scenario(resources, clock, channels=[channel])
-    [claim_id] = await house.create()
-    channel.meanwhile = house.switch
-    await house.run_until(clock.now() + 7 * DAY)
+    harness = await on_a_scenario(resources, clock, channels=[channel])
+    [claim_id] = await harness.create()
+    channel.meanwhile = harness.switch
+    await harness.run_until(clock.now() + 7 * DAY)
     assert len(channel.sent) == 1
-    assert [event["type"] for event in await house.events(claim_id)] == [
+    assert [event["type"] for event in await harness.events(claim_id)] == [
         "ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED",
     ]  # fmt: skip
 
@@ -117,46 +117,46 @@ async def test_a_contact_at_its_channel_during_the_switch_is_settled_once(
 async def test_positions_and_planned_contacts_stay_unchanged(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await on_a_scenario(resources, clock)
-    await house.create("A", email="a@example.org")
-    await house.run()
-    await house.create("B", email="b@example.org")
+    harness = await on_a_scenario(resources, clock)
+    await harness.create("A", email="a@example.org")
+    await harness.run()
+    await harness.create("B", email="b@example.org")
     await Engine(resources).run_once()
     contacts = "SELECT * FROM communications WHERE merchant_id = $1 ORDER BY communication_id"
-    before = await house.rows(_PLACES), await house.rows(contacts)
-    await house.switch()
-    assert (await house.rows(_PLACES), await house.rows(contacts)) == before
+    before = await harness.rows(_PLACES), await harness.rows(contacts)
+    await harness.switch()
+    assert (await harness.rows(_PLACES), await harness.rows(contacts)) == before
 
 
 async def test_an_assignment_that_began_before_the_switch_uses_the_copied_workflow(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await on_a_scenario(resources, clock)
-    async with house.work() as work:
+    harness = await on_a_scenario(resources, clock)
+    async with harness.work() as work:
         saved = await save_scenario(work, "Other", a_definition(snippets={}))
-    [claim_id] = await house.create()
+    [claim_id] = await harness.create()
 
     async def assign(stale: Work) -> AssignmentOutcome:
         async with resources.database.transaction() as tx:
             return await assign_to_scenario(replace(stale, tx=tx), saved.scenario_id, [claim_id])
 
-    async with house.work() as work:
+    async with harness.work() as work:
         await switch_to_workflows(work)
         outcome = await asyncio.wait_for(assign(work), timeout=5)
     again = await assign(work)
     assert outcome == again
     assert [each.workflow_id for each in again.assigned] == [saved.workflow_id]
-    await house.run()
-    assert len(house.channels[0].sent) == 1
+    await harness.run()
+    assert len(harness.channels[0].sent) == 1
 
 
 async def test_the_second_of_two_concurrent_switches_is_refused(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await on_a_scenario(resources, clock)
-    outcomes = await asyncio.gather(house.switch(), house.switch(), return_exceptions=True)
+    harness = await on_a_scenario(resources, clock)
+    outcomes = await asyncio.gather(harness.switch(), harness.switch(), return_exceptions=True)
     assert {type(each) for each in outcomes} == {SwitchReport, InvalidState}
-    audited = await house.rows(
+    audited = await harness.rows(
         "SELECT 1 FROM audit_log WHERE merchant_id = $1 AND action = 'merchant.switch_to_workflows'"
     )
     assert len(audited) == 1
@@ -165,13 +165,13 @@ async def test_the_second_of_two_concurrent_switches_is_refused(
 async def test_an_edit_that_waited_for_the_switch_is_refused(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await on_a_scenario(resources, clock)
+    harness = await on_a_scenario(resources, clock)
 
     async def edit() -> None:
-        async with house.work() as work:
+        async with harness.work() as work:
             await save_scenario(work, "Standard", a_definition(snippets={}))
 
-    async with house.work() as work:
+    async with harness.work() as work:
         await switch_to_workflows(work)
         editing = asyncio.create_task(edit())
         await until_held_back(resources.database, editing)

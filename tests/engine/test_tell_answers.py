@@ -33,7 +33,7 @@ class Teller:
         return await send_due_occasions(self.resources, self.writer)
 
     async def told(self) -> list[Any]:
-        return list(await self.arrangement.house.rows(_NOTICES))
+        return list(await self.arrangement.harness.rows(_NOTICES))
 
 
 async def _a_teller(resources: Resources, clock: MovableClock, **given: Any) -> Teller:
@@ -130,7 +130,7 @@ async def test_a_notification_that_cannot_be_rendered_is_not_retried(
 ) -> None:
     """Every message needs the merchant's legal name."""
     await teller.arrangement.ask()
-    await teller.arrangement.house.rows(
+    await teller.arrangement.harness.rows(
         "UPDATE merchants"
         " SET revision = revision + 1, configuration = configuration::jsonb - 'legal'"
         " WHERE merchant_id = $1"

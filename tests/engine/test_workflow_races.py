@@ -25,7 +25,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.waiting import until_held_back
 
 Operation = Callable[[Work], Awaitable[Any]]
@@ -34,51 +34,51 @@ MINOR = a_definition(snippets={"signature": {"de": "Gruß", "en": "Regards"}})
 MAJOR = a_definition(steps=DOCUMENT["steps"][:2])
 
 
-async def race(house: House, first: Operation, second: Operation) -> list[Any]:
+async def race(harness: Harness, first: Operation, second: Operation) -> list[Any]:
     """Start the second when the first is done but not committed, so that it must wait."""
-    async with house.work() as work:
+    async with harness.work() as work:
         one = await first(work)
-        waiting = asyncio.create_task(alone(house, second))
-        await until_held_back(house.resources.database, waiting)
+        waiting = asyncio.create_task(alone(harness, second))
+        await until_held_back(harness.resources.database, waiting)
     return [one, await waiting]
 
 
-async def alone(house: House, operation: Operation) -> Any:
+async def alone(harness: Harness, operation: Operation) -> Any:
     """Return the result of the operation, or its refusal."""
     try:
-        async with house.work() as work:
+        async with harness.work() as work:
             return await operation(work)
     except (InvalidState, NotFound, ValidationError) as refusal:
         return refusal
 
 
-async def a_workflow(house: House) -> UUID:
+async def a_workflow(harness: Harness) -> UUID:
     """Create a published workflow that no rule uses, with a draft that differs."""
-    async with house.work() as work:
+    async with harness.work() as work:
         draft = await save_draft(work, "Other", FIRST)
         await publish_draft(work, draft.workflow_id)
         await save_draft(work, "Other", MINOR)
     return draft.workflow_id
 
 
-async def names(house: House) -> list[tuple[str, bool]]:
-    rows = await house.rows(
+async def names(harness: Harness) -> list[tuple[str, bool]]:
+    rows = await harness.rows(
         "SELECT name, deleted_at IS NULL AS is_there FROM workflows WHERE merchant_id = $1"
         " ORDER BY created_at, workflow_id"
     )
     return [(row["name"], row["is_there"]) for row in rows]
 
 
-async def workflow_of(house: House, claim_id: int) -> UUID | None:
-    [row] = await house.rows(
+async def workflow_of(harness: Harness, claim_id: int) -> UUID | None:
+    [row] = await harness.rows(
         "SELECT workflow_id FROM claims WHERE merchant_id = $1 AND claim_id = $2", claim_id
     )
     found: UUID | None = row["workflow_id"]
     return found
 
 
-async def versions(house: House) -> list[tuple[int, int]]:
-    rows = await house.rows(
+async def versions(harness: Harness) -> list[tuple[int, int]]:
+    rows = await harness.rows(
         "SELECT major, minor FROM workflow_versions WHERE merchant_id = $1 AND major IS NOT NULL"
         " ORDER BY 1, 2"
     )
@@ -88,26 +88,26 @@ async def versions(house: House) -> list[tuple[int, int]]:
 async def test_two_concurrent_publications_make_one_version(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
-    workflow_id = await a_workflow(house)
-    one, other = await race(house, *[lambda work: publish_draft(work, workflow_id)] * 2)
+    harness = await a_harness(resources, clock)
+    workflow_id = await a_workflow(harness)
+    one, other = await race(harness, *[lambda work: publish_draft(work, workflow_id)] * 2)
     assert one.name == "v1.1"
     assert isinstance(other, InvalidState)
     assert "has no draft" in other.message
-    assert await versions(house) == [(1, 0), (1, 1)]
+    assert await versions(harness) == [(1, 0), (1, 1)]
 
 
 async def test_a_draft_saved_while_another_is_published_becomes_the_next_draft(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
-    workflow_id = await a_workflow(house)
+    harness = await a_harness(resources, clock)
+    workflow_id = await a_workflow(harness)
     published, saved = await race(
-        house,
+        harness,
         lambda work: publish_draft(work, workflow_id),
         lambda work: save_draft(work, "Other", MAJOR),
     )
-    async with house.work() as work:
+    async with harness.work() as work:
         draft = await load_draft(work.tx, work.merchant_id, workflow_id)
         assert draft is not None
         assert (draft.version_id, draft.definition) == (saved.version_id, MAJOR)
@@ -118,30 +118,30 @@ async def test_a_draft_saved_while_another_is_published_becomes_the_next_draft(
 async def test_publishing_is_refused_when_the_draft_has_changed(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
-    workflow_id = await a_workflow(house)
-    async with house.work() as work:
+    harness = await a_harness(resources, clock)
+    workflow_id = await a_workflow(harness)
+    async with harness.work() as work:
         seen = await load_draft(work.tx, work.merchant_id, workflow_id)
     assert seen is not None
     _, refused = await race(
-        house,
+        harness,
         lambda work: save_draft(work, "Other", MAJOR),
         lambda work: publish_draft(work, workflow_id, expected_id=seen.version_id),
     )
     assert isinstance(refused, InvalidState)
-    assert await versions(house) == [(1, 0)]
+    assert await versions(harness) == [(1, 0)]
 
 
 async def test_two_editors_of_one_version_do_not_overwrite_each_other(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
-    workflow_id = await a_workflow(house)
-    async with house.work() as work:
+    harness = await a_harness(resources, clock)
+    workflow_id = await a_workflow(harness)
+    async with harness.work() as work:
         seen = await load_draft(work.tx, work.merchant_id, workflow_id)
     assert seen is not None
     mine, theirs = await race(
-        house,
+        harness,
         lambda work: save_draft(work, "Other", MAJOR, expected_id=seen.version_id),
         lambda work: save_draft(work, "Other", FIRST, expected_id=seen.version_id),
     )
@@ -152,11 +152,11 @@ async def test_two_editors_of_one_version_do_not_overwrite_each_other(
 async def test_publishing_by_merchant_file_and_by_a_person_does_not_deadlock(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
-    workflow_id = await a_workflow(house)
-    async with house.work() as work:
+    harness = await a_harness(resources, clock)
+    workflow_id = await a_workflow(harness)
+    async with harness.work() as work:
         await lock_merchant(work.tx, work.merchant_id)
-        waiting = asyncio.create_task(alone(house, lambda work: publish_draft(work, workflow_id)))
+        waiting = asyncio.create_task(alone(harness, lambda work: publish_draft(work, workflow_id)))
         await until_held_back(resources.database, waiting)
         assert (await publish_draft(work, workflow_id)).name == "v1.1"
     assert isinstance(await waiting, InvalidState)
@@ -165,42 +165,42 @@ async def test_publishing_by_merchant_file_and_by_a_person_does_not_deadlock(
 async def test_claims_assigned_to_a_workflow_that_is_being_deleted_keep_theirs(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock, FIRST)
-    [claim_id] = await house.create()
-    before = await workflow_of(house, claim_id)
-    workflow_id = await a_workflow(house)
+    harness = await a_harness(resources, clock, FIRST)
+    [claim_id] = await harness.create()
+    before = await workflow_of(harness, claim_id)
+    workflow_id = await a_workflow(harness)
     _, refused = await race(
-        house,
+        harness,
         lambda work: delete_workflow(work, workflow_id),
         lambda work: assign_to_workflow(work, workflow_id, [claim_id]),
     )
     assert isinstance(refused, NotFound)
-    assert await workflow_of(house, claim_id) == before
-    assert await names(house) == [("Standard", True), ("Other", False)]
+    assert await workflow_of(harness, claim_id) == before
+    assert await names(harness) == [("Standard", True), ("Other", False)]
 
 
 async def test_a_workflow_that_is_being_assigned_is_not_deleted(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock, FIRST)
-    [claim_id] = await house.create()
-    workflow_id = await a_workflow(house)
+    harness = await a_harness(resources, clock, FIRST)
+    [claim_id] = await harness.create()
+    workflow_id = await a_workflow(harness)
     _, refused = await race(
-        house,
+        harness,
         lambda work: assign_to_workflow(work, workflow_id, [claim_id]),
         lambda work: delete_workflow(work, workflow_id),
     )
     assert isinstance(refused, InvalidState)
     assert "1 claim is in process on v1" in refused.message
-    assert await workflow_of(house, claim_id) == workflow_id
-    assert await names(house) == [("Standard", True), ("Other", True)]
+    assert await workflow_of(harness, claim_id) == workflow_id
+    assert await names(harness) == [("Standard", True), ("Other", True)]
 
 
 async def test_a_workflow_is_not_deleted_while_a_claim_is_created_for_it(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
-    workflow_id = await a_workflow(house)
+    harness = await a_harness(resources, clock)
+    workflow_id = await a_workflow(harness)
 
     async def insert(work: Work) -> None:
         await work.tx.execute(
@@ -209,22 +209,22 @@ async def test_a_workflow_is_not_deleted_while_a_claim_is_created_for_it(
             work.merchant_id, workflow_id, work.now,
         )  # fmt: skip
 
-    _, refused = await race(house, insert, lambda work: delete_workflow(work, workflow_id))
+    _, refused = await race(harness, insert, lambda work: delete_workflow(work, workflow_id))
     assert isinstance(refused, InvalidState)
 
 
 async def test_rules_published_while_their_target_is_deleted_are_refused(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
-    workflow_id = await a_workflow(house)
+    harness = await a_harness(resources, clock)
+    workflow_id = await a_workflow(harness)
     _, refused = await race(
-        house,
+        harness,
         lambda work: delete_workflow(work, workflow_id),
         lambda work: publish_rules(work, RuleSet(default=workflow_id)),
     )
     assert isinstance(refused, ValidationError)
-    assert await house.rows("SELECT 1 FROM assignment_rules WHERE merchant_id = $1") == []
+    assert await harness.rows("SELECT 1 FROM assignment_rules WHERE merchant_id = $1") == []
 
 
 @pytest.mark.parametrize(
@@ -238,40 +238,40 @@ async def test_rules_published_while_their_target_is_deleted_are_refused(
 async def test_a_workflow_that_is_being_deleted_cannot_be_changed(
     resources: Resources, clock: MovableClock, operation: Callable[[Work, UUID], Awaitable[Any]]
 ) -> None:
-    house = await a_house(resources, clock)
-    workflow_id = await a_workflow(house)
+    harness = await a_harness(resources, clock)
+    workflow_id = await a_workflow(harness)
     _, refused = await race(
-        house,
+        harness,
         lambda work: delete_workflow(work, workflow_id),
         lambda work: operation(work, workflow_id),
     )
     assert isinstance(refused, NotFound)
-    assert await versions(house) == [(1, 0)]
+    assert await versions(harness) == [(1, 0)]
 
 
 async def test_a_draft_saved_while_its_workflow_is_deleted_makes_a_new_one(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
-    workflow_id = await a_workflow(house)
+    harness = await a_harness(resources, clock)
+    workflow_id = await a_workflow(harness)
     _, saved = await race(
-        house,
+        harness,
         lambda work: delete_workflow(work, workflow_id),
         lambda work: save_draft(work, "Other", FIRST),
     )
     assert saved.workflow_id != workflow_id
-    assert sorted(await names(house)) == [("Other", False), ("Other", True)]
+    assert sorted(await names(harness)) == [("Other", False), ("Other", True)]
 
 
 async def test_two_workflows_do_not_get_the_same_name(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock, FIRST)
-    workflow_id = await a_workflow(house)
+    harness = await a_harness(resources, clock, FIRST)
+    workflow_id = await a_workflow(harness)
     _, refused = await race(
-        house,
+        harness,
         lambda work: save_draft(work, "New", FIRST),
         lambda work: rename_workflow(work, workflow_id, "New"),
     )
     assert isinstance(refused, ValidationError)
-    assert await names(house) == [("Standard", True), ("Other", True), ("New", True)]
+    assert await names(harness) == [("Standard", True), ("Other", True), ("New", True)]

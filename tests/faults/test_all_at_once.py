@@ -26,9 +26,9 @@ from dunwell.platform.resources import Resources
 from tests.support.api import a_credential
 from tests.support.attacks import ATTACKS, Target, keep_attacking
 from tests.support.definitions import a_definition
-from tests.support.house import a_house
+from tests.support.harness import a_harness
 from tests.support.people import a_new_user, build_sign_in_services, join
-from tests.support.texts import a_texts_house
+from tests.support.texts import a_texts_harness
 from tests.support.web_processes import Web, a_web
 
 _CONNECTIONS = 200
@@ -65,16 +65,16 @@ async def besieged(
 ) -> AsyncIterator[Besieged]:
     resources = module_resources
     await apply_installation(resources, check_installation({"trustedProxies": ["127.0.0.1"]}))
-    house = await a_house(resources, MovableClock(datetime.now(UTC)), a_definition())
-    credential = await a_credential(house, requests_per_minute=100_000)
-    preview_path = f"{await a_texts_house(house)}{_LETTER}"
+    harness = await a_harness(resources, MovableClock(datetime.now(UTC)), a_definition())
+    credential = await a_credential(harness, requests_per_minute=100_000)
+    preview_path = f"{await a_texts_harness(harness)}{_LETTER}"
     now = replace(resources, clock=MovableClock(datetime.now(UTC)))
     person = await join(build_sign_in_services(now), a_new_user(roles=UserRoles(Role.OPERATOR)))
     with a_web(tmp_path_factory.mktemp("besieged"), postgres.url) as web:
         port = httpx.URL(web.origin).port
         assert port is not None
         token = web.token_of(credential)
-        cookie, merchant_id = person.session.secret, house.merchant.merchant_id
+        cookie, merchant_id = person.session.secret, harness.merchant.merchant_id
         target = Target(port, merchant_id, token, cookie, preview_path)
         yield Besieged(web, target)
 

@@ -12,7 +12,7 @@ import pytest
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.processes import a_process
 
 CLAIMS = 1500
@@ -38,7 +38,7 @@ WHERE merchant_id = $1 AND type = 'DUNNING_FEE'
 class Shift:
     """Workers of one installation, one after the other."""
 
-    house: House
+    harness: Harness
     letter_box: Path | None = None
     started: int = 0
 
@@ -47,7 +47,7 @@ class Shift:
         arguments = [str(self.started * AHEAD_SECONDS)]
         arguments += [str(self.letter_box)] if self.letter_box else []
         self.started += 1
-        settings = self.house.resources.settings
+        settings = self.harness.resources.settings
         with a_process(settings, "tests.support.worker_process", *arguments) as process:
             deadline = asyncio.get_running_loop().time() + 60
             while not await is_enough():
@@ -56,7 +56,7 @@ class Shift:
                 await asyncio.sleep(0.002)
 
     async def count(self, states: str) -> int:
-        rows = await self.house.rows(
+        rows = await self.harness.rows(
             "SELECT count(*) FROM communications WHERE merchant_id = $1 AND state = ANY($2)",
             states.split(),
         )
@@ -65,11 +65,11 @@ class Shift:
 
 
 @pytest.fixture
-async def house(resources: Resources) -> House:
+async def harness(resources: Resources) -> Harness:
     clock = MovableClock(datetime.now(UTC))
-    house = await a_house(resources, clock, a_definition(steps=STEPS))
-    await house.create(*(f"INV-{n}" for n in range(CLAIMS)))
-    return house
+    harness = await a_harness(resources, clock, a_definition(steps=STEPS))
+    await harness.create(*(f"INV-{n}" for n in range(CLAIMS)))
+    return harness
 
 
 def at_least(shift: Shift, states: str, wanted: int) -> Callable[[], Awaitable[bool]]:
@@ -89,22 +89,22 @@ async def work_off_with_kills(shift: Shift) -> None:
     await shift.work_until(at_least(shift, "ACCEPTED UNKNOWN", CLAIMS))
 
 
-async def test_a_repeatable_channel_ends_with_one_message_for_each_claim(house: House) -> None:
-    shift = Shift(house)
+async def test_a_repeatable_channel_ends_with_one_message_for_each_claim(harness: Harness) -> None:
+    shift = Shift(harness)
     await work_off_with_kills(shift)
-    fees = [tuple(row) for row in await house.rows(_FEES)]
+    fees = [tuple(row) for row in await harness.rows(_FEES)]
 
     async def has_all_fees() -> bool:
         nonlocal fees
-        fees = [tuple(row) for row in await house.rows(_FEES)]
+        fees = [tuple(row) for row in await harness.rows(_FEES)]
         return bool(fees[0][0] >= CLAIMS)
 
     await shift.work_until(has_all_fees)
-    outbox = house.resources.settings.data_dir / "outbox"
+    outbox = harness.resources.settings.data_dir / "outbox"
     sent = await asyncio.to_thread(lambda: sorted(outbox.rglob("*.eml")))
     assert len(sent) == CLAIMS
-    assert [tuple(row) for row in await house.rows(_STATES)] == [("ACCEPTED", CLAIMS)]
-    assert [tuple(row) for row in await house.rows(_EVENTS)] == [
+    assert [tuple(row) for row in await harness.rows(_STATES)] == [("ACCEPTED", CLAIMS)]
+    assert [tuple(row) for row in await harness.rows(_EVENTS)] == [
         ("CHECKPOINT_REACHED", CLAIMS),
         ("ESCALATED", CLAIMS),
         ("FEE_ADDED", CLAIMS),
@@ -113,16 +113,16 @@ async def test_a_repeatable_channel_ends_with_one_message_for_each_claim(house: 
 
 
 async def test_a_non_repeatable_channel_never_gets_a_message_twice(
-    house: House, tmp_path: Path
+    harness: Harness, tmp_path: Path
 ) -> None:
     letter_box = tmp_path / "letters"
-    shift = Shift(house, letter_box)
+    shift = Shift(harness, letter_box)
     await work_off_with_kills(shift)
     letters = (await asyncio.to_thread(letter_box.read_text)).split()
     assert len(letters) == len(set(letters))
-    states = {row["state"]: row["count"] for row in await house.rows(_STATES)}
+    states = {row["state"]: row["count"] for row in await harness.rows(_STATES)}
     assert states["ACCEPTED"] + states.get("UNKNOWN", 0) == CLAIMS
     # A message with an unclear outcome never counts as sent, and is left to a person.
     assert states["ACCEPTED"] <= len(letters) <= CLAIMS
-    escalated = {row["type"]: row["count"] for row in await house.rows(_EVENTS)}["ESCALATED"]
+    escalated = {row["type"]: row["count"] for row in await harness.rows(_EVENTS)}["ESCALATED"]
     assert escalated == states["ACCEPTED"]

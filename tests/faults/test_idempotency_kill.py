@@ -20,7 +20,7 @@ from tests.support.api import a_credential
 from tests.support.claims import a_claim
 from tests.support.commit_gate import Point, a_commit_gate
 from tests.support.definitions import a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.web_processes import Web, a_web
 
 # Path, body, and the table that shows the effect.
@@ -39,18 +39,18 @@ EFFECTS: dict[str, tuple[str, Any, str]] = {
 class Shop:
     """A merchant with a claim, and a web process that is not killed."""
 
-    house: House
+    harness: Harness
     claim_id: int
     survivor: Web
     token: str
 
     async def count(self, table: str) -> int:
-        rows = await self.house.rows(f"SELECT count(*) FROM {table} WHERE merchant_id = $1")
+        rows = await self.harness.rows(f"SELECT count(*) FROM {table} WHERE merchant_id = $1")
         count: int = rows[0]["count"]
         return count
 
     async def post(self, web: Web, path: str, body: Any) -> httpx.Response:
-        whole = f"/merchants/{self.house.merchant.merchant_id}{path.format(self.claim_id)}"
+        whole = f"/merchants/{self.harness.merchant.merchant_id}{path.format(self.claim_id)}"
         return await asyncio.to_thread(web.call, "POST", whole, self.token, "k-1", json=body)
 
     async def repeat(self, path: str, body: Any) -> httpx.Response:
@@ -64,9 +64,9 @@ class Shop:
 
 @pytest.fixture
 async def shop(webs: Sequence[Web], resources: Resources) -> Shop:
-    house = await a_house(resources, MovableClock(datetime.now(UTC)), a_definition())
-    [claim_id] = await house.create()
-    return Shop(house, claim_id, webs[0], webs[0].token_of(await a_credential(house)))
+    harness = await a_harness(resources, MovableClock(datetime.now(UTC)), a_definition())
+    [claim_id] = await harness.create()
+    return Shop(harness, claim_id, webs[0], webs[0].token_of(await a_credential(harness)))
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from tests.faults.installation import ROUNDS
 from tests.support.api import a_credential
 from tests.support.claims import a_claim
 from tests.support.definitions import a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.web_processes import Web, a_web
 
 # Kills per round. `make test` has one round, `make faults` ten, hence a hundred kills of each kind.
@@ -82,7 +82,7 @@ class Crowd:
     """Callers that each create one claim after the other at any running process, and retry until
     they get a response. Some references are used by two callers at once."""
 
-    house: House
+    harness: Harness
     token: str
     webs: list[Web]
     # Processes that are started live longer than the callers.
@@ -115,7 +115,7 @@ class Crowd:
                 await self.progress.wait()
 
     async def _try(self, http: httpx.AsyncClient, reference: str, attempts: Tries) -> bool:
-        path = f"/api/merchants/{self.house.merchant.merchant_id}/claims"
+        path = f"/api/merchants/{self.harness.merchant.merchant_id}/claims"
         attempts.under_way += 1
         attempts.is_in_doubt |= attempts.under_way > 1
         try:
@@ -159,11 +159,11 @@ async def a_crowd(server: Server, folder: Path) -> AsyncIterator[Crowd]:
         closing.push_async_callback(database.close)
         keys = KeyRing(settings.secret_key)
         resources = Resources(settings, database, clock, RandomIds(), keys)
-        house = await a_house(resources, clock, a_definition())
-        credential = await a_credential(house, requests_per_minute=1_000_000)
+        harness = await a_harness(resources, clock, a_definition())
+        credential = await a_credential(harness, requests_per_minute=1_000_000)
         webs = [closing.enter_context(a_web(settings.data_dir, url)) for _ in range(2)]
         token = await asyncio.to_thread(webs[0].token_of, credential)
-        yield Crowd(house, token, webs, closing)
+        yield Crowd(harness, token, webs, closing)
 
 
 async def kill_meanwhile(crowd: Crowd, server: Server, victim: str) -> None:
@@ -217,6 +217,6 @@ async def test_acknowledged_claims_survive_kills_exactly_once(
             for _ in range(_CALLERS):
                 group.create_task(crowd.call(http))
             group.create_task(kill_meanwhile(crowd, server, victim))
-        stored = await crowd.house.rows(_STORED)
-        audited = [row["claim_id"] for row in await crowd.house.rows(_AUDITED)]
+        stored = await crowd.harness.rows(_STORED)
+        audited = [row["claim_id"] for row in await crowd.harness.rows(_AUDITED)]
     check(crowd, stored, audited)

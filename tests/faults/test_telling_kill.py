@@ -16,7 +16,7 @@ from dunwell.platform.resources import Resources
 from tests.faults.installation import ROUNDS
 from tests.support.commit_gate import Point, a_commit_gate
 from tests.support.definitions import a_definition
-from tests.support.house import a_house
+from tests.support.harness import a_harness
 from tests.support.processes import a_process
 from tests.support.telling import tell
 
@@ -27,9 +27,9 @@ async def test_a_notification_is_sent_once_if_the_worker_is_killed_at_its_commit
     resources: Resources, postgres: EmbeddedPostgres, point: Point, _round: int
 ) -> None:
     clock = MovableClock(datetime.now(UTC))
-    house = await a_house(replace(resources, clock=clock), clock, a_definition())
-    [claim_id] = await house.create()
-    await house.pay(claim_id, 100)
+    harness = await a_harness(replace(resources, clock=clock), clock, a_definition())
+    [claim_id] = await harness.create()
+    await harness.pay(claim_id, 100)
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         async with a_commit_gate(postgres, Path(folder), point, b"INTO debtor_notices") as gate:
             through = replace(resources.settings, database_url=gate.url)
@@ -39,10 +39,10 @@ async def test_a_notification_is_sent_once_if_the_worker_is_killed_at_its_commit
                 assert process.exitcode == -signal.SIGKILL
             assert gate.is_shut
     notices = "SELECT FROM debtor_notices WHERE merchant_id = $1"
-    assert len(await house.rows(notices)) == int(point is Point.AFTER)
+    assert len(await harness.rows(notices)) == int(point is Point.AFTER)
 
     clock.move_to(datetime.now(UTC))
-    await tell(house)
-    await tell(house)
+    await tell(harness)
+    await tell(harness)
 
-    assert len(await house.rows(notices)) == len(house.channels[0].sent) == 1
+    assert len(await harness.rows(notices)) == len(harness.channels[0].sent) == 1

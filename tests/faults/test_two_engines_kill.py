@@ -19,7 +19,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.faults.installation import ROUNDS
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.ledgers import seal_and_verify
 from tests.support.merchants import CONFIGURATION
 from tests.support.process_variants import read_tag, tagged
@@ -73,7 +73,7 @@ WHERE merchant_id = $1
 class Yard:
     """Workers that start in pairs and are killed one after the other."""
 
-    house: House
+    harness: Harness
     started: float = field(default_factory=time.monotonic)
     kills: int = 0
 
@@ -81,7 +81,7 @@ class Yard:
         """Run a pair of workers, and kill one of them each time that so many messages have been
         sent."""
         ahead = str(self.kills * AHEAD_SECONDS)
-        settings = self.house.resources.settings
+        settings = self.harness.resources.settings
         with ExitStack() as stack:
             workers = [
                 stack.enter_context(a_process(settings, "tests.support.worker_process", ahead))
@@ -102,42 +102,42 @@ class Yard:
         """Return whether that many messages were handed over. A number above that of all messages
         means that all claims have reached their last wait."""
         if wanted > MESSAGES:
-            return bool((await self.house.rows(_COUNT_ENDED))[0]["count"] >= CLAIMS)
-        return bool((await self.house.rows(_COUNT_CONTACTS))[0]["handed_over"] >= wanted)
+            return bool((await self.harness.rows(_COUNT_ENDED))[0]["count"] >= CLAIMS)
+        return bool((await self.harness.rows(_COUNT_CONTACTS))[0]["handed_over"] >= wanted)
 
 
-async def a_house_of_many(resources: Resources) -> House:
+async def a_harness_of_many(resources: Resources) -> Harness:
     """Return a merchant whose claims each have their own debtor, with contact limits that allow
     both messages of a day."""
     configuration = msgspec.structs.replace(CONFIGURATION, guards=Guards(5, 5))
     definition = a_definition(steps=STEPS, templates={"reminder": tagged("old")})
     clock = MovableClock(datetime.now(UTC))
-    house = await a_house(resources, clock, definition, configuration=configuration)
+    harness = await a_harness(resources, clock, definition, configuration=configuration)
     for first in range(0, CLAIMS, 500):
-        await house.create(*(f"INV-{n}" for n in range(first, min(first + 500, CLAIMS))))
-    return house
+        await harness.create(*(f"INV-{n}" for n in range(first, min(first + 500, CLAIMS))))
+    return harness
 
 
-def read_outbox(house: House) -> dict[str, str]:
+def read_outbox(harness: Harness) -> dict[str, str]:
     """Return the tag of every received message by its id."""
-    folder: Path = house.resources.settings.data_dir / "outbox"
+    folder: Path = harness.resources.settings.data_dir / "outbox"
     return {path.stem: read_tag(path.read_text()) for path in folder.rglob("*.eml")}
 
 
 async def test_two_repeatedly_killed_workers_send_each_contact_once(
     resources: Resources, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    house = await a_house_of_many(resources)
-    yard = Yard(house)
+    harness = await a_harness_of_many(resources)
+    yard = Yard(harness)
     # Low enough that no turn waits for claims leased by a killed worker, which are 200 at most.
     step = MESSAGES // (3 * TURNS)
     for turn in range(TURNS):
         if turn == TURNS // 2:
-            await house.publish(a_definition(steps=STEPS, templates={"reminder": tagged("new")}))
+            await harness.publish(a_definition(steps=STEPS, templates={"reminder": tagged("new")}))
         await yard.work(max(1, 2 * turn * step), (2 * turn + 1) * step)
     await yard.work(MESSAGES + 1, MESSAGES + 1)
-    received = await asyncio.to_thread(read_outbox, house)
-    accepted = {str(row["communication_id"]): row for row in await house.rows(_ACCEPTED)}
+    received = await asyncio.to_thread(read_outbox, harness)
+    accepted = {str(row["communication_id"]): row for row in await harness.rows(_ACCEPTED)}
     contacts = Counter((row["claim_id"], row["step_id"]) for row in accepted.values())
     doubled = sum(times - 1 for times in contacts.values()) + len(received.keys() - accepted.keys())
     skipped = MESSAGES - len(contacts) + len(accepted.keys() - received.keys())
@@ -147,25 +147,25 @@ async def test_two_repeatedly_killed_workers_send_each_contact_once(
             f" {skipped} skipped, {time.monotonic() - yard.started:.0f} s"
         )
     assert (doubled, skipped) == (0, 0)
-    await check_texts(house, received)
-    await check_histories(house)
-    verdict = await seal_and_verify(house)
+    await check_texts(harness, received)
+    await check_histories(harness)
+    verdict = await seal_and_verify(harness)
     assert (verdict.findings, verdict.is_sound) == ((), True)
 
 
-async def check_texts(house: House, received: dict[str, str]) -> None:
+async def check_texts(harness: Harness, received: dict[str, str]) -> None:
     """Check that each message has the text of the version recorded for it, and that both versions
     were used."""
-    minors = {str(row["communication_id"]): row["minor"] for row in await house.rows(_VERSIONS)}
+    minors = {str(row["communication_id"]): row["minor"] for row in await harness.rows(_VERSIONS)}
     assert Counter(zip(minors.values(), (received[key] for key in minors), strict=True)).keys() == {
         (0, "old"), (1, "new")
     }  # fmt: skip
 
 
-async def check_histories(house: House) -> None:
+async def check_histories(harness: Harness) -> None:
     """Check that every claim ran every step once and reported it once, in order."""
-    histories = await house.rows(_HISTORY)
+    histories = await harness.rows(_HISTORY)
     assert [tuple(row)[1:] for row in histories] == [([1, 2, 3, 4, 5], True)] * CLAIMS
-    events = await house.rows(_EVENTS)
+    events = await harness.rows(_EVENTS)
     types = ["ESCALATED", "FEE_ADDED", "ESCALATED", "CHECKPOINT_REACHED"]
     assert [tuple(row)[1:] for row in events] == [(types, [1, 2, 3, 4])] * CLAIMS

@@ -17,7 +17,7 @@ from dunwell.platform.clock import MovableClock, SystemClock
 from dunwell.platform.heartbeat import LEASE
 from dunwell.platform.resources import Resources
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.house import House, ScriptedChannel, a_house
+from tests.support.harness import Harness, ScriptedChannel, a_harness
 from tests.support.processes import a_process
 
 _PROMISED = timedelta(seconds=20)
@@ -30,45 +30,45 @@ SELECT communication_id FROM communications WHERE merchant_id = $1 AND state = '
 
 
 @pytest.fixture
-async def house(resources: Resources) -> House:
+async def harness(resources: Resources) -> Harness:
     real = replace(resources, clock=SystemClock())
-    house = await a_house(real, MovableClock(datetime.now(UTC)), _AT_ONCE)
-    await house.create(email=_HANGING)
+    harness = await a_harness(real, MovableClock(datetime.now(UTC)), _AT_ONCE)
+    await harness.create(email=_HANGING)
     await Engine(real).run_once()
-    return house
+    return harness
 
 
 @asynccontextmanager
-async def _a_worker_with_a_contact_in_hand(house: House) -> AsyncIterator[int]:
+async def _a_worker_with_a_contact_in_hand(harness: Harness) -> AsyncIterator[int]:
     """Yield the id of its process."""
-    with a_process(house.resources.settings, "tests.support.worker_process", "0") as process:
+    with a_process(harness.resources.settings, "tests.support.worker_process", "0") as process:
         async with asyncio.timeout(30):
-            while not await house.rows(_HANDED_OVER):  # noqa: ASYNC110 - the database tells
+            while not await harness.rows(_HANDED_OVER):  # noqa: ASYNC110 - the database tells
                 await asyncio.sleep(0.01)
         assert process.pid is not None
         yield process.pid
 
 
-async def _work_until(house: House, instant: datetime) -> list[object]:
+async def _work_until(harness: Harness, instant: datetime) -> list[object]:
     """Return what another worker sends until then."""
     channel = ScriptedChannel()
-    dispatcher = MessageDispatcher(house.resources, [channel])
+    dispatcher = MessageDispatcher(harness.resources, [channel])
     while datetime.now(UTC) < instant and not channel.sent:
-        await dispatcher.run_merchant(house.merchant.merchant_id)
+        await dispatcher.run_merchant(harness.merchant.merchant_id)
         await asyncio.sleep(0.1)
     await dispatcher.close()
     return [each.communication_id for each in channel.sent]
 
 
-async def test_messages_of_a_killed_worker_are_sent_within_twenty_seconds(house: House) -> None:
-    async with _a_worker_with_a_contact_in_hand(house) as pid:
-        [row] = await house.rows(_HANDED_OVER)
+async def test_messages_of_a_killed_worker_are_sent_within_twenty_seconds(harness: Harness) -> None:
+    async with _a_worker_with_a_contact_in_hand(harness) as pid:
+        [row] = await harness.rows(_HANDED_OVER)
         # The control: while the worker lives, another takes none of its messages.
         alive_until = datetime.now(UTC) + LEASE + timedelta(seconds=2)
-        assert await _work_until(house, alive_until) == []
+        assert await _work_until(harness, alive_until) == []
         _kill(pid)
         killed_at = datetime.now(UTC)
-        sent = await _work_until(house, killed_at + _PROMISED)
+        sent = await _work_until(harness, killed_at + _PROMISED)
     assert sent == [row["communication_id"]]
 
 

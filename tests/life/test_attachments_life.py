@@ -11,14 +11,14 @@ from dunwell.platform.resources import Resources
 from tests.support.channels import upload
 from tests.support.diary import diary, live_until
 from tests.support.files import a_pdf
-from tests.support.house import House
+from tests.support.harness import Harness
 from tests.support.lives import FEE, a_life, a_process, contact, wait
 
 END = "2026-06-30 12:00"
 
 
-async def attach(house: House, claim_id: int, ticket: UUID) -> None:
-    async with house.work() as work:
+async def attach(harness: Harness, claim_id: int, ticket: UUID) -> None:
+    async with harness.work() as work:
         await attach_file(work, claim_id, ticket)
 
 
@@ -27,10 +27,10 @@ async def test_a_step_that_needs_no_file_does_not_wait_for_one(
     resources: Resources, clock: MovableClock, policy: str
 ) -> None:
     process = a_process(contact(attachments=policy), wait(7), FEE)
-    house = await a_life(resources, clock, process)
-    [claim_id] = await house.create()
-    await live_until(house, END)
-    assert await diary(house, claim_id) == [
+    harness = await a_life(resources, clock, process)
+    [claim_id] = await harness.create()
+    await live_until(harness, END)
+    assert await diary(harness, claim_id) == [
         "Mon 02 Mar 10:00 EMAIL",
         "Mon 09 Mar 10:00 fee 250",
         "Mon 09 Mar 10:00 archived",
@@ -41,18 +41,18 @@ async def test_a_required_file_added_on_the_fourth_day_is_sent_at_once(
     resources: Resources, clock: MovableClock
 ) -> None:
     process = a_process(contact(attachments="REQUIRED"), wait(7), FEE)
-    house = await a_life(resources, clock, process)
-    [claim_id] = await house.create()
-    await live_until(house, "2026-03-06 11:00")
-    assert await diary(house, claim_id) == []
-    await attach(house, claim_id, await upload(house, "Rechnung", a_pdf()))
-    await live_until(house, END)
-    assert await diary(house, claim_id) == [
+    harness = await a_life(resources, clock, process)
+    [claim_id] = await harness.create()
+    await live_until(harness, "2026-03-06 11:00")
+    assert await diary(harness, claim_id) == []
+    await attach(harness, claim_id, await upload(harness, "Rechnung", a_pdf()))
+    await live_until(harness, END)
+    assert await diary(harness, claim_id) == [
         "Fri 06 Mar 11:00 EMAIL",
         "Fri 13 Mar 11:00 fee 250",
         "Fri 13 Mar 11:00 archived",
     ]
-    [message] = house.channels[0].sent
+    [message] = harness.channels[0].sent
     assert [file.name for file in message.attachments] == ["Rechnung.pdf"]
 
 
@@ -62,10 +62,10 @@ async def test_a_step_fails_after_seven_days_without_its_required_file(
     process = a_process(
         contact("EMAIL", "SMS", attachments="REQUIRED"), wait(2), FEE, contact(), wait(1)
     )
-    house = await a_life(resources, clock, process)
-    [claim_id] = await house.create(mobileNumber="+4915112345678")
-    await live_until(house, END)
-    assert await diary(house, claim_id) == [
+    harness = await a_life(resources, clock, process)
+    [claim_id] = await harness.create(mobileNumber="+4915112345678")
+    await live_until(harness, END)
+    assert await diary(harness, claim_id) == [
         "Mon 09 Mar 10:00 step 1 FAILED ATTACHMENT_MISSING",
         "Wed 11 Mar 10:00 EMAIL",
         "Wed 11 Mar 10:00 step 3 SKIPPED NOBODY_REACHED",

@@ -17,10 +17,10 @@ async def test_a_claim_of_friday_evening_is_contacted_on_monday_morning(
     resources: Resources, clock: MovableClock
 ) -> None:
     process = a_process(contact(), wait(4), FEE, contact(), wait(1))
-    house = await a_life(resources, clock, process, start="2026-03-06 18:00")
-    [claim_id] = await house.create()
-    await live_until(house, "2026-04-30 12:00")
-    assert await diary(house, claim_id) == [
+    harness = await a_life(resources, clock, process, start="2026-03-06 18:00")
+    [claim_id] = await harness.create()
+    await live_until(harness, "2026-04-30 12:00")
+    assert await diary(harness, claim_id) == [
         "Mon 09 Mar 09:00 EMAIL",
         "Fri 13 Mar 09:00 fee 250",
         "Fri 13 Mar 09:00 EMAIL",
@@ -32,10 +32,10 @@ async def test_immediate_contacts_and_fees_ignore_contact_hours(
     resources: Resources, clock: MovableClock
 ) -> None:
     process = a_process(contact(send="IMMEDIATE"), wait(1), FEE, contact())
-    house = await a_life(resources, clock, process, start="2026-03-07 23:30")
-    [claim_id] = await house.create()
-    await live_until(house, "2026-04-30 12:00")
-    assert await diary(house, claim_id) == [
+    harness = await a_life(resources, clock, process, start="2026-03-07 23:30")
+    [claim_id] = await harness.create()
+    await live_until(harness, "2026-04-30 12:00")
+    assert await diary(harness, claim_id) == [
         "Sat 07 Mar 23:30 EMAIL",
         "Sun 08 Mar 23:30 fee 250",
         "Mon 09 Mar 09:00 EMAIL",
@@ -57,20 +57,20 @@ async def test_business_days_skip_the_holidays_of_the_region(
 ) -> None:
     region = {"country": "DE", "subdivision": subdivision}
     process = a_process(contact(), business_days(3), contact(), wait(9), holidays=region)
-    house = await a_life(resources, clock, process, start="2025-10-30 18:00")
-    [claim_id] = await house.create()
-    await live_until(house, "2025-11-10 12:00")
-    assert await diary(house, claim_id) == [first, second]
+    harness = await a_life(resources, clock, process, start="2025-10-30 18:00")
+    [claim_id] = await harness.create()
+    await live_until(harness, "2025-11-10 12:00")
+    assert await diary(harness, claim_id) == [first, second]
 
 
 async def test_business_days_over_easter_skip_four_days(
     resources: Resources, clock: MovableClock
 ) -> None:
     process = a_process(contact(), business_days(2), tell("after Easter"))
-    house = await a_life(resources, clock, process, start="2026-04-02 16:20")
-    [claim_id] = await house.create()
-    await live_until(house, "2026-04-30 12:00")
-    assert await diary(house, claim_id) == [
+    harness = await a_life(resources, clock, process, start="2026-04-02 16:20")
+    [claim_id] = await harness.create()
+    await live_until(harness, "2026-04-30 12:00")
+    assert await diary(harness, claim_id) == [
         "Thu 02 Apr 16:20 EMAIL",
         "Wed 08 Apr 16:20 checkpoint after Easter",
         "Wed 08 Apr 16:20 archived",
@@ -89,12 +89,12 @@ async def test_a_process_that_starts_at_the_due_date_never_starts_before_assignm
     resources: Resources, clock: MovableClock, due_on: str, first: str
 ) -> None:
     process = a_process(tell("start"), contact(), wait(90), processingStart="DUE_DATE")
-    house = await a_life(resources, clock, process)
+    harness = await a_life(resources, clock, process)
     fee = {**ITEM, "type": "DUNNING_FEE", "dueDate": "2026-03-05"}
     later = {**ITEM, "dueDate": "2026-05-01"}
-    [claim_id] = await house.create(items=[fee, {**ITEM, "dueDate": due_on}, later])
-    await live_until(house, "2026-03-25 12:00")
-    assert (await diary(house, claim_id))[0] == first
+    [claim_id] = await harness.create(items=[fee, {**ITEM, "dueDate": due_on}, later])
+    await live_until(harness, "2026-03-25 12:00")
+    assert (await diary(harness, claim_id))[0] == first
 
 
 async def test_a_daily_step_runs_once_a_day_when_summer_time_begins(
@@ -102,10 +102,10 @@ async def test_a_daily_step_runs_once_a_day_when_summer_time_begins(
 ) -> None:
     now = {"contactHours": None, "holidays": None}
     process = a_process(*[tell("a"), wait(1)] * 4, **now)
-    house = await a_life(resources, clock, process, start="2026-03-27 02:30")
-    [claim_id] = await house.create()
-    await live_until(house, "2026-04-30 12:00")
-    assert await diary(house, claim_id) == [
+    harness = await a_life(resources, clock, process, start="2026-03-27 02:30")
+    [claim_id] = await harness.create()
+    await live_until(harness, "2026-04-30 12:00")
+    assert await diary(harness, claim_id) == [
         "Fri 27 Mar 02:30 checkpoint a",
         "Sat 28 Mar 02:30 checkpoint a",
         "Sun 29 Mar 03:00 checkpoint a",
@@ -118,10 +118,10 @@ async def test_a_daily_step_runs_once_a_day_when_summer_time_ends(
     resources: Resources, clock: MovableClock
 ) -> None:
     process = a_process(*[tell("a"), wait(1)] * 3, contactHours=None, holidays=None)
-    house = await a_life(resources, clock, process, start="2026-10-24 02:30")
-    [claim_id] = await house.create()
-    await live_until(house, "2026-11-30 12:00")
-    assert await diary(house, claim_id) == [
+    harness = await a_life(resources, clock, process, start="2026-10-24 02:30")
+    [claim_id] = await harness.create()
+    await live_until(harness, "2026-11-30 12:00")
+    assert await diary(harness, claim_id) == [
         "Sat 24 Oct 02:30 checkpoint a",
         "Sun 25 Oct 02:30 checkpoint a",
         "Mon 26 Oct 02:30 checkpoint a",

@@ -11,7 +11,7 @@ from dunwell.core.claims.states import HoldKind, Status
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 
 # A Monday, 10:00 in Berlin.
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -26,30 +26,30 @@ STEPS = [
 class Life:
     """One claim and the days since its creation."""
 
-    house: House
+    harness: Harness
     claim_id: int
 
     async def at_day(self, day: int) -> list[str]:
         """Run until the end of that day's contact hours and return the types of all events so
         far."""
-        await self.house.run_until(START + timedelta(days=day, hours=7))
-        return [event["type"] for event in await self.house.events(self.claim_id)]
+        await self.harness.run_until(START + timedelta(days=day, hours=7))
+        return [event["type"] for event in await self.harness.events(self.claim_id)]
 
     async def sent(self) -> int:
-        return len(self.house.channels[0].sent)
+        return len(self.harness.channels[0].sent)
 
     async def status(self) -> Status:
-        return (await self.house.read(self.claim_id)).status
+        return (await self.harness.read(self.claim_id)).status
 
     async def outstanding(self) -> int:
-        return (await self.house.read(self.claim_id)).balance.outstanding_cents
+        return (await self.harness.read(self.claim_id)).balance.outstanding_cents
 
 
 @pytest.fixture
 async def life(resources: Resources, clock: MovableClock) -> Life:
-    house = await a_house(resources, clock, a_definition(steps=STEPS))
-    [claim_id] = await house.create()
-    return Life(house, claim_id)
+    harness = await a_harness(resources, clock, a_definition(steps=STEPS))
+    [claim_id] = await harness.create()
+    return Life(harness, claim_id)
 
 
 async def test_an_unpaid_claim_runs_through_all_steps(life: Life) -> None:
@@ -69,7 +69,7 @@ async def test_an_unpaid_claim_runs_through_all_steps(life: Life) -> None:
 
 async def test_a_claim_paid_after_the_fee_ends_the_process(life: Life) -> None:
     await life.at_day(7)
-    await life.house.pay(life.claim_id, 10490)
+    await life.harness.pay(life.claim_id, 10490)
     assert await life.status() is Status.COLLECTED
     assert await life.at_day(60) == ["ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED", "ESCALATED"]
     assert await life.sent() == 2
@@ -77,11 +77,11 @@ async def test_a_claim_paid_after_the_fee_ends_the_process(life: Life) -> None:
 
 async def test_a_claim_disputed_until_day_21_then_runs_its_due_steps(life: Life) -> None:
     await life.at_day(3)
-    async with life.house.work() as work:
+    async with life.harness.work() as work:
         await open_hold(work, life.claim_id, HoldKind.DISPUTE)
     assert await life.at_day(21) == ["ESCALATED"]
     assert await life.outstanding() == 10240
-    async with life.house.work() as work:
+    async with life.harness.work() as work:
         await lift_hold(work, life.claim_id, HoldKind.DISPUTE)
     reminded = ["ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED", "ESCALATED"]
     assert await life.at_day(21) == reminded
@@ -91,7 +91,7 @@ async def test_a_claim_disputed_until_day_21_then_runs_its_due_steps(life: Life)
 
 async def test_each_step_runs_once_after_six_weeks_of_downtime(life: Life) -> None:
     await life.at_day(0)
-    life.house.clock.move_to(START + timedelta(days=42))
+    life.harness.clock.move_to(START + timedelta(days=42))
     assert await life.at_day(42) == ["ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED", "ESCALATED"]
     assert await life.sent() == 2
     assert (await life.at_day(55))[-1] == "ESCALATED"
@@ -100,13 +100,13 @@ async def test_each_step_runs_once_after_six_weeks_of_downtime(life: Life) -> No
 
 async def test_events_are_in_order_and_contain_the_facts_of_each_step(life: Life) -> None:
     await life.at_day(21)
-    escalated, fee, checkpoint, _, archived = await life.house.events(life.claim_id)
+    escalated, fee, checkpoint, _, archived = await life.harness.events(life.claim_id)
     assert escalated["date"] == "2026-03-02T09:00:00Z"
     assert escalated["actionStep"] == {"id": 1, "name": "First reminder"}
     assert fee["date"] == "2026-03-09T09:00:00Z"
     assert fee["claim"]["fee"]["type"] == "DUNNING_FEE"
     assert fee["claim"]["fee"]["value"] == "250"
-    items = (await life.house.read(life.claim_id)).items
+    items = (await life.harness.read(life.claim_id)).items
     assert fee["claim"]["fee"]["id"] == items[1].item_id
     assert checkpoint["claim"]["details"] == {"offset": 14, "message": "fee window"}
     assert archived["source"] == "ESCALATION"

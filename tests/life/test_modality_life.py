@@ -26,20 +26,20 @@ class Life:
     async def at_day(self, day: int) -> list[str]:
         """Run until the end of that day's contact hours, a few times a day, and return the types of
         all events so far."""
-        house = self.arrangement.house
+        harness = self.arrangement.harness
         until = START + timedelta(days=day, hours=7)
-        await house.run()
-        while house.clock.now() < until:
-            house.clock.move_to(min(until, house.clock.now() + timedelta(hours=3)))
-            await house.run()
-            await tell(house)
-        return [event["type"] for event in await house.events(self.arrangement.claim_id)]
+        await harness.run()
+        while harness.clock.now() < until:
+            harness.clock.move_to(min(until, harness.clock.now() + timedelta(hours=3)))
+            await harness.run()
+            await tell(harness)
+        return [event["type"] for event in await harness.events(self.arrangement.claim_id)]
 
     async def pay(self, cents: int, transaction_id: str) -> None:
-        await self.arrangement.house.pay(self.arrangement.claim_id, cents, transaction_id)
+        await self.arrangement.harness.pay(self.arrangement.claim_id, cents, transaction_id)
 
     async def ended(self) -> list[ModalityEndReason | None]:
-        rows = await self.arrangement.house.rows(
+        rows = await self.arrangement.harness.rows(
             "SELECT ended_reason FROM payment_modalities WHERE merchant_id = $1"
             " ORDER BY requested_at"
         )
@@ -89,7 +89,7 @@ async def test_a_fulfilled_plan_collects_the_claim_without_fees(life: Life) -> N
     await life.pay(5120, "tx-2")
     assert await life.at_day(200) == ["ESCALATED", CHANGE, CHANGE]
     assert await life.ended() == [ModalityEndReason.FULFILLED]
-    status = (await life.arrangement.house.read(life.arrangement.claim_id)).status
+    status = (await life.arrangement.harness.read(life.arrangement.claim_id)).status
     assert status == "COLLECTED"
 
 

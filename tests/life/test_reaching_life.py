@@ -11,29 +11,29 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.channels import REACHABLE
 from tests.support.diary import diary, live_until
-from tests.support.house import House
+from tests.support.harness import Harness
 from tests.support.lives import FEE, a_life, a_process, contact, tell, wait
 
 THREE = contact("EMAIL", "SMS", "LETTER")
 END = "2026-06-30 12:00"
 
 
-async def bounce(house: House, channel: int) -> None:
+async def bounce(harness: Harness, channel: int) -> None:
     """Report the latest message of a channel as undeliverable."""
-    message = house.channels[channel].sent[-1]
-    async with house.work(COMMAND_LINE) as work:
-        await report_failure(work, house.resources.keys, message.communication_id, "bounced")
+    message = harness.channels[channel].sent[-1]
+    async with harness.work(COMMAND_LINE) as work:
+        await report_failure(work, harness.resources.keys, message.communication_id, "bounced")
 
 
 async def test_channels_are_tried_in_order_until_one_accepts(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_life(resources, clock, a_process(THREE, wait(7), FEE))
-    house.channels[0].answers.append(Permanent("mailbox gone"))
-    house.channels[1].answers.append(Permanent("number gone"))
-    [claim_id] = await house.create(**REACHABLE)
-    await live_until(house, END)
-    assert await diary(house, claim_id) == [
+    harness = await a_life(resources, clock, a_process(THREE, wait(7), FEE))
+    harness.channels[0].answers.append(Permanent("mailbox gone"))
+    harness.channels[1].answers.append(Permanent("number gone"))
+    [claim_id] = await harness.create(**REACHABLE)
+    await live_until(harness, END)
+    assert await diary(harness, claim_id) == [
         "Mon 02 Mar 10:00 LETTER",
         # Seven days after Wednesday, by which the letter can have arrived.
         "Wed 11 Mar 10:00 fee 250",
@@ -44,19 +44,19 @@ async def test_channels_are_tried_in_order_until_one_accepts(
 async def test_a_channel_without_an_address_is_skipped(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_life(resources, clock, a_process(THREE, wait(1)))
-    [claim_id] = await house.create(**REACHABLE | {"mobileNumber": None, "email": None})
-    await live_until(house, END)
-    assert (await diary(house, claim_id))[0] == "Mon 02 Mar 10:00 LETTER"
+    harness = await a_life(resources, clock, a_process(THREE, wait(1)))
+    [claim_id] = await harness.create(**REACHABLE | {"mobileNumber": None, "email": None})
+    await live_until(harness, END)
+    assert (await diary(harness, claim_id))[0] == "Mon 02 Mar 10:00 LETTER"
 
 
 async def test_an_unreachable_debtor_is_charged_no_fee(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_life(resources, clock, a_process(THREE, wait(7), FEE, tell("end")))
-    [claim_id] = await house.create(email=None)
-    await live_until(house, END)
-    assert await diary(house, claim_id) == [
+    harness = await a_life(resources, clock, a_process(THREE, wait(7), FEE, tell("end")))
+    [claim_id] = await harness.create(email=None)
+    await live_until(harness, END)
+    assert await diary(harness, claim_id) == [
         "Mon 02 Mar 10:00 step 1 FAILED NOBODY_REACHABLE",
         "Mon 09 Mar 10:00 checkpoint end",
         "Mon 09 Mar 10:00 archived",
@@ -68,23 +68,23 @@ async def test_a_fee_without_required_contact_is_charged_to_an_unreachable_debto
     resources: Resources, clock: MovableClock
 ) -> None:
     process = a_process(contact(), wait(7), FEE, feesNeedContact=False)
-    house = await a_life(resources, clock, process)
-    [claim_id] = await house.create(email=None)
-    await live_until(house, END)
-    assert "Mon 09 Mar 10:00 fee 250" in await diary(house, claim_id)
+    harness = await a_life(resources, clock, process)
+    [claim_id] = await harness.create(email=None)
+    await live_until(harness, END)
+    assert "Mon 09 Mar 10:00 fee 250" in await diary(harness, claim_id)
 
 
 async def test_a_bounce_uses_the_next_channel_and_restarts_the_wait(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_life(resources, clock, a_process(THREE, wait(7), FEE, contact(), wait(1)))
-    [claim_id] = await house.create(**REACHABLE)
-    await live_until(house, "2026-03-05 15:30")
-    await bounce(house, 0)
-    await live_until(house, "2026-03-09 16:00")
-    await bounce(house, 1)
-    await live_until(house, END)
-    assert await diary(house, claim_id) == [
+    harness = await a_life(resources, clock, a_process(THREE, wait(7), FEE, contact(), wait(1)))
+    [claim_id] = await harness.create(**REACHABLE)
+    await live_until(harness, "2026-03-05 15:30")
+    await bounce(harness, 0)
+    await live_until(harness, "2026-03-09 16:00")
+    await bounce(harness, 1)
+    await live_until(harness, END)
+    assert await diary(harness, claim_id) == [
         "Mon 02 Mar 10:00 EMAIL",
         "Thu 05 Mar 15:30 SMS",
         "Mon 09 Mar 16:00 LETTER",
@@ -97,12 +97,12 @@ async def test_a_bounce_uses_the_next_channel_and_restarts_the_wait(
 async def test_the_fallback_for_a_bounce_at_night_waits_for_contact_hours(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_life(resources, clock, a_process(THREE, wait(7), tell("a week after it")))
-    [claim_id] = await house.create(**REACHABLE)
-    await live_until(house, "2026-03-06 23:15")
-    await bounce(house, 0)
-    await live_until(house, END)
-    assert (await diary(house, claim_id))[1:3] == [
+    harness = await a_life(resources, clock, a_process(THREE, wait(7), tell("a week after it")))
+    [claim_id] = await harness.create(**REACHABLE)
+    await live_until(harness, "2026-03-06 23:15")
+    await bounce(harness, 0)
+    await live_until(harness, END)
+    assert (await diary(harness, claim_id))[1:3] == [
         "Mon 09 Mar 09:00 SMS",
         "Mon 16 Mar 09:00 checkpoint a week after it",
     ]
@@ -111,12 +111,12 @@ async def test_the_fallback_for_a_bounce_at_night_waits_for_contact_hours(
 async def test_a_bounce_on_the_last_channel_keeps_all_dates(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_life(resources, clock, a_process(contact(), wait(7), FEE, tell("end")))
-    [claim_id] = await house.create()
-    await live_until(house, "2026-03-05 15:30")
-    await bounce(house, 0)
-    await live_until(house, END)
-    assert await diary(house, claim_id) == [
+    harness = await a_life(resources, clock, a_process(contact(), wait(7), FEE, tell("end")))
+    [claim_id] = await harness.create()
+    await live_until(harness, "2026-03-05 15:30")
+    await bounce(harness, 0)
+    await live_until(harness, END)
+    assert await diary(harness, claim_id) == [
         "Mon 02 Mar 10:00 EMAIL",
         "Mon 09 Mar 10:00 checkpoint end",
         "Mon 09 Mar 10:00 archived",
@@ -126,17 +126,17 @@ async def test_a_bounce_on_the_last_channel_keeps_all_dates(
 
 
 async def test_a_suppressed_address_is_not_used(resources: Resources, clock: MovableClock) -> None:
-    house = await a_life(resources, clock, a_process(THREE, wait(7), THREE, wait(1)))
-    [claim_id] = await house.create(**REACHABLE)
-    await live_until(house, "2026-03-04 12:00")
+    harness = await a_life(resources, clock, a_process(THREE, wait(7), THREE, wait(1)))
+    [claim_id] = await harness.create(**REACHABLE)
+    await live_until(harness, "2026-03-04 12:00")
     addresses: list[tuple[Any, str]] = [("EMAIL", "ERIKA@example.org"), ("SMS", "+49 151 12345678")]
-    async with house.work() as work:
+    async with harness.work() as work:
         for channel, address in addresses:
             await suppress(
                 work, resources.keys, channel, address, "DEBTOR"
             )  # fmt: skip
-    await live_until(house, END)
-    assert await diary(house, claim_id) == [
+    await live_until(harness, END)
+    assert await diary(harness, claim_id) == [
         "Mon 02 Mar 10:00 EMAIL",
         "Mon 09 Mar 10:00 LETTER",
         "Thu 12 Mar 10:00 archived",

@@ -13,7 +13,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.life.test_life import START, STEPS
 from tests.support.definitions import a_definition
-from tests.support.house import House, ScriptedChannel, a_house
+from tests.support.harness import Harness, ScriptedChannel, a_harness
 
 _PLACE = """
 SELECT next_step_id, due_at, status, run
@@ -33,7 +33,7 @@ class Merchant:
     """A merchant with scenarios, one claim in undisturbed process and one that is disputed for a
     while."""
 
-    house: House
+    harness: Harness
     plain: int
     disputed: int
 
@@ -42,9 +42,9 @@ class Merchant:
         merchants."""
         told: list[Any] = []
         for claim_id in (self.plain, self.disputed):
-            told += [tuple(row) for row in await self.house.rows(_PLACE, claim_id)]
-            told += [tuple(row) for row in await self.house.rows(_CONTACTS, claim_id)]
-            told += [describe(event) for event in await self.house.events(claim_id)]
+            told += [tuple(row) for row in await self.harness.rows(_PLACE, claim_id)]
+            told += [tuple(row) for row in await self.harness.rows(_CONTACTS, claim_id)]
+            told += [describe(event) for event in await self.harness.events(claim_id)]
         return told
 
 
@@ -55,13 +55,13 @@ def describe(event: dict[str, Any]) -> tuple[Any, ...]:
 
 
 async def a_merchant_on_a_scenario(resources: Resources, clock: MovableClock, key: str) -> Merchant:
-    house = await a_house(
+    harness = await a_harness(
         resources, clock, a_definition(steps=STEPS), key=key, switched_to_workflows=False,
         channels=[ScriptedChannel()],
     )  # fmt: skip
-    [plain] = await house.create("PLAIN", email="erika@example.org")
-    [disputed] = await house.create("DISPUTED", email="max@example.org")
-    return Merchant(house, plain, disputed)
+    [plain] = await harness.create("PLAIN", email="erika@example.org")
+    [disputed] = await harness.create("DISPUTED", email="max@example.org")
+    return Merchant(harness, plain, disputed)
 
 
 @pytest.fixture
@@ -73,18 +73,18 @@ async def twins(resources: Resources, clock: MovableClock) -> tuple[Merchant, Me
 
 async def run_until(twins: tuple[Merchant, Merchant], day: int) -> None:
     """Run engines and dispatchers for both merchants."""
-    await twins[0].house.run_until(START + timedelta(days=day))
+    await twins[0].harness.run_until(START + timedelta(days=day))
 
 
 async def dispute(twins: tuple[Merchant, Merchant]) -> None:
     for each in twins:
-        async with each.house.work() as work:
+        async with each.harness.work() as work:
             await open_hold(work, each.disputed, HoldKind.DISPUTE)
 
 
 async def clear(twins: tuple[Merchant, Merchant]) -> None:
     for each in twins:
-        async with each.house.work() as work:
+        async with each.harness.work() as work:
             await lift_hold(work, each.disputed, HoldKind.DISPUTE)
 
 
@@ -95,14 +95,14 @@ async def test_claims_continue_unchanged_after_the_switch_to_workflows(
     switched, stayed = twins
     await run_until(twins, day)
     await dispute(twins)
-    place = await switched.house.rows(_PLACE, switched.plain)
-    report = await switched.house.switch()
+    place = await switched.harness.rows(_PLACE, switched.plain)
+    report = await switched.harness.switch()
     assert [each.active_claims for each in report.scenarios] == [2]
-    assert await switched.house.rows(_PLACE, switched.plain) == place
+    assert await switched.harness.rows(_PLACE, switched.plain) == place
     await run_until(twins, day + 2)
     await clear(twins)
     await run_until(twins, day + 24)
     assert await switched.tell() == await stayed.tell()
-    types = [event["type"] for event in await switched.house.events(switched.plain)]
+    types = [event["type"] for event in await switched.harness.events(switched.plain)]
     assert types == ["ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED", "ESCALATED", "ARCHIVED"]
-    assert len(switched.house.channels[0].sent) == 8
+    assert len(switched.harness.channels[0].sent) == 8

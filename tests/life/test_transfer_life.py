@@ -8,7 +8,7 @@ from dunwell.cases.payments.requests.announce_transfer import AnnouncedTransfer,
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
-from tests.support.payments import DEBTOR, Till, a_till
+from tests.support.payments import DEBTOR, PaymentHarness, a_payment_harness
 from tests.support.transfers import taking
 
 # A Monday, 10:00 in Berlin.
@@ -16,38 +16,42 @@ START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 TOLD = "PAYMENT_IN_PROGRESS"
 
 
-async def at_day(till: Till, day: int) -> list[str]:
+async def at_day(payments: PaymentHarness, day: int) -> list[str]:
     """Run until the end of that day's contact hours and return the types of all events so far."""
-    await till.house.run_until(START + timedelta(days=day, hours=7))
-    return await till.events()
+    await payments.harness.run_until(START + timedelta(days=day, hours=7))
+    return await payments.events()
 
 
-async def send(till: Till, sent_on: date) -> None:
-    async with till.house.work(DEBTOR) as work:
+async def send(payments: PaymentHarness, sent_on: date) -> None:
+    async with payments.harness.work(DEBTOR) as work:
         sent = AnnouncedTransfer(PaymentChoice(PaymentChoiceKind.WHOLE, 10240), sent_on)
-        await announce_transfer(work, till.claim_id, sent)
+        await announce_transfer(work, payments.claim_id, sent)
 
 
 async def test_an_announced_transfer_that_never_arrives_delays_the_fee_by_banking_days(
     resources: Resources, clock: MovableClock
 ) -> None:
-    till = await a_till(resources, clock, configuration=taking(), definition=a_definition())
-    assert await at_day(till, 0) == ["ESCALATED"]
+    payments = await a_payment_harness(
+        resources, clock, configuration=taking(), definition=a_definition()
+    )
+    assert await at_day(payments, 0) == ["ESCALATED"]
     # The fee is due on Monday, 9 March. On Friday the debtor says that the transfer is sent.
-    assert await at_day(till, 4) == ["ESCALATED"]
-    await send(till, date(2026, 3, 6))
+    assert await at_day(payments, 4) == ["ESCALATED"]
+    await send(payments, date(2026, 3, 6))
     # Nothing happens until the end of Wednesday.
-    assert await at_day(till, 9) == ["ESCALATED", TOLD]
-    assert (await at_day(till, 10))[:3] == ["ESCALATED", TOLD, "FEE_ADDED"]
+    assert await at_day(payments, 9) == ["ESCALATED", TOLD]
+    assert (await at_day(payments, 10))[:3] == ["ESCALATED", TOLD, "FEE_ADDED"]
 
 
 async def test_an_announced_transfer_that_arrives_ends_the_claim_without_a_fee(
     resources: Resources, clock: MovableClock
 ) -> None:
-    till = await a_till(resources, clock, configuration=taking(), definition=a_definition())
-    assert await at_day(till, 4) == ["ESCALATED"]
-    await send(till, date(2026, 3, 6))
-    await at_day(till, 7)
-    await till.house.pay(till.claim_id, 10240, "bank-1")
-    assert await at_day(till, 60) == ["ESCALATED", TOLD]
-    assert (await till.house.read(till.claim_id)).status == "COLLECTED"
+    payments = await a_payment_harness(
+        resources, clock, configuration=taking(), definition=a_definition()
+    )
+    assert await at_day(payments, 4) == ["ESCALATED"]
+    await send(payments, date(2026, 3, 6))
+    await at_day(payments, 7)
+    await payments.harness.pay(payments.claim_id, 10240, "bank-1")
+    assert await at_day(payments, 60) == ["ESCALATED", TOLD]
+    assert (await payments.harness.read(payments.claim_id)).status == "COLLECTED"

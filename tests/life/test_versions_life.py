@@ -9,7 +9,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.channels import REACHABLE
 from tests.support.diary import diary, live_until
-from tests.support.house import House
+from tests.support.harness import Harness
 from tests.support.lives import FEE, a_life, a_process, contact, tell, wait
 
 END = "2026-06-30 12:00"
@@ -18,9 +18,9 @@ MINOR = a_process(contact(), wait(7), FEE | {"value": "900"}, contact("SMS"), te
 MAJOR = a_process(contact(), wait(3), FEE, contact(), tell("major"), wait(7))
 
 
-async def versions(house: House, claim_id: int) -> list[tuple[Any, ...]]:
+async def versions(harness: Harness, claim_id: int) -> list[tuple[Any, ...]]:
     """Return (step, version) in the order of the steps."""
-    rows = await house.rows(
+    rows = await harness.rows(
         "SELECT step_id, major, minor FROM step_history JOIN workflow_versions"
         " USING (merchant_id, version_id) WHERE merchant_id = $1 AND claim_id = $2 AND step_id > 0"
         " ORDER BY run, step_id",
@@ -32,12 +32,12 @@ async def versions(house: House, claim_id: int) -> list[tuple[Any, ...]]:
 async def test_a_minor_version_applies_to_a_running_claim_from_its_next_step(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_life(resources, clock, FIRST)
-    [claim_id] = await house.create(**REACHABLE)
-    await live_until(house, "2026-03-05 12:00")
-    await house.publish(MINOR)
-    await live_until(house, END)
-    assert await diary(house, claim_id) == [
+    harness = await a_life(resources, clock, FIRST)
+    [claim_id] = await harness.create(**REACHABLE)
+    await live_until(harness, "2026-03-05 12:00")
+    await harness.publish(MINOR)
+    await live_until(harness, END)
+    assert await diary(harness, claim_id) == [
         "Mon 02 Mar 10:00 EMAIL",
         "Mon 09 Mar 10:00 fee 900",
         "Mon 09 Mar 10:00 SMS",
@@ -45,33 +45,33 @@ async def test_a_minor_version_applies_to_a_running_claim_from_its_next_step(
         "Mon 16 Mar 10:00 archived",
     ]
     old, new = [(1, "v1.0"), (2, "v1.0")], [(step, "v1.1") for step in (3, 4, 5, 6)]
-    assert await versions(house, claim_id) == old + new
-    assert (await house.read(claim_id)).status is Status.ARCHIVED
+    assert await versions(harness, claim_id) == old + new
+    assert (await harness.read(claim_id)).status is Status.ARCHIVED
 
 
 async def test_a_major_version_does_not_apply_to_running_claims(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_life(resources, clock, FIRST)
-    [running] = await house.create("RUNNING", **REACHABLE)
-    await live_until(house, "2026-03-02 12:00")
-    await house.publish(MAJOR)
-    [new] = await house.create("NEW", email="new@example.org")
-    await live_until(house, END)
-    assert await diary(house, running) == [
+    harness = await a_life(resources, clock, FIRST)
+    [running] = await harness.create("RUNNING", **REACHABLE)
+    await live_until(harness, "2026-03-02 12:00")
+    await harness.publish(MAJOR)
+    [new] = await harness.create("NEW", email="new@example.org")
+    await live_until(harness, END)
+    assert await diary(harness, running) == [
         "Mon 02 Mar 10:00 EMAIL",
         "Mon 09 Mar 10:00 fee 250",
         "Mon 09 Mar 10:00 EMAIL",
         "Mon 09 Mar 10:00 checkpoint old",
         "Mon 16 Mar 10:00 archived",
     ]
-    assert (await diary(house, new))[:4] == [
+    assert (await diary(harness, new))[:4] == [
         "Mon 02 Mar 12:00 EMAIL",
         "Thu 05 Mar 12:00 fee 250",
         "Thu 05 Mar 12:00 EMAIL",
         "Thu 05 Mar 12:00 checkpoint major",
     ]
-    assert {version for _, version in await versions(house, running)} == {"v1.0"}
+    assert {version for _, version in await versions(harness, running)} == {"v1.0"}
 
 
 async def test_a_delayed_contact_is_sent_with_the_new_text(
@@ -79,32 +79,32 @@ async def test_a_delayed_contact_is_sent_with_the_new_text(
 ) -> None:
     """The contact limits delay the second claim's contact to Tuesday; a minor version is published
     on Monday evening."""
-    house = await a_life(resources, clock, FIRST)
-    await house.create("A", **REACHABLE)
-    [held_back] = await house.create("B", **REACHABLE)
-    await live_until(house, "2026-03-02 19:00")
+    harness = await a_life(resources, clock, FIRST)
+    await harness.create("A", **REACHABLE)
+    [held_back] = await harness.create("B", **REACHABLE)
+    await live_until(harness, "2026-03-02 19:00")
     document = a_process(contact(), wait(7), FEE, contact(), tell("old"), wait(7))
     template = document.templates["reminder"].email
     assert template is not None
     template.body["de"] += "\n\nNeu."
-    await house.publish(document)
-    await live_until(house, "2026-03-03 12:00")
-    assert await diary(house, held_back) == ["Tue 03 Mar 09:00 EMAIL"]
-    assert ["Neu." in message.body_text for message in house.channels[0].sent] == [False, True]
-    assert await versions(house, held_back) == [(1, "v1.1"), (2, "v1.1")]
+    await harness.publish(document)
+    await live_until(harness, "2026-03-03 12:00")
+    assert await diary(harness, held_back) == ["Tue 03 Mar 09:00 EMAIL"]
+    assert ["Neu." in message.body_text for message in harness.channels[0].sent] == [False, True]
+    assert await versions(harness, held_back) == [(1, "v1.1"), (2, "v1.1")]
 
 
 async def test_a_reassigned_claim_starts_at_the_first_step_of_the_new_workflow(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_life(resources, clock, FIRST)
-    [claim_id] = await house.create(**REACHABLE)
-    await live_until(house, "2026-03-11 12:00")
-    other = await house.publish(a_process(contact("LETTER"), wait(2), tell("other")), "Other")
-    async with house.work() as work:
+    harness = await a_life(resources, clock, FIRST)
+    [claim_id] = await harness.create(**REACHABLE)
+    await live_until(harness, "2026-03-11 12:00")
+    other = await harness.publish(a_process(contact("LETTER"), wait(2), tell("other")), "Other")
+    async with harness.work() as work:
         await assign_to_workflow(work, other.workflow_id, [claim_id])
-    await live_until(house, END)
-    assert await diary(house, claim_id) == [
+    await live_until(harness, END)
+    assert await diary(harness, claim_id) == [
         "Mon 02 Mar 10:00 EMAIL",
         "Mon 09 Mar 10:00 fee 250",
         "Mon 09 Mar 10:00 EMAIL",
@@ -114,20 +114,20 @@ async def test_a_reassigned_claim_starts_at_the_first_step_of_the_new_workflow(
         "Sun 15 Mar 12:00 checkpoint other",
         "Sun 15 Mar 12:00 archived",
     ]
-    assert (await house.read(claim_id)).status is Status.ARCHIVED
+    assert (await harness.read(claim_id)).status is Status.ARCHIVED
 
 
 async def test_a_new_run_charges_its_fee_only_after_a_contact_of_its_own(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_life(resources, clock, FIRST)
-    [claim_id] = await house.create(**REACHABLE)
-    await live_until(house, "2026-03-04 12:00")
-    other = await house.publish(a_process(FEE, contact(), FEE), "Other")
-    async with house.work() as work:
+    harness = await a_life(resources, clock, FIRST)
+    [claim_id] = await harness.create(**REACHABLE)
+    await live_until(harness, "2026-03-04 12:00")
+    other = await harness.publish(a_process(FEE, contact(), FEE), "Other")
+    async with harness.work() as work:
         await assign_to_workflow(work, other.workflow_id, [claim_id])
-    await live_until(house, END)
-    assert await diary(house, claim_id) == [
+    await live_until(harness, END)
+    assert await diary(harness, claim_id) == [
         "Mon 02 Mar 10:00 EMAIL",
         "Wed 04 Mar 12:00 EMAIL",
         "Wed 04 Mar 12:00 fee 250",

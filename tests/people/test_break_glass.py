@@ -48,15 +48,15 @@ from tests.support.people import (
     randomness,
     sign_in,
 )
-from tests.support.single_sign_on import House, a_house
+from tests.support.single_sign_on import Harness, a_harness
 
 GLASS = replace(a_new_user("glass@example.org", name="Glass"), is_break_glass=True)
 
 
 @pytest.fixture
-async def house(services: SignInServices) -> AsyncIterator[House]:
-    async with a_house(services) as house:
-        yield house
+async def harness(services: SignInServices) -> AsyncIterator[Harness]:
+    async with a_harness(services) as harness:
+        yield harness
 
 
 def count_alarms() -> float:
@@ -64,40 +64,42 @@ def count_alarms() -> float:
     return REGISTRY.get_sample_value("dunwell_security_events_total", labels) or 0.0
 
 
-async def try_password(house: House, person: Person) -> object:
-    return await check_password(house.services, person.email, PASSWORD, HOME, randomness())
+async def try_password(harness: Harness, person: Person) -> object:
+    return await check_password(harness.services, person.email, PASSWORD, HOME, randomness())
 
 
 async def test_with_required_single_sign_on_a_right_password_is_answered_like_a_wrong_one(
-    house: House, hasher: CountingHasher
+    harness: Harness, hasher: CountingHasher
 ) -> None:
-    erika = await join(house.services, a_new_user())
-    await house.change(required=True)
+    erika = await join(harness.services, a_new_user())
+    await harness.change(required=True)
     hasher.verified = 0
-    assert await try_password(house, erika) == WrongSignIn()
+    assert await try_password(harness, erika) == WrongSignIn()
     assert hasher.verified == 1
-    assert await house.count("pending_sign_ins") == 0
-    await house.change(required=False)
-    assert isinstance(await try_password(house, erika), PendingSignIn)
+    assert await harness.count("pending_sign_ins") == 0
+    await harness.change(required=False)
+    assert isinstance(await try_password(harness, erika), PendingSignIn)
 
 
-async def test_a_pending_sign_in_fails_after_single_sign_on_became_required(house: House) -> None:
-    erika = await join(house.services, a_new_user())
-    entry = await enter(house.services, erika)
-    await house.change(required=True)
-    assert await check_totp_code(house.services, given(entry, "123456")) == SignInExpired()
+async def test_a_pending_sign_in_fails_after_single_sign_on_became_required(
+    harness: Harness,
+) -> None:
+    erika = await join(harness.services, a_new_user())
+    entry = await enter(harness.services, erika)
+    await harness.change(required=True)
+    assert await check_totp_code(harness.services, given(entry, "123456")) == SignInExpired()
 
 
-async def test_a_break_glass_sign_in_is_audited_and_raises_an_alert(house: House) -> None:
-    glass = await join(house.services, GLASS)
-    await house.change(required=True)
+async def test_a_break_glass_sign_in_is_audited_and_raises_an_alert(harness: Harness) -> None:
+    glass = await join(harness.services, GLASS)
+    await harness.change(required=True)
     before = count_alarms()
-    opened = await sign_in(house.services, glass)
+    opened = await sign_in(harness.services, glass)
     assert count_alarms() == before + 1
-    act = (await house.list_acts("break_glass.use"))[-1]
+    act = (await harness.list_acts("break_glass.use"))[-1]
     assert act == ("break_glass.use", None, {"by": "TOTP"})
-    await seal_installation(house.resources)
-    async with house.resources.database.connection() as connection:
+    await seal_installation(harness.resources)
+    async with harness.resources.database.connection() as connection:
         row = await connection.fetchrow(
             "SELECT origin, seal FROM installation_audit"
             " WHERE action = 'break_glass.use' ORDER BY audit_id DESC LIMIT 1"
@@ -111,85 +113,87 @@ async def test_a_break_glass_sign_in_is_audited_and_raises_an_alert(house: House
 
 
 async def test_a_break_glass_sign_in_raises_an_alert_without_required_single_sign_on(
-    house: House,
+    harness: Harness,
 ) -> None:
-    glass = await join(house.services, GLASS)
+    glass = await join(harness.services, GLASS)
     before = count_alarms()
-    await sign_in(house.services, glass)
+    await sign_in(harness.services, glass)
     assert count_alarms() == before + 1
 
 
-async def test_a_break_glass_admins_new_password_is_not_another_use(house: House) -> None:
-    glass = await join(house.services, GLASS)
-    person = await require(house.services, glass.session)
+async def test_a_break_glass_admins_new_password_is_not_another_use(harness: Harness) -> None:
+    glass = await join(harness.services, GLASS)
+    person = await require(harness.services, glass.session)
     before = count_alarms()
     asking = PasswordConfirmation(person, PASSWORD, HOME)
-    opened = await change_password(house.services, asking, "basalt harp 2 river", randomness())
+    opened = await change_password(harness.services, asking, "basalt harp 2 river", randomness())
     assert isinstance(opened, OpenedSession)
     assert (opened.by, count_alarms()) == (OpenedBy.PASSWORD, before)
 
 
-async def test_a_sign_in_by_the_provider_raises_no_break_glass_alert(house: House) -> None:
-    await house.change(required=True)
+async def test_a_sign_in_by_the_provider_raises_no_break_glass_alert(harness: Harness) -> None:
+    await harness.change(required=True)
     before = count_alarms()
-    await house.come_in()
+    await harness.come_in()
     assert count_alarms() == before
-    assert await house.list_acts("break_glass.%") == []
+    assert await harness.list_acts("break_glass.%") == []
 
 
-async def test_earlier_invitations_fail_after_single_sign_on_became_required(house: House) -> None:
-    link = (await invite(house.services, a_new_user())).secret
-    await house.change(required=True)
-    assert await find_invitation(house.services, link, OPENER) is None
+async def test_earlier_invitations_fail_after_single_sign_on_became_required(
+    harness: Harness,
+) -> None:
+    link = (await invite(harness.services, a_new_user())).secret
+    await harness.change(required=True)
+    assert await find_invitation(harness.services, link, OPENER) is None
     joining = InvitationForm(link, OPENER, HOME, randomness(), password=PASSWORD, code="123456")
-    assert await accept_with_app(house.services, joining) is InvitationFault.LINK
+    assert await accept_with_app(harness.services, joining) is InvitationFault.LINK
 
 
 async def test_with_required_single_sign_on_only_break_glass_admins_can_be_invited(
-    house: House,
+    harness: Harness,
 ) -> None:
-    await house.change(required=True)
+    await harness.change(required=True)
     with pytest.raises(InvalidState, match="required"):
-        await invite(house.services, a_new_user())
-    assert await house.count("users") == 0
-    assert (await join(house.services, GLASS)).session.by is OpenedBy.INVITATION
-    async with house.services.work(OPERATOR) as work:
+        await invite(harness.services, a_new_user())
+    assert await harness.count("users") == 0
+    assert (await join(harness.services, GLASS)).session.by is OpenedBy.INVITATION
+    async with harness.services.work(OPERATOR) as work:
         assert await invite_first_admin(work, randomness()) is None
 
 
-async def test_only_a_local_admin_can_be_a_break_glass_admin(house: House) -> None:
+async def test_only_a_local_admin_can_be_a_break_glass_admin(harness: Harness) -> None:
     auditor = replace(GLASS, roles=UserRoles(Role.AUDITOR))
     with pytest.raises(ValidationError):
-        await invite(house.services, auditor)
-    known = await join(house.services, replace(auditor, is_break_glass=False))
-    linked = await house.come_in()
+        await invite(harness.services, auditor)
+    known = await join(harness.services, replace(auditor, is_break_glass=False))
+    linked = await harness.come_in()
     for user_id in (known.user_id, linked.user_id):
         with pytest.raises(InvalidState):
-            async with house.services.work(OPERATOR) as work:
+            async with harness.services.work(OPERATOR) as work:
                 await set_break_glass(work, user_id, is_on=True)
-    assert await house.list_acts("user.break_glass") == []
+    assert await harness.list_acts("user.break_glass") == []
 
 
-async def test_a_break_glass_admin_cannot_be_linked_or_given_other_roles(house: House) -> None:
-    glass = await join(house.services, GLASS)
-    await join(house.services, a_new_user())
-    async with house.services.work(OPERATOR) as work:
+async def test_a_break_glass_admin_cannot_be_linked_or_given_other_roles(harness: Harness) -> None:
+    glass = await join(harness.services, GLASS)
+    await join(harness.services, a_new_user())
+    async with harness.services.work(OPERATOR) as work:
         with pytest.raises(InvalidState):
             await link_identity(work, glass.user_id, "kontor", "erika-0001")
         with pytest.raises(InvalidState):
             await change_roles(work, glass.user_id, UserRoles(Role.AUDITOR), 1)
 
 
-async def test_break_glass_is_granted_and_revoked(house: House) -> None:
-    erika = await join(house.services, a_new_user())
-    await house.change(required=True)
+async def test_break_glass_is_granted_and_revoked(harness: Harness) -> None:
+    erika = await join(harness.services, a_new_user())
+    await harness.change(required=True)
     for is_on in (True, False):
-        async with house.services.work(OPERATOR) as work:
+        async with harness.services.work(OPERATOR) as work:
             await set_break_glass(work, erika.user_id, is_on=is_on)
-        assert isinstance(await try_password(house, erika), PendingSignIn) == is_on
-        async with house.resources.database.connection() as connection:
+        assert isinstance(await try_password(harness, erika), PendingSignIn) == is_on
+        async with harness.resources.database.connection() as connection:
             user = await load_user(connection, erika.user_id)
         assert user is not None
         assert user.is_break_glass == is_on
-    acts = await house.list_acts("user.break_glass")
+    acts = await harness.list_acts("user.break_glass")
     assert [act[2]["isBreakGlass"] for act in acts] == [True, False]

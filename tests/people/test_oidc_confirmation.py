@@ -20,20 +20,20 @@ from dunwell.accounts.users.single_sign_on.sign_on import (
 from dunwell.accounts.users.user import SignedInUser
 from tests.people.test_sessions import require
 from tests.support.people import HOME, randomness
-from tests.support.single_sign_on import House, a_house, bring, change_returned
+from tests.support.single_sign_on import Harness, a_harness, bring, change_returned
 
 SECOND = timedelta(seconds=1)
 
 
 @pytest.fixture
-async def house(services: SignInServices) -> AsyncIterator[House]:
-    async with a_house(services) as house:
-        yield house
+async def harness(services: SignInServices) -> AsyncIterator[Harness]:
+    async with a_harness(services) as harness:
+        yield harness
 
 
-async def go_there(house: House, person: SignedInUser) -> StartedSignOn:
+async def go_there(harness: Harness, person: SignedInUser) -> StartedSignOn:
     sent = await start_attempt(
-        house.services, house.adapter, "/portal/account", visitor=HOME, randomness=randomness(),
+        harness.services, harness.adapter, "/portal/account", visitor=HOME, randomness=randomness(),
         confirms_session=person.session_id,
     )  # fmt: skip
     assert isinstance(sent, StartedSignOn)
@@ -41,44 +41,44 @@ async def go_there(house: House, person: SignedInUser) -> StartedSignOn:
 
 
 async def confirm(
-    house: House, opened: OpenedSession, *, auth_age: int | None = 0, **claims: Any
+    harness: Harness, opened: OpenedSession, *, auth_age: int | None = 0, **claims: Any
 ) -> object:
     """Confirm the session; `auth_age` is the age in seconds of the provider's sign-in at the start
     of the attempt."""
-    person = await require(house.services, opened)
-    at = None if auth_age is None else int(house.clock.now().timestamp()) - auth_age
-    house.scripted.claims = {"auth_time": at, **claims}
-    sent = await go_there(house, person)
+    person = await require(harness.services, opened)
+    at = None if auth_age is None else int(harness.clock.now().timestamp()) - auth_age
+    harness.scripted.claims = {"auth_time": at, **claims}
+    sent = await go_there(harness, person)
     returned = change_returned(
-        bring(sent, house.scripted.consent(sent.address)), session=opened.secret
+        bring(sent, harness.scripted.consent(sent.address)), session=opened.secret
     )
-    return await house.come_back(returned)
+    return await harness.come_back(returned)
 
 
-async def is_session_confirmed(house: House, opened: OpenedSession) -> bool:
-    return is_confirmed(await require(house.services, opened), house.clock.now())
+async def is_session_confirmed(harness: Harness, opened: OpenedSession) -> bool:
+    return is_confirmed(await require(harness.services, opened), harness.clock.now())
 
 
-async def test_the_sign_in_itself_does_not_confirm_the_session(house: House) -> None:
-    opened = await house.come_in(auth_time=int(house.clock.now().timestamp()))
-    assert not await is_session_confirmed(house, opened)
+async def test_the_sign_in_itself_does_not_confirm_the_session(harness: Harness) -> None:
+    opened = await harness.come_in(auth_time=int(harness.clock.now().timestamp()))
+    assert not await is_session_confirmed(harness, opened)
 
 
-async def test_the_provider_is_asked_for_a_fresh_sign_in(house: House) -> None:
-    opened = await house.come_in()
-    sent = await go_there(house, await require(house.services, opened))
+async def test_the_provider_is_asked_for_a_fresh_sign_in(harness: Harness) -> None:
+    opened = await harness.come_in()
+    sent = await go_there(harness, await require(harness.services, opened))
     asked = parse_qs(urlsplit(sent.address).query)
     assert (asked["prompt"], asked["max_age"]) == (["login"], ["60"])
-    usual = parse_qs(urlsplit((await house.go_there()).address).query)
+    usual = parse_qs(urlsplit((await harness.go_there()).address).query)
     assert not {"prompt", "max_age"} & usual.keys()
 
 
-async def test_a_fresh_sign_in_confirms_the_session_and_opens_none(house: House) -> None:
-    opened = await house.come_in()
-    assert await confirm(house, opened) == ConfirmationEnded(None)
-    assert await is_session_confirmed(house, opened)
-    assert await house.count("portal_sessions") == 1
-    assert (await house.list_acts("session.confirm"))[-1][2] == {"by": "PROVIDER"}
+async def test_a_fresh_sign_in_confirms_the_session_and_opens_none(harness: Harness) -> None:
+    opened = await harness.come_in()
+    assert await confirm(harness, opened) == ConfirmationEnded(None)
+    assert await is_session_confirmed(harness, opened)
+    assert await harness.count("portal_sessions") == 1
+    assert (await harness.list_acts("session.confirm"))[-1][2] == {"by": "PROVIDER"}
 
 
 @pytest.mark.parametrize(
@@ -89,67 +89,67 @@ async def test_a_fresh_sign_in_confirms_the_session_and_opens_none(house: House)
     ],
 )  # fmt: skip
 async def test_the_token_must_say_that_its_user_has_just_signed_in(
-    house: House, auth_age: int | None, failure: ConfirmationFailure | None
+    harness: Harness, auth_age: int | None, failure: ConfirmationFailure | None
 ) -> None:
     """Clocks may differ by a minute."""
-    opened = await house.come_in()
-    assert await confirm(house, opened, auth_age=auth_age) == ConfirmationEnded(failure)
-    assert await is_session_confirmed(house, opened) is (failure is None)
+    opened = await harness.come_in()
+    assert await confirm(harness, opened, auth_age=auth_age) == ConfirmationEnded(failure)
+    assert await is_session_confirmed(harness, opened) is (failure is None)
 
 
 @pytest.mark.parametrize("auth_time", ["1772442000", True, -1, 10**20, 1.5, None])
-async def test_an_invalid_auth_time_does_not_confirm(house: House, auth_time: object) -> None:
-    opened = await house.come_in()
-    ended = await confirm(house, opened, auth_time=auth_time)
+async def test_an_invalid_auth_time_does_not_confirm(harness: Harness, auth_time: object) -> None:
+    opened = await harness.come_in()
+    ended = await confirm(harness, opened, auth_time=auth_time)
     assert isinstance(ended, ConfirmationEnded)
     assert ended.failure in (ConfirmationFailure.NOT_FRESH, ConfirmationFailure.DOUBTED)
-    assert not await is_session_confirmed(house, opened)
+    assert not await is_session_confirmed(harness, opened)
 
 
-async def test_another_user_at_the_provider_does_not_confirm_the_session(house: House) -> None:
-    opened = await house.come_in()
-    await house.come_in(sub="paul-0001", email="paul@example.org", sid="session-2")
+async def test_another_user_at_the_provider_does_not_confirm_the_session(harness: Harness) -> None:
+    opened = await harness.come_in()
+    await harness.come_in(sub="paul-0001", email="paul@example.org", sid="session-2")
     for sub in ("paul-0001", "a stranger"):
-        ended = await confirm(house, opened, sub=sub)
+        ended = await confirm(harness, opened, sub=sub)
         assert ended == ConfirmationEnded(ConfirmationFailure.ANOTHER_USER)
-    assert not await is_session_confirmed(house, opened)
+    assert not await is_session_confirmed(harness, opened)
 
 
-async def test_another_session_of_the_same_user_is_not_confirmed(house: House) -> None:
-    first, second = await house.come_in(), await house.come_in()
-    house.scripted.claims = {"auth_time": int(house.clock.now().timestamp())}
+async def test_another_session_of_the_same_user_is_not_confirmed(harness: Harness) -> None:
+    first, second = await harness.come_in(), await harness.come_in()
+    harness.scripted.claims = {"auth_time": int(harness.clock.now().timestamp())}
     for session in ("", "x" * 43, second.secret):
-        sent = await go_there(house, await require(house.services, first))
-        returned = bring(sent, house.scripted.consent(sent.address))
-        ended = await house.come_back(change_returned(returned, session=session))
+        sent = await go_there(harness, await require(harness.services, first))
+        returned = bring(sent, harness.scripted.consent(sent.address))
+        ended = await harness.come_back(change_returned(returned, session=session))
         assert ended == ConfirmationEnded(ConfirmationFailure.SESSION_OVER)
-    assert not await is_session_confirmed(house, first)
-    assert not await is_session_confirmed(house, second)
+    assert not await is_session_confirmed(harness, first)
+    assert not await is_session_confirmed(harness, second)
 
 
-async def test_a_sign_in_attempt_does_not_confirm_a_session(house: House) -> None:
+async def test_a_sign_in_attempt_does_not_confirm_a_session(harness: Harness) -> None:
     """The stored attempt, not the response, decides what the response is for."""
-    opened = await house.come_in()
-    house.scripted.claims = {"auth_time": int(house.clock.now().timestamp())}
-    sent = await house.go_there()
-    brought = bring(sent, house.scripted.consent(sent.address))
+    opened = await harness.come_in()
+    harness.scripted.claims = {"auth_time": int(harness.clock.now().timestamp())}
+    sent = await harness.go_there()
+    brought = bring(sent, harness.scripted.consent(sent.address))
     returned = change_returned(brought, session=opened.secret)
-    assert isinstance(await house.come_back(returned), SignOnCompleted)
-    assert not await is_session_confirmed(house, opened)
+    assert isinstance(await harness.come_back(returned), SignOnCompleted)
+    assert not await is_session_confirmed(harness, opened)
 
 
-async def test_a_refusal_at_the_provider_ends_the_confirmation(house: House) -> None:
-    opened = await house.come_in()
-    person = await require(house.services, opened)
-    sent = await go_there(house, person)
-    brought = {"error": "access_denied", "state": house.scripted.consent(sent.address)["state"]}
-    ended = await house.come_back(change_returned(bring(sent, brought), session=opened.secret))
+async def test_a_refusal_at_the_provider_ends_the_confirmation(harness: Harness) -> None:
+    opened = await harness.come_in()
+    person = await require(harness.services, opened)
+    sent = await go_there(harness, person)
+    brought = {"error": "access_denied", "state": harness.scripted.consent(sent.address)["state"]}
+    ended = await harness.come_back(change_returned(bring(sent, brought), session=opened.secret))
     assert ended == ConfirmationEnded(ConfirmationFailure.DENIED)
 
 
-async def test_a_sign_in_below_the_required_strength_does_not_confirm(house: House) -> None:
-    opened = await house.come_in()
-    await house.change_provider(acr_values=("strong",))
-    ended = await confirm(house, opened, acr="weak")
+async def test_a_sign_in_below_the_required_strength_does_not_confirm(harness: Harness) -> None:
+    opened = await harness.come_in()
+    await harness.change_provider(acr_values=("strong",))
+    ended = await confirm(harness, opened, acr="weak")
     assert ended == ConfirmationEnded(ConfirmationFailure.NOT_FRESH)
-    assert await confirm(house, opened, acr="strong") == ConfirmationEnded(None)
+    assert await confirm(harness, opened, acr="strong") == ConfirmationEnded(None)

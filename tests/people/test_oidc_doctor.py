@@ -16,46 +16,46 @@ from dunwell.interfaces.cli.findings.installation import (
 )
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from tests.support.people import a_new_user, join
-from tests.support.single_sign_on import ADMINS, SECRETS, House, a_house, a_provider
+from tests.support.single_sign_on import ADMINS, SECRETS, Harness, a_harness, a_provider
 
 DISCOVERY = "/.well-known/openid-configuration"
 
 
 @pytest.fixture
-async def house(services: SignInServices) -> AsyncIterator[House]:
-    async with a_house(services) as house:
-        yield house
+async def harness(services: SignInServices) -> AsyncIterator[Harness]:
+    async with a_harness(services) as harness:
+        yield harness
 
 
-async def look(house: House) -> DoctorFinding:
-    return await check_provider(house.adapter.provider, SECRETS)
+async def look(harness: Harness) -> DoctorFinding:
+    return await check_provider(harness.adapter.provider, SECRETS)
 
 
-async def test_a_provider_that_matches_its_configuration_is_ok(house: House) -> None:
-    finding = await look(house)
+async def test_a_provider_that_matches_its_configuration_is_ok(harness: Harness) -> None:
+    finding = await look(harness)
     assert (finding.subject, finding.mark) == ("sign-in kontor", "ok")
 
 
-async def test_a_provider_that_does_not_answer_is_a_fault_with_the_reason(house: House) -> None:
-    house.scripted.answers[DISCOVERY] = (503, b"")
-    finding = await look(house)
+async def test_a_provider_that_does_not_answer_is_a_fault_with_the_reason(harness: Harness) -> None:
+    harness.scripted.answers[DISCOVERY] = (503, b"")
+    finding = await look(harness)
     assert (finding.mark, finding.words) == ("FAULT", "sign-in does not work: it answers 503")
 
 
-async def test_another_issuer_is_a_fault(house: House) -> None:
-    house.scripted.metadata = {"issuer": "https://login.example.com"}
-    finding = await look(house)
+async def test_another_issuer_is_a_fault(harness: Harness) -> None:
+    harness.scripted.metadata = {"issuer": "https://login.example.com"}
+    finding = await look(harness)
     assert finding.words == "sign-in does not work: its metadata names another issuer"
 
 
-async def test_keys_that_cannot_be_read_are_a_fault(house: House) -> None:
-    house.scripted.answers["/keys"] = (200, b'{"keys": []}')
-    finding = await look(house)
+async def test_keys_that_cannot_be_read_are_a_fault(harness: Harness) -> None:
+    harness.scripted.answers["/keys"] = (200, b'{"keys": []}')
+    finding = await look(harness)
     assert finding.words == "sign-in does not work: its keys cannot be read"
 
 
-async def test_a_provider_without_its_secret_is_a_fault(house: House) -> None:
-    finding = await check_provider(house.adapter.provider, {})
+async def test_a_provider_without_its_secret_is_a_fault(harness: Harness) -> None:
+    finding = await check_provider(harness.adapter.provider, {})
     assert finding.mark == "FAULT"
     assert "client secret" in (finding.remedy or "")
 
@@ -73,24 +73,24 @@ def test_a_file_that_lets_no_user_sign_in_is_a_fault() -> None:
 
 
 async def test_unknown_merchants_in_groups_are_noted(
-    house: House, postgres: EmbeddedPostgres
+    harness: Harness, postgres: EmbeddedPostgres
 ) -> None:
     shop = GroupRule(group="shop", role="AUDITOR", merchants=("gone",))
-    await house.change(groups=(ADMINS, shop))
-    found = await check_sign_in(postgres.url, house.resources.settings)
+    await harness.change(groups=(ADMINS, shop))
+    found = await check_sign_in(postgres.url, harness.resources.settings)
     assert [each.mark for each in found] == ["ok", "note"]
     assert found[1].words == "groups name merchants that do not exist: gone"
 
 
 async def test_required_single_sign_on_without_a_break_glass_admin_is_a_fault(
-    house: House, postgres: EmbeddedPostgres
+    harness: Harness, postgres: EmbeddedPostgres
 ) -> None:
-    await house.change(required=True)
+    await harness.change(required=True)
 
     async def list_marks() -> list[str]:
-        found = await check_sign_in(postgres.url, house.resources.settings)
+        found = await check_sign_in(postgres.url, harness.resources.settings)
         return [each.mark for each in found]
 
     assert await list_marks() == ["ok", "FAULT"]
-    await join(house.services, replace(a_new_user(), is_break_glass=True))
+    await join(harness.services, replace(a_new_user(), is_break_glass=True))
     assert await list_marks() == ["ok"]

@@ -22,7 +22,7 @@ from dunwell.platform.resources import Resources
 from tests.support.children import DOCUMENTS, INSPECTOR, PAINTER, PRINTER
 from tests.support.people import CountingHasher, a_new_user, join
 from tests.support.portal_door import ORIGIN, SESSION, AtDoor, Door
-from tests.support.single_sign_on import House, a_house
+from tests.support.single_sign_on import Harness, a_harness
 
 ATTEMPT = "__Host-dunwell-portal-attempt"
 START, BACK = "/portal/sign-in/with/kontor", "/portal/sign-in/with/kontor/back"
@@ -31,20 +31,20 @@ LOGOUT, LEAVE = "/portal/sign-in/with/kontor/logout", "/portal/sign-in/with/kont
 
 @dataclass
 class Site:
-    house: House
+    harness: Harness
     door: Door
     installation: CurrentInstallation
 
     async def apply(self, **changed: Any) -> None:
-        await self.house.change(**changed)
+        await self.harness.change(**changed)
         await self.installation.read()
 
     async def come(self, visitor: AtDoor, to: str = "", **claims: Any) -> Any:
         """Follow the button to the provider and return."""
-        self.house.scripted.claims = claims
+        self.harness.scripted.claims = claims
         sent = await visitor.get(START + (f"?next={to}" if to else ""))
         assert sent.status_code == 303, sent.text
-        brought = self.house.scripted.consent(sent.headers["Location"])
+        brought = self.harness.scripted.consent(sent.headers["Location"])
         return await visitor.get(f"{BACK}?{urlencode(brought)}")
 
 
@@ -52,7 +52,7 @@ class Site:
 async def site(resources: Resources) -> AsyncIterator[Site]:
     there = replace(resources, settings=replace(resources.settings, public_url=ORIGIN))
     passwords = Passwords(CountingHasher())
-    async with a_house(SignInServices(there, passwords)) as house:
+    async with a_harness(SignInServices(there, passwords)) as harness:
         installation = CurrentInstallation(there)
         await installation.read()
         providers = IdentityProviderAdapters(installation)
@@ -63,7 +63,7 @@ async def site(resources: Resources) -> AsyncIterator[Site]:
             )
         ]
         app = build_app(there, [], INSPECTOR, routes)
-        yield Site(house, Door(app, house.services), installation)
+        yield Site(harness, Door(app, harness.services), installation)
         await providers.close()
 
 
@@ -105,7 +105,7 @@ async def test_the_cookie_of_an_attempt_is_as_strict_as_possible(site: Site) -> 
     [cookie] = sent.headers.get_list("set-cookie")
     rest = "; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=600"
     assert re.fullmatch(rf"{ATTEMPT}=[\w-]{{43}}{rest}", cookie)
-    assert sent.headers["Location"].startswith(site.house.scripted.issuer)
+    assert sent.headers["Location"].startswith(site.harness.scripted.issuer)
 
 
 async def test_the_host_header_does_not_change_the_redirect_uri(site: Site) -> None:
@@ -130,7 +130,7 @@ async def test_a_planted_session_cookie_is_replaced_at_sign_in(site: Site) -> No
 async def test_the_code_of_another_browser_signs_nobody_in(site: Site) -> None:
     mallory, victim = site.door.visitor("198.51.100.9"), site.door.visitor()
     sent = await mallory.get(START)
-    brought = site.house.scripted.consent(sent.headers["Location"])
+    brought = site.harness.scripted.consent(sent.headers["Location"])
     answer = await victim.get(f"{BACK}?{urlencode(brought)}")
     assert answer.headers["Location"] == "/portal/sign-in?fault=SSO_GONE&provider=kontor"
     assert victim.session is None
@@ -140,7 +140,7 @@ async def test_the_code_of_another_browser_signs_nobody_in(site: Site) -> None:
 
 async def test_an_unavailable_provider_does_not_prevent_sign_in_by_password(site: Site) -> None:
     erika = await join(site.door.services, a_new_user())
-    site.house.scripted.answers["/.well-known/openid-configuration"] = (503, b"")
+    site.harness.scripted.answers["/.well-known/openid-configuration"] = (503, b"")
     visitor = site.door.visitor()
     page = await visitor.get(START)
     assert page.status_code == 503
@@ -210,7 +210,7 @@ async def test_signing_out_offers_to_sign_out_at_the_provider(site: Site) -> Non
     assert "still signed in with Kontor Login" in read_words(shown.text)
     there = await visitor.get(LEAVE)
     address = urlsplit(there.headers["Location"])
-    assert there.headers["Location"].startswith(f"{site.house.scripted.issuer}/end?")
+    assert there.headers["Location"].startswith(f"{site.harness.scripted.issuer}/end?")
     assert address.query == (
         "client_id=dunwell%20at%20work"
         "&post_logout_redirect_uri=https%3A%2F%2Fpay.example.org%2Fportal%2Fsign-in"
@@ -236,13 +236,13 @@ async def test_a_user_of_a_provider_cannot_set_up_a_password_or_app(site: Site) 
     assert answer.status_code == 400
     answer = await visitor.send("/portal/account/app", password="")
     assert answer.status_code == 400
-    assert await site.house.count("authentication_factors") == 0
+    assert await site.harness.count("authentication_factors") == 0
 
 
 async def test_a_logout_by_the_provider_over_http_ends_the_session_once(site: Site) -> None:
     visitor = site.door.visitor()
     await site.come(visitor)
-    token = site.house.scripted.build_logout()
+    token = site.harness.scripted.build_logout()
     provider = site.door.visitor("192.0.2.1").http
     answer = await provider.post(LOGOUT, data={"logout_token": token})
     assert (answer.status_code, answer.content) == (200, b"")
@@ -273,15 +273,15 @@ async def test_a_logout_request_that_is_too_large_is_not_read(site: Site) -> Non
 
 
 async def test_a_logout_that_cannot_be_verified_now_is_answered_with_retry(site: Site) -> None:
-    site.house.scripted.answers["/keys"] = (503, b"")
-    token = site.house.scripted.build_logout()
+    site.harness.scripted.answers["/keys"] = (503, b"")
+    token = site.harness.scripted.build_logout()
     answer = await site.door.visitor().http.post(LOGOUT, data={"logout_token": token})
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "30")
 
 
 async def test_a_changed_provider_in_the_file_applies_at_once(site: Site) -> None:
-    provider = site.house.adapter.provider
-    await site.house.change_provider(title="Anderes Haus")
+    provider = site.harness.adapter.provider
+    await site.harness.change_provider(title="Anderes Haus")
     await site.installation.read()
     assert "Anderes Haus" in (await site.door.visitor().get("/portal/sign-in")).text
     await site.apply(oidc=(), groups=())

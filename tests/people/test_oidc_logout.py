@@ -19,82 +19,84 @@ from tests.people.test_oidc_tokens import by_another_key, keyed_by_the_public_ke
 from tests.support.durations import JUST
 from tests.support.people import AWAY, a_new_user, join
 from tests.support.scripted_provider import CLIENT_ID
-from tests.support.single_sign_on import House, a_house, bring
+from tests.support.single_sign_on import Harness, a_harness, bring
 
 
 @pytest.fixture
-async def house(services: SignInServices) -> AsyncIterator[House]:
-    async with a_house(services) as house:
-        yield house
+async def harness(services: SignInServices) -> AsyncIterator[Harness]:
+    async with a_harness(services) as harness:
+        yield harness
 
 
-async def tell(house: House, **changed: Any) -> bool:
+async def tell(harness: Harness, **changed: Any) -> bool:
     """Return whether the logout token was accepted."""
-    token = house.scripted.build_logout(**changed)
-    told = await house.adapter.read_logout(token, house.clock.now())
-    return isinstance(told, LogoutToken) and await process_logout(house.services, "kontor", told)
+    token = harness.scripted.build_logout(**changed)
+    told = await harness.adapter.read_logout(token, harness.clock.now())
+    return isinstance(told, LogoutToken) and await process_logout(harness.services, "kontor", told)
 
 
-async def list_open(house: House, *sessions: OpenedSession) -> list[bool]:
-    async with house.resources.database.connection() as connection:
-        now = house.clock.now()
+async def list_open(harness: Harness, *sessions: OpenedSession) -> list[bool]:
+    async with harness.resources.database.connection() as connection:
+        now = harness.clock.now()
         return [
             await find_session(connection, each.secret, now=now) is not None for each in sessions
         ]
 
 
 async def test_the_end_of_a_provider_session_ends_the_sessions_started_with_it(
-    house: House,
+    harness: Harness,
 ) -> None:
-    one = await house.come_in(sid="session-1")
-    other = await house.come_in(AWAY, sid="session-2")
-    assert await tell(house)
-    assert await list_open(house, one, other) == [False, True]
-    [act] = await house.list_acts("session.end_by_provider")
+    one = await harness.come_in(sid="session-1")
+    other = await harness.come_in(AWAY, sid="session-2")
+    assert await tell(harness)
+    assert await list_open(harness, one, other) == [False, True]
+    [act] = await harness.list_acts("session.end_by_provider")
     assert act[2] == {"provider": "kontor", "sessionsEnded": 1}
 
 
-async def test_a_logout_token_with_only_a_session_ends_that_session(house: House) -> None:
-    one = await house.come_in()
-    assert await tell(house, sub=None)
-    assert await list_open(house, one) == [False]
+async def test_a_logout_token_with_only_a_session_ends_that_session(harness: Harness) -> None:
+    one = await harness.come_in()
+    assert await tell(harness, sub=None)
+    assert await list_open(harness, one) == [False]
 
 
 async def test_a_logout_token_with_only_a_subject_ends_all_sessions_of_the_user(
-    house: House,
+    harness: Harness,
 ) -> None:
-    sessions = [await house.come_in(), await house.come_in(AWAY, sid=None)]
-    theirs = await house.come_in(sub="paul", email="paul@example.org", sid="session-1")
-    local = (await join(house.services, a_new_user("local@example.org"))).session
-    assert await tell(house, sid=None)
-    assert await list_open(house, *sessions, theirs, local) == [False, False, True, True]
+    sessions = [await harness.come_in(), await harness.come_in(AWAY, sid=None)]
+    theirs = await harness.come_in(sub="paul", email="paul@example.org", sid="session-1")
+    local = (await join(harness.services, a_new_user("local@example.org"))).session
+    assert await tell(harness, sid=None)
+    assert await list_open(harness, *sessions, theirs, local) == [False, False, True, True]
 
 
-async def test_a_session_without_a_provider_session_id_ends_with_its_subject(house: House) -> None:
-    unnamed = await house.come_in(sid=None)
-    assert await tell(house, sub="paul", jti="j-0")
-    assert await list_open(house, unnamed) == [True]
-    assert await tell(house)
-    assert await list_open(house, unnamed) == [False]
+async def test_a_session_without_a_provider_session_id_ends_with_its_subject(
+    harness: Harness,
+) -> None:
+    unnamed = await harness.come_in(sid=None)
+    assert await tell(harness, sub="paul", jti="j-0")
+    assert await list_open(harness, unnamed) == [True]
+    assert await tell(harness)
+    assert await list_open(harness, unnamed) == [False]
 
 
-async def test_a_session_of_another_subject_does_not_end(house: House) -> None:
-    paul = await house.come_in(sub="paul", email="paul@example.org")
-    assert await tell(house, sub="erika-0001")
-    assert await list_open(house, paul) == [True]
+async def test_a_session_of_another_subject_does_not_end(harness: Harness) -> None:
+    paul = await harness.come_in(sub="paul", email="paul@example.org")
+    assert await tell(harness, sub="erika-0001")
+    assert await list_open(harness, paul) == [True]
 
 
-async def test_a_logout_of_an_unknown_user_is_accepted_without_effect(house: House) -> None:
-    assert await tell(house, sub="nobody", sid="none")
-    assert await house.list_acts("session.%") == []
+async def test_a_logout_of_an_unknown_user_is_accepted_without_effect(harness: Harness) -> None:
+    assert await tell(harness, sub="nobody", sid="none")
+    assert await harness.list_acts("session.%") == []
 
 
-async def test_a_logout_token_works_once(house: House) -> None:
-    await house.come_in()
-    assert await tell(house)
-    again = await house.come_in(sid="session-2")
-    assert not await tell(house, sid=None)
-    assert await list_open(house, again) == [True]
+async def test_a_logout_token_works_once(harness: Harness) -> None:
+    await harness.come_in()
+    assert await tell(harness)
+    again = await harness.come_in(sid="session-2")
+    assert not await tell(harness, sid=None)
+    assert await list_open(harness, again) == [True]
 
 
 @pytest.mark.parametrize(
@@ -109,66 +111,66 @@ async def test_a_logout_token_works_once(house: House) -> None:
     ids=str,
 )  # fmt: skip
 async def test_an_invalid_logout_token_ends_no_session(
-    house: House, changed: dict[str, Any]
+    harness: Harness, changed: dict[str, Any]
 ) -> None:
-    opened = await house.come_in()
-    assert not await tell(house, **changed)
-    assert await list_open(house, opened) == [True]
-    assert await house.count("provider_logouts") == 0
+    opened = await harness.come_in()
+    assert not await tell(harness, **changed)
+    assert await list_open(harness, opened) == [True]
+    assert await harness.count("provider_logouts") == 0
 
 
 @pytest.mark.parametrize("signing", [unsigned, by_another_key, keyed_by_the_public_key])
 async def test_a_logout_token_not_signed_by_the_provider_ends_no_session(
-    house: House, signing: Any
+    harness: Harness, signing: Any
 ) -> None:
-    opened = await house.come_in()
-    house.scripted.signing = signing
-    token = house.scripted.build_logout()
-    told = await house.adapter.read_logout(token, house.clock.now())
+    opened = await harness.come_in()
+    harness.scripted.signing = signing
+    token = harness.scripted.build_logout()
+    told = await harness.adapter.read_logout(token, harness.clock.now())
     assert isinstance(told, TokenRejected)
-    assert await list_open(house, opened) == [True]
+    assert await list_open(harness, opened) == [True]
 
 
-async def test_an_id_token_is_not_accepted_as_logout(house: House) -> None:
-    token = house.scripted.signing(house.scripted.build_claims("n"), house.scripted.keys[0])
-    assert isinstance(await house.adapter.read_logout(token, house.clock.now()), TokenRejected)
-    assert CLIENT_ID in house.scripted.build_claims("n")["aud"]
+async def test_an_id_token_is_not_accepted_as_logout(harness: Harness) -> None:
+    token = harness.scripted.signing(harness.scripted.build_claims("n"), harness.scripted.keys[0])
+    assert isinstance(await harness.adapter.read_logout(token, harness.clock.now()), TokenRejected)
+    assert CLIENT_ID in harness.scripted.build_claims("n")["aud"]
 
 
 @pytest.mark.parametrize(("age", "is_locked"), [(600, True), (601, False)])
 async def test_a_logout_token_is_valid_for_ten_minutes(
-    house: House, age: int, is_locked: bool
+    harness: Harness, age: int, is_locked: bool
 ) -> None:
-    await house.come_in()
-    issued = int(house.clock.now().timestamp()) - age
-    assert await tell(house, iat=issued, exp=None) == is_locked
+    await harness.come_in()
+    issued = int(harness.clock.now().timestamp()) - age
+    assert await tell(harness, iat=issued, exp=None) == is_locked
 
 
-async def test_a_logout_during_a_sign_in_prevents_it(house: House) -> None:
-    sent = await house.go_there()
-    brought = house.scripted.consent(sent.address)
-    assert await tell(house)
-    outcome = await house.come_back(bring(sent, brought))
+async def test_a_logout_during_a_sign_in_prevents_it(harness: Harness) -> None:
+    sent = await harness.go_there()
+    brought = harness.scripted.consent(sent.address)
+    assert await tell(harness)
+    outcome = await harness.come_back(bring(sent, brought))
     assert isinstance(outcome, SignOnRefused)
     assert outcome.reason is RefusalReason.OVER
-    assert await house.count("portal_sessions") == 0
-    await house.come_in(sid="session-2")
+    assert await harness.count("portal_sessions") == 0
+    await harness.come_in(sid="session-2")
 
 
-async def test_after_a_logout_everywhere_only_a_later_token_signs_in(house: House) -> None:
-    now = int(house.clock.now().timestamp())
-    assert await tell(house, sid=None)
-    early = await house.arrive(iat=now)
+async def test_after_a_logout_everywhere_only_a_later_token_signs_in(harness: Harness) -> None:
+    now = int(harness.clock.now().timestamp())
+    assert await tell(harness, sid=None)
+    early = await harness.arrive(iat=now)
     assert isinstance(early, SignOnRefused)
     assert early.reason is RefusalReason.OVER
-    await house.come_in(iat=now + 1)
+    await harness.come_in(iat=now + 1)
 
 
-async def test_a_received_logout_is_kept_for_an_hour(house: House) -> None:
-    await tell(house)
-    house.clock.advance(timedelta(hours=1))
-    await sweep_user_rows(house.resources)
-    assert await house.count("provider_logouts") == 1
-    house.clock.advance(JUST)
-    await sweep_user_rows(house.resources)
-    assert await house.count("provider_logouts") == 0
+async def test_a_received_logout_is_kept_for_an_hour(harness: Harness) -> None:
+    await tell(harness)
+    harness.clock.advance(timedelta(hours=1))
+    await sweep_user_rows(harness.resources)
+    assert await harness.count("provider_logouts") == 1
+    harness.clock.advance(JUST)
+    await sweep_user_rows(harness.resources)
+    assert await harness.count("provider_logouts") == 0

@@ -19,20 +19,20 @@ from tests.support.scripted_provider import (
     a_key,
     sign,
 )
-from tests.support.single_sign_on import House, a_house
+from tests.support.single_sign_on import Harness, a_harness
 
 
 @pytest.fixture
-async def house(services: SignInServices) -> AsyncIterator[House]:
-    async with a_house(services) as house:
-        yield house
+async def harness(services: SignInServices) -> AsyncIterator[Harness]:
+    async with a_harness(services) as harness:
+        yield harness
 
 
-async def expect_nobody(house: House, outcome: object) -> None:
+async def expect_nobody(harness: Harness, outcome: object) -> None:
     assert outcome is SignOnFailure.DOUBTED
-    assert await house.count("users") == 0
-    assert await house.count("portal_sessions") == 0
-    [act] = await house.list_acts()
+    assert await harness.count("users") == 0
+    assert await harness.count("portal_sessions") == 0
+    [act] = await harness.list_acts()
     assert act == ("session.refuse", None, {"provider": "kontor", "reason": "TOKEN"})
 
 
@@ -94,9 +94,11 @@ def too_long(claims: Claims, key: ECKey) -> str:
     ],
     ids=lambda each: each.__name__,
 )  # fmt: skip
-async def test_a_token_not_signed_by_the_provider_is_refused(house: House, signing: Any) -> None:
-    house.scripted.signing = signing
-    await expect_nobody(house, await house.arrive())
+async def test_a_token_not_signed_by_the_provider_is_refused(
+    harness: Harness, signing: Any
+) -> None:
+    harness.scripted.signing = signing
+    await expect_nobody(harness, await harness.arrive())
 
 
 @pytest.mark.parametrize(
@@ -114,8 +116,8 @@ async def test_a_token_not_signed_by_the_provider_is_refused(house: House, signi
     ],
     ids=str,
 )  # fmt: skip
-async def test_a_token_with_wrong_claims_is_refused(house: House, claims: Claims) -> None:
-    await expect_nobody(house, await house.arrive(**claims))
+async def test_a_token_with_wrong_claims_is_refused(harness: Harness, claims: Claims) -> None:
+    await expect_nobody(harness, await harness.arrive(**claims))
 
 
 @pytest.mark.parametrize(
@@ -128,38 +130,40 @@ async def test_a_token_with_wrong_claims_is_refused(house: House, claims: Claims
     ],
 )  # fmt: skip
 async def test_clocks_may_differ_by_a_minute(
-    house: House, claim: str, seconds: int, expected: type
+    harness: Harness, claim: str, seconds: int, expected: type
 ) -> None:
-    now = int(house.clock.now().timestamp())
+    now = int(harness.clock.now().timestamp())
     claims: Claims = {claim: now + seconds}
-    assert isinstance(await house.arrive(**claims), expected)
+    assert isinstance(await harness.arrive(**claims), expected)
 
 
-async def test_a_logout_token_is_not_accepted_as_id_token(house: House) -> None:
+async def test_a_logout_token_is_not_accepted_as_id_token(harness: Harness) -> None:
     claims: Claims = {"events": {LOGOUT_EVENT: {}}, "jti": "j", "nonce": None}
-    await expect_nobody(house, await house.arrive(**claims))
+    await expect_nobody(harness, await harness.arrive(**claims))
 
 
-async def test_a_token_with_several_audiences_needs_us_as_authorized_party(house: House) -> None:
+async def test_a_token_with_several_audiences_needs_us_as_authorized_party(
+    harness: Harness,
+) -> None:
     several: Claims = {"aud": ["other", CLIENT_ID], "azp": CLIENT_ID}
-    assert isinstance(await house.arrive(**several), SignOnCompleted)
+    assert isinstance(await harness.arrive(**several), SignOnCompleted)
 
 
-async def test_userinfo_of_another_subject_is_refused(house: House) -> None:
-    house.scripted.userinfo = {"sub": "somebody else", "groups": ["dunwell-admins"]}
-    await expect_nobody(house, await house.arrive(groups=None))
+async def test_userinfo_of_another_subject_is_refused(harness: Harness) -> None:
+    harness.scripted.userinfo = {"sub": "somebody else", "groups": ["dunwell-admins"]}
+    await expect_nobody(harness, await harness.arrive(groups=None))
 
 
-async def test_groups_and_address_may_come_from_userinfo(house: House) -> None:
-    house.scripted.userinfo = {
+async def test_groups_and_address_may_come_from_userinfo(harness: Harness) -> None:
+    harness.scripted.userinfo = {
         "sub": "erika-0001", "groups": ["dunwell-auditors"], "email": "e.m@example.org",
         # Only the token says how and in which session the user signed in.
         "sid": "another", "iss": "https://evil.example", "amr": ["mfa"],
     }  # fmt: skip
-    await house.change_provider(amr_values=("mfa",))
-    weak = await house.arrive(groups=None, email=None)
+    await harness.change_provider(amr_values=("mfa",))
+    weak = await harness.arrive(groups=None, email=None)
     assert getattr(weak, "reason", None) == "WEAK"
-    await house.come_in(groups=None, email=None, amr=["mfa", "pwd"])
-    async with house.resources.database.connection() as connection:
+    await harness.come_in(groups=None, email=None, amr=["mfa", "pwd"])
+    async with harness.resources.database.connection() as connection:
         row = await connection.fetchrow("SELECT email, global_role FROM users")
     assert tuple(row or ()) == ("e.m@example.org", "AUDITOR")

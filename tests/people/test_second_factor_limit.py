@@ -39,7 +39,7 @@ from dunwell.platform.crypto import KeyRing
 from dunwell.platform.resources import Resources
 from tests.people.test_sessions import require
 from tests.support.durations import JUST
-from tests.support.house import ScriptedLine
+from tests.support.harness import ScriptedDeliveryProvider
 from tests.support.people import (
     HOME,
     OPENER,
@@ -358,10 +358,10 @@ async def test_the_user_gets_an_e_mail_and_the_operator_an_alert_once(
     assert PASSWORD not in body
     assert await rows(services, _ALARMS) == [("SECOND_FACTOR_LOCKED",)]
     assert await rows(services, _ACTS) == [("second_factor.lock", {"wrongCodes": 10})]
-    line = ScriptedLine()
-    assert await check_for_alerts(resources, lambda _: line, "") == 1
-    await send_alert_emails(resources, lambda _: line)
-    told = {each.recipient: (each.language, each.subject) for each in line.sent}
+    provider = ScriptedDeliveryProvider()
+    assert await check_for_alerts(resources, lambda _: provider, "") == 1
+    await send_alert_emails(resources, lambda _: provider)
+    told = {each.recipient: (each.language, each.subject) for each in provider.sent}
     assert told["karl@example.org"] == ("de", subject)
     assert "entered ten wrong codes" in (told["ops@example.com"][1] or "")
     assert "karl" not in str(told["ops@example.com"]).lower()

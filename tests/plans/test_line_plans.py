@@ -17,7 +17,7 @@ from dunwell.operations.dashboards.store import (
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.plans import Explaining, fill, undone
 
 COUNT, MOST = 20_000, 500
@@ -39,15 +39,15 @@ _TABLES = "claims, communications, delivery_reports, disputes, debtor_replies"
 
 
 @pytest.fixture(scope="module")
-async def house(module_resources: Resources, lasting_clock: MovableClock) -> House:
-    house = await a_house(module_resources, lasting_clock)
-    given = house.merchant.merchant_id, lasting_clock.now()
+async def harness(module_resources: Resources, lasting_clock: MovableClock) -> Harness:
+    harness = await a_harness(module_resources, lasting_clock)
+    given = harness.merchant.merchant_id, lasting_clock.now()
     await fill(module_resources.database, _FILL, *given, tables=_TABLES)
-    return house
+    return harness
 
 
-async def read_figures(tx: Connection, house: House) -> list[object]:
-    looked = ContactSelection(["post", "other"], house.clock.now() - timedelta(days=1), MOST)
+async def read_figures(tx: Connection, harness: Harness) -> list[object]:
+    looked = ContactSelection(["post", "other"], harness.clock.now() - timedelta(days=1), MOST)
     deliveries = await list_deliveries(tx, looked, 100)
     sent = await list_sent(tx, looked)
     assert sum(each.sent.sent for each in deliveries) == sent["post"].sent == MOST
@@ -56,18 +56,18 @@ async def read_figures(tx: Connection, house: House) -> list[object]:
     return [sent, deliveries, failures]
 
 
-async def test_figures_by_destination_use_the_providers_index(house: House) -> None:
-    async with house.resources.database.connection() as connection:
+async def test_figures_by_destination_use_the_providers_index(harness: Harness) -> None:
+    async with harness.resources.database.connection() as connection:
         explaining = Explaining(connection)
-        await read_figures(explaining, house)
+        await read_figures(explaining, harness)
     assert "communications_of_provider" in explaining.indexes, explaining.plans
     assert "communications" not in explaining.tables_read_whole, explaining.plans
     assert explaining.rows_read < 20 * MOST, explaining.plans
 
 
-async def test_the_check_for_alerts_reads_few_rows(house: House) -> None:
-    now = house.clock.now()
-    async with house.resources.database.connection() as connection:
+async def test_the_check_for_alerts_reads_few_rows(harness: Harness) -> None:
+    now = harness.clock.now()
+    async with harness.resources.database.connection() as connection:
         explaining = Explaining(connection)
         await load_observations(
             explaining, now,
@@ -79,14 +79,14 @@ async def test_the_check_for_alerts_reads_few_rows(house: House) -> None:
     assert explaining.rows_read < 100, explaining.plans
 
 
-async def test_withdrawn_contacts_count_neither_as_sent_nor_as_failed(house: House) -> None:
+async def test_withdrawn_contacts_count_neither_as_sent_nor_as_failed(harness: Harness) -> None:
     """Otherwise prompt payments would raise an alert."""
-    now = house.clock.now()
-    async with undone(house.resources.database) as tx:
+    now = harness.clock.now()
+    async with undone(harness.resources.database) as tx:
         await tx.execute(
             "UPDATE communications SET provider = 'print', failure = $2"
             " WHERE merchant_id = $1 AND state = 'FAILED'",
-            house.merchant.merchant_id, WITHDRAWN_REASON,
+            harness.merchant.merchant_id, WITHDRAWN_REASON,
         )  # fmt: skip
         looked = ContactSelection(["print"], now - timedelta(days=1), MOST)
         assert await list_sent(tx, looked) == {}

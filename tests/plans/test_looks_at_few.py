@@ -12,7 +12,7 @@ from dunwell.cases.modalities.store import list_merchants_to_check, lock_claims_
 from dunwell.contact.notices.occasions.store import erase_occasions, list_due_occasions
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.plans import Explaining
 
 COUNT, PAGE, FEW = 5000, 50, 5
@@ -52,20 +52,20 @@ WHERE merchant_id = $1 GROUP BY n
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
-    house = await a_house(resources, clock)
-    await house.rows(_FILL, clock.now())
-    await house.rows(_DUE, clock.now(), FEW)
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
+    harness = await a_harness(resources, clock)
+    await harness.rows(_FILL, clock.now())
+    await harness.rows(_DUE, clock.now(), FEW)
     async with resources.database.connection() as connection:
         await connection.execute("VACUUM (FULL, ANALYZE) merchants, claims, disputes")
         await connection.execute("VACUUM (FULL, ANALYZE) payment_modalities, debtor_occasions")
-    return house
+    return harness
 
 
 async def test_the_check_of_payment_plans_reads_only_due_ones(
-    house: House, resources: Resources
+    harness: Harness, resources: Resources
 ) -> None:
-    now, merchant_id = resources.clock.now(), house.merchant.merchant_id
+    now, merchant_id = resources.clock.now(), harness.merchant.merchant_id
     async with resources.database.transaction() as tx:
         explaining = Explaining(tx)
         assert await list_merchants_to_check(explaining, now, None) == []
@@ -79,7 +79,7 @@ async def test_the_check_of_payment_plans_reads_only_due_ones(
     assert due.tables_read_whole <= {"merchants"}, due.plans
 
 
-async def test_due_occasions_are_found_by_an_index(house: House, resources: Resources) -> None:
+async def test_due_occasions_are_found_by_an_index(harness: Harness, resources: Resources) -> None:
     async with resources.database.connection() as connection:
         explaining = Explaining(connection)
         found = await list_due_occasions(explaining, resources.clock.now(), 100)
@@ -89,7 +89,7 @@ async def test_due_occasions_are_found_by_an_index(house: House, resources: Reso
 
 
 async def test_ended_occasions_to_erase_are_found_by_an_index(
-    house: House, resources: Resources
+    harness: Harness, resources: Resources
 ) -> None:
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
@@ -101,12 +101,12 @@ async def test_ended_occasions_to_erase_are_found_by_an_index(
     assert explaining.tables_read_whole == set(), explaining.plans
 
 
-async def test_a_page_of_disputes_reads_few_other_rows(house: House) -> None:
+async def test_a_page_of_disputes_reads_few_other_rows(harness: Harness) -> None:
     listed: list[dict[str, Any]] = [{}, {"state": DisputeState.OPEN}, {"is_overdue": True}]
     for wanted in listed:
         cursor = None
         for _ in range(2):
-            async with house.work() as work:
+            async with harness.work() as work:
                 explaining: Any = Explaining(work.tx)
                 explained = replace(work, tx=explaining)
                 page = await list_disputes(explained, limit=PAGE, cursor=cursor, **wanted)

@@ -38,18 +38,18 @@ async def asker(module_resources: Resources, lasting_clock: MovableClock) -> Ask
     for _ in range(FEW):
         await asker.planned()
     long_ago = lasting_clock.now() - timedelta(days=8)
-    given = asker.house.merchant.merchant_id, asker.claim_id, long_ago
+    given = asker.harness.merchant.merchant_id, asker.claim_id, long_ago
     await fill(module_resources.database, _FILL, *given, tables="debtor_notices")
     return asker
 
 
 async def test_due_notices_are_leased_by_an_index(asker: Asker) -> None:
-    resources = asker.house.resources
+    resources = asker.harness.resources
     now = resources.clock.now()
     lease = Lease(resources.ids.new(now), now + timedelta(seconds=90))
     async with undone(resources.database) as tx:
         explaining = Explaining(tx)
-        busy: dict[MerchantChannel, int] = {(asker.house.merchant.merchant_id, "SMS"): 1}
+        busy: dict[MerchantChannel, int] = {(asker.harness.merchant.merchant_id, "SMS"): 1}
         leased = await lease_notices(explaining, now, lease, busy, channel_limit=8, limit=64)
     assert len(leased) == FEW
     assert "debtor_notices_due" in explaining.indexes, explaining.plans
@@ -57,11 +57,11 @@ async def test_due_notices_are_leased_by_an_index(asker: Asker) -> None:
 
 
 async def test_recent_requests_of_a_claim_use_an_index(asker: Asker) -> None:
-    resources = asker.house.resources
+    resources = asker.harness.resources
     since = resources.clock.now() - timedelta(hours=1)
     async with resources.database.connection() as connection:
         explaining = Explaining(connection)
-        merchant_id = asker.house.merchant.merchant_id
+        merchant_id = asker.harness.merchant.merchant_id
         asked = await list_request_times(
             explaining, merchant_id, asker.claim_id, NoticeKind.CODE, since
         )
@@ -71,7 +71,7 @@ async def test_recent_requests_of_a_claim_use_an_index(asker: Asker) -> None:
 
 
 async def test_recent_requests_for_an_address_use_an_index(asker: Asker) -> None:
-    resources = asker.house.resources
+    resources = asker.harness.resources
     digests = digest_recipient(resources.keys, "EMAIL", "erika@example.org")
     since = resources.clock.now() - timedelta(days=1)
     async with resources.database.transaction() as tx:
@@ -83,7 +83,7 @@ async def test_recent_requests_for_an_address_use_an_index(asker: Asker) -> None
 
 
 async def test_notices_to_erase_are_found_by_an_index(asker: Asker) -> None:
-    resources = asker.house.resources
+    resources = asker.harness.resources
     async with undone(resources.database) as tx:
         explaining = Explaining(tx)
         assert await erase_notices(explaining, resources.clock.now(), 100) == FEW

@@ -7,7 +7,7 @@ from dunwell.interfaces.landing.claim_page.other_claims import _BY_EMAIL, _BY_NU
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.plans import Explaining, fill
 from tests.support.ways import NUMBER
 
@@ -25,12 +25,12 @@ _ME = "Erika@example.org"
 
 
 @pytest.fixture(scope="module")
-async def house(module_resources: Resources, lasting_clock: MovableClock) -> House:
-    house = await a_house(module_resources, lasting_clock)
-    await house.create("INV-1", "INV-2", email=_ME, mobileNumber=NUMBER)
+async def harness(module_resources: Resources, lasting_clock: MovableClock) -> Harness:
+    harness = await a_harness(module_resources, lasting_clock)
+    await harness.create("INV-1", "INV-2", email=_ME, mobileNumber=NUMBER)
     tables = "claims, debtors, items, allocations"
-    await fill(module_resources.database, _FILL, house.merchant.merchant_id, tables=tables)
-    return house
+    await fill(module_resources.database, _FILL, harness.merchant.merchant_id, tables=tables)
+    return harness
 
 
 @pytest.mark.parametrize(
@@ -39,12 +39,12 @@ async def house(module_resources: Resources, lasting_clock: MovableClock) -> Hou
     ids=["email", "number"],
 )
 async def test_other_claims_of_a_debtor_are_found_by_an_index_on_the_address(
-    house: House, statement: str, address: str, index: str
+    harness: Harness, statement: str, address: str, index: str
 ) -> None:
-    [first, _] = await _claim_ids(house)
-    async with house.resources.database.connection() as connection:
+    [first, _] = await _claim_ids(harness)
+    async with harness.resources.database.connection() as connection:
         explaining = Explaining(connection)
-        found = await _load(explaining, statement, house, first, address)
+        found = await _load(explaining, statement, harness, first, address)
     assert found == ["INV-2"]
     assert index in explaining.indexes, explaining.plans
     assert "claims" not in explaining.tables_read_whole, explaining.plans
@@ -53,14 +53,14 @@ async def test_other_claims_of_a_debtor_are_found_by_an_index_on_the_address(
 
 
 async def _load(
-    tx: Connection, statement: str, house: House, claim_id: int, address: str
+    tx: Connection, statement: str, harness: Harness, claim_id: int, address: str
 ) -> list[str]:
-    rows = await tx.fetch(statement, house.merchant.merchant_id, claim_id, "CODE", address)
+    rows = await tx.fetch(statement, harness.merchant.merchant_id, claim_id, "CODE", address)
     return [row["reference_number"] for row in rows]
 
 
-async def _claim_ids(house: House) -> list[int]:
-    rows = await house.rows(
+async def _claim_ids(harness: Harness) -> list[int]:
+    rows = await harness.rows(
         "SELECT claim_id FROM claims WHERE merchant_id = $1 AND reference_number LIKE 'INV-%'"
         " ORDER BY claim_id"
     )

@@ -10,7 +10,7 @@ from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import UserRoles
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
-from tests.support.house import House
+from tests.support.harness import Harness
 from tests.support.portal import Clerk, read_fields, sign_in
 
 _LINE_BREAK = "two\nlines"
@@ -64,9 +64,9 @@ _GIVEN: Mapping[str, Mapping[str, Any]] = {
 
 
 @pytest.fixture
-async def admin(resources: Resources, house: House) -> Clerk:
+async def admin(resources: Resources, harness: Harness) -> Clerk:
     """A user who may open every form."""
-    return await sign_in(resources, an_application(resources).app, house, UserRoles(Role.ADMIN))
+    return await sign_in(resources, an_application(resources).app, harness, UserRoles(Role.ADMIN))
 
 
 def find_fields_with_errors(page: str) -> set[str]:
@@ -75,9 +75,9 @@ def find_fields_with_errors(page: str) -> set[str]:
 
 @pytest.mark.parametrize("form", _FORMS)
 async def test_every_invalid_field_shows_its_error(
-    admin: Clerk, house: House, claim_id: int, form: str
+    admin: Clerk, harness: Harness, claim_id: int, form: str
 ) -> None:
-    [row] = await house.rows("SELECT workflow_id FROM workflows WHERE merchant_id = $1")
+    [row] = await harness.rows("SELECT workflow_id FROM workflows WHERE merchant_id = $1")
     path = form.format(claim=claim_id, workflow=row["workflow_id"])
     shown = await admin.get(path)
     assert shown.status_code == 200
@@ -90,9 +90,11 @@ async def test_every_invalid_field_shows_its_error(
     assert set(_FORMS[form]) <= found, set(_FORMS[form]) - found
 
 
-async def test_a_taken_key_is_reported_with_the_other_errors(admin: Clerk, house: House) -> None:
+async def test_a_taken_key_is_reported_with_the_other_errors(
+    admin: Clerk, harness: Harness
+) -> None:
     path = "/portal/merchants/new"
     fields = read_fields((await admin.get(path)).text)
-    typed = {"key": house.merchant.key, "name": "", "currency": "Mark"}
+    typed = {"key": harness.merchant.key, "name": "", "currency": "Mark"}
     answer = await admin.post(path, {**fields, **typed})
     assert {"key", "name", "currency"} <= find_fields_with_errors(answer.text)

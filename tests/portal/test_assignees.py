@@ -15,7 +15,7 @@ from dunwell.platform.errors import InsufficientScope, InvalidState, NotFound, V
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.disputes import REJECTED, answer, dispute
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.portal import Clerk, read_fields, sign_in
 from tests.support.portal_world import PortalWorld, a_portal_world
 
@@ -24,11 +24,11 @@ def _path(opened: ClaimDispute) -> str:
     return f"/claims/{opened.claim_id}/disputes/{opened.dispute_id}"
 
 
-async def _find_user(house: House, clerk: Clerk) -> UUID:
+async def _find_user(harness: Harness, clerk: Clerk) -> UUID:
     """Return the id of the clerk, whose name the page shows."""
     page = (await clerk.get("/disputes")).text
     name = page.partition("<summary><bdi>")[2].partition("</bdi>")[0]
-    async with house.resources.database.connection() as connection:
+    async with harness.resources.database.connection() as connection:
         found: UUID = await connection.fetchval("SELECT user_id FROM users WHERE name = $1", name)
     return found
 
@@ -42,26 +42,26 @@ async def _give(clerk: Clerk, path: str, to: UUID | None, known: UUID | None = N
     return (await clerk.follow(await clerk.post(f"{path}/assignee", fields))).text
 
 
-async def _whose(house: House) -> UUID | None:
-    [row] = await house.rows("SELECT assignee_id FROM disputes WHERE merchant_id = $1")
+async def _whose(harness: Harness) -> UUID | None:
+    [row] = await harness.rows("SELECT assignee_id FROM disputes WHERE merchant_id = $1")
     found: UUID | None = row["assignee_id"]
     return found
 
 
 async def test_a_dispute_is_assigned_to_oneself_then_to_a_colleague_then_to_no_one(
-    clerk: Clerk, staff: Clerk, house: House, claim_id: int
+    clerk: Clerk, staff: Clerk, harness: Harness, claim_id: int
 ) -> None:
-    opened = await dispute(house, claim_id)
-    me, colleague = await _find_user(house, clerk), await _find_user(house, staff)
+    opened = await dispute(harness, claim_id)
+    me, colleague = await _find_user(harness, clerk), await _find_user(harness, staff)
 
     assert "Assigned." in await _give(clerk, _path(opened), me)
-    assert await _whose(house) == me
+    assert await _whose(harness) == me
     await _give(clerk, _path(opened), colleague, me)
-    assert await _whose(house) == colleague
+    assert await _whose(harness) == colleague
     await _give(clerk, _path(opened), None, colleague)
-    assert await _whose(house) is None
+    assert await _whose(harness) is None
 
-    rows = await house.rows(
+    rows = await harness.rows(
         "SELECT subject, before, after, details FROM audit_log WHERE merchant_id = $1"
         " AND action = 'dispute.assign' ORDER BY audit_id"
     )
@@ -71,25 +71,25 @@ async def test_a_dispute_is_assigned_to_oneself_then_to_a_colleague_then_to_no_o
 
 
 async def test_the_second_of_two_simultaneous_assignments_gets_a_conflict(
-    clerk: Clerk, staff: Clerk, house: House, claim_id: int
+    clerk: Clerk, staff: Clerk, harness: Harness, claim_id: int
 ) -> None:
-    opened = await dispute(house, claim_id)
-    me, colleague = await _find_user(house, clerk), await _find_user(house, staff)
+    opened = await dispute(harness, claim_id)
+    me, colleague = await _find_user(harness, clerk), await _find_user(harness, staff)
     await _give(staff, _path(opened), colleague)
 
     page = await _give(clerk, _path(opened), me)
 
     assert "someone else has assigned the case" in page
-    assert await _whose(house) == colleague
+    assert await _whose(harness) == colleague
 
 
 async def test_the_inbox_filters_by_own_and_unassigned_disputes(
-    clerk: Clerk, staff: Clerk, house: House, claim_id: int
+    clerk: Clerk, staff: Clerk, harness: Harness, claim_id: int
 ) -> None:
-    [second, third] = await house.create("INV-2002", "INV-3003")
-    mine, theirs = await dispute(house, claim_id), await dispute(house, second)
-    await dispute(house, third)
-    me, colleague = await _find_user(house, clerk), await _find_user(house, staff)
+    [second, third] = await harness.create("INV-2002", "INV-3003")
+    mine, theirs = await dispute(harness, claim_id), await dispute(harness, second)
+    await dispute(harness, third)
+    me, colleague = await _find_user(harness, clerk), await _find_user(harness, staff)
     await _give(clerk, _path(mine), me)
     await _give(clerk, _path(theirs), colleague)
 
@@ -104,10 +104,10 @@ async def test_the_inbox_filters_by_own_and_unassigned_disputes(
 
 @pytest.mark.parametrize("how", ["ended", "without the right"])
 async def test_disputes_of_a_deactivated_user_count_as_unassigned(
-    clerk: Clerk, staff: Clerk, house: House, claim_id: int, how: str
+    clerk: Clerk, staff: Clerk, harness: Harness, claim_id: int, how: str
 ) -> None:
-    opened = await dispute(house, claim_id)
-    gone = await _find_user(house, staff)
+    opened = await dispute(harness, claim_id)
+    gone = await _find_user(harness, staff)
     await _give(clerk, _path(opened), gone)
     assert "INV-1001" not in (await clerk.get("/disputes?whose=nobodys")).text
 
@@ -116,23 +116,23 @@ async def test_disputes_of_a_deactivated_user_count_as_unassigned(
         if how == "ended"
         else "UPDATE memberships SET role = 'AUDITOR' WHERE user_id = $1"
     )
-    async with house.resources.database.connection() as connection:
+    async with harness.resources.database.connection() as connection:
         await connection.execute(statement, gone)
 
     assert "INV-1001" in (await clerk.get("/disputes?whose=nobodys")).text
     page = (await clerk.get(_path(opened))).text
     assert "This user can no longer respond here." in page
     assert ">deactivated</span>" in page
-    me = await _find_user(house, clerk)
+    me = await _find_user(harness, clerk)
     await _give(clerk, _path(opened), me, gone)
-    assert await _whose(house) == me
+    assert await _whose(harness) == me
 
 
 async def test_only_users_who_may_answer_disputes_can_be_assigned(
-    clerk: Clerk, resources: Resources, house: House, claim_id: int
+    clerk: Clerk, resources: Resources, harness: Harness, claim_id: int
 ) -> None:
-    opened = await dispute(house, claim_id)
-    other = await a_house(resources, house.clock, key="other")
+    opened = await dispute(harness, claim_id)
+    other = await a_harness(resources, harness.clock, key="other")
     app = an_application(resources).app
     stranger = await sign_in(
         resources,
@@ -140,52 +140,52 @@ async def test_only_users_who_may_answer_disputes_can_be_assigned(
         other,
         UserRoles(memberships={other.merchant.merchant_id: Role.MERCHANT_USER}),
     )
-    reader = await sign_in(resources, app, house, UserRoles(Role.AUDITOR))
+    reader = await sign_in(resources, app, harness, UserRoles(Role.AUDITOR))
 
     page = (await clerk.get(_path(opened))).text
     for person in (stranger, reader):
-        user_id = await _find_user(house, person)
+        user_id = await _find_user(harness, person)
         assert str(user_id) not in page
         assert "this user cannot respond here" in await _give(clerk, _path(opened), user_id)
     assert "this user cannot respond here" in await _give(clerk, _path(opened), UUID(int=5))
-    assert await _whose(house) is None
+    assert await _whose(harness) is None
     # Users who may only read see the assignee but no form.
     assert "/assignee" not in (await reader.get(_path(opened))).text
 
 
 async def test_a_merchants_staff_sees_only_its_own_colleagues(
-    clerk: Clerk, staff: Clerk, house: House, claim_id: int
+    clerk: Clerk, staff: Clerk, harness: Harness, claim_id: int
 ) -> None:
-    opened = await dispute(house, claim_id)
-    operator, own = await _find_user(house, clerk), await _find_user(house, staff)
+    opened = await dispute(harness, claim_id)
+    operator, own = await _find_user(harness, clerk), await _find_user(harness, staff)
     assert str(operator) not in (await staff.get(_path(opened))).text
     assert str(own) in (await clerk.get(_path(opened))).text
 
 
 async def test_an_answered_dispute_cannot_be_assigned(
-    clerk: Clerk, house: House, claim_id: int
+    clerk: Clerk, harness: Harness, claim_id: int
 ) -> None:
-    opened = await dispute(house, claim_id)
-    me = await _find_user(house, clerk)
-    await answer(house, opened, REJECTED)
-    async with house.work() as work:
+    opened = await dispute(harness, claim_id)
+    me = await _find_user(harness, clerk)
+    await answer(harness, opened, REJECTED)
+    async with harness.work() as work:
         with pytest.raises(InvalidState):
             await assign_dispute(work, claim_id, opened.dispute_id, me, expected_id=None)
-    assert await _whose(house) is None
+    assert await _whose(harness) is None
 
 
 @pytest.fixture
-async def world(resources: Resources, house: House) -> PortalWorld:
-    return await a_portal_world(await a_house(resources, house.clock, key="world"))
+async def world(resources: Resources, harness: Harness) -> PortalWorld:
+    return await a_portal_world(await a_harness(resources, harness.clock, key="world"))
 
 
 async def test_a_plan_request_is_assigned_and_filtered_like_a_dispute(
     resources: Resources, world: PortalWorld
 ) -> None:
-    house, path = world.house, f"/claims/{world.plan_claim_id}/plans/{world.plan_id}"
+    harness, path = world.harness, f"/claims/{world.plan_claim_id}/plans/{world.plan_id}"
     app = an_application(resources).app
-    clerk, staff = await sign_in(resources, app, house), await sign_in(resources, app, house)
-    me, colleague = await _find_user(house, clerk), await _find_user(house, staff)
+    clerk, staff = await sign_in(resources, app, harness), await sign_in(resources, app, harness)
+    me, colleague = await _find_user(harness, clerk), await _find_user(harness, staff)
     reference = "RE-2026-1004"
 
     assert "Assigned." in await _give(clerk, path, me)
@@ -193,28 +193,28 @@ async def test_a_plan_request_is_assigned_and_filtered_like_a_dispute(
     assert reference not in (await clerk.get("/plans?whose=nobodys")).text
     assert reference not in (await staff.get("/plans?whose=mine")).text
     assert "someone else has assigned the case" in await _give(staff, path, colleague)
-    [row] = await house.rows("SELECT assignee_id FROM payment_modalities WHERE merchant_id = $1")
+    [row] = await harness.rows("SELECT assignee_id FROM payment_modalities WHERE merchant_id = $1")
     assert row["assignee_id"] == me
-    [told] = await house.rows(
+    [told] = await harness.rows(
         "SELECT before, after FROM audit_log WHERE merchant_id = $1 AND action = 'modality.assign'"
     )
     assert (told["before"], told["after"]) == ({"assignee": None}, {"assignee": str(me)})
 
-    async with house.resources.database.connection() as connection:
+    async with harness.resources.database.connection() as connection:
         await connection.execute("UPDATE users SET ended_at = now() WHERE user_id = $1", me)
     assert reference in (await staff.get("/plans?whose=nobodys")).text
 
 
 async def test_assigning_needs_the_permission_and_access_to_the_claim(world: PortalWorld) -> None:
-    house, opened = world.house, world.disputed
+    harness, opened = world.harness, world.disputed
     origin = Origin(Interface.PORTAL)
     actor = user_actor(str(UUID(int=1)), ROLE_RIGHTS[Role.AUDITOR], origin)
-    async with house.work(actor) as work:
+    async with harness.work(actor) as work:
         with pytest.raises(InsufficientScope):
             await assign_dispute(work, opened.claim_id, opened.dispute_id, None, expected_id=None)
         with pytest.raises(InsufficientScope):
             await assign_modality(work, world.plan_claim_id, world.plan_id, None, expected_id=None)
-    async with house.work() as work:
+    async with harness.work() as work:
         with pytest.raises(NotFound):
             await assign_dispute(
                 work, world.plan_claim_id, opened.dispute_id, None, expected_id=None
@@ -231,11 +231,11 @@ async def test_a_reason_with_control_characters_is_not_sent_to_the_debtor(
     resources: Resources, world: PortalWorld
 ) -> None:
     path = f"/claims/{world.plan_claim_id}/plans/{world.plan_id}"
-    clerk = await sign_in(resources, an_application(resources).app, world.house)
+    clerk = await sign_in(resources, an_application(resources).app, world.harness)
     fields = {**read_fields((await clerk.get(path)).text), "outcome": "reject"}
     refused = await clerk.post(path, {**fields, "reason": "Three rates\x85 at most"})
     assert refused.status_code == 422
     assert "This text contains a character that cannot be printed." in refused.text
     assert "Three rates" in refused.text
-    [row] = await world.house.rows("SELECT state FROM payment_modalities WHERE merchant_id = $1")
+    [row] = await world.harness.rows("SELECT state FROM payment_modalities WHERE merchant_id = $1")
     assert row["state"] == "REQUESTED"

@@ -23,7 +23,7 @@ from dunwell.operations.jobs.run_exports import run_exports
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.disputes import dispute
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.ledgers import tamper
 from tests.support.portal import Clerk, sign_in
 
@@ -33,7 +33,7 @@ def _list_actions(page: str) -> list[str]:
 
 
 async def test_each_entry_shows_the_actor_the_action_and_the_network(
-    clerk: Clerk, house: House, claim_id: int
+    clerk: Clerk, harness: Harness, claim_id: int
 ) -> None:
     await clerk.submit(f"/claims/{claim_id}/note", text="Called.")
 
@@ -47,15 +47,15 @@ async def test_each_entry_shows_the_actor_the_action_and_the_network(
 
 
 async def test_filters_narrow_the_audit_log(
-    clerk: Clerk, house: House, claim_id: int, resources: Resources
+    clerk: Clerk, harness: Harness, claim_id: int, resources: Resources
 ) -> None:
-    [second] = await house.create("INV-2")
-    async with house.work() as work:
+    [second] = await harness.create("INV-2")
+    async with harness.work() as work:
         await pause_claim(work, second)
-    await dispute(house, claim_id)
+    await dispute(harness, claim_id)
     await clerk.submit(f"/claims/{claim_id}/note", text="Called.")
     name = re.findall(r"<summary><bdi>(Clerk \d+)", (await clerk.get("/audit")).text)[0]
-    today, tomorrow = (house.clock.now().date() + timedelta(days=n) for n in (0, 1))
+    today, tomorrow = (harness.clock.now().date() + timedelta(days=n) for n in (0, 1))
 
     async def show(query: str) -> list[str]:
         return _list_actions((await clerk.get(f"/audit?{query}")).text)
@@ -75,10 +75,10 @@ async def test_filters_narrow_the_audit_log(
 
 
 async def test_the_next_page_continues_after_the_last_entry(
-    clerk: Clerk, house: House, claim_id: int
+    clerk: Clerk, harness: Harness, claim_id: int
 ) -> None:
     for number in range(60):
-        async with house.work() as work:
+        async with harness.work() as work:
             await save_audit(work, f"try.n{number}", "merchant:1")
 
     first = (await clerk.get("/audit")).text
@@ -91,26 +91,26 @@ async def test_the_next_page_continues_after_the_last_entry(
 
 
 async def test_no_entry_appears_behind_a_cursor_that_was_already_returned(
-    clerk: Clerk, house: House, claim_id: int
+    clerk: Clerk, harness: Harness, claim_id: int
 ) -> None:
     """The transaction of the entry begins before the first page is read and ends after it, so the
     entry's id is smaller than the cursor."""
     for number in range(60):
-        async with house.work() as work:
+        async with harness.work() as work:
             await save_audit(work, f"try.n{number}", "merchant:1")
     begun, may_end = asyncio.Event(), asyncio.Event()
 
     async def write_late() -> None:
-        async with house.work() as work:
+        async with harness.work() as work:
             await save_audit(work, "try.late", "merchant:1")
             begun.set()
             await may_end.wait()
 
-    house.clock.advance(timedelta(seconds=-30))
+    harness.clock.advance(timedelta(seconds=-30))
     late = asyncio.create_task(write_late())
     await begun.wait()
-    house.clock.advance(timedelta(seconds=30))
-    async with house.work() as work:
+    harness.clock.advance(timedelta(seconds=30))
+    async with harness.work() as work:
         await save_audit(work, "try.after", "merchant:1")
     first = (await clerk.get("/audit")).text
     may_end.set()
@@ -125,9 +125,9 @@ async def test_no_entry_appears_behind_a_cursor_that_was_already_returned(
 
 
 async def test_personal_and_secret_values_are_masked_for_everyone(
-    clerk: Clerk, house: House, claim_id: int
+    clerk: Clerk, harness: Harness, claim_id: int
 ) -> None:
-    async with house.work() as work:
+    async with harness.work() as work:
         await change_contact_data(work, claim_id, {"email": "new@example.org"})
         # Like a row from before values were masked.
         await save_audit(
@@ -157,10 +157,10 @@ def test_fields_are_shown_or_masked_by_their_class() -> None:
 
 
 async def test_the_seals_of_the_listed_entries_are_checked(
-    clerk: Clerk, resources: Resources, house: House, claim_id: int
+    clerk: Clerk, resources: Resources, harness: Harness, claim_id: int
 ) -> None:
     await seal_ledger(resources)
-    async with house.work() as work:
+    async with harness.work() as work:
         await pause_claim(work, claim_id)
     await seal_ledger(resources)
 
@@ -185,14 +185,14 @@ async def test_the_seals_of_the_listed_entries_are_checked(
     ],
 )  # fmt: skip
 async def test_a_broken_seal_is_reported_in_words(
-    clerk: Clerk, resources: Resources, house: House, claim_id: int, change: str, words: str
+    clerk: Clerk, resources: Resources, harness: Harness, claim_id: int, change: str, words: str
 ) -> None:
     await seal_ledger(resources)
-    async with house.work() as work:
+    async with harness.work() as work:
         await save_audit(work, "try.one", "merchant:1")
         await save_audit(work, "try.two", "merchant:1")
     await seal_ledger(resources)
-    await tamper(house, change)
+    await tamper(harness, change)
 
     action = "x" if "action = 'x'" in change else "try.two"
     page = (await clerk.get(f"/audit?check=yes&action={action}")).text
@@ -202,9 +202,9 @@ async def test_a_broken_seal_is_reported_in_words(
 
 
 async def test_the_audit_log_is_exported_as_csv_for_users_who_may_read_it(
-    clerk: Clerk, resources: Resources, house: House, claim_id: int
+    clerk: Clerk, resources: Resources, harness: Harness, claim_id: int
 ) -> None:
-    async with house.work() as work:
+    async with harness.work() as work:
         await save_audit(work, "=try.formula", "@merchant", after={"state": "=1+1"})
     shown = await clerk.get("/audit?action=%3Dtry.formula")
     token = shown.text.partition('name="token" value="')[2].partition('"')[0]
@@ -220,7 +220,7 @@ async def test_the_audit_log_is_exported_as_csv_for_users_who_may_read_it(
 
 
 async def test_users_without_the_permission_get_a_missing_page(
-    staff: Clerk, clerk: Clerk, resources: Resources, house: House, claim_id: int
+    staff: Clerk, clerk: Clerk, resources: Resources, harness: Harness, claim_id: int
 ) -> None:
     assert (await staff.get("/audit")).status_code == 404
     shown = await staff.get(f"/claims/{claim_id}/note")
@@ -228,13 +228,13 @@ async def test_users_without_the_permission_get_a_missing_page(
     assert (await staff.post("/audit/export", {"token": token})).status_code == 404
     assert "Audit log" not in (await staff.get("")).text
 
-    other = await a_house(resources, house.clock, key="other")
+    other = await a_harness(resources, harness.clock, key="other")
     await other.create("X-1")
     theirs = (await clerk.get(f"/portal/m/{other.merchant.merchant_id}/audit")).text
     assert f"Claim {claim_id}" not in theirs
     auditor = await sign_in(
-        resources, an_application(resources).app, house,
-        UserRoles(memberships={house.merchant.merchant_id: Role.AUDITOR}),
+        resources, an_application(resources).app, harness,
+        UserRoles(memberships={harness.merchant.merchant_id: Role.AUDITOR}),
     )  # fmt: skip
     assert (await auditor.get("/audit")).status_code == 200
     at_other = await auditor.get(f"/portal/m/{other.merchant.merchant_id}/audit")

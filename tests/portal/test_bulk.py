@@ -9,7 +9,7 @@ from dunwell.operations.jobs.job import MAX_LIVE
 from dunwell.operations.jobs.run_exports import run_exports
 from dunwell.platform.resources import Resources
 from tests.support.disputes import dispute
-from tests.support.house import House
+from tests.support.harness import Harness
 from tests.support.portal import Clerk, read_fields
 
 
@@ -19,23 +19,25 @@ async def _begin(clerk: Clerk, action: str, **fields: object) -> str:
     return answer.text
 
 
-async def test_a_dry_run_shows_the_effect_and_changes_nothing(clerk: Clerk, house: House) -> None:
-    claim_ids = await house.create("INV-1", "INV-2", "INV-3")
-    await house.run()
-    await dispute(house, claim_ids[0])
+async def test_a_dry_run_shows_the_effect_and_changes_nothing(
+    clerk: Clerk, harness: Harness
+) -> None:
+    claim_ids = await harness.create("INV-1", "INV-2", "INV-3")
+    await harness.run()
+    await dispute(harness, claim_ids[0])
 
     page = await _begin(clerk, "archive", which="all")
 
     assert "<strong>2 of 3</strong>" in page
     assert "disputed" in page
-    assert await house.rows("SELECT 1 FROM jobs WHERE merchant_id = $1") == []
+    assert await harness.rows("SELECT 1 FROM jobs WHERE merchant_id = $1") == []
 
 
 async def test_a_bulk_pause_asks_for_the_number_and_runs_as_a_job(
-    resources: Resources, clerk: Clerk, house: House
+    resources: Resources, clerk: Clerk, harness: Harness
 ) -> None:
-    claim_ids = await house.create("INV-1", "INV-2", "INV-3")
-    await house.run()
+    claim_ids = await harness.create("INV-1", "INV-2", "INV-3")
+    await harness.run()
     await _begin(clerk, "pause", which="ticked", claim=[str(each) for each in claim_ids[:2]])
 
     refused = await clerk.send(
@@ -53,38 +55,40 @@ async def test_a_bulk_pause_asks_for_the_number_and_runs_as_a_job(
     await run_jobs(resources)
     job = await clerk.get(begun.url.path)
     assert "2 of 2" in job.text
-    held = [len((await house.read(each)).holds) for each in claim_ids]
+    held = [len((await harness.read(each)).holds) for each in claim_ids]
     assert held == [1, 1, 0]
 
 
-async def test_a_changed_selection_is_shown_again(clerk: Clerk, house: House) -> None:
-    await house.create("INV-1", "INV-2")
+async def test_a_changed_selection_is_shown_again(clerk: Clerk, harness: Harness) -> None:
+    await harness.create("INV-1", "INV-2")
     await _begin(clerk, "pause", which="all")
-    await house.create("INV-3")
+    await harness.create("INV-3")
 
     answer = await clerk.send("/bulk", do="start", count="2")
 
     assert answer.status_code == 422
     assert "The selection has changed in the meantime." in answer.text
-    assert await house.rows("SELECT 1 FROM jobs WHERE merchant_id = $1") == []
+    assert await harness.rows("SELECT 1 FROM jobs WHERE merchant_id = $1") == []
 
 
 async def test_a_selection_is_searched_in_a_limited_number_of_pages(
-    clerk: Clerk, house: House, monkeypatch: pytest.MonkeyPatch
+    clerk: Clerk, harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(routes_bulk, "_PAGE", 1)
     monkeypatch.setattr(routes_bulk, "_MOST_PAGES", 3)
-    await house.create("INV-1", "INV-2", "INV-3")
+    await harness.create("INV-1", "INV-2", "INV-3")
     assert "<strong>3 of 3</strong>" in await _begin(clerk, "pause", which="all")
 
-    await house.create("INV-4")
+    await harness.create("INV-4")
     page = await _begin(clerk, "pause", which="all")
 
     assert "match too many claims" in page
 
 
-async def test_a_job_above_the_limit_is_refused_with_a_message(clerk: Clerk, house: House) -> None:
-    [claim_id] = await house.create("INV-1")
+async def test_a_job_above_the_limit_is_refused_with_a_message(
+    clerk: Clerk, harness: Harness
+) -> None:
+    [claim_id] = await harness.create("INV-1")
     for _ in range(MAX_LIVE):
         await _begin(clerk, "pause", which="ticked", claim=str(claim_id))
         await clerk.send("/bulk", do="start", count="1", claim=str(claim_id))
@@ -98,9 +102,9 @@ async def test_a_job_above_the_limit_is_refused_with_a_message(clerk: Clerk, hou
 
 @pytest.mark.parametrize("reason", ["x" * 256, "a\x07b"], ids=["long", "bell"])
 async def test_the_reason_of_a_bulk_action_has_a_maximum_length(
-    clerk: Clerk, house: House, reason: str
+    clerk: Clerk, harness: Harness, reason: str
 ) -> None:
-    [claim_id] = await house.create("INV-1")
+    [claim_id] = await harness.create("INV-1")
     await _begin(clerk, "pause", which="ticked", claim=str(claim_id))
 
     answer = await clerk.send("/bulk", do="start", count="1", claim=str(claim_id), reason=reason)
@@ -111,9 +115,9 @@ async def test_the_reason_of_a_bulk_action_has_a_maximum_length(
 
 @pytest.mark.parametrize("day", ["0001-01-01", "9999-12-31"])
 async def test_a_bulk_pause_until_an_invalid_date_is_refused(
-    clerk: Clerk, house: House, day: str
+    clerk: Clerk, harness: Harness, day: str
 ) -> None:
-    [claim_id] = await house.create("INV-1")
+    [claim_id] = await harness.create("INV-1")
     await _begin(clerk, "pause", which="ticked", claim=str(claim_id))
 
     answer = await clerk.send("/bulk", do="start", count="1", claim=str(claim_id), until=day)
@@ -122,16 +126,16 @@ async def test_a_bulk_pause_until_an_invalid_date_is_refused(
     assert "Enter a valid date" in answer.text
 
 
-async def test_an_empty_selection_is_reported(clerk: Clerk, house: House) -> None:
-    await house.create("INV-1")
+async def test_an_empty_selection_is_reported(clerk: Clerk, harness: Harness) -> None:
+    await harness.create("INV-1")
 
     page = await _begin(clerk, "pause", which="ticked")
 
     assert "No claims selected." in page
 
 
-async def test_an_unchanged_job_is_answered_with_its_etag(clerk: Clerk, house: House) -> None:
-    [claim_id] = await house.create("INV-1")
+async def test_an_unchanged_job_is_answered_with_its_etag(clerk: Clerk, harness: Harness) -> None:
+    [claim_id] = await harness.create("INV-1")
     await _begin(clerk, "pause", which="ticked", claim=str(claim_id))
     begun = await clerk.send("/bulk", do="start", count="1", claim=str(claim_id))
     path = begun.headers["Location"].partition("?")[0]
@@ -143,9 +147,9 @@ async def test_an_unchanged_job_is_answered_with_its_etag(clerk: Clerk, house: H
 
 
 async def test_an_exported_list_contains_no_formulas(
-    resources: Resources, clerk: Clerk, house: House
+    resources: Resources, clerk: Clerk, harness: Harness
 ) -> None:
-    await house.create("INV-1", debtorLastName="=cmd()")
+    await harness.create("INV-1", debtorLastName="=cmd()")
     page = await clerk.get("/claims")
     fields = {"token": read_fields(page.text)["token"]}
 

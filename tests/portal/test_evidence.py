@@ -8,22 +8,22 @@ from dunwell.core.files.storage import SealedFiles, Storage
 from dunwell.platform.resources import Resources
 from tests.support.disputes import dispute, give_evidence
 from tests.support.files import a_written_pdf
+from tests.support.harness import Harness, a_harness
 from tests.support.hostile_pdfs import UNDRAWABLE
-from tests.support.house import House, a_house
 from tests.support.portal import Clerk
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 
-async def _give(house: House, claim_id: int, content: bytes | None = None) -> str:
-    opened = await dispute(house, claim_id)
-    file_id = await give_evidence(house, opened, "proof.pdf", content or a_written_pdf(30))
+async def _give(harness: Harness, claim_id: int, content: bytes | None = None) -> str:
+    opened = await dispute(harness, claim_id)
+    file_id = await give_evidence(harness, opened, "proof.pdf", content or a_written_pdf(30))
     return f"/claims/{claim_id}/disputes/{opened.dispute_id}/files/{file_id}"
 
 
-async def _spoil(resources: Resources, house: House, content: bytes | None) -> None:
+async def _spoil(resources: Resources, harness: Harness, content: bytes | None) -> None:
     """Replace the content of the only stored file; None deletes it."""
-    [row] = await house.rows("SELECT storage_key FROM uploads WHERE merchant_id = $1")
+    [row] = await harness.rows("SELECT storage_key FROM uploads WHERE merchant_id = $1")
     storage = Storage.open(resources.settings.files_url)
     if content is None:
         await storage.remove(row["storage_key"])
@@ -32,9 +32,9 @@ async def _spoil(resources: Resources, house: House, content: bytes | None) -> N
 
 
 async def test_a_page_is_shown_as_an_image_with_links_to_the_others(
-    clerk: Clerk, house: House, claim_id: int
+    clerk: Clerk, harness: Harness, claim_id: int
 ) -> None:
-    at = await _give(house, claim_id)
+    at = await _give(harness, claim_id)
 
     page = (await clerk.get(f"{at}/pages?page=13")).text
     picture = await clerk.get(f"{at}/pages/13/large")
@@ -58,9 +58,9 @@ async def test_a_page_is_shown_as_an_image_with_links_to_the_others(
 
 
 async def test_the_image_contains_no_bytes_of_the_original_file(
-    clerk: Clerk, house: House, claim_id: int
+    clerk: Clerk, harness: Harness, claim_id: int
 ) -> None:
-    at = await _give(house, claim_id)
+    at = await _give(harness, claim_id)
     for path in (f"{at}/pages", f"{at}/pages/1/large", f"{at}/pages/1/small"):
         assert b"%PDF" not in (await clerk.get(path)).content
     original = await clerk.get(at)
@@ -71,24 +71,24 @@ async def test_the_image_contains_no_bytes_of_the_original_file(
 
 @pytest.mark.parametrize("page", ["0", "31", "-1", "x", "99999", "1;2"])
 async def test_an_invalid_page_number_is_not_found(
-    clerk: Clerk, house: House, claim_id: int, page: str
+    clerk: Clerk, harness: Harness, claim_id: int, page: str
 ) -> None:
-    at = await _give(house, claim_id)
+    at = await _give(harness, claim_id)
     assert (await clerk.get(f"{at}/pages?page={page}")).status_code == 404
     assert (await clerk.get(f"{at}/pages/{page}/large")).status_code == 404
     assert (await clerk.get(f"{at}/pages/1/huge")).status_code == 404
 
 
 async def test_a_broken_file_is_explained_in_words(
-    clerk: Clerk, resources: Resources, house: House, claim_id: int
+    clerk: Clerk, resources: Resources, harness: Harness, claim_id: int
 ) -> None:
     for content, words in (
         (UNDRAWABLE["page tree without end"](), "cannot be displayed"),
         (None, "is missing from the file storage"),
         (b"\x01dunwell sealed\nnot by us", "was changed in the file storage"),
     ):
-        at = await _give(house, claim_id)
-        await _spoil(resources, house, content)
+        at = await _give(harness, claim_id)
+        await _spoil(resources, harness, content)
 
         page = await clerk.get(f"{at}/pages")
 
@@ -96,15 +96,15 @@ async def test_a_broken_file_is_explained_in_words(
         assert words in page.text
         assert "<img" not in page.text
         assert (await clerk.get(f"{at}/pages/1/small")).status_code == 404
-        await house.rows("DELETE FROM dispute_files WHERE merchant_id = $1")
-        await house.rows("DELETE FROM uploads WHERE merchant_id = $1")
-        await house.rows("DELETE FROM disputes WHERE merchant_id = $1")
+        await harness.rows("DELETE FROM dispute_files WHERE merchant_id = $1")
+        await harness.rows("DELETE FROM uploads WHERE merchant_id = $1")
+        await harness.rows("DELETE FROM disputes WHERE merchant_id = $1")
 
 
 async def test_another_merchants_file_is_not_found(
-    clerk: Clerk, staff: Clerk, house: House, claim_id: int
+    clerk: Clerk, staff: Clerk, harness: Harness, claim_id: int
 ) -> None:
-    other = await a_house(house.resources, house.clock, key="other")
+    other = await a_harness(harness.resources, harness.clock, key="other")
     [theirs] = await other.create("X-1")
     at = await _give(other, theirs)
     for path in ("/pages", "/pages/1/large", "/pages/1/small", ""):
@@ -116,10 +116,10 @@ async def test_another_merchants_file_is_not_found(
 
 
 async def test_a_file_of_another_dispute_or_claim_is_not_found(
-    clerk: Clerk, house: House, claim_id: int
+    clerk: Clerk, harness: Harness, claim_id: int
 ) -> None:
-    at = await _give(house, claim_id)
-    [second] = await house.create("INV-2")
+    at = await _give(harness, claim_id)
+    [second] = await harness.create("INV-2")
     another = UUID(int=7)
     for wrong in (
         at.replace(f"/claims/{claim_id}/", f"/claims/{second}/"),
@@ -130,25 +130,25 @@ async def test_a_file_of_another_dispute_or_claim_is_not_found(
 
 
 async def test_viewing_a_file_is_recorded_once_with_its_id(
-    staff: Clerk, house: House, claim_id: int
+    staff: Clerk, harness: Harness, claim_id: int
 ) -> None:
-    at = await _give(house, claim_id)
+    at = await _give(harness, claim_id)
     await staff.get(f"{at}/pages")
     await staff.get(f"{at}/pages/1/large")
     await staff.get(f"{at}/pages/1/small")
 
-    rows = await house.rows(
+    rows = await harness.rows(
         "SELECT details FROM audit_log WHERE merchant_id = $1 AND action = 'claim.look'"
     )
     assert [row["details"] for row in rows] == [{"file": at.rpartition("/")[2]}]
 
 
 async def test_stored_files_stay_encrypted(
-    clerk: Clerk, resources: Resources, house: House, claim_id: int
+    clerk: Clerk, resources: Resources, harness: Harness, claim_id: int
 ) -> None:
     """Images are not stored: the storage contains only the encrypted file."""
-    at = await _give(house, claim_id)
+    at = await _give(harness, claim_id)
     await clerk.get(f"{at}/pages")
     await clerk.get(f"{at}/pages/1/large")
-    [row] = await house.rows("SELECT storage_key FROM uploads WHERE merchant_id = $1")
+    [row] = await harness.rows("SELECT storage_key FROM uploads WHERE merchant_id = $1")
     assert (await SealedFiles.open(resources).load(row["storage_key"])).startswith(b"%PDF")

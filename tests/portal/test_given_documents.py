@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support.house import House
+from tests.support.harness import Harness
 from tests.support.portal import Clerk, read_fields
 
 _HOSTILE = (
@@ -23,13 +23,13 @@ _HOSTILE = (
 
 
 @pytest.fixture
-async def clerk(clerk: Clerk, house: House, claim_id: int) -> Clerk:
+async def clerk(clerk: Clerk, harness: Harness, claim_id: int) -> Clerk:
     return clerk
 
 
-async def _list_pages(house: House) -> list[tuple[str, str, str]]:
+async def _list_pages(harness: Harness) -> list[tuple[str, str, str]]:
     """Return the path of each form, the path to which it is submitted, and its action."""
-    [row] = await house.rows("SELECT workflow_id FROM workflows WHERE merchant_id = $1 LIMIT 1")
+    [row] = await harness.rows("SELECT workflow_id FROM workflows WHERE merchant_id = $1 LIMIT 1")
     process = f"/workflows/{row['workflow_id']}/file"
     return [
         ("/settings/file", "/settings/changes", "look"),
@@ -40,16 +40,16 @@ async def _list_pages(house: House) -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("text", _HOSTILE, ids=range(len(_HOSTILE)))
 async def test_an_invalid_file_is_reported_on_the_page(
-    clerk: Clerk, house: House, text: str
+    clerk: Clerk, harness: Harness, text: str
 ) -> None:
-    for shown, to, do in await _list_pages(house):
+    for shown, to, do in await _list_pages(harness):
         form = read_fields((await clerk.get(shown)).text)
         answer = await clerk.post(to, {**form, "text": text, "do": do})
         assert answer.status_code == 422, to
 
 
 async def test_the_web_process_parses_no_uploaded_file_itself(
-    clerk: Clerk, house: House, monkeypatch: pytest.MonkeyPatch
+    clerk: Clerk, harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parsed_here = list[str]()
 
@@ -60,7 +60,7 @@ async def test_the_web_process_parses_no_uploaded_file_itself(
 
         return watched
 
-    for shown, to, do in await _list_pages(house):
+    for shown, to, do in await _list_pages(harness):
         form = read_fields((await clerk.get(shown)).text)
         with monkeypatch.context() as patched:
             for name in ("load", "compose", "parse"):

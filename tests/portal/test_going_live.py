@@ -20,18 +20,18 @@ from dunwell.platform.resources import Resources
 from tests.support import people
 from tests.support.application import an_application, connect
 from tests.support.definitions import a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.portal import COOKIE, Clerk, read_fields
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
     """A sandbox with three workflows, rules, drafts of both, a claim and a response template."""
-    house = await a_house(resources, clock, key="nord-sandbox", sandbox=True)
-    await house.publish(a_definition(), "Friendly")
-    strict = await house.publish(a_definition(), "Strict")
-    await house.create("INV-1")
-    async with house.work() as work:
+    harness = await a_harness(resources, clock, key="nord-sandbox", sandbox=True)
+    await harness.publish(a_definition(), "Friendly")
+    strict = await harness.publish(a_definition(), "Strict")
+    await harness.create("INV-1")
+    async with harness.work() as work:
         await save_draft(work, "Friendly", _change_name(a_definition(), "Now friendlier"))
         await save_draft(work, "Only a draft", a_definition())
         rule = RuleDocument(name="All of them", target="Strict")
@@ -40,7 +40,7 @@ async def house(resources: Resources, clock: MovableClock) -> House:
         await save_rules_draft(work, RulesDocument(default="Strict", rules=[]))
         await deactivate_workflow(work, strict.workflow_id)
         await add_response_template(work, "Thanks", "Thank you for your message.")
-    return house
+    return harness
 
 
 def _change_name(definition: Any, name: str) -> Any:
@@ -87,9 +87,9 @@ async def go_live(clerk: Clerk, resources: Resources, sandbox_id: int, **typed: 
 
 
 async def test_a_live_merchant_gets_the_workflows_rules_and_templates_of_its_sandbox(
-    clerk: Clerk, house: House, resources: Resources
+    clerk: Clerk, harness: Harness, resources: Resources
 ) -> None:
-    sandbox_id = house.merchant.merchant_id
+    sandbox_id = harness.merchant.merchant_id
     live_id = await go_live(clerk, resources, sandbox_id)
     assert await read_processes(resources, live_id) == await read_processes(resources, sandbox_id)
     async with resources.database.connection() as connection:
@@ -103,21 +103,21 @@ async def test_a_live_merchant_gets_the_workflows_rules_and_templates_of_its_san
 
 
 async def test_a_second_sandbox_of_a_live_merchant_starts_empty(
-    clerk: Clerk, house: House, resources: Resources
+    clerk: Clerk, harness: Harness, resources: Resources
 ) -> None:
-    other = await go_live(clerk, resources, house.merchant.merchant_id, kind="sandbox", key="two")
+    other = await go_live(clerk, resources, harness.merchant.merchant_id, kind="sandbox", key="two")
     async with resources.database.connection() as connection:
         assert await load_workflows(connection, other) == []
 
 
 async def test_no_merchant_is_created_if_a_part_cannot_be_copied(
-    clerk: Clerk, house: House, resources: Resources
+    clerk: Clerk, harness: Harness, resources: Resources
 ) -> None:
     """One transaction: a merchant without its workflows would contact no debtors."""
-    await house.rows(
+    await harness.rows(
         "UPDATE workflows SET name = repeat('x', 300) WHERE merchant_id = $1 AND name = 'Strict'"
     )
-    path = f"/portal/merchants/new?counterpart={house.merchant.merchant_id}"
+    path = f"/portal/merchants/new?counterpart={harness.merchant.merchant_id}"
     answer = await clerk.post("/portal/merchants/new", read_fields((await clerk.get(path)).text))
     assert answer.status_code == 422
     async with resources.database.connection() as connection:

@@ -17,7 +17,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support import people
 from tests.support.application import an_application, connect
-from tests.support.house import House
+from tests.support.harness import Harness
 from tests.support.portal import COOKIE, Clerk, read_fields
 
 _PAYMENT = {"amount": "40,50", "on": "2026-03-01", "number": "7"}
@@ -52,18 +52,20 @@ class Typist(Clerk):
         return answer.text
 
 
-async def a_typist(resources: Resources, house: House, email: str = "ada@example.org") -> Typist:
+async def a_typist(
+    resources: Resources, harness: Harness, email: str = "ada@example.org"
+) -> Typist:
     person = await people.join(people.build_sign_in_services(resources), people.a_new_user(email))
     http = connect(an_application(resources).app, "203.0.113.7")
-    typist = Typist(http, house.merchant.merchant_id)
+    typist = Typist(http, harness.merchant.merchant_id)
     typist.person, typist.resources = person, resources
     http.cookies.set(COOKIE, person.session.secret)
     return typist
 
 
 @pytest.fixture
-async def typist(resources: Resources, house: House) -> Typist:
-    return await a_typist(resources, house)
+async def typist(resources: Resources, harness: Harness) -> Typist:
+    return await a_typist(resources, harness)
 
 
 async def count_kept(resources: Resources) -> int:
@@ -103,10 +105,10 @@ async def test_hidden_ids_and_tokens_are_not_shown(typist: Typist, claim_id: int
 
 
 async def test_the_text_editor_restores_the_text_of_its_own_address(
-    typist: Typist, house: House, claim_id: int
+    typist: Typist, harness: Harness, claim_id: int
 ) -> None:
     assert claim_id
-    [row] = await house.rows("SELECT workflow_id FROM workflows WHERE merchant_id = $1")
+    [row] = await harness.rows("SELECT workflow_id FROM workflows WHERE merchant_id = $1")
     path = f"/workflows/{row['workflow_id']}/texts/edit?template=reminder&channel=EMAIL&language=de"
     body = 'Guten Tag,\n\n"bitte" <zahlen> & antworten'
     await typist.send_too_late(path, {"body": body, "subject": "Neu"})
@@ -131,11 +133,11 @@ async def test_signing_in_in_another_tab_also_restores_the_values(
 
 
 async def test_another_user_never_gets_the_values(
-    typist: Typist, house: House, claim_id: int, resources: Resources
+    typist: Typist, harness: Harness, claim_id: int, resources: Resources
 ) -> None:
     path = f"/claims/{claim_id}/payment"
     fields = {**read_fields((await typist.get(path)).text), **_PAYMENT}
-    other = await a_typist(resources, house, "eve@example.org")
+    other = await a_typist(resources, harness, "eve@example.org")
     # In the browser of another user, and in one without a session.
     for cookies in ({COOKIE: other.person.session.secret}, {}):
         typist.http.cookies.clear()
@@ -202,15 +204,15 @@ async def test_the_values_are_kept_for_a_day_and_for_ten_minutes_after_they_were
 
 
 async def test_the_number_and_the_size_of_a_users_kept_forms_are_limited(
-    typist: Typist, house: House, resources: Resources
+    typist: Typist, harness: Harness, resources: Resources
 ) -> None:
-    claims = await house.create(*(f"INV-{number}" for number in range(MAX_FORMS + 2)))
+    claims = await harness.create(*(f"INV-{number}" for number in range(MAX_FORMS + 2)))
     paths = [f"/claims/{each}/note" for each in claims]
     forms = [read_fields((await typist.get(path)).text) for path in paths]
     await typist.end_session()
     for path, fields in zip(paths, forms, strict=True):
         await typist.post(path, {**fields, "text": "Called"})
-        house.clock.advance(timedelta(seconds=1))
+        harness.clock.advance(timedelta(seconds=1))
     assert await count_kept(resources) == MAX_FORMS
     await typist.sign_in_again()
     assert _BANNER not in (await typist.get(paths[0])).text

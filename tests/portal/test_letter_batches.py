@@ -15,7 +15,7 @@ from dunwell.interfaces.portal.delivery_providers import routes
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
-from tests.support.letter_house import LetterHouse, a_house_with_a_folder, write_status
+from tests.support.letter_harness import LetterHarness, a_harness_with_a_folder, write_status
 from tests.support.lost_time import back_up, restore
 from tests.support.portal import Clerk, sign_in
 
@@ -30,42 +30,42 @@ _NOON = "2026-03-04T12:00:00Z"
 @pytest.fixture
 async def post(
     resources: Resources, clock: MovableClock, tmp_path: Path
-) -> AsyncIterator[LetterHouse]:
+) -> AsyncIterator[LetterHarness]:
     folder = tmp_path / "letters"
     line = FolderProvider(channel="LETTER", folder=str(folder))
     await apply_installation(resources, Installation(delivery_providers={"post": line}))
-    post = await a_house_with_a_folder(
+    post = await a_harness_with_a_folder(
         resources, clock, folder, BatchSettings(every_minutes=60, most=3)
     )
     yield post
     await post.adapter.close()
 
 
-async def a_clerk(post: LetterHouse, roles: UserRoles | None = None) -> Clerk:
-    app = an_application(post.house.resources).app
-    return await sign_in(post.house.resources, app, post.house, *([roles] if roles else []))
+async def a_clerk(post: LetterHarness, roles: UserRoles | None = None) -> Clerk:
+    app = an_application(post.harness.resources).app
+    return await sign_in(post.harness.resources, app, post.harness, *([roles] if roles else []))
 
 
-async def release(post: LetterHouse, *references: str) -> None:
+async def release(post: LetterHarness, *references: str) -> None:
     await post.create(*references)
-    post.house.clock.advance(timedelta(hours=1))
+    post.harness.clock.advance(timedelta(hours=1))
     assert await post.release() == len(references)
-    post.house.clock.advance(timedelta(days=1))
+    post.harness.clock.advance(timedelta(days=1))
 
 
-async def lose(post: LetterHouse, *references: str) -> None:
+async def lose(post: LetterHarness, *references: str) -> None:
     """Simulate a restore: the letters were waiting at the time of the backup, and no other copy
     records what became of them."""
     await post.create(*references)
-    backup = await back_up(post.house.resources)
-    post.house.clock.advance(timedelta(hours=1))
-    await restore(post.house.resources, backup)
+    backup = await back_up(post.harness.resources)
+    post.harness.clock.advance(timedelta(hours=1))
+    await restore(post.harness.resources, backup)
     await post.release()
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
 async def test_a_batch_is_shown_with_the_outcome_of_its_letters(
-    post: LetterHouse, language: str
+    post: LetterHarness, language: str
 ) -> None:
     await release(post, "A-1", "A-2", "A-3")
     first, second, _ = post.references()
@@ -81,7 +81,7 @@ async def test_a_batch_is_shown_with_the_outcome_of_its_letters(
     }
     for word in words[language]:
         assert word in shown
-    [row] = await post.house.rows(_BATCHES)
+    [row] = await post.harness.rows(_BATCHES)
     page = f"{_LIST}/{row['batch_id']}"
     told = {"en": "1 not delivered", "de": "1 nicht zugestellt"}[language]
     assert f'href="{page}?show=failed">{told}</a>' in shown
@@ -93,12 +93,12 @@ async def test_a_batch_is_shown_with_the_outcome_of_its_letters(
     assert failed.count(".pdf</td>") == 1
 
 
-async def test_the_letters_of_a_batch_link_to_their_claims(post: LetterHouse) -> None:
+async def test_the_letters_of_a_batch_link_to_their_claims(post: LetterHarness) -> None:
     (claim,) = await post.create("A-1")
-    post.house.clock.advance(timedelta(hours=1))
+    post.harness.clock.advance(timedelta(hours=1))
     await post.release()
     clerk = await a_clerk(post)
-    [row] = await post.house.rows(_BATCHES)
+    [row] = await post.harness.rows(_BATCHES)
     shown = (await clerk.get(f"{_LIST}/{row['batch_id']}")).text
     assert f'href="{clerk.at(f"/claims/{claim}")}"' in shown
     letter = clerk.at(f"/claims/{claim}/messages/") + shown.partition("/messages/")[2][:36]
@@ -107,13 +107,13 @@ async def test_the_letters_of_a_batch_link_to_their_claims(post: LetterHouse) ->
 
 
 async def test_lists_continue_on_the_next_page(
-    post: LetterHouse, monkeypatch: pytest.MonkeyPatch
+    post: LetterHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(routes, "PAGE_SIZE", 1)
     await release(post, "A-1", "A-2")
     await release(post, "A-3")
     clerk = await a_clerk(post)
-    newest, oldest = (str(row["batch_id"]) for row in await post.house.rows(_BATCHES))
+    newest, oldest = (str(row["batch_id"]) for row in await post.harness.rows(_BATCHES))
     first = await clerk.get(_LIST)
     assert newest in first.text
     assert oldest not in first.text
@@ -130,14 +130,14 @@ async def test_lists_continue_on_the_next_page(
     assert "No entries" in (await clerk.get(f"{_LIST}?provider=other")).text
 
 
-async def test_waiting_letters_are_counted(post: LetterHouse) -> None:
+async def test_waiting_letters_are_counted(post: LetterHarness) -> None:
     await post.create("A-1", "A-2")
     clerk = await a_clerk(post)
     assert "2 letters" in (await clerk.get(_LIST)).text
     assert _LIST in (await clerk.get("/portal/lines")).text
 
 
-async def test_an_operator_resolves_letters_whose_release_is_unknown(post: LetterHouse) -> None:
+async def test_an_operator_resolves_letters_whose_release_is_unknown(post: LetterHarness) -> None:
     await lose(post, "A-1", "A-2")
     clerk = await a_clerk(post)
     assert f'<a href="{_ASKED}">Resolve 2 letters</a>' in (await clerk.get(_LIST)).text
@@ -151,9 +151,9 @@ async def test_an_operator_resolves_letters_whose_release_is_unknown(post: Lette
     again = await clerk.post(_ASKED, {"token": token, "letter": first, "outcome": "not_released"})
     assert "Someone else has already resolved this." in (await clerk.follow(again)).text
     await clerk.post(_ASKED, {"token": token, "letter": second, "outcome": "not_released"})
-    states = sorted((row["state"], row["doubt"]) for row in await post.house.rows(_ITEMS))
+    states = sorted((row["state"], row["doubt"]) for row in await post.harness.rows(_ITEMS))
     assert states == [("RELEASED", None), ("WAITING", None)]
-    told = [row["after"] for row in await post.house.rows(_AUDIT)]
+    told = [row["after"] for row in await post.harness.rows(_AUDIT)]
     assert sorted(told, key=str) == [
         {"letters": 1, "released": False}, {"letters": 1, "released": True},
     ]  # fmt: skip
@@ -161,7 +161,7 @@ async def test_an_operator_resolves_letters_whose_release_is_unknown(post: Lette
 
 @pytest.mark.parametrize("given", ["letter", "outcome", "strange"])
 async def test_an_incomplete_form_resolves_nothing_and_keeps_its_values(
-    post: LetterHouse, given: str
+    post: LetterHarness, given: str
 ) -> None:
     await lose(post, "A-1")
     clerk = await a_clerk(post)
@@ -174,15 +174,15 @@ async def test_an_incomplete_form_resolves_nothing_and_keeps_its_values(
     refused = await clerk.post(_ASKED, {"token": _find_token(page), **fields})
     assert refused.status_code == 422
     assert ("checked" in refused.text) is True
-    assert [tuple(row) for row in await post.house.rows(_ITEMS)] == [("WAITING", "UNCONFIRMED")]
+    assert [tuple(row) for row in await post.harness.rows(_ITEMS)] == [("WAITING", "UNCONFIRMED")]
 
 
 @pytest.mark.parametrize("role", [Role.OPERATOR, Role.AUDITOR, Role.MERCHANT_USER])
 async def test_the_page_is_only_for_operators_of_all_merchants(
-    post: LetterHouse, role: Role
+    post: LetterHarness, role: Role
 ) -> None:
     await lose(post, "A-1")
-    roles = UserRoles(memberships={post.house.merchant.merchant_id: role})
+    roles = UserRoles(memberships={post.harness.merchant.merchant_id: role})
     clerk = await a_clerk(post, roles)
     for path in (_LIST, _ASKED, f"{_LIST}/0190a0a0-0000-7000-8000-000000000000"):
         refused = await clerk.get(path)
@@ -191,7 +191,7 @@ async def test_the_page_is_only_for_operators_of_all_merchants(
     own = (await clerk.get("/portal/account")).text
     fields = {"token": _find_token(own), "letter": "1.x", "outcome": "released"}
     assert (await clerk.post(_ASKED, fields)).status_code in (403, 404, 422)
-    assert [tuple(row) for row in await post.house.rows(_ITEMS)] == [("WAITING", "UNCONFIRMED")]
+    assert [tuple(row) for row in await post.harness.rows(_ITEMS)] == [("WAITING", "UNCONFIRMED")]
 
 
 def _find_next(page: str) -> str:

@@ -16,8 +16,8 @@ from dunwell.operations.alerts.check_alerts import check_for_alerts
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
-from tests.support.house import House, ScriptedLine
-from tests.support.lines import a_house_with_a_line, report
+from tests.support.delivery_providers import a_harness_with_a_provider, report
+from tests.support.harness import Harness, ScriptedDeliveryProvider
 from tests.support.portal import sign_in
 
 _LINE: dict[str, Any] = {
@@ -26,33 +26,36 @@ _LINE: dict[str, Any] = {
 }  # fmt: skip
 
 
-async def a_world(resources: Resources, clock: MovableClock) -> tuple[House, ScriptedLine]:
+async def a_world(
+    resources: Resources, clock: MovableClock
+) -> tuple[Harness, ScriptedDeliveryProvider]:
     """Twelve messages that were sent through the delivery provider."""
     await apply_installation(resources, check_installation({"deliveryProviders": {"post": _LINE}}))
-    line = ScriptedLine()
-    house = await a_house_with_a_line(resources, clock, line)
-    await house.create(*(f"INV-{number}" for number in range(12)))
-    await house.run()
-    return house, line
+    provider = ScriptedDeliveryProvider()
+    harness = await a_harness_with_a_provider(resources, clock, provider)
+    await harness.create(*(f"INV-{number}" for number in range(12)))
+    await harness.run()
+    return harness, provider
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
 async def test_sent_messages_and_delivery_reports_are_shown(
     resources: Resources, clock: MovableClock, language: str
 ) -> None:
-    house, line = await a_world(resources, clock)
-    clerk = await sign_in(resources, an_application(resources).app, house)
+    harness, provider = await a_world(resources, clock)
+    clerk = await sign_in(resources, an_application(resources).app, harness)
     await clerk.get(f"?lang={language}")
     quiet = await clerk.get("/portal/lines")
     assert quiet.status_code == 200
     assert "too many" not in quiet.text
     for number in range(11):
-        line.sent.insert(0, line.sent.pop())
+        provider.sent.insert(0, provider.sent.pop())
         await report(
-            house, line, provider_message_id=str(number), reason="<b>5.7.1</b>", cause="ABOUT_US",
+            harness, provider, provider_message_id=str(number), reason="<b>5.7.1</b>",
+            cause="ABOUT_US",
             destination="mail.example",
         )  # fmt: skip
-    await report(house, line, provider_message_id="x<i>", reference=None)
+    await report(harness, provider, provider_message_id="x<i>", reference=None)
     await process_reports(resources)
     shown = (await clerk.get("/portal/lines")).text
     assert {"en": "too many failures", "de": "zu viele Fehler"}[language] in shown
@@ -74,18 +77,18 @@ async def test_sent_messages_and_delivery_reports_are_shown(
     assert words[language] in shown
     for later, is_shown in ((timedelta(days=7), True), (timedelta(seconds=1), False)):
         clock.advance(later)
-        clerk = await sign_in(resources, an_application(resources).app, house)
+        clerk = await sign_in(resources, an_application(resources).app, harness)
         shown = (await clerk.get("/portal/lines")).text
         assert ("<bdi>example.org<" in shown) is is_shown
 
 
 async def test_queued_messages_are_counted(resources: Resources, clock: MovableClock) -> None:
-    house, _ = await a_world(resources, clock)
-    house.lines.clear()
-    await house.create(*(f"INV-9{number}" for number in range(3)))
-    await house.run()
+    harness, _ = await a_world(resources, clock)
+    harness.delivery_providers.clear()
+    await harness.create(*(f"INV-9{number}" for number in range(3)))
+    await harness.run()
     clock.advance(timedelta(minutes=10))
-    clerk = await sign_in(resources, an_application(resources).app, house)
+    clerk = await sign_in(resources, an_application(resources).app, harness)
     shown = (await clerk.get("/portal/lines")).text
     assert '<td class="sum">3<span class="under">' in shown
 
@@ -94,11 +97,11 @@ async def test_queued_messages_are_counted(resources: Resources, clock: MovableC
 async def test_alerts_are_listed_with_links_to_the_pages_that_resolve_them(
     resources: Resources, clock: MovableClock, language: str
 ) -> None:
-    house, line = await a_world(resources, clock)
-    line.answers = [ConnectionError()]
-    await house.create("INV-99")
-    await house.run()
-    clerk = await sign_in(resources, an_application(resources).app, house)
+    harness, provider = await a_world(resources, clock)
+    provider.answers = [ConnectionError()]
+    await harness.create("INV-99")
+    await harness.run()
+    clerk = await sign_in(resources, an_application(resources).app, harness)
     await clerk.get(f"?lang={language}")
     start, nobody = (
         (await clerk.get("")).text,
@@ -106,16 +109,16 @@ async def test_alerts_are_listed_with_links_to_the_pages_that_resolve_them(
     )
     assert nobody[language] in start
     clock.advance(timedelta(days=1))
-    await check_for_alerts(resources, house.lines.get, "")
-    clerk = await sign_in(resources, an_application(resources).app, house)
+    await check_for_alerts(resources, harness.delivery_providers.get, "")
+    clerk = await sign_in(resources, an_application(resources).app, harness)
     await clerk.get(f"?lang={language}")
     start = (await clerk.get("")).text
     assert nobody[language] not in start
     one = {"en": "1 active alert of the installation", "de": "1 aktiver Alarm der Installation"}
     assert one[language] in start
     shown = (await clerk.get("/portal/lines")).text
-    path = f"/portal/m/{house.merchant.merchant_id}/messages?state=UNKNOWN"
-    assert f'<a href="{path}">{house.merchant.key}: ' in shown
+    path = f"/portal/m/{harness.merchant.merchant_id}/messages?state=UNKNOWN"
+    assert f'<a href="{path}">{harness.merchant.key}: ' in shown
     assert (await clerk.get(path)).status_code == 200
 
 
@@ -134,9 +137,9 @@ def test_each_kind_of_alert_links_to_a_page_of_the_portal() -> None:
 async def test_the_page_is_only_for_operators_of_all_merchants(
     resources: Resources, clock: MovableClock, role: Role
 ) -> None:
-    house, _ = await a_world(resources, clock)
-    place = UserRoles(memberships={house.merchant.merchant_id: role})
-    clerk = await sign_in(resources, an_application(resources).app, house, place)
+    harness, _ = await a_world(resources, clock)
+    place = UserRoles(memberships={harness.merchant.merchant_id: role})
+    clerk = await sign_in(resources, an_application(resources).app, harness, place)
     refused = await clerk.get("/portal/lines")
     assert refused.status_code in (403, 404)
     assert "mail.example.com" not in refused.text

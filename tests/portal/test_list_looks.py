@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.support.house import House
+from tests.support.harness import Harness
 from tests.support.portal import Clerk, read_fields
 
 _REFERENCE = re.compile(r'<bdi class="together" translate="no">([^<]+)</bdi>')
@@ -22,8 +22,8 @@ def _list_headings(page: str) -> list[str]:
 
 
 @pytest.fixture
-async def claims(house: House) -> list[int]:
-    return await house.create("B-1", "A-1", "C-1")
+async def claims(harness: Harness) -> list[int]:
+    return await harness.create("B-1", "A-1", "C-1")
 
 
 @pytest.mark.usefixtures("claims")
@@ -65,12 +65,12 @@ async def test_columns_are_chosen_in_a_form_and_become_part_of_the_address(clerk
     assert _list_headings(alone.text) == ["Reference"]
 
 
-async def test_an_empty_default_column_is_left_out(clerk: Clerk, house: House) -> None:
-    await house.create("A-1", customerNumber=None)
+async def test_an_empty_default_column_is_left_out(clerk: Clerk, harness: Harness) -> None:
+    await harness.create("A-1", customerNumber=None)
     assert "Customer no." not in _list_headings((await clerk.get("/claims")).text)
     asked = await clerk.get("/claims?columns=customer")
     assert "Customer no." in _list_headings(asked.text)
-    await house.create("A-2", customerNumber="K-1")
+    await harness.create("A-2", customerNumber="K-1")
     assert "Customer no." in _list_headings((await clerk.get("/claims")).text)
 
 
@@ -98,10 +98,10 @@ async def test_an_order_that_omits_claims_offers_no_action_for_all_claims(clerk:
 
 
 @pytest.mark.parametrize("path", ["/payments", "/messages", "/suppressions"])
-async def test_other_lists_can_be_reversed(clerk: Clerk, house: House, path: str) -> None:
-    for number, claim_id in enumerate(await house.create("A-1", "A-2")):
-        await house.pay(claim_id, 100 + number, f"tx-{number}")
-    await house.run()
+async def test_other_lists_can_be_reversed(clerk: Clerk, harness: Harness, path: str) -> None:
+    for number, claim_id in enumerate(await harness.create("A-1", "A-2")):
+        await harness.pay(claim_id, 100 + number, f"tx-{number}")
+    await harness.run()
 
     first, turned = await clerk.get(path), await clerk.get(f"{path}?sort=time")
 

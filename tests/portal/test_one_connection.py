@@ -10,7 +10,7 @@ from dunwell.platform.database.pool import PoolLimits
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
-from tests.support.house import House
+from tests.support.harness import Harness
 from tests.support.portal import Clerk, sign_in
 
 _PAGES = ("", "/debtor", "/debtor?level=link", "/why", "/account", "/contact", "/payment")
@@ -18,14 +18,14 @@ _PAGES = ("", "/debtor", "/debtor?level=link", "/why", "/account", "/contact", "
 
 @pytest.fixture
 async def alone(
-    postgres: EmbeddedPostgres, resources: Resources, house: House
+    postgres: EmbeddedPostgres, resources: Resources, harness: Harness
 ) -> AsyncIterator[Clerk]:
     """A user of a portal with a single connection and a short timeout for it."""
     database = await Database.open(
         postgres.url, size=1, limits=PoolLimits(take_timeout_seconds=0.5)
     )
     narrow = replace(resources, database=database)
-    yield await sign_in(resources, an_application(narrow).app, house)
+    yield await sign_in(resources, an_application(narrow).app, harness)
     await database.close()
 
 

@@ -6,7 +6,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.disputes import dispute
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.portal import Clerk, sign_in
 
 PATHS = (
@@ -24,9 +24,9 @@ OF_CLAIM = (
 
 @pytest.mark.parametrize("language", ["en", "de"])
 async def test_every_page_is_rendered(
-    clerk: Clerk, house: House, claim_id: int, language: str
+    clerk: Clerk, harness: Harness, claim_id: int, language: str
 ) -> None:
-    opened = await dispute(house, claim_id, message="Not <b>mine</b>")
+    opened = await dispute(harness, claim_id, message="Not <b>mine</b>")
     await clerk.get(f"?lang={language}")
     paths = [*PATHS, *(f"/claims/{claim_id}{each}" for each in OF_CLAIM)]
     paths.append(f"/claims/{claim_id}/disputes/{opened.dispute_id}")
@@ -41,6 +41,6 @@ async def test_every_page_is_rendered(
 async def test_a_merchant_with_scenarios_has_a_list_of_claims(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock, key="hansen", switched_to_workflows=False)
-    clerk = await sign_in(resources, an_application(resources).app, house)
+    harness = await a_harness(resources, clock, key="hansen", switched_to_workflows=False)
+    clerk = await sign_in(resources, an_application(resources).app, harness)
     assert (await clerk.get("/claims")).status_code == 200

@@ -16,7 +16,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.definitions import a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.portal import Clerk, read_fields, sign_in
 from tests.support.transfers import taking
 
@@ -24,28 +24,28 @@ _AUDIT = "SELECT action, before, after FROM audit_log WHERE merchant_id = $1 AND
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
-    return await a_house(resources, clock, a_definition(), configuration=taking())
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
+    return await a_harness(resources, clock, a_definition(), configuration=taking())
 
 
-async def pay(house: House, claim_id: int, cents: int, number: str = "tx-1") -> UUID:
-    return (await house.pay(claim_id, cents, number)).payment.payment_id
+async def pay(harness: Harness, claim_id: int, cents: int, number: str = "tx-1") -> UUID:
+    return (await harness.pay(claim_id, cents, number)).payment.payment_id
 
 
-async def announce(house: House, claim_id: int) -> UUID:
-    async with house.work(debtor_actor("session-1")) as work:
+async def announce(harness: Harness, claim_id: int) -> UUID:
+    async with harness.work(debtor_actor("session-1")) as work:
         choice = PaymentChoice(PaymentChoiceKind.WHOLE, 10240)
         return await announce_transfer(work, claim_id, AnnouncedTransfer(choice, date(2026, 3, 2)))
 
 
-async def list_audited(house: House, action: str) -> list[Any]:
-    return list(await house.rows(_AUDIT, action))
+async def list_audited(harness: Harness, action: str) -> list[Any]:
+    return list(await harness.rows(_AUDIT, action))
 
 
 async def test_a_payment_is_reversed_with_a_reason_and_stays_listed(
-    clerk: Clerk, house: House, claim_id: int
+    clerk: Clerk, harness: Harness, claim_id: int
 ) -> None:
-    payment_id = await pay(house, claim_id, 10240)
+    payment_id = await pay(harness, claim_id, 10240)
     page = await clerk.get(f"/payments/{payment_id}")
     assert "The claim is currently paid." in page.text
     assert page.text.count("102.40") >= 2
@@ -55,17 +55,17 @@ async def test_a_payment_is_reversed_with_a_reason_and_stays_listed(
     assert "Payment reversed. Outstanding now: €102.40." in done.text
     assert "Charged &lt;b&gt;back&lt;/b&gt;" in done.text
     assert "Reverse payment" not in done.text
-    view = await house.read(claim_id)
+    view = await harness.read(claim_id)
     assert (view.status, view.balance.outstanding_cents) == (Status.IN_PROCESS, 10240)
-    [row] = await house.rows("SELECT * FROM payments WHERE merchant_id = $1")
+    [row] = await harness.rows("SELECT * FROM payments WHERE merchant_id = $1")
     assert row["reversal_reason"] == "Charged <b>back</b>"
-    assert row["reversed_at"] == house.clock.now()
+    assert row["reversed_at"] == harness.clock.now()
 
 
 async def test_the_second_of_two_reversals_gets_a_conflict(
-    clerk: Clerk, house: House, claim_id: int
+    clerk: Clerk, harness: Harness, claim_id: int
 ) -> None:
-    payment_id = await pay(house, claim_id, 10240)
+    payment_id = await pay(harness, claim_id, 10240)
     form = {**read_fields((await clerk.get(f"/payments/{payment_id}")).text), "reason": "Twice"}
 
     first = await clerk.post(f"/payments/{payment_id}", form)
@@ -73,47 +73,47 @@ async def test_the_second_of_two_reversals_gets_a_conflict(
 
     assert (first.status_code, second.status_code) == (303, 409)
     assert "The payment has already been reversed." in second.text
-    assert len(await list_audited(house, "payment.reverse")) == 1
-    [row] = await house.rows("SELECT reversal_reason FROM payments WHERE merchant_id = $1")
+    assert len(await list_audited(harness, "payment.reverse")) == 1
+    [row] = await harness.rows("SELECT reversal_reason FROM payments WHERE merchant_id = $1")
     assert row["reversal_reason"] == "Twice"
 
 
 @pytest.mark.parametrize("reason", ["", "x" * 256, "a\nb"])
 async def test_a_reversal_needs_a_reason_of_limited_length(
-    clerk: Clerk, house: House, claim_id: int, reason: str
+    clerk: Clerk, harness: Harness, claim_id: int, reason: str
 ) -> None:
-    payment_id = await pay(house, claim_id, 240)
+    payment_id = await pay(harness, claim_id, 240)
 
     page = await clerk.submit(f"/payments/{payment_id}", reason=reason)
 
     assert page.status_code == 422
     assert 'id="reason-error"' in page.text
-    assert (await house.read(claim_id)).balance.outstanding_cents == 10000
+    assert (await harness.read(claim_id)).balance.outstanding_cents == 10000
 
 
 async def test_a_payments_page_shows_the_outstanding_amount_after_a_reversal(
-    clerk: Clerk, house: House, claim_id: int
+    clerk: Clerk, harness: Harness, claim_id: int
 ) -> None:
-    first = await pay(house, claim_id, 10000, "tx-1")
-    await pay(house, claim_id, 5240, "tx-2")
+    first = await pay(harness, claim_id, 10000, "tx-1")
+    await pay(harness, claim_id, 5240, "tx-2")
 
     page = await clerk.get(f"/payments/{first}")
 
     figures = page.text.partition('<dl class="figures">')[2].partition("</dl>")[0]
     assert ("0.00" in figures, "50.00" in figures) == (True, True)
     await clerk.submit(f"/payments/{first}", reason="Back")
-    assert (await house.read(claim_id)).balance.outstanding_cents == 5000
+    assert (await harness.read(claim_id)).balance.outstanding_cents == 5000
 
 
 async def test_a_payment_without_an_open_amount_is_listed_as_unmatched(
-    clerk: Clerk, house: House, claim_id: int
+    clerk: Clerk, harness: Harness, claim_id: int
 ) -> None:
-    await pay(house, claim_id, 10240, "fits")
-    surplus = await pay(house, claim_id, 700, "too-much")
-    [withdrawn] = await house.create("INV-1002", email="other@example.org")
-    async with house.work() as work:
+    await pay(harness, claim_id, 10240, "fits")
+    surplus = await pay(harness, claim_id, 700, "too-much")
+    [withdrawn] = await harness.create("INV-1002", email="other@example.org")
+    async with harness.work() as work:
         await withdraw_claim(work, withdrawn)
-    await pay(house, withdrawn, 300, "nobodys")
+    await pay(harness, withdrawn, 300, "nobodys")
 
     page = await clerk.get("/payments?show=unmatched")
 
@@ -125,7 +125,7 @@ async def test_a_payment_without_an_open_amount_is_listed_as_unmatched(
 
 
 async def test_a_payment_can_be_recorded_from_the_list_by_the_claims_reference(
-    clerk: Clerk, house: House, claim_id: int
+    clerk: Clerk, harness: Harness, claim_id: int
 ) -> None:
     for typed in ("INV-1001", str(claim_id)):
         found = await clerk.get(f"/payments/record?q={typed}")
@@ -136,10 +136,10 @@ async def test_a_payment_can_be_recorded_from_the_list_by_the_claims_reference(
 
 
 async def test_an_announced_transfer_is_ended_once_and_its_hold_is_released(
-    clerk: Clerk, house: House, claim_id: int
+    clerk: Clerk, harness: Harness, claim_id: int
 ) -> None:
-    request_id = await announce(house, claim_id)
-    assert [hold.kind for hold in (await house.read(claim_id)).holds] == ["PAYMENT_PENDING"]
+    request_id = await announce(harness, claim_id)
+    assert [hold.kind for hold in (await harness.read(claim_id)).holds] == ["PAYMENT_PENDING"]
     path = f"/payments/requests/{request_id}"
     form = {**read_fields((await clerk.get(path)).text), "do": "end"}
 
@@ -148,8 +148,8 @@ async def test_an_announced_transfer_is_ended_once_and_its_hold_is_released(
 
     assert "Payment cancelled." in first.text
     assert "Nothing was changed" in second.text
-    assert (await house.read(claim_id)).holds == []
-    [row] = await list_audited(house, "paymentRequest.cancel")
+    assert (await harness.read(claim_id)).holds == []
+    [row] = await list_audited(harness, "paymentRequest.cancel")
     assert (row["before"], row["after"]) == ({"state": "PENDING"}, {"state": "CANCELLED"})
     listed = await clerk.get("/payments?show=requests&state=CANCELLED")
     assert "Bank transfer" in listed.text
@@ -157,10 +157,10 @@ async def test_an_announced_transfer_is_ended_once_and_its_hold_is_released(
 
 
 async def test_a_payment_in_progress_at_a_provider_cannot_be_ended(
-    clerk: Clerk, house: House, claim_id: int
+    clerk: Clerk, harness: Harness, claim_id: int
 ) -> None:
-    request_id = await announce(house, claim_id)
-    await house.rows("UPDATE payment_requests SET provider = 'sandbox' WHERE merchant_id = $1")
+    request_id = await announce(harness, claim_id)
+    await harness.rows("UPDATE payment_requests SET provider = 'sandbox' WHERE merchant_id = $1")
     path = f"/payments/requests/{request_id}"
     page = await clerk.get(path)
     assert "cannot be cancelled" in page.text
@@ -169,19 +169,19 @@ async def test_a_payment_in_progress_at_a_provider_cannot_be_ended(
     answer = await clerk.follow(await clerk.send(path, do="end"))
 
     assert "Nothing was changed" in answer.text
-    [row] = await house.rows("SELECT state FROM payment_requests WHERE merchant_id = $1")
+    [row] = await harness.rows("SELECT state FROM payment_requests WHERE merchant_id = $1")
     assert row["state"] == "PENDING"
 
 
 async def test_another_merchants_payment_is_not_found(
-    resources: Resources, house: House, claim_id: int
+    resources: Resources, harness: Harness, claim_id: int
 ) -> None:
-    other = await a_house(resources, house.clock, a_definition(), key="other",
+    other = await a_harness(resources, harness.clock, a_definition(), key="other",
                           configuration=taking())  # fmt: skip
     [theirs] = await other.create("INV-9", email="other@example.org")
     payment_id, request_id = await pay(other, theirs, 240), await announce_part(other, theirs)
-    clerk = await sign_in(resources, an_application(resources).app, house)
-    own = await pay(house, claim_id, 240)
+    clerk = await sign_in(resources, an_application(resources).app, harness)
+    own = await pay(harness, claim_id, 240)
     fields = {**read_fields((await clerk.get(f"/payments/{own}")).text), "reason": "No"}
 
     for path in (f"/payments/{payment_id}", f"/payments/requests/{request_id}"):
@@ -192,7 +192,7 @@ async def test_another_merchants_payment_is_not_found(
     assert row["reversed_at"] is None
 
 
-async def announce_part(house: House, claim_id: int) -> UUID:
-    async with house.work(debtor_actor("session-1")) as work:
+async def announce_part(harness: Harness, claim_id: int) -> UUID:
+    async with harness.work(debtor_actor("session-1")) as work:
         choice = PaymentChoice(PaymentChoiceKind.WHOLE, 10000)
         return await announce_transfer(work, claim_id, AnnouncedTransfer(choice, date(2026, 3, 2)))

@@ -19,9 +19,9 @@ from dunwell.platform.database.pool import PoolLimits
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.resources import Resources
 from tests.support.application import Application
-from tests.support.house import House
+from tests.support.harness import Harness
 from tests.support.portal import COOKIE, Clerk, read_fields, sign_in
-from tests.support.texts import a_house_with_prices, a_texts_definition, a_texts_house
+from tests.support.texts import a_harness_with_prices, a_texts_definition, a_texts_harness
 from tests.support.web_processes import Web, a_web
 
 _LETTER = "/texts/preview?template=reminder&language=de&channel=LETTER"
@@ -49,13 +49,13 @@ async def printer() -> AsyncIterator[HeldPrinter]:
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
-    return await a_house_with_prices(resources, clock)
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
+    return await a_harness_with_prices(resources, clock)
 
 
 @pytest.fixture
-async def path(house: House) -> str:
-    return await a_texts_house(house)
+async def path(harness: Harness) -> str:
+    return await a_texts_harness(harness)
 
 
 def an_application_with(resources: Resources, printer: LetterPrinter, **limits: Any) -> Application:
@@ -75,9 +75,9 @@ async def narrow(postgres: EmbeddedPostgres, resources: Resources) -> AsyncItera
 
 @pytest.mark.parametrize("page", ["/simulate", _LETTER, _SHEET])
 async def test_no_transaction_is_open_while_a_letter_is_printed(
-    narrow: Resources, house: House, path: str, printer: HeldPrinter, page: str
+    narrow: Resources, harness: Harness, path: str, printer: HeldPrinter, page: str
 ) -> None:
-    clerk = await sign_in(narrow, an_application_with(narrow, printer).app, house)
+    clerk = await sign_in(narrow, an_application_with(narrow, printer).app, harness)
     previewing = asyncio.create_task(clerk.get(path + page))
     await printer.is_asked.wait()
 
@@ -96,12 +96,12 @@ async def test_no_transaction_is_open_while_a_letter_is_printed(
     ],
 )  # fmt: skip
 async def test_a_second_page_of_the_same_user_gets_a_retry_time(
-    resources: Resources, house: House, path: str, printer: HeldPrinter, told: tuple[str, ...]
+    resources: Resources, harness: Harness, path: str, printer: HeldPrinter, told: tuple[str, ...]
 ) -> None:  # fmt: skip
     language, heading, again = told
     app = an_application_with(resources, printer, waiting_of_user=0).app
-    clerk = await sign_in(resources, app, house, language=language)
-    other = await sign_in(resources, app, house)
+    clerk = await sign_in(resources, app, harness, language=language)
+    other = await sign_in(resources, app, harness)
     first = asyncio.create_task(clerk.get(path + _LETTER))
     await printer.is_asked.wait()
 
@@ -118,10 +118,10 @@ async def test_a_second_page_of_the_same_user_gets_a_retry_time(
 
 
 async def test_a_page_that_exceeds_the_timeout_is_reported(
-    resources: Resources, house: House, path: str, printer: HeldPrinter
+    resources: Resources, harness: Harness, path: str, printer: HeldPrinter
 ) -> None:
     app = an_application_with(resources, printer, seconds=0.3).app
-    clerk = await sign_in(resources, app, house)
+    clerk = await sign_in(resources, app, harness)
 
     page = await asyncio.wait_for(clerk.get(f"{path}/simulate"), 10)
 
@@ -131,10 +131,10 @@ async def test_a_page_that_exceeds_the_timeout_is_reported(
 
 
 async def test_a_test_message_counts_as_a_preview(
-    resources: Resources, house: House, path: str, printer: HeldPrinter
+    resources: Resources, harness: Harness, path: str, printer: HeldPrinter
 ) -> None:
     clerk = await sign_in(
-        resources, an_application_with(resources, printer, waiting_of_user=0).app, house
+        resources, an_application_with(resources, printer, waiting_of_user=0).app, harness
     )
     mail = f"{path}/texts/preview?template=reminder&language=de&channel=EMAIL"
     token = read_fields((await clerk.get(mail)).text)["token"]
@@ -145,20 +145,20 @@ async def test_a_test_message_counts_as_a_preview(
 
     assert refused.status_code == 429
     sent = "SELECT FROM audit_log WHERE merchant_id = $1 AND action = 'text.send_trial'"
-    assert await house.rows(sent) == []
+    assert await harness.rows(sent) == []
     printer.may_print.set()
     await printing
 
 
 async def test_the_event_loop_is_not_blocked_while_the_largest_text_is_rendered(
-    resources: Resources, house: House, printer: HeldPrinter
+    resources: Resources, harness: Harness, printer: HeldPrinter
 ) -> None:
     """The parser needs half a second for its paragraphs."""
     texts = {"worst": {"LETTER": {"subject": {"de": "S"}, "body": {"de": "a\n\n" * 6_600}}}}
     step = {"id": 1, "kind": "COMMUNICATION", "name": "L", "channel": "LETTER"}
     steps = [{**step, "template": "worst"}]
-    path = await a_texts_house(house, a_texts_definition(templates=texts, steps=steps))
-    clerk = await sign_in(resources, an_application_with(resources, printer).app, house)
+    path = await a_texts_harness(harness, a_texts_definition(templates=texts, steps=steps))
+    clerk = await sign_in(resources, an_application_with(resources, printer).app, harness)
     page = asyncio.create_task(clerk.get(f"{path}/simulate"))
     longest, last = 0.0, time.perf_counter()
     while not printer.is_asked.is_set():
@@ -170,7 +170,7 @@ async def test_the_event_loop_is_not_blocked_while_the_largest_text_is_rendered(
     assert longest < 0.3
 
 
-async def _open_attack(house: House) -> str:
+async def _open_attack(harness: Harness) -> str:
     """Create a draft within the limits of each text: a snippet of 19,900 characters used 1,000
     times."""
     body = "{{ outstanding }}\n" + "{{snippet.s}}\n" * 1_000
@@ -182,16 +182,16 @@ async def _open_attack(house: House) -> str:
         templates={"big": {"LETTER": {"subject": {"de": "Brief"}, "body": {"de": body}}}},
         snippets={"s": {"de": "word " * 3_980}}, steps=steps,
     )  # fmt: skip
-    return await a_texts_house(house, definition)
+    return await a_texts_harness(harness, definition)
 
 
 async def test_twelve_simulations_of_the_largest_draft_do_not_slow_down_other_pages(
     postgres: EmbeddedPostgres, resources: Resources, clock: MovableClock
 ) -> None:
     clock.move_to(SystemClock().now())
-    house = await a_house_with_prices(resources, clock)
-    attack = await _open_attack(house)
-    clerk, other = [await sign_in(resources, Application(resources).app, house) for _ in range(2)]
+    harness = await a_harness_with_prices(resources, clock)
+    attack = await _open_attack(harness)
+    clerk, other = [await sign_in(resources, Application(resources).app, harness) for _ in range(2)]
     with a_web(resources.settings.data_dir, postgres.url) as web:
         assert (await asyncio.to_thread(web.call, "GET", "/../readyz")).status_code == 200
         async with _browse(web, clerk) as hostile, _browse(web, other) as calm:

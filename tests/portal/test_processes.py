@@ -14,28 +14,28 @@ from dunwell.core.workflows.versions.parts import list_parts
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.house import House
+from tests.support.harness import Harness
 from tests.support.portal import Clerk, read_fields, sign_in
 
 _OPEN = "SELECT * FROM workflow_draft_changes WHERE merchant_id = $1 AND version_id IS NULL"
 
 
 @pytest.fixture
-async def at(house: House) -> str:
+async def at(harness: Harness) -> str:
     """The path of the merchant's only workflow."""
-    async with house.work() as work:
+    async with harness.work() as work:
         [workflow] = await load_workflows(work.tx, work.merchant_id)
     return f"/workflows/{workflow.workflow_id}"
 
 
 @pytest.fixture
-async def colleague(resources: Resources, house: House) -> Clerk:
-    return await sign_in(resources, an_application(resources).app, house, name="Ada")
+async def colleague(resources: Resources, harness: Harness) -> Clerk:
+    return await sign_in(resources, an_application(resources).app, harness, name="Ada")
 
 
-async def definition_of(house: House, at: str, *, of_draft: bool = True) -> Definition:
+async def definition_of(harness: Harness, at: str, *, of_draft: bool = True) -> Definition:
     workflow_id = UUID(at.rpartition("/")[2])
-    async with house.work() as work:
+    async with harness.work() as work:
         draft = await load_draft(work.tx, work.merchant_id, workflow_id)
         current = await load_current(work.tx, work.merchant_id, workflow_id)
     found = draft if of_draft else current
@@ -60,7 +60,7 @@ async def act(clerk: Clerk, at: str, step_id: int, do: str, page: str | None = N
 
 
 async def test_the_list_shows_versions_and_their_numbers_of_claims(
-    clerk: Clerk, house: House, claim_id: int, at: str
+    clerk: Clerk, harness: Harness, claim_id: int, at: str
 ) -> None:
     assert claim_id
     page = await clerk.get("/workflows")
@@ -73,31 +73,31 @@ async def test_the_list_shows_versions_and_their_numbers_of_claims(
 
 
 async def test_a_changed_step_is_saved_in_the_draft_with_its_author(
-    clerk: Clerk, house: House, at: str
+    clerk: Clerk, harness: Harness, at: str
 ) -> None:
     done = await save_step(clerk, at, 2, days="9", name="Wait longer")
     assert "Saved in draft." in done.text
-    parts = list_parts(await definition_of(house, at))
+    parts = list_parts(await definition_of(harness, at))
     assert (parts["step 2"]["days"], parts["step 2"]["name"]) == (9, "Wait longer")
-    [row] = await house.rows(
+    [row] = await harness.rows(
         "SELECT * FROM workflow_draft_changes WHERE merchant_id = $1 AND version_id IS NULL"
     )
     assert (row["actor_kind"], row["part"]) == ("USER", "step 2")
 
 
 async def test_saving_an_unchanged_form_changes_nothing(
-    clerk: Clerk, house: House, at: str
+    clerk: Clerk, harness: Harness, at: str
 ) -> None:
     ticked = {"contactHours.weekdays": ["MON", "TUE", "WED", "THU", "FRI"]}
     for path in (*(f"{at}/steps/{step_id}" for step_id in range(1, 6)), f"{at}/settings"):
         answer = await clerk.submit(path, do="save", **ticked)
         assert answer.status_code == 200, answer.text
-    async with house.work() as work:
+    async with harness.work() as work:
         assert await load_draft(work.tx, work.merchant_id, UUID(at.rpartition("/")[2])) is None
 
 
 async def test_invalid_values_are_reported_next_to_their_fields_and_not_saved(
-    clerk: Clerk, house: House, at: str
+    clerk: Clerk, harness: Harness, at: str
 ) -> None:
     page = await save_step(clerk, at, 2, days="a week")
     assert page.status_code == 422
@@ -106,7 +106,7 @@ async def test_invalid_values_are_reported_next_to_their_fields_and_not_saved(
     checked = await clerk.send(f"{at}/steps/2", do="check", days="0")
     assert checked.status_code == 200
     assert 'id="days-error"' in checked.text
-    async with house.work() as work:
+    async with harness.work() as work:
         assert await load_draft(work.tx, work.merchant_id, UUID(at.rpartition("/")[2])) is None
 
 
@@ -120,7 +120,7 @@ async def test_a_check_shows_the_kind_of_the_next_version_and_saves_nothing(
 
 
 async def test_after_a_conflict_over_a_step_both_versions_are_shown(
-    clerk: Clerk, colleague: Clerk, house: House, at: str
+    clerk: Clerk, colleague: Clerk, harness: Harness, at: str
 ) -> None:
     path = f"{at}/steps/2"
     await clerk.get(path)
@@ -131,14 +131,14 @@ async def test_after_a_conflict_over_a_step_both_versions_are_shown(
     assert "Ada" in page.text
     assert re.search(r"<del>\s*10\s*</del>.*<ins>\s*14\s*</ins>", page.text, re.DOTALL)
     assert 'value="14"' in page.text
-    assert list_parts(await definition_of(house, at))["step 2"]["days"] == 10
+    assert list_parts(await definition_of(harness, at))["step 2"]["days"] == 10
     done = await clerk.follow(await clerk.send(path, do="save"))
     assert "Saved in draft." in done.text
-    assert list_parts(await definition_of(house, at))["step 2"]["days"] == 14
+    assert list_parts(await definition_of(harness, at))["step 2"]["days"] == 14
 
 
 async def test_a_conflict_is_still_shown_after_a_value_was_corrected(
-    clerk: Clerk, colleague: Clerk, house: House, at: str
+    clerk: Clerk, colleague: Clerk, harness: Harness, at: str
 ) -> None:
     path = f"{at}/steps/2"
     await clerk.get(path)
@@ -146,16 +146,16 @@ async def test_a_conflict_is_still_shown_after_a_value_was_corrected(
     unreadable = await clerk.send(path, do="save", days="many")
     assert (unreadable.status_code, 'value="many"' in unreadable.text) == (422, True)
     assert (await clerk.send(path, do="save", days="14")).status_code == 409
-    assert list_parts(await definition_of(house, at))["step 2"]["days"] == 10
+    assert list_parts(await definition_of(harness, at))["step 2"]["days"] == 10
 
 
 async def test_users_can_edit_different_steps_at_the_same_time(
-    clerk: Clerk, colleague: Clerk, house: House, at: str
+    clerk: Clerk, colleague: Clerk, harness: Harness, at: str
 ) -> None:
     await clerk.get(f"{at}/steps/5")
     await save_step(colleague, at, 2, days="10")
     await clerk.follow(await clerk.send(f"{at}/steps/5", do="save", days="20"))
-    parts = list_parts(await definition_of(house, at))
+    parts = list_parts(await definition_of(harness, at))
     assert (parts["step 2"]["days"], parts["step 5"]["days"]) == (10, 20)
 
 
@@ -172,46 +172,46 @@ async def test_polling_with_the_etag_shows_a_colleagues_change(
 
 
 async def test_steps_can_be_added_moved_duplicated_and_removed(
-    clerk: Clerk, house: House, at: str
+    clerk: Clerk, harness: Harness, at: str
 ) -> None:
     page = await clerk.submit(
         f"{at}/steps/new?kind=WAIT&after=1", do="save", name="Short wait", days="3"
     )
     assert "Step added to the draft." in page.text
-    assert [each.id for each in (await definition_of(house, at)).steps] == [1, 6, 2, 3, 4, 5]
+    assert [each.id for each in (await definition_of(harness, at)).steps] == [1, 6, 2, 3, 4, 5]
     await act(clerk, at, 6, "up")
-    assert [each.id for each in (await definition_of(house, at)).steps] == [6, 1, 2, 3, 4, 5]
+    assert [each.id for each in (await definition_of(harness, at)).steps] == [6, 1, 2, 3, 4, 5]
     await act(clerk, at, 6, "down")
     await act(clerk, at, 3, "double")
-    assert [each.id for each in (await definition_of(house, at)).steps] == [1, 6, 2, 3, 7, 4, 5]
+    assert [each.id for each in (await definition_of(harness, at)).steps] == [1, 6, 2, 3, 7, 4, 5]
     await act(clerk, at, 6, "remove")
-    assert [each.id for each in (await definition_of(house, at)).steps] == [1, 2, 3, 7, 4, 5]
+    assert [each.id for each in (await definition_of(harness, at)).steps] == [1, 2, 3, 7, 4, 5]
     page = await clerk.submit(f"{at}/steps/new?kind=WAIT", do="save", name="Again", days="1")
-    assert (await definition_of(house, at)).steps[0].id == 6
+    assert (await definition_of(harness, at)).steps[0].id == 6
 
 
 async def test_a_step_is_not_moved_if_the_order_changed_in_the_meantime(
-    clerk: Clerk, colleague: Clerk, house: House, at: str
+    clerk: Clerk, colleague: Clerk, harness: Harness, at: str
 ) -> None:
     shown = (await clerk.get(at)).text
     await act(colleague, at, 5, "up")
     page = await act(clerk, at, 1, "down", shown)
     assert "Someone else changed this while you were editing" in page.text
-    assert [each.id for each in (await definition_of(house, at)).steps] == [1, 2, 3, 5, 4]
+    assert [each.id for each in (await definition_of(harness, at)).steps] == [1, 2, 3, 5, 4]
 
 
 async def test_a_step_is_not_removed_if_it_changed_in_the_meantime(
-    clerk: Clerk, colleague: Clerk, house: House, at: str
+    clerk: Clerk, colleague: Clerk, harness: Harness, at: str
 ) -> None:
     shown = (await clerk.get(at)).text
     await save_step(colleague, at, 2, days="10")
     page = await act(clerk, at, 2, "remove", shown)
     assert "Someone else changed this while you were editing" in page.text
-    assert list_parts(await definition_of(house, at))["step 2"]["days"] == 10
+    assert list_parts(await definition_of(harness, at))["step 2"]["days"] == 10
 
 
 async def test_a_new_workflow_has_one_message_or_copies_another_workflow(
-    clerk: Clerk, house: House, at: str
+    clerk: Clerk, harness: Harness, at: str
 ) -> None:
     page = await clerk.submit("/workflows", name="Premium", first="First reminder", wait="To pay")
     assert "Never published. Publishes as v1.0." in page.text
@@ -226,31 +226,31 @@ async def test_a_new_workflow_has_one_message_or_copies_another_workflow(
     page = await clerk.submit("/workflows", name="Copy")
     assert page.status_code == 422
     assert "Another workflow already has this name." in page.text
-    async with house.work() as work:
+    async with harness.work() as work:
         names = [each.name for each in await load_workflows(work.tx, work.merchant_id)]
     assert names == ["Standard", "Premium", "Copy"]
 
 
 async def test_a_contact_without_a_wait_is_warned_about_before_and_after_publishing(
-    clerk: Clerk, house: House, at: str
+    clerk: Clerk, harness: Harness, at: str
 ) -> None:
     told = 'No wait follows the last contact "First reminder"'
     steps = [DOCUMENT["steps"][0]]
     assert told not in (await clerk.get(at)).text
-    async with house.work() as work:
+    async with harness.work() as work:
         await save_draft(work, "Standard", a_definition(steps=steps))
     for page in (at, f"{at}/publish"):
         text = (await clerk.get(page)).text
         assert told in text
         assert "at least 11 days" in text
     assert told not in (await clerk.get("/workflows")).text
-    async with house.work() as work:
+    async with harness.work() as work:
         await publish_workflow(work, UUID(at.rpartition("/")[2]))
     assert told in (await clerk.get("/workflows")).text
 
 
 async def test_a_workflow_can_be_renamed_and_deactivated_and_deleted_if_unused(
-    clerk: Clerk, house: House, at: str
+    clerk: Clerk, harness: Harness, at: str
 ) -> None:
     path = f"{at}/manage"
     done = await clerk.submit(path, do="rename", name="Usual")
@@ -261,11 +261,11 @@ async def test_a_workflow_can_be_renamed_and_deactivated_and_deleted_if_unused(
     refused = await clerk.submit(path, do="delete")
     assert refused.status_code == 409
     assert "it is the default of the assignment rules" in refused.text
-    async with house.work() as work:
+    async with harness.work() as work:
         [workflow] = await load_workflows(work.tx, work.merchant_id)
     assert (workflow.name, workflow.assignment_enabled) == ("Usual", True)
     await clerk.submit("/workflows", name="Unused", first="One")
-    async with house.work() as work:
+    async with harness.work() as work:
         unused = (await load_workflows(work.tx, work.merchant_id))[1]
     done = await clerk.submit(f"/workflows/{unused.workflow_id}/manage", do="delete")
     assert "Workflow deleted." in done.text

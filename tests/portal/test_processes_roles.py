@@ -16,7 +16,7 @@ from dunwell.platform.resources import Resources
 from dunwell.platform.text.differences import compute_revision
 from tests.support.application import an_application
 from tests.support.definitions import a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.portal import Clerk, read_fields, sign_in
 
 _ALL = set(Role)
@@ -52,29 +52,31 @@ SELECT (SELECT json_agg(w ORDER BY w.workflow_id) FROM workflows w WHERE merchan
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
-    return await a_house(resources, clock, a_definition())
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
+    return await a_harness(resources, clock, a_definition())
 
 
 @pytest.fixture
-async def things(house: House) -> Mapping[str, str]:
+async def things(harness: Harness) -> Mapping[str, str]:
     """Values for the addresses and the forms."""
-    async with house.work() as work:
+    async with harness.work() as work:
         [workflow] = await load_workflows(work.tx, work.merchant_id)
         added = PartEdit("snippets/x", compute_revision(None), {"de": "Neu", "en": "New"})
         edited = await edit_draft(work, workflow.workflow_id, added)
     return {
-        "merchant_id": str(house.merchant.merchant_id), "workflow_id": str(workflow.workflow_id),
+        "merchant_id": str(harness.merchant.merchant_id), "workflow_id": str(workflow.workflow_id),
         "step_id": "2", "version": "v1.0", "form": "yaml", "kind": "WAIT", "step": "2",
         "known_draft": str(edited.version_id), "known_newest": str(edited.version_id),
         "do": "check", "days": "7", "name": "Wait", "text": "steps: 3",
     }  # fmt: skip
 
 
-async def sit_down(house: House, role: Role) -> Clerk:
+async def sit_down(harness: Harness, role: Role) -> Clerk:
     at_one = role in (Role.AUDITOR, Role.MERCHANT_USER)
-    place = UserRoles(memberships={house.merchant.merchant_id: role}) if at_one else UserRoles(role)
-    return await sign_in(house.resources, an_application(house.resources).app, house, place)
+    place = (
+        UserRoles(memberships={harness.merchant.merchant_id: role}) if at_one else UserRoles(role)
+    )
+    return await sign_in(harness.resources, an_application(harness.resources).app, harness, place)
 
 
 async def find_token(clerk: Clerk) -> str:
@@ -88,15 +90,15 @@ def test_each_page_of_workflows_is_listed_here() -> None:
 
 @pytest.mark.parametrize("role", Role)
 async def test_each_page_is_available_to_its_roles_only(
-    house: House, things: Mapping[str, str], role: Role
+    harness: Harness, things: Mapping[str, str], role: Role
 ) -> None:
-    clerk = await sit_down(house, role)
+    clerk = await sit_down(harness, role)
     token = await find_token(clerk)
     for name, by_method in _FOR.items():
         assert by_method.keys() == ROUTES[PATHS[name]].keys(), name
         for method, roles in by_method.items():
             path = PATHS[name].format_map(things)
-            before = await house.rows(_STATE)
+            before = await harness.rows(_STATE)
             if method == "GET":
                 answer = await clerk.get(path)
             elif role in roles and name in ("workflow_publish", "workflow_discard"):
@@ -107,14 +109,14 @@ async def test_each_page_is_available_to_its_roles_only(
                 assert answer.status_code in (200, 303, 409, 422), (name, method)
             else:
                 assert answer.status_code == 404, (name, method, answer.text[-400:])
-                assert await house.rows(_STATE) == before, (name, method)
+                assert await harness.rows(_STATE) == before, (name, method)
 
 
 async def test_forms_from_other_origins_or_without_a_token_are_refused(
-    house: House, things: Mapping[str, str]
+    harness: Harness, things: Mapping[str, str]
 ) -> None:
-    clerk = await sit_down(house, Role.ADMIN)
-    token, before = await find_token(clerk), await house.rows(_STATE)
+    clerk = await sit_down(harness, Role.ADMIN)
+    token, before = await find_token(clerk), await harness.rows(_STATE)
     foreign = {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}
     for name, by_method in _FOR.items():
         path = PATHS[name].format_map(things)
@@ -122,15 +124,15 @@ async def test_forms_from_other_origins_or_without_a_token_are_refused(
             assert (await clerk.post(path, dict(things))).status_code == 403, name
             answer = await clerk.post(path, {**things, "token": token}, headers=foreign)
             assert answer.status_code == 403, name
-    assert await house.rows(_STATE) == before
+    assert await harness.rows(_STATE) == before
 
 
 async def test_another_merchants_workflow_is_not_found_below_the_own_merchant(
-    resources: Resources, house: House, things: Mapping[str, str]
+    resources: Resources, harness: Harness, things: Mapping[str, str]
 ) -> None:
-    own = await a_house(resources, house.clock, key="own")
+    own = await a_harness(resources, harness.clock, key="own")
     clerk = await sit_down(own, Role.ADMIN)
-    token, before = await find_token(clerk), await house.rows(_STATE)
+    token, before = await find_token(clerk), await harness.rows(_STATE)
     there = {**things, "merchant_id": str(own.merchant.merchant_id)}
     for name, by_method in _FOR.items():
         if "workflow_id" not in PATHS[name]:
@@ -140,4 +142,4 @@ async def test_another_merchants_workflow_is_not_found_below_the_own_merchant(
             fields = {**things, "token": token}
             answer = await (clerk.get(path) if method == "GET" else clerk.post(path, fields))
             assert answer.status_code == 404, (name, method)
-    assert await house.rows(_STATE) == before
+    assert await harness.rows(_STATE) == before

@@ -29,7 +29,7 @@ from dunwell.platform.database.database import snapshot
 from dunwell.platform.resources import Resources
 from tests.support.channels import ADDRESS, TEMPLATE
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.house import ERP, House, a_house
+from tests.support.harness import ERP, Harness, a_harness
 from tests.support.merchants import CONFIGURATION
 from tests.support.portal import Clerk, read_fields
 
@@ -48,35 +48,35 @@ _STEPS = DOCUMENT["steps"]
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
     """E-mails to two debtors, one of whom has a phone number in a country without a price."""
     await apply_installation(resources, check_installation({"deliveryProviders": _LINES}))
     configuration = msgspec.structs.replace(CONFIGURATION, channels=_SETUPS)
     definition = a_definition(steps=_STEPS, templates={"reminder": TEMPLATE})
-    house = await a_house(resources, clock, definition, configuration=configuration)
+    harness = await a_harness(resources, clock, definition, configuration=configuration)
     for reference, number in (("INV-1", "+4915112345678"), ("INV-2", "+12125550123")):
-        await house.create(
+        await harness.create(
             reference, email=f"{reference.lower()}@example.org", mobileNumber=number,
             address=ADDRESS,
         )  # fmt: skip
-    return house
+    return harness
 
 
 @pytest.fixture
-async def path(house: House) -> str:
+async def path(harness: Harness) -> str:
     """The path of a draft that sends by SMS what was sent by e-mail."""
     steps = [{**_STEPS[0], "channel": "SMS"}, *_STEPS[1:]]
-    async with house.work() as work:
+    async with harness.work() as work:
         saved = await save_draft(
             work, "Standard", a_definition(steps=steps, templates={"reminder": TEMPLATE})
         )
     return f"/workflows/{saved.workflow_id}"
 
 
-async def preview_as_the_command_does(house: House) -> PreviewView:
-    resources = house.resources
+async def preview_as_the_command_does(harness: Harness) -> PreviewView:
+    resources = harness.resources
     async with resources.database.connection() as connection, snapshot(connection):
-        work = Work.open(resources, connection, house.merchant, ERP)
+        work = Work.open(resources, connection, harness.merchant, ERP)
         workflow = await get_workflow_by_name(connection, work.merchant_id, "Standard")
         asked = PreviewScope(DEFAULT_PREVIEW_DAYS, costs=True)
         preview = await preview_draft(work, resources.keys, workflow.workflow_id, asked)
@@ -104,7 +104,7 @@ def read_rows(page: str, heading: str) -> list[list[str]]:
 
 
 async def test_the_page_shows_the_figures_of_the_command(
-    clerk: Clerk, house: House, path: str, resources: Resources
+    clerk: Clerk, harness: Harness, path: str, resources: Resources
 ) -> None:
     asked_before = await clerk.get(f"{path}/publish")
     assert "Calculate impact" in asked_before.text
@@ -113,8 +113,8 @@ async def test_the_page_shows_the_figures_of_the_command(
 
     page = (await clerk.get(f"{path}/publish")).text
 
-    seen = await preview_as_the_command_does(house)
-    [row] = await house.rows("SELECT result FROM workflow_previews WHERE merchant_id = $1")
+    seen = await preview_as_the_command_does(harness)
+    [row] = await harness.rows("SELECT result FROM workflow_previews WHERE merchant_id = $1")
     stored = row["result"]
     assert stored["outlook"] == msgspec.to_builtins(seen.outlook)
     assert stored["costs"] == msgspec.to_builtins(seen.costs)
@@ -133,11 +133,11 @@ async def test_the_page_shows_the_figures_of_the_command(
 
 
 async def test_a_result_of_an_earlier_release_is_shown_and_recomputed(
-    clerk: Clerk, house: House, path: str, resources: Resources
+    clerk: Clerk, harness: Harness, path: str, resources: Resources
 ) -> None:
     await start(clerk, path)
     await run_previews(resources)
-    await house.rows(
+    await harness.rows(
         "UPDATE workflow_previews SET result = "
         "(result::jsonb - 'days' - 'outlook' - 'costs')::json WHERE merchant_id = $1"
     )

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.house import House
+from tests.support.harness import Harness
 from tests.support.portal import Clerk, read_fields
 
 # Longer than any line of a list, with the only change near the end.
@@ -18,11 +18,11 @@ _SMS_ADDRESS = "/texts/edit?template=reminder&channel=SMS&language=en"
 
 
 @pytest.fixture
-async def path(house: House) -> str:
+async def path(harness: Harness) -> str:
     """The path of a published workflow that also sends SMS."""
     body = {language: _SMS.replace("DAYS", "seven") for language in ("de", "en")}
     reminder = {**DOCUMENT["templates"]["reminder"], "SMS": {"body": body}}
-    version = await house.publish(a_definition(templates={"reminder": reminder}), "By SMS")
+    version = await harness.publish(a_definition(templates={"reminder": reminder}), "By SMS")
     return f"/workflows/{version.workflow_id}"
 
 

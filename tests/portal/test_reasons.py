@@ -20,7 +20,7 @@ from dunwell.platform.text.translation import (
     load_languages,
 )
 from tests.support.application import an_application
-from tests.support.house import a_house
+from tests.support.harness import a_harness
 from tests.support.portal import Clerk, read_fields, sign_in
 from tests.support.portal_world import PortalWorld, a_portal_world
 
@@ -81,12 +81,12 @@ def test_values_in_a_translated_text_are_localised_and_escaped() -> None:
 
 @pytest.fixture
 async def world(resources: Resources, clock: MovableClock) -> PortalWorld:
-    return await a_portal_world(await a_house(resources, clock))
+    return await a_portal_world(await a_harness(resources, clock))
 
 
 @pytest.fixture
 async def german(resources: Resources, world: PortalWorld) -> Clerk:
-    return await sign_in(resources, an_application(resources).app, world.house, language="de")
+    return await sign_in(resources, an_application(resources).app, world.harness, language="de")
 
 
 async def test_german_explanations_contain_no_english(german: Clerk, world: PortalWorld) -> None:
@@ -101,7 +101,7 @@ async def test_a_plan_answered_by_a_colleague_is_reported_in_german(
 ) -> None:
     path = f"/claims/{world.plan_claim_id}/plans/{world.plan_id}"
     form = await german.get(path)
-    async with world.house.work() as work:
+    async with world.harness.work() as work:
         await approve_modality(work, world.plan_claim_id, world.plan_id)
 
     fields = {**read_fields(form.text), "outcome": "reject", "reason": "Zu lang."}

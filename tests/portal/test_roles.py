@@ -18,7 +18,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.definitions import a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.portal import Clerk, read_fields, sign_in
 from tests.support.portal_hooks import a_hooked_claim
 from tests.support.transfers import taking
@@ -53,33 +53,35 @@ SELECT (SELECT json_agg(d ORDER BY d.event_id) FROM deliveries d WHERE merchant_
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
-    return await a_house(resources, clock, a_definition(), configuration=taking())
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
+    return await a_harness(resources, clock, a_definition(), configuration=taking())
 
 
 @pytest.fixture
-async def things(house: House, claim_id: int) -> Mapping[str, str]:
+async def things(harness: Harness, claim_id: int) -> Mapping[str, str]:
     """Values for the addresses."""
-    hooked = await a_hooked_claim(house, claim_id)
-    paid = await house.pay(claim_id, 240)
-    async with house.work() as work:
-        await suppress(work, house.resources.keys, "EMAIL", "erika@example.org", "DEBTOR")
-    async with house.work(debtor_actor("session-1")) as work:
+    hooked = await a_hooked_claim(harness, claim_id)
+    paid = await harness.pay(claim_id, 240)
+    async with harness.work() as work:
+        await suppress(work, harness.resources.keys, "EMAIL", "erika@example.org", "DEBTOR")
+    async with harness.work(debtor_actor("session-1")) as work:
         sent = AnnouncedTransfer(PaymentChoice(PaymentChoiceKind.WHOLE, 10000), date(2026, 3, 2))
         request_id = await announce_transfer(work, claim_id, sent)
-    [row] = await house.rows("SELECT address_digest FROM suppressions WHERE merchant_id = $1")
+    [row] = await harness.rows("SELECT address_digest FROM suppressions WHERE merchant_id = $1")
     return {
-        "merchant_id": str(house.merchant.merchant_id), "channel": "EMAIL",
+        "merchant_id": str(harness.merchant.merchant_id), "channel": "EMAIL",
         "endpoint_id": str(hooked.new.endpoint_id), "event_id": str(hooked.ids[1]),
         "payment_id": str(paid.payment.payment_id), "request_id": str(request_id),
         "digest": row["address_digest"].hex(),
     }  # fmt: skip
 
 
-async def sit_down(house: House, role: Role) -> Clerk:
+async def sit_down(harness: Harness, role: Role) -> Clerk:
     at_one = role in (Role.AUDITOR, Role.MERCHANT_USER)
-    place = UserRoles(memberships={house.merchant.merchant_id: role}) if at_one else UserRoles(role)
-    return await sign_in(house.resources, an_application(house.resources).app, house, place)
+    place = (
+        UserRoles(memberships={harness.merchant.merchant_id: role}) if at_one else UserRoles(role)
+    )
+    return await sign_in(harness.resources, an_application(harness.resources).app, harness, place)
 
 
 async def find_token(clerk: Clerk) -> str:
@@ -89,15 +91,15 @@ async def find_token(clerk: Clerk) -> str:
 
 @pytest.mark.parametrize("role", Role)
 async def test_each_page_is_available_to_its_roles_only(
-    house: House, things: Mapping[str, str], role: Role
+    harness: Harness, things: Mapping[str, str], role: Role
 ) -> None:
-    clerk = await sit_down(house, role)
+    clerk = await sit_down(harness, role)
     token = await find_token(clerk)
     for name, by_method in _FOR.items():
         assert by_method.keys() == ROUTES[PATHS[name]].keys(), name
         for method, roles in by_method.items():
             path = PATHS[name].format_map(things)
-            before = await house.rows(_STATE)
+            before = await harness.rows(_STATE)
             if method == "GET":
                 answer = await clerk.get(path)
             else:
@@ -107,14 +109,14 @@ async def test_each_page_is_available_to_its_roles_only(
             else:
                 assert answer.status_code == 404, (name, method)
                 assert "Page not found" in answer.text
-                assert await house.rows(_STATE) == before, (name, method)
+                assert await harness.rows(_STATE) == before, (name, method)
 
 
 async def test_forms_from_other_origins_or_without_a_token_are_refused(
-    house: House, things: Mapping[str, str]
+    harness: Harness, things: Mapping[str, str]
 ) -> None:
-    clerk = await sit_down(house, Role.ADMIN)
-    token, before = await find_token(clerk), await house.rows(_STATE)
+    clerk = await sit_down(harness, Role.ADMIN)
+    token, before = await find_token(clerk), await harness.rows(_STATE)
     foreign = {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}
     for name, by_method in _FOR.items():
         path = PATHS[name].format_map(things)
@@ -123,15 +125,15 @@ async def test_forms_from_other_origins_or_without_a_token_are_refused(
             assert (await clerk.post(path, fields)).status_code == 403, name
             answer = await clerk.post(path, {**fields, "token": token}, headers=foreign)
             assert answer.status_code == 403, name
-    assert await house.rows(_STATE) == before
+    assert await harness.rows(_STATE) == before
 
 
 async def test_another_merchants_objects_are_not_found_below_the_own_merchant(
-    resources: Resources, house: House, things: Mapping[str, str]
+    resources: Resources, harness: Harness, things: Mapping[str, str]
 ) -> None:
-    own = await a_house(resources, house.clock, key="own")
+    own = await a_harness(resources, harness.clock, key="own")
     clerk = await sit_down(own, Role.ADMIN)
-    token, before = await find_token(clerk), await house.rows(_STATE)
+    token, before = await find_token(clerk), await harness.rows(_STATE)
     there = {**things, "merchant_id": str(own.merchant.merchant_id)}
     for name, by_method in _FOR.items():
         if "_id}" not in PATHS[name].replace("{merchant_id}", "") and "digest" not in PATHS[name]:
@@ -147,4 +149,4 @@ async def test_another_merchants_objects_are_not_found_below_the_own_merchant(
             # The list reports a suppression that no longer exists.
             allowed = (404, 303) if (name, method) == ("suppression", "POST") else (404,)
             assert answer.status_code in allowed, (name, method)
-    assert await house.rows(_STATE) == before
+    assert await harness.rows(_STATE) == before

@@ -9,7 +9,7 @@ import pytest
 
 from dunwell.cases.assignment.rules import render_rule
 from dunwell.cases.assignment.rules_views import RulesView, get_rules
-from tests.support.house import House
+from tests.support.harness import Harness
 from tests.support.portal import Clerk, read_fields
 from tests.support.rules_world import (
     ABROAD,
@@ -19,7 +19,7 @@ from tests.support.rules_world import (
     LARGE,
     RULES,
     TRIAL,
-    a_rules_house,
+    a_rules_harness,
     draft,
 )
 
@@ -31,13 +31,13 @@ def plain(page: str) -> str:
     return " ".join(unescape(_TAGS.sub(" ", page)).replace("\xa0", " ").split())
 
 
-async def read(house: House) -> RulesView:
-    async with house.work() as work:
+async def read(harness: Harness) -> RulesView:
+    async with harness.work() as work:
         return await get_rules(work)
 
 
-async def names(house: House) -> list[str]:
-    return [rule.name for rule in (await read(house)).edited.rules]
+async def names(harness: Harness) -> list[str]:
+    return [rule.name for rule in (await read(harness)).edited.rules]
 
 
 def row_of(page: str, name: str) -> str:
@@ -51,8 +51,8 @@ def form_of(page: str, name: str) -> dict[str, str]:
 
 
 @pytest.fixture(autouse=True)
-async def _rules(house: House) -> None:
-    await a_rules_house(house)
+async def _rules(harness: Harness) -> None:
+    await a_rules_harness(harness)
 
 
 async def test_the_list_describes_each_rule_in_words(clerk: Clerk) -> None:
@@ -68,10 +68,10 @@ async def test_the_list_describes_each_rule_in_words(clerk: Clerk) -> None:
 
 
 async def test_an_overlap_is_marked_with_the_name_of_the_other_rule(
-    clerk: Clerk, house: House
+    clerk: Clerk, harness: Harness
 ) -> None:
-    await draft(house, *RULES, HIDDEN)
-    await house.rows(
+    await draft(harness, *RULES, HIDDEN)
+    await harness.rows(
         "UPDATE workflows SET assignment_enabled = false WHERE merchant_id = $1 AND name = $2",
         "Letters first",
     )
@@ -94,27 +94,27 @@ async def test_an_overlap_is_marked_with_the_name_of_the_other_rule(
     ],
 )
 async def test_a_rule_can_be_moved_copied_and_removed_once(
-    clerk: Clerk, house: House, name: str, wish: str, expected: list[str]
+    clerk: Clerk, harness: Harness, name: str, wish: str, expected: list[str]
 ) -> None:
     page = (await clerk.get("/rules")).text
     form = {**form_of(page, name), "do": wish}
     first = await clerk.follow(await clerk.post("/rules", form))
     assert "draft." in plain(first.text.partition('role="status"')[2][:200])
-    assert await names(house) == expected
+    assert await names(harness) == expected
     again = await clerk.follow(await clerk.post("/rules", form))
     assert "someone else changed the draft" in plain(again.text)
-    assert await names(house) == expected
+    assert await names(harness) == expected
 
 
-async def test_a_dropped_rule_is_at_its_new_position(clerk: Clerk, house: House) -> None:
+async def test_a_dropped_rule_is_at_its_new_position(clerk: Clerk, harness: Harness) -> None:
     form = form_of((await clerk.get("/rules")).text, "Large")
     await clerk.follow(await clerk.post("/rules", {**form, "do": "to", "place": "2"}))
-    assert await names(house) == [ABROAD["name"], TRIAL["name"], "Large"]
+    assert await names(harness) == [ABROAD["name"], TRIAL["name"], "Large"]
 
 
-async def test_every_property_is_unchanged_after_saving(clerk: Clerk, house: House) -> None:
-    await draft(house, *RULES, EVERYTHING)
-    before = await read(house)
+async def test_every_property_is_unchanged_after_saving(clerk: Clerk, harness: Harness) -> None:
+    await draft(harness, *RULES, EVERYTHING)
+    before = await read(harness)
     path = f"/rules/rule?name={EVERYTHING['name'].replace('&', '%26').replace(' ', '%20')}"
     shown = await clerk.get(path)
     assert shown.status_code == 200
@@ -122,7 +122,7 @@ async def test_every_property_is_unchanged_after_saving(clerk: Clerk, house: Hou
     fields = read_all(shown.text)
     answer = await clerk.post("/rules/rule", {**fields, "do": "save"})
     assert answer.status_code == 303, plain(answer.text)
-    after = await read(house)
+    after = await read(harness)
     assert before.draft is not None
     assert after.draft is not None
     assert [render_rule(each) for each in after.draft.rules] == [
@@ -163,7 +163,9 @@ def custom_fields(names: list[str], values: list[str]) -> dict[str, str | list[s
     return {"when.customFields.name": names, "when.customFields.value": values}
 
 
-async def test_a_rule_created_by_the_form_is_only_in_the_draft(clerk: Clerk, house: House) -> None:
+async def test_a_rule_created_by_the_form_is_only_in_the_draft(
+    clerk: Clerk, harness: Harness
+) -> None:
     typed = {
         "when.outstanding.min": "1,000.50", "when.country": "de at", "when.has": ["email"],
         **target(["Friendly", "Letters first"], ["40", "60"]),
@@ -174,7 +176,7 @@ async def test_a_rule_created_by_the_form_is_only_in_the_draft(clerk: Clerk, hou
         await clerk.post("/rules/rule", {**form, "name": "New", "do": "save"})
     )
     assert "Rule saved in the draft." in plain(answer.text)
-    view = await read(house)
+    view = await read(harness)
     assert view.draft is not None
     assert render_rule(view.draft.rules[-1]) == {
         "name": "New",
@@ -217,7 +219,7 @@ async def test_a_rule_created_by_the_form_is_only_in_the_draft(clerk: Clerk, hou
     ],
 )  # fmt: skip
 async def test_errors_are_shown_next_to_their_fields_and_nothing_is_saved(
-    clerk: Clerk, house: House, typed: dict[str, str | list[str]], field: str, words: str
+    clerk: Clerk, harness: Harness, typed: dict[str, str | list[str]], field: str, words: str
 ) -> None:
     form = {
         **await fill(clerk),
@@ -232,11 +234,11 @@ async def test_errors_are_shown_next_to_their_fields_and_nothing_is_saved(
     for value in typed.values():
         for text in [value] if isinstance(value, str) else value:
             assert text in unescape(answer.text)
-    assert (await read(house)).draft is None
+    assert (await read(harness)).draft is None
 
 
 async def test_a_check_shows_overlapping_rules_and_saves_nothing(
-    clerk: Clerk, house: House
+    clerk: Clerk, harness: Harness
 ) -> None:
     form = await fill(clerk, typed={"when.outstanding.min": "900", **target(["Friendly"], [""])})
     answer = await clerk.post("/rules/rule", {**form, "name": "Very large", "do": "check"})
@@ -245,24 +247,24 @@ async def test_a_check_shows_overlapping_rules_and_saves_nothing(
     more = await clerk.post("/rules/rule", {**form, "name": "Very large", "do": "more_shares"})
     assert more.text.count('name="target.name"') == 3
     assert 'value="Very large"' in more.text
-    assert (await read(house)).draft is None
+    assert (await read(harness)).draft is None
 
 
 async def test_after_a_conflict_over_a_rule_both_versions_are_shown(
-    clerk: Clerk, house: House
+    clerk: Clerk, harness: Harness
 ) -> None:
     mine = await fill(clerk, "Large", {"when.outstanding.min": "700"})
-    await draft(house, {**LARGE, "active": False}, ABROAD, TRIAL, by=COLLEAGUE)
+    await draft(harness, {**LARGE, "active": False}, ABROAD, TRIAL, by=COLLEAGUE)
     second = await clerk.post("/rules/rule", {**mine, "do": "save"})
     assert second.status_code == 409
     words = plain(second.text)
     assert "Someone else changed this while you were editing" in words
     assert "Outstanding amount: at least €500.00 → Letters first Disabled" in words
     assert 'value="700"' in second.text
-    assert [rule.active for rule in (await read(house)).edited.rules] == [False, True, True]
+    assert [rule.active for rule in (await read(harness)).edited.rules] == [False, True, True]
     meant = await clerk.post("/rules/rule", {**read_all(second.text), "do": "save"})
     assert meant.status_code == 303
-    view = await read(house)
+    view = await read(harness)
     assert view.draft is not None
     assert view.draft.rules[0].when is not None
     assert view.draft.rules[0].when.outstanding is not None
@@ -270,39 +272,39 @@ async def test_after_a_conflict_over_a_rule_both_versions_are_shown(
 
 
 async def test_saving_again_restores_a_rule_that_was_removed_in_the_meantime(
-    clerk: Clerk, house: House
+    clerk: Clerk, harness: Harness
 ) -> None:
     mine = await fill(clerk, "Large", {"when.outstanding.min": "700"})
-    await draft(house, ABROAD, by=COLLEAGUE)
+    await draft(harness, ABROAD, by=COLLEAGUE)
     second = await clerk.post("/rules/rule", {**mine, "do": "save"})
-    assert (second.status_code, await names(house)) == (409, [ABROAD["name"]])
+    assert (second.status_code, await names(harness)) == (409, [ABROAD["name"]])
     assert "removed or renamed this rule" in plain(second.text)
     await clerk.post("/rules/rule", {**read_all(second.text), "do": "save"})
-    assert await names(house) == [ABROAD["name"], "Large"]
+    assert await names(harness) == [ABROAD["name"], "Large"]
 
 
 async def test_users_can_change_different_rules_at_the_same_time(
-    clerk: Clerk, house: House
+    clerk: Clerk, harness: Harness
 ) -> None:
     mine = await fill(clerk, "Large", {"when.outstanding.min": "700"})
-    await draft(house, LARGE, {**ABROAD, "active": False}, TRIAL, by=COLLEAGUE)
+    await draft(harness, LARGE, {**ABROAD, "active": False}, TRIAL, by=COLLEAGUE)
     answer = await clerk.follow(await clerk.post("/rules/rule", {**mine, "do": "save"}))
     assert "Outstanding amount: at least €700.00" in plain(answer.text)
-    assert [rule.active for rule in (await read(house)).edited.rules] == [True, False, True]
+    assert [rule.active for rule in (await read(harness)).edited.rules] == [True, False, True]
 
 
-async def test_the_default_is_not_changed_after_a_conflict(clerk: Clerk, house: House) -> None:
+async def test_the_default_is_not_changed_after_a_conflict(clerk: Clerk, harness: Harness) -> None:
     page = (await clerk.get("/rules")).text
     form = read_fields(page[page.index("rules/default") - 60 :])
     assert form["default"] == "Friendly"
-    await draft(house, *RULES, default=None, by=COLLEAGUE)
+    await draft(harness, *RULES, default=None, by=COLLEAGUE)
     late = await clerk.post("/rules/default", {**form, "default": "Letters first"})
     assert late.status_code == 409
     assert "Someone else removed the default workflow." in plain(late.text)
     assert '<option value="Letters first" selected>' in late.text
-    assert (await read(house)).edited.default is None
+    assert (await read(harness)).edited.default is None
     again = read_fields(late.text[late.text.index("rules/default") - 60 :])
     await clerk.post("/rules/default", again)
-    view = await read(house)
+    view = await read(harness)
     assert view.draft is not None
     assert view.draft.default == "Letters first"

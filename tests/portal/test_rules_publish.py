@@ -9,7 +9,7 @@ from dunwell.cases.assignment.rules import render_document
 from dunwell.cases.assignment.rules_views import RulesView, get_rules
 from dunwell.platform.text.yaml_document import parse_yaml
 from tests.portal.test_rules import plain
-from tests.support.house import House
+from tests.support.harness import Harness
 from tests.support.portal import Clerk, read_fields
 from tests.support.rules_world import (
     ABROAD,
@@ -19,18 +19,18 @@ from tests.support.rules_world import (
     LARGE,
     RULES,
     TRIAL,
-    a_rules_house,
+    a_rules_harness,
     draft,
 )
 
 
 @pytest.fixture(autouse=True)
-async def _rules(house: House) -> None:
-    await a_rules_house(house)
+async def _rules(harness: Harness) -> None:
+    await a_rules_harness(harness)
 
 
-async def read(house: House) -> RulesView:
-    async with house.work() as work:
+async def read(harness: Harness) -> RulesView:
+    async with harness.work() as work:
         return await get_rules(work)
 
 
@@ -42,7 +42,7 @@ async def copy_rule(clerk: Clerk, name: str) -> None:
 
 
 async def test_own_changes_to_rules_are_published_with_a_comment(
-    clerk: Clerk, house: House
+    clerk: Clerk, harness: Harness
 ) -> None:
     await copy_rule(clerk, "Large")
     page = await clerk.get("/rules/publish")
@@ -52,7 +52,7 @@ async def test_own_changes_to_rules_are_published_with_a_comment(
         await clerk.post("/rules/publish", {**read_fields(page.text), "comment": "For spring"})
     )
     assert "Rules published." in plain(answer.text)
-    view = await read(house)
+    view = await read(harness)
     assert view.published_rules is not None
     assert (view.version, view.published_rules.comment, view.draft_rules) == (6, "For spring", None)
     listed = plain((await clerk.get("/rules/versions")).text)
@@ -60,8 +60,10 @@ async def test_own_changes_to_rules_are_published_with_a_comment(
     assert "For spring" in listed
 
 
-async def test_a_colleagues_changes_must_be_ticked_as_reviewed(clerk: Clerk, house: House) -> None:
-    await draft(house, {**LARGE, "active": False}, ABROAD, TRIAL, by=COLLEAGUE)
+async def test_a_colleagues_changes_must_be_ticked_as_reviewed(
+    clerk: Clerk, harness: Harness
+) -> None:
+    await draft(harness, {**LARGE, "active": False}, ABROAD, TRIAL, by=COLLEAGUE)
     await copy_rule(clerk, "Large")
     page = await clerk.get("/rules/publish")
     words = plain(page.text)
@@ -72,64 +74,64 @@ async def test_a_colleagues_changes_must_be_ticked_as_reviewed(clerk: Clerk, hou
     assert refused.status_code == 422
     assert "The draft contains changes by colleagues." in plain(refused.text)
     assert "Together</textarea>" in refused.text
-    assert (await read(house)).version == 5
+    assert (await read(harness)).version == 5
     tick = refused.text.partition('name="agreed" value="')[2].partition('"')[0]
     assert tick == f"USER:{COLLEAGUE.actor_id}"
     done = await clerk.post("/rules/publish", {**form, "agreed": tick})
-    assert (done.status_code, (await read(house)).version) == (303, 6)
+    assert (done.status_code, (await read(harness)).version) == (303, 6)
 
 
 @pytest.mark.parametrize("path", ["/rules/publish", "/rules/discard"])
 async def test_changes_made_after_the_page_was_rendered_cause_a_conflict(
-    clerk: Clerk, house: House, path: str
+    clerk: Clerk, harness: Harness, path: str
 ) -> None:
     await copy_rule(clerk, "Large")
     form = read_fields((await clerk.get("/rules/publish")).text)
-    await draft(house, LARGE, by=COLLEAGUE)
+    await draft(harness, LARGE, by=COLLEAGUE)
     late = await clerk.post(path, {**form, "comment": "Mine"})
     assert late.status_code == 409
     assert "The current draft is shown below; review it again." in plain(late.text)
-    view = await read(house)
+    view = await read(harness)
     assert (view.version, [rule.name for rule in view.edited.rules]) == (5, ["Large"])
 
 
-async def test_a_draft_can_be_discarded_once(clerk: Clerk, house: House) -> None:
+async def test_a_draft_can_be_discarded_once(clerk: Clerk, harness: Harness) -> None:
     await copy_rule(clerk, "Large")
     form = read_fields((await clerk.get("/rules/publish")).text)
     first = await clerk.follow(await clerk.post("/rules/discard", form))
     assert "Draft discarded." in plain(first.text)
-    assert (await read(house)).draft_rules is None
+    assert (await read(harness)).draft_rules is None
     assert (await clerk.post("/rules/discard", form)).status_code == 303
     gone = await clerk.follow(await clerk.get("/rules/publish"))
     assert "There are no changes to publish." in plain(gone.text)
 
 
 async def test_a_draft_with_an_unusable_workflow_is_not_published(
-    clerk: Clerk, house: House
+    clerk: Clerk, harness: Harness
 ) -> None:
     await copy_rule(clerk, "Large")
-    await house.rows(
+    await harness.rows(
         "UPDATE workflows SET deleted_at = now() WHERE merchant_id = $1 AND name = 'Friendly'"
     )
     form = read_fields((await clerk.get("/rules/publish")).text)
     refused = await clerk.post("/rules/publish", form)
     assert refused.status_code == 422
     assert 'The workflow "Friendly" is deleted; name another.' in plain(refused.text)
-    assert (await read(house)).version == 5
+    assert (await read(harness)).version == 5
 
 
-async def test_a_restored_version_is_a_draft_without_effect(clerk: Clerk, house: House) -> None:
-    await draft(house, HIDDEN)
+async def test_a_restored_version_is_a_draft_without_effect(clerk: Clerk, harness: Harness) -> None:
+    await draft(harness, HIDDEN)
     await clerk.post("/rules/publish", {
         **read_fields((await clerk.get("/rules/publish")).text),
         "agreed": "CREDENTIAL:erp",
     })  # fmt: skip
-    assert (await read(house)).version == 6
+    assert (await read(harness)).version == 6
     page = await clerk.get("/rules/versions/5")
     assert "Large" in plain(page.text)
     answer = await clerk.follow(await clerk.post("/rules/versions/5", read_fields(page.text)))
     assert "The version was restored as the draft." in plain(answer.text)
-    view = await read(house)
+    view = await read(harness)
     assert (view.version, [rule.name for rule in view.edited.rules]) == (
         6, [str(rule["name"]) for rule in RULES],
     )  # fmt: skip
@@ -139,9 +141,9 @@ async def test_a_restored_version_is_a_draft_without_effect(clerk: Clerk, house:
         assert (await clerk.get(f"/rules/versions/{bad}")).status_code == 404
 
 
-async def test_importing_the_exported_rules_changes_nothing(clerk: Clerk, house: House) -> None:
-    await draft(house, *RULES, EVERYTHING, default=None)
-    before = await read(house)
+async def test_importing_the_exported_rules_changes_nothing(clerk: Clerk, harness: Harness) -> None:
+    await draft(harness, *RULES, EVERYTHING, default=None)
+    before = await read(harness)
     assert before.draft is not None
     sent = await clerk.get("/rules/file/rules.yaml")
     assert "attachment" in sent.headers["Content-Disposition"]
@@ -151,14 +153,14 @@ async def test_importing_the_exported_rules_changes_nothing(clerk: Clerk, house:
     assert unescape(form["text"]).strip() == sent.text.strip()
     answer = await clerk.post("/rules/file", {**form, "do": "save"})
     assert answer.status_code == 303
-    after = await read(house)
+    after = await read(harness)
     assert (after.draft, after.revision) == (before.draft, before.revision)
 
 
-async def test_a_file_is_previewed_before_it_is_saved(clerk: Clerk, house: House) -> None:
+async def test_a_file_is_previewed_before_it_is_saved(clerk: Clerk, harness: Harness) -> None:
     form = read_fields((await clerk.get("/rules/file")).text)
     text = "rules:\n- {name: New, target: Friendly}\ndefault: null\n"
-    await draft(house, LARGE, by=COLLEAGUE)
+    await draft(harness, LARGE, by=COLLEAGUE)
     seen = await clerk.post("/rules/file", {**form, "text": text, "do": "check"})
     assert seen.status_code == 200
     words = plain(seen.text)
@@ -168,7 +170,7 @@ async def test_a_file_is_previewed_before_it_is_saved(clerk: Clerk, house: House
     assert late.status_code == 409
     assert "name: New" in late.text
     assert "min: '50000'" in unescape(late.text).replace('"', "'")
-    assert [rule.name for rule in (await read(house)).edited.rules] == ["Large"]
+    assert [rule.name for rule in (await read(harness)).edited.rules] == ["Large"]
 
 
 @pytest.mark.parametrize(
@@ -180,7 +182,7 @@ async def test_a_file_is_previewed_before_it_is_saved(clerk: Clerk, house: House
     ],
 )
 async def test_errors_in_a_file_are_reported_with_line_numbers(
-    clerk: Clerk, house: House, text: str, words: str
+    clerk: Clerk, harness: Harness, text: str, words: str
 ) -> None:
     form = read_fields((await clerk.get("/rules/file")).text)
     for wish in ("save", "check"):
@@ -188,4 +190,4 @@ async def test_errors_in_a_file_are_reported_with_line_numbers(
         assert answer.status_code == 422
         assert words in plain(answer.text).replace(" : ", ": ")
         assert text.strip() in unescape(answer.text)
-    assert (await read(house)).draft is None
+    assert (await read(harness)).draft is None

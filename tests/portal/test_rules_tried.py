@@ -10,9 +10,9 @@ from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import UserRoles
 from tests.portal.test_rules import plain
 from tests.support.application import an_application
-from tests.support.house import House
+from tests.support.harness import Harness
 from tests.support.portal import Clerk, read_fields, sign_in
-from tests.support.rules_world import ABROAD, LARGE, RULES, TRIAL, a_rules_house, draft
+from tests.support.rules_world import ABROAD, LARGE, RULES, TRIAL, a_rules_harness, draft
 
 
 def items(value: str) -> list[dict[str, str]]:
@@ -20,14 +20,14 @@ def items(value: str) -> list[dict[str, str]]:
 
 
 @pytest.fixture(autouse=True)
-async def _rules(house: House) -> None:
-    await a_rules_house(house)
+async def _rules(harness: Harness) -> None:
+    await a_rules_harness(harness)
 
 
 async def test_a_trial_finds_a_claim_by_reference_and_names_near_misses(
-    clerk: Clerk, house: House
+    clerk: Clerk, harness: Harness
 ) -> None:
-    [claim_id] = await house.create("RE-1", items=items("43000"), address={
+    [claim_id] = await harness.create("RE-1", items=items("43000"), address={
         "street": "Weg 1", "postalCode": "1010", "city": "Wien", "country": "AT",
     })  # fmt: skip
     words = plain((await clerk.get("/rules/try?reference=RE-1")).text)
@@ -41,10 +41,10 @@ async def test_a_trial_finds_a_claim_by_reference_and_names_near_misses(
 
 
 async def test_a_trial_uses_the_draft_unless_the_published_rules_are_chosen(
-    clerk: Clerk, house: House
+    clerk: Clerk, harness: Harness
 ) -> None:
-    await house.create("RE-1", items=items("60000"))
-    await draft(house, {**LARGE, "target": "Friendly"}, ABROAD)
+    await harness.create("RE-1", items=items("60000"))
+    await draft(harness, {**LARGE, "target": "Friendly"}, ABROAD)
     drafted = plain((await clerk.get("/rules/try?reference=RE-1")).text)
     published = plain((await clerk.get("/rules/try?reference=RE-1&rules=published")).text)
     assert "Tested version: draft." in drafted
@@ -91,19 +91,19 @@ async def test_errors_of_a_sample_claim_are_shown_next_to_their_fields(
     assert words in plain(page.text)
 
 
-async def test_the_effect_counts_the_assignments_of_the_last_30_days(house: House) -> None:
-    await house.create("OLD", items=items("60000"))
-    house.clock.advance(timedelta(microseconds=1))
-    await house.create("EDGE", items=items("60000"))
-    house.clock.advance(timedelta(days=30))
-    await house.create("BIG", "BIGGER", items=items("70000"))
-    await house.create("SMALL", items=items("500"))
+async def test_the_effect_counts_the_assignments_of_the_last_30_days(harness: Harness) -> None:
+    await harness.create("OLD", items=items("60000"))
+    harness.clock.advance(timedelta(microseconds=1))
+    await harness.create("EDGE", items=items("60000"))
+    harness.clock.advance(timedelta(days=30))
+    await harness.create("BIG", "BIGGER", items=items("70000"))
+    await harness.create("SMALL", items=items("500"))
     # Later changes of a claim do not count.
-    await house.rows("UPDATE claims SET workflow_id = NULL, workflow_major = NULL, due_at = NULL"
+    await harness.rows("UPDATE claims SET workflow_id = NULL, workflow_major = NULL, due_at = NULL"
                      " WHERE merchant_id = $1")  # fmt: skip
-    await draft(house, {**LARGE, "target": "Friendly"}, ABROAD, {**TRIAL, "name": "Other"})
+    await draft(harness, {**LARGE, "target": "Friendly"}, ABROAD, {**TRIAL, "name": "Other"})
     # The session has expired by now.
-    clerk = await sign_in(house.resources, an_application(house.resources).app, house)
+    clerk = await sign_in(harness.resources, an_application(harness.resources).app, harness)
     words = plain((await clerk.get("/rules/effect")).text)
     assert "3 of 4 claims would have been assigned another workflow." in words
     assert "Letters first 3 0" in words
@@ -120,12 +120,12 @@ async def test_the_effect_page_needs_a_draft(clerk: Clerk) -> None:
 
 
 async def test_many_claims_are_counted_in_several_pages(
-    clerk: Clerk, house: House, monkeypatch: pytest.MonkeyPatch
+    clerk: Clerk, harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dunwell.cases.assignment.preview_rules.PAGE_SIZE", 2)
     monkeypatch.setattr("dunwell.interfaces.portal.rules.routes_try.MAX_COUNTED_CLAIMS", 2)
-    await house.create("A", "B", "C", items=items("60000"))
-    await draft(house, *RULES[1:])
+    await harness.create("A", "B", "C", items=items("60000"))
+    await draft(harness, *RULES[1:])
     newest = await clerk.get("/rules/effect")
     words = plain(newest.text)
     assert "2 of 2 claims would have been assigned" in words
@@ -138,9 +138,9 @@ async def test_many_claims_are_counted_in_several_pages(
 
 
 @pytest.mark.parametrize("role", [Role.AUDITOR, Role.MERCHANT_USER])
-async def test_users_who_may_not_configure_get_a_missing_page(house: House, role: Role) -> None:
-    place = UserRoles(memberships={house.merchant.merchant_id: role})
-    person = await sign_in(house.resources, an_application(house.resources).app, house, place)
+async def test_users_who_may_not_configure_get_a_missing_page(harness: Harness, role: Role) -> None:
+    place = UserRoles(memberships={harness.merchant.merchant_id: role})
+    person = await sign_in(harness.resources, an_application(harness.resources).app, harness, place)
     paths = ("", "/rule", "/try", "/effect", "/publish", "/versions", "/versions/5", "/file",
              "/file/rules.yaml")  # fmt: skip
     token = read_fields((await person.get("/portal/account")).text.replace("sign-out", ""))["token"]

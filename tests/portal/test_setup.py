@@ -15,7 +15,7 @@ from dunwell.operations.merchant_file.check_file import CheckedFile
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import parse_yaml, render_yaml
 from tests.support.application import an_application
-from tests.support.house import House
+from tests.support.harness import Harness
 from tests.support.portal import Clerk, sign_in
 from tests.support.portal_setup import read_form, save, send
 from tests.usecases.test_apply import ADAPTERS
@@ -397,10 +397,10 @@ async def test_a_sandbox_and_its_live_merchant_link_to_each_other(
 
 
 async def test_users_of_one_merchant_cannot_create_another(
-    staff: Clerk, resources: Resources, house: House
+    staff: Clerk, resources: Resources, harness: Harness
 ) -> None:
     assert (await staff.get("/portal/merchants/new")).status_code == 404
-    clerk = await sign_in(resources, an_application(resources).app, house)
+    clerk = await sign_in(resources, an_application(resources).app, harness)
     fields = read_form((await clerk.get("/portal/merchants/new")).text, "counterpart")
     account = await staff.get("/portal/account")
     token = read_form(account.text)["token"]

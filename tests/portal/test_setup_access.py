@@ -19,7 +19,7 @@ from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import parse_yaml, render_yaml
 from tests.support.application import an_application
 from tests.support.definitions import a_definition
-from tests.support.house import House, ScriptedChannel, a_house
+from tests.support.harness import Harness, ScriptedChannel, a_harness
 from tests.support.portal import Clerk, sign_in
 from tests.support.portal_setup import give, read_form, save, send
 from tests.support.portal_world import MARKUP
@@ -38,14 +38,14 @@ SELECT (SELECT json_agg(c ORDER BY client_id) FROM credentials c WHERE merchant_
 
 
 @pytest.fixture
-async def sandbox(resources: Resources, clock: MovableClock) -> House:
-    house = await a_house(resources, clock, key="playground", sandbox=True)
-    await house.publish(a_definition())
-    return house
+async def sandbox(resources: Resources, clock: MovableClock) -> Harness:
+    harness = await a_harness(resources, clock, key="playground", sandbox=True)
+    await harness.publish(a_definition())
+    return harness
 
 
 @pytest.fixture
-async def player(resources: Resources, sandbox: House) -> Clerk:
+async def player(resources: Resources, sandbox: Harness) -> Clerk:
     application = an_application(resources)
     application.channels[:] = [ScriptedChannel()]
     return await sign_in(resources, application.app, sandbox)
@@ -62,7 +62,7 @@ async def make_credential(clerk: Clerk, **typed: Any) -> str:
 
 
 async def test_a_credentials_secret_is_shown_once_and_stored_nowhere(
-    clerk: Clerk, house: House
+    clerk: Clerk, harness: Harness
 ) -> None:
     client_id = await make_credential(clerk, scope=["READ", "MONEY"])
     assert clerk.page is not None
@@ -70,8 +70,8 @@ async def test_a_credentials_secret_is_shown_once_and_stored_nowhere(
 
     for path in ("/credentials", f"/credentials/{client_id}", "/settings/file"):
         assert secret not in (await clerk.get(path)).text
-    assert secret not in str(await house.rows(_AUDIT))
-    actions = [row["action"] for row in await house.rows(_AUDIT)]
+    assert secret not in str(await harness.rows(_AUDIT))
+    actions = [row["action"] for row in await harness.rows(_AUDIT)]
     assert actions.count("credential.create") == 1
     listed = await clerk.get("/credentials")
     assert "Read only; Record payments, items and fees" in listed.text
@@ -86,17 +86,19 @@ async def test_a_credentials_secret_is_shown_once_and_stored_nowhere(
     ],
 )  # fmt: skip
 async def test_an_invalid_credential_is_reported_next_to_the_field(
-    clerk: Clerk, house: House, typed: dict[str, Any], field: str
+    clerk: Clerk, harness: Harness, typed: dict[str, Any], field: str
 ) -> None:
     form = read_form((await clerk.get("/credentials")).text, "requestsPerMinute")
-    before = await house.rows(_STATE)
+    before = await harness.rows(_STATE)
     answer = await send(clerk, "/credentials", {**form, "name": "shop", **typed})
     assert answer.status_code == 422
     assert f'id="{field}-error"' in answer.text
-    assert await house.rows(_STATE) == before
+    assert await harness.rows(_STATE) == before
 
 
-async def test_a_form_submitted_twice_creates_one_credential(clerk: Clerk, house: House) -> None:
+async def test_a_form_submitted_twice_creates_one_credential(
+    clerk: Clerk, harness: Harness
+) -> None:
     form = read_form((await clerk.get("/credentials")).text, "requestsPerMinute")
     await send(clerk, "/credentials", {**form, "name": "shop"})
     again = await send(clerk, "/credentials", {**form, "name": "shop"})
@@ -106,13 +108,13 @@ async def test_a_form_submitted_twice_creates_one_credential(clerk: Clerk, house
 
 
 async def test_a_credential_can_be_rotated_once_and_revoked_once(
-    clerk: Clerk, house: House
+    clerk: Clerk, harness: Harness
 ) -> None:
     client_id = await make_credential(clerk)
     path = f"/credentials/{client_id}"
     form = {**read_form((await clerk.get(path)).text, "known_made_at"), "do": "rotate"}
     # A secret created at the same instant would be indistinguishable.
-    house.clock.advance(timedelta(minutes=1))
+    harness.clock.advance(timedelta(minutes=1))
 
     rotated = await send(clerk, path, form)
     again = await send(clerk, path, form)
@@ -126,7 +128,7 @@ async def test_a_credential_can_be_rotated_once_and_revoked_once(
         answer = await send(clerk, path, {"token": form["token"], "do": "revoke"})
         assert answer.headers["Location"].endswith(f"done={done}")
     assert (await clerk.get(path)).status_code == 404
-    actions = [row["action"] for row in await house.rows(_AUDIT)]
+    actions = [row["action"] for row in await harness.rows(_AUDIT)]
     assert [each for each in actions if each.startswith("credential.")].count(
         "credential.rotate"
     ) == 1
@@ -134,7 +136,7 @@ async def test_a_credential_can_be_rotated_once_and_revoked_once(
 
 
 async def test_an_endpoint_is_added_with_its_secret_and_removed_once(
-    clerk: Clerk, house: House
+    clerk: Clerk, harness: Harness
 ) -> None:
     form = read_form((await clerk.get("/settings/webhooks")).text, "url")
     typed = {**form, "url": "https://erp.example/hooks", "authorization": "Bearer hidden"}
@@ -157,7 +159,7 @@ async def test_an_endpoint_is_added_with_its_secret_and_removed_once(
 
 
 async def test_the_test_clock_advances_to_the_next_due_time_and_lists_events(
-    player: Clerk, sandbox: House
+    player: Clerk, sandbox: Harness
 ) -> None:
     await sandbox.create("INV-1")
     page = await player.get("/clock")
@@ -183,7 +185,7 @@ async def test_the_test_clock_advances_to_the_next_due_time_and_lists_events(
     ],
 )  # fmt: skip
 async def test_the_test_clock_refuses_invalid_and_distant_dates(
-    player: Clerk, sandbox: House, to: str, said: str
+    player: Clerk, sandbox: Harness, to: str, said: str
 ) -> None:
     form = read_form((await player.get("/clock")).text, "known_now")
     before = await sandbox.rows(_STATE)
@@ -199,18 +201,20 @@ async def test_a_live_merchant_has_no_test_clock(clerk: Clerk) -> None:
     assert (await send(clerk, "/clock", {"token": token, "do": "week"})).status_code == 404
 
 
-async def test_a_merchant_file_is_previewed_and_applied_once(clerk: Clerk, house: House) -> None:
+async def test_a_merchant_file_is_previewed_and_applied_once(
+    clerk: Clerk, harness: Harness
+) -> None:
     document = parse_yaml((await clerk.get("/settings/merchant.yaml")).text)
     document |= {"name": "Renamed", "credentials": [{"name": "erp"}]}
     form = read_form((await clerk.get("/settings/file")).text, "text")
-    before = await house.rows(_STATE)
+    before = await harness.rows(_STATE)
     given = {"token": form["token"]}
 
     asked = await give(clerk, "/settings/changes", given, file=render_yaml(document).encode())
 
     assert asked.status_code == 200, asked.text[-2000:]
     assert "2 differences" in asked.text
-    assert await house.rows(_STATE) == before
+    assert await harness.rows(_STATE) == before
     apply = {**read_form(asked.text, "known_revision"), "do": "apply"}
     applied = await give(clerk, "/settings/changes", apply)
     again = await give(clerk, "/settings/changes", apply)
@@ -225,18 +229,18 @@ async def test_a_merchant_file_is_previewed_and_applied_once(clerk: Clerk, house
     "text", ["", "a: [", "- list", "key: x", "brand: {logo: /etc/passwd}", "name: [1", "\x01: 1"]
 )
 async def test_an_invalid_merchant_file_is_explained_and_its_text_kept(
-    clerk: Clerk, house: House, text: str
+    clerk: Clerk, harness: Harness, text: str
 ) -> None:
     form = read_form((await clerk.get("/settings/file")).text, "text")
-    before = await house.rows(_STATE)
+    before = await harness.rows(_STATE)
     answer = await give(clerk, "/settings/changes", {"token": form["token"], "text": text})
     assert answer.status_code == 422
     assert "The file cannot be imported" in answer.text
     assert "root:" not in answer.text
-    assert await house.rows(_STATE) == before
+    assert await harness.rows(_STATE) == before
 
 
-async def test_a_file_that_is_too_large_is_not_read(clerk: Clerk, house: House) -> None:
+async def test_a_file_that_is_too_large_is_not_read(clerk: Clerk, harness: Harness) -> None:
     form = read_form((await clerk.get("/settings/file")).text, "text")
     given = {"token": form["token"]}
     answer = await give(clerk, "/settings/changes", given, file=b"a" * (1024 * 1024 + 1))
@@ -267,16 +271,16 @@ _ENTITY = b'<!DOCTYPE svg [<!ENTITY x SYSTEM "file:///etc/passwd">]><svg>&x;</sv
     ],
     ids=["script", "link", "entity", "pdf", "gif", "html", "large", "huge", "broken"],
 )  # fmt: skip
-async def test_an_unsafe_logo_is_refused(clerk: Clerk, house: House, image: bytes) -> None:
+async def test_an_unsafe_logo_is_refused(clerk: Clerk, harness: Harness, image: bytes) -> None:
     form = read_form((await clerk.get("/settings/brand")).text, "revision")
-    before = await house.rows(_STATE)
+    before = await harness.rows(_STATE)
     answer = await give(clerk, "/settings/brand", form, logo=image)
     assert answer.status_code == 422
     assert 'id="logo-error"' in answer.text
-    assert await house.rows(_STATE) == before
+    assert await harness.rows(_STATE) == before
 
 
-async def test_a_logo_is_kept_until_it_is_removed(clerk: Clerk, house: House) -> None:
+async def test_a_logo_is_kept_until_it_is_removed(clerk: Clerk, harness: Harness) -> None:
     svg = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0h9v9z"/></svg>'
     form = read_form((await clerk.get("/settings/brand")).text, "revision")
     answer = await give(clerk, "/settings/brand", {**form, "brand.color": "#1F6F5C"}, logo=svg)
@@ -336,7 +340,7 @@ _OPERATORS = {Role.ADMIN, Role.OPERATOR}
 
 @pytest.mark.parametrize("role", Role)
 async def test_only_operators_and_admins_see_and_change_settings(
-    resources: Resources, sandbox: House, role: Role
+    resources: Resources, sandbox: Harness, role: Role
 ) -> None:
     at_one = role in (Role.AUDITOR, Role.MERCHANT_USER)
     place = (
@@ -369,10 +373,10 @@ async def test_only_operators_and_admins_see_and_change_settings(
 
 
 async def test_forms_from_other_origins_or_without_a_token_are_refused(
-    clerk: Clerk, house: House
+    clerk: Clerk, harness: Harness
 ) -> None:
     token = read_form((await clerk.get("/portal/account")).text)["token"]
-    before = await house.rows(_STATE)
+    before = await harness.rows(_STATE)
     foreign = {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}
     for path in ("/settings/brand", "/settings/changes", "/settings/webhooks", "/credentials"):
         fields = {"name": "x", "url": "https://erp.example", "text": "name: x", "do": "apply"}
@@ -381,19 +385,19 @@ async def test_forms_from_other_origins_or_without_a_token_are_refused(
             assert (await give(clerk, path, fields)).status_code == 403
         signed = {**fields, "token": token}
         assert (await clerk.post(path, signed, headers=foreign)).status_code == 403
-    assert await house.rows(_STATE) == before
+    assert await harness.rows(_STATE) == before
 
 
 async def test_another_merchants_credential_is_not_found(
-    clerk: Clerk, resources: Resources, house: House
+    clerk: Clerk, resources: Resources, harness: Harness
 ) -> None:
     client_id = await make_credential(clerk)
-    other = await a_house(resources, house.clock, key="other")
+    other = await a_harness(resources, harness.clock, key="other")
     there = await sign_in(resources, an_application(resources).app, other)
     token = read_form((await there.get("/portal/account")).text)["token"]
     assert (await there.get(f"/credentials/{client_id}")).status_code == 404
-    before = await house.rows(_STATE)
+    before = await harness.rows(_STATE)
     for do in ("rotate", "end-old", "revoke"):
         given = {"token": token, "do": do, "known_made_at": "2026-03-02T09:00:00+00:00"}
         await send(there, f"/credentials/{client_id}", given)
-    assert await house.rows(_STATE) == before
+    assert await harness.rows(_STATE) == before

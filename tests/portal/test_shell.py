@@ -10,7 +10,7 @@ from dunwell.interfaces.portal.render.addresses import PATHS, is_ours
 from dunwell.interfaces.portal.web.site import POLICY
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application, connect
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.portal import Clerk, read_fields, sign_in
 
 _OPEN = {"sign_in", "asset", "invitation", "second", "recovery"}
@@ -31,9 +31,9 @@ _AT_MERCHANT = [name for name, path in PATHS.items() if "{merchant_id}" in path]
 
 @pytest.mark.parametrize("name", _AT_MERCHANT)
 async def test_another_merchants_pages_are_not_found(
-    resources: Resources, house: House, claim_id: int, staff: Clerk, name: str
+    resources: Resources, harness: Harness, claim_id: int, staff: Clerk, name: str
 ) -> None:
-    other = await a_house(resources, house.clock, key="other")
+    other = await a_harness(resources, harness.clock, key="other")
     path = _fill(PATHS[name], other.merchant.merchant_id, claim_id)
     fields = {"token": read_fields((await staff.get(f"/claims/{claim_id}/note")).text)["token"]}
     for method in ROUTES[PATHS[name]]:
@@ -44,21 +44,21 @@ async def test_another_merchants_pages_are_not_found(
 
 @pytest.mark.parametrize("name", [each for each in _AT_MERCHANT if "{claim_id}" in PATHS[each]])
 async def test_another_merchants_claims_are_not_found_below_the_own_merchant(
-    resources: Resources, house: House, claim_id: int, name: str
+    resources: Resources, harness: Harness, claim_id: int, name: str
 ) -> None:
-    other = await a_house(resources, house.clock, key="other")
+    other = await a_harness(resources, harness.clock, key="other")
     [foreign] = await other.create("INV-9")
-    clerk = await sign_in(resources, an_application(resources).app, house)
-    path = _fill(PATHS[name], house.merchant.merchant_id, foreign)
+    clerk = await sign_in(resources, an_application(resources).app, harness)
+    path = _fill(PATHS[name], harness.merchant.merchant_id, foreign)
 
     assert (await clerk.get(path)).status_code == 404
 
 
 async def test_signed_out_users_are_redirected_to_the_sign_in_page_and_back(
-    resources: Resources, house: House
+    resources: Resources, harness: Harness
 ) -> None:
     stranger = connect(an_application(resources).app)
-    path = f"/portal/m/{house.merchant.merchant_id}/claims?status=PAID&x=1"
+    path = f"/portal/m/{harness.merchant.merchant_id}/claims?status=PAID&x=1"
 
     answer = await stranger.get(path)
 
@@ -79,7 +79,7 @@ def test_the_redirect_after_signing_in_stays_in_the_portal(address: str) -> None
 
 @pytest.mark.parametrize("token", ["", "x" * 43])
 async def test_a_form_without_the_sessions_token_is_refused_and_its_text_kept(
-    clerk: Clerk, house: House, claim_id: int, token: str
+    clerk: Clerk, harness: Harness, claim_id: int, token: str
 ) -> None:
     text = "A long note that somebody has typed."
 
@@ -87,7 +87,7 @@ async def test_a_form_without_the_sessions_token_is_refused_and_its_text_kept(
 
     assert answer.status_code == 403
     assert text in answer.text
-    assert await house.rows("SELECT 1 FROM claim_notes WHERE merchant_id = $1") == []
+    assert await harness.rows("SELECT 1 FROM claim_notes WHERE merchant_id = $1") == []
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ async def test_a_form_without_the_sessions_token_is_refused_and_its_text_kept(
     ],
 )
 async def test_a_form_from_another_origin_is_refused_even_with_the_token(
-    clerk: Clerk, house: House, claim_id: int, headers: dict[str, str]
+    clerk: Clerk, harness: Harness, claim_id: int, headers: dict[str, str]
 ) -> None:
     form = await clerk.get(f"/claims/{claim_id}/note")
     fields = {**read_fields(form.text), "text": "x"}
@@ -107,7 +107,7 @@ async def test_a_form_from_another_origin_is_refused_even_with_the_token(
     answer = await clerk.post(f"/claims/{claim_id}/note", fields, headers=headers)
 
     assert answer.status_code == 403
-    assert await house.rows("SELECT 1 FROM claim_notes WHERE merchant_id = $1") == []
+    assert await harness.rows("SELECT 1 FROM claim_notes WHERE merchant_id = $1") == []
 
 
 async def test_every_page_has_the_strict_content_security_policy(
@@ -121,10 +121,10 @@ async def test_every_page_has_the_strict_content_security_policy(
 
 
 async def test_an_auditor_sees_no_forms_and_cannot_submit_any(
-    resources: Resources, house: House, claim_id: int
+    resources: Resources, harness: Harness, claim_id: int
 ) -> None:
     auditor = await sign_in(
-        resources, an_application(resources).app, house, UserRoles(Role.AUDITOR)
+        resources, an_application(resources).app, harness, UserRoles(Role.AUDITOR)
     )
     page = await auditor.get(f"/claims/{claim_id}")
     assert "Record payment" not in page.text
@@ -135,11 +135,11 @@ async def test_an_auditor_sees_no_forms_and_cannot_submit_any(
 
 
 async def test_the_entered_values_are_shown_after_the_session_ended(
-    clerk: Clerk, house: House, claim_id: int
+    clerk: Clerk, harness: Harness, claim_id: int
 ) -> None:
     form = await clerk.get(f"/claims/{claim_id}/note")
     fields = {**read_fields(form.text), "text": "Half an hour of typing."}
-    await house.rows("UPDATE portal_sessions SET ended_at = now() WHERE $1 > 0")
+    await harness.rows("UPDATE portal_sessions SET ended_at = now() WHERE $1 > 0")
 
     answer = await clerk.post(f"/claims/{claim_id}/note", fields)
 

@@ -4,7 +4,7 @@ import pytest
 
 from dunwell.platform.resources import Resources
 from tests.support.full_storage import leave_free
-from tests.support.house import House
+from tests.support.harness import Harness
 from tests.support.portal import Clerk
 
 _GIB = 1024**3
@@ -17,9 +17,9 @@ _FULL = {"en": "The file storage is full", "de": "Der Dateispeicher ist voll"}
 
 @pytest.mark.parametrize("language", ["en", "de"])
 async def test_the_overview_warns_clerks_and_operators_at_80_percent_storage(
-    resources: Resources, house: House, clerk: Clerk, staff: Clerk, language: str
+    resources: Resources, harness: Harness, clerk: Clerk, staff: Clerk, language: str
 ) -> None:
-    merchant_id = house.merchant.merchant_id
+    merchant_id = harness.merchant.merchant_id
     for visitor in (clerk, staff):
         await visitor.get(f"?lang={language}")
         shown = []
@@ -35,10 +35,10 @@ async def test_the_overview_warns_clerks_and_operators_at_80_percent_storage(
 
 
 async def test_the_settings_always_show_the_storage_use(
-    resources: Resources, house: House, clerk: Clerk
+    resources: Resources, harness: Harness, clerk: Clerk
 ) -> None:
     await clerk.get("?lang=en")
-    merchant_id = house.merchant.merchant_id
+    merchant_id = harness.merchant.merchant_id
     nothing = (await clerk.get("/settings")).text
     await leave_free(resources, merchant_id, 2 * _GIB)
     near = (await clerk.get("/settings")).text

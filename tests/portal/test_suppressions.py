@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dunwell.contact.messages.suppression import load_suppressed
-from tests.support.house import House
+from tests.support.harness import Harness
 from tests.support.portal import Clerk, read_fields
 
 _AUDIT = """
@@ -16,9 +16,9 @@ WHERE merchant_id = $1 AND action LIKE 'address.%' ORDER BY audit_id
 ERIKA = "erika@example.org"
 
 
-async def is_suppressed(house: House, address: str = ERIKA) -> bool:
-    async with house.work() as work:
-        keys = house.resources.keys
+async def is_suppressed(harness: Harness, address: str = ERIKA) -> bool:
+    async with harness.work() as work:
+        keys = harness.resources.keys
         asked = [("EMAIL", address)]
         found: Any = await load_suppressed(work.tx, keys, work.merchant_id, asked)  # type: ignore[arg-type]
     return bool(found)
@@ -34,14 +34,14 @@ async def find_lift(clerk: Clerk) -> str:
     return page.text.partition("/suppressions/EMAIL/")[2].partition('"')[0]
 
 
-async def test_an_address_is_added_once_and_masked(clerk: Clerk, house: House) -> None:
+async def test_an_address_is_added_once_and_masked(clerk: Clerk, harness: Harness) -> None:
     first, second = await add(clerk), await add(clerk, address=" Erika@Example.org ")
 
     assert "Address suppressed" in first.text
     assert "already on the suppression list" in second.text
-    assert await is_suppressed(house)
+    assert await is_suppressed(harness)
     assert ERIKA not in second.text
-    [row] = await house.rows(_AUDIT)
+    [row] = await harness.rows(_AUDIT)
     assert (row["action"], row["after"]["reason"]) == ("address.suppress", "DEBTOR")
     assert ERIKA not in str(dict(row))
 
@@ -51,17 +51,17 @@ async def test_an_address_is_added_once_and_masked(clerk: Clerk, house: House) -
                        ("channel", "PIGEON")],
 )  # fmt: skip
 async def test_an_invalid_address_is_reported_next_to_its_field(
-    clerk: Clerk, house: House, name: str, text: str
+    clerk: Clerk, harness: Harness, name: str, text: str
 ) -> None:
     page = await add(clerk, **{name: text})
 
     assert page.status_code == 422
     assert f'id="{name}-error"' in page.text
-    assert await house.rows("SELECT FROM suppressions WHERE merchant_id = $1") == []
+    assert await harness.rows("SELECT FROM suppressions WHERE merchant_id = $1") == []
 
 
 async def test_removing_an_address_needs_a_reason_and_happens_once(
-    clerk: Clerk, house: House
+    clerk: Clerk, harness: Harness
 ) -> None:
     await add(clerk)
     path = f"/suppressions/EMAIL/{await find_lift(clerk)}"
@@ -70,14 +70,14 @@ async def test_removing_an_address_needs_a_reason_and_happens_once(
     form = read_fields(shown.text)
 
     missing = await clerk.post(path, form)
-    assert (missing.status_code, await is_suppressed(house)) == (422, True)
+    assert (missing.status_code, await is_suppressed(harness)) == (422, True)
     first = await clerk.follow(await clerk.post(path, {**form, "reason": "BY_MISTAKE"}))
     second = await clerk.follow(await clerk.post(path, {**form, "reason": "OTHER"}))
 
     assert "removed from the suppression list" in first.text
     assert "someone else has already removed" in second.text
-    assert not await is_suppressed(house)
-    [_, row] = await house.rows(_AUDIT)
+    assert not await is_suppressed(harness)
+    [_, row] = await harness.rows(_AUDIT)
     assert row["before"] == {
         "address": "e***@example.org", "reason": "DEBTOR", "since": form["revision"],
     }  # fmt: skip
@@ -85,29 +85,29 @@ async def test_removing_an_address_needs_a_reason_and_happens_once(
 
 
 async def test_an_address_that_was_added_again_is_shown_before_it_is_removed(
-    clerk: Clerk, house: House
+    clerk: Clerk, harness: Harness
 ) -> None:
     await add(clerk)
     path = f"/suppressions/EMAIL/{await find_lift(clerk)}"
     form = read_fields((await clerk.get(path)).text)
-    await house.rows(
+    await harness.rows(
         "UPDATE suppressions SET created_at = $2 WHERE merchant_id = $1",
-        house.clock.now() + timedelta(microseconds=1),
+        harness.clock.now() + timedelta(microseconds=1),
     )
 
     answer = await clerk.post(path, {**form, "reason": "OTHER"})
 
     assert answer.status_code == 409
     assert "The address was removed and added again." in answer.text
-    assert await is_suppressed(house)
+    assert await is_suppressed(harness)
     again = {**read_fields(answer.text), "reason": "OTHER"}
     assert again["revision"] != form["revision"]
     await clerk.follow(await clerk.post(path, again))
-    assert not await is_suppressed(house)
+    assert not await is_suppressed(harness)
 
 
 async def test_users_without_the_permission_see_the_list_but_no_form(
-    clerk: Clerk, staff: Clerk, house: House
+    clerk: Clerk, staff: Clerk, harness: Harness
 ) -> None:
     await add(clerk)
     digest = await find_lift(clerk)

@@ -8,10 +8,10 @@ import pytest
 
 from dunwell.core.workflows.store import load_draft
 from dunwell.core.workflows.texts import TextContent, TextPlace, find_text
-from tests.support.house import House
+from tests.support.harness import Harness
 from tests.support.portal import Clerk, read_fields
 from tests.support.portal_world import MARKUP
-from tests.support.texts import a_texts_definition, a_texts_house
+from tests.support.texts import a_texts_definition, a_texts_harness
 
 _MAIL = "/texts/edit?template=reminder&channel=EMAIL&language=de"
 _SMS = "/texts/edit?template=reminder&channel=SMS&language=en"
@@ -20,12 +20,12 @@ _PLACE = TextPlace("templates", "reminder", "de", "EMAIL")
 
 
 @pytest.fixture
-async def path(house: House) -> str:
-    return await a_texts_house(house)
+async def path(harness: Harness) -> str:
+    return await a_texts_harness(harness)
 
 
-async def read(house: House, path: str, place: TextPlace = _PLACE) -> TextContent | None:
-    async with house.work() as work:
+async def read(harness: Harness, path: str, place: TextPlace = _PLACE) -> TextContent | None:
+    async with harness.work() as work:
         draft = await load_draft(work.tx, work.merchant_id, path.rpartition("/")[2])  # type: ignore[arg-type]
     assert draft is not None
     return find_text(draft.definition, place)
@@ -53,24 +53,26 @@ async def test_the_grid_marks_missing_and_faulty_texts_with_links(clerk: Clerk, 
 
 
 async def test_a_missing_text_is_written_and_saved_in_the_draft(
-    clerk: Clerk, house: House, path: str
+    clerk: Clerk, harness: Harness, path: str
 ) -> None:
     answer = await write(clerk, f"{path}{_GAP}", subject="Your invoice", body="{{ items }}")
     page = await clerk.follow(answer)
 
     assert "Saved." in page.text
     letter = TextPlace("templates", "reminder", "en", "LETTER")
-    assert await read(house, path, letter) == TextContent("{{ items }}", "Your invoice")
+    assert await read(harness, path, letter) == TextContent("{{ items }}", "Your invoice")
     assert "1 template is missing." not in (await clerk.get(f"{path}/texts")).text
-    [row] = await house.rows(
+    [row] = await harness.rows(
         "SELECT before, after FROM audit_log WHERE merchant_id = $1 AND action = $2",
         "workflow.edit_draft",
     )
     assert set(row["after"]) == {"templates/reminder"}
 
 
-async def test_a_text_is_checked_without_being_saved(clerk: Clerk, house: House, path: str) -> None:
-    address, before = f"{path}{_MAIL}", await read(house, path)
+async def test_a_text_is_checked_without_being_saved(
+    clerk: Clerk, harness: Harness, path: str
+) -> None:
+    address, before = f"{path}{_MAIL}", await read(harness, path)
     form = read_fields((await clerk.get(address)).text)
     body = f"Die Polizei kommt. {' '.join(['Wort'] * 21)}. {{{{ landing.url }}}}"
 
@@ -81,7 +83,7 @@ async def test_a_text_is_checked_without_being_saved(clerk: Clerk, house: House,
     assert "Messages to debtors must not contain &#34;Polizei&#34;" in said(page.text)
     assert "1 sentence has more than 20 words." in said(page.text)
     assert "Die Polizei kommt." in read_fields(page.text)["body"]
-    assert await read(house, path) == before
+    assert await read(harness, path) == before
 
 
 async def test_the_editor_shows_the_number_of_sms_parts(clerk: Clerk, path: str) -> None:
@@ -116,7 +118,7 @@ async def test_each_placeholder_is_listed_with_an_example_value(clerk: Clerk, pa
 
 
 async def test_after_a_conflict_over_a_text_both_texts_are_shown(
-    clerk: Clerk, house: House, path: str
+    clerk: Clerk, harness: Harness, path: str
 ) -> None:
     address = f"{path}{_MAIL}"
     first = read_fields((await clerk.get(address)).text)
@@ -129,12 +131,12 @@ async def test_after_a_conflict_over_a_text_both_texts_are_shown(
     assert "Erster Text</p>" in answer.text
     again = read_fields(answer.text)
     assert again["body"] == "Zweiter Text"
-    known = await read(house, path)
+    known = await read(harness, path)
     assert known is not None
     assert known.body == "Erster Text"
     saved = await clerk.post(address, {**again, "do": "save"})
     assert saved.status_code == 303
-    known = await read(house, path)
+    known = await read(harness, path)
     assert known is not None
     assert known.body == "Zweiter Text"
 
@@ -149,29 +151,29 @@ async def test_after_a_conflict_over_a_text_both_texts_are_shown(
     ],
 )
 async def test_an_invalid_text_is_reported_and_stays_in_the_form(
-    clerk: Clerk, house: House, path: str, fields: dict[str, str], words: str
+    clerk: Clerk, harness: Harness, path: str, fields: dict[str, str], words: str
 ) -> None:
-    before = await read(house, path)
+    before = await read(harness, path)
 
     answer = await write(clerk, f"{path}{_MAIL}", **fields)
 
     assert answer.status_code == 422
     assert words in answer.text
     assert read_fields(answer.text)["subject"] == fields["subject"]
-    assert await read(house, path) == before
+    assert await read(harness, path) == before
 
 
-async def test_a_text_can_be_removed(clerk: Clerk, house: House, path: str) -> None:
+async def test_a_text_can_be_removed(clerk: Clerk, harness: Harness, path: str) -> None:
     form = read_fields((await clerk.get(f"{path}{_MAIL}")).text)
 
     await clerk.follow(await clerk.post(f"{path}{_MAIL}", {**form, "do": "remove"}))
 
-    assert await read(house, path) is None
+    assert await read(harness, path) is None
     assert "2 templates are missing." in (await clerk.get(f"{path}/texts")).text
 
 
-async def test_texts_of_an_older_version_are_read_only(clerk: Clerk, house: House) -> None:
-    [row] = await house.rows("SELECT workflow_id FROM workflows WHERE merchant_id = $1")
+async def test_texts_of_an_older_version_are_read_only(clerk: Clerk, harness: Harness) -> None:
+    [row] = await harness.rows("SELECT workflow_id FROM workflows WHERE merchant_id = $1")
     path = f"/workflows/{row['workflow_id']}"
     address = f"{path}{_MAIL}"
     await write(clerk, address, body="Neu {{ outstanding }} {{ landing.url }}")
@@ -185,14 +187,14 @@ async def test_texts_of_an_older_version_are_read_only(clerk: Clerk, house: Hous
     assert (await clerk.get(f"{address}&version=v9.9")).status_code == 404
 
 
-async def test_markup_in_templates_is_escaped(clerk: Clerk, house: House) -> None:
+async def test_markup_in_templates_is_escaped(clerk: Clerk, harness: Harness) -> None:
     """In names, subjects, texts and snippets, and in the rendered messages."""
     evil = f"{MARKUP} {{% raw %}} {{{{ 7*7 }}}} {{{{ config }}}}"
     definition = a_texts_definition(
         templates={MARKUP: {"EMAIL": {"subject": {"de": evil}, "body": {"de": evil}}}},
         snippets={"signature": {"de": evil}},
     )
-    path = await a_texts_house(house, definition)
+    path = await a_texts_harness(harness, definition)
     name = "%3Cb%3Ebold%3C%2Fb%3E+%26+%22quoted%22+%3Cscript%3Ealert%281%29%3C%2Fscript%3E"
     for address in (
         "/texts",

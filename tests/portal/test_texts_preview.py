@@ -10,22 +10,22 @@ from dunwell.contact.sending.channel import Accepted, Outcome, Permanent, Tempor
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
-from tests.support.house import House, ScriptedLine
+from tests.support.harness import Harness, ScriptedDeliveryProvider
 from tests.support.portal import Clerk, read_fields, sign_in
-from tests.support.texts import a_house_with_prices, a_texts_house
+from tests.support.texts import a_harness_with_prices, a_texts_harness
 
 _GERMAN = "template=reminder&language=de"
 _PNG = b"\x89PNG\r\n"
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
-    return await a_house_with_prices(resources, clock)
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
+    return await a_harness_with_prices(resources, clock)
 
 
 @pytest.fixture
-async def path(house: House) -> str:
-    return await a_texts_house(house)
+async def path(harness: Harness) -> str:
+    return await a_texts_harness(harness)
 
 
 def preview(path: str, channel: str, more: str = "") -> str:
@@ -62,10 +62,10 @@ async def test_a_letter_is_previewed_as_images_and_not_sent(clerk: Clerk, path: 
 
 
 async def test_an_sms_preview_shows_parts_price_and_the_cost_with_real_names(
-    clerk: Clerk, house: House, path: str
+    clerk: Clerk, harness: Harness, path: str
 ) -> None:
-    await house.create("A-1", mobileNumber="+4915112345678", debtorLastName="n" * 120)
-    await house.create("A-2", mobileNumber="+436641234567")
+    await harness.create("A-1", mobileNumber="+4915112345678", debtorLastName="n" * 120)
+    await harness.create("A-2", mobileNumber="+436641234567")
 
     page = await clerk.get(preview(path, "SMS"))
 
@@ -77,9 +77,9 @@ async def test_an_sms_preview_shows_parts_price_and_the_cost_with_real_names(
 
 
 async def test_sample_cases_and_real_claims_can_be_previewed(
-    clerk: Clerk, house: House, path: str
+    clerk: Clerk, harness: Harness, path: str
 ) -> None:
-    [claim_id] = await house.create("RE-77", debtorName="Zoë", debtorLastName="Müller")
+    [claim_id] = await harness.create("RE-77", debtorName="Zoë", debtorLastName="Müller")
 
     longest = await clerk.get(f"{preview(path, 'EMAIL', 'mail')}&case=LONGEST")
     bare = await clerk.get(f"{preview(path, 'EMAIL', 'mail')}&case=BARE")
@@ -98,28 +98,28 @@ async def test_sample_cases_and_real_claims_can_be_previewed(
 
 
 async def test_previews_of_a_claim_by_the_merchants_staff_are_recorded(
-    resources: Resources, house: House, path: str
+    resources: Resources, harness: Harness, path: str
 ) -> None:
-    place = UserRoles(memberships={house.merchant.merchant_id: Role.OPERATOR})
-    staff = await sign_in(resources, an_application(resources).app, house, place)
-    await house.create("RE-77")
+    place = UserRoles(memberships={harness.merchant.merchant_id: Role.OPERATOR})
+    staff = await sign_in(resources, an_application(resources).app, harness, place)
+    await harness.create("RE-77")
 
     await staff.get(f"{preview(path, 'EMAIL')}&claim=RE-77")
     await staff.get(f"{path}/simulate?claim=RE-77")
     await staff.get(preview(path, "EMAIL"))
 
-    rows = await house.rows(
+    rows = await harness.rows(
         "SELECT subject FROM audit_log WHERE merchant_id = $1 AND action = 'claim.look'"
     )
     assert len(rows) == 2
 
 
 @pytest.fixture
-def line(resources: Resources, house: House) -> ScriptedLine:
+def provider(resources: Resources, harness: Harness) -> ScriptedDeliveryProvider:
     """The application's e-mail provider during the test."""
-    line = house.lines["post"]
-    an_application(resources).lines["post"] = line
-    return line
+    provider = harness.delivery_providers["post"]
+    an_application(resources).delivery_providers["post"] = provider
+    return provider
 
 
 async def send(clerk: Clerk, path: str, channel: str = "EMAIL") -> str:
@@ -130,16 +130,16 @@ async def send(clerk: Clerk, path: str, channel: str = "EMAIL") -> str:
 
 
 async def test_a_test_message_goes_to_the_user_and_is_not_counted_as_a_contact(
-    clerk: Clerk, house: House, path: str, line: ScriptedLine
+    clerk: Clerk, harness: Harness, path: str, provider: ScriptedDeliveryProvider
 ) -> None:
     text = await send(clerk, path)
 
-    [message] = line.sent
+    [message] = provider.sent
     assert message.recipient.startswith("clerk-")
     assert f"The test message was sent to {message.recipient}." in text
     assert message.subject == "[Test] Erinnerung INV-2026-0815"
-    assert await house.rows("SELECT FROM communications WHERE merchant_id = $1") == []
-    assert await house.rows("SELECT FROM contact_ledger WHERE merchant_id = $1") == []
+    assert await harness.rows("SELECT FROM communications WHERE merchant_id = $1") == []
+    assert await harness.rows("SELECT FROM contact_ledger WHERE merchant_id = $1") == []
 
 
 @pytest.mark.parametrize(
@@ -152,30 +152,34 @@ async def test_a_test_message_goes_to_the_user_and_is_not_counted_as_a_contact(
     ],
 )
 async def test_the_outcome_of_a_test_message_is_shown(
-    clerk: Clerk, path: str, line: ScriptedLine, outcome: Outcome | Exception, words: str
+    clerk: Clerk,
+    path: str,
+    provider: ScriptedDeliveryProvider,
+    outcome: Outcome | Exception,
+    words: str,
 ) -> None:
-    line.answers.append(outcome)
+    provider.answers.append(outcome)
 
     assert words in await send(clerk, path)
 
 
 async def test_tests_above_the_rate_limit_or_on_other_channels_are_not_sent(
-    clerk: Clerk, path: str, line: ScriptedLine
+    clerk: Clerk, path: str, provider: ScriptedDeliveryProvider
 ) -> None:
     assert "No test message was sent" in await send(clerk, path, "SMS")
-    assert line.sent == []
+    assert provider.sent == []
     for _ in range(20):
         await send(clerk, path)
 
     assert "limit of 20 test messages per hour" in await send(clerk, path)
-    assert len(line.sent) == 20
+    assert len(provider.sent) == 20
 
 
 async def test_a_simulation_shows_dates_texts_reasons_and_costs(
-    resources: Resources, clock: MovableClock, house: House, path: str
+    resources: Resources, clock: MovableClock, harness: Harness, path: str
 ) -> None:
     clock.advance(timedelta(hours=9))
-    clerk = await sign_in(resources, an_application(resources).app, house)
+    clerk = await sign_in(resources, an_application(resources).app, harness)
 
     page = await clerk.get(f"{path}/simulate?start=2026-12-23")
 

@@ -12,9 +12,9 @@ from dunwell.interfaces.portal.render.addresses import PATHS
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.portal import Clerk, read_fields, sign_in
-from tests.support.texts import a_house_with_prices, a_texts_house
+from tests.support.texts import a_harness_with_prices, a_texts_harness
 
 _OPERATORS = {Role.ADMIN, Role.OPERATOR}
 _MAIL = "template=reminder&channel=EMAIL&language=de"
@@ -36,26 +36,28 @@ SELECT (SELECT json_agg(v ORDER BY version_id)
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
-    return await a_house_with_prices(resources, clock)
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
+    return await a_harness_with_prices(resources, clock)
 
 
 @pytest.fixture
-async def workflow_id(house: House) -> str:
-    return (await a_texts_house(house)).rpartition("/")[2]
+async def workflow_id(harness: Harness) -> str:
+    return (await a_texts_harness(harness)).rpartition("/")[2]
 
 
-async def sit_down(house: House, role: Role) -> tuple[Clerk, str]:
+async def sit_down(harness: Harness, role: Role) -> tuple[Clerk, str]:
     """Sign in, and return the token of the forms too."""
     at_one = role in (Role.AUDITOR, Role.MERCHANT_USER)
-    place = UserRoles(memberships={house.merchant.merchant_id: role}) if at_one else UserRoles(role)
-    clerk = await sign_in(house.resources, an_application(house.resources).app, house, place)
+    place = (
+        UserRoles(memberships={harness.merchant.merchant_id: role}) if at_one else UserRoles(role)
+    )
+    clerk = await sign_in(harness.resources, an_application(harness.resources).app, harness, place)
     page = await clerk.get("/portal/account")
     return clerk, read_fields(page.text.replace("sign-out", ""))["token"]
 
 
-def at(house: House, name: str, workflow_id: str) -> str:
-    ids = {"merchant_id": house.merchant.merchant_id, "workflow_id": workflow_id, "page": 1}
+def at(harness: Harness, name: str, workflow_id: str) -> str:
+    ids = {"merchant_id": harness.merchant.merchant_id, "workflow_id": workflow_id, "page": 1}
     return f"{PATHS[name].format_map(ids)}?{_PAGES[name][0]}"
 
 
@@ -65,13 +67,13 @@ def _typed(token: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("role", Role)
 async def test_each_page_is_only_for_users_who_configure(
-    house: House, workflow_id: str, role: Role
+    harness: Harness, workflow_id: str, role: Role
 ) -> None:
-    clerk, token = await sit_down(house, role)
+    clerk, token = await sit_down(harness, role)
     for name, (_, methods) in _PAGES.items():
         assert (*methods,) == (*ROUTES[PATHS[name]],), name
         for method in methods:
-            before, address = await house.rows(_STATE), at(house, name, workflow_id)
+            before, address = await harness.rows(_STATE), at(harness, name, workflow_id)
             if method == "GET":
                 answer = await clerk.get(address)
             else:
@@ -81,15 +83,15 @@ async def test_each_page_is_only_for_users_who_configure(
             else:
                 assert answer.status_code == 404, (name, method)
                 assert "Page not found" in answer.text
-                assert await house.rows(_STATE) == before, (name, method)
+                assert await harness.rows(_STATE) == before, (name, method)
 
 
 async def test_another_merchants_texts_are_not_found_below_the_own_merchant(
-    resources: Resources, house: House, workflow_id: str
+    resources: Resources, harness: Harness, workflow_id: str
 ) -> None:
-    own = await a_house(resources, house.clock, key="own")
+    own = await a_harness(resources, harness.clock, key="own")
     clerk, token = await sit_down(own, Role.ADMIN)
-    before = await house.rows(_STATE)
+    before = await harness.rows(_STATE)
     for name, (_, methods) in _PAGES.items():
         for method in methods:
             address = at(own, name, workflow_id)
@@ -97,18 +99,18 @@ async def test_another_merchants_texts_are_not_found_below_the_own_merchant(
                 clerk.get(address) if method == "GET" else clerk.post(address, _typed(token))
             )
             assert answer.status_code == 404, (name, method)
-    assert await house.rows(_STATE) == before
+    assert await harness.rows(_STATE) == before
 
 
 async def test_forms_from_other_origins_or_without_a_token_are_refused(
-    house: House, workflow_id: str
+    harness: Harness, workflow_id: str
 ) -> None:
-    clerk, token = await sit_down(house, Role.ADMIN)
-    before = await house.rows(_STATE)
+    clerk, token = await sit_down(harness, Role.ADMIN)
+    before = await harness.rows(_STATE)
     foreign = {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}
     for name in ("text", "text_preview"):
-        address = at(house, name, workflow_id)
+        address = at(harness, name, workflow_id)
         assert (await clerk.post(address, _typed(""))).status_code == 403
         answer = await clerk.post(address, _typed(token), headers=foreign)
         assert answer.status_code == 403
-    assert await house.rows(_STATE) == before
+    assert await harness.rows(_STATE) == before

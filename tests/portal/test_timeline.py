@@ -13,7 +13,7 @@ from dunwell.core.claims.claim_holds import pause_claim, resume_claim
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.house import House
+from tests.support.harness import Harness
 from tests.support.portal import Clerk, sign_in
 
 # Five steps that run at one instant; their order is neither alphabetical nor numerical.
@@ -29,10 +29,10 @@ _STEPS: list[dict[str, Any]] = [
 
 
 @pytest.fixture
-async def claim_id(house: House) -> int:
-    await house.publish(a_definition(steps=_STEPS))
-    [claim_id] = await house.create("INV-2001")
-    await house.run()
+async def claim_id(harness: Harness) -> int:
+    await harness.publish(a_definition(steps=_STEPS))
+    [claim_id] = await harness.create("INV-2001")
+    await harness.run()
     return claim_id
 
 
@@ -55,13 +55,13 @@ async def test_steps_of_the_same_instant_appear_in_the_order_in_which_they_ran(
 
 
 async def test_a_contact_appears_after_a_fee_of_the_same_instant(
-    clerk: Clerk, house: House
+    clerk: Clerk, harness: Harness
 ) -> None:
     settings = {**DOCUMENT["settings"], "feesNeedContact": False}
     steps = [_STEPS[1], {**_STEPS[0], "send": "IMMEDIATE"}, *_STEPS[4:]]
-    await house.publish(a_definition(steps=steps, settings=settings), "Fee first")
-    [claim_id] = await house.create("INV-2002")
-    await house.run()
+    await harness.publish(a_definition(steps=steps, settings=settings), "Fee first")
+    [claim_id] = await harness.create("INV-2002")
+    await harness.run()
     entries = read_timeline((await clerk.get(f"/claims/{claim_id}")).text)
     assert [each.split(" :")[0].split(":")[0] for each in entries[-3:]] == [
         "Step Small fee", "E-mail", "Step Wait a week",
@@ -69,11 +69,11 @@ async def test_a_contact_appears_after_a_fee_of_the_same_instant(
 
 
 async def test_a_wait_in_progress_shows_when_it_ends(
-    clerk: Clerk, house: House, claim_id: int, resources: Resources
+    clerk: Clerk, harness: Harness, claim_id: int, resources: Resources
 ) -> None:
     address = f"/claims/{claim_id}"
     assert " : started, ends " in read_timeline((await clerk.get(address)).text)[-1]
-    [due_at] = await house.rows("SELECT due_at FROM claims WHERE merchant_id = $1")
+    [due_at] = await harness.rows("SELECT due_at FROM claims WHERE merchant_id = $1")
     assert clerk.page is not None
     shown = re.search(r'ends <time datetime="([^"]*)"', clerk.page.text)
     assert shown is not None
@@ -82,16 +82,16 @@ async def test_a_wait_in_progress_shows_when_it_ends(
     why = (await clerk.get(f"{address}/why")).text
     assert re.search(r"Wait a week</bdi></th>\s*<td>\s*started", why)
 
-    async with house.work() as work:
+    async with harness.work() as work:
         await pause_claim(work, claim_id, reason="Holiday")
     paused = read_timeline((await clerk.get(address)).text)
     assert any(each.endswith(" : started") for each in paused)
-    async with house.work() as work:
+    async with harness.work() as work:
         await resume_claim(work, claim_id)
 
-    await house.run_until(due_at["due_at"] + timedelta(days=1))
+    await harness.run_until(due_at["due_at"] + timedelta(days=1))
     # After a week the first session has expired.
-    clerk = await sign_in(resources, an_application(resources).app, house)
+    clerk = await sign_in(resources, an_application(resources).app, harness)
     later = read_timeline((await clerk.get(address)).text)
     waits = [each for each in later if "ait" in each]
     assert waits[0] == "Step Wait a week : started"
@@ -103,14 +103,14 @@ async def test_a_wait_in_progress_shows_when_it_ends(
     ("de", ["geheimer Teil des Schuldner-Links", "Zugangscode der Ford", "Code, der die Echtheit"]),
 ])  # fmt: skip
 async def test_secrets_in_the_original_message_are_replaced_by_descriptions(
-    clerk: Clerk, house: House, claim_id: int, language: str, words: list[str]
+    clerk: Clerk, harness: Harness, claim_id: int, language: str, words: list[str]
 ) -> None:
-    [message] = await house.rows(
+    [message] = await harness.rows(
         "SELECT communication_id FROM communications WHERE merchant_id = $1"
     )
     message_id = message["communication_id"]
     text = f"<b>Pay</b>: https://example.org/q/{TOKEN_MASK} or {CODE_MASK}, real: {CHECK_MASK}."
-    async with house.work() as work:
+    async with harness.work() as work:
         await work.tx.execute(
             "UPDATE communication_contents SET body_text = $2 WHERE communication_id = $1",
             message_id, text,

@@ -6,7 +6,7 @@ from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import UserRoles
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.portal import Clerk, sign_in
 from tests.support.portal_world import a_portal_world
 
@@ -17,13 +17,13 @@ _PATHS = (
 
 
 @pytest.fixture
-async def other(resources: Resources, house: House) -> House:
-    other = await a_house(resources, house.clock, key="other")
+async def other(resources: Resources, harness: Harness) -> Harness:
+    other = await a_harness(resources, harness.clock, key="other")
     await a_portal_world(other)
     return other
 
 
-async def test_lists_contain_no_data_of_another_merchant(clerk: Clerk, other: House) -> None:
+async def test_lists_contain_no_data_of_another_merchant(clerk: Clerk, other: Harness) -> None:
     for path in _PATHS:
         page = await clerk.get(path)
         assert page.status_code == 200
@@ -31,14 +31,14 @@ async def test_lists_contain_no_data_of_another_merchant(clerk: Clerk, other: Ho
         assert "Mustermann" not in page.text, path
 
 
-async def test_another_merchants_claim_has_no_preview(clerk: Clerk, other: House) -> None:
+async def test_another_merchants_claim_has_no_preview(clerk: Clerk, other: Harness) -> None:
     [row] = await other.rows("SELECT min(claim_id) AS id FROM claims WHERE merchant_id = $1")
 
     assert (await clerk.get(f"/claims/{row['id']}/debtor")).status_code == 404
 
 
 async def test_a_saved_view_is_private_until_it_is_shared(
-    clerk: Clerk, staff: Clerk, house: House, claim_id: int
+    clerk: Clerk, staff: Clerk, harness: Harness, claim_id: int
 ) -> None:
     for name, shared in (("Mine", ""), ("Ours", "yes")):
         page = await clerk.get("/claims?status=IN_PROCESS")
@@ -55,7 +55,7 @@ async def test_a_saved_view_is_private_until_it_is_shared(
 
 
 async def test_users_of_one_merchant_are_offered_no_other(
-    staff: Clerk, clerk: Clerk, other: House
+    staff: Clerk, clerk: Clerk, other: Harness
 ) -> None:
     assert ">other</td>" in (await clerk.get("/portal/merchants?q=othe")).text
     assert ">other</td>" not in (await staff.get("/portal/merchants")).text
@@ -64,15 +64,15 @@ async def test_users_of_one_merchant_are_offered_no_other(
 
 
 async def test_each_membership_has_its_own_permissions(
-    resources: Resources, house: House, claim_id: int, other: House
+    resources: Resources, harness: Harness, claim_id: int, other: Harness
 ) -> None:
     place = UserRoles(
         memberships={
-            house.merchant.merchant_id: Role.AUDITOR,
+            harness.merchant.merchant_id: Role.AUDITOR,
             other.merchant.merchant_id: Role.MERCHANT_USER,
         }
     )
-    person = await sign_in(resources, an_application(resources).app, house, place)
+    person = await sign_in(resources, an_application(resources).app, harness, place)
     [row] = await other.rows("SELECT min(claim_id) AS id FROM claims WHERE merchant_id = $1")
     theirs = f"/portal/m/{other.merchant.merchant_id}/claims/{row['id']}/note"
 

@@ -16,7 +16,7 @@ from dunwell.interfaces.portal.web.lists import PAGE_SIZE
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.portal import Clerk, sign_in
 
 _PATH = "/portal/lines/unplaced"
@@ -26,16 +26,16 @@ WHERE $1 > 0 AND (action = 'incoming.look' OR action = 'report.look') ORDER BY a
 """
 
 
-async def a_world(resources: Resources, clock: MovableClock, *texts: str) -> House:
-    house = await a_house(resources, clock)
+async def a_world(resources: Resources, clock: MovableClock, *texts: str) -> Harness:
+    harness = await a_harness(resources, clock)
     for number, text in enumerate(texts):
         incoming = ReceivedSms("sms-a", str(number), "+4915112345678", "+4930123", text)
         await receive_sms(resources, incoming)
-    return house
+    return harness
 
 
-async def a_clerk(resources: Resources, house: House, roles: UserRoles | None = None) -> Clerk:
-    return await sign_in(resources, an_application(resources).app, house, roles)
+async def a_clerk(resources: Resources, harness: Harness, roles: UserRoles | None = None) -> Clerk:
+    return await sign_in(resources, an_application(resources).app, harness, roles)
 
 
 async def save_a_report(resources: Resources, clock: MovableClock) -> None:
@@ -54,8 +54,8 @@ async def save_a_report(resources: Resources, clock: MovableClock) -> None:
 async def test_an_unmatched_reply_is_marked_as_seen_once(
     resources: Resources, clock: MovableClock, language: str, word: str
 ) -> None:
-    house = await a_world(resources, clock, "<b>Wer ist da?</b>", "Hallo")
-    clerk, other = [await a_clerk(resources, house) for _ in range(2)]
+    harness = await a_world(resources, clock, "<b>Wer ist da?</b>", "Hallo")
+    clerk, other = [await a_clerk(resources, harness) for _ in range(2)]
     await clerk.get(f"{_PATH}?lang={language}")
     shown = (await clerk.get(_PATH)).text
     assert "&lt;b&gt;Wer ist da?" in shown
@@ -69,7 +69,7 @@ async def test_an_unmatched_reply_is_marked_as_seen_once(
     assert "Wer ist da?" in left
     second = await other.follow(await other.send(_PATH))
     assert "Someone else has already marked it as read" in second.text
-    [row] = [tuple(row) for row in await house.rows(_AUDIT)]
+    [row] = [tuple(row) for row in await harness.rows(_AUDIT)]
     looked = {"lookedAt": clock.now().isoformat()}
     assert row == ("incoming.look", "USER", {"lookedAt": None}, looked)
 
@@ -77,22 +77,22 @@ async def test_an_unmatched_reply_is_marked_as_seen_once(
 async def test_unmatched_delivery_reports_can_be_marked_as_seen(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_world(resources, clock)
+    harness = await a_world(resources, clock)
     await save_a_report(resources, clock)
-    clerk = await a_clerk(resources, house)
+    clerk = await a_clerk(resources, harness)
     assert _PATH in (await clerk.get("/portal/lines")).text
     assert "No unmatched replies" in (await clerk.get(_PATH)).text
     shown = await clerk.get(f"{_PATH}?of=reports")
     assert "x&lt;i&gt;" in shown.text
     left = await clerk.follow(await clerk.send(_PATH))
     assert "No unmatched replies" in left.text
-    assert [row["action"] for row in await house.rows(_AUDIT)] == ["report.look"]
+    assert [row["action"] for row in await harness.rows(_AUDIT)] == ["report.look"]
 
 
 async def test_pages_of_the_list_have_no_gaps(resources: Resources, clock: MovableClock) -> None:
     words = [f"word-{number:03}-" for number in range(PAGE_SIZE + 2)]
-    house = await a_world(resources, clock, *words)
-    clerk = await a_clerk(resources, house)
+    harness = await a_world(resources, clock, *words)
+    clerk = await a_clerk(resources, harness)
     first = (await clerk.get(_PATH)).text
     after = first.split("after=")[1].split('"')[0]
     second = (await clerk.get(f"{_PATH}?of=sms&after={after}")).text
@@ -107,25 +107,25 @@ async def test_pages_of_the_list_have_no_gaps(resources: Resources, clock: Movab
 async def test_a_form_that_names_no_message_changes_nothing(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_world(resources, clock, "Hallo")
-    clerk = await a_clerk(resources, house)
+    harness = await a_world(resources, clock, "Hallo")
+    clerk = await a_clerk(resources, harness)
     await clerk.get(_PATH)
     assert (await clerk.send(_PATH, key="x")).status_code == 404
     await clerk.get(_PATH)
     assert (await clerk.send(_PATH, token="x")).status_code == 403
     assert "Hallo" in (await clerk.get(_PATH)).text
-    assert await house.rows(_AUDIT) == []
+    assert await harness.rows(_AUDIT) == []
 
 
 @pytest.mark.parametrize("role", [Role.OPERATOR, Role.AUDITOR, Role.MERCHANT_USER])
 async def test_the_list_is_only_for_operators_of_all_merchants(
     resources: Resources, clock: MovableClock, role: Role
 ) -> None:
-    house = await a_world(resources, clock, "Hallo")
-    good = await a_clerk(resources, house)
+    harness = await a_world(resources, clock, "Hallo")
+    good = await a_clerk(resources, harness)
     await good.get(_PATH)
-    roles = UserRoles(memberships={house.merchant.merchant_id: role})
-    clerk = await a_clerk(resources, house, roles)
+    roles = UserRoles(memberships={harness.merchant.merchant_id: role})
+    clerk = await a_clerk(resources, harness, roles)
     refused = await clerk.get(_PATH)
     assert refused.status_code in (403, 404)
     assert "Hallo" not in refused.text
@@ -133,4 +133,4 @@ async def test_the_list_is_only_for_operators_of_all_merchants(
     token = (await clerk.get("/portal/account")).text.split('name="token" value="')[1].split('"')[0]
     clerk.page = good.page
     assert (await clerk.send(_PATH, token=token)).status_code in (403, 404)
-    assert await house.rows(_AUDIT) == []
+    assert await harness.rows(_AUDIT) == []

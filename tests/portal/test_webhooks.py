@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.house import House
+from tests.support.harness import Harness
 from tests.support.portal import Clerk, read_fields
 from tests.support.portal_hooks import Hooked, a_hooked_claim, an_endpoint
 from tests.support.portal_world import MARKUP
@@ -17,16 +17,16 @@ _SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]+")
 
 
 @pytest.fixture
-async def hooked(house: House, claim_id: int) -> Hooked:
-    return await a_hooked_claim(house, claim_id, said=MARKUP)
+async def hooked(harness: Harness, claim_id: int) -> Hooked:
+    return await a_hooked_claim(harness, claim_id, said=MARKUP)
 
 
-async def audited(house: House, action: str) -> list[Any]:
-    return [row for row in await house.rows(_AUDIT) if row["action"] == action]
+async def audited(harness: Harness, action: str) -> list[Any]:
+    return [row for row in await harness.rows(_AUDIT) if row["action"] == action]
 
 
-async def state_of(house: House, hooked: Hooked, place: int) -> tuple[str, bool]:
-    [row] = await house.rows(
+async def state_of(harness: Harness, hooked: Hooked, place: int) -> tuple[str, bool]:
+    [row] = await harness.rows(
         "SELECT state, is_replay FROM deliveries WHERE merchant_id = $1 AND event_id = $2",
         hooked.ids[place],
     )
@@ -70,10 +70,10 @@ async def test_a_delivery_shows_its_attempts_and_its_escaped_body(
 
 
 async def test_a_test_event_shows_the_endpoints_response_as_text(
-    clerk: Clerk, house: House
+    clerk: Clerk, harness: Harness
 ) -> None:
     async with a_receiver(answers(418, MARKUP)) as receiver:
-        new = await an_endpoint(house, receiver.url)
+        new = await an_endpoint(harness, receiver.url)
         await clerk.get(f"/webhooks/{new.endpoint_id}")
         page = await clerk.send(f"/webhooks/{new.endpoint_id}/test")
 
@@ -82,11 +82,11 @@ async def test_a_test_event_shows_the_endpoints_response_as_text(
     assert "Not acknowledged" in page.text
     assert "<dd>418</dd>" in page.text
     assert "<script>alert" not in page.text
-    assert await house.rows("SELECT FROM delivery_attempts WHERE merchant_id = $1") == []
-    assert len(await audited(house, "endpoint.test")) == 1
+    assert await harness.rows("SELECT FROM delivery_attempts WHERE merchant_id = $1") == []
+    assert len(await audited(harness, "endpoint.test")) == 1
 
 
-async def test_a_new_secret_is_shown_once(clerk: Clerk, house: House, hooked: Hooked) -> None:
+async def test_a_new_secret_is_shown_once(clerk: Clerk, harness: Harness, hooked: Hooked) -> None:
     form = read_fields((await clerk.get(f"{hooked.path}/secret")).text)
 
     shown = await clerk.post(f"{hooked.path}/secret", form)
@@ -99,13 +99,15 @@ async def test_a_new_secret_is_shown_once(clerk: Clerk, house: House, hooked: Ho
     assert again.status_code == 409
     assert _SECRET.findall(again.text) == _SECRET.findall(later.text) == []
     assert "The secret was rotated recently" in later.text
-    [row] = await audited(house, "endpoint.rotate_secret")
-    until = (house.clock.now() + timedelta(hours=24)).isoformat()
+    [row] = await audited(harness, "endpoint.rotate_secret")
+    until = (harness.clock.now() + timedelta(hours=24)).isoformat()
     assert (row["before"]["previousUntil"], row["after"]["previousUntil"]) == (None, until)
     assert secret not in str(dict(row))
 
 
-async def test_one_delivery_is_replayed_once(clerk: Clerk, house: House, hooked: Hooked) -> None:
+async def test_one_delivery_is_replayed_once(
+    clerk: Clerk, harness: Harness, hooked: Hooked
+) -> None:
     form = read_fields((await clerk.get(hooked.given_up)).text)
 
     first = await clerk.follow(await clerk.post(hooked.given_up, form))
@@ -113,15 +115,15 @@ async def test_one_delivery_is_replayed_once(clerk: Clerk, house: House, hooked:
 
     assert "The delivery is sent again" in first.text
     assert "The delivery was not sent again" in second.text
-    assert await state_of(house, hooked, 1) == ("PENDING", True)
-    assert len(await audited(house, "delivery.replay")) == 1
+    assert await state_of(harness, hooked, 1) == ("PENDING", True)
+    assert len(await audited(harness, "delivery.replay")) == 1
 
 
 async def test_all_failed_deliveries_since_a_day_are_replayed(
-    clerk: Clerk, house: House, hooked: Hooked
+    clerk: Clerk, harness: Harness, hooked: Hooked
 ) -> None:
     token = read_fields((await clerk.get(hooked.path)).text)["token"]
-    tomorrow = (house.clock.now() + timedelta(days=1)).date().isoformat()
+    tomorrow = (harness.clock.now() + timedelta(days=1)).date().isoformat()
 
     none = await clerk.follow(
         await clerk.post(f"{hooked.path}/replay", {"token": token, "since": tomorrow})
@@ -129,21 +131,21 @@ async def test_all_failed_deliveries_since_a_day_are_replayed(
     bad = await clerk.post(f"{hooked.path}/replay", {"token": token, "since": "then"})
     assert "0 deliveries are sent again" in none.text
     assert (bad.status_code, "Enter a valid date" in bad.text) == (422, True)
-    assert await state_of(house, hooked, 1) == ("GIVEN_UP", False)
+    assert await state_of(harness, hooked, 1) == ("GIVEN_UP", False)
 
-    today = house.clock.now().date().isoformat()
+    today = harness.clock.now().date().isoformat()
     page = await clerk.follow(
         await clerk.post(f"{hooked.path}/replay", {"token": token, "since": today})
     )
     assert "1 delivery is sent again" in page.text
-    assert await state_of(house, hooked, 1) == ("PENDING", True)
+    assert await state_of(harness, hooked, 1) == ("PENDING", True)
 
 
 async def test_the_list_and_the_page_show_since_when_an_endpoint_fails(
-    clerk: Clerk, hooked: Hooked, house: House
+    clerk: Clerk, hooked: Hooked, harness: Harness
 ) -> None:
     assert "ailing since" not in (await clerk.get("/webhooks")).text
-    await house.rows(
+    await harness.rows(
         "UPDATE webhook_endpoints SET first_failure_at = '2026-03-02T09:03:00Z'"
         " WHERE merchant_id = $1 RETURNING 1"
     )
@@ -154,12 +156,12 @@ async def test_the_list_and_the_page_show_since_when_an_endpoint_fails(
 
 
 async def test_a_disabled_endpoint_shows_its_figures_and_can_be_enabled(
-    clerk: Clerk, house: House, hooked: Hooked
+    clerk: Clerk, harness: Harness, hooked: Hooked
 ) -> None:
     token = read_fields((await clerk.get(hooked.path)).text)["token"]
-    await house.rows(
+    await harness.rows(
         "UPDATE webhook_endpoints SET disabled_at = $2, first_failure_at = $2, probe_at = $2,"
-        " disabled_reason = 'FAILING' WHERE merchant_id = $1", house.clock.now(),
+        " disabled_reason = 'FAILING' WHERE merchant_id = $1", harness.clock.now(),
     )  # fmt: skip
 
     page = await clerk.get(hooked.path)
@@ -170,7 +172,7 @@ async def test_a_disabled_endpoint_shows_its_figures_and_can_be_enabled(
 
     assert "Endpoint enabled." in done.text
     assert "The endpoint is already enabled." in twice.text
-    assert len(await audited(house, "endpoint.switch_on")) == 1
+    assert len(await audited(harness, "endpoint.switch_on")) == 1
 
 
 async def test_the_address_of_an_action_redirects_to_the_endpoint(

@@ -28,10 +28,10 @@ async def main(ahead_seconds: float) -> None:
     resources = Resources(settings, database, clock, RandomIds(), KeyRing(settings.secret_key))
     async with (
         open_current_installation(resources) as installation,
-        open_delivery_providers(resources, installation) as lines,
+        open_delivery_providers(resources, installation) as providers,
     ):
         engine = Engine(resources)
-        dispatcher = MessageDispatcher(resources, [], find_provider=lines.find)
+        dispatcher = MessageDispatcher(resources, [], find_provider=providers.find)
         while True:
             done = await engine.run_once() + await dispatcher.run_once()
             if not done:

@@ -24,7 +24,7 @@ from dunwell.platform.text.yaml_document import parse_yaml
 from tests.servers.kannel import INCOMING_SECRET, PASSWORD, Kannel, a_kannel
 from tests.support.channels import TEMPLATE
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.house import House, ScriptedChannel, a_house
+from tests.support.harness import Harness, ScriptedChannel, a_harness
 from tests.support.merchants import CONFIGURATION
 from tests.support.served import Served, serve
 
@@ -47,42 +47,42 @@ _SUPPRESSED = "SELECT channel, reason FROM suppressions WHERE merchant_id = $1"
 _STEP = {**DOCUMENT["steps"][0], "channel": "SMS", "fallbacks": ["EMAIL"], "send": "IMMEDIATE"}
 
 
-def a_line(address: str, **changes: Any) -> KannelProvider:
+def a_provider(address: str, **changes: Any) -> KannelProvider:
     """Return the operator's delivery provider with this address and the test's changes."""
     installation = check_installation(parse_yaml(_INSTALLATION.read_text()))
-    line = (installation.delivery_providers or {})[NAME]
-    assert isinstance(line, KannelProvider)
+    provider = (installation.delivery_providers or {})[NAME]
+    assert isinstance(provider, KannelProvider)
     usual: dict[str, Any] = {"server": address, "pace": ProviderPace(), "stop_confirmation": None}
-    return msgspec.structs.replace(line, **usual | changes)
+    return msgspec.structs.replace(provider, **usual | changes)
 
 
 @dataclass
 class SmsProcess:
     """A merchant's running process whose second channel is scripted e-mail."""
 
-    house: House
+    harness: Harness
     kannel: Kannel
     served: Served
     line: KannelChannel
 
     async def send(self, **changes: Any) -> int:
-        [claim_id] = await self.house.create(**{"mobileNumber": NUMBER, **changes})
-        await self.house.run()
+        [claim_id] = await self.harness.create(**{"mobileNumber": NUMBER, **changes})
+        await self.harness.run()
         return claim_id
 
     async def contacts(self) -> list[tuple[object, ...]]:
         """Return channel, state, failure and whether the message was reported as delivered."""
-        return [tuple(row) for row in await self.house.rows(_CONTACTS)]
+        return [tuple(row) for row in await self.harness.rows(_CONTACTS)]
 
     async def reports(self) -> list[str | None]:
-        return [row["outcome"] for row in await self.house.rows(_OUTCOMES)]
+        return [row["outcome"] for row in await self.harness.rows(_OUTCOMES)]
 
     async def suppressed(self) -> list[tuple[str, str]]:
-        return [tuple(row) for row in await self.house.rows(_SUPPRESSED)]
+        return [tuple(row) for row in await self.harness.rows(_SUPPRESSED)]
 
     async def join(self) -> None:
-        await process_reports(self.house.resources)
-        await self.house.run()
+        await process_reports(self.harness.resources)
+        await self.harness.run()
 
     async def wait_for_reports(self, count: int) -> None:
         await wait_until(self._has_reports(count))
@@ -108,19 +108,19 @@ async def open_sms_process(
         folder, public_url=served.origin, **changes
     ) as kannel:  # fmt: skip
         own = served.resources
-        line = a_line(kannel.address)
-        await apply_installation(own, Installation(delivery_providers={NAME: line}), SECRETS)
+        provider = a_provider(kannel.address)
+        await apply_installation(own, Installation(delivery_providers={NAME: provider}), SECRETS)
         await served.installation.read()
-        channel = build_delivery_provider(NAME, line, SECRETS, own)
+        channel = build_delivery_provider(NAME, provider, SECRETS, own)
         assert isinstance(channel, KannelChannel)
-        house = await a_sending_house(own, clock, channel)
-        yield SmsProcess(house, kannel, served, channel)
+        harness = await a_sending_harness(own, clock, channel)
+        yield SmsProcess(harness, kannel, served, channel)
         await channel.close()
 
 
-async def a_sending_house(
+async def a_sending_harness(
     resources: Resources, clock: MovableClock, channel: Any, **given: Any
-) -> House:
+) -> Harness:
     """Return a merchant that sends SMS by the delivery provider and then e-mail."""
     setups: Any = {
         "EMAIL": ChannelSetup(adapter="outbox", sender="claims@nordwind.example"),
@@ -130,9 +130,9 @@ async def a_sending_house(
     definition = a_definition(
         steps=[_STEP, *DOCUMENT["steps"][1:]], templates={"reminder": TEMPLATE}
     )
-    return await a_house(
+    return await a_harness(
         replace(resources, clock=clock), clock, definition, configuration=configuration,
-        channels=[ScriptedChannel()], lines={channel.name: channel}, **given,
+        channels=[ScriptedChannel()], delivery_providers={channel.name: channel}, **given,
     )  # fmt: skip
 
 

@@ -105,7 +105,7 @@ class Sshd:
     def replace_host_key(self) -> None:
         _write_host_key(self.folder)
 
-    def line(self, **changes: object) -> SftpProvider:
+    def provider(self, **changes: object) -> SftpProvider:
         public = (self.folder / "host_key.pub").read_text().split()
         usual: dict[str, object] = {
             "channel": "LETTER",

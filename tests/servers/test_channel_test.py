@@ -19,7 +19,7 @@ from dunwell.contact.sending.batches.manifest import render_manifest
 from dunwell.platform.resources import Resources
 from tests.servers.kannel import Kannel
 from tests.servers.postfix import Postfix
-from tests.servers.sms_world import NAME, NUMBER, SECRETS, a_line, wait_until
+from tests.servers.sms_world import NAME, NUMBER, SECRETS, a_provider, wait_until
 from tests.servers.sshd import Sshd
 from tests.servers.test_email import drain, read_line, world
 from tests.support.command_line import CommandLine, Done
@@ -37,9 +37,11 @@ SELECT (SELECT count(*) FROM communications) + (SELECT count(*) FROM contact_led
 """
 
 
-async def apply(resources: Resources, name: str, line: DeliveryProvider, **secrets: bytes) -> None:
+async def apply(
+    resources: Resources, name: str, provider: DeliveryProvider, **secrets: bytes
+) -> None:
     given = {f"deliveryProviders/{name}/{path}": secret for path, secret in secrets.items()}
-    installation = Installation(delivery_providers={name: line}, operator=OWN)
+    installation = Installation(delivery_providers={name: provider}, operator=OWN)
     await apply_installation(resources, installation, given)
 
 
@@ -81,8 +83,8 @@ async def test_an_unreachable_mail_server_is_reported(
     resources: Resources, dunwell: CommandLine
 ) -> None:
     document = {"channel": "EMAIL", "adapter": "smtp", "server": "127.0.0.1:9"}
-    lines: dict[str, Any] = {"deliveryProviders": {"post": document | {"encryption": "NONE"}}}
-    await apply_installation(resources, check_installation(lines))
+    providers: dict[str, Any] = {"deliveryProviders": {"post": document | {"encryption": "NONE"}}}
+    await apply_installation(resources, check_installation(providers))
     done = await run(resources, dunwell, "post", "--to", "ops@example.org")
     assert "did not accept it for now. Run: dunwell doctor" in done.stderr
     done = await run(resources, dunwell, "sms", "--to", "ops@example.org")
@@ -92,7 +94,7 @@ async def test_an_unreachable_mail_server_is_reported(
 async def test_a_test_sms_arrives_through_kannel(
     resources: Resources, dunwell: CommandLine, kannel: Kannel
 ) -> None:
-    installation = Installation(delivery_providers={NAME: a_line(kannel.address)})
+    installation = Installation(delivery_providers={NAME: a_provider(kannel.address)})
     await apply_installation(resources, installation, SECRETS)
     done = await run(resources, dunwell, NAME, "--to", NUMBER, "--from", "Nordwind")
     assert done.stdout.startswith(f"Provider {NAME} accepted it")
@@ -148,7 +150,7 @@ async def test_a_test_letter_is_uploaded_to_the_print_services_server(
     resources: Resources, dunwell: CommandLine, sshd: Sshd
 ) -> None:
     key = sshd.secrets["deliveryProviders/post/keyFile"]
-    await apply(resources, "post", sshd.line(), keyFile=key)
+    await apply(resources, "post", sshd.provider(), keyFile=key)
     done = await run(resources, dunwell, "post", "--to", _TO)
     assert done.returncode == 0, done.stderr
     check_specimen(sshd.letter_folder, done.stdout)
@@ -157,11 +159,11 @@ async def test_a_test_letter_is_uploaded_to_the_print_services_server(
 async def test_no_test_letter_is_uploaded_to_a_server_with_another_host_key(
     resources: Resources, dunwell: CommandLine, sshd: Sshd
 ) -> None:
-    key, line = sshd.secrets["deliveryProviders/post/keyFile"], sshd.line()
+    key, provider = sshd.secrets["deliveryProviders/post/keyFile"], sshd.provider()
     sshd.stop()
     sshd.replace_host_key()
     sshd.start()
-    await apply(resources, "post", line, keyFile=key)
+    await apply(resources, "post", provider, keyFile=key)
     done = await run(resources, dunwell, "post", "--to", _TO)
     assert "another host key than the pinned one. Nothing was handed over." in done.stderr
     assert list_files(sshd.letter_folder) == []
@@ -171,8 +173,10 @@ async def test_no_test_letter_is_uploaded_to_a_server_with_another_host_key(
 async def folder(resources: Resources, tmp_path: Path) -> Path:
     folder = tmp_path / "letters"
     folder.mkdir()
-    line = {"channel": "LETTER", "adapter": "folder", "folder": str(folder), "layout": "c5-6"}
-    await apply_installation(resources, check_installation({"deliveryProviders": {"post": line}}))
+    provider = {"channel": "LETTER", "adapter": "folder", "folder": str(folder), "layout": "c5-6"}
+    await apply_installation(
+        resources, check_installation({"deliveryProviders": {"post": provider}})
+    )
     return folder
 
 

@@ -30,12 +30,12 @@ from tests.servers.debian import PRODUCTION, replace_in, wait_until
 from tests.servers.postfix import Postfix
 from tests.support.bounces import a_block, a_report
 from tests.support.children import MAIL_READER
-from tests.support.house import House
-from tests.support.lines import a_house_with_a_line
+from tests.support.delivery_providers import a_harness_with_a_provider
+from tests.support.harness import Harness
 from tests.support.mail_texts import read_email
 from tests.support.notices import Asker
 from tests.support.sinks import Sink
-from tests.support.smtp_lines import a_line
+from tests.support.smtp_providers import a_provider
 from tests.support.threaded_sink import a_threaded_sink
 
 _CONTACTS = """
@@ -66,7 +66,7 @@ def drain(postfix: Postfix) -> None:
 class TestSmtpOverPostfix(ChannelContract):
     @pytest.fixture
     async def channel(self, postfix: Postfix, world: Sink) -> AsyncIterator[ChannelUnderTest]:
-        channel = SmtpChannel("post", a_line(postfix.port), {}, KeyRing({1: b"k" * 32}))
+        channel = SmtpChannel("post", a_provider(postfix.port), {}, KeyRing({1: b"k" * 32}))
 
         def received() -> list[str]:
             drain(postfix)
@@ -80,32 +80,32 @@ def read_line(postfix: Postfix) -> SmtpProvider:
     """Return the operator's example with the port replaced."""
     text = (PRODUCTION / "installation.yaml").read_text()
     document = parse_yaml(replace_in(text, [("127.0.0.1:2525", f"127.0.0.1:{postfix.port}")]))
-    line = (check_installation(document).delivery_providers or {})["post"]
-    assert isinstance(line, SmtpProvider)
-    return line
+    provider = (check_installation(document).delivery_providers or {})["post"]
+    assert isinstance(provider, SmtpProvider)
+    return provider
 
 
 @asynccontextmanager
-async def a_house(
+async def a_harness(
     resources: Resources, clock: MovableClock, postfix: Postfix
-) -> AsyncIterator[House]:
+) -> AsyncIterator[Harness]:
     """Run a merchant that sends through Postfix and receives what comes back."""
-    line = read_line(postfix)
-    channel: Any = SmtpChannel("post", line, {}, resources.keys)
-    house = await a_house_with_a_line(resources, clock, channel)
-    doorkeeper = MailHandler(resources, MAIL_READER, lambda: {"post": line})
+    provider = read_line(postfix)
+    channel: Any = SmtpChannel("post", provider, {}, resources.keys)
+    harness = await a_harness_with_a_provider(resources, clock, channel)
+    doorkeeper = MailHandler(resources, MAIL_READER, lambda: {"post": provider})
     async with listen(doorkeeper, "LMTP", "127.0.0.1", postfix.lmtp_port):
-        yield house
+        yield harness
     await channel.close()
 
 
-async def reports(house: House, count: int) -> list[tuple[str, ...]]:
+async def reports(harness: Harness, count: int) -> list[tuple[str, ...]]:
     async with asyncio.timeout(60):
-        while len(await house.rows(_REPORTS)) < count:  # noqa: ASYNC110 - the database tells
+        while len(await harness.rows(_REPORTS)) < count:  # noqa: ASYNC110 - the database tells
             await asyncio.sleep(0.1)
-    await process_reports(house.resources)
-    await house.run()
-    return [tuple(row) for row in await house.rows(_REPORTS)]
+    await process_reports(harness.resources)
+    await harness.run()
+    return [tuple(row) for row in await harness.rows(_REPORTS)]
 
 
 @pytest.mark.parametrize(
@@ -122,16 +122,16 @@ async def test_a_bounce_fails_the_contact_and_uses_the_next_channel(  # noqa: PL
     resources: Resources, clock: MovableClock, postfix: Postfix, world: Sink,
     word: str, told: tuple[str, str], suppressed: list[str],
 ) -> None:  # fmt: skip
-    async with a_house(resources, clock, postfix) as house:
-        await house.create(email=f"erika+{word}@customer.example", mobileNumber="+4915112345678")
-        await house.run()
-        [(channel, state, _)] = await house.rows(_CONTACTS)
+    async with a_harness(resources, clock, postfix) as harness:
+        await harness.create(email=f"erika+{word}@customer.example", mobileNumber="+4915112345678")
+        await harness.run()
+        [(channel, state, _)] = await harness.rows(_CONTACTS)
         assert (channel, state) == ("EMAIL", "ACCEPTED")
-        [(reported, cause, reason, _)] = await reports(house, 1)
+        [(reported, cause, reason, _)] = await reports(harness, 1)
         assert (reported, (cause, reason)) == ("FAILED", told)
-        contacts = [(row["channel"], row["state"]) for row in await house.rows(_CONTACTS)]
+        contacts = [(row["channel"], row["state"]) for row in await harness.rows(_CONTACTS)]
         assert contacts == [("EMAIL", "FAILED"), ("SMS", "ACCEPTED")]
-        assert [row["reason"] for row in await house.rows(_SUPPRESSED)] == suppressed
+        assert [row["reason"] for row in await harness.rows(_SUPPRESSED)] == suppressed
     assert world.taken == []
 
 
@@ -140,13 +140,13 @@ async def test_a_forged_bounce_suppresses_no_address(
 ) -> None:
     """Every recipient knows the return address of a message. A forged bounce fails the contact
     once; the address is suppressed only after a second message to it bounces."""
-    async with a_house(resources, clock, postfix) as house:
+    async with a_harness(resources, clock, postfix) as harness:
         for number in (1, 2):
-            await house.create(
+            await harness.create(
                 f"R-{number}", email=f"e{number}@customer.example", customerNumber=str(number),
                 mobileNumber=f"+49151123456{number}",
             )  # fmt: skip
-        await house.run()
+        await harness.run()
         drain(postfix)
         forged = a_report(a_block("failed", "5.1.1"), original="Received: by localhost (Postfix)")
         for forged_one in (forged, b"Received: by mail.example.com (Postfix)\r\n" + forged):
@@ -154,9 +154,9 @@ async def test_a_forged_bounce_suppresses_no_address(
                 taken = world.taken.pop()
                 content = forged_one.replace(b"report-1", taken.recipient.encode())
                 await client.sendmail("", [taken.sender], content)
-        assert [told[:2] for told in await reports(house, 2)] == [("FAILED", "ADDRESS")] * 2
-        assert await house.rows(_SUPPRESSED) == []
-        states = sorted((row["channel"], row["state"]) for row in await house.rows(_CONTACTS))
+        assert [told[:2] for told in await reports(harness, 2)] == [("FAILED", "ADDRESS")] * 2
+        assert await harness.rows(_SUPPRESSED) == []
+        states = sorted((row["channel"], row["state"]) for row in await harness.rows(_CONTACTS))
         assert states == [("EMAIL", "FAILED")] * 2 + [("SMS", "ACCEPTED")] * 2
 
 
@@ -164,15 +164,17 @@ async def test_recurring_messages_offer_one_click_unsubscribe(
     resources: Resources, clock: MovableClock, postfix: Postfix, world: Sink
 ) -> None:
     """Reminders of a process and of a plan offer it; a requested code does not."""
-    async with a_house(resources, clock, postfix) as house:
-        [claim_id] = await house.create(email="erika@customer.example")
-        await house.run()
+    async with a_harness(resources, clock, postfix) as harness:
+        [claim_id] = await harness.create(email="erika@customer.example")
+        await harness.run()
         asker = Asker(
-            house, claim_id, NoticeWriter(load_languages(DEBTOR_CATALOGUES), "https://pay.example")
+            harness,
+            claim_id,
+            NoticeWriter(load_languages(DEBTOR_CATALOGUES), "https://pay.example"),
         )
         for facts in (InstalmentDueFacts("INV-1001", "EUR", 3414, clock.now().date()), CodeFacts()):
             await asker.planned(facts, recipient="erika@customer.example")
-        sender = NoticeSender(house.resources, [], find_provider=house.lines.get)
+        sender = NoticeSender(harness.resources, [], find_provider=harness.delivery_providers.get)
         while await sender.run_once() or not sender.is_idle:
             pass
         await sender.close()
@@ -186,23 +188,23 @@ async def test_recurring_messages_offer_one_click_unsubscribe(
 async def test_a_greylisted_email_arrives_after_a_retry(
     resources: Resources, clock: MovableClock, postfix: Postfix, world: Sink
 ) -> None:
-    async with a_house(resources, clock, postfix) as house:
-        await house.create(email="erika+grey@customer.example")
-        await house.run()
+    async with a_harness(resources, clock, postfix) as harness:
+        await harness.create(email="erika+grey@customer.example")
+        await harness.run()
         drain(postfix)
         assert [each.recipient for each in world.taken] == ["erika+grey@customer.example"]
-        assert await house.rows(_REPORTS) == []
+        assert await harness.rows(_REPORTS) == []
 
 
 async def test_a_refusal_by_our_own_mail_server_uses_the_next_channel_at_once(
     resources: Resources, clock: MovableClock, postfix: Postfix
 ) -> None:
-    async with a_house(resources, clock, postfix) as house:
-        await house.create(email="erika@nowhere.example", mobileNumber="+4915112345678")
-        await house.run()
+    async with a_harness(resources, clock, postfix) as harness:
+        await harness.create(email="erika@nowhere.example", mobileNumber="+4915112345678")
+        await harness.run()
         words = "The mail server refused it: 550 5.1.2."
-        assert [tuple(row) for row in await house.rows(_CONTACTS)] == [
+        assert [tuple(row) for row in await harness.rows(_CONTACTS)] == [
             ("EMAIL", "FAILED", words), ("SMS", "ACCEPTED", None),
         ]  # fmt: skip
-        assert await house.rows(_REPORTS) == []
-        assert [row["reason"] for row in await house.rows(_SUPPRESSED)] == ["BOUNCE"]
+        assert await harness.rows(_REPORTS) == []
+        assert [row["reason"] for row in await harness.rows(_SUPPRESSED)] == ["BOUNCE"]

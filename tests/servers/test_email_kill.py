@@ -18,11 +18,11 @@ from dunwell.platform.resources import Resources
 from tests.servers.postfix import Postfix
 from tests.servers.test_email import drain
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.house import House
-from tests.support.lines import a_house_with_a_line
+from tests.support.delivery_providers import a_harness_with_a_provider
+from tests.support.harness import Harness
 from tests.support.processes import a_process
 from tests.support.sinks import Sink
-from tests.support.smtp_lines import a_line
+from tests.support.smtp_providers import a_provider
 from tests.support.threaded_sink import a_threaded_sink
 
 _KILLS = int(os.environ.get("MAIL_KILLS", "50"))
@@ -43,12 +43,12 @@ async def test_workers_killed_while_sending_neither_lose_nor_repeat_emails(
 ) -> None:
     clock = MovableClock(datetime.now(UTC))
     chance = random.Random(19)
-    channel: Any = SmtpChannel("post", a_line(postfix.port), {}, resources.keys)
-    house = await a_house_with_a_line(replace(resources, clock=clock), clock, channel)
-    await house.publish(_AT_ONCE, "At once")
+    channel: Any = SmtpChannel("post", a_provider(postfix.port), {}, resources.keys)
+    harness = await a_harness_with_a_provider(replace(resources, clock=clock), clock, channel)
+    await harness.publish(_AT_ONCE, "At once")
     count = _KILLS * _CLAIMS_A_KILL
     names = [f"K-{number}" for number in range(count)]
-    await house.create(*names)
+    await harness.create(*names)
     with a_threaded_sink(postfix.world_port) as world:
         for kill in range(_KILLS):
             ahead = str(kill * _LEASE_SECONDS)
@@ -62,25 +62,27 @@ async def test_workers_killed_while_sending_neither_lose_nor_repeat_emails(
                 # Wait until it has begun to send, and a moment longer.
                 target = min((kill + 1) * _CLAIMS_A_KILL - chance.randrange(5), count)
                 async with asyncio.timeout(60):
-                    while len(await house.rows(_SENT)) < target:  # noqa: ASYNC110
+                    while len(await harness.rows(_SENT)) < target:  # noqa: ASYNC110
                         await asyncio.sleep(0.002)
                 await asyncio.sleep(chance.random() * 0.08)
                 assert process.pid is not None
                 os.kill(process.pid, signal.SIGKILL)
                 await asyncio.to_thread(process.join, 10)
         clock.move_to(datetime.now(UTC) + timedelta(seconds=_LEASE_SECONDS * (_KILLS + 1)))
-        while await house.rows(_LEFT):
-            dispatcher = MessageDispatcher(house.resources, [], find_provider=lambda _name: channel)
-            await dispatcher.run_merchant(house.merchant.merchant_id)
+        while await harness.rows(_LEFT):
+            dispatcher = MessageDispatcher(
+                harness.resources, [], find_provider=lambda _name: channel
+            )
+            await dispatcher.run_merchant(harness.merchant.merchant_id)
             await dispatcher.close()
         drain(postfix)
     await channel.close()
-    print(f"{_KILLS} kills, {count} contacts: {await compare(house, world, count)}")
+    print(f"{_KILLS} kills, {count} contacts: {await compare(harness, world, count)}")
 
 
-async def compare(house: House, world: Sink, count: int) -> str:
+async def compare(harness: Harness, world: Sink, count: int) -> str:
     """Compare what arrived with the contacts and the ledger."""
-    rows = await house.rows(_STATES)
+    rows = await harness.rows(_STATES)
     states = Counter(row["state"] for row in rows)
     arrived = Counter(each.recipient for each in world.taken)
     accepted = {row["email"] for row in rows if row["state"] == "ACCEPTED"}
@@ -90,6 +92,6 @@ async def compare(house: House, world: Sink, count: int) -> str:
     assert max(arrived.values()) == 1
     assert accepted <= set(arrived)
     assert set(arrived) <= accepted | unknown
-    [ledger] = await house.rows(_LEDGER)
+    [ledger] = await harness.rows(_LEDGER)
     assert ledger["entries"] >= len(accepted)
     return f"{dict(states)}, {len(arrived)} arrived"

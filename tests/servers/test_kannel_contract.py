@@ -15,7 +15,7 @@ from dunwell.interfaces.cli.findings.gateways import check_gateway
 from dunwell.platform.crypto import KeyRing
 from tests.adapters.channel_contract import ChannelContract, ChannelUnderTest
 from tests.servers.kannel import PASSWORD, Kannel
-from tests.servers.sms_world import NAME, SECRETS, a_line, wait_until
+from tests.servers.sms_world import NAME, SECRETS, a_provider, wait_until
 from tests.support.messages import a_message
 
 KEYS = KeyRing({1: bytes(range(32))})
@@ -43,7 +43,7 @@ class Arriving(KannelChannel):
 
 @pytest.fixture
 async def adapter(kannel: Kannel) -> AsyncIterator[Arriving]:
-    channel = Arriving(NAME, a_line(kannel.address), SECRETS, KEYS, URL)
+    channel = Arriving(NAME, a_provider(kannel.address), SECRETS, KEYS, URL)
     channel.kannel = kannel
     yield channel
     await channel.close()
@@ -107,7 +107,7 @@ async def test_a_wrong_password_is_a_temporary_failure_and_is_logged(
     kannel: Kannel, capsys: pytest.CaptureFixture[str]
 ) -> None:
     secrets = {f"deliveryProviders/{NAME}/credentials/passwordFile": b"another"}
-    channel = KannelChannel(NAME, a_line(kannel.address), secrets, KEYS, URL)
+    channel = KannelChannel(NAME, a_provider(kannel.address), secrets, KEYS, URL)
     assert await channel.send(_MESSAGE) == Temporary(300)
     await channel.close()
     assert kannel.centre.submitted == []
@@ -138,8 +138,8 @@ async def test_a_gateway_that_does_not_answer_leaves_the_outcome_unclear(
 async def test_the_adapter_connects_only_to_configured_networks(
     kannel: Kannel, networks: tuple[str, ...]
 ) -> None:
-    line = a_line(kannel.address, networks=networks)
-    channel = KannelChannel(NAME, line, SECRETS, KEYS, URL)
+    provider = a_provider(kannel.address, networks=networks)
+    channel = KannelChannel(NAME, provider, SECRETS, KEYS, URL)
     assert await channel.send(_MESSAGE) == Temporary()
     await channel.close()
     assert kannel.centre.submitted == []
@@ -150,6 +150,6 @@ async def test_doctor_reports_whether_the_gateway_accepts_the_credentials(
     kannel: Kannel, password: bytes, is_fault: bool
 ) -> None:
     secrets = {f"deliveryProviders/{NAME}/credentials/passwordFile": password}
-    found = await check_gateway(NAME, a_line(kannel.address), secrets, KEYS)
+    found = await check_gateway(NAME, a_provider(kannel.address), secrets, KEYS)
     assert found.is_fault is is_fault
     assert kannel.centre.submitted == []

@@ -48,7 +48,7 @@ async def has_arrived(process: SmsProcess) -> None:
     await process.wait_for_reports(before + 1)
     await process.join()
     assert await process.contacts() == [ARRIVED]
-    assert [tuple(row) for row in await process.house.rows(_LEDGER)] == [("SMS", "ACCEPTED", 1)]
+    assert [tuple(row) for row in await process.harness.rows(_LEDGER)] == [("SMS", "ACCEPTED", 1)]
 
 
 def answers(*given: Answer) -> Callable[[object], Answer]:
@@ -79,8 +79,10 @@ async def test_the_number_of_possibly_repeated_sms_is_limited(an_sms_process: Sm
     centre.answer = lambda _submitted: Stall()
     numbers = [f"+49151000000{number:02d}" for number in range(6)]
     for number in numbers:
-        await process.house.create(f"R-{number}", mobileNumber=number, email=f"a{number}@b.example")
-    await process.house.run()
+        await process.harness.create(
+            f"R-{number}", mobileNumber=number, email=f"a{number}@b.example"
+        )
+    await process.harness.run()
     await wait_for(lambda: len(centre.submitted) == 2)
     centre.answer = answers()
     await centre.drop_links()
@@ -167,17 +169,17 @@ async def test_a_bearerbox_killed_while_sending_loses_no_sms(
     kannel, centre = process.kannel, process.kannel.centre
     for number in range(60):
         mobile, email = f"+491510000{number:04d}", f"d{number}@example.org"
-        await process.house.create(f"R-{number}", mobileNumber=mobile, email=email)
-    sending = asyncio.create_task(process.house.run())
+        await process.harness.create(f"R-{number}", mobileNumber=mobile, email=email)
+    sending = asyncio.create_task(process.harness.run())
     await wait_for(lambda: len(centre.submitted) >= 15)
     await kannel.end_box("bearerbox")
     await kannel.start_box("bearerbox")
     await sending
     await kannel.wait_until_connected()
-    process.house.clock.advance(timedelta(minutes=5))
-    await process.house.run()
+    process.harness.clock.advance(timedelta(minutes=5))
+    await process.harness.run()
     await kannel.wait_until_empty()
-    rows = await process.house.rows(_STATES)
+    rows = await process.harness.rows(_STATES)
     accepted, unknown = (
         {row["mobile_number"] for row in rows if row["state"] == state}
         for state in ("ACCEPTED", "UNKNOWN")
@@ -199,8 +201,8 @@ async def test_the_portal_shows_why_an_sms_failed(an_sms_process: SmsProcess) ->
     await centre.send_receipt(centre.accepted[-1], "UNDELIV", "001")
     await process.wait_for_reports(1)
     await process.join()
-    app = an_application(process.house.resources).app
-    clerk = await sign_in(process.house.resources, app, process.house)
+    app = an_application(process.harness.resources).app
+    clerk = await sign_in(process.harness.resources, app, process.harness)
     reason = "The provider reported UNDELIV, error 001."
     lines = (await clerk.get("/portal/lines")).text
     assert NAME in lines

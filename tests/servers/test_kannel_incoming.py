@@ -7,20 +7,20 @@ import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import Installation
-from tests.servers.sms_world import NAME, NUMBER, SECRETS, SmsProcess, a_line, wait_until
+from tests.servers.sms_world import NAME, NUMBER, SECRETS, SmsProcess, a_provider, wait_until
 
 _KINDS = "SELECT kind, text FROM inbound_sms WHERE $1 > 0 ORDER BY received_at, inbound_id"
 
 
 async def kinds(process: SmsProcess) -> list[tuple[str, str]]:
-    return [tuple(row) for row in await process.house.rows(_KINDS)]
+    return [tuple(row) for row in await process.harness.rows(_KINDS)]
 
 
 async def test_stop_suppresses_the_number_and_is_confirmed_once(an_sms_process: SmsProcess) -> None:
     process = an_sms_process
-    line = a_line(process.kannel.address, stop_confirmation="Sie erhalten keine SMS mehr.")
+    provider = a_provider(process.kannel.address, stop_confirmation="Sie erhalten keine SMS mehr.")
     await apply_installation(
-        process.served.resources, Installation(delivery_providers={NAME: line}), SECRETS
+        process.served.resources, Installation(delivery_providers={NAME: provider}), SECRETS
     )
     await process.served.installation.read()
     await process.send()

@@ -16,8 +16,8 @@ from dunwell.accounts.installation.installation_file import Installation
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.servers.kannel import a_kannel
-from tests.servers.sms_world import NAME, SECRETS, a_line, a_sending_house
-from tests.support.house import House, ScriptedLine
+from tests.servers.sms_world import NAME, SECRETS, a_provider, a_sending_harness
+from tests.support.harness import Harness, ScriptedDeliveryProvider
 from tests.support.processes import a_process
 
 _KILLS = 50
@@ -33,19 +33,19 @@ WHERE c.merchant_id = $1 AND c.channel = 'SMS' AND c.state = ANY($2::text[])
 """
 
 
-async def _create(house: House, first: int) -> None:
+async def _create(harness: Harness, first: int) -> None:
     for number in range(first, first + _CLAIMS_EACH):
-        await house.create(
+        await harness.create(
             f"R-{number}", email=f"d{number}@example.org", mobileNumber=f"+49151{number:08d}"
         )
 
 
-async def _count(house: House) -> Counter[str]:
-    return Counter({row["state"]: row["count"] for row in await house.rows(_STATES)})
+async def _count(harness: Harness) -> Counter[str]:
+    return Counter({row["state"]: row["count"] for row in await harness.rows(_STATES)})
 
 
-async def _numbers(house: House, *states: str) -> set[str]:
-    rows = await house.rows(_ACCEPTED, list(states))
+async def _numbers(harness: Harness, *states: str) -> set[str]:
+    rows = await harness.rows(_ACCEPTED, list(states))
     return {row["mobile_number"].lstrip("+") for row in rows}
 
 
@@ -55,18 +55,18 @@ async def test_arrived_sms_match_the_ledger_after_fifty_kills(
     real = replace(resources, clock=MovableClock(datetime.now(UTC)))
     chance = random.Random(19)
     async with a_kannel(tmp_path) as kannel:
-        line = a_line(kannel.address, pace=_PACE)
-        await apply_installation(real, Installation(delivery_providers={NAME: line}), SECRETS)
-        house = await a_sending_house(real, real.clock, ScriptedLine(name=NAME))  # type: ignore[arg-type]
+        provider = a_provider(kannel.address, pace=_PACE)
+        await apply_installation(real, Installation(delivery_providers={NAME: provider}), SECRETS)
+        harness = await a_sending_harness(real, real.clock, ScriptedDeliveryProvider(name=NAME))  # type: ignore[arg-type]
         for kill in range(_KILLS):
-            await _create(house, kill * _CLAIMS_EACH)
-            await _kill_amid(house, kannel.centre.submitted, chance)
+            await _create(harness, kill * _CLAIMS_EACH)
+            await _kill_amid(harness, kannel.centre.submitted, chance)
         # Messages of the killed workers are taken over once their leases have expired.
         with a_process(real.settings, "tests.servers.sms_worker", "60"):
             async with asyncio.timeout(60):
-                while (await _count(house)).keys() - {"ACCEPTED", "UNKNOWN"}:  # noqa: ASYNC110
+                while (await _count(harness)).keys() - {"ACCEPTED", "UNKNOWN"}:  # noqa: ASYNC110
                     await asyncio.sleep(0.1)
-        accepted, unknown = await _numbers(house, "ACCEPTED"), await _numbers(house, "UNKNOWN")
+        accepted, unknown = await _numbers(harness, "ACCEPTED"), await _numbers(harness, "UNKNOWN")
         await kannel.wait_until_empty()
         arrived = Counter(each.destination for each in kannel.centre.accepted)
     assert [number for number, count in arrived.items() if count > 1] == []
@@ -77,10 +77,10 @@ async def test_arrived_sms_match_the_ledger_after_fifty_kills(
     print(f"accepted {len(accepted)}, unknown {len(unknown)}, arrived {sum(arrived.values())}")
 
 
-async def _kill_amid(house: House, submitted: Sequence[object], chance: random.Random) -> None:
+async def _kill_amid(harness: Harness, submitted: Sequence[object], chance: random.Random) -> None:
     """Kill the worker shortly after its messages have begun to arrive."""
     before = len(submitted)
-    with a_process(house.resources.settings, "tests.servers.sms_worker", "0") as process:
+    with a_process(harness.resources.settings, "tests.servers.sms_worker", "0") as process:
         async with asyncio.timeout(60):
             while len(submitted) == before:  # noqa: ASYNC110 - the SMS centre tells
                 await asyncio.sleep(0.001)

@@ -144,12 +144,12 @@ async def test_a_system_error_of_the_sms_centre_suppresses_no_number(
 
 
 async def read_reference_of(process: SmsProcess) -> str:
-    [row] = await process.house.rows(
+    [row] = await process.harness.rows(
         "SELECT communication_id FROM communications WHERE merchant_id = $1 AND channel = 'SMS'"
     )
     resources = process.served.resources
     return build_reference(
-        resources.keys, process.house.merchant.merchant_id, row["communication_id"]
+        resources.keys, process.harness.merchant.merchant_id, row["communication_id"]
     )
 
 

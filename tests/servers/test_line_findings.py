@@ -16,7 +16,7 @@ from dunwell.interfaces.cli.findings.letters import check_print_provider
 from tests.servers.dovecot import Dovecot
 from tests.servers.sshd import Sshd
 from tests.support.print_files import list_files
-from tests.support.smtp_lines import a_line
+from tests.support.smtp_providers import a_provider
 
 _NOBODY = 65_534
 
@@ -28,18 +28,18 @@ def read(found: DoctorFinding) -> tuple[str, str]:
 
 
 async def test_a_working_letter_server_is_reported_as_ok(sshd: Sshd) -> None:
-    mark, words = read(await check_print_provider("post", sshd.line(), sshd.secrets))
+    mark, words = read(await check_print_provider("post", sshd.provider(), sshd.secrets))
     assert (mark, words.split(" in ")[0]) == ("ok", "writes, reads and removes")
     assert list_files(sshd.letter_folder) == ["released"]
     assert list_files(sshd.letter_folder / "released") == []
 
 
 async def test_another_host_key_is_a_fault(sshd: Sshd) -> None:
-    line = sshd.line()
+    provider = sshd.provider()
     sshd.stop()
     sshd.replace_host_key()
     sshd.start()
-    found = await check_print_provider("post", line, sshd.secrets)
+    found = await check_print_provider("post", provider, sshd.secrets)
     assert read(found) == (
         "FAULT", "the server has another host key than the pinned one: nothing is handed over",
     )  # fmt: skip
@@ -49,7 +49,7 @@ async def test_another_host_key_is_a_fault(sshd: Sshd) -> None:
 async def test_a_key_that_the_server_does_not_know_is_a_fault(sshd: Sshd) -> None:
     other = asyncssh.generate_private_key("ssh-ed25519").export_private_key()
     found = await check_print_provider(
-        "post", sshd.line(), {"deliveryProviders/post/keyFile": other}
+        "post", sshd.provider(), {"deliveryProviders/post/keyFile": other}
     )
     words = "the server refuses the user, the key or the password"
     assert read(found) == ("FAULT", words)
@@ -61,7 +61,7 @@ async def test_a_server_without_write_permission_is_a_fault(sshd: Sshd) -> None:
     sshd.stop()
     path.write_text(path.read_text().replace("internal-sftp", "internal-sftp -R"))
     sshd.start()
-    found = await check_print_provider("post", sshd.line(), sshd.secrets)
+    found = await check_print_provider("post", sshd.provider(), sshd.secrets)
     assert read(found) == ("FAULT", f"we may not write in {sshd.letter_folder}")
 
 
@@ -71,28 +71,28 @@ async def test_a_server_that_refuses_the_folder_for_manifest_copies_is_a_fault(s
     sshd.stop()
     path.write_text(path.read_text().replace("internal-sftp", "internal-sftp -P mkdir"))
     sshd.start()
-    found = await check_print_provider("post", sshd.line(), sshd.secrets)
+    found = await check_print_provider("post", sshd.provider(), sshd.secrets)
     words = "but no copies of manifests in its folder released"
     assert read(found) == ("FAULT", f"accepts letters in {sshd.letter_folder}, {words}")
     assert "the right to create that folder" in (found.remedy or "")
     copies.mkdir()
-    assert (await check_print_provider("post", sshd.line(), sshd.secrets)).mark == "ok"
+    assert (await check_print_provider("post", sshd.provider(), sshd.secrets)).mark == "ok"
     assert list_files(copies) == []
 
 
 async def test_a_file_in_place_of_the_folder_for_manifest_copies_is_a_fault(sshd: Sshd) -> None:
     (sshd.letter_folder / "released").write_bytes(b"")
-    found = await check_print_provider("post", sshd.line(), sshd.secrets)
+    found = await check_print_provider("post", sshd.provider(), sshd.secrets)
     assert found.mark == "FAULT"
     assert "No file may have its name" in (found.remedy or "")
 
 
 async def test_a_missing_folder_or_an_unreachable_server_is_a_fault(sshd: Sshd) -> None:
-    line = sshd.line(folder=f"{sshd.letter_folder}/gone")
-    found = await check_print_provider("post", line, sshd.secrets)
+    provider = sshd.provider(folder=f"{sshd.letter_folder}/gone")
+    found = await check_print_provider("post", provider, sshd.secrets)
     assert read(found) == ("FAULT", f"there is no folder {sshd.letter_folder}/gone")
     sshd.stop()
-    found = await check_print_provider("post", sshd.line(), sshd.secrets)
+    found = await check_print_provider("post", sshd.provider(), sshd.secrets)
     assert read(found) == ("FAULT", "the server does not respond")
 
 
@@ -113,11 +113,11 @@ def a_closed_folder() -> Iterator[Path]:
 
 async def test_a_missing_or_read_only_folder_is_a_fault(tmp_path: Path) -> None:
     with a_closed_folder() as folder:
-        line = FolderProvider(channel="LETTER", folder=str(folder))
-        found = await check_print_provider("post", line, {})
+        provider = FolderProvider(channel="LETTER", folder=str(folder))
+        found = await check_print_provider("post", provider, {})
     assert read(found) == ("FAULT", f"we may not write in {folder}")
-    line = FolderProvider(channel="LETTER", folder=str(tmp_path / "gone"))
-    found = await check_print_provider("post", line, {})
+    provider = FolderProvider(channel="LETTER", folder=str(tmp_path / "gone"))
+    found = await check_print_provider("post", provider, {})
     assert read(found) == ("FAULT", f"there is no folder {tmp_path}/gone")
     assert "mount its disk" in (found.remedy or "")
 
@@ -147,5 +147,5 @@ async def test_an_unreadable_mailbox_is_a_fault(
     }  # fmt: skip
     name = "deliveryProviders/post/mailbox/credentials/passwordFile"
     secrets = {} if password is None else {name: password}
-    found = (await check_email_provider("post", a_line(9, mailbox=mailbox), secrets))[1]
+    found = (await check_email_provider("post", a_provider(9, mailbox=mailbox), secrets))[1]
     assert read(found) == (mark, words.replace("SERVER", str(mailbox["server"])))

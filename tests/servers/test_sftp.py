@@ -17,7 +17,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.adapters.print_service_contract import PrintServiceContract
 from tests.servers.sshd import Sshd
-from tests.support.letter_house import LINE, LetterHouse, a_letter_house, write_status
+from tests.support.letter_harness import LINE, LetterHarness, a_letter_harness, write_status
 from tests.support.merchants import a_merchant
 from tests.support.print_files import PrintServiceUnderTest, list_files, list_letters, under_test
 
@@ -26,16 +26,18 @@ from tests.support.print_files import PrintServiceUnderTest, list_files, list_le
 async def channel(sshd: Sshd, resources: Resources) -> AsyncIterator[PrintServiceUnderTest]:
     async with resources.database.transaction() as tx:
         merchant = await a_merchant(tx, now=resources.clock.now())
-    adapter = SftpChannel(LINE, sshd.line(), sshd.secrets, resources)
+    adapter = SftpChannel(LINE, sshd.provider(), sshd.secrets, resources)
     yield under_test(adapter, sshd.letter_folder, merchant.merchant_id)
     await adapter.close()
 
 
 @pytest.fixture
-async def post(sshd: Sshd, resources: Resources, clock: MovableClock) -> AsyncIterator[LetterHouse]:
-    line = sshd.line(batch=BatchSettings(every_minutes=60, most=2))
+async def post(
+    sshd: Sshd, resources: Resources, clock: MovableClock
+) -> AsyncIterator[LetterHarness]:
+    line = sshd.provider(batch=BatchSettings(every_minutes=60, most=2))
     adapter = SftpChannel(LINE, line, sshd.secrets, resources)
-    yield await a_letter_house(resources, clock, adapter, sshd.letter_folder)
+    yield await a_letter_harness(resources, clock, adapter, sshd.letter_folder)
     await adapter.close()
 
 
@@ -51,7 +53,7 @@ async def test_nothing_is_uploaded_to_a_server_with_another_host_key(
     await channel.adapter.send(channel.a_message())
     before = list_files(sshd.letter_folder)
     sshd.stop()
-    line = sshd.line()
+    line = sshd.provider()
     sshd.replace_host_key()
     sshd.start()
     other = channel.a_message(communication_id=_an_id())
@@ -68,7 +70,9 @@ async def test_an_unknown_client_key_is_a_temporary_failure(
     sshd: Sshd, resources: Resources, channel: PrintServiceUnderTest
 ) -> None:
     unknown = asyncssh.generate_private_key("ssh-ed25519").export_private_key()
-    adapter = SftpChannel(LINE, sshd.line(), {"deliveryProviders/post/keyFile": unknown}, resources)
+    adapter = SftpChannel(
+        LINE, sshd.provider(), {"deliveryProviders/post/keyFile": unknown}, resources
+    )
     assert await adapter.send(channel.a_message()) == Temporary(60)
     assert list_files(sshd.letter_folder) == []
     await adapter.close()
@@ -76,9 +80,9 @@ async def test_an_unknown_client_key_is_a_temporary_failure(
 
 def test_an_invalid_key_makes_the_provider_unusable(sshd: Sshd, resources: Resources) -> None:
     with pytest.raises(DeliveryProviderUnusable):
-        SftpChannel(LINE, sshd.line(), {"deliveryProviders/post/keyFile": b"x"}, resources)
+        SftpChannel(LINE, sshd.provider(), {"deliveryProviders/post/keyFile": b"x"}, resources)
     with pytest.raises(DeliveryProviderUnusable):
-        SftpChannel(LINE, sshd.line(host_key="ssh-ed25519 AAAAxxxxxxxxxxxx"), {}, resources)
+        SftpChannel(LINE, sshd.provider(host_key="ssh-ed25519 AAAAxxxxxxxxxxxx"), {}, resources)
 
 
 async def test_a_letter_is_accepted_once_the_full_disk_has_space_again(
@@ -104,7 +108,7 @@ async def test_a_letter_is_accepted_once_the_full_disk_has_space_again(
 async def test_a_missing_folder_is_not_created(
     sshd: Sshd, resources: Resources, channel: PrintServiceUnderTest
 ) -> None:
-    line = sshd.line(folder=str(sshd.letter_folder / "missing"))
+    line = sshd.provider(folder=str(sshd.letter_folder / "missing"))
     adapter = SftpChannel(LINE, line, sshd.secrets, resources)
     assert await adapter.send(channel.a_message()) == Temporary(60)
     assert list_files(sshd.letter_folder) == []
@@ -146,9 +150,9 @@ async def test_a_stalled_server_is_a_temporary_failure_after_a_timeout(
     """The letter was not accepted, and a later attempt produces only one."""
     key = sshd.secrets["deliveryProviders/post/keyFile"]
     letter_folder = SftpLetterFolder(
-        sshd.line(), password=None, key=key, statement_timeout_seconds=1
+        sshd.provider(), password=None, key=key, statement_timeout_seconds=1
     )
-    adapter = PrintServiceChannel(LINE, sshd.line(), letter_folder, resources)
+    adapter = PrintServiceChannel(LINE, sshd.provider(), letter_folder, resources)
     await adapter.send(channel.a_message())
     sshd.halt()
     message = channel.a_message(communication_id=_an_id())
@@ -159,7 +163,7 @@ async def test_a_stalled_server_is_a_temporary_failure_after_a_timeout(
     await adapter.close()
 
 
-async def test_a_batch_is_released_over_sftp(sshd: Sshd, post: LetterHouse) -> None:
+async def test_a_batch_is_released_over_sftp(sshd: Sshd, post: LetterHarness) -> None:
     await post.create("A-1", "A-2")
     assert await post.release() == 2
     (manifest,) = post.manifests()
@@ -167,7 +171,7 @@ async def test_a_batch_is_released_over_sftp(sshd: Sshd, post: LetterHouse) -> N
 
 
 async def test_a_server_stopped_before_the_manifest_loses_no_letter(
-    sshd: Sshd, post: LetterHouse
+    sshd: Sshd, post: LetterHarness
 ) -> None:
     await post.create("A-1", "A-2")
     sshd.stop()
@@ -178,7 +182,7 @@ async def test_a_server_stopped_before_the_manifest_loses_no_letter(
     assert manifest["head"]["letters"] == 2
 
 
-async def test_a_returned_letter_is_followed_by_an_email(sshd: Sshd, post: LetterHouse) -> None:
+async def test_a_returned_letter_is_followed_by_an_email(sshd: Sshd, post: LetterHarness) -> None:
     """The post returned the letter, as a status file reports."""
     await post.create("A-1")
     (reference,) = post.references()
@@ -186,7 +190,7 @@ async def test_a_returned_letter_is_followed_by_an_email(sshd: Sshd, post: Lette
     assert await post.read_statuses() == 1
     (item,) = await post.items()
     assert item[1:3] == ("FAILED", "returned by the post")
-    assert [len(each.sent) for each in post.house.channels] == [1, 0, 0]
+    assert [len(each.sent) for each in post.harness.channels] == [1, 0, 0]
     assert len(post.files("status/done")) == 1
 
 

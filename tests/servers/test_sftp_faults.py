@@ -18,7 +18,7 @@ from dunwell.contact.sending.channel import Accepted, Temporary
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.servers.sshd import Sshd, make_sshd
-from tests.support.letter_house import LINE, LetterHouse, a_letter_house, write_status
+from tests.support.letter_harness import LINE, LetterHarness, a_letter_harness, write_status
 from tests.support.merchants import a_merchant
 from tests.support.print_files import PrintServiceUnderTest, list_files, list_letters, under_test
 
@@ -53,10 +53,12 @@ async def message_of(resources: Resources, by_password: Sshd) -> PrintServiceUnd
 
 
 @pytest.fixture
-async def post(sshd: Sshd, resources: Resources, clock: MovableClock) -> AsyncIterator[LetterHouse]:
-    line = sshd.line(batch=BatchSettings(every_minutes=60, most=2))
+async def post(
+    sshd: Sshd, resources: Resources, clock: MovableClock
+) -> AsyncIterator[LetterHarness]:
+    line = sshd.provider(batch=BatchSettings(every_minutes=60, most=2))
     adapter = SftpChannel(LINE, line, sshd.secrets, resources)
-    yield await a_letter_house(resources, clock, adapter, sshd.letter_folder)
+    yield await a_letter_harness(resources, clock, adapter, sshd.letter_folder)
     await adapter.close()
 
 
@@ -70,7 +72,7 @@ def fill(path: Path) -> None:
 def with_password(
     server: Sshd, resources: Resources, password: bytes, **changes: object
 ) -> SftpChannel:
-    line = server.line(**_WITH_PASSWORD | changes)
+    line = server.provider(**_WITH_PASSWORD | changes)
     return SftpChannel(LINE, line, {"deliveryProviders/post/passwordFile": password}, resources)
 
 
@@ -121,10 +123,10 @@ class InterruptedLetterFolder(SftpLetterFolder):
 
 
 async def test_a_batch_is_released_once_if_the_server_stops_after_the_rename(
-    sshd: Sshd, post: LetterHouse
+    sshd: Sshd, post: LetterHarness
 ) -> None:
     letter_folder = InterruptedLetterFolder(
-        sshd.line(), password=None, key=sshd.secrets["deliveryProviders/post/keyFile"]
+        sshd.provider(), password=None, key=sshd.secrets["deliveryProviders/post/keyFile"]
     )
     letter_folder.server = sshd
     whole, post.adapter._letter_folder = post.adapter._letter_folder, letter_folder
@@ -133,7 +135,7 @@ async def test_a_batch_is_released_once_if_the_server_stops_after_the_rename(
     post.adapter._letter_folder = whole
     sshd.start()
     (before,) = post.manifests()
-    post.house.clock.advance(_LEASE)
+    post.harness.clock.advance(_LEASE)
     await post.release()
     assert post.manifests() == [before]
     assert [row[0] for row in await post.items()] == ["BATCHED"] * 2
@@ -141,7 +143,7 @@ async def test_a_batch_is_released_once_if_the_server_stops_after_the_rename(
 
 
 async def test_a_batch_is_released_whole_once_the_full_disk_has_space_again(
-    sshd: Sshd, post: LetterHouse
+    sshd: Sshd, post: LetterHarness
 ) -> None:
     """The print service's disk has space for the letters but not for the manifest."""
     if os.getuid() != 0:
@@ -166,7 +168,7 @@ async def test_a_batch_is_released_whole_once_the_full_disk_has_space_again(
 
 
 async def test_repeated_late_and_forged_statuses_are_recorded_once(
-    post: LetterHouse,
+    post: LetterHarness,
 ) -> None:
     await post.create("A-1", "A-2")
     first, second = post.references()
@@ -178,20 +180,20 @@ async def test_repeated_late_and_forged_statuses_are_recorded_once(
     assert sorted(await post.items(), key=str) == sorted([
         ("WAITING", "ACCEPTED", None, "POSTED", True), ("WAITING", "ACCEPTED", None, None, False),
     ], key=str)  # fmt: skip
-    reports = [tuple(row) for row in await post.house.rows(_REPORTS)]
+    reports = [tuple(row) for row in await post.harness.rows(_REPORTS)]
     assert reports == [
         ("DELAYED", "IGNORED", 1), ("DELIVERED", "DELIVERED", 1), ("RETURNED", "UNMATCHED", 1),
     ]  # fmt: skip
 
 
-async def test_the_largest_allowed_status_file_is_read_completely(post: LetterHouse) -> None:
+async def test_the_largest_allowed_status_file_is_read_completely(post: LetterHarness) -> None:
     """Only one of its lines is about our letter; thousands are not."""
     await post.create("A-1")
     (reference,) = post.references()
     strange = [(f"X-{number}", "posted", _NOON) for number in range(MAX_STATUS_LINES - 1)]
     post.say("1.csv", write_status(*strange, (reference, "returned", _NOON)))
     assert await post.read_statuses() == 1
-    while await process_reports(post.house.resources):
+    while await process_reports(post.harness.resources):
         pass
     (item,) = await post.items()
     assert item[1:3] == ("FAILED", "returned by the post")

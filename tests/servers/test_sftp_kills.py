@@ -15,7 +15,7 @@ from dunwell.platform.clock import MovableClock, SystemClock
 from dunwell.platform.resources import Resources
 from tests.servers.sshd import Sshd
 from tests.support.channels import ADDRESS
-from tests.support.letter_house import LINE, LetterHouse, a_letter_house
+from tests.support.letter_harness import LINE, LetterHarness, a_letter_harness
 from tests.support.print_files import digest, list_files, list_letters, list_manifests
 from tests.support.processes import a_process
 
@@ -39,11 +39,13 @@ async def test_every_letter_is_printed_once_despite_fifty_kills(
     sshd: Sshd, resources: Resources
 ) -> None:
     real = replace(resources, clock=SystemClock())
-    line = sshd.line(batch=BatchSettings(every_minutes=1, most=20))
+    line = sshd.provider(batch=BatchSettings(every_minutes=1, most=20))
     adapter = SftpChannel(LINE, line, sshd.secrets, real)
-    post = await a_letter_house(real, MovableClock(datetime.now(UTC)), adapter, sshd.letter_folder)
+    post = await a_letter_harness(
+        real, MovableClock(datetime.now(UTC)), adapter, sshd.letter_folder
+    )
     await adapter.close()
-    await post.house.create(*(f"A-{n}" for n in range(_LETTERS)), address=ADDRESS)
+    await post.harness.create(*(f"A-{n}" for n in range(_LETTERS)), address=ADDRESS)
     arguments = (str(sshd.folder / "letters_key"), msgspec.json.encode(line).decode())
     chance = random.Random(19)
     for number in range(_KILLS):
@@ -60,17 +62,17 @@ async def test_every_letter_is_printed_once_despite_fifty_kills(
     await _compare(post)
 
 
-async def _count_open(post: LetterHouse) -> int:
-    (row,) = await post.house.rows(_OPEN)
+async def _count_open(post: LetterHarness) -> int:
+    (row,) = await post.harness.rows(_OPEN)
     count: int = row["count"]
     return count
 
 
-async def _compare(post: LetterHouse) -> None:
-    states = {row["state"]: row["count"] for row in await post.house.rows(_STATES)}
+async def _compare(post: LetterHarness) -> None:
+    states = {row["state"]: row["count"] for row in await post.harness.rows(_STATES)}
     letters, manifests = list_letters(post.letter_folder), list_manifests(post.letter_folder)
     named = [each for manifest in manifests for each in manifest["letters"]]
-    accepted = {row["provider_response"] for row in await post.house.rows(_ACCEPTED)}
+    accepted = {row["provider_response"] for row in await post.harness.rows(_ACCEPTED)}
     print(f"\nkills: {_KILLS}, letters: {len(letters)}, manifests: {len(manifests)}, {states}")
     assert states == {"ACCEPTED": _LETTERS}
     assert Counter(each["reference"] for each in named) == Counter(accepted)

@@ -19,7 +19,7 @@ from dunwell.platform.clock import MovableClock, SystemClock
 from dunwell.platform.resources import Resources
 from tests.servers.sshd import Sshd
 from tests.support.channels import ADDRESS
-from tests.support.letter_house import LINE, LetterHouse, a_letter_house
+from tests.support.letter_harness import LINE, LetterHarness, a_letter_harness
 from tests.support.lost_time import back_up, let_go_on, restore
 from tests.support.print_files import list_letters
 from tests.support.processes import a_process
@@ -60,7 +60,7 @@ class Installation:
     expired."""
 
     resources: Resources
-    post: LetterHouse
+    post: LetterHarness
     arguments: tuple[str, ...]
     starts: int = 0
 
@@ -88,18 +88,20 @@ class Installation:
                 await asyncio.sleep(0.05)
 
     async def count(self, statement: str) -> int:
-        [row] = await self.post.house.rows(statement)
+        [row] = await self.post.harness.rows(statement)
         number: int = row["count"]
         return number
 
 
 async def test_no_letter_is_printed_twice_after_restores(sshd: Sshd, resources: Resources) -> None:
     real = replace(resources, clock=SystemClock())
-    line = sshd.line(batch=BatchSettings(every_minutes=1, most=10))
+    line = sshd.provider(batch=BatchSettings(every_minutes=1, most=10))
     adapter = SftpChannel(LINE, line, sshd.secrets, real)
-    post = await a_letter_house(real, MovableClock(datetime.now(UTC)), adapter, sshd.letter_folder)
+    post = await a_letter_harness(
+        real, MovableClock(datetime.now(UTC)), adapter, sshd.letter_folder
+    )
     await adapter.close()
-    await post.house.create(*(f"A-{n}" for n in range(_LETTERS)), address=ADDRESS)
+    await post.harness.create(*(f"A-{n}" for n in range(_LETTERS)), address=ADDRESS)
     while await Engine(real).run_once():
         pass
     arguments = (str(sshd.folder / "letters_key"), msgspec.json.encode(line).decode())
@@ -119,8 +121,8 @@ async def test_no_letter_is_printed_twice_after_restores(sshd: Sshd, resources: 
             await asyncio.sleep(chance.random())
         service.take()
         await restore(installation.late, backup)
-        post.house.clock.move_to(installation.late.clock.now())
-        await let_go_on(post.house)
+        post.harness.clock.move_to(installation.late.clock.now())
+        await let_go_on(post.harness)
     async with installation.a_worker(), asyncio.timeout(300):
         while await installation.count(_OPEN):  # noqa: ASYNC110 - the database tells
             await asyncio.sleep(0.2)

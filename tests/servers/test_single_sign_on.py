@@ -79,9 +79,9 @@ async def beside(served: Served, identity: Identity, **more: Any) -> AsyncIterat
 
 @pytest.fixture
 async def mock(served: Served) -> AsyncIterator[Beside]:
-    async with run_mock() as identity, beside(served, identity) as house:
+    async with run_mock() as identity, beside(served, identity) as harness:
         await identity.tell(claims=ERIKA)
-        yield house
+        yield harness
 
 
 @pytest.fixture
@@ -89,24 +89,24 @@ async def strict(served: Served) -> AsyncIterator[Beside]:
     scopes = ("openid", "email", "profile", "groups")
     async with (
         run_provider(served.origin) as identity,
-        beside(served, identity, scopes=scopes) as house,
+        beside(served, identity, scopes=scopes) as harness,
     ):
         await identity.tell(erika=ERIKA, cook={**ERIKA, "email": "c@x.org", "groups": ["cooks"]})
-        yield house
+        yield harness
 
 
 async def sign_in_there(
-    house: Beside, login: str = "erika", page: httpx.Response | None = None
+    harness: Beside, login: str = "erika", page: httpx.Response | None = None
 ) -> httpx.Response:
     """Sign in on the pages of oidc-provider and give consent. `page` is its first page, if the
     browser is already there."""
-    page = page or await house.go(START)
+    page = page or await harness.go(START)
     while "/interaction/" in str(page.url):
         [action] = re.findall(r'<form[^>]*action="([^"]+)"', page.text)[:1]
         [prompt] = re.findall(r'name="prompt" value="(\w+)"', page.text)
         filled = {"prompt": prompt, "login": login, "password": "any"}
         address = urljoin(str(page.url), html.unescape(action))
-        page = await house.follow(await house.browser.post(address, data=filled))
+        page = await harness.follow(await harness.browser.post(address, data=filled))
     return page
 
 
@@ -214,18 +214,18 @@ async def test_signing_out_at_the_provider_ends_the_session(strict: Beside) -> N
     assert acts[-1]["action"] == "session.end_by_provider"
 
 
-async def ask_to_invite(house: Beside) -> tuple[httpx.Response, dict[str, str]]:
+async def ask_to_invite(harness: Beside) -> tuple[httpx.Response, dict[str, str]]:
     """Return the response to an invitation, and the hidden fields of the confirmation page."""
-    invite = f"{house.served.origin}/portal/people/invite"
-    shown = await house.browser.get(invite)
+    invite = f"{harness.served.origin}/portal/people/invite"
+    shown = await harness.browser.get(invite)
     typed = {"name": "Paul", "email": "paul@example.org", "role": "ADMIN", "language": "en"}
-    return await send(house, {**read_hidden(shown.text), **typed})
+    return await send(harness, {**read_hidden(shown.text), **typed})
 
 
-async def send(house: Beside, fields: dict[str, str]) -> tuple[httpx.Response, dict[str, str]]:
-    answer = await house.browser.post(
-        f"{house.served.origin}/portal/people/invite", data=fields,
-        headers={"Sec-Fetch-Site": "same-origin", "Origin": house.served.origin},
+async def send(harness: Beside, fields: dict[str, str]) -> tuple[httpx.Response, dict[str, str]]:
+    answer = await harness.browser.post(
+        f"{harness.served.origin}/portal/people/invite", data=fields,
+        headers={"Sec-Fetch-Site": "same-origin", "Origin": harness.served.origin},
     )  # fmt: skip
     return answer, read_hidden(answer.text)
 

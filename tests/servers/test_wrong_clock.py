@@ -25,7 +25,7 @@ from dunwell.platform.resources import Resources
 from tests.servers.debian import find_port, need_program
 from tests.support.api import a_credential, form_of
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.processes import complete_environment
 
 _CLAIMS = 96
@@ -90,19 +90,19 @@ def running(
 
 
 @pytest.fixture
-async def house(resources: Resources) -> House:
+async def harness(resources: Resources) -> Harness:
     """A merchant with 96 claims whose fee is due in a week."""
     clock = MovableClock(datetime.now(UTC))
-    house = await a_house(replace(resources, clock=clock), clock, _PROCESS)
-    await house.create(*(f"INV-{number}" for number in range(_CLAIMS)))
-    await house.run()
-    return house
+    harness = await a_harness(replace(resources, clock=clock), clock, _PROCESS)
+    await harness.create(*(f"INV-{number}" for number in range(_CLAIMS)))
+    await harness.run()
+    return harness
 
 
 @pytest.fixture
-async def token(house: House) -> str:
+async def token(harness: Harness) -> str:
     """A token that is valid for an hour."""
-    credential, resources = await a_credential(house), house.resources
+    credential, resources = await a_credential(harness), harness.resources
     async with resources.database.transaction() as tx:
         issued = await issue_token_with_limit(
             tx, credential, now=datetime.now(UTC), visitor=b"visitor",
@@ -113,15 +113,15 @@ async def token(house: House) -> str:
 
 
 async def test_a_worker_eight_days_ahead_charges_no_fee_and_deletes_no_token(
-    house: House, token: str, tmp_path: Path
+    harness: Harness, token: str, tmp_path: Path
 ) -> None:
-    settings = house.resources.settings
+    settings = harness.resources.settings
     with running(settings, tmp_path / "log", "worker", ahead="+8d") as worker:
         await worker.wait_for("clocks apart, nothing is done")
         await asyncio.sleep(_LET_RUN_SECONDS)
-        assert len(await house.rows(_FEES)) == 0
-        assert len(await house.rows(_TOKENS)) == 1
-        [alarm] = await house.rows(_ALARMS)
+        assert len(await harness.rows(_FEES)) == 0
+        assert len(await harness.rows(_TOKENS)) == 1
+        [alarm] = await harness.rows(_ALARMS)
     assert alarm["kind"] == "CLOCKS_APART"
     host, database = (
         datetime.fromisoformat(alarm["figures"][name]) for name in ("hostClock", "databaseClock")
@@ -136,12 +136,12 @@ async def test_a_worker_eight_days_ahead_charges_no_fee_and_deletes_no_token(
 
 
 async def test_a_worker_whose_clock_jumps_while_running_charges_no_fee(
-    house: House, token: str, tmp_path: Path
+    harness: Harness, token: str, tmp_path: Path
 ) -> None:
     """libfaketime reads its file at each reading of the clock."""
     (tmp_path / "time").write_text("+0d")
     from_file = {"FAKETIME_TIMESTAMP_FILE": str(tmp_path / "time"), "FAKETIME_NO_CACHE": "1"}
-    settings = house.resources.settings
+    settings = harness.resources.settings
     log = tmp_path / "log"
     with running(settings, log, "worker", ahead="", **from_file) as worker:
         await worker.wait_for("ready, worker")
@@ -149,40 +149,40 @@ async def test_a_worker_whose_clock_jumps_while_running_charges_no_fee(
         (tmp_path / "time").write_text("+8d")
         await worker.wait_for("clocks apart, nothing is done")
         await asyncio.sleep(_LET_RUN_SECONDS)
-        assert len(await house.rows(_FEES)) == 0
-        assert len(await house.rows(_TOKENS)) == 1
+        assert len(await harness.rows(_FEES)) == 0
+        assert len(await harness.rows(_TOKENS)) == 1
         (tmp_path / "time").write_text("+0d")
         await worker.wait_for("clocks agree again")
         # As a control, the worker now works again and charges what is due.
-        house.clock.move_to(datetime.now(UTC) - timedelta(days=8))
-        await house.create("INV-old", email="old@example.org")
-        await house.run()
+        harness.clock.move_to(datetime.now(UTC) - timedelta(days=8))
+        await harness.create("INV-old", email="old@example.org")
+        await harness.run()
         async with asyncio.timeout(_SECONDS):
-            while not await house.rows(_FEES):  # noqa: ASYNC110 - the database tells
+            while not await harness.rows(_FEES):  # noqa: ASYNC110 - the database tells
                 await asyncio.sleep(0.1)
-        assert len(await house.rows(_FEES)) == 1
+        assert len(await harness.rows(_FEES)) == 1
     assert token
 
 
 @pytest.mark.parametrize("ahead", ["+8d", "-8d"])
 async def test_a_web_process_with_a_wrong_clock_answers_503(
-    house: House, token: str, tmp_path: Path, ahead: str
+    harness: Harness, token: str, tmp_path: Path, ahead: str
 ) -> None:
     port = str(find_port())
-    found = re.search(r"/q/[0-9A-Za-z_-]+", house.channels[0].sent[0].body_text)
+    found = re.search(r"/q/[0-9A-Za-z_-]+", harness.channels[0].sent[0].body_text)
     assert found is not None
     link = found[0]
-    settings = house.resources.settings
+    settings = harness.resources.settings
     with running(settings, tmp_path / "log", "web", "--port", port, ahead=ahead) as web:
         await web.wait_for("clocks apart, nothing is done")
-        origin, path = f"http://127.0.0.1:{port}", f"/api/merchants/{house.merchant.merchant_id}"
+        origin, path = f"http://127.0.0.1:{port}", f"/api/merchants/{harness.merchant.merchant_id}"
         async with httpx.AsyncClient(base_url=origin, timeout=_SECONDS) as http:
             await _until_up(http)
             ready = await http.get("/readyz")
             answers = [
                 await http.get(f"{path}/claims", headers={"Authorization": f"Bearer {token}"}),
                 await http.get(f"{path}/claims", headers={"Authorization": "Bearer of-nobody"}),
-                await http.post("/api/token", data={**form_of(await a_credential(house, "two"))}),
+                await http.post("/api/token", data={**form_of(await a_credential(harness, "two"))}),
                 await http.get("/portal", headers={"Cookie": "dunwell-portal=" + "a" * 43}),
                 await http.get(link),
             ]
@@ -197,13 +197,13 @@ async def test_a_web_process_with_a_wrong_clock_answers_503(
 
 
 async def test_a_command_with_a_wrong_clock_is_refused_and_names_both_clocks(
-    house: House, tmp_path: Path
+    harness: Harness, tmp_path: Path
 ) -> None:
     """It also changes nothing: a credential revoked eight days in the future would still work
     today."""
     credential, settings, log = (
-        await a_credential(house),
-        house.resources.settings,
+        await a_credential(harness),
+        harness.resources.settings,
         tmp_path / "log",
     )
     arguments = ("credential", "revoke", credential.client_id)
@@ -212,7 +212,7 @@ async def test_a_command_with_a_wrong_clock_is_refused_and_names_both_clocks(
     assert "this host's clock says" in command.read_log()
     assert "the database's says" in command.read_log()
     revoked = "SELECT FROM credentials WHERE merchant_id = $1 AND revoked_at IS NOT NULL"
-    assert await house.rows(revoked) == []
+    assert await harness.rows(revoked) == []
 
 
 async def _until_up(http: httpx.AsyncClient) -> None:

@@ -12,7 +12,7 @@ from dunwell.core.claims.store import list_ended_holds
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
-from tests.support.house import a_house
+from tests.support.harness import a_harness
 from tests.support.plans import Explaining
 
 _MERCHANTS = 2000
@@ -38,15 +38,15 @@ WHERE claim_id = (SELECT min(claim_id) FROM claims WHERE merchant_id = $1)
 async def test_an_idle_look_reads_no_merchant_but_sandboxes(
     resources: Resources, clock: MovableClock, is_sandbox: bool
 ) -> None:
-    house = await a_house(resources, clock, a_definition())
-    await house.create("A-1", "A-2")
+    harness = await a_harness(resources, clock, a_definition())
+    await harness.create("A-1", "A-2")
     now, later = clock.now(), clock.now() + timedelta(days=1)
-    await house.rows(_SLEEP, later)
-    await house.rows(_PAUSE, now, later)
-    await house.rows(_MANY, _MERCHANTS)
+    await harness.rows(_SLEEP, later)
+    await harness.rows(_PAUSE, now, later)
+    await harness.rows(_MANY, _MERCHANTS)
     if is_sandbox:
         # What is due in the world's time is not due by its own clock, which stands.
-        sandbox = await a_house(resources, clock, a_definition(), key="sandbox", sandbox=True)
+        sandbox = await a_harness(resources, clock, a_definition(), key="sandbox", sandbox=True)
         await sandbox.create("A-1")
         await sandbox.rows(_SLEEP, now + timedelta(hours=1))
         now += timedelta(hours=2)
@@ -64,20 +64,20 @@ async def test_an_idle_look_reads_no_merchant_but_sandboxes(
         assert len(await list_merchants_to_seal(explaining)) == 1 + is_sandbox
         assert explaining.rows_read <= 100, explaining.plans
         assert await list_merchants_with_due_claims(tx, later, 0, 50) == [
-            house.merchant.merchant_id
+            harness.merchant.merchant_id
         ]
-        assert [*await list_ended_holds(tx, later, None, 50)] == [house.merchant.merchant_id]
+        assert [*await list_ended_holds(tx, later, None, 50)] == [harness.merchant.merchant_id]
 
 
 async def test_a_sandbox_whose_clock_stands_behind_keeps_nobody_awake(
     resources: Resources, clock: MovableClock
 ) -> None:
     """Its claims are due in the world's time, and not in its own."""
-    live = await a_house(resources, clock, a_definition())
-    sandbox = await a_house(resources, clock, a_definition(), key="sandbox", sandbox=True)
-    for house in (live, sandbox):
-        await house.create("A-1")
-        await house.rows(_SLEEP, clock.now() + timedelta(days=1))
+    live = await a_harness(resources, clock, a_definition())
+    sandbox = await a_harness(resources, clock, a_definition(), key="sandbox", sandbox=True)
+    for harness in (live, sandbox):
+        await harness.create("A-1")
+        await harness.rows(_SLEEP, clock.now() + timedelta(days=1))
     async with resources.database.transaction() as tx:
         for days, expected in ((0.5, []), (2, [live.merchant.merchant_id])):
             now = clock.now() + timedelta(days=days)

@@ -19,7 +19,7 @@ from dunwell.platform.resources import Resources
 from tests.support.api import an_api
 from tests.support.command_line import CommandLine
 from tests.support.definitions import a_definition
-from tests.support.house import a_house
+from tests.support.harness import a_harness
 from tests.support.pooler import Pooler, a_pooler
 
 # Fewer than the pool's: transactions in a row reach different ones.
@@ -171,15 +171,15 @@ async def test_a_claim_is_taken_and_run_through_it(
         creating = (api.nordwind.create(f"P-{n}", email=f"p{n}@example.org") for n in range(10))
         created = await asyncio.gather(*creating)
         await asyncio.gather(*(api.nordwind.get(f"/claims/{claim_id}") for [claim_id] in created))
-        await api.house.run()
-        assert len(api.house.channels[0].sent) == len(created)
+        await api.harness.run()
+        assert len(api.harness.channels[0].sent) == len(created)
 
 
 async def test_two_engines_through_it_contact_each_claim_once(
     resources: Resources, clock: MovableClock, behind: Database
 ) -> None:
-    house = await a_house(replace(resources, database=behind), clock, a_definition())
-    await house.create(*(f"P-{n}" for n in range(30)))
-    await asyncio.gather(house.run(), house.run())
-    sent = [each.communication_id for each in house.channels[0].sent]
+    harness = await a_harness(replace(resources, database=behind), clock, a_definition())
+    await harness.create(*(f"P-{n}" for n in range(30)))
+    await asyncio.gather(harness.run(), harness.run())
+    sent = [each.communication_id for each in harness.channels[0].sent]
     assert (len(sent), len(set(sent))) == (30, 30)

@@ -24,7 +24,7 @@ from dunwell.platform.resources import Resources
 from tests.support.application import Application, an_application, connect
 from tests.support.claims import a_claim
 from tests.support.definitions import a_definition
-from tests.support.house import House, ScriptedChannel, a_house
+from tests.support.harness import Harness, ScriptedChannel, a_harness
 
 Answer = dict[str, Any]
 
@@ -96,7 +96,7 @@ class Api:
     resources: Resources
     nordwind: Client
     hansen: Client
-    house: House
+    harness: Harness
     version: Version
 
     async def count(self, table: str) -> int:
@@ -110,35 +110,37 @@ async def an_api(
     resources: Resources, clock: MovableClock, routes: Sequence[BaseRoute] = (), **given: Any
 ) -> AsyncIterator[Api]:
     """Return the API for Nordwind and Hansen, with one published process each. `given` is passed to
-    a_house."""
+    a_harness."""
     application = Application(resources, routes=routes) if routes else an_application(resources)
     channels = [ScriptedChannel()]
     application.channels[:] = channels
-    nordwind = await a_house(resources, clock, channels=channels, **given)
-    hansen = await a_house(resources, clock, a_definition(), key="hansen")
+    nordwind = await a_harness(resources, clock, channels=channels, **given)
+    hansen = await a_harness(resources, clock, a_definition(), key="hansen")
     version = await nordwind.publish(a_definition())
     async with connect(application.app) as http:
         clients = [
-            Client(http, house.merchant.merchant_id, await a_credential(house))
-            for house in (nordwind, hansen)
+            Client(http, harness.merchant.merchant_id, await a_credential(harness))
+            for harness in (nordwind, hansen)
         ]
         await clients[0].obtain_token()
         yield Api(application.app, resources, clients[0], clients[1], nordwind, version)
 
 
-async def a_client(http: httpx.AsyncClient, house: House, requests_per_minute: int = 600) -> Client:
-    credential = await a_credential(house, requests_per_minute=requests_per_minute)
-    client = Client(http, house.merchant.merchant_id, credential)
+async def a_client(
+    http: httpx.AsyncClient, harness: Harness, requests_per_minute: int = 600
+) -> Client:
+    credential = await a_credential(harness, requests_per_minute=requests_per_minute)
+    client = Client(http, harness.merchant.merchant_id, credential)
     await client.obtain_token()
     return client
 
 
 async def a_credential(
-    house: House, name: str = "erp", requests_per_minute: int = 600
+    harness: Harness, name: str = "erp", requests_per_minute: int = 600
 ) -> NewCredential:
-    resources = house.resources
+    resources = harness.resources
     randomness = resources.ids.new(resources.clock.now()).bytes * (CREDENTIAL_RANDOM_BYTES // 16)
-    async with house.work(COMMAND_LINE) as work:
+    async with harness.work(COMMAND_LINE) as work:
         return await create_credential(
             work, name, randomness=randomness, requests_per_minute=requests_per_minute
         )

@@ -49,9 +49,10 @@ class Application:
         )  # fmt: skip
         passwords = Passwords(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
         # The delivery providers that send the portal's messages to signed-in users.
-        self.lines: dict[str, ProviderAdapter] = {}
+        self.delivery_providers: dict[str, ProviderAdapter] = {}
         surroundings = PortalServices(
-            passwords, PAINTER, adapters=Adapters((), self.lines.get), channels=self.channels,
+            passwords, PAINTER, adapters=Adapters((), self.delivery_providers.get),
+            channels=self.channels,
             documents=DOCUMENTS, **around,
         )  # fmt: skip
         portal = build_portal_routes(resources, debtors, surroundings)

@@ -13,10 +13,10 @@ from dunwell.contact.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.contact.messages.suppression import suppress
 from dunwell.core.claims.claim_holds import pause_claim, resume_claim
 from tests.support.disputes import ACCEPTED, REJECTED, dispute, resolve
-from tests.support.house import House
+from tests.support.harness import Harness
 from tests.support.modalities import Arrangement
 
-Do = Callable[[House, int], Awaitable[Any]]
+Do = Callable[[Harness, int], Awaitable[Any]]
 # What happens to a message that is not sent yet: it is sent with current values, it waits, or it is
 # never sent.
 Then = Literal["GOES", "WAITS", "NEVER"]
@@ -34,100 +34,100 @@ class Change:
     before: Do | None = None
 
 
-async def _pay_part(house: House, claim_id: int) -> None:
-    await house.pay(claim_id, 1000, f"part-{claim_id}")
+async def _pay_part(harness: Harness, claim_id: int) -> None:
+    await harness.pay(claim_id, 1000, f"part-{claim_id}")
 
 
-async def _pay_all(house: House, claim_id: int) -> None:
-    await house.pay(claim_id, 10240, f"all-{claim_id}")
+async def _pay_all(harness: Harness, claim_id: int) -> None:
+    await harness.pay(claim_id, 10240, f"all-{claim_id}")
 
 
-async def _reverse(house: House, claim_id: int) -> None:
-    [row] = await house.rows(
+async def _reverse(harness: Harness, claim_id: int) -> None:
+    [row] = await harness.rows(
         "SELECT payment_id FROM payments WHERE merchant_id = $1 AND claim_id = $2", claim_id
     )
-    async with house.work() as work:
+    async with harness.work() as work:
         await reverse_payment(work, claim_id, row["payment_id"])
 
 
-async def _move(house: House, claim_id: int) -> None:
-    async with house.work() as work:
+async def _move(harness: Harness, claim_id: int) -> None:
+    async with harness.work() as work:
         await change_contact_data(work, claim_id, {"email": NEW_ADDRESS})
 
 
-async def _add_item(house: House, claim_id: int) -> None:
-    async with house.work() as work:
+async def _add_item(harness: Harness, claim_id: int) -> None:
+    async with harness.work() as work:
         await add_item(work, claim_id, NewItem("PRIMARY", 500, "INV-2"))
 
 
-async def _add_fee(house: House, claim_id: int) -> None:
-    async with house.work() as work:
+async def _add_fee(harness: Harness, claim_id: int) -> None:
+    async with harness.work() as work:
         await add_fee(work, claim_id, NewItem("DUNNING_FEE", 250))
 
 
-async def _delete_item(house: House, claim_id: int) -> None:
-    items = (await house.read(claim_id)).items
-    async with house.work() as work:
+async def _delete_item(harness: Harness, claim_id: int) -> None:
+    items = (await harness.read(claim_id)).items
+    async with harness.work() as work:
         await delete_item(work, claim_id, items[1].item_id)
 
 
-async def _pause(house: House, claim_id: int) -> None:
-    async with house.work() as work:
+async def _pause(harness: Harness, claim_id: int) -> None:
+    async with harness.work() as work:
         await pause_claim(work, claim_id)
 
 
-async def _pause_and_resume(house: House, claim_id: int) -> None:
-    await _pause(house, claim_id)
-    async with house.work() as work:
+async def _pause_and_resume(harness: Harness, claim_id: int) -> None:
+    await _pause(harness, claim_id)
+    async with harness.work() as work:
         await resume_claim(work, claim_id)
 
 
-async def _withdraw(house: House, claim_id: int) -> None:
-    async with house.work() as work:
+async def _withdraw(harness: Harness, claim_id: int) -> None:
+    async with harness.work() as work:
         await withdraw_claim(work, claim_id)
 
 
-async def _archive(house: House, claim_id: int) -> None:
-    async with house.work() as work:
+async def _archive(harness: Harness, claim_id: int) -> None:
+    async with harness.work() as work:
         await archive_claim(work, claim_id)
 
 
-async def _object_in_vain(house: House, claim_id: int) -> None:
-    await resolve(house, await dispute(house, claim_id), REJECTED)
+async def _object_in_vain(harness: Harness, claim_id: int) -> None:
+    await resolve(harness, await dispute(harness, claim_id), REJECTED)
 
 
-async def _object_with_success(house: House, claim_id: int) -> None:
-    opened = await dispute(house, claim_id)
-    await resolve(house, opened, ACCEPTED, end_claim=True)
+async def _object_with_success(harness: Harness, claim_id: int) -> None:
+    opened = await dispute(harness, claim_id)
+    await resolve(harness, opened, ACCEPTED, end_claim=True)
 
 
-async def _agree(house: House, claim_id: int) -> None:
-    await Arrangement(house, claim_id).agree()
+async def _agree(harness: Harness, claim_id: int) -> None:
+    await Arrangement(harness, claim_id).agree()
 
 
-async def _be_refused(house: House, claim_id: int) -> None:
-    arrangement = Arrangement(house, claim_id)
+async def _be_refused(harness: Harness, claim_id: int) -> None:
+    arrangement = Arrangement(harness, claim_id)
     await arrangement.reject((await arrangement.ask()).modality_id)
 
 
-async def _ask(house: House, claim_id: int) -> None:
-    await Arrangement(house, claim_id).ask()
+async def _ask(harness: Harness, claim_id: int) -> None:
+    await Arrangement(harness, claim_id).ask()
 
 
-async def _assign(house: House, claim_id: int) -> None:
-    rows = await house.rows(
+async def _assign(harness: Harness, claim_id: int) -> None:
+    rows = await harness.rows(
         "SELECT workflow_id FROM workflows WHERE merchant_id = $1 AND name = 'Other'"
     )
-    async with house.work() as work:
+    async with harness.work() as work:
         outcome = await assign_to_workflow(work, rows[0]["workflow_id"], [claim_id])
     assert outcome.failures == []
 
 
-async def _suppress(house: House, claim_id: int) -> None:
-    email = (await house.read(claim_id)).debtor.email
+async def _suppress(harness: Harness, claim_id: int) -> None:
+    email = (await harness.read(claim_id)).debtor.email
     assert email is not None
-    async with house.work() as work:
-        await suppress(work, house.resources.keys, "EMAIL", email, "DEBTOR")
+    async with harness.work() as work:
+        await suppress(work, harness.resources.keys, "EMAIL", email, "DEBTOR")
 
 
 CHANGES: dict[str, Change] = {

@@ -14,7 +14,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.children import INSPECTOR
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.house import House, ScriptedChannel, a_house
+from tests.support.harness import Harness, ScriptedChannel, a_harness
 from tests.support.merchants import CONFIGURATION
 from tests.support.uploads import prepare_upload
 
@@ -36,15 +36,15 @@ def three_channels() -> list[ScriptedChannel]:
     return [ScriptedChannel(channel=channel) for channel in CHANNELS]
 
 
-async def a_house_with_channels(
+async def a_harness_with_channels(
     resources: Resources,
     clock: MovableClock,
     channel: Channel,
     fallbacks: Sequence[Channel] = (),
     **given: Any,
-) -> House:
+) -> Harness:
     """Return such a merchant. `given` holds the attachments of the step, the template, and
-    arguments of a_house."""
+    arguments of a_harness."""
     attachments, template = given.pop("attachments", "NONE"), given.pop("template", TEMPLATE)
     step = {
         **DOCUMENT["steps"][0], "channel": channel, "fallbacks": list(fallbacks),
@@ -56,19 +56,19 @@ async def a_house_with_channels(
         steps=[step, *DOCUMENT["steps"][1:]], templates={"reminder": template}
     )
     given = {"configuration": configuration, "channels": three_channels()} | given
-    return await a_house(resources, clock, definition, **given)
+    return await a_harness(resources, clock, definition, **given)
 
 
-async def upload(house: House, name: str, content: bytes) -> UUID:
+async def upload(harness: Harness, name: str, content: bytes) -> UUID:
     """Upload a file for the merchant and return its ticket."""
-    resources, merchant_id = house.resources, house.merchant.merchant_id
+    resources, merchant_id = harness.resources, harness.merchant.merchant_id
     storage = SealedFiles.open(resources)
     ticket_id = resources.ids.new(resources.clock.now())
     new = NewUpload(name, "file", content)
     prepared = await prepare_upload(storage, INSPECTOR, merchant_id, ticket_id, new)
-    async with house.work() as work:
+    async with harness.work() as work:
         return await accept_upload(work, prepared)
 
 
-async def sent_by(house: House) -> dict[Channel, int]:
-    return {each.channel: len(each.sent) for each in house.channels if each.sent}
+async def sent_by(harness: Harness) -> dict[Channel, int]:
+    return {each.channel: len(each.sent) for each in harness.channels if each.sent}

@@ -114,7 +114,7 @@ async def a_crowd(api: Api, size: int) -> Crowd:
     uploaded = await api.nordwind.upload("a.pdf", a_pdf())
     ticket_id = uploaded.json()["result"]["ticketId"]
     claim_ids = await api.nordwind.create(*(f"{ticket_id}-{n}" for n in range(size)))
-    await api.house.run()
+    await api.harness.run()
     given = {
         "merchant_id": api.nordwind.merchant_id, "claim_id": claim_ids[0], "size": size,
         "ticket_id": ticket_id, "now": api.resources.clock.now(),
@@ -127,6 +127,6 @@ async def a_crowd(api: Api, size: int) -> Crowd:
 
 async def find_id(api: Api, statement: str, claim_id: int) -> UUID | int:
     """The id that a statement of Nordwind's ($1) claim ($2) finds."""
-    [row] = await api.house.rows(statement, claim_id)
+    [row] = await api.harness.rows(statement, claim_id)
     found: UUID | int = row[0]
     return found

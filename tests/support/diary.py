@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from dunwell.operations.sandbox.store import load_due_times
-from tests.support.house import House
+from tests.support.harness import Harness
 
 _BERLIN = ZoneInfo("Europe/Berlin")
 _EVENTS = """
@@ -22,30 +22,30 @@ ORDER BY at, step_id
 """
 
 
-async def diary(house: House, claim_id: int) -> list[str]:
+async def diary(harness: Harness, claim_id: int) -> list[str]:
     """`Mon 02 Mar 10:00 EMAIL`, `Mon 09 Mar 10:00 fee 250`, `... step 3 SKIPPED reason`."""
     lines = [
         (row["at"], 0, row["sequence"], _describe(msgspec.json.decode(row["body"])))
-        for row in await house.rows(_EVENTS, claim_id)
+        for row in await harness.rows(_EVENTS, claim_id)
     ]
     lines += [
         (row["at"], 1, row["step_id"], f"step {row['step_id']} {row['outcome']} {row['reason']}")
-        for row in await house.rows(_SILENT, claim_id)
+        for row in await harness.rows(_SILENT, claim_id)
     ]
     return [f"{at.astimezone(_BERLIN):%a %d %b %H:%M} {text}" for at, *_, text in sorted(lines)]
 
 
-async def live_until(house: House, local: str) -> None:
+async def live_until(harness: Harness, local: str) -> None:
     """From one instant at which something falls due to the next, to a time in Berlin."""
     end = berlin(local)
     while True:
-        await house.run()
-        async with house.resources.database.connection() as connection:
-            following = (await load_due_times(connection, house.merchant.merchant_id)).next_at
+        await harness.run()
+        async with harness.resources.database.connection() as connection:
+            following = (await load_due_times(connection, harness.merchant.merchant_id)).next_at
         if following is None or following > end:
             break
-        house.clock.move_to(max(following, house.clock.now()))
-    house.clock.move_to(end)
+        harness.clock.move_to(max(following, harness.clock.now()))
+    harness.clock.move_to(end)
 
 
 def berlin(local: str) -> datetime:

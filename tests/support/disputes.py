@@ -20,7 +20,7 @@ from dunwell.core.files.store import save_upload
 from dunwell.core.files.upload import NewUpload
 from tests.support.children import INSPECTOR
 from tests.support.files import a_pdf
-from tests.support.house import ERP, House
+from tests.support.harness import ERP, Harness
 from tests.support.telling import tell
 from tests.support.uploads import prepare_upload
 
@@ -30,54 +30,54 @@ REJECTED: ResolutionOutcome = DisputeState.REJECTED
 
 
 async def dispute(
-    house: House, claim_id: int, dispute_type: str = "AMOUNT_WRONG", message: str | None = None,
+    harness: Harness, claim_id: int, dispute_type: str = "AMOUNT_WRONG", message: str | None = None,
     actor: Actor = DEBTOR,
 ) -> ClaimDispute:  # fmt: skip
-    async with house.work(actor) as work:
+    async with harness.work(actor) as work:
         new = NewDispute(dispute_type, message)
-        return await open_dispute(work, house.resources.keys, claim_id, new)
+        return await open_dispute(work, harness.resources.keys, claim_id, new)
 
 
 async def resolve(
-    house: House, opened: ClaimDispute, outcome: ResolutionOutcome, **given: Any
+    harness: Harness, opened: ClaimDispute, outcome: ResolutionOutcome, **given: Any
 ) -> ClaimDispute:
     """Resolve the dispute. `given` holds end_claim and message."""
-    async with house.work(ERP) as work:
+    async with harness.work(ERP) as work:
         resolution = DisputeResolution(outcome, **given)
         return await resolve_dispute(work, opened.claim_id, opened.dispute_id, resolution)
 
 
 async def answer(
-    house: House, opened: ClaimDispute, outcome: ResolutionOutcome, **given: Any
+    harness: Harness, opened: ClaimDispute, outcome: ResolutionOutcome, **given: Any
 ) -> ClaimDispute:
     """Resolve the dispute and inform the debtor."""
-    resolved = await resolve(house, opened, outcome, **given)
-    await tell(house)
+    resolved = await resolve(harness, opened, outcome, **given)
+    await tell(harness)
     return resolved
 
 
-async def withdraw(house: House, opened: ClaimDispute) -> ClaimDispute:
-    async with house.work(DEBTOR) as work:
+async def withdraw(harness: Harness, opened: ClaimDispute) -> ClaimDispute:
+    async with harness.work(DEBTOR) as work:
         return await withdraw_dispute(work, opened.claim_id, opened.dispute_id)
 
 
 async def give_evidence(
-    house: House, opened: ClaimDispute, name: str = "offer.pdf", content: bytes | None = None
+    harness: Harness, opened: ClaimDispute, name: str = "offer.pdf", content: bytes | None = None
 ) -> UUID:
     """Attach a debtor's file to the dispute and return its id."""
-    resources, merchant_id = house.resources, house.merchant.merchant_id
-    ticket_id = resources.ids.new(house.clock.now())
+    resources, merchant_id = harness.resources, harness.merchant.merchant_id
+    ticket_id = resources.ids.new(harness.clock.now())
     upload = NewUpload(name, name, content or a_pdf())
     storage = SealedFiles.open(resources)
     prepared = await prepare_upload(storage, INSPECTOR, merchant_id, ticket_id, upload)
-    async with house.work(DEBTOR) as work:
-        await save_upload(work.tx, prepared, house.clock.now(), house.clock.now())
+    async with harness.work(DEBTOR) as work:
+        await save_upload(work.tx, prepared, harness.clock.now(), harness.clock.now())
         await add_evidence(work, opened.claim_id, opened.dispute_id, [ticket_id])
         found = await list_evidence_files(work.tx, merchant_id, [opened.dispute_id])
     return found[opened.dispute_id][-1].file_id
 
 
-async def read_disputes(house: House, claim_id: int) -> list[ClaimDispute]:
-    async with house.work() as work:
+async def read_disputes(harness: Harness, claim_id: int) -> list[ClaimDispute]:
+    async with harness.work() as work:
         found = await list_claim_disputes(work, claim_id, limit=50)
     return [each.dispute for each in found.items]

@@ -150,20 +150,20 @@ async def a_world(api: Api, *, claims: int = 2) -> World:
     scene = Scene(api, {shown[name]: credential[name] for name in ("client_id", "client_secret")})
     uploaded = await scene.send(UPLOAD_FILE)
     scene.real[parameters.TICKET_EXAMPLE] = uploaded.json()["result"]["ticketId"]
-    if api.house.merchant.switched_to_workflows:
+    if api.harness.merchant.switched_to_workflows:
         await _publish(scene)
     else:
-        async with api.house.work() as work:
+        async with api.harness.work() as work:
             await save_scenario(work, "Standard", a_definition(), "One reminder, then a fee.")
     return World(scene, await _add_claims(scene, claims))
 
 
 async def _publish(scene: Scene) -> None:
     """Publish the process, and a rule that the claims do not match."""
-    house = scene.api.house
-    version = await house.publish(_PROCESS, "Standard dunning")
+    harness = scene.api.harness
+    version = await harness.publish(_PROCESS, "Standard dunning")
     large = a_rule("Large claims", scene.api.version.workflow_id, outstanding={"min": "100000"})
-    async with house.work() as work:
+    async with harness.work() as work:
         await publish_rules(work, RuleSet(default=version.workflow_id, rules=(large,)))
     scene.real[parameters.WORKFLOW_ID.example] = str(version.workflow_id)
 
@@ -205,7 +205,7 @@ async def _add_evidence(scene: Scene) -> None:
     dispute_id = UUID(scene.real[parameters.DISPUTE_ID.example])
     uploaded = await scene.send(UPLOAD_FILE)
     ticket_id = UUID(uploaded.json()["result"]["ticketId"])
-    async with scene.api.house.work() as work:
+    async with scene.api.harness.work() as work:
         await add_evidence(work, scene.claim_id, dispute_id, [ticket_id])
     listed = await scene.send(LIST_DISPUTES)
     [file] = listed.json()["result"]["items"][0]["files"]
@@ -213,14 +213,16 @@ async def _add_evidence(scene: Scene) -> None:
 
 
 async def _ask_for_plan(scene: Scene) -> Modality:
-    asked = await Arrangement(scene.api.house, scene.claim_id).ask(PlanTerms(3, date(2026, 3, 16)))
+    asked = await Arrangement(scene.api.harness, scene.claim_id).ask(
+        PlanTerms(3, date(2026, 3, 16))
+    )
     scene.real[parameters.MODALITY_ID.example] = str(asked.modality_id)
     return asked
 
 
 async def _agree_on_plan(scene: Scene) -> None:
     asked = await _ask_for_plan(scene)
-    await Arrangement(scene.api.house, scene.claim_id).approve(asked.modality_id)
+    await Arrangement(scene.api.harness, scene.claim_id).approve(asked.modality_id)
 
 
 async def _record_payment(scene: Scene) -> None:
@@ -233,24 +235,24 @@ async def _pause(scene: Scene) -> None:
 
 
 async def _add_endpoint(scene: Scene) -> None:
-    house = scene.api.house
+    harness = scene.api.harness
     # The first endpoint gets the address from the example; a merchant can have only one endpoint at
     # each address.
-    has_some = await house.rows("SELECT FROM webhook_endpoints WHERE merchant_id = $1")
+    has_some = await harness.rows("SELECT FROM webhook_endpoints WHERE merchant_id = $1")
     url = "http://127.0.0.1:8099/webhooks" + (f"/{scene.claim_id}" if has_some else "")
     wanted = NewEndpoint(url, ("*",), None)
-    async with house.work() as work:
-        await save_endpoint(work, house.resources.keys, wanted, is_development=True)
+    async with harness.work() as work:
+        await save_endpoint(work, harness.resources.keys, wanted, is_development=True)
 
 
 async def _make_unknown(scene: Scene) -> None:
-    await scene.api.house.rows(_UNKNOWN, scene.claim_id)
+    await scene.api.harness.rows(_UNKNOWN, scene.claim_id)
 
 
 async def _ask_to_pay(scene: Scene) -> None:
-    resources = scene.api.house.resources
+    resources = scene.api.harness.resources
     request_id = resources.ids.new(resources.clock.now())
-    await scene.api.house.rows(_REQUEST, scene.claim_id, request_id)
+    await scene.api.harness.rows(_REQUEST, scene.claim_id, request_id)
     scene.real[parameters.PAYMENT_REQUEST_ID.example] = str(request_id)
 
 
@@ -261,9 +263,9 @@ async def _find_event(scene: Scene) -> None:
 
 
 async def _suppress(scene: Scene) -> None:
-    house = scene.api.house
-    async with house.work(SYSTEM) as work:
-        await suppress(work, house.resources.keys, "EMAIL", "erika.old@example.org", "BOUNCE")
+    harness = scene.api.harness
+    async with harness.work(SYSTEM) as work:
+        await suppress(work, harness.resources.keys, "EMAIL", "erika.old@example.org", "BOUNCE")
 
 
 # Prepares what an operation's example needs besides the claim.

@@ -30,7 +30,7 @@ async def _forge_token(api: Api) -> httpx.Response:
 
 async def _lack_a_right(api: Api) -> httpx.Response:
     [claim_id] = await api.nordwind.create()
-    async with api.house.work(COMMAND_LINE) as work:
+    async with api.harness.work(COMMAND_LINE) as work:
         await allow_credential(work, api.nordwind.credential.client_id, [Scope.CLAIMS])
     payment = {"amount": 10240, "currency": "EUR", "transactionId": "bank-2026-03-12-0007"}
     return await api.nordwind.post(f"/claims/{claim_id}/payments", payment)
@@ -45,7 +45,7 @@ async def _use_another_method(api: Api) -> httpx.Response:
 
 
 async def _use_bare_merchant(api: Api) -> httpx.Response:
-    await api.house.rows(
+    await api.harness.rows(
         "UPDATE merchants SET configuration = configuration - 'legal', revision = revision + 1"
         " WHERE merchant_id = $1 RETURNING 1"
     )
@@ -96,7 +96,7 @@ async def _assign_absent(api: Api) -> httpx.Response:
 
 
 async def _ask_too_often(api: Api) -> httpx.Response:
-    credential = await a_credential(api.house, "small", requests_per_minute=1)
+    credential = await a_credential(api.harness, "small", requests_per_minute=1)
     answer = await api.nordwind.send("POST", "/token", token="", data=form_of(credential))
     token = answer.json()["access_token"]
     await api.nordwind.get("/events", token=token)
@@ -144,7 +144,7 @@ async def _ask_for_token_without_table(api: Api) -> httpx.Response:
 
 async def _say(api: Api, words: bytes) -> httpx.Response:
     """Send bytes to the server itself, which rejects them before any operation is called."""
-    resources = api.house.resources
+    resources = api.harness.resources
     limits = ServerLimits(head_seconds=0.2, examine_seconds=0.1)
     async with bounded(api.app, build_server_refusal_renderer(resources), limits) as port:
         return read_response(await talk(port, words))

@@ -30,8 +30,8 @@ from dunwell.platform.resources import Resources
 from tests.support.disputes import REJECTED, dispute, give_evidence, resolve
 from tests.support.documents import attach
 from tests.support.files import an_image
-from tests.support.house import ERP
-from tests.support.landing import Browser, Doorstep, a_doorstep
+from tests.support.harness import ERP
+from tests.support.landing import Browser, LandingHarness, a_landing
 from tests.support.modalities import Arrangement
 from tests.support.transfers import ACCOUNT, taking
 from tests.support.ways import BOTH_CHANNELS, NUMBER, ON_FILE, read_sent_code
@@ -69,7 +69,7 @@ class Furnished:
     """`ids` holds the values of the path parameters of the claim's pages, by name, and the ids of
     further disputes."""
 
-    doorstep: Doorstep
+    landing: LandingHarness
     claim_id: int
     ids: Ids = field(default_factory=dict)
 
@@ -83,15 +83,15 @@ class Furnished:
 
     async def enter(self, level: Level, address: str = "192.0.2.1") -> Browser:
         """Return a visitor with exactly this authentication level."""
-        browser = self.doorstep.visitor(address)
+        browser = self.landing.visitor(address)
         if level is Level.LINK:
-            await browser.open(await self.doorstep.give_link(claim_id=self.claim_id))
+            await browser.open(await self.landing.give_link(claim_id=self.claim_id))
             return browser
-        await browser.type_code(await self.doorstep.give_code(self.claim_id))
+        await browser.type_code(await self.landing.give_code(self.claim_id))
         if level is Level.CODE:
             await browser.get(_VERIFY)
             await browser.submit(f"{_VERIFY}/send")
-            page = await browser.submit(f"{_VERIFY}/code", code=await read_sent_code(self.doorstep))
+            page = await browser.submit(f"{_VERIFY}/code", code=await read_sent_code(self.landing))
             assert page.url.path == "/claim/preferences"
         return browser
 
@@ -106,7 +106,7 @@ class Furnished:
 
     async def refuse_plan(self, texts: Texts = plain_texts) -> None:
         """Cancel the agreed plan and reject another one, which is then the claim's latest."""
-        arrangement = Arrangement(self.doorstep.till.house, self.claim_id)
+        arrangement = Arrangement(self.landing.payments.harness, self.claim_id)
         await arrangement.withdraw(self.ids["modality_id"])
         asked = await arrangement.ask()
         await arrangement.reject(asked.modality_id, texts("refusal"))
@@ -145,46 +145,46 @@ async def a_furnished_claim(
         "items": items, "debtorName": texts("first"), "debtorLastName": texts("last"),
         "companyName": texts("company"), "mobileNumber": NUMBER,
     }  # fmt: skip
-    async with a_doorstep(
+    async with a_landing(
         resources, clock, configuration=offering_all(texts), debtor=debtor
-    ) as doorstep:
-        furnished = Furnished(doorstep, doorstep.claim_id)
+    ) as landing:
+        furnished = Furnished(landing, landing.claim_id)
         await furnish(furnished, texts)
         yield furnished
 
 
 async def furnish(furnished: Furnished, texts: Texts = plain_texts) -> None:
     """Add everything except the items, which exist since the claim was created."""
-    doorstep, claim_id = furnished.doorstep, furnished.claim_id
-    house = doorstep.till.house
+    landing, claim_id = furnished.landing, furnished.claim_id
+    harness = landing.payments.harness
     if texts is not plain_texts:
-        await house.rows(_NAME_ALL, texts("merchant"), texts("reference"), claim_id)
-    attachment_id = await attach(house, claim_id, texts("document"))
-    request_id = await _pay(doorstep, claim_id)
-    modality = await Arrangement(house, claim_id).agree()
-    [other_id] = await house.create(f"OTHER-{claim_id}", **OTHERS_ON_FILE)
-    opened = await dispute(house, claim_id, message=texts("objection"))
-    await give_evidence(house, opened, f"{texts('evidence')}.pdf")
-    own = await dispute(house, claim_id, "MINE", message=texts("own-objection"))
-    answered = await dispute(house, claim_id, "OTHER", message=texts("record"), actor=ERP)
-    await resolve(house, answered, REJECTED, message=texts("answer"))
+        await harness.rows(_NAME_ALL, texts("merchant"), texts("reference"), claim_id)
+    attachment_id = await attach(harness, claim_id, texts("document"))
+    request_id = await _pay(landing, claim_id)
+    modality = await Arrangement(harness, claim_id).agree()
+    [other_id] = await harness.create(f"OTHER-{claim_id}", **OTHERS_ON_FILE)
+    opened = await dispute(harness, claim_id, message=texts("objection"))
+    await give_evidence(harness, opened, f"{texts('evidence')}.pdf")
+    own = await dispute(harness, claim_id, "MINE", message=texts("own-objection"))
+    answered = await dispute(harness, claim_id, "OTHER", message=texts("record"), actor=ERP)
+    await resolve(harness, answered, REJECTED, message=texts("answer"))
     furnished.ids = {
-        "token": (await doorstep.give_link(claim_id=claim_id)).removeprefix("/q/"),
+        "token": (await landing.give_link(claim_id=claim_id)).removeprefix("/q/"),
         "reference": build_reference(
-            doorstep.till.resources.keys, doorstep.till.merchant_id, request_id
+            landing.payments.resources.keys, landing.payments.merchant_id, request_id
         ),
         "attachment_id": attachment_id, "request_id": request_id,
         "modality_id": modality.modality_id, "dispute_id": opened.dispute_id,
         "own": own.dispute_id, "answered": answered.dispute_id, "reason": "DEFECTIVE",
-        "place": "preferences", "what": "email", "merchant_id": doorstep.till.merchant_id,
+        "place": "preferences", "what": "email", "merchant_id": landing.payments.merchant_id,
         "revision": 1, "name": "brand.css", "other": other_id,
     }  # fmt: skip
 
 
-async def _pay(doorstep: Doorstep, claim_id: int) -> UUID:
+async def _pay(landing: LandingHarness, claim_id: int) -> UUID:
     """Pay a part of the claim on the page."""
-    till = replace(doorstep.till, claim_id=claim_id)
-    started = await till.start(1000, kind=PaymentChoiceKind.PART)
-    till.pays(1000, number=f"psp-{claim_id}")
-    await till.settle(started.request_id)
+    payments = replace(landing.payments, claim_id=claim_id)
+    started = await payments.start(1000, kind=PaymentChoiceKind.PART)
+    payments.pays(1000, number=f"psp-{claim_id}")
+    await payments.settle(started.request_id)
     return started.request_id

@@ -26,7 +26,7 @@ from tests.support.claims import a_claim
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.disputes import dispute, give_evidence
 from tests.support.files import a_pdf
-from tests.support.house import ERP, House, ScriptedChannel, a_house
+from tests.support.harness import ERP, Harness, ScriptedChannel, a_harness
 from tests.support.modalities import OFFERING, Arrangement
 
 Things = dict[str, Any]
@@ -141,7 +141,7 @@ ORDER BY table_name
 class Side:
     """A merchant, its client, and the ids of everything that it owns."""
 
-    house: House
+    harness: Harness
     client: Client
     things: Things = field(default_factory=dict)
 
@@ -165,7 +165,7 @@ class World:
     async def digest(self, side: Side) -> Things:
         """Return the rows of every table that belong to this merchant; request counts are listed
         separately."""
-        resources, merchant_id = side.house.resources, side.client.merchant_id
+        resources, merchant_id = side.harness.resources, side.client.merchant_id
         async with resources.database.connection() as connection:
             tables = [row["table_name"] for row in await connection.fetch(_TABLES)]
             rows = await connection.fetch(
@@ -189,18 +189,18 @@ async def a_world(
     http = await closing.enter_async_context(connect(application.app))
     sides = []
     for key in ("own", "twin", "theirs"):
-        house = await a_house(
+        harness = await a_harness(
             resources, clock, a_definition(steps=_STEPS), key=key, channels=channels,
             configuration=_CONFIGURATION, sandbox=True, switched_to_workflows=False,
         )  # fmt: skip
-        side = Side(house, await a_client(http, house))
+        side = Side(harness, await a_client(http, harness))
         await _create(side, key)
         sides.append(side)
-    await sides[0].house.run()
+    await sides[0].harness.run()
     for side in sides:
         await _furnish(side)
         if is_switched:
-            await side.house.switch()
+            await side.harness.switch()
     return World(application.app, *sides)
 
 
@@ -230,13 +230,13 @@ async def _furnish(side: Side) -> None:
     fee = await client.post(f"{claim}/fees", {"type": "DUNNING_FEE", "value": "250"})
     things["item_id"] = fee.json()["result"]["item"]["id"]
     things["primary_item_id"] = (await client.get(claim)).json()["result"]["items"][0]["id"]
-    arrangement = Arrangement(side.house, things["claim_id"])
+    arrangement = Arrangement(side.harness, things["claim_id"])
     await arrangement.reject((await arrangement.ask()).modality_id)
     things["modality_id"] = str((await arrangement.ask()).modality_id)
     for _ in range(2):
-        opened = await dispute(side.house, things["claim_id"], actor=ERP)
+        opened = await dispute(side.harness, things["claim_id"], actor=ERP)
         things["dispute_id"] = str(opened.dispute_id)
-    things["file_id"] = str(await give_evidence(side.house, opened))
+    things["file_id"] = str(await give_evidence(side.harness, opened))
     listed = (await client.get(f"{claim}/attachments")).json()["result"]["items"]
     things["attachment_id"] = listed[0]["id"]
     sent = (await client.get(f"{claim}/communications")).json()["result"]["items"]
@@ -251,10 +251,10 @@ async def _furnish(side: Side) -> None:
 
 async def _furnish_lists(side: Side) -> None:
     """Create the objects that are listed only across all claims."""
-    keys = side.house.resources.keys
-    requests = await side.house.rows(_REQUESTS, side.things["claim_id"])
+    keys = side.harness.resources.keys
+    requests = await side.harness.rows(_REQUESTS, side.things["claim_id"])
     side.things["payment_request_id"] = str(requests[0]["request_id"])
-    async with side.house.work() as work:
+    async with side.harness.work() as work:
         for name in "ab":
             await suppress(work, keys, "EMAIL", f"{name}@example.org", "MERCHANT")
             wanted = NewEndpoint(f"http://127.0.0.1:9/{name}", ("*",), None)

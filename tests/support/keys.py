@@ -10,7 +10,7 @@ from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
 from dunwell.platform.key_versions import register_keys_at
 from dunwell.platform.resources import Resources
-from tests.support.house import House
+from tests.support.harness import Harness
 
 SECOND, THIRD = b"the second version of this key..", b"the third version of this key..."
 
@@ -23,9 +23,9 @@ def with_versions(resources: Resources, *versions: int) -> Resources:
     return dataclasses.replace(resources, keys=ring)
 
 
-def house_with_versions(house: House, *versions: int) -> House:
+def harness_with_versions(harness: Harness, *versions: int) -> Harness:
     """Return the same merchant, served by such a process."""
-    return dataclasses.replace(house, resources=with_versions(house.resources, *versions))
+    return dataclasses.replace(harness, resources=with_versions(harness.resources, *versions))
 
 
 async def admit(resources: Resources) -> None:

@@ -25,7 +25,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.one_claim import COOKIE, connect_one
-from tests.support.payments import Till, a_till
+from tests.support.payments import PaymentHarness, a_payment_harness
 
 # The headers that a browser sends with a form of one of our pages.
 OWN_FORM = {"Sec-Fetch-Site": "same-origin", "Origin": "null"}
@@ -119,16 +119,16 @@ class Browser:
 
 
 @dataclass
-class Doorstep:
+class LandingHarness:
     """A payment setup, its debtor pages, and visitors."""
 
-    till: Till
+    payments: PaymentHarness
     app: Starlette
     browser: Browser
 
     @property
     def claim_id(self) -> int:
-        return self.till.claim_id
+        return self.payments.claim_id
 
     def visitor(self, address: str = "198.51.100.7") -> Browser:
         """Return another browser, for one claim."""
@@ -143,32 +143,34 @@ class Doorstep:
 
     async def give_link(self, channel: Channel = "EMAIL", claim_id: int | None = None) -> str:
         """Return the link in a message of this channel."""
-        resources, till = self.till.resources, self.till
-        communication_id = resources.ids.new(till.now)
-        claim_id = claim_id or till.claim_id
-        await till.house.rows(
-            _SAVE_CONTACT, communication_id, claim_id, next(_step_ids), channel, till.now
+        resources, payments = self.payments.resources, self.payments
+        communication_id = resources.ids.new(payments.now)
+        claim_id = claim_id or payments.claim_id
+        await payments.harness.rows(
+            _SAVE_CONTACT, communication_id, claim_id, next(_step_ids), channel, payments.now
         )
         token = derive_token(resources.keys, communication_id)
-        await till.house.rows(_SAVE_LINK, hash_token(token), claim_id, communication_id, till.now)
+        await payments.harness.rows(
+            _SAVE_LINK, hash_token(token), claim_id, communication_id, payments.now
+        )
         return f"/q/{token}"
 
     async def give_code(self, claim_id: int | None = None) -> str:
         """Return the code on a letter as it is printed."""
-        keys, now = self.till.resources.keys, self.till.now
-        communication_id = self.till.resources.ids.new(now)
+        keys, now = self.payments.resources.keys, self.payments.now
+        communication_id = self.payments.resources.ids.new(now)
         code = derive_code(keys, communication_id)
-        await self.till.house.rows(
+        await self.payments.harness.rows(
             _SAVE_CODE, digest_code(keys, code), claim_id or self.claim_id, communication_id, now
         )
         return render_code(code)
 
     async def give_check(self) -> str:
         """Return the code near the end of an e-mail as it is printed."""
-        keys, now = self.till.resources.keys, self.till.now
-        message_id = self.till.resources.ids.new(now)
+        keys, now = self.payments.resources.keys, self.payments.now
+        message_id = self.payments.resources.ids.new(now)
         code = derive_check_code(keys, message_id)
-        await self.till.house.rows(
+        await self.payments.harness.rows(
             _SAVE_CHECK, message_id, digest_check(keys, code), self.claim_id, now, keys.version
         )
         return render_code(code)
@@ -178,22 +180,22 @@ class Doorstep:
 
     async def accesses(self) -> list[dict[str, Any]]:
         """Return the claim.details of every DETAILS_ACCESSED event."""
-        rows = await self.till.house.rows(_ACCESSES)
+        rows = await self.payments.harness.rows(_ACCESSES)
         return [row["body"]["claim"]["details"] for row in rows]
 
 
 @asynccontextmanager
-async def a_doorstep(
+async def a_landing(
     resources: Resources, clock: MovableClock, **given: Any
-) -> AsyncIterator[Doorstep]:
-    """Return a doorstep. `given` holds arguments of a_till and, as `application`, an application
-    for this test only."""
+) -> AsyncIterator[LandingHarness]:
+    """Return debtor pages with a claim. `given` holds arguments of a_payment_harness and, as
+    `application`, an application for this test only."""
     application = given.pop("application", None) or an_application(resources)
-    till = await a_till(resources, clock, **given)
-    application.providers.update(till.providers)
-    doorstep = Doorstep(till, application.app, cast("Browser", None))
-    doorstep.browser = doorstep.visitor("192.0.2.1")
-    yield doorstep
+    payments = await a_payment_harness(resources, clock, **given)
+    application.providers.update(payments.providers)
+    landing = LandingHarness(payments, application.app, cast("Browser", None))
+    landing.browser = landing.visitor("192.0.2.1")
+    yield landing
 
 
 def read_hidden(page: str, path: str) -> dict[str, str]:

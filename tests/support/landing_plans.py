@@ -7,7 +7,7 @@ import httpx
 import msgspec
 
 from dunwell.cases.modalities.answer_modality import approve_modality, reject_modality
-from tests.support.landing import Doorstep
+from tests.support.landing import LandingHarness
 from tests.support.modalities import AT_ONCE, OFFERED
 from tests.support.payments import PAYING
 
@@ -29,40 +29,40 @@ PLAN_CHECK = "/claim/plan/check?count=3&first=2026-03-16"
 LATER_CHECK = "/claim/later/check?until=2026-03-31"
 
 
-async def enter(doorstep: Doorstep) -> None:
+async def enter(landing: LandingHarness) -> None:
     """Sign in with a letter's code, which allows the debtor to see plans."""
-    page = await doorstep.browser.type_code(await doorstep.give_code())
+    page = await landing.browser.type_code(await landing.give_code())
     assert page.status_code == 200
 
 
-async def ask(doorstep: Doorstep, check: str = PLAN_CHECK, **fields: str) -> httpx.Response:
+async def ask(landing: LandingHarness, check: str = PLAN_CHECK, **fields: str) -> httpx.Response:
     """Load a confirmation page, press its button and follow the redirect."""
-    await doorstep.browser.get(check)
-    return await doorstep.browser.submit(check.partition("?")[0], **fields)
+    await landing.browser.get(check)
+    return await landing.browser.submit(check.partition("?")[0], **fields)
 
 
-async def modalities(doorstep: Doorstep) -> list[Any]:
-    return list(await doorstep.till.house.rows(_MODALITIES))
+async def modalities(landing: LandingHarness) -> list[Any]:
+    return list(await landing.payments.harness.rows(_MODALITIES))
 
 
-async def told_states(doorstep: Doorstep) -> list[str]:
+async def told_states(landing: LandingHarness) -> list[str]:
     """Return the states of modalities in the claim's events."""
-    return [row["state"] for row in await doorstep.till.house.rows(_STATES)]
+    return [row["state"] for row in await landing.payments.harness.rows(_STATES)]
 
 
-async def reject(doorstep: Doorstep, reason: str | None = None) -> None:
+async def reject(landing: LandingHarness, reason: str | None = None) -> None:
     """Reject the open request as the merchant does."""
-    house = doorstep.till.house
-    [asked] = await modalities(doorstep)
-    async with house.work() as work:
-        await reject_modality(work, doorstep.claim_id, asked["modality_id"], reason=reason)
+    harness = landing.payments.harness
+    [asked] = await modalities(landing)
+    async with harness.work() as work:
+        await reject_modality(work, landing.claim_id, asked["modality_id"], reason=reason)
 
 
-async def approve(doorstep: Doorstep) -> None:
-    house = doorstep.till.house
-    [asked] = await modalities(doorstep)
-    async with house.work() as work:
-        await approve_modality(work, doorstep.claim_id, asked["modality_id"])
+async def approve(landing: LandingHarness) -> None:
+    harness = landing.payments.harness
+    [asked] = await modalities(landing)
+    async with harness.work() as work:
+        await approve_modality(work, landing.claim_id, asked["modality_id"])
 
 
 def read_text(page: str) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from dunwell.contact.messages.ledger.seal_ledger import seal_ledger
 from dunwell.contact.messages.ledger.verify_ledger import LedgerVerdict, verify_ledger
-from tests.support.house import House
+from tests.support.harness import Harness
 
 _TOLD = """
 SELECT outcome, step_id, place, channel, attempts FROM contact_ledger WHERE merchant_id = $1
@@ -18,31 +18,31 @@ content_digest
 """
 
 
-async def told(house: House) -> list[tuple[Any, ...]]:
+async def told(harness: Harness) -> list[tuple[Any, ...]]:
     """Return (outcome, step, place, channel, attempts) of each row."""
-    return [tuple(row) for row in await house.rows(_TOLD)]
+    return [tuple(row) for row in await harness.rows(_TOLD)]
 
 
-async def outcomes(house: House) -> list[str]:
-    return [row[0] for row in await told(house)]
+async def outcomes(harness: Harness) -> list[str]:
+    return [row[0] for row in await told(harness)]
 
 
-async def verify(house: House) -> LedgerVerdict:
-    return await verify_ledger(house.resources, house.merchant.merchant_id)
+async def verify(harness: Harness) -> LedgerVerdict:
+    return await verify_ledger(harness.resources, harness.merchant.merchant_id)
 
 
-async def seal_and_verify(house: House) -> LedgerVerdict:
-    await seal_ledger(house.resources)
-    return await verify(house)
+async def seal_and_verify(harness: Harness) -> LedgerVerdict:
+    await seal_ledger(harness.resources)
+    return await verify(harness)
 
 
-async def faults(house: House) -> list[str]:
+async def faults(harness: Harness) -> list[str]:
     """Return the kinds of the findings in order."""
-    return [str(finding.fault) for finding in (await verify(house)).findings]
+    return [str(finding.fault) for finding in (await verify(harness)).findings]
 
 
-async def tamper(house: House, statement: str, *values: object) -> None:
+async def tamper(harness: Harness, statement: str, *values: object) -> None:
     """Change rows as somebody with the database password could. $1 is the merchant."""
-    async with house.resources.database.transaction() as tx:
-        done = await tx.execute(statement, house.merchant.merchant_id, *values)
+    async with harness.resources.database.transaction() as tx:
+        done = await tx.execute(statement, harness.merchant.merchant_id, *values)
     assert done.endswith(" 0") is False, "the statement touched nothing"

@@ -24,18 +24,18 @@ from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database
 from dunwell.platform.ids import RandomIds
 from dunwell.platform.resources import Resources
-from tests.support.letter_house import LINE
+from tests.support.letter_harness import LINE
 from tests.support.worker_process import AheadClock
 
 
-async def main(ahead_seconds: float, key: Path, line: SftpProvider) -> None:
+async def main(ahead_seconds: float, key: Path, provider: SftpProvider) -> None:
     settings = load_settings()
     assert settings.database_url is not None
     database = await Database.open(settings.database_url, size=8)
     clock = AheadClock(timedelta(seconds=ahead_seconds))
     resources = Resources(settings, database, clock, RandomIds(), KeyRing(settings.secret_key))
     secrets = {f"deliveryProviders/{LINE}/keyFile": key.read_bytes()}  # noqa: ASYNC240 - at its start
-    adapter = SftpChannel(LINE, line, secrets, resources)
+    adapter = SftpChannel(LINE, provider, secrets, resources)
     engine = Engine(resources)
     dispatcher = MessageDispatcher(resources, [], find_provider=lambda _name: adapter)
     releaser = BatchReleaser(resources, lambda: {LINE: adapter.print_provider})

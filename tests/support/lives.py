@@ -11,7 +11,7 @@ from dunwell.platform.resources import Resources
 from tests.support.channels import CHANNELS, TEMPLATE, three_channels
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.diary import berlin
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.merchants import CONFIGURATION
 
 FEE = {"kind": "FEE", "type": "DUNNING_FEE", "value": "250"}
@@ -51,11 +51,11 @@ async def a_life(
     definition: Definition,
     start: str = "2026-03-02 10:00",
     guards: Guards | None = None,
-) -> House:
+) -> Harness:
     """Return a merchant with three channels, starting on a Monday morning in Berlin unless another
     time is given."""
     clock.move_to(berlin(start))
-    return await a_house(
+    return await a_harness(
         resources, clock, definition,
         configuration=_configure(guards or Guards()), channels=three_channels(),
     )  # fmt: skip

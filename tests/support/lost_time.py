@@ -10,7 +10,7 @@ from dunwell.core.claims.claim_holds import resume_claim
 from dunwell.operations.recovery.restore_hold import REASON, hold_installation, resume_installation
 from dunwell.platform.embedded.postgres import get_binaries_folder
 from dunwell.platform.resources import Resources
-from tests.support.house import House
+from tests.support.harness import Harness
 
 # Tables of the server itself, and the record of earlier restores.
 _KEPT = ("schema_migrations", "epochs", "restores")
@@ -54,10 +54,10 @@ async def restore(resources: Resources, backup: Backup) -> None:
     await resume_installation(resources, resources.clock.now())
 
 
-async def let_go_on(house: House) -> None:
+async def let_go_on(harness: Harness) -> None:
     """Resume every claim that the restore paused."""
-    for row in await house.rows(_PAUSED, REASON):
-        async with house.work() as work:
+    for row in await harness.rows(_PAUSED, REASON):
+        async with harness.work() as work:
             await resume_claim(work, row["claim_id"])
 
 

@@ -29,7 +29,7 @@ from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.merchants import CONFIGURATION
 
 DEBTOR = debtor_actor("session-1")
@@ -49,51 +49,51 @@ DEFERMENT = DeferralTerms(date(2026, 3, 31))
 
 @dataclass
 class Arrangement:
-    house: House
+    harness: Harness
     claim_id: int
 
     async def ask(self, terms: Terms = PLAN, actor: Actor = DEBTOR) -> Modality:
-        async with self.house.work(actor) as work:
+        async with self.harness.work(actor) as work:
             return await request_modality(work, self.claim_id, terms)
 
     async def approve(self, modality_id: UUID) -> Modality:
-        async with self.house.work() as work:
+        async with self.harness.work() as work:
             return await approve_modality(work, self.claim_id, modality_id)
 
     async def reject(self, modality_id: UUID, reason: str | None = None) -> Modality:
-        async with self.house.work() as work:
+        async with self.harness.work() as work:
             return await reject_modality(work, self.claim_id, modality_id, reason=reason)
 
     async def withdraw(self, modality_id: UUID) -> Modality:
-        async with self.house.work(DEBTOR) as work:
+        async with self.harness.work(DEBTOR) as work:
             return await withdraw_modality(work, self.claim_id, modality_id)
 
     async def agree(self, terms: Terms = PLAN) -> Modality:
         return await self.approve((await self.ask(terms)).modality_id)
 
     async def reverse(self, recorded: RecordedPayment) -> None:
-        async with self.house.work() as work:
+        async with self.harness.work() as work:
             await reverse_payment(work, self.claim_id, recorded.payment.payment_id)
 
     async def sweep_at(self, instant: datetime) -> int:
         """Move the clock to the instant and run one pass."""
-        self.house.clock.move_to(instant)
-        return await sweep_modalities(self.house.resources)
+        self.harness.clock.move_to(instant)
+        return await sweep_modalities(self.harness.resources)
 
     async def look(self, modality_id: UUID) -> Modality:
-        async with self.house.work() as work:
+        async with self.harness.work() as work:
             found = await find_modality(work.tx, work.merchant_id, self.claim_id, modality_id)
         assert found is not None
         return found
 
     async def holds(self) -> list[str]:
-        return [hold.kind.value for hold in (await self.house.read(self.claim_id)).holds]
+        return [hold.kind.value for hold in (await self.harness.read(self.claim_id)).holds]
 
     async def states(self) -> list[str]:
         """Return the states of modalities in the claim's events."""
         return [
             event["claim"]["paymentModality"]["state"]
-            for event in await self.house.events(self.claim_id)
+            for event in await self.harness.events(self.claim_id)
             if event["type"] == "PAYMENT_MODALITY_STATE_CHANGE"
         ]
 
@@ -101,9 +101,9 @@ class Arrangement:
 async def an_arrangement(
     resources: Resources, clock: MovableClock, *, debtor: dict[str, Any] | None = None, **given: Any
 ) -> Arrangement:
-    """Return the merchant and its claim. `given` is passed to a_house; `debtor` holds fields of the
-    claim."""
+    """Return the merchant and its claim. `given` is passed to a_harness; `debtor` holds fields of
+    the claim."""
     given.setdefault("configuration", OFFERING)
-    house = await a_house(resources, clock, a_definition(), **given)
-    [claim_id] = await house.create(**(debtor or {}))
-    return Arrangement(house, claim_id)
+    harness = await a_harness(resources, clock, a_definition(), **given)
+    [claim_id] = await harness.create(**(debtor or {}))
+    return Arrangement(harness, claim_id)

@@ -23,7 +23,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
 from tests.support.children import PRINTER
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.merchants import CONFIGURATION
 
 DEBTOR = debtor_actor("session-1")
@@ -42,7 +42,7 @@ _NOTICES = "SELECT * FROM debtor_notices WHERE merchant_id = $1 ORDER BY notice_
 class Asker:
     """A claim's debtor on the merchant's pages."""
 
-    house: House
+    harness: Harness
     claim_id: int
     writer: NoticeWriter
 
@@ -52,9 +52,9 @@ class Asker:
         """Request a message, by default a code. `given` holds recipient and language."""
         recipient = given.get("recipient", ADDRESSES[channel])
         addressee = Addressee(self.claim_id, channel, recipient, given.get("language", "de"))
-        notice = self.writer.write(self.house.merchant, addressee, facts or CodeFacts())
-        resources = self.house.resources
-        async with self.house.work(DEBTOR) as work:
+        notice = self.writer.write(self.harness.merchant, addressee, facts or CodeFacts())
+        resources = self.harness.resources
+        async with self.harness.work(DEBTOR) as work:
             return await send_notice(work, resources.keys, notice)
 
     async def planned(self, facts: Facts | None = None, **given: Any) -> UUID:
@@ -68,20 +68,20 @@ class Asker:
         return [(row["state"], row["failure"]) for row in await self.rows()]
 
     async def rows(self) -> list[Any]:
-        return list(await self.house.rows(_NOTICES))
+        return list(await self.harness.rows(_NOTICES))
 
     async def run(self, *channels: ChannelAdapter) -> None:
         """Send what is due now, as a worker's loop would."""
         sender = NoticeSender(
-            self.house.resources, channels or self.house.channels, printer=PRINTER
+            self.harness.resources, channels or self.harness.channels, printer=PRINTER
         )
         while await sender.run_once() or not sender.is_idle:
             pass
 
 
 async def an_asker(resources: Resources, clock: MovableClock, **given: Any) -> Asker:
-    """Return such a debtor. `given` is passed to a_house."""
-    house = await a_house(resources, clock, **{"configuration": WITH_SMS} | given)
-    [claim_id] = await house.create()
+    """Return such a debtor. `given` is passed to a_harness."""
+    harness = await a_harness(resources, clock, **{"configuration": WITH_SMS} | given)
+    [claim_id] = await harness.create()
     writer = NoticeWriter(load_languages(DEBTOR_CATALOGUES), resources.settings.public_url)
-    return Asker(house, claim_id, writer)
+    return Asker(harness, claim_id, writer)

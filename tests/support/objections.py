@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.support.landing import Doorstep
+from tests.support.landing import LandingHarness
 
 _DISPUTES = """
 SELECT dispute_id, type, reason, label, message, answers, state
@@ -27,36 +27,36 @@ ORDER BY sequence
 """
 
 
-async def enter(doorstep: Doorstep) -> None:
+async def enter(landing: LandingHarness) -> None:
     """Sign in with a letter's code, which gives full access."""
-    await doorstep.browser.type_code(await doorstep.give_code())
+    await landing.browser.type_code(await landing.give_code())
 
 
-async def look(doorstep: Doorstep, reason: str = "AMOUNT_WRONG") -> str:
+async def look(landing: LandingHarness, reason: str = "AMOUNT_WRONG") -> str:
     """Load the questions for a reason and return the address of their form."""
     path = f"/claim/dispute/{reason}?lang=en"
-    page = await doorstep.browser.get(path)
+    page = await landing.browser.get(path)
     assert page.status_code == 200, page.text
     return path
 
 
-async def disputes(doorstep: Doorstep) -> list[dict[str, Any]]:
-    return [dict(row) for row in await doorstep.till.house.rows(_DISPUTES)]
+async def disputes(landing: LandingHarness) -> list[dict[str, Any]]:
+    return [dict(row) for row in await landing.payments.harness.rows(_DISPUTES)]
 
 
-async def files(doorstep: Doorstep) -> list[tuple[str, str]]:
+async def files(landing: LandingHarness) -> list[tuple[str, str]]:
     """Return name and type of the files of all disputes."""
-    rows = await doorstep.till.house.rows(_FILES)
+    rows = await landing.payments.harness.rows(_FILES)
     return [(row["file_name"], row["content_type"]) for row in rows]
 
 
-async def told(doorstep: Doorstep) -> list[dict[str, Any]]:
+async def told(landing: LandingHarness) -> list[dict[str, Any]]:
     """Return the reasons in DISPUTED events."""
-    return [row["reason"] for row in await doorstep.till.house.rows(_EVENTS)]
+    return [row["reason"] for row in await landing.payments.harness.rows(_EVENTS)]
 
 
-def kept_contents(doorstep: Doorstep) -> list[Path]:
+def kept_contents(landing: LandingHarness) -> list[Path]:
     """Return the merchant's files in the file storage."""
-    settings, merchant_id = doorstep.till.resources.settings, doorstep.till.merchant_id
+    settings, merchant_id = landing.payments.resources.settings, landing.payments.merchant_id
     folder = Path(urlsplit(settings.files_url).path) / str(merchant_id)
     return sorted(path for path in folder.rglob("*") if path.is_file())

@@ -31,7 +31,7 @@ from dunwell.cases.payments.requests.start_payment import (
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.merchants import CONFIGURATION
 
 DEBTOR = debtor_actor("session-1")
@@ -85,16 +85,16 @@ class ScriptedProvider:
 
 
 @dataclass
-class Till:
+class PaymentHarness:
     """A merchant, its payment provider, and one unpaid claim of 102.40 EUR."""
 
-    house: House
+    harness: Harness
     provider: ScriptedProvider
     claim_id: int
 
     @property
     def resources(self) -> Resources:
-        return self.house.resources
+        return self.harness.resources
 
     @property
     def providers(self) -> PaymentProviders:
@@ -102,12 +102,12 @@ class Till:
 
     @property
     def merchant_id(self) -> int:
-        return self.house.merchant.merchant_id
+        return self.harness.merchant.merchant_id
 
     async def start(self, cents: int = 10240, **changes: Any) -> StartedPayment:
         wanted = PaymentIntent(changes.pop("provider", "sandbox"), cents, RETURN_URL, **changes)
         return await start_payment(
-            self.resources, self.providers, self.house.merchant, DEBTOR, self.claim_id, wanted
+            self.resources, self.providers, self.harness.merchant, DEBTOR, self.claim_id, wanted
         )
 
     async def settle(self, request_id: UUID) -> PaymentRequestState:
@@ -125,36 +125,41 @@ class Till:
         return self.resources.clock.now()
 
     async def end_claim(self, status: str) -> None:
-        await self.house.rows(
+        await self.harness.rows(
             "UPDATE claims SET status = $2, due_at = NULL WHERE merchant_id = $1", status
         )
 
     async def states(self) -> list[str]:
-        return [row["state"] for row in await self.house.rows(_STATES)]
+        return [row["state"] for row in await self.harness.rows(_STATES)]
 
     async def events(self) -> list[str]:
-        return [row["type"] for row in await self.house.rows(_EVENTS)]
+        return [row["type"] for row in await self.harness.rows(_EVENTS)]
 
     async def count(self, table: str) -> int:
         statement = f"SELECT count(*) AS count FROM {table} WHERE merchant_id = $1"
-        [row] = await self.house.rows(statement)
+        [row] = await self.harness.rows(statement)
         count: int = row["count"]
         return count
 
     async def audited(self, action: str) -> int:
-        rows = await self.house.rows(
+        rows = await self.harness.rows(
             "SELECT FROM audit_log WHERE merchant_id = $1 AND action = $2", action
         )
         return len(rows)
 
 
-async def a_till(resources: Resources, clock: MovableClock, **given: Any) -> Till:
-    """Return a till. `given` holds arguments of a_house, `provider`, `debtor` (fields of the
-    claim), and `definition` (None for a claim without a process)."""
+async def a_payment_harness(
+    resources: Resources, clock: MovableClock, **given: Any
+) -> PaymentHarness:
+    """Return a payment harness.
+
+    `given` holds arguments of a_harness, `provider`, `debtor` (fields of the claim), and
+    `definition` (None for a claim without a process).
+    """
     provider = given.pop("provider", None) or ScriptedProvider()
     given.setdefault("configuration", PAYING)
     definition = given.pop("definition", a_definition())
     debtor = given.pop("debtor", {})
-    house = await a_house(resources, clock, definition, **given)
-    [claim_id] = await house.create(**debtor)
-    return Till(house, provider, claim_id)
+    harness = await a_harness(resources, clock, definition, **given)
+    [claim_id] = await harness.create(**debtor)
+    return PaymentHarness(harness, provider, claim_id)

@@ -12,7 +12,7 @@ from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import UserRoles
 from dunwell.platform.resources import Resources
 from tests.support.application import connect
-from tests.support.house import House
+from tests.support.harness import Harness
 from tests.support.people import a_new_user, build_sign_in_services, join
 
 OWN_FORM = {"Sec-Fetch-Site": "same-origin", "Origin": "null"}
@@ -65,7 +65,7 @@ class Clerk:
 async def sign_in(
     resources: Resources,
     app: Starlette,
-    house: House,
+    harness: Harness,
     roles: UserRoles | None = None,
     **more: object,
 ) -> Clerk:
@@ -79,7 +79,7 @@ async def sign_in(
     person = await join(services, new)
     http = connect(app, "203.0.113.7")
     http.cookies.set(COOKIE, person.session.secret)
-    return Clerk(http, house.merchant.merchant_id)
+    return Clerk(http, harness.merchant.merchant_id)
 
 
 def read_fields(page: str) -> dict[str, str]:

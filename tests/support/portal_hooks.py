@@ -9,7 +9,7 @@ from dunwell.core.events.body import EventActionStep
 from dunwell.core.events.event_log import save_events
 from dunwell.core.events.payloads import EventHead, checkpoint_reached
 from dunwell.core.events.webhooks.endpoints import NewEndpoint, NewEndpointSecret, add_endpoint
-from tests.support.house import House
+from tests.support.harness import Harness
 
 NO_ONE = "http://127.0.0.1:1/hooks"
 
@@ -31,41 +31,43 @@ class Hooked:
         return f"{self.path}/deliveries/{self.ids[1]}"
 
 
-async def an_endpoint(house: House, url: str = NO_ONE) -> NewEndpointSecret:
-    async with house.work() as work:
+async def an_endpoint(harness: Harness, url: str = NO_ONE) -> NewEndpointSecret:
+    async with harness.work() as work:
         return await add_endpoint(
-            work, house.resources.keys, NewEndpoint(url, ("*",)), is_development=True
+            work, harness.resources.keys, NewEndpoint(url, ("*",)), is_development=True
         )
 
 
 async def a_hooked_claim(
-    house: House, claim_id: int, said: str = "said", url: str = NO_ONE
+    harness: Harness, claim_id: int, said: str = "said", url: str = NO_ONE
 ) -> Hooked:
     """Return such an endpoint. `said` is the beginning of the endpoint's response when it
     refuses."""
-    new = await an_endpoint(house, url)
-    now, merchant_id = house.clock.now(), house.merchant.merchant_id
+    new = await an_endpoint(harness, url)
+    now, merchant_id = harness.clock.now(), harness.merchant.merchant_id
     events = [
         checkpoint_reached(
-            EventHead(house.resources.ids.new(now), merchant_id, claim_id, 700 + number, now, "R"),
+            EventHead(
+                harness.resources.ids.new(now), merchant_id, claim_id, 700 + number, now, "R"
+            ),
             EventActionStep(4, "Ask the ERP"), 14, f"Grüße <{number}>",
         )
         for number in range(4)
     ]  # fmt: skip
-    async with house.work() as work:
+    async with harness.work() as work:
         await save_events(work.tx, merchant_id, events, now + timedelta(days=1))
     ids = [each.event_id for each in events]
     for place, (state, statuses) in enumerate(
         (("DELIVERED", (500, 204)), ("GIVEN_UP", (500,) * 3), ("PENDING", (503,)))
     ):
         for number, status in enumerate(statuses, 1):
-            await house.rows(
+            await harness.rows(
                 "INSERT INTO delivery_attempts (merchant_id, endpoint_id, event_id, attempt, at,"
                 " duration_ms, status, response) VALUES ($1, $2, $3, $4, $5, 1240, $6, $7)",
                 new.endpoint_id, ids[place], number, now + timedelta(seconds=number), status,
                 said if status >= 300 else None,
             )  # fmt: skip
-        await house.rows(
+        await harness.rows(
             "UPDATE deliveries SET state = $3, attempts = $4,"
             " due_at = CASE WHEN $3 = 'PENDING' THEN due_at END"
             " WHERE merchant_id = $1 AND event_id = $2",

@@ -21,16 +21,16 @@ async def play_out(world: World) -> None:
         following = await _find_next(world)
         if following is None:
             return
-        world.house.clock.move_to(max(world.house.clock.now(), following))
+        world.harness.clock.move_to(max(world.harness.clock.now(), following))
     raise AssertionError("nothing ends")
 
 
 async def _find_next(world: World) -> datetime | None:
     """Return the next instant at which something is due. Ends of leases count too, because messages
     of a stopped dispatcher are then taken over."""
-    async with world.house.resources.database.connection() as connection:
+    async with world.harness.resources.database.connection() as connection:
         due = (await load_due_times(connection, world.merchant_id)).next_at
-    rows = await world.house.rows(
+    rows = await world.harness.rows(
         "SELECT min(lease_until) AS at FROM communications"
         " WHERE merchant_id = $1 AND state = 'HANDED_OVER'"
     )
@@ -39,7 +39,7 @@ async def _find_next(world: World) -> datetime | None:
 
 async def list_active(world: World) -> list[int]:
     """Return the claims whose process has started and has not ended."""
-    rows = await world.house.rows(
+    rows = await world.harness.rows(
         "SELECT claim_id FROM claims WHERE merchant_id = $1 AND status = ANY($2) AND run > 0",
         [Status.CREATED, Status.IN_PROCESS],
     )

@@ -60,12 +60,12 @@ class Truths:
     seen_ids: set[UUID] = field(default_factory=set)
 
     async def check(self) -> None:
-        house = self.world.house
-        claims = {row["claim_id"]: row for row in await house.rows(_CLAIMS)}
-        history = await house.rows(_HISTORY)
-        contacts = await house.rows(_CONTACTS)
-        ledger = await house.rows(_LEDGER)
-        events = await house.rows(_EVENTS)
+        harness = self.world.harness
+        claims = {row["claim_id"]: row for row in await harness.rows(_CLAIMS)}
+        history = await harness.rows(_HISTORY)
+        contacts = await harness.rows(_CONTACTS)
+        ledger = await harness.rows(_LEDGER)
+        events = await harness.rows(_EVENTS)
         for row in claims.values():
             self.runs.setdefault(
                 (row["claim_id"], row["run"]), (row["workflow_id"], row["workflow_major"])

@@ -25,7 +25,7 @@ from dunwell.core.workflows.drafts.publish_draft import publish_draft
 from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.errors import InvalidState
 from tests.support.gated_channels import GatedChannel, Post
-from tests.support.house import House
+from tests.support.harness import Harness
 from tests.support.process_variants import a_variant
 
 NAMES = ("Standard", "Other")
@@ -50,7 +50,7 @@ class Desk:
 
 @dataclass
 class World:
-    house: House
+    harness: Harness
     post: Post
     engines: list[Engine]
     desks: list[Desk]
@@ -64,25 +64,25 @@ class World:
 
     @property
     def merchant_id(self) -> int:
-        return self.house.merchant.merchant_id
+        return self.harness.merchant.merchant_id
 
     async def begin(self, shape: int) -> None:
         """Publish both workflows; claims are assigned to the first."""
         for name in NAMES:
             await self.publish(name, shape, 0)
-        async with self.house.work() as work:
+        async with self.harness.work() as work:
             await publish_rules(work, RuleSet(default=self.workflow_id(NAMES[0])))
 
     async def create(self, person: int) -> None:
         self.count += 1
-        self.claim_ids += await self.house.create(f"INV-{self.count}", **PEOPLE[person])
+        self.claim_ids += await self.harness.create(f"INV-{self.count}", **PEOPLE[person])
 
     async def publish(self, name: str, shape: int, variant: int) -> None:
         """Publish a minor version if the shape is that of the previous version, otherwise a major
         version."""
         self.count += 1
         tag = f"t{self.count}"
-        async with self.house.work() as work:
+        async with self.harness.work() as work:
             draft = await save_draft(work, name, a_variant(shape, variant, tag))
             version = await publish_draft(work, draft.workflow_id)
         self._check_number(name, shape, version)
@@ -104,47 +104,47 @@ class World:
         return list(dict.fromkeys(v.workflow_id for v in self.versions.values()))[index]
 
     async def draft(self, name: str, shape: int) -> None:
-        async with self.house.work() as work:
+        async with self.harness.work() as work:
             await save_draft(work, name, a_variant(shape, 0, "never published"))
 
     async def discard(self, name: str) -> None:
         try:
-            async with self.house.work() as work:
+            async with self.harness.work() as work:
                 await discard_draft(work, self.workflow_id(name))
         except InvalidState as refusal:
             assert "no draft" in refusal.message  # noqa: PT017 - the one refusal there may be
 
     async def enable(self, name: str, *, is_enabled: bool) -> None:
         change = activate_workflow if is_enabled else deactivate_workflow
-        async with self.house.work() as work:
+        async with self.harness.work() as work:
             await change(work, self.workflow_id(name))
 
     async def assign(self, claim_id: int, name: str) -> None:
-        async with self.house.work() as work:
+        async with self.harness.work() as work:
             await assign_to_workflow(work, self.workflow_id(name), [claim_id])
 
     async def pay(self, claim_id: int) -> None:
         """Pay everything that is open, or reverse the payment if the claim is paid."""
         self.count += 1
-        async with self.house.work() as work:
+        async with self.harness.work() as work:
             if claim_id in self.paid:
                 await reverse_payment(work, claim_id, self.paid.pop(claim_id))
                 return
-        balance = (await self.house.read(claim_id)).balance
+        balance = (await self.harness.read(claim_id)).balance
         if balance.outstanding_cents:
             cents, name = balance.outstanding_cents, f"tx-{self.count}"
-            self.paid[claim_id] = (await self.house.pay(claim_id, cents, name)).payment.payment_id
+            self.paid[claim_id] = (await self.harness.pay(claim_id, cents, name)).payment.payment_id
 
     async def hold(self, claim_id: int, days: int) -> None:
         try:
-            async with self.house.work() as work:
+            async with self.harness.work() as work:
                 until = work.now + timedelta(days=days) if days else None
                 await open_hold(work, claim_id, HoldKind.DISPUTE, until=until)
         except InvalidState as refusal:
             assert "in process" in refusal.message  # noqa: PT017 - the same
 
     async def lift(self, claim_id: int) -> None:
-        async with self.house.work() as work:
+        async with self.harness.work() as work:
             await lift_hold(work, claim_id, HoldKind.DISPUTE)
 
     async def fail_late(self, index: int) -> None:
@@ -157,18 +157,18 @@ class World:
             await self._bounce(key)
 
     async def _bounce(self, key: UUID) -> None:
-        async with self.house.work() as work:
-            await report_failure(work, self.house.resources.keys, key, "bounced")
+        async with self.harness.work() as work:
+            await report_failure(work, self.harness.resources.keys, key, "bounced")
 
     async def settle(self, index: int, *, was_sent: bool) -> None:
         for key in (await self.list_contacts("UNKNOWN"))[index:][:1]:
             if not was_sent:
                 self.post.left.discard(key)
-            async with self.house.work() as work:
+            async with self.harness.work() as work:
                 await resolve_unknown_contact(work, key, was_sent=was_sent)
 
     async def list_contacts(self, state: str) -> list[UUID]:
-        rows = await self.house.rows(
+        rows = await self.harness.rows(
             "SELECT communication_id FROM communications WHERE merchant_id = $1 AND state = $2"
             " ORDER BY communication_id",
             state,
@@ -202,7 +202,7 @@ class World:
         return asyncio.create_task(desk.dispatcher.run_merchant(self.merchant_id))
 
     async def run_engine(self, which: int) -> int:
-        await expire_holds(self.house.resources, self.merchant_id)
+        await expire_holds(self.harness.resources, self.merchant_id)
         return await self.engines[which].run_set(self.merchant_id)
 
     async def run_all(self, *others: Coroutine[Any, Any, None]) -> None:
@@ -215,7 +215,7 @@ class World:
         await asyncio.gather(*rounds)
 
     def advance(self, minutes: int) -> None:
-        self.house.clock.advance(timedelta(minutes=minutes))
+        self.harness.clock.advance(timedelta(minutes=minutes))
 
     async def close(self) -> None:
         for which, desk in enumerate(self.desks):

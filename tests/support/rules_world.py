@@ -10,7 +10,7 @@ from dunwell.accounts.merchants.rights import ALL_RIGHTS
 from dunwell.cases.assignment.rules import parse_rules
 from dunwell.cases.assignment.rules_draft import publish_rules_draft, save_rules_draft
 from tests.support.definitions import a_definition
-from tests.support.house import ERP, House
+from tests.support.harness import ERP, Harness
 
 MARKUP = '<b>bold</b> & "quoted" <script>alert(1)</script>'
 # A colleague who has a draft and is not signed in.
@@ -57,19 +57,21 @@ EVERYTHING: Mapping[str, Any] = {
 }
 
 
-async def a_rules_house(house: House, *rules: Mapping[str, Any], default: str = "Friendly") -> None:
+async def a_rules_harness(
+    harness: Harness, *rules: Mapping[str, Any], default: str = "Friendly"
+) -> None:
     """Publish two workflows and these rules, without a draft."""
     for name in ("Letters first", "Friendly", f"Texts {MARKUP}"):
-        await house.publish(a_definition(), name)
-    await draft(house, *(rules or RULES), default=default)
-    async with house.work() as work:
+        await harness.publish(a_definition(), name)
+    await draft(harness, *(rules or RULES), default=default)
+    async with harness.work() as work:
         await publish_rules_draft(work)
 
 
 async def draft(
-    house: House, *rules: Mapping[str, Any], default: str | None = "Friendly", by: Actor = ERP
+    harness: Harness, *rules: Mapping[str, Any], default: str | None = "Friendly", by: Actor = ERP
 ) -> None:
     """Save a draft in place of any existing one."""
-    async with house.work(by) as work:
+    async with harness.work(by) as work:
         document = parse_rules({"rules": [dict(rule) for rule in rules], "default": default})
         await save_rules_draft(work, document)

@@ -56,7 +56,7 @@ async def apply_sign_in(resources: Resources, sign_in: SignInSettings) -> None:
 
 
 @dataclass
-class House:
+class Harness:
     """Dunwell with one identity provider."""
 
     services: SignInServices
@@ -143,7 +143,7 @@ def change_returned(returned: ProviderReturn, **changed: Any) -> ProviderReturn:
 
 
 @asynccontextmanager
-async def a_house(services: SignInServices, **more: Any) -> AsyncIterator[House]:
+async def a_harness(services: SignInServices, **more: Any) -> AsyncIterator[Harness]:
     """Return such an installation. `more` holds further settings of signIn."""
     async with a_scripted_provider(services.resources.clock) as scripted:
         provider = a_provider(scripted.issuer)
@@ -151,6 +151,6 @@ async def a_house(services: SignInServices, **more: Any) -> AsyncIterator[House]
         await apply_sign_in(services.resources, sign_in)
         adapter = OidcProvider(provider, CLIENT_SECRET)
         try:
-            yield House(services, scripted, adapter, sign_in)
+            yield Harness(services, scripted, adapter, sign_in)
         finally:
             await adapter.close()

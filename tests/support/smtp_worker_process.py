@@ -16,7 +16,7 @@ from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database
 from dunwell.platform.ids import RandomIds
 from dunwell.platform.resources import Resources
-from tests.support.smtp_lines import a_line
+from tests.support.smtp_providers import a_provider
 from tests.support.worker_process import AheadClock
 
 
@@ -27,7 +27,7 @@ async def main(ahead_seconds: float, port: int, at_once: int) -> None:
     clock = AheadClock(timedelta(seconds=ahead_seconds))
     keys = KeyRing(settings.secret_key)
     resources = Resources(settings, database, clock, RandomIds(), keys)
-    channel = SmtpChannel("post", a_line(port, pace={"atOnce": at_once}), {}, keys)
+    channel = SmtpChannel("post", a_provider(port, pace={"atOnce": at_once}), {}, keys)
     engine = Engine(resources)
     dispatcher = MessageDispatcher(resources, [], find_provider=lambda _name: channel)
     while True:

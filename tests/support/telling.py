@@ -5,20 +5,23 @@ from dunwell.interfaces.landing.notifications.send_occasions import send_due_occ
 from dunwell.interfaces.landing.notifications.writer import NoticeWriter
 from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
 from tests.support.children import PRINTER
-from tests.support.house import House
+from tests.support.harness import Harness
 
 
-def a_writer(house: House) -> NoticeWriter:
-    return NoticeWriter(load_languages(DEBTOR_CATALOGUES), house.resources.settings.public_url)
+def a_writer(harness: Harness) -> NoticeWriter:
+    return NoticeWriter(load_languages(DEBTOR_CATALOGUES), harness.resources.settings.public_url)
 
 
-async def tell(house: House) -> None:
+async def tell(harness: Harness) -> None:
     """Create the notices that are due and send them until nothing is left to do now."""
     sender = NoticeSender(
-        house.resources, house.channels, find_provider=house.lines.get, printer=PRINTER
+        harness.resources,
+        harness.channels,
+        find_provider=harness.delivery_providers.get,
+        printer=PRINTER,
     )
     done = 1
     while done or not sender.is_idle:
-        done = await send_due_occasions(house.resources, a_writer(house))
+        done = await send_due_occasions(harness.resources, a_writer(harness))
         done += await sender.run_once()
     await sender.close()

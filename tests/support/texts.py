@@ -15,7 +15,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
-from tests.support.house import House, ScriptedLine, a_house
+from tests.support.harness import Harness, ScriptedDeliveryProvider, a_harness
 from tests.support.merchants import CONFIGURATION
 
 # German is complete; in English the letter is missing, and the SMS does not name its sender.
@@ -80,14 +80,14 @@ def a_texts_definition(**changes: Any) -> Definition:
     return a_definition(**{"templates": TEXTS, "steps": steps, **changes})
 
 
-async def a_texts_house(house: House, definition: Definition | None = None) -> str:
+async def a_texts_harness(harness: Harness, definition: Definition | None = None) -> str:
     """Create the workflow, which has only a draft, and return its path below the merchant's."""
-    async with house.work() as work:
+    async with harness.work() as work:
         saved = await save_draft(work, "Mahnungen", definition or a_texts_definition())
     return f"/workflows/{saved.workflow_id}"
 
 
-def sending_by_lines(configuration: Configuration = CONFIGURATION) -> Configuration:
+def sending_by_providers(configuration: Configuration = CONFIGURATION) -> Configuration:
     return msgspec.structs.replace(configuration, channels=_CHANNELS)
 
 
@@ -98,13 +98,18 @@ async def apply_lines(tx: Connection, now: datetime) -> None:
     assert await save_installation(tx, revision, applied_at=now, applied_by="test")
 
 
-async def a_house_with_prices(
-    resources: Resources, clock: MovableClock, line: ScriptedLine | None = None, **given: Any
-) -> House:
-    """Return a merchant that uses delivery providers on all three channels. `line` is the one for
-    e-mails."""
+async def a_harness_with_prices(
+    resources: Resources,
+    clock: MovableClock,
+    provider: ScriptedDeliveryProvider | None = None,
+    **given: Any,
+) -> Harness:
+    """Return a merchant that uses delivery providers on all three channels. `provider` sends
+    the e-mails."""
     async with resources.database.transaction() as tx:
         await apply_lines(tx, clock.now())
-    lines = {"post": line or ScriptedLine()}
-    configuration = sending_by_lines(given.pop("configuration", CONFIGURATION))
-    return await a_house(resources, clock, configuration=configuration, lines=lines, **given)
+    providers = {"post": provider or ScriptedDeliveryProvider()}
+    configuration = sending_by_providers(given.pop("configuration", CONFIGURATION))
+    return await a_harness(
+        resources, clock, configuration=configuration, delivery_providers=providers, **given
+    )

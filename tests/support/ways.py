@@ -20,7 +20,7 @@ from dunwell.interfaces.landing.sign_in.requested_links import send_requested_li
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
-from tests.support.landing import Doorstep, a_doorstep
+from tests.support.landing import LandingHarness, a_landing
 from tests.support.payments import PAYING
 
 ON_FILE: dict[str, Any] = {
@@ -45,9 +45,9 @@ ORDER BY created_at, notice_id
 
 
 @asynccontextmanager
-async def a_guarded_doorstep(
+async def a_guarded_landing(
     resources: Resources, clock: MovableClock, *proofs: VerificationMethod, **debtor: Any
-) -> AsyncIterator[Doorstep]:
+) -> AsyncIterator[LandingHarness]:
     """Return a merchant where the links of all channels require `proofs`. `debtor` changes the
     contact details on file; its item `key` names the merchant."""
     page = LandingPage(verification=dict.fromkeys(("EMAIL", "SMS", "LETTER"), proofs))
@@ -55,47 +55,47 @@ async def a_guarded_doorstep(
         PAYING, channels=BOTH_CHANNELS, landing_page=page if proofs else LandingPage()
     )
     key = debtor.pop("key", "nordwind")
-    async with a_doorstep(
+    async with a_landing(
         resources, clock, configuration=configuration, key=key, debtor=ON_FILE | debtor
-    ) as doorstep:
-        yield doorstep
+    ) as landing:
+        yield landing
 
 
-async def send_links(doorstep: Doorstep) -> int:
+async def send_links(landing: LandingHarness) -> int:
     """Send the requested links as the worker does. Return how many requests it processed."""
-    resources = doorstep.till.resources
+    resources = landing.payments.resources
     writer = NoticeWriter(load_languages(DEBTOR_CATALOGUES), resources.settings.public_url)
     return await send_requested_links(resources, writer)
 
 
-async def list_notices(doorstep: Doorstep) -> list[Any]:
-    return list(await doorstep.till.house.rows(_NOTICES))
+async def list_notices(landing: LandingHarness) -> list[Any]:
+    return list(await landing.payments.harness.rows(_NOTICES))
 
 
-async def list_occasions(doorstep: Doorstep) -> list[Any]:
+async def list_occasions(landing: LandingHarness) -> list[Any]:
     """Return the occasions of the debtor's pending notifications."""
-    return list(await doorstep.till.house.rows(_OCCASIONS))
+    return list(await landing.payments.harness.rows(_OCCASIONS))
 
 
-async def read_sent_code(doorstep: Doorstep) -> str:
+async def read_sent_code(landing: LandingHarness) -> str:
     """Return the newest code."""
-    return derive_notice_code(doorstep.till.resources.keys, await _newest(doorstep))
+    return derive_notice_code(landing.payments.resources.keys, await _newest(landing))
 
 
-async def read_sent_link(doorstep: Doorstep) -> str:
+async def read_sent_link(landing: LandingHarness) -> str:
     """Return the path of the newest link."""
-    return f"/q/{derive_notice_token(doorstep.till.resources.keys, await _newest(doorstep))}"
+    return f"/q/{derive_notice_token(landing.payments.resources.keys, await _newest(landing))}"
 
 
-async def levels(doorstep: Doorstep) -> list[str]:
+async def levels(landing: LandingHarness) -> list[str]:
     """Return the levels of all sessions."""
-    rows = await doorstep.till.house.rows(
+    rows = await landing.payments.harness.rows(
         "SELECT DISTINCT opened_at, session_id, level FROM debtor_sessions WHERE merchant_id = $1"
         " ORDER BY opened_at, session_id"
     )
     return [row["level"] for row in rows]
 
 
-async def _newest(doorstep: Doorstep) -> UUID:
-    notice_id: UUID = (await list_notices(doorstep))[-1]["notice_id"]
+async def _newest(landing: LandingHarness) -> UUID:
+    notice_id: UUID = (await list_notices(landing))[-1]["notice_id"]
     return notice_id

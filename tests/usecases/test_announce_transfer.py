@@ -16,7 +16,7 @@ from dunwell.core.claims.states import HoldKind
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources
-from tests.support.payments import DEBTOR, PAYING, Till, a_till
+from tests.support.payments import DEBTOR, PAYING, PaymentHarness, a_payment_harness
 from tests.support.transfers import taking
 
 # The test clock shows Monday, 2 March 2026, 10:00 in Berlin.
@@ -25,27 +25,33 @@ WHOLE = PaymentChoice(PaymentChoiceKind.WHOLE, 10240)
 
 
 @pytest.fixture
-async def till(resources: Resources, clock: MovableClock) -> Till:
-    return await a_till(resources, clock, configuration=taking(PartialPaymentSettings("500")))
+async def payments(resources: Resources, clock: MovableClock) -> PaymentHarness:
+    return await a_payment_harness(
+        resources, clock, configuration=taking(PartialPaymentSettings("500"))
+    )
 
 
-async def announce(till: Till, sent_on: date = MONDAY, choice: PaymentChoice = WHOLE) -> UUID:
-    async with till.house.work(DEBTOR) as work:
+async def announce(
+    payments: PaymentHarness, sent_on: date = MONDAY, choice: PaymentChoice = WHOLE
+) -> UUID:
+    async with payments.harness.work(DEBTOR) as work:
         sent = AnnouncedTransfer(choice, sent_on)
-        return await announce_transfer(work, till.claim_id, sent)
+        return await announce_transfer(work, payments.claim_id, sent)
 
 
-async def holds(till: Till) -> list[tuple[Any, ...]]:
-    rows = await till.house.rows(
+async def holds(payments: PaymentHarness) -> list[tuple[Any, ...]]:
+    rows = await payments.harness.rows(
         "SELECT kind, until, actor_kind FROM holds WHERE merchant_id = $1 AND lifted_at IS NULL"
     )
     return [tuple(row) for row in rows]
 
 
-async def test_an_announced_transfer_opens_a_hold_and_raises_an_event(till: Till) -> None:
-    request_id = await announce(till)
+async def test_an_announced_transfer_opens_a_hold_and_raises_an_event(
+    payments: PaymentHarness,
+) -> None:
+    request_id = await announce(payments)
 
-    [event] = await till.house.events(till.claim_id)
+    [event] = await payments.harness.events(payments.claim_id)
     assert (event["type"], event["source"]) == ("PAYMENT_IN_PROGRESS", None)
     assert event["claim"]["payment"] == {
         "providerName": "BANK_TRANSFER",
@@ -56,50 +62,52 @@ async def test_an_announced_transfer_opens_a_hold_and_raises_an_event(till: Till
     }
     # The end of Thursday in Berlin.
     until = datetime(2026, 3, 5, 23, tzinfo=UTC)
-    assert await holds(till) == [("PAYMENT_PENDING", until, "DEBTOR")]
-    assert await till.states() == ["PENDING"]
-    assert await till.audited("paymentRequest.announce") == 1
+    assert await holds(payments) == [("PAYMENT_PENDING", until, "DEBTOR")]
+    assert await payments.states() == ["PENDING"]
+    assert await payments.audited("paymentRequest.announce") == 1
 
 
-async def test_the_event_of_a_partial_transfer_has_its_amount(till: Till) -> None:
-    await announce(till, choice=PaymentChoice(PaymentChoiceKind.PART, 5000))
-    [event] = await till.house.events(till.claim_id)
+async def test_the_event_of_a_partial_transfer_has_its_amount(payments: PaymentHarness) -> None:
+    await announce(payments, choice=PaymentChoice(PaymentChoiceKind.PART, 5000))
+    [event] = await payments.harness.events(payments.claim_id)
     assert event["claim"]["payment"]["amount"] == 5000
 
 
-async def test_announcing_a_transfer_again_changes_nothing(till: Till) -> None:
-    first = await announce(till)
-    before = await holds(till)
-    assert await announce(till, MONDAY - timedelta(days=1)) == first
-    assert await holds(till) == before
-    assert await till.events() == ["PAYMENT_IN_PROGRESS"]
+async def test_announcing_a_transfer_again_changes_nothing(payments: PaymentHarness) -> None:
+    first = await announce(payments)
+    before = await holds(payments)
+    assert await announce(payments, MONDAY - timedelta(days=1)) == first
+    assert await holds(payments) == before
+    assert await payments.events() == ["PAYMENT_IN_PROGRESS"]
 
 
-async def test_eight_concurrent_announcements_create_one_request(till: Till) -> None:
-    ids = await asyncio.gather(*(announce(till) for _ in range(8)))
+async def test_eight_concurrent_announcements_create_one_request(payments: PaymentHarness) -> None:
+    ids = await asyncio.gather(*(announce(payments) for _ in range(8)))
     assert len(set(ids)) == 1
-    assert (len(await holds(till)), await till.states()) == (1, ["PENDING"])
-    assert await till.events() == ["PAYMENT_IN_PROGRESS"]
+    assert (len(await holds(payments)), await payments.states()) == (1, ["PENDING"])
+    assert await payments.events() == ["PAYMENT_IN_PROGRESS"]
 
 
-async def test_a_second_time_within_thirty_days_is_refused(till: Till, clock: MovableClock) -> None:
-    await announce(till)
+async def test_a_second_time_within_thirty_days_is_refused(
+    payments: PaymentHarness, clock: MovableClock
+) -> None:
+    await announce(payments)
     clock.advance(timedelta(days=29))
-    await till.house.run()
+    await payments.harness.run()
     with pytest.raises(InvalidState) as refusal:
-        await announce(till, date(2026, 3, 31))
+        await announce(payments, date(2026, 3, 31))
     assert refusal.value.details == {"state": "PAYMENT_PENDING"}
-    assert await holds(till) == []
-    assert (await till.events()).count("PAYMENT_IN_PROGRESS") == 1
+    assert await holds(payments) == []
+    assert (await payments.events()).count("PAYMENT_IN_PROGRESS") == 1
 
 
 async def test_a_transfer_can_be_announced_again_after_thirty_days(
-    till: Till, clock: MovableClock
+    payments: PaymentHarness, clock: MovableClock
 ) -> None:
-    first = await announce(till)
+    first = await announce(payments)
     clock.advance(timedelta(days=30))
-    assert await announce(till, date(2026, 4, 1)) != first
-    assert await till.states() == ["EXPIRED", "PENDING"]
+    assert await announce(payments, date(2026, 4, 1)) != first
+    assert await payments.states() == ["EXPIRED", "PENDING"]
 
 
 @pytest.mark.parametrize(
@@ -110,130 +118,138 @@ async def test_a_transfer_can_be_announced_again_after_thirty_days(
         (date(1026, 3, 2), "TOO_EARLY"),
     ],
 )
-async def test_an_impossible_transfer_day_is_refused(till: Till, sent_on: date, code: str) -> None:
+async def test_an_impossible_transfer_day_is_refused(
+    payments: PaymentHarness, sent_on: date, code: str
+) -> None:
     with pytest.raises(ValidationError) as refusal:
-        await announce(till, sent_on)
+        await announce(payments, sent_on)
     assert [(fault.path, fault.code) for fault in refusal.value.faults] == [("/sentOn", code)]
-    assert (await holds(till), await till.states(), await till.events()) == ([], [], [])
+    assert (await holds(payments), await payments.states(), await payments.events()) == ([], [], [])
 
 
 @pytest.mark.parametrize(
     "choice",
     [PaymentChoice(PaymentChoiceKind.WHOLE, 10000), PaymentChoice(PaymentChoiceKind.PART, 499)],
 )
-async def test_an_amount_that_is_not_accepted_is_refused(till: Till, choice: PaymentChoice) -> None:
+async def test_an_amount_that_is_not_accepted_is_refused(
+    payments: PaymentHarness, choice: PaymentChoice
+) -> None:
     with pytest.raises(ValidationError) as refusal:
-        await announce(till, choice=choice)
+        await announce(payments, choice=choice)
     assert refusal.value.faults[0].code == "AMOUNT_CHANGED"
-    assert (await holds(till), await till.events()) == ([], [])
+    assert (await holds(payments), await payments.events()) == ([], [])
 
 
 async def test_a_transfer_cannot_be_announced_for_an_ended_foreign_or_bankless_claim(
-    till: Till, resources: Resources, clock: MovableClock
+    payments: PaymentHarness, resources: Resources, clock: MovableClock
 ) -> None:
-    other = await a_till(resources, clock, key="hansen", configuration=PAYING)
+    other = await a_payment_harness(resources, clock, key="hansen", configuration=PAYING)
     with pytest.raises(InvalidState) as refusal:
         await announce(other)
     assert refusal.value.details == {"state": "NO_BANK_ACCOUNT"}
-    other.claim_id = till.claim_id
+    other.claim_id = payments.claim_id
     with pytest.raises(NotFound):
         await announce(other)
-    await till.house.pay(till.claim_id, 10240)
+    await payments.harness.pay(payments.claim_id, 10240)
     with pytest.raises(InvalidState):
-        await announce(till)
-    assert await till.events() == []
+        await announce(payments)
+    assert await payments.events() == []
 
 
 async def test_no_transfer_can_be_announced_while_a_payment_is_pending(
-    till: Till,
+    payments: PaymentHarness,
 ) -> None:
-    started = await till.start()
-    till.provider.answer = CheckoutPending()
-    await till.settle(started.request_id)
+    started = await payments.start()
+    payments.provider.answer = CheckoutPending()
+    await payments.settle(started.request_id)
     with pytest.raises(InvalidState) as refusal:
-        await announce(till)
+        await announce(payments)
     assert refusal.value.details == {"state": "PENDING"}
 
 
 async def test_no_other_payment_can_start_until_the_announced_transfer_ends(
-    till: Till, clock: MovableClock
+    payments: PaymentHarness, clock: MovableClock
 ) -> None:
-    await announce(till)
+    await announce(payments)
     with pytest.raises(InvalidState) as refusal:
-        await till.start()
+        await payments.start()
     assert refusal.value.details == {"state": "PENDING"}
     clock.move_to(datetime(2026, 3, 5, 23, tzinfo=UTC))
-    await till.start()
-    assert await till.states() == ["EXPIRED", "OPEN"]
+    await payments.start()
+    assert await payments.states() == ["EXPIRED", "OPEN"]
 
 
 async def test_no_provider_is_queried_about_an_announced_transfer(
-    till: Till, clock: MovableClock
+    payments: PaymentHarness, clock: MovableClock
 ) -> None:
-    request_id = await announce(till)
+    request_id = await announce(payments)
     clock.advance(timedelta(days=2))
-    assert await till.sweep() == 0
-    assert await till.settle(request_id) == "PENDING"
-    assert till.provider.fetched == []
+    assert await payments.sweep() == 0
+    assert await payments.settle(request_id) == "PENDING"
+    assert payments.provider.fetched == []
 
 
 async def test_another_hold_does_not_extend_the_wait_for_a_transfer(
-    till: Till, clock: MovableClock
+    payments: PaymentHarness, clock: MovableClock
 ) -> None:
-    await announce(till)
-    async with till.house.work() as work:
-        await open_hold(work, till.claim_id, HoldKind.DISPUTE)
+    await announce(payments)
+    async with payments.harness.work() as work:
+        await open_hold(work, payments.claim_id, HoldKind.DISPUTE)
     clock.advance(timedelta(days=5))
-    await till.start()
-    assert await till.states() == ["EXPIRED", "OPEN"]
+    await payments.start()
+    assert await payments.states() == ["EXPIRED", "OPEN"]
 
 
-async def test_a_failed_card_payment_does_not_end_the_announced_transfer(till: Till) -> None:
-    started = await till.start()
-    await announce(till)
-    before = await holds(till)
-    till.provider.answer = CheckoutPending()
-    await till.settle(started.request_id)
+async def test_a_failed_card_payment_does_not_end_the_announced_transfer(
+    payments: PaymentHarness,
+) -> None:
+    started = await payments.start()
+    await announce(payments)
+    before = await holds(payments)
+    payments.provider.answer = CheckoutPending()
+    await payments.settle(started.request_id)
 
-    till.provider.answer = CheckoutFailed()
-    await till.settle(started.request_id)
+    payments.provider.answer = CheckoutFailed()
+    await payments.settle(started.request_id)
 
-    assert await holds(till) == before
-    assert sorted(await till.states()) == ["FAILED", "PENDING"]
+    assert await holds(payments) == before
+    assert sorted(await payments.states()) == ["FAILED", "PENDING"]
 
 
 @pytest.mark.parametrize("cents", [5000, 5001])
 async def test_recording_the_payment_completes_the_announced_transfer(
-    till: Till, cents: int
+    payments: PaymentHarness, cents: int
 ) -> None:
-    request_id = await announce(till, choice=PaymentChoice(PaymentChoiceKind.PART, 5000))
+    request_id = await announce(payments, choice=PaymentChoice(PaymentChoiceKind.PART, 5000))
 
-    recorded = await till.house.pay(till.claim_id, cents, "bank-1")
+    recorded = await payments.harness.pay(payments.claim_id, cents, "bank-1")
 
     assert recorded.payment.request_id == request_id
-    assert await till.states() == ["COMPLETED"]
-    assert await holds(till) == []
-    assert await till.events() == ["PAYMENT_IN_PROGRESS"]
+    assert await payments.states() == ["COMPLETED"]
+    assert await holds(payments) == []
+    assert await payments.events() == ["PAYMENT_IN_PROGRESS"]
 
 
-async def test_a_smaller_payment_does_not_complete_the_announced_transfer(till: Till) -> None:
-    await announce(till, choice=PaymentChoice(PaymentChoiceKind.PART, 5000))
-    before = await holds(till)
+async def test_a_smaller_payment_does_not_complete_the_announced_transfer(
+    payments: PaymentHarness,
+) -> None:
+    await announce(payments, choice=PaymentChoice(PaymentChoiceKind.PART, 5000))
+    before = await holds(payments)
 
-    recorded = await till.house.pay(till.claim_id, 4999, "bank-1")
+    recorded = await payments.harness.pay(payments.claim_id, 4999, "bank-1")
 
     assert recorded.payment.request_id is None
-    assert await till.states() == ["PENDING"]
-    assert await holds(till) == before
+    assert await payments.states() == ["PENDING"]
+    assert await holds(payments) == before
 
 
 async def test_a_late_transfer_does_not_complete_the_expired_request(
-    till: Till, clock: MovableClock
+    payments: PaymentHarness, clock: MovableClock
 ) -> None:
-    await announce(till)
+    await announce(payments)
     clock.advance(timedelta(days=5))
 
-    recorded = await till.house.pay(till.claim_id, 10240, "bank-1")
+    recorded = await payments.harness.pay(payments.claim_id, 10240, "bank-1")
 
     assert recorded.payment.request_id is None
-    assert await till.states() == ["EXPIRED"]
+    assert await payments.states() == ["EXPIRED"]

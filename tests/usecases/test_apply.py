@@ -16,7 +16,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_document
-from tests.support.house import House
+from tests.support.harness import Harness
 
 FILE: dict[str, Any] = {
     "key": "nordwind",
@@ -242,8 +242,8 @@ async def test_publishing_reports_the_running_claims_that_it_reaches(
     applying: Applying, clock: MovableClock
 ) -> None:
     await applying.apply()
-    house = House(applying.resources, clock, await applying.merchant(), [])
-    await house.create("A", "B")
+    harness = Harness(applying.resources, clock, await applying.merchant(), [])
+    await harness.create("A", "B")
     applying.definition["steps"][2]["value"] = "300"
     plan = await applying.plan(publish=True)
     reach = " 2 claims in process move to it, 0 claims stay on their current version"
@@ -298,8 +298,8 @@ async def test_a_plan_shows_how_next_contacts_change(
     applying: Applying, clock: MovableClock
 ) -> None:
     await applying.apply()
-    house = House(applying.resources, clock, await applying.merchant(), [])
-    await house.create("A", "B")
+    harness = Harness(applying.resources, clock, await applying.merchant(), [])
+    await harness.create("A", "B")
     clock.move_to(clock.now() + timedelta(hours=10))
     applying.definition["steps"][0]["send"] = "IMMEDIATE"
     before = await applying.rows()
@@ -325,7 +325,7 @@ async def test_a_plan_of_a_major_version_shows_unchanged_contacts(
     applying: Applying, clock: MovableClock
 ) -> None:
     await applying.apply()
-    await House(applying.resources, clock, await applying.merchant(), []).create("A")
+    await Harness(applying.resources, clock, await applying.merchant(), []).create("A")
     applying.definition["steps"][1]["days"] = 8
     plan = await applying.plan(publish=True)
     assert len(plan.changes) == 2

@@ -10,7 +10,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_document
-from tests.support.house import House
+from tests.support.harness import Harness
 from tests.usecases.test_apply import Applying
 
 LARGE = {"name": "Large", "when": {"outstanding": {"min": "50000"}}, "target": "Letters"}
@@ -47,10 +47,10 @@ async def test_the_first_rules_are_published_with_the_workflows_they_name(
         'default workflow "Standard"; new claims that no rule matches get it',
     ]
     assert await stored(applying) == (1, 0)
-    house = House(applying.resources, clock, await applying.merchant(), [])
-    await house.create("A", items=[{"reference": "A", "type": "PRIMARY", "value": "50000"}])
-    await house.create("B")
-    rows = await house.rows(
+    harness = Harness(applying.resources, clock, await applying.merchant(), [])
+    await harness.create("A", items=[{"reference": "A", "type": "PRIMARY", "value": "50000"}])
+    await harness.create("B")
+    rows = await harness.rows(
         "SELECT name FROM claims JOIN workflows USING (merchant_id, workflow_id)"
         " WHERE merchant_id = $1 ORDER BY claim_id"
     )

@@ -14,7 +14,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_document
-from tests.support.house import House, ScriptedChannel
+from tests.support.harness import Harness, ScriptedChannel
 from tests.usecases.test_apply import Applying
 
 Fault = tuple[str, str]
@@ -36,8 +36,8 @@ def first_of(applying: Applying) -> dict[str, Any]:
     return scenario
 
 
-async def house_of(applying: Applying, clock: MovableClock) -> House:
-    return House(applying.resources, clock, await applying.merchant(), [ScriptedChannel()])
+async def harness_of(applying: Applying, clock: MovableClock) -> Harness:
+    return Harness(applying.resources, clock, await applying.merchant(), [ScriptedChannel()])
 
 
 async def scenarios(applying: Applying) -> list[ScenarioVersion]:
@@ -65,10 +65,10 @@ async def test_scenarios_are_created_and_rules_name_them(
     ]
     [scenario] = await scenarios(applying)
     assert (scenario.name, scenario.description) == ("Standard", "One reminder.")
-    house = await house_of(applying, clock)
-    [claim_id] = await house.create()
-    await house.run()
-    assert [event["type"] for event in await house.events(claim_id)] == ["ESCALATED"]
+    harness = await harness_of(applying, clock)
+    [claim_id] = await harness.create()
+    await harness.run()
+    assert [event["type"] for event in await harness.events(claim_id)] == ["ESCALATED"]
     assert (await applying.apply()).changes == []
 
 
@@ -76,9 +76,9 @@ async def test_a_changed_definition_is_edited_in_place(
     applying: Applying, clock: MovableClock
 ) -> None:
     await applying.apply()
-    house = await house_of(applying, clock)
-    await house.create()
-    await house.run()
+    harness = await harness_of(applying, clock)
+    await harness.create()
+    await harness.run()
     del first_of(applying)["definition"]["steps"][2]
     goes_on = '1 claim that stood at step 3 "Dunning fee" goes on at step 4 "Ask the ERP"'
     told = [
@@ -114,9 +114,9 @@ async def test_an_order_that_would_repeat_a_step_is_a_fault_of_the_file(
     applying: Applying, clock: MovableClock
 ) -> None:
     await applying.apply()
-    house = await house_of(applying, clock)
-    await house.create()
-    await house.run()
+    harness = await harness_of(applying, clock)
+    await harness.create()
+    await harness.run()
     steps = first_of(applying)["definition"]["steps"]
     steps.append(steps.pop(0))
     assert await faults_of(applying) == [("/scenarios/0/definition/steps/4", "WOULD_REPEAT")]
@@ -162,7 +162,7 @@ async def test_after_the_switch_the_file_has_workflows(
     applying: Applying, clock: MovableClock
 ) -> None:
     await applying.apply()
-    await (await house_of(applying, clock)).switch()
+    await (await harness_of(applying, clock)).switch()
     assert sorted(await faults_of(applying)) == [
         ("/scenarios", "SWITCHED"), ("/switchedToWorkflows", "FIXED"),
     ]  # fmt: skip

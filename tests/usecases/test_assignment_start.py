@@ -15,89 +15,89 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 
 
-async def start(house: House, claim_id: int) -> AssignedWorkflow:
-    async with house.work() as work:
+async def start(harness: Harness, claim_id: int) -> AssignedWorkflow:
+    async with harness.work() as work:
         return await start_assignment(work, claim_id)
 
 
-async def runs(house: House) -> list[int]:
-    rows = await house.rows("SELECT run FROM claims WHERE merchant_id = $1 ORDER BY claim_id")
+async def runs(harness: Harness) -> list[int]:
+    rows = await harness.rows("SELECT run FROM claims WHERE merchant_id = $1 ORDER BY claim_id")
     return [row["run"] for row in rows]
 
 
 async def test_an_unassigned_claim_gets_the_default(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
-    [claim_id] = await house.create()
-    version = await house.publish(a_definition())
-    assert await start(house, claim_id) == AssignedWorkflow(claim_id, version.workflow_id)
-    assert await runs(house) == [1]
+    harness = await a_harness(resources, clock)
+    [claim_id] = await harness.create()
+    version = await harness.publish(a_definition())
+    assert await start(harness, claim_id) == AssignedWorkflow(claim_id, version.workflow_id)
+    assert await runs(harness) == [1]
 
 
 async def test_a_claim_in_process_keeps_its_assignment(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock, a_definition())
-    [claim_id] = await house.create()
-    [row] = await house.rows("SELECT workflow_id FROM workflows WHERE merchant_id = $1")
-    await house.publish(a_definition(), "Another default")
-    assert await start(house, claim_id) == AssignedWorkflow(claim_id, row["workflow_id"])
-    assert await runs(house) == [1]
+    harness = await a_harness(resources, clock, a_definition())
+    [claim_id] = await harness.create()
+    [row] = await harness.rows("SELECT workflow_id FROM workflows WHERE merchant_id = $1")
+    await harness.publish(a_definition(), "Another default")
+    assert await start(harness, claim_id) == AssignedWorkflow(claim_id, row["workflow_id"])
+    assert await runs(harness) == [1]
 
 
 async def test_a_claim_no_rule_matches_stays_unassigned(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
-    [claim_id] = await house.create()
-    assert await start(house, claim_id) == AssignedWorkflow(claim_id, None)
-    [swiss] = await house.create("B", currency="CHF")
-    await house.publish(a_definition())
-    assert await start(house, swiss) == AssignedWorkflow(swiss, None)
-    assert await runs(house) == [0, 0]
+    harness = await a_harness(resources, clock)
+    [claim_id] = await harness.create()
+    assert await start(harness, claim_id) == AssignedWorkflow(claim_id, None)
+    [swiss] = await harness.create("B", currency="CHF")
+    await harness.publish(a_definition())
+    assert await start(harness, swiss) == AssignedWorkflow(swiss, None)
+    assert await runs(harness) == [0, 0]
 
 
 async def test_a_deactivated_default_assigns_nothing(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
-    [claim_id] = await house.create()
-    await house.publish(a_definition())
-    await house.rows("UPDATE workflows SET assignment_enabled = false WHERE merchant_id = $1")
-    assert await start(house, claim_id) == AssignedWorkflow(claim_id, None)
+    harness = await a_harness(resources, clock)
+    [claim_id] = await harness.create()
+    await harness.publish(a_definition())
+    await harness.rows("UPDATE workflows SET assignment_enabled = false WHERE merchant_id = $1")
+    assert await start(harness, claim_id) == AssignedWorkflow(claim_id, None)
 
 
 async def test_an_ended_or_unknown_claim_is_refused(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock, a_definition())
-    [claim_id] = await house.create()
-    await house.run_until(clock.now() + timedelta(days=30))
+    harness = await a_harness(resources, clock, a_definition())
+    [claim_id] = await harness.create()
+    await harness.run_until(clock.now() + timedelta(days=30))
     with pytest.raises(InvalidState) as refusal:
-        await start(house, claim_id)
+        await start(harness, claim_id)
     assert refusal.value.details == {"state": "ARCHIVED"}
     with pytest.raises(NotFound):
-        await start(house, claim_id + 1)
-    assert await runs(house) == [1]
+        await start(harness, claim_id + 1)
+    assert await runs(harness) == [1]
 
 
 async def test_the_cached_rulebook_is_reloaded_after_a_change(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock, a_definition())
+    harness = await a_harness(resources, clock, a_definition())
     found = []
     for change in ("none", "publish", "unset"):
         if change == "publish":
             snippets = {"signature": {"de": "Neu", "en": "New"}}
-            await house.publish(a_definition(snippets=snippets))
+            await harness.publish(a_definition(snippets=snippets))
         if change == "unset":
-            async with house.work() as work:
+            async with harness.work() as work:
                 await publish_rules(work, RuleSet())
-        async with house.work() as work:
+        async with harness.work() as work:
             rulebook = await load_rulebook(work.tx, work.merchant)
         found.append([version.name for version in rulebook.versions.values()])
     assert found == [["v1.0"], ["v1.1"], []]
@@ -106,10 +106,10 @@ async def test_the_cached_rulebook_is_reloaded_after_a_change(
 async def test_a_default_of_another_merchant_is_refused(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
-    other = await a_house(resources, clock, key="hansen")
+    harness = await a_harness(resources, clock)
+    other = await a_harness(resources, clock, key="hansen")
     theirs = await other.publish(a_definition())
     with pytest.raises(ValidationError):
-        async with house.work() as work:
+        async with harness.work() as work:
             await publish_rules(work, RuleSet(default=theirs.workflow_id))
-    assert await house.rows("SELECT 1 FROM assignment_rules WHERE merchant_id = $1") == []
+    assert await harness.rows("SELECT 1 FROM assignment_rules WHERE merchant_id = $1") == []

@@ -11,7 +11,7 @@ from dunwell.core.claims.fields import DebtorFields
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.platform.resources import Resources
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 
 _AUDIT = """
 SELECT details FROM audit_log WHERE merchant_id = $1 AND action = 'claim.change' ORDER BY audit_id
@@ -36,72 +36,74 @@ WHOLE: dict[str, Any] = {
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
-    return await a_house(resources, clock)
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
+    return await a_harness(resources, clock)
 
 
-async def change(house: House, claim_id: int, patch: Any) -> DebtorFields:
-    async with house.work() as work:
+async def change(harness: Harness, claim_id: int, patch: Any) -> DebtorFields:
+    async with harness.work() as work:
         await change_contact_data(work, claim_id, patch)
-    return (await house.read(claim_id)).debtor
+    return (await harness.read(claim_id)).debtor
 
 
-async def test_a_complete_patch_is_stored_like_a_new_claim(house: House) -> None:
+async def test_a_complete_patch_is_stored_like_a_new_claim(harness: Harness) -> None:
     changed, created = (
-        await house.create("A-1", email="a@example.org"),
-        await house.create("A-2", **WHOLE),
+        await harness.create("A-1", email="a@example.org"),
+        await harness.create("A-2", **WHOLE),
     )
-    patched = await change(house, changed[0], WHOLE)
-    assert patched == (await house.read(created[0])).debtor
+    patched = await change(harness, changed[0], WHOLE)
+    assert patched == (await harness.read(created[0])).debtor
 
 
-async def test_only_an_actual_change_updates_the_claim(house: House, clock: MovableClock) -> None:
-    [claim_id] = await house.create()
+async def test_only_an_actual_change_updates_the_claim(
+    harness: Harness, clock: MovableClock
+) -> None:
+    [claim_id] = await harness.create()
     clock.advance(timedelta(hours=1))
-    await change(house, claim_id, {"email": "new@example.org", "debtorName": "Erika"})
-    assert (await house.read(claim_id)).updated_at == clock.now()
+    await change(harness, claim_id, {"email": "new@example.org", "debtorName": "Erika"})
+    assert (await harness.read(claim_id)).updated_at == clock.now()
     clock.advance(timedelta(hours=1))
-    await change(house, claim_id, {"email": "new@example.org"})
-    assert (await house.read(claim_id)).updated_at < clock.now()
-    assert [row["details"] for row in await house.rows(_AUDIT)] == [{"fields": ["email"]}]
+    await change(harness, claim_id, {"email": "new@example.org"})
+    assert (await harness.read(claim_id)).updated_at < clock.now()
+    assert [row["details"] for row in await harness.rows(_AUDIT)] == [{"fields": ["email"]}]
 
 
-async def test_everything_but_the_name_can_be_cleared(house: House) -> None:
-    [claim_id] = await house.create(**WHOLE)
+async def test_everything_but_the_name_can_be_cleared(harness: Harness) -> None:
+    [claim_id] = await harness.create(**WHOLE)
     debtor = await change(
-        house, claim_id, {name: None for name in WHOLE if name != "debtorLastName"}
+        harness, claim_id, {name: None for name in WHOLE if name != "debtorLastName"}
     )
     assert [name for name in debtor.__struct_fields__ if getattr(debtor, name) is not None] == [
         "last_name"
     ]
 
 
-async def test_a_faulty_patch_changes_nothing(house: House, clock: MovableClock) -> None:
-    [claim_id] = await house.create()
-    before = await house.read(claim_id)
+async def test_a_faulty_patch_changes_nothing(harness: Harness, clock: MovableClock) -> None:
+    [claim_id] = await harness.create()
+    before = await harness.read(claim_id)
     clock.advance(timedelta(hours=1))
     with pytest.raises(ValidationError):
-        await change(house, claim_id, {"email": "new@example.org", "mobileNumber": "0151"})
-    assert await house.read(claim_id) == before
+        await change(harness, claim_id, {"email": "new@example.org", "mobileNumber": "0151"})
+    assert await harness.read(claim_id) == before
 
 
-async def test_contact_data_can_be_changed_in_every_state(house: House) -> None:
-    collected, withdrawn = await house.create("A-1", "A-2")
-    await house.pay(collected, 10240)
-    async with house.work() as work:
+async def test_contact_data_can_be_changed_in_every_state(harness: Harness) -> None:
+    collected, withdrawn = await harness.create("A-1", "A-2")
+    await harness.pay(collected, 10240)
+    async with harness.work() as work:
         await withdraw_claim(work, withdrawn)
     for claim_id in (collected, withdrawn):
-        before = (await house.read(claim_id)).status
-        debtor = await change(house, claim_id, {"email": "late@example.org"})
+        before = (await harness.read(claim_id)).status
+        debtor = await change(harness, claim_id, {"email": "late@example.org"})
         assert debtor.email == "late@example.org"
-        assert (await house.read(claim_id)).status is before
+        assert (await harness.read(claim_id)).status is before
 
 
 async def test_a_claim_of_another_merchant_is_not_found(
-    house: House, resources: Resources, clock: MovableClock
+    harness: Harness, resources: Resources, clock: MovableClock
 ) -> None:
-    hansen = await a_house(resources, clock, key="hansen")
+    hansen = await a_harness(resources, clock, key="hansen")
     [claim_id] = await hansen.create()
     with pytest.raises(NotFound):
-        await change(house, claim_id, {"email": "new@example.org"})
+        await change(harness, claim_id, {"email": "new@example.org"})
     assert (await hansen.read(claim_id)).debtor.email == "erika@example.org"

@@ -8,8 +8,8 @@ from dunwell.contact.sending.channel import Permanent
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.command_line import CommandLine
-from tests.support.house import ScriptedLine
-from tests.support.lines import a_house_with_a_line
+from tests.support.delivery_providers import a_harness_with_a_provider
+from tests.support.harness import ScriptedDeliveryProvider
 
 _LINE = {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"}
 
@@ -23,12 +23,14 @@ async def test_delivery_counts_are_shown_by_domain_with_reasons(
     }
     await apply_installation(resources, check_installation(file))
     assert dunwell.run("channel", "deliveries").stdout == "No messages were sent.\n"
-    line = ScriptedLine(answers=[Permanent("The mail server refused it: 550 5.7.1.")] * 3)
-    house = await a_house_with_a_line(resources, clock, line)
-    await house.create(*(f"INV-{number}" for number in range(4)))
-    await house.run()
+    line = ScriptedDeliveryProvider(
+        answers=[Permanent("The mail server refused it: 550 5.7.1.")] * 3
+    )
+    harness = await a_harness_with_a_provider(resources, clock, line)
+    await harness.create(*(f"INV-{number}" for number in range(4)))
+    await harness.run()
     # The command line uses real time.
-    await house.rows("UPDATE communications SET settled_at = now() WHERE merchant_id = $1")
+    await harness.rows("UPDATE communications SET settled_at = now() WHERE merchant_id = $1")
     told = dunwell.run("channel", "deliveries").stdout.splitlines()
     assert told[1].split() == [
         "post", "example.org", "4", "0", "3", "75.0", "%", "1", "too", "many",

@@ -11,25 +11,25 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.command_line import CommandLine, Done
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 
 STEPS = DOCUMENT["steps"]
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
     """Return a sandbox merchant whose clock shows a Monday, 10:00 in Berlin. Its workflow v1.0 has
     claims of two debtors, and one of an unreachable debtor."""
-    house = await a_house(resources, clock, a_definition(), sandbox=True)
-    await house.create("INV-1", "INV-2", customerNumber="K-1")
-    await house.create("INV-3", customerNumber="K-2")
-    await house.create("INV-4", customerNumber="K-3", email=None)
-    return house
+    harness = await a_harness(resources, clock, a_definition(), sandbox=True)
+    await harness.create("INV-1", "INV-2", customerNumber="K-1")
+    await harness.create("INV-3", customerNumber="K-2")
+    await harness.create("INV-4", customerNumber="K-3", email=None)
+    return harness
 
 
-async def save(house: House, step: int, **changes: object) -> None:
+async def save(harness: Harness, step: int, **changes: object) -> None:
     steps = [{**each, **changes} if each["id"] == step else each for each in STEPS]
-    async with house.work() as work:
+    async with harness.work() as work:
         await save_draft(work, "Standard", a_definition(steps=steps))
 
 
@@ -64,20 +64,20 @@ The next 30 days (Europe/Berlin) of 4 claims, if each message is accepted at onc
 """
 
 
-async def test_a_preview_is_printed_as_a_summary(dunwell: CommandLine, house: House) -> None:
-    await save(house, 3, value="300")
+async def test_a_preview_is_printed_as_a_summary(dunwell: CommandLine, harness: Harness) -> None:
+    await save(harness, 3, value="300")
     done = run(dunwell)
     assert (done.stdout, done.stderr) == (TOLD, "")
 
 
 async def test_changed_contacts_are_shown_before_and_after(
-    dunwell: CommandLine, house: House
+    dunwell: CommandLine, harness: Harness
 ) -> None:
-    async with house.work() as work:
+    async with harness.work() as work:
         await work.tx.execute(
             "UPDATE merchants SET sandbox_now = sandbox_now + interval '10 hours'"
         )
-    await save(house, 1, send="IMMEDIATE")
+    await save(harness, 1, send="IMMEDIATE")
     lines = run(dunwell, "--days", "0").stdout.splitlines()
     assert lines[4:8] == [
         "Next contacts of the affected claims",
@@ -96,9 +96,9 @@ async def test_changed_contacts_are_shown_before_and_after(
 
 
 async def test_a_preview_prints_json_and_writes_every_claim_to_a_file(
-    dunwell: CommandLine, house: House, tmp_path: Path
+    dunwell: CommandLine, harness: Harness, tmp_path: Path
 ) -> None:
-    await save(house, 3, value="300")
+    await save(harness, 3, value="300")
     file = tmp_path / "claims.csv"
     done = run(dunwell, "--json", "--list", str(file), "--days", "10")
     told = json.loads(done.stdout)
@@ -115,9 +115,9 @@ async def test_a_preview_prints_json_and_writes_every_claim_to_a_file(
 
 
 async def test_the_preview_of_a_major_version_says_that_no_claim_is_reached(
-    dunwell: CommandLine, house: House
+    dunwell: CommandLine, harness: Harness
 ) -> None:
-    await save(house, 2, days=5)
+    await save(harness, 2, days=5)
     lines = run(dunwell).stdout.splitlines()
     assert lines[0] == '"Standard" would be published as v2.0 (major) after v1.0'
     assert lines[2] == ("0 claims in process move to it, 4 claims stay on their current version.")
@@ -127,7 +127,7 @@ async def test_the_preview_of_a_major_version_says_that_no_claim_is_reached(
 
 
 async def test_without_a_draft_there_is_nothing_to_preview(
-    dunwell: CommandLine, house: House
+    dunwell: CommandLine, harness: Harness
 ) -> None:
     done = run(dunwell)
     assert (done.returncode, done.stdout) == (1, "")

@@ -9,7 +9,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.command_line import CommandLine
 from tests.support.definitions import a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 
 RULES = """
 rules:
@@ -25,10 +25,10 @@ default: Standard
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
-    house = await a_house(resources, clock, a_definition())
-    await house.publish(a_definition(), "Letters")
-    return house
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
+    harness = await a_harness(resources, clock, a_definition())
+    await harness.publish(a_definition(), "Letters")
+    return harness
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def file(tmp_path: Path) -> Path:
 
 
 async def test_rules_are_drafted_from_a_file_and_published(
-    dunwell: CommandLine, house: House, file: Path
+    dunwell: CommandLine, harness: Harness, file: Path
 ) -> None:
     drafted = dunwell.run("rules", "draft", "nordwind", str(file))
     assert drafted.stdout.splitlines() == [
@@ -68,7 +68,7 @@ async def test_rules_are_drafted_from_a_file_and_published(
     assert [rule["name"] for rule in shown["published"]["rules"]] == ["Large", "Trial"]
 
 
-async def test_rules_are_shown_as_text(dunwell: CommandLine, house: House, file: Path) -> None:
+async def test_rules_are_shown_as_text(dunwell: CommandLine, harness: Harness, file: Path) -> None:
     dunwell.run("rules", "draft", "nordwind", str(file))
     lines = dunwell.run("rules", "show", "nordwind").stdout.splitlines()
     assert lines[0].startswith("version 2, published 2026-03-02 09:00 UTC")
@@ -81,9 +81,11 @@ async def test_rules_are_shown_as_text(dunwell: CommandLine, house: House, file:
 
 
 async def test_the_draft_is_tried_on_a_claim(
-    dunwell: CommandLine, house: House, file: Path, facts: Path
+    dunwell: CommandLine, harness: Harness, file: Path, facts: Path
 ) -> None:
-    [claim_id] = await house.create(items=[{"reference": "A", "type": "PRIMARY", "value": "60000"}])
+    [claim_id] = await harness.create(
+        items=[{"reference": "A", "type": "PRIMARY", "value": "60000"}]
+    )
     dunwell.run("rules", "draft", "nordwind", str(file))
     tried = dunwell.run("rules", "try", "nordwind", "--claim", str(claim_id), "--draft")
     assert tried.stdout.splitlines() == [
@@ -111,7 +113,7 @@ def faulty_file(file: Path) -> Path:
 
 
 async def test_each_refusal_is_one_line(
-    dunwell: CommandLine, house: House, faulty_file: Path
+    dunwell: CommandLine, harness: Harness, faulty_file: Path
 ) -> None:
     faulty = dunwell.run("rules", "draft", "nordwind", str(faulty_file))
     assert faulty.returncode == 1
@@ -123,6 +125,6 @@ async def test_each_refusal_is_one_line(
         assert done.returncode == 1
         assert "no draft" in done.stderr
     assert dunwell.run("rules", "try", "nordwind").returncode == 2
-    assert [row["version"] for row in await house.rows(
+    assert [row["version"] for row in await harness.rows(
         "SELECT version FROM assignment_rules WHERE merchant_id = $1 ORDER BY version"
     )] == [1, 2]  # fmt: skip

@@ -11,12 +11,12 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.command_line import CommandLine
 from tests.support.definitions import DOCUMENT, a_definition, a_document
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
-    return await a_house(resources, clock, switched_to_workflows=False)
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
+    return await a_harness(resources, clock, switched_to_workflows=False)
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def write(path: Path, document: dict[str, Any]) -> Path:
 
 
 async def test_a_scenario_is_saved_listed_shown_and_saved_unchanged(
-    dunwell: CommandLine, house: House, file: Path, tmp_path: Path
+    dunwell: CommandLine, harness: Harness, file: Path, tmp_path: Path
 ) -> None:
     words = ("scenario", "save", "nordwind", "Standard", str(file))
     done = dunwell.run(*words, "--description", "One reminder.", "--json")
@@ -55,11 +55,11 @@ async def test_a_scenario_is_saved_listed_shown_and_saved_unchanged(
 
 
 async def test_an_edit_reports_its_effect_on_running_claims(
-    dunwell: CommandLine, house: House, tmp_path: Path
+    dunwell: CommandLine, harness: Harness, tmp_path: Path
 ) -> None:
-    await house.publish(a_definition())
-    await house.create()
-    await house.run()
+    await harness.publish(a_definition())
+    await harness.create()
+    await harness.run()
     steps = [step for step in DOCUMENT["steps"] if step["id"] != 3]
     shorter = write(tmp_path / "shorter.yaml", a_document(steps=steps))
     done = dunwell.run("scenario", "save", "nordwind", "Standard", str(shorter))
@@ -69,7 +69,7 @@ async def test_an_edit_reports_its_effect_on_running_claims(
 
 
 async def test_faults_are_reported_with_their_lines(
-    dunwell: CommandLine, house: House, tmp_path: Path
+    dunwell: CommandLine, harness: Harness, tmp_path: Path
 ) -> None:
     faulty = write(tmp_path / "faulty.yaml", a_document(templates={}))
     done = dunwell.run("scenario", "save", "nordwind", "Standard", str(faulty))
@@ -80,7 +80,7 @@ async def test_faults_are_reported_with_their_lines(
 
 
 async def test_the_switch_lists_the_workflow_of_each_scenario(
-    dunwell: CommandLine, house: House, file: Path
+    dunwell: CommandLine, harness: Harness, file: Path
 ) -> None:
     dunwell.run("scenario", "save", "nordwind", "Standard", str(file))
     [listed] = json.loads(dunwell.run("scenario", "list", "nordwind", "--json").stdout)
@@ -97,10 +97,10 @@ async def test_the_switch_lists_the_workflow_of_each_scenario(
     assert "there is no way back" in refused.stderr
 
 
-async def test_the_switch_prints_json(dunwell: CommandLine, house: House, file: Path) -> None:
+async def test_the_switch_prints_json(dunwell: CommandLine, harness: Harness, file: Path) -> None:
     dunwell.run("scenario", "save", "nordwind", "Standard", str(file))
     report = json.loads(dunwell.run("switch", "nordwind", "--json").stdout)
-    assert (report["key"], report["merchantId"]) == ("nordwind", house.merchant.merchant_id)
+    assert (report["key"], report["merchantId"]) == ("nordwind", harness.merchant.merchant_id)
     [became] = report["scenarios"]
     assert list(became) == [
         "scenarioId", "name", "workflowId", "version", "versionId", "isDefault", "activeClaims",
@@ -114,7 +114,7 @@ def test_an_unknown_merchant_is_reported(dunwell: CommandLine) -> None:
 
 
 async def test_before_the_switch_workflow_commands_say_what_to_do(
-    dunwell: CommandLine, house: House, file: Path
+    dunwell: CommandLine, harness: Harness, file: Path
 ) -> None:
     done = dunwell.run("workflow", "draft", "nordwind", "Standard", str(file))
     assert (done.returncode, done.stdout) == (1, "")

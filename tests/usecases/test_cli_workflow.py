@@ -11,7 +11,7 @@ from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import parse_yaml, render_yaml
 from tests.support.command_line import CommandLine, Done
 from tests.support.definitions import a_definition, a_document
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 
 NORDWIND = ("nordwind", "Standard")
 # The usual definition waits a week before its fee.
@@ -27,12 +27,12 @@ WORDS = [
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
     """Return the merchant nordwind with the workflow "Standard" v1.0 and two claims in process on
     it."""
-    house = await a_house(resources, clock, a_definition())
-    await house.create("A", "B")
-    return house
+    harness = await a_harness(resources, clock, a_definition())
+    await harness.create("A", "B")
+    return harness
 
 
 def run(dunwell: CommandLine, *words: str) -> Done:
@@ -49,8 +49,8 @@ def line_of(file: str, text: str) -> int:
     return 1 + Path(file).read_text().splitlines().index(text)
 
 
-async def states(house: House) -> list[str]:
-    rows = await house.rows(
+async def states(harness: Harness) -> list[str]:
+    rows = await harness.rows(
         "SELECT state FROM workflow_versions WHERE merchant_id = $1 ORDER BY major, minor"
     )
     return [row["state"] for row in rows]
@@ -62,7 +62,9 @@ def test_help_lists_every_command(dunwell: CommandLine) -> None:
     assert [word for word in shown if word in WORDS] == WORDS
 
 
-async def test_the_list_is_aligned_and_counts_claims(dunwell: CommandLine, house: House) -> None:
+async def test_the_list_is_aligned_and_counts_claims(
+    dunwell: CommandLine, harness: Harness
+) -> None:
     assert run(dunwell, "list", "nordwind").stdout == (
         "NAME      VERSION  DRAFT  ASSIGNED  ACTIVE CLAIMS\n"
         "Standard  v1.0     -      yes                   2\n"
@@ -72,7 +74,7 @@ async def test_the_list_is_aligned_and_counts_claims(dunwell: CommandLine, house
 
 
 async def test_a_shown_definition_can_be_saved_unchanged(
-    dunwell: CommandLine, house: House, tmp_path: Path
+    dunwell: CommandLine, harness: Harness, tmp_path: Path
 ) -> None:
     shown = run(dunwell, "show", *NORDWIND)
     assert parse_yaml(shown.stdout) == render_document(a_definition())
@@ -85,11 +87,11 @@ async def test_a_shown_definition_can_be_saved_unchanged(
             0,
             '"Standard" equals the published version: there is no draft, and nothing to publish\n',
         )  # fmt: skip
-    assert await states(house) == ["PUBLISHED"]
+    assert await states(harness) == ["PUBLISHED"]
 
 
 async def test_saving_a_draft_lists_its_changes_and_the_claims_it_reaches(
-    dunwell: CommandLine, house: House, tmp_path: Path
+    dunwell: CommandLine, harness: Harness, tmp_path: Path
 ) -> None:
     done = run(dunwell, "draft", *NORDWIND, a_file(tmp_path, snippets={}))
     assert done.stdout.splitlines()[1:] == [
@@ -106,7 +108,7 @@ async def test_saving_a_draft_lists_its_changes_and_the_claims_it_reaches(
 
 
 async def test_publishing_without_a_terminal_needs_yes(
-    dunwell: CommandLine, house: House, tmp_path: Path
+    dunwell: CommandLine, harness: Harness, tmp_path: Path
 ) -> None:
     run(dunwell, "draft", *NORDWIND, a_file(tmp_path, snippets={}))
     asked = run(dunwell, "publish", *NORDWIND)
@@ -114,26 +116,26 @@ async def test_publishing_without_a_terminal_needs_yes(
     assert "v1.0 -> v1.1 (minor)" in asked.stdout
     refusal = "dunwell: Confirmation needs a terminal. Nothing was changed."
     assert asked.stderr.startswith(f"{WARNING}{refusal}")
-    assert await states(house) == ["PUBLISHED", "DRAFT"]
+    assert await states(harness) == ["PUBLISHED", "DRAFT"]
     done = run(dunwell, "publish", *NORDWIND, "--yes", "--comment", "Shorter")
     assert done.stdout.splitlines()[-1].startswith("published as v1.1 (")
     assert "  Shorter\n" in run(dunwell, "show", *NORDWIND).stdout
-    assert await states(house) == ["PUBLISHED", "PUBLISHED"]
+    assert await states(harness) == ["PUBLISHED", "PUBLISHED"]
 
 
 async def test_a_draft_equal_to_the_published_version_is_discarded(
-    dunwell: CommandLine, house: House, tmp_path: Path
+    dunwell: CommandLine, harness: Harness, tmp_path: Path
 ) -> None:
     changed = a_file(tmp_path, snippets={"greeting": {"en": "Hello", "de": "Hallo"}})
     run(dunwell, "draft", *NORDWIND, changed)
-    before = await states(house)
+    before = await states(harness)
     done = run(dunwell, "draft", *NORDWIND, a_file(tmp_path))
     assert "there is no draft" in done.stdout
-    assert (before, await states(house)) == (["PUBLISHED", "DRAFT"], ["PUBLISHED"])
+    assert (before, await states(harness)) == (["PUBLISHED", "DRAFT"], ["PUBLISHED"])
 
 
 async def test_a_faulty_draft_is_saved_and_reported_by_line_and_not_published(
-    dunwell: CommandLine, house: House, tmp_path: Path
+    dunwell: CommandLine, harness: Harness, tmp_path: Path
 ) -> None:
     file = a_file(tmp_path, templates={})
     line = line_of(file, "    template: reminder")
@@ -148,34 +150,34 @@ async def test_a_faulty_draft_is_saved_and_reported_by_line_and_not_published(
     refused = run(dunwell, "publish", *NORDWIND, "--yes")
     assert refused.returncode == 1
     assert refused.stderr.startswith("dunwell: /steps/0/template: ")
-    assert await states(house) == ["PUBLISHED", "DRAFT"]
+    assert await states(harness) == ["PUBLISHED", "DRAFT"]
 
 
 async def test_a_file_that_does_not_fit_the_schema_is_refused_by_line(
-    dunwell: CommandLine, house: House, tmp_path: Path
+    dunwell: CommandLine, harness: Harness, tmp_path: Path
 ) -> None:
     file = a_file(tmp_path, step=[])
     done = run(dunwell, "draft", *NORDWIND, file)
     line = line_of(file, "step: []")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith(f"{file}:{line}: /step: ")
-    assert await states(house) == ["PUBLISHED"]
+    assert await states(harness) == ["PUBLISHED"]
 
 
 async def test_a_version_read_before_another_changed_it_is_refused(
-    dunwell: CommandLine, house: House, tmp_path: Path
+    dunwell: CommandLine, harness: Harness, tmp_path: Path
 ) -> None:
     file = tmp_path / "shown.json"
     file.write_text(run(dunwell, "show", *NORDWIND, "--json").stdout)
-    await house.publish(a_definition(snippets={}))
+    await harness.publish(a_definition(snippets={}))
     refused = run(dunwell, "draft", *NORDWIND, str(file))
     assert refused.returncode == 1
     assert refused.stderr.startswith("dunwell: The workflow was changed since version ")
-    assert await states(house) == ["PUBLISHED", "PUBLISHED"]
+    assert await states(harness) == ["PUBLISHED", "PUBLISHED"]
 
 
 async def test_without_a_file_a_new_draft_is_created_once(
-    dunwell: CommandLine, house: House
+    dunwell: CommandLine, harness: Harness
 ) -> None:
     made = run(dunwell, "draft", *NORDWIND)
     assert parse_yaml(made.stdout) == render_document(a_definition())
@@ -183,27 +185,27 @@ async def test_without_a_file_a_new_draft_is_created_once(
     again = run(dunwell, "draft", *NORDWIND)
     assert again.returncode == 1
     assert again.stderr.startswith("dunwell: The workflow has a draft already (")
-    assert await states(house) == ["PUBLISHED", "DRAFT"]
+    assert await states(harness) == ["PUBLISHED", "DRAFT"]
 
 
-async def test_only_an_unused_workflow_is_deleted(dunwell: CommandLine, house: House) -> None:
+async def test_only_an_unused_workflow_is_deleted(dunwell: CommandLine, harness: Harness) -> None:
     refused = run(dunwell, "delete", *NORDWIND, "--yes")
     assert refused.returncode == 1
     assert refused.stderr == (
         "dunwell: The workflow is in use: 2 claims are in process on v1; "
         "it is the default of the assignment rules (published).\n"
     )
-    await house.publish(a_definition(), "Other")
-    for claim_id in [row["claim_id"] for row in await house.rows(
+    await harness.publish(a_definition(), "Other")
+    for claim_id in [row["claim_id"] for row in await harness.rows(
         "SELECT claim_id FROM claims WHERE merchant_id = $1"
     )]:  # fmt: skip
-        await house.pay(claim_id, 10240, f"tx-{claim_id}")
+        await harness.pay(claim_id, 10240, f"tx-{claim_id}")
     assert run(dunwell, "delete", *NORDWIND, "--yes").stdout == '"Standard" is deleted\n'
     assert "Standard" not in run(dunwell, "list", "nordwind").stdout
 
 
 async def test_deactivating_names_the_rules_that_skip_it(
-    dunwell: CommandLine, house: House
+    dunwell: CommandLine, harness: Harness
 ) -> None:
     assert run(dunwell, "deactivate", *NORDWIND).stdout.splitlines() == [
         '"Standard" is deactivated',

@@ -15,7 +15,7 @@ from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import render_yaml
 from tests.support.command_line import CommandLine
 from tests.support.definitions import DOCUMENT, a_definition, a_document
-from tests.support.house import a_house
+from tests.support.harness import a_harness
 from tests.usecases.test_apply import FILE
 from tests.usecases.test_apply_guards import apply
 
@@ -51,7 +51,7 @@ async def test_applying_a_file_with_a_warning_publishes_it(
 async def test_the_command_line_warns_when_a_file_is_checked_saved_and_published(
     dunwell: CommandLine, resources: Resources, clock: MovableClock, tmp_path: Path
 ) -> None:
-    await a_house(resources, clock, a_definition(steps=[EMAIL, WAIT]))
+    await a_harness(resources, clock, a_definition(steps=[EMAIL, WAIT]))
     file, told = tmp_path / "definition.yaml", f"warning: {NO_WAIT}\n"
     file.write_text(render_yaml(a_document(steps=[EMAIL])))
 
@@ -72,8 +72,8 @@ async def test_the_command_line_warns_when_a_file_is_checked_saved_and_published
 
 
 async def test_saving_a_scenario_warns(resources: Resources, clock: MovableClock) -> None:
-    house = await a_house(resources, clock, a_definition(), switched_to_workflows=False)
-    async with house.work() as work:
+    harness = await a_harness(resources, clock, a_definition(), switched_to_workflows=False)
+    async with harness.work() as work:
         saved = await save_scenario(work, "Short", a_definition(steps=[EMAIL]))
         whole = await save_scenario(work, "Long", a_definition(steps=[EMAIL, WAIT]))
     assert (saved.warnings, whole.warnings) == ([NO_WAIT], [])
@@ -82,11 +82,11 @@ async def test_saving_a_scenario_warns(resources: Resources, clock: MovableClock
 async def test_the_doctor_names_published_workflows_with_the_fault(
     resources: Resources, clock: MovableClock, postgres: EmbeddedPostgres
 ) -> None:
-    house = await a_house(resources, clock, a_definition(steps=[EMAIL, WAIT]))
+    harness = await a_harness(resources, clock, a_definition(steps=[EMAIL, WAIT]))
     [finding] = await check_workflows(postgres.url)
     assert (finding.mark, finding.is_fault) == ("ok", False)
     for number in range(22):
-        await house.publish(a_definition(steps=[EMAIL]), f"Single {number}")
+        await harness.publish(a_definition(steps=[EMAIL]), f"Single {number}")
     findings = await check_workflows(postgres.url)
     assert [each.mark for each in findings] == ["note"] * 21
     assert findings[0].words == f'nordwind "Single 0": {NO_WAIT}'

@@ -14,7 +14,7 @@ from dunwell.platform.errors import InvalidRequest, MerchantNotConfigured, Valid
 from dunwell.platform.resources import Resources
 from tests.support.claims import a_claim, a_submission
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.merchants import CONFIGURATION
 
 _COUNTS = """
@@ -31,20 +31,20 @@ def check(*claims: object) -> list[ClaimSubmission | RejectedSubmission]:
 
 
 async def create(
-    house: House, *claims: ClaimSubmission | RejectedSubmission
+    harness: Harness, *claims: ClaimSubmission | RejectedSubmission
 ) -> list[CreationResult]:
-    async with house.work() as work:
+    async with harness.work() as work:
         return await create_claims(work, claims)
 
 
 async def test_a_created_claim_is_assigned_and_due_at_once(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock, a_definition())
-    [result] = await create(house, a_submission())
+    harness = await a_harness(resources, clock, a_definition())
+    [result] = await create(harness, a_submission())
     assert (result.reference_number, result.error, result.remarks) == ("INV-1001", None, ())
     assert result.claim_id is not None
-    claim = await house.read(result.claim_id)
+    claim = await harness.read(result.claim_id)
     assert claim.status is Status.CREATED
     assert claim.next_step_at == clock.now()
     assert claim.assignment is not None
@@ -56,26 +56,26 @@ async def test_a_created_claim_is_assigned_and_due_at_once(
 async def test_a_faulty_claim_does_not_affect_others(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
+    harness = await a_harness(resources, clock)
     checked = check(a_claim("A"), a_claim("B", items=[]), a_claim("C"))
-    results = await create(house, *checked)
+    results = await create(harness, *checked)
     assert [result.claim_id is not None for result in results] == [True, False, True]
     assert isinstance(results[1].error, ValidationError)
-    [counts] = await house.rows(_COUNTS)
+    [counts] = await harness.rows(_COUNTS)
     assert tuple(counts) == (2, 2, 2, 1)
 
 
 async def test_a_reference_used_before_names_the_claim_that_has_it(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
-    [first, again] = await create(house, a_submission("A"), a_submission("A"))
-    [later] = await create(house, a_submission("A"))
+    harness = await a_harness(resources, clock)
+    [first, again] = await create(harness, a_submission("A"), a_submission("A"))
+    [later] = await create(harness, a_submission("A"))
     for refused in (again, later):
         assert refused.error is not None
         assert refused.error.type == "DuplicateReferenceNumber"
         assert refused.error.details == {"claimId": first.claim_id}
-    [counts] = await house.rows(_COUNTS)
+    [counts] = await harness.rows(_COUNTS)
     assert tuple(counts) == (1, 1, 1, 1)
 
 
@@ -83,16 +83,16 @@ async def test_two_merchants_may_use_the_same_reference(
     resources: Resources, clock: MovableClock
 ) -> None:
     for key in ("nordwind", "hansen"):
-        house = await a_house(resources, clock, key=key)
-        [result] = await create(house, a_submission("A"))
+        harness = await a_harness(resources, clock, key=key)
+        [result] = await create(harness, a_submission("A"))
         assert result.error is None
 
 
 async def test_a_claim_without_contact_data_is_created_with_a_remark(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
-    [result] = await create(house, a_submission(email=None))
+    harness = await a_harness(resources, clock)
+    [result] = await create(harness, a_submission(email=None))
     assert result.claim_id is not None
     assert result.remarks == (NO_CONTACT,)
 
@@ -100,11 +100,11 @@ async def test_a_claim_without_contact_data_is_created_with_a_remark(
 async def test_a_claim_in_another_currency_stays_unassigned(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock, a_definition())
-    [result] = await create(house, a_submission(currency="CHF"))
+    harness = await a_harness(resources, clock, a_definition())
+    [result] = await create(harness, a_submission(currency="CHF"))
     assert result.claim_id is not None
     assert [remark.code for remark in result.remarks] == ["OTHER_CURRENCY"]
-    claim = await house.read(result.claim_id)
+    claim = await harness.read(result.claim_id)
     assert (claim.assignment, claim.next_step_at) == (None, None)
 
 
@@ -112,11 +112,11 @@ async def test_processing_can_start_with_the_due_date(
     resources: Resources, clock: MovableClock
 ) -> None:
     settings = {**DOCUMENT["settings"], "processingStart": "DUE_DATE"}
-    house = await a_house(resources, clock, a_definition(settings=settings))
+    harness = await a_harness(resources, clock, a_definition(settings=settings))
     items = [{**a_claim()["items"][0], "dueDate": "2026-03-10"}]
-    [result] = await create(house, a_submission(items=items))
+    [result] = await create(harness, a_submission(items=items))
     assert result.claim_id is not None
-    claim = await house.read(result.claim_id)
+    claim = await harness.read(result.claim_id)
     assert claim.next_step_at is not None
     assert claim.next_step_at.isoformat() == "2026-03-09T23:00:00+00:00"
 
@@ -125,22 +125,22 @@ async def test_the_error_for_an_unconfigured_merchant_lists_what_is_missing(
     resources: Resources, clock: MovableClock
 ) -> None:
     bare = msgspec.structs.replace(CONFIGURATION, legal=None, channels={})
-    house = await a_house(resources, clock, configuration=bare)
+    harness = await a_harness(resources, clock, configuration=bare)
     with pytest.raises(MerchantNotConfigured) as refusal:
-        await create(house, a_submission())
+        await create(harness, a_submission())
     assert refusal.value.details == {"missing": ["legal", "channels"]}
-    [counts] = await house.rows(_COUNTS)
+    [counts] = await harness.rows(_COUNTS)
     assert tuple(counts) == (0, 0, 0, 0)
 
 
 async def test_a_live_merchant_without_legal_details_cannot_create_claims(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(
+    harness = await a_harness(
         resources, clock, configuration=msgspec.structs.replace(CONFIGURATION, privacy=None)
     )
     with pytest.raises(MerchantNotConfigured) as refusal:
-        await create(house, a_submission())
+        await create(harness, a_submission())
     assert refusal.value.details == {"missing": ["privacy"]}
     assert "privacy: Articles 13 and 14 GDPR" in refusal.value.message
 

@@ -22,7 +22,7 @@ from dunwell.platform.errors import DuplicateReferenceNumber, MerchantNotConfigu
 from dunwell.platform.resources import Resources
 from tests.support.claims import a_submission
 from tests.support.definitions import a_definition
-from tests.support.house import ERP, House, a_house
+from tests.support.harness import ERP, Harness, a_harness
 from tests.support.lost_answers import Losses, losing
 from tests.support.merchants import CONFIGURATION
 from tests.support.statements import a_counted_database
@@ -42,20 +42,20 @@ SELECT (SELECT count(*) FROM debtors WHERE merchant_id = $1) AS debtors,
 class Counter:
     """Sends requests as a web process does."""
 
-    def __init__(self, house: House, intake: ClaimIntake) -> None:
-        self.house = house
+    def __init__(self, harness: Harness, intake: ClaimIntake) -> None:
+        self.harness = harness
         self.intake = intake
 
     async def hand_over(self, *references: str, actor: Actor = ERP) -> list[CreationResult]:
         """Send one request."""
         claims = [a_submission(each) for each in references]
-        return await self.intake.create(self.house.merchant, actor, claims)
+        return await self.intake.create(self.harness.merchant, actor, claims)
 
     async def at_once(self, *requests: Sequence[str]) -> list[list[CreationResult]]:
         return await asyncio.gather(*(self.hand_over(*each) for each in requests))
 
     async def stored(self) -> dict[str, int]:
-        rows = await self.house.rows(_STORED)
+        rows = await self.harness.rows(_STORED)
         return {row["reference_number"]: row["claim_id"] for row in rows}
 
 
@@ -67,15 +67,15 @@ def ids_of(*answers: Sequence[CreationResult]) -> dict[str | None, int | None]:
 
 @pytest.fixture
 async def counter(resources: Resources, clock: MovableClock) -> Counter:
-    return Counter(await a_house(resources, clock, a_definition()), ClaimIntake(resources))
+    return Counter(await a_harness(resources, clock, a_definition()), ClaimIntake(resources))
 
 
 async def test_requests_that_arrive_together_share_one_statement(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock, a_definition())
+    harness = await a_harness(resources, clock, a_definition())
     async with a_counted_database(resources, clock) as (over, statements):
-        counter = Counter(house, ClaimIntake(over))
+        counter = Counter(harness, ClaimIntake(over))
         await counter.hand_over("A-0")
         await statements.take()
 
@@ -85,7 +85,7 @@ async def test_requests_that_arrive_together_share_one_statement(
     assert [len(each) for each in answers] == [1, 2, 1]
     assert ids_of(*answers).items() <= (await counter.stored()).items()
     assert len(sent) == 1, sent
-    assert (await house.read((await counter.stored())["A-4"])).next_step_at == clock.now()
+    assert (await harness.read((await counter.stored())["A-4"])).next_step_at == clock.now()
 
 
 async def test_each_request_gets_an_audit_entry_with_its_actor(
@@ -97,7 +97,7 @@ async def test_each_request_gets_an_audit_entry_with_its_actor(
     await counter.hand_over("A-3")
 
     stored = await counter.stored()
-    assert [tuple(row) for row in await counter.house.rows(_AUDITS)] == [
+    assert [tuple(row) for row in await counter.harness.rows(_AUDITS)] == [
         ("erp", [stored["A-1"], stored["A-2"]]),
         ("shop", [stored["A-3"]]),
     ]
@@ -117,9 +117,9 @@ async def test_a_reference_of_two_requests_goes_to_the_first_and_the_second_name
 async def test_large_requests_run_alone_and_delay_no_others(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock, a_definition())
+    harness = await a_harness(resources, clock, a_definition())
     async with a_counted_database(resources, clock, connections=3) as (over, statements):
-        counter = Counter(house, ClaimIntake(over))
+        counter = Counter(harness, ClaimIntake(over))
         await counter.hand_over(*(f"A-{n}" for n in range(21)))
         await statements.take()
         done: list[str] = []
@@ -139,7 +139,7 @@ async def test_large_requests_run_alone_and_delay_no_others(
 async def test_requests_at_other_times_of_a_sandbox_each_start_at_their_own(
     counter: Counter, clock: MovableClock
 ) -> None:
-    now = counter.house.merchant
+    now = counter.harness.merchant
     later = msgspec.structs.replace(now, sandbox_now=clock.now() + timedelta(days=3))
 
     answers = await asyncio.gather(
@@ -150,7 +150,7 @@ async def test_requests_at_other_times_of_a_sandbox_each_start_at_their_own(
     )
 
     ids = ids_of(*answers)
-    starts = [(await counter.house.read(ids[f"A-{n}"] or 0)).next_step_at for n in range(3)]
+    starts = [(await counter.harness.read(ids[f"A-{n}"] or 0)).next_step_at for n in range(3)]
     assert starts == [clock.now(), later.sandbox_now, clock.now()]
 
 
@@ -158,7 +158,7 @@ async def test_an_unconfigured_merchant_gets_an_error_and_delays_no_others(
     counter: Counter, resources: Resources, clock: MovableClock
 ) -> None:
     incomplete = msgspec.structs.replace(CONFIGURATION, channels={})
-    bare = (await a_house(resources, clock, key="bare", configuration=incomplete)).merchant
+    bare = (await a_harness(resources, clock, key="bare", configuration=incomplete)).merchant
     asked = [
         counter.intake.create(bare, ERP, [a_submission("A-1")]),
         counter.hand_over("A-1"),
@@ -184,13 +184,13 @@ async def test_one_request_that_cannot_be_written_does_not_harm_the_others(
 
     assert isinstance(answers[1], Exception)
     assert ids_of(answers[0], answers[2]) == await counter.stored()  # type: ignore[arg-type]
-    assert len(await counter.house.rows(_AUDITS)) == 2
+    assert len(await counter.harness.rows(_AUDITS)) == 2
 
 
 async def test_two_processes_create_a_reference_once_and_share_no_id(
     counter: Counter, resources: Resources
 ) -> None:
-    other = Counter(counter.house, ClaimIntake(resources))
+    other = Counter(counter.harness, ClaimIntake(resources))
     references = [[f"A-{n}"] for n in range(250)]
 
     answers = await asyncio.gather(counter.at_once(*references), other.at_once(*references))
@@ -212,10 +212,10 @@ async def test_ids_that_are_already_used_are_reserved_again(
     await counter.hand_over("A-1")
     async with database.connection() as connection:
         await connection.execute("SELECT setval('claims_claim_id_seq', 10_000_000)")
-        other = Counter(counter.house, ClaimIntake(counter.house.resources))
+        other = Counter(counter.harness, ClaimIntake(counter.harness.resources))
         await other.hand_over("B-1")
         await connection.execute("SELECT setval('claims_claim_id_seq', 10_000_000)")
-        again = Counter(counter.house, ClaimIntake(counter.house.resources))
+        again = Counter(counter.harness, ClaimIntake(counter.harness.resources))
         answers = await again.at_once(["C-1"], ["C-2"])
     assert ids_of(*answers).items() <= (await counter.stored()).items()
 
@@ -230,9 +230,9 @@ async def losses(postgres: EmbeddedPostgres) -> AsyncIterator[Losses]:
 @pytest.fixture
 async def far(counter: Counter, losses: Losses) -> AsyncIterator[Counter]:
     """The same service over a connection that loses results."""
-    resources = counter.house.resources
+    resources = counter.harness.resources
     over = await Database.open(losses.url, size=3)
-    yield Counter(counter.house, ClaimIntake(replace(resources, database=over)))
+    yield Counter(counter.harness, ClaimIntake(replace(resources, database=over)))
     await over.close()
 
 
@@ -252,9 +252,9 @@ async def test_a_claim_from_a_lost_commit_is_not_reported_as_duplicate(
     away, told = (answers[:1], answers[1:]) if times == 2 else ([], answers)
     assert [getattr(each, "type", None) for each in away] == ["DatabaseAway"] * len(away)
     assert ids_of(*told).items() <= stored.items()  # type: ignore[arg-type]
-    assert sum(len(row["claim_ids"]) for row in await far.house.rows(_AUDITS)) == 2 * number
-    assert len(await far.house.rows(_AUDITS)) == number
-    assert [tuple(row) for row in await far.house.rows(_PARTS)] == [(2 * number, 2 * number)]
+    assert sum(len(row["claim_ids"]) for row in await far.harness.rows(_AUDITS)) == 2 * number
+    assert len(await far.harness.rows(_AUDITS)) == number
+    assert [tuple(row) for row in await far.harness.rows(_PARTS)] == [(2 * number, 2 * number)]
 
 
 async def test_a_repeated_large_request_finds_the_claims_it_created(

@@ -22,10 +22,10 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.wire import convert_to_json, render_instant
-from tests.support.channels import a_house_with_channels
+from tests.support.channels import a_harness_with_channels
 from tests.support.command_line import CommandLine
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 
 LETTERS_LATER = a_definition(
     steps=[
@@ -43,21 +43,21 @@ LETTERS_LATER = a_definition(
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
-    return await a_house(resources, clock, LETTERS_LATER)
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
+    return await a_harness(resources, clock, LETTERS_LATER)
 
 
-async def explain(house: House, claim_id: int) -> ClaimExplanation:
-    async with house.work() as work:
-        return await explain_claim(work, house.resources.keys, claim_id)
+async def explain(harness: Harness, claim_id: int) -> ClaimExplanation:
+    async with harness.work() as work:
+        return await explain_claim(work, harness.resources.keys, claim_id)
 
 
 async def test_the_explanation_of_a_waiting_claim_has_past_and_coming_steps(
-    house: House, clock: MovableClock
+    harness: Harness, clock: MovableClock
 ) -> None:
-    [claim_id] = await house.create()
-    await house.run()
-    told = await explain(house, claim_id)
+    [claim_id] = await harness.create()
+    await harness.run()
+    told = await explain(harness, claim_id)
     assert [(step.name, step.reason) for step in told.history] == [
         ("First reminder", "sent by EMAIL"),
         ("Wait a week", "started"),
@@ -73,18 +73,18 @@ async def test_the_explanation_of_a_waiting_claim_has_past_and_coming_steps(
     )
 
 
-async def test_the_explanation_lists_rules_that_matched_and_did_not_match(house: House) -> None:
-    [row] = await house.rows("SELECT workflow_id FROM workflows WHERE merchant_id = $1")
+async def test_the_explanation_lists_rules_that_matched_and_did_not_match(harness: Harness) -> None:
+    [row] = await harness.rows("SELECT workflow_id FROM workflows WHERE merchant_id = $1")
     standard = row["workflow_id"]
     rules = (
         Rule("Large", standard, Condition(outstanding=IntegerBounds(min="50000"))),
         Rule("Any", standard),
         Rule("Never", standard),
     )
-    async with house.work() as work:
+    async with harness.work() as work:
         await publish_rules(work, RuleSet(rules=rules))
-    [claim_id] = await house.create()
-    explained = (await explain(house, claim_id)).rules
+    [claim_id] = await harness.create()
+    explained = (await explain(harness, claim_id)).rules
     assert [(r.name, r.outcome, r.unmet) for r in explained.rules] == [
         ("Large", "UNMET", ("outstanding",)),
         ("Any", "MATCHED", ()),
@@ -93,12 +93,12 @@ async def test_the_explanation_lists_rules_that_matched_and_did_not_match(house:
     assert (explained.version, explained.chosen) == (2, "Standard")
 
 
-async def test_a_hold_without_an_end_is_named_and_nothing_is_forecast(house: House) -> None:
-    [claim_id] = await house.create()
-    await house.run()
-    async with house.work() as work:
+async def test_a_hold_without_an_end_is_named_and_nothing_is_forecast(harness: Harness) -> None:
+    [claim_id] = await harness.create()
+    await harness.run()
+    async with harness.work() as work:
         await open_hold(work, claim_id, HoldKind.DISPUTE)
-    told = await explain(house, claim_id)
+    told = await explain(harness, claim_id)
     [hold] = told.holds
     assert (hold.kind, hold.by) == ("DISPUTE", "CREDENTIAL")
     assert hold.reason == "the claim is disputed, since 2026-03-02 10:00 Europe/Berlin"
@@ -108,13 +108,15 @@ async def test_a_hold_without_an_end_is_named_and_nothing_is_forecast(house: Hou
 
 
 @pytest.mark.parametrize("kind", [HoldKind.DISPUTE, HoldKind.PAYMENT_PENDING, HoldKind.PAUSE])
-async def test_a_contact_of_a_claim_on_hold_is_not_announced(house: House, kind: HoldKind) -> None:
-    [claim_id] = await house.create()
-    await Engine(house.resources).run_once()
-    before = await explain(house, claim_id)
-    async with house.work() as work:
+async def test_a_contact_of_a_claim_on_hold_is_not_announced(
+    harness: Harness, kind: HoldKind
+) -> None:
+    [claim_id] = await harness.create()
+    await Engine(harness.resources).run_once()
+    before = await explain(harness, claim_id)
+    async with harness.work() as work:
         await open_hold(work, claim_id, kind, until=work.now + timedelta(days=3))
-    told = await explain(house, claim_id)
+    told = await explain(harness, claim_id)
     assert before.contact is not None
     assert before.contact.reason == "it is about to be sent"
     assert told.contact is not None
@@ -127,18 +129,18 @@ async def test_a_contact_of_a_claim_on_hold_is_not_announced(house: House, kind:
     assert "about to be sent" not in str(told)
 
 
-async def test_a_contact_of_an_ended_claim_is_not_announced(house: House) -> None:
-    [claim_id] = await house.create()
-    await Engine(house.resources).run_once()
-    await house.pay(claim_id, 10240)
-    told = await explain(house, claim_id)
+async def test_a_contact_of_an_ended_claim_is_not_announced(harness: Harness) -> None:
+    [claim_id] = await harness.create()
+    await Engine(harness.resources).run_once()
+    await harness.pay(claim_id, 10240)
+    told = await explain(harness, claim_id)
     assert "about to be sent" not in str(told)
 
 
-async def test_the_explanation_names_the_guard_that_holds_a_contact(house: House) -> None:
-    first, second = await house.create("A", "B", email="same@example.org")
-    await house.run()
-    told = [await explain(house, each) for each in (first, second)]
+async def test_the_explanation_names_the_guard_that_holds_a_contact(harness: Harness) -> None:
+    first, second = await harness.create("A", "B", email="same@example.org")
+    await harness.run()
+    told = [await explain(harness, each) for each in (first, second)]
     held = next(each for each in told if each.contact)
     assert held.contact is not None
     assert held.contact.held_by == "GUARD_DAY"
@@ -150,34 +152,34 @@ async def test_the_explanation_names_the_guard_that_holds_a_contact(house: House
     assert [each.step_id for each in held.next_contacts] == [1, 7]
 
 
-async def test_the_explanation_of_an_ended_claim_has_only_its_end(house: House) -> None:
-    [claim_id] = await house.create()
-    await house.run()
-    await house.pay(claim_id, 10240)
-    told = await explain(house, claim_id)
+async def test_the_explanation_of_an_ended_claim_has_only_its_end(harness: Harness) -> None:
+    [claim_id] = await harness.create()
+    await harness.run()
+    await harness.pay(claim_id, 10240)
+    told = await explain(harness, claim_id)
     assert told.reason == "The claim is collected. The debtor is no longer contacted."
     assert (told.next_step, told.next_contacts) == (None, ())
 
 
 async def test_the_explanation_of_an_unassigned_claim_says_that_no_workflow_runs(
-    house: House,
+    harness: Harness,
 ) -> None:
-    async with house.work() as work:
+    async with harness.work() as work:
         await publish_rules(work, RuleSet(default=None))
-    [claim_id] = await house.create()
-    told = await explain(house, claim_id)
+    [claim_id] = await harness.create()
+    told = await explain(harness, claim_id)
     assert told.assignment is None
     assert told.reason == "No workflow is running because the claim is not assigned."
 
 
-async def test_an_unknown_claim_is_not_explained(house: House) -> None:
+async def test_an_unknown_claim_is_not_explained(harness: Harness) -> None:
     with pytest.raises(NotFound):
-        await explain(house, 999)
+        await explain(harness, 999)
 
 
-async def test_the_command_prints_the_explanation(house: House, dunwell: CommandLine) -> None:
-    [claim_id] = await house.create()
-    await house.run()
+async def test_the_command_prints_the_explanation(harness: Harness, dunwell: CommandLine) -> None:
+    [claim_id] = await harness.create()
+    await harness.run()
     said = dunwell.run("explain", "nordwind", str(claim_id)).stdout
     # The command uses the real clock, so only the format of future steps is known.
     assert re.sub(r"\w{3} [-0-9]+ [0-9:]+(?=  EMAIL)", "THEN", said) == (
@@ -196,12 +198,12 @@ async def test_the_command_prints_the_explanation(house: House, dunwell: Command
 
 
 async def test_the_json_of_the_command_has_the_names_of_the_api(
-    house: House, dunwell: CommandLine
+    harness: Harness, dunwell: CommandLine
 ) -> None:
-    [claim_id] = await house.create()
-    await house.run()
+    [claim_id] = await harness.create()
+    await harness.run()
     said = json.loads(dunwell.run("explain", "nordwind", str(claim_id), "--json").stdout)
-    told = convert_to_json(render_explanation(await explain(house, claim_id)))
+    told = convert_to_json(render_explanation(await explain(harness, claim_id)))
     # The command uses the real clock.
     del said["nextContacts"][0]["at"], told["nextContacts"][0]["at"]
     assert said == told
@@ -210,10 +212,10 @@ async def test_the_json_of_the_command_has_the_names_of_the_api(
 async def test_the_explanation_shows_when_a_contact_stops_waiting_for_an_attachment(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house_with_channels(resources, clock, "EMAIL", attachments="REQUIRED")
-    [claim_id] = await house.create()
-    await house.run()
-    told = await explain(house, claim_id)
+    harness = await a_harness_with_channels(resources, clock, "EMAIL", attachments="REQUIRED")
+    [claim_id] = await harness.create()
+    await harness.run()
+    told = await explain(harness, claim_id)
     assert told.contact is not None
     assert told.contact.state == "ATTACHMENT_MISSING"
     assert told.contact.until == render_instant(clock.now() + timedelta(days=7))

@@ -26,7 +26,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.resources import Resources
 from tests.support.durations import JUST
-from tests.support.house import ScriptedLine
+from tests.support.harness import ScriptedDeliveryProvider
 from tests.support.merchants import CONFIGURATION, a_merchant
 from tests.support.receiver import Receiver, a_receiver, answers
 from tests.support.webhooks import Outbox, an_outbox
@@ -44,7 +44,7 @@ class World:
     clock: MovableClock
     dispatcher: WebhookDispatcher
     receiver: Receiver
-    line: ScriptedLine = field(default_factory=ScriptedLine)
+    provider: ScriptedDeliveryProvider = field(default_factory=ScriptedDeliveryProvider)
     watches: list[EndpointAlerts] = field(default_factory=list)
 
     async def watch(self, later: timedelta = timedelta(0)) -> list[dict[str, Any]]:
@@ -58,9 +58,9 @@ class World:
 
     async def told(self) -> list[tuple[str, str]]:
         """Send the waiting e-mails and return their recipients and subjects."""
-        self.line.sent.clear()
-        await send_alert_emails(self.outbox.resources, {"post": self.line}.get)
-        return [(each.recipient, each.subject or "") for each in self.line.sent]
+        self.provider.sent.clear()
+        await send_alert_emails(self.outbox.resources, {"post": self.provider}.get)
+        return [(each.recipient, each.subject or "") for each in self.provider.sent]
 
     async def fail(self) -> None:
         await self.outbox.raise_events()
@@ -121,7 +121,7 @@ async def test_the_email_contains_only_the_origin_and_a_link(world: World) -> No
     await world.fail()
     await world.watch(HOUR)
     await world.told()
-    [message] = world.line.sent
+    [message] = world.provider.sent
     [endpoint] = await world.outbox.rows("SELECT * FROM webhook_endpoints WHERE merchant_id = $1")
     public_url = world.outbox.resources.settings.public_url
     address = (
@@ -163,7 +163,7 @@ async def test_each_merchant_is_notified_only_of_its_own_endpoints(
     told = dict(await world.told())
     assert told.keys() == {"hilfe@nordwind.example", "help@hansen.example"}
     assert told["help@hansen.example"] == "Failing webhooks: https://their.example"
-    texts = {each.recipient: each.body_text + (each.subject or "") for each in world.line.sent}
+    texts = {each.recipient: each.body_text + (each.subject or "") for each in world.provider.sent}
     assert "their.example" not in texts["hilfe@nordwind.example"]
     assert texts["hilfe@nordwind.example"].count("https://own.example\n") == 2
     assert "own.example" not in texts["help@hansen.example"]
@@ -203,10 +203,10 @@ async def test_without_an_email_provider_the_merchant_is_notified_later(world: W
 
 async def test_a_failing_endpoint_is_logged_once_an_hour_across_workers(world: World) -> None:
     await world.fail()
-    [line] = await world.watch()
-    assert (line["merchant_id"], line["status"]) == (world.outbox.merchant.merchant_id, 500)
-    assert "url" not in line
-    assert "hooks" not in json.dumps(line)
+    [provider] = await world.watch()
+    assert (provider["merchant_id"], provider["status"]) == (world.outbox.merchant.merchant_id, 500)
+    assert "url" not in provider
+    assert "hooks" not in json.dumps(provider)
     assert await world.watch(HOUR - JUST) == []
     assert len(await world.watch(JUST)) == 1
     await world.repair()
@@ -216,7 +216,7 @@ async def test_a_failing_endpoint_is_logged_once_an_hour_across_workers(world: W
 async def test_the_operator_has_an_alert_until_the_endpoint_works(world: World) -> None:
     async def look(later: timedelta) -> list[tuple[str, str]]:
         world.clock.advance(later)
-        await check_for_alerts(world.outbox.resources, {"post": world.line}.get, "")
+        await check_for_alerts(world.outbox.resources, {"post": world.provider}.get, "")
         rows = await world.outbox.rows(
             "SELECT kind, subject FROM alerts WHERE ended_at IS NULL AND $1 > 0"
         )

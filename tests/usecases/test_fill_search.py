@@ -19,7 +19,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import check_epoch_of
 from dunwell.platform.resources import Resources
 from tests.support.claims import a_submission
-from tests.support.house import ERP, House, a_house
+from tests.support.harness import ERP, Harness, a_harness
 from tests.support.waiting import until_held_back
 
 _QUEUE = "SELECT count(*) AS rows FROM claim_search_queue WHERE merchant_id = $1"
@@ -39,183 +39,183 @@ class UndoneError(Exception):
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
-    return await a_house(resources, clock)
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
+    return await a_harness(resources, clock)
 
 
-async def search(house: House, text: str) -> list[str]:
-    async with house.work() as work:
+async def search(harness: Harness, text: str) -> list[str]:
+    async with harness.work() as work:
         page = await search_claims(work, text, limit=50)
     return [each.reference_number for each in page.items]
 
 
-async def run_round(house: House) -> int:
-    return await index_claims(house.resources)
+async def run_round(harness: Harness) -> int:
+    return await index_claims(harness.resources)
 
 
-async def count_queued(house: House) -> int:
-    [row] = await house.rows(_QUEUE)
+async def count_queued(harness: Harness) -> int:
+    [row] = await harness.rows(_QUEUE)
     return int(row["rows"])
 
 
 @asynccontextmanager
-async def an_unfinished_creation(house: House, reference: str) -> AsyncIterator[None]:
+async def an_unfinished_creation(harness: Harness, reference: str) -> AsyncIterator[None]:
     """Keep a transaction open that has created a claim."""
-    async with house.work() as work:
+    async with harness.work() as work:
         await create_claims(work, [a_submission(reference)])
         yield
 
 
 @asynccontextmanager
-async def an_unfinished_change(house: House, claim_id: int, name: str) -> AsyncIterator[None]:
+async def an_unfinished_change(harness: Harness, claim_id: int, name: str) -> AsyncIterator[None]:
     """Keep a transaction open that has changed a debtor's name."""
-    async with house.work() as work:
+    async with harness.work() as work:
         await change_contact_data(work, claim_id, {"debtorLastName": name})
         yield
 
 
 async def test_a_claim_is_found_after_one_round_while_other_transactions_still_run(
-    house: House, resources: Resources, clock: MovableClock
+    harness: Harness, resources: Resources, clock: MovableClock
 ) -> None:
-    hansen = await a_house(resources, clock, key="hansen")
-    async with an_unfinished_creation(house, "SLOW-1"), an_unfinished_creation(hansen, "SLOW-2"):
-        await house.create("QUICK-1")
-        assert await run_round(house) == 1
-        assert (await search(house, "quick"), await search(house, "slow")) == (["QUICK-1"], [])
-    assert await run_round(house) == 2
-    assert (await search(house, "slow"), await search(hansen, "slow")) == (["SLOW-1"], ["SLOW-2"])
-    assert (await run_round(house), await count_queued(house)) == (0, 0)
+    hansen = await a_harness(resources, clock, key="hansen")
+    async with an_unfinished_creation(harness, "SLOW-1"), an_unfinished_creation(hansen, "SLOW-2"):
+        await harness.create("QUICK-1")
+        assert await run_round(harness) == 1
+        assert (await search(harness, "quick"), await search(harness, "slow")) == (["QUICK-1"], [])
+    assert await run_round(harness) == 2
+    assert (await search(harness, "slow"), await search(hansen, "slow")) == (["SLOW-1"], ["SLOW-2"])
+    assert (await run_round(harness), await count_queued(harness)) == (0, 0)
 
 
-async def test_a_rolled_back_creation_leaves_no_queued_claim(house: House) -> None:
+async def test_a_rolled_back_creation_leaves_no_queued_claim(harness: Harness) -> None:
     with pytest.raises(UndoneError):
-        async with an_unfinished_creation(house, "NEVER-1"):
+        async with an_unfinished_creation(harness, "NEVER-1"):
             raise UndoneError
-    assert (await count_queued(house), await run_round(house)) == (0, 0)
+    assert (await count_queued(harness), await run_round(harness)) == (0, 0)
     # The next claim gets an id after that of the claim that was rolled back.
-    await house.create("THEN-1")
-    assert await run_round(house) == 1
-    assert await search(house, "then") == ["THEN-1"]
+    await harness.create("THEN-1")
+    assert await run_round(harness) == 1
+    assert await search(harness, "then") == ["THEN-1"]
 
 
-async def test_partly_used_blocks_of_ids_do_not_delay_indexing(house: House) -> None:
+async def test_partly_used_blocks_of_ids_do_not_delay_indexing(harness: Harness) -> None:
     """Each process has reserved ids, so ids neither ascend nor advance the sequence."""
-    processes = [ClaimIntake(house.resources) for _ in range(3)]
+    processes = [ClaimIntake(harness.resources) for _ in range(3)]
     for number in range(9):
         intake, reference = processes[number % 3], f"REF-{number}"
-        await intake.create(house.merchant, ERP, [a_submission(reference)])
-        assert await run_round(house) == 1, reference
-        assert await search(house, reference) == [reference]
+        await intake.create(harness.merchant, ERP, [a_submission(reference)])
+        assert await run_round(harness) == 1, reference
+        assert await search(harness, reference) == [reference]
 
 
-async def test_claims_that_are_queued_twice_are_filled_once(house: House) -> None:
-    async with house.work() as work:
+async def test_claims_that_are_queued_twice_are_filled_once(harness: Harness) -> None:
+    async with harness.work() as work:
         for reference in ("A-1", "A-2", "A-2"):
             await create_claims(work, [a_submission(reference)])
-    assert await count_queued(house) == 2
-    assert (await run_round(house), await count_queued(house)) == (2, 0)
-    assert sorted(await search(house, "a-")) == ["A-1", "A-2"]
+    assert await count_queued(harness) == 2
+    assert (await run_round(harness), await count_queued(harness)) == (2, 0)
+    assert sorted(await search(harness, "a-")) == ["A-1", "A-2"]
 
 
 @asynccontextmanager
-async def a_restore(house: House) -> AsyncIterator[None]:
+async def a_restore(harness: Harness) -> AsyncIterator[None]:
     """Simulate a restore: the database detects another server and starts a new epoch."""
-    url = house.resources.settings.database_url
+    url = harness.resources.settings.database_url
     assert url is not None
-    known = await house.rows(_EPOCHS)
-    await house.rows(_ANOTHER_SERVER)
+    known = await harness.rows(_EPOCHS)
+    await harness.rows(_ANOTHER_SERVER)
     await check_epoch_of(url)
-    assert len(await house.rows(_EPOCHS)) == len(known) + 1
+    assert len(await harness.rows(_EPOCHS)) == len(known) + 1
     try:
         yield
     finally:
-        await house.rows(_FORGET_EPOCH)
-        await house.rows(_SAME_SERVER, known[0]["timeline"])
+        await harness.rows(_FORGET_EPOCH)
+        await harness.rows(_SAME_SERVER, known[0]["timeline"])
 
 
-async def test_claims_from_before_and_after_a_restore_are_found(house: House) -> None:
-    await house.create("BEFORE-1")
-    async with a_restore(house):
-        await house.create("AFTER-1")
-        assert await run_round(house) == 2
-        assert await search(house, "before") == ["BEFORE-1"]
-        assert await search(house, "after") == ["AFTER-1"]
+async def test_claims_from_before_and_after_a_restore_are_found(harness: Harness) -> None:
+    await harness.create("BEFORE-1")
+    async with a_restore(harness):
+        await harness.create("AFTER-1")
+        assert await run_round(harness) == 2
+        assert await search(harness, "before") == ["BEFORE-1"]
+        assert await search(harness, "after") == ["AFTER-1"]
 
 
 @pytest.mark.parametrize("is_undone", [False, True])
 async def test_a_debtor_that_is_being_changed_delays_only_that_claim(
-    house: House, is_undone: bool
+    harness: Harness, is_undone: bool
 ) -> None:
-    changed_id, _ = await house.create("A-1", "A-2", debtorLastName="Altmann")
+    changed_id, _ = await harness.create("A-1", "A-2", debtorLastName="Altmann")
     with suppress(UndoneError):
-        async with an_unfinished_change(house, changed_id, "Neumann"):
-            assert await run_round(house) == 1
-            assert await search(house, "altmann") == ["A-2"]
-            assert (await run_round(house), await count_queued(house)) == (0, 1)
+        async with an_unfinished_change(harness, changed_id, "Neumann"):
+            assert await run_round(harness) == 1
+            assert await search(harness, "altmann") == ["A-2"]
+            assert (await run_round(harness), await count_queued(harness)) == (0, 1)
             if is_undone:
                 raise UndoneError
     # The change has written the terms itself, unless it was rolled back.
-    assert await run_round(house) == is_undone
-    found = {name: sorted(await search(house, name)) for name in ("altmann", "neumann")}
+    assert await run_round(harness) == is_undone
+    found = {name: sorted(await search(harness, name)) for name in ("altmann", "neumann")}
     old, new = (["A-1", "A-2"], []) if is_undone else (["A-2"], ["A-1"])
-    assert (found, await count_queued(house)) == ({"altmann": old, "neumann": new}, 0)
+    assert (found, await count_queued(harness)) == ({"altmann": old, "neumann": new}, 0)
 
 
-async def test_a_change_before_the_first_round_is_searchable(house: House) -> None:
-    [claim_id] = await house.create("A-1", debtorLastName="Altmann")
-    async with an_unfinished_change(house, claim_id, "Neumann"):
+async def test_a_change_before_the_first_round_is_searchable(harness: Harness) -> None:
+    [claim_id] = await harness.create("A-1", debtorLastName="Altmann")
+    async with an_unfinished_change(harness, claim_id, "Neumann"):
         pass
-    assert await search(house, "neumann") == ["A-1"]
-    await run_round(house)
-    assert (await search(house, "neumann"), await search(house, "altmann")) == (["A-1"], [])
-    assert await count_queued(house) == 0
+    assert await search(harness, "neumann") == ["A-1"]
+    await run_round(harness)
+    assert (await search(harness, "neumann"), await search(harness, "altmann")) == (["A-1"], [])
+    assert await count_queued(harness) == 0
 
 
-async def test_a_change_waits_for_the_terms_that_it_replaces(house: House) -> None:
-    [claim_id] = await house.create("A-1", debtorLastName="Altmann")
-    merchant_id = house.merchant.merchant_id
+async def test_a_change_waits_for_the_terms_that_it_replaces(harness: Harness) -> None:
+    [claim_id] = await harness.create("A-1", debtorLastName="Altmann")
+    merchant_id = harness.merchant.merchant_id
 
     async def change() -> None:
-        async with an_unfinished_change(house, claim_id, "Neumann"):
+        async with an_unfinished_change(harness, claim_id, "Neumann"):
             pass
 
-    async with house.resources.database.transaction() as tx:
+    async with harness.resources.database.transaction() as tx:
         queued = await searching_store.take_queued(tx, 10)
         [(_, claim)] = await searching_store.load_claims_without_terms(tx, queued, 10)
         changing = asyncio.create_task(change())
-        await until_held_back(house.resources.database, changing)
+        await until_held_back(harness.resources.database, changing)
         terms = [(merchant_id, claim_id, each) for each in list_terms(claim)]
         await searching_store.save_terms(tx, terms)
         await searching_store.requeue_rest(tx, queued)
     await changing
-    assert (await search(house, "neumann"), await search(house, "altmann")) == (["A-1"], [])
+    assert (await search(harness, "neumann"), await search(harness, "altmann")) == (["A-1"], [])
 
 
-async def test_claims_that_another_worker_has_locked_are_skipped(house: House) -> None:
-    await house.create("A-1")
+async def test_claims_that_another_worker_has_locked_are_skipped(harness: Harness) -> None:
+    await harness.create("A-1")
     with suppress(UndoneError):
-        async with house.resources.database.transaction() as other:
+        async with harness.resources.database.transaction() as other:
             assert len(await searching_store.take_queued(other, 10)) == 1
-            await house.create("A-2")
-            assert await run_round(house) == 1
-            assert await search(house, "a-") == ["A-2"]
+            await harness.create("A-2")
+            assert await run_round(harness) == 1
+            assert await search(harness, "a-") == ["A-2"]
             raise UndoneError
     # The other worker has died.
-    assert await run_round(house) == 1
-    assert sorted(await search(house, "a-")) == ["A-1", "A-2"]
+    assert await run_round(harness) == 1
+    assert sorted(await search(harness, "a-")) == ["A-1", "A-2"]
 
 
 async def test_a_merchant_that_imports_many_claims_delays_no_other(
-    house: House, resources: Resources, clock: MovableClock
+    harness: Harness, resources: Resources, clock: MovableClock
 ) -> None:
-    hansen = await a_house(resources, clock, key="hansen")
+    hansen = await a_harness(resources, clock, key="hansen")
     for number in range(3):
-        await house.create(*(f"A-{number}-{n}" for n in range(5)))
+        await harness.create(*(f"A-{number}-{n}" for n in range(5)))
     await hansen.create("H-1")
     # Two rows of the queue, with two claims each.
     assert await index_claims(resources, max_queued=2, max_claims=4) == 3
     assert await search(hansen, "h-1") == ["H-1"]
-    assert await count_queued(house) == 3
-    while await run_round(house):
+    assert await count_queued(harness) == 3
+    while await run_round(harness):
         pass
-    assert len(await search(house, "a-")) == 15
+    assert len(await search(harness, "a-")) == 15

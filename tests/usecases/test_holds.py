@@ -10,68 +10,68 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 
 DAY = timedelta(days=1)
 
 
-async def hold(house: House, claim_id: int, kind: HoldKind, days: int | None = None) -> None:
-    async with house.work() as work:
+async def hold(harness: Harness, claim_id: int, kind: HoldKind, days: int | None = None) -> None:
+    async with harness.work() as work:
         until = work.now + days * DAY if days else None
         await open_hold(work, claim_id, kind, until=until)
 
 
-async def lift(house: House, claim_id: int, kind: HoldKind) -> None:
-    async with house.work() as work:
+async def lift(harness: Harness, claim_id: int, kind: HoldKind) -> None:
+    async with harness.work() as work:
         await lift_hold(work, claim_id, kind)
 
 
 async def test_a_planned_contact_is_not_sent_under_a_hold_but_after_it(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock, a_definition())
-    [claim_id] = await house.create()
-    await hold(house, claim_id, HoldKind.DISPUTE)
-    await house.run_until(clock.now() + 2 * DAY)
-    assert house.channels[0].sent == []
-    await lift(house, claim_id, HoldKind.DISPUTE)
-    await house.run()
-    assert len(house.channels[0].sent) == 1
+    harness = await a_harness(resources, clock, a_definition())
+    [claim_id] = await harness.create()
+    await hold(harness, claim_id, HoldKind.DISPUTE)
+    await harness.run_until(clock.now() + 2 * DAY)
+    assert harness.channels[0].sent == []
+    await lift(harness, claim_id, HoldKind.DISPUTE)
+    await harness.run()
+    assert len(harness.channels[0].sent) == 1
 
 
 async def test_the_workflow_continues_when_the_last_hold_ends(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock, a_definition())
-    [claim_id] = await house.create()
-    await hold(house, claim_id, HoldKind.DISPUTE)
-    await hold(house, claim_id, HoldKind.PAUSE)
-    await lift(house, claim_id, HoldKind.DISPUTE)
-    await house.run()
-    assert house.channels[0].sent == []
-    assert [each.kind for each in (await house.read(claim_id)).holds] == [HoldKind.PAUSE]
-    await lift(house, claim_id, HoldKind.PAUSE)
-    await house.run()
-    assert len(house.channels[0].sent) == 1
+    harness = await a_harness(resources, clock, a_definition())
+    [claim_id] = await harness.create()
+    await hold(harness, claim_id, HoldKind.DISPUTE)
+    await hold(harness, claim_id, HoldKind.PAUSE)
+    await lift(harness, claim_id, HoldKind.DISPUTE)
+    await harness.run()
+    assert harness.channels[0].sent == []
+    assert [each.kind for each in (await harness.read(claim_id)).holds] == [HoldKind.PAUSE]
+    await lift(harness, claim_id, HoldKind.PAUSE)
+    await harness.run()
+    assert len(harness.channels[0].sent) == 1
 
 
 async def test_a_hold_with_an_end_ends_automatically(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock, a_definition())
-    [claim_id] = await house.create()
-    await hold(house, claim_id, HoldKind.PAUSE, days=3)
-    await house.run_until(clock.now() + 2 * DAY)
-    assert house.channels[0].sent == []
-    await house.run_until(clock.now() + DAY)
-    assert len(house.channels[0].sent) == 1
-    assert (await house.read(claim_id)).holds == []
+    harness = await a_harness(resources, clock, a_definition())
+    [claim_id] = await harness.create()
+    await hold(harness, claim_id, HoldKind.PAUSE, days=3)
+    await harness.run_until(clock.now() + 2 * DAY)
+    assert harness.channels[0].sent == []
+    await harness.run_until(clock.now() + DAY)
+    assert len(harness.channels[0].sent) == 1
+    assert (await harness.read(claim_id)).holds == []
 
 
 async def test_an_ended_claim_cannot_be_held(resources: Resources, clock: MovableClock) -> None:
-    house = await a_house(resources, clock)
-    [claim_id] = await house.create()
-    await house.pay(claim_id, 10240)
+    harness = await a_harness(resources, clock)
+    [claim_id] = await harness.create()
+    await harness.pay(claim_id, 10240)
     with pytest.raises(InvalidState):
-        await hold(house, claim_id, HoldKind.PAUSE)
-    assert await house.rows("SELECT FROM holds WHERE merchant_id = $1") == []
+        await hold(harness, claim_id, HoldKind.PAUSE)
+    assert await harness.rows("SELECT FROM holds WHERE merchant_id = $1") == []

@@ -22,25 +22,25 @@ from dunwell.operations.jobs.start_job import (
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.usecases.test_jobs import STARTER, run, start
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
-    return await a_house(resources, clock, a_definition())
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
+    return await a_harness(resources, clock, a_definition())
 
 
 async def test_a_merchant_has_at_most_ten_waiting_or_running_jobs(
-    house: House, resources: Resources, clock: MovableClock
+    harness: Harness, resources: Resources, clock: MovableClock
 ) -> None:
-    [claim_id] = await house.create()
-    hansen = await a_house(resources, clock, key="hansen")
-    ended = await start(house, Pause(), [claim_id])
-    await run(house)
-    jobs = [await start(house, Resume(), [claim_id]) for _ in range(MAX_LIVE)]
+    [claim_id] = await harness.create()
+    hansen = await a_harness(resources, clock, key="hansen")
+    ended = await start(harness, Pause(), [claim_id])
+    await run(harness)
+    jobs = [await start(harness, Resume(), [claim_id]) for _ in range(MAX_LIVE)]
 
-    async with house.work(STARTER) as work:
+    async with harness.work(STARTER) as work:
         with pytest.raises(TooManyJobs, match="cancel one"):
             await start_job(work, Pause(), [claim_id])
         with pytest.raises(TooManyJobs):
@@ -48,28 +48,28 @@ async def test_a_merchant_has_at_most_ten_waiting_or_running_jobs(
         with pytest.raises(TooManyJobs):
             await retry_failed(work, ended.job_id)
     await start(hansen, Pause(), [claim_id])
-    async with house.work(STARTER) as work:
+    async with harness.work(STARTER) as work:
         await cancel_job(work, jobs[0].job_id)
-    await start(house, Pause(), [claim_id])
+    await start(harness, Pause(), [claim_id])
 
 
-async def test_concurrent_starts_do_not_exceed_the_limit_of_jobs(house: House) -> None:
-    [claim_id] = await house.create()
+async def test_concurrent_starts_do_not_exceed_the_limit_of_jobs(harness: Harness) -> None:
+    [claim_id] = await harness.create()
     for _ in range(MAX_LIVE - 1):
-        await start(house, Resume(), [claim_id])
+        await start(harness, Resume(), [claim_id])
     outcomes = await asyncio.gather(
-        *(start(house, Resume(), [claim_id]) for _ in range(4)), return_exceptions=True
+        *(start(harness, Resume(), [claim_id]) for _ in range(4)), return_exceptions=True
     )
     assert sum(isinstance(each, BackgroundJob) for each in outcomes) == 1
     assert sum(isinstance(each, TooManyJobs) for each in outcomes) == 3
-    [[live]] = await house.rows(
+    [[live]] = await harness.rows(
         "SELECT count(*) FROM jobs WHERE merchant_id = $1 AND due_at IS NOT NULL"
     )
     assert live == MAX_LIVE
 
 
-async def test_concurrent_starts_each_count_towards_the_limit(house: House) -> None:
-    [claim_id] = await house.create()
-    await asyncio.gather(*(start(house, Resume(), [claim_id]) for _ in range(4)))
-    places = await house.rows("SELECT live_slot FROM jobs WHERE merchant_id = $1 ORDER BY 1")
+async def test_concurrent_starts_each_count_towards_the_limit(harness: Harness) -> None:
+    [claim_id] = await harness.create()
+    await asyncio.gather(*(start(harness, Resume(), [claim_id]) for _ in range(4)))
+    places = await harness.rows("SELECT live_slot FROM jobs WHERE merchant_id = $1 ORDER BY 1")
     assert [row[0] for row in places] == [1, 2, 3, 4]

@@ -44,7 +44,7 @@ from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.heartbeat import LEASE
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
-from tests.support.house import ERP, House, a_house
+from tests.support.harness import ERP, Harness, a_harness
 from tests.support.people import OPERATOR, a_new_user, build_sign_in_services, invite
 
 STARTER = operator_actor("a test")
@@ -52,34 +52,34 @@ HOLDS = "SELECT claim_id FROM holds WHERE merchant_id = $1 AND kind = 'PAUSE' OR
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
-    return await a_house(resources, clock, a_definition())
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
+    return await a_harness(resources, clock, a_definition())
 
 
-async def start(house: House, action: Action, claim_ids: Sequence[int]) -> BackgroundJob:
-    async with house.work(STARTER) as work:
+async def start(harness: Harness, action: Action, claim_ids: Sequence[int]) -> BackgroundJob:
+    async with harness.work(STARTER) as work:
         return await start_job(work, action, claim_ids)
 
 
-async def dry_run(house: House, action: Action, claim_ids: Sequence[int]) -> DryRun:
-    async with house.work(STARTER) as work:
+async def dry_run(harness: Harness, action: Action, claim_ids: Sequence[int]) -> DryRun:
+    async with harness.work(STARTER) as work:
         return await preview_job(work, action, claim_ids)
 
 
-async def look(house: House, job_id: UUID) -> JobView:
-    async with house.work(STARTER) as work:
+async def look(harness: Harness, job_id: UUID) -> JobView:
+    async with harness.work(STARTER) as work:
         return await get_job(work, job_id)
 
 
-async def run(house: House, batch: int = 2) -> None:
-    while await run_jobs(house.resources, batch=batch):
+async def run(harness: Harness, batch: int = 2) -> None:
+    while await run_jobs(harness.resources, batch=batch):
         pass
 
 
-async def mixed(house: House) -> list[int]:
+async def mixed(harness: Harness) -> list[int]:
     """Create a claim in process, a disputed and an ended one; return them with an unknown id."""
-    [running_, disputed, ended] = await house.create("A-1", "A-2", "A-3")
-    async with house.work(STARTER) as work:
+    [running_, disputed, ended] = await harness.create("A-1", "A-2", "A-3")
+    async with harness.work(STARTER) as work:
         await open_hold(work, disputed, HoldKind.DISPUTE)
         await withdraw_claim(work, ended)
     return [running_, disputed, ended, 999_999]
@@ -95,46 +95,46 @@ async def mixed(house: House) -> list[int]:
     ids=["pause", "archive", "resume"],
 )
 async def test_the_dry_run_predicts_the_result_of_the_job(
-    house: House, action: Action, done: int, skipped: dict[RowReason, int]
+    harness: Harness, action: Action, done: int, skipped: dict[RowReason, int]
 ) -> None:
-    claim_ids = await mixed(house)
-    foreseen = await dry_run(house, action, claim_ids)
+    claim_ids = await mixed(harness)
+    foreseen = await dry_run(harness, action, claim_ids)
     assert foreseen == DryRun(Progress(4, done, 4 - done), skipped)
-    assert await house.rows(HOLDS) == []
+    assert await harness.rows(HOLDS) == []
 
-    job = await start(house, action, claim_ids)
-    await run(house)
-    view = await look(house, job.job_id)
+    job = await start(harness, action, claim_ids)
+    await run(harness)
+    view = await look(harness, job.job_id)
     assert view.job.progress == foreseen.progress
     assert view.job.state is JobState.DONE
     assert view.reasons == {(RowOutcome.SKIPPED, each): n for each, n in skipped.items()}
 
 
-async def test_a_job_assigns_claims_and_skips_another_currency(house: House) -> None:
-    other = await house.publish(a_definition(), "Other")
-    [own] = await house.create("A-1")
-    [dollars] = await house.create("A-2", currency="USD", email="d@example.org")
-    [there] = await house.create("A-3", email="e@example.org")
-    await house.rows(
+async def test_a_job_assigns_claims_and_skips_another_currency(harness: Harness) -> None:
+    other = await harness.publish(a_definition(), "Other")
+    [own] = await harness.create("A-1")
+    [dollars] = await harness.create("A-2", currency="USD", email="d@example.org")
+    [there] = await harness.create("A-3", email="e@example.org")
+    await harness.rows(
         "UPDATE claims SET workflow_id = (SELECT workflow_id FROM workflows"
         " WHERE merchant_id = $1 AND name = 'Standard')"
         " WHERE merchant_id = $1 AND claim_id = $2 RETURNING claim_id", own
     )  # fmt: skip
     action, claims = Assign(other.workflow_id), [own, dollars, there]
     skipped = {RowReason.OTHER_CURRENCY: 1, RowReason.UNCHANGED: 1}
-    assert (await dry_run(house, action, claims)).skipped == skipped
-    job = await start(house, action, claims)
-    await run(house)
-    assert (await look(house, job.job_id)).job.progress == Progress(3, 1, 2)
+    assert (await dry_run(harness, action, claims)).skipped == skipped
+    job = await start(harness, action, claims)
+    await run(harness)
+    assert (await look(harness, job.job_id)).job.progress == Progress(3, 1, 2)
     with pytest.raises(NotFound):
-        await start(house, Assign(UUID(int=1)), claims)
+        await start(harness, Assign(UUID(int=1)), claims)
 
 
-async def test_a_finished_job_has_an_outcome_for_each_row(house: House) -> None:
-    claim_ids = await mixed(house)
-    job = await start(house, Pause(reason="In talks"), claim_ids)
-    await run(house)
-    async with house.work(STARTER) as work:
+async def test_a_finished_job_has_an_outcome_for_each_row(harness: Harness) -> None:
+    claim_ids = await mixed(harness)
+    job = await start(harness, Pause(reason="In talks"), claim_ids)
+    await run(harness)
+    async with harness.work(STARTER) as work:
         rows = await list_job_rows(work, job.job_id, limit=10)
         skipped = await list_job_rows(
             work, job.job_id, outcome=RowOutcome.SKIPPED, after=2, limit=1
@@ -148,49 +148,49 @@ async def test_a_finished_job_has_an_outcome_for_each_row(house: House) -> None:
         (claim_ids[3], RowOutcome.SKIPPED, RowReason.ABSENT),
     ]
     assert [each.claim_id for each in skipped] == [claim_ids[2]]
-    assert found == (await look(house, job.job_id)).job
+    assert found == (await look(harness, job.job_id)).job
     assert nothing.items == []
 
 
 async def test_a_worker_that_dies_between_batches_leaves_the_rest_to_the_next(
-    house: House, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    claim_ids = await house.create(*(f"A-{n}" for n in range(6)))
-    job = await start(house, Pause(), claim_ids)
+    claim_ids = await harness.create(*(f"A-{n}" for n in range(6)))
+    job = await start(harness, Pause(), claim_ids)
     monkeypatch.setattr(running, "list_waiting_rows", _dies_after(2))
     with pytest.raises(_Killed):
-        await run_jobs(house.resources, batch=2)
+        await run_jobs(harness.resources, batch=2)
     monkeypatch.undo()
-    assert (await look(house, job.job_id)).job.progress == Progress(6, 4)
+    assert (await look(harness, job.job_id)).job.progress == Progress(6, 4)
     # Its lease is still valid.
-    assert await run_jobs(house.resources) == 0
+    assert await run_jobs(harness.resources) == 0
     clock.advance(LEASE)
-    await run(house)
-    assert (await look(house, job.job_id)).job.progress == Progress(6, 6)
-    assert [row["claim_id"] for row in await house.rows(HOLDS)] == claim_ids
+    await run(harness)
+    assert (await look(harness, job.job_id)).job.progress == Progress(6, 6)
+    assert [row["claim_id"] for row in await harness.rows(HOLDS)] == claim_ids
 
 
 async def test_a_worker_that_dies_inside_a_batch_leaves_nothing_of_it(
-    house: House, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    claim_ids = await house.create(*(f"A-{n}" for n in range(4)))
-    job = await start(house, Pause(), claim_ids)
+    claim_ids = await harness.create(*(f"A-{n}" for n in range(4)))
+    job = await start(harness, Pause(), claim_ids)
     monkeypatch.setattr(running, "save_outcomes", _dies_after(1))
     with pytest.raises(_Killed):
-        await run_jobs(house.resources, batch=2)
+        await run_jobs(harness.resources, batch=2)
     monkeypatch.undo()
-    assert len(await house.rows(HOLDS)) == 2
+    assert len(await harness.rows(HOLDS)) == 2
     clock.advance(LEASE)
-    await run(house)
-    assert [row["claim_id"] for row in await house.rows(HOLDS)] == claim_ids
-    assert (await look(house, job.job_id)).job.progress == Progress(4, 4)
+    await run(harness)
+    assert [row["claim_id"] for row in await harness.rows(HOLDS)] == claim_ids
+    assert (await look(harness, job.job_id)).job.progress == Progress(4, 4)
 
 
 async def test_a_cancelled_job_leaves_no_claim_half_done(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    claim_ids = await house.create(*(f"A-{n}" for n in range(6)))
-    job = await start(house, Pause(), claim_ids)
+    claim_ids = await harness.create(*(f"A-{n}" for n in range(6)))
+    job = await start(harness, Pause(), claim_ids)
     batches = 0
     original = lock_leased
 
@@ -198,73 +198,73 @@ async def test_a_cancelled_job_leaves_no_claim_half_done(
         nonlocal batches
         batches += 1
         if batches == 3:
-            async with house.work(STARTER) as work:
+            async with harness.work(STARTER) as work:
                 await cancel_job(work, job.job_id)
         return await original(tx, taken)
 
     monkeypatch.setattr(runner, "lock_leased", lock)
-    await run_jobs(house.resources, batch=2)
+    await run_jobs(harness.resources, batch=2)
     monkeypatch.undo()
-    await run(house)
-    view = await look(house, job.job_id)
+    await run(harness)
+    view = await look(harness, job.job_id)
     assert (view.job.state, view.job.progress) == (JobState.CANCELLED, Progress(6, 4))
-    assert [row["claim_id"] for row in await house.rows(HOLDS)] == claim_ids[:4]
-    async with house.work(STARTER) as work:
+    assert [row["claim_id"] for row in await harness.rows(HOLDS)] == claim_ids[:4]
+    async with harness.work(STARTER) as work:
         assert (await cancel_job(work, job.job_id)).state is JobState.CANCELLED
 
 
-async def test_a_finished_job_cannot_be_cancelled(house: House) -> None:
-    job = await start(house, Pause(), await house.create())
-    await run(house)
-    async with house.work(STARTER) as work:
+async def test_a_finished_job_cannot_be_cancelled(harness: Harness) -> None:
+    job = await start(harness, Pause(), await harness.create())
+    await run(harness)
+    async with harness.work(STARTER) as work:
         with pytest.raises(InvalidState):
             await cancel_job(work, job.job_id)
-    assert (await look(house, job.job_id)).job.state is JobState.DONE
+    assert (await look(harness, job.job_id)).job.state is JobState.DONE
 
 
 async def test_rows_that_failed_for_a_revoked_right_can_be_retried(
-    house: House,
+    harness: Harness,
 ) -> None:
-    claim_ids = await house.create("A-1", "A-2")
-    place = UserRoles(None, {house.merchant.merchant_id: Role.MERCHANT_USER})
-    services = build_sign_in_services(house.resources)
+    claim_ids = await harness.create("A-1", "A-2")
+    place = UserRoles(None, {harness.merchant.merchant_id: Role.MERCHANT_USER})
+    services = build_sign_in_services(harness.resources)
     user_id = (await invite(services, a_new_user(roles=place))).user_id
     rights = ROLE_RIGHTS[Role.MERCHANT_USER]
-    async with house.work(user_actor(str(user_id), rights, Origin(Interface.PORTAL))) as work:
+    async with harness.work(user_actor(str(user_id), rights, Origin(Interface.PORTAL))) as work:
         job = await start_job(work, Pause(), claim_ids)
     async with services.work(OPERATOR) as people:
         await deactivate_user(people, user_id)
-    await run(house)
-    view = await look(house, job.job_id)
+    await run(harness)
+    view = await look(harness, job.job_id)
     assert view.job.progress == Progress(2, failed=2)
     assert view.reasons == {(RowOutcome.FAILED, RowReason.RIGHT_LOST): 2}
-    assert await house.rows(HOLDS) == []
+    assert await harness.rows(HOLDS) == []
 
-    async with house.work(STARTER) as work:
+    async with harness.work(STARTER) as work:
         again = await retry_failed(work, job.job_id)
     assert (again.retry_of, again.progress) == (job.job_id, Progress(2))
-    await run(house)
-    assert (await look(house, again.job_id)).job.progress == Progress(2, 2)
-    async with house.work(STARTER) as work:
+    await run(harness)
+    assert (await look(harness, again.job_id)).job.progress == Progress(2, 2)
+    async with harness.work(STARTER) as work:
         with pytest.raises(InvalidState):
             await retry_failed(work, again.job_id)
 
 
-async def test_a_job_of_a_revoked_credential_does_nothing(house: House) -> None:
-    claim_ids = await house.create("A-1", "A-2")
-    async with house.work(ERP) as work:
+async def test_a_job_of_a_revoked_credential_does_nothing(harness: Harness) -> None:
+    claim_ids = await harness.create("A-1", "A-2")
+    async with harness.work(ERP) as work:
         job = await start_job(work, ArchiveAction(), claim_ids)
-    await run(house)
-    view = await look(house, job.job_id)
+    await run(harness)
+    view = await look(harness, job.job_id)
     assert view.reasons == {(RowOutcome.FAILED, RowReason.RIGHT_LOST): 2}
-    assert (await house.read(claim_ids[0])).status is Status.CREATED
+    assert (await harness.read(claim_ids[0])).status is Status.CREATED
 
 
 async def test_a_row_that_always_fails_is_skipped(
-    house: House, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    claim_ids = await house.create(*(f"A-{n}" for n in range(4)))
-    job = await start(house, Pause(), claim_ids)
+    claim_ids = await harness.create(*(f"A-{n}" for n in range(4)))
+    job = await start(harness, Pause(), claim_ids)
     real = act_on_claims
 
     async def stumbles(work: object, action: Action, ids: Sequence[int]) -> object:
@@ -275,47 +275,47 @@ async def test_a_row_that_always_fails_is_skipped(
     monkeypatch.setattr(running, "act_on_claims", stumbles)
     for _ in range(20):
         try:
-            await run_jobs(house.resources, batch=2)
+            await run_jobs(harness.resources, batch=2)
         except _Killed:
             clock.advance(LEASE)
-    view = await look(house, job.job_id)
+    view = await look(harness, job.job_id)
     assert (view.job.state, view.job.progress) == (JobState.DONE, Progress(4, 3, 0, 1))
     assert view.reasons == {(RowOutcome.FAILED, RowReason.ERROR): 1}
 
 
-async def test_a_selection_contains_each_claim_once(house: House, clock: MovableClock) -> None:
-    [claim_id] = await house.create()
-    assert (await start(house, Pause(), [claim_id, claim_id])).progress == Progress(1)
+async def test_a_selection_contains_each_claim_once(harness: Harness, clock: MovableClock) -> None:
+    [claim_id] = await harness.create()
+    assert (await start(harness, Pause(), [claim_id, claim_id])).progress == Progress(1)
     for selected in (list[int](), range(1, 50_002)):
         with pytest.raises(ValidationError):
-            await start(house, Pause(), selected)
+            await start(harness, Pause(), selected)
     with pytest.raises(ValidationError):
-        await start(house, Pause(until=clock.now()), [claim_id])
+        await start(harness, Pause(until=clock.now()), [claim_id])
 
 
 async def test_a_sandbox_merchants_job_acts_at_its_clock(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock, a_definition(), sandbox=True)
-    [claim_id] = await house.create()
+    harness = await a_harness(resources, clock, a_definition(), sandbox=True)
+    [claim_id] = await harness.create()
     clock.advance(timedelta(days=30))
-    job = await start(house, ArchiveAction(), [claim_id])
-    await run(house)
-    assert (await house.read(claim_id)).status is Status.ARCHIVED
-    [row] = await house.rows(
+    job = await start(harness, ArchiveAction(), [claim_id])
+    await run(harness)
+    assert (await harness.read(claim_id)).status is Status.ARCHIVED
+    [row] = await harness.rows(
         "SELECT c.updated_at, m.sandbox_now AS now FROM claims c JOIN merchants m"
         " USING (merchant_id) WHERE c.merchant_id = $1"
     )
     assert row["updated_at"] == row["now"]
-    assert (await look(house, job.job_id)).job.ended_at == clock.now()
+    assert (await look(harness, job.job_id)).job.ended_at == clock.now()
 
 
 async def test_jobs_and_claims_of_another_merchant_are_not_found(
-    house: House, resources: Resources, clock: MovableClock
+    harness: Harness, resources: Resources, clock: MovableClock
 ) -> None:
-    hansen = await a_house(resources, clock, key="hansen")
-    claim_ids = await house.create("A-1", "A-2")
-    job = await start(house, Pause(), claim_ids)
+    hansen = await a_harness(resources, clock, key="hansen")
+    claim_ids = await harness.create("A-1", "A-2")
+    job = await start(harness, Pause(), claim_ids)
     for ask in (get_job, cancel_job, retry_failed):
         async with hansen.work(STARTER) as work:
             with pytest.raises(NotFound):
@@ -329,8 +329,8 @@ async def test_jobs_and_claims_of_another_merchant_are_not_found(
     assert (await look(hansen, theirs.job_id)).reasons == {
         (RowOutcome.SKIPPED, RowReason.ABSENT): 2
     }
-    assert (await look(house, job.job_id)).job == replace(
-        (await look(house, job.job_id)).job, progress=Progress(2, 2)
+    assert (await look(harness, job.job_id)).job == replace(
+        (await look(harness, job.job_id)).job, progress=Progress(2, 2)
     )
 
 

@@ -13,7 +13,7 @@ from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import render_yaml
 from tests.support.command_line import CommandLine
 from tests.support.definitions import a_definition, a_document
-from tests.support.house import a_house
+from tests.support.harness import a_harness
 from tests.usecases.test_apply import Applying
 
 _SNIPPET = {"s": {"de": "word " * 3_980, "en": "word " * 3_980}}
@@ -33,9 +33,9 @@ def an_email(body: str) -> dict[str, Any]:
 async def test_a_draft_with_a_message_that_is_too_large_is_saved_and_not_published(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
+    harness = await a_harness(resources, clock)
     definition = a_definition(templates={"first": an_email(_USES)}, snippets=_SNIPPET)
-    async with house.work() as work:
+    async with harness.work() as work:
         saved = await save_draft(work, "Standard", definition)
 
         with pytest.raises(ValidationError) as refusal:

@@ -35,13 +35,13 @@ async def test_a_request_opens_a_hold_and_raises_an_event(arrangement: Arrangeme
     assert (asked.state, asked.answered_at) == (ModalityState.REQUESTED, None)
     assert [each.amount_cents for each in asked.schedule] == [3414, 3413, 3413]
     assert await arrangement.holds() == ["MODALITY_REQUESTED"]
-    [event] = await arrangement.house.events(arrangement.claim_id)
+    [event] = await arrangement.harness.events(arrangement.claim_id)
     assert event["source"] is None
     assert event["claim"]["paymentModality"] == {
         "type": "PAYMENT_PLAN", "state": "REQUESTED", "modalityId": str(asked.modality_id),
     }  # fmt: skip
-    await arrangement.house.run()
-    assert arrangement.house.channels[0].sent == []
+    await arrangement.harness.run()
+    assert arrangement.harness.channels[0].sent == []
 
 
 async def test_an_approved_plan_keeps_the_claim_on_hold_while_it_is_active(
@@ -51,7 +51,7 @@ async def test_an_approved_plan_keeps_the_claim_on_hold_while_it_is_active(
 
     assert await arrangement.look(approved.modality_id) == approved
     assert approved.state is ModalityState.APPROVED
-    [hold] = (await arrangement.house.read(arrangement.claim_id)).holds
+    [hold] = (await arrangement.harness.read(arrangement.claim_id)).holds
     assert hold.kind is HoldKind.MODALITY_ACTIVE
     assert hold.until is None
     assert await arrangement.states() == ["REQUESTED", "APPROVED"]
@@ -62,11 +62,11 @@ async def test_an_approved_deferment_holds_until_the_end_of_its_day(
 ) -> None:
     approved = await arrangement.agree(DEFERMENT)
 
-    [event, _] = await arrangement.house.events(arrangement.claim_id)
+    [event, _] = await arrangement.harness.events(arrangement.claim_id)
     assert event["claim"]["paymentModality"]["type"] == "PAYMENT_DEFEREMENT"
     assert approved.type is ModalityType.PAYMENT_DEFEREMENT
     assert [each.due_on for each in approved.schedule] == [date(2026, 3, 31)]
-    [hold] = (await arrangement.house.read(arrangement.claim_id)).holds
+    [hold] = (await arrangement.harness.read(arrangement.claim_id)).holds
     assert hold.until == datetime(2026, 3, 31, 22, 0, tzinfo=UTC)
 
 
@@ -80,8 +80,8 @@ async def test_the_process_continues_after_a_rejected_request(arrangement: Arran
     )  # fmt: skip
     assert await arrangement.holds() == []
     assert await arrangement.states() == ["REQUESTED", "REJECTED"]
-    await arrangement.house.run()
-    assert len(arrangement.house.channels[0].sent) == 1
+    await arrangement.harness.run()
+    assert len(arrangement.harness.channels[0].sent) == 1
 
 
 @pytest.mark.parametrize("terms", [PLAN, DEFERMENT])
@@ -141,8 +141,8 @@ async def test_withdrawing_a_modality_raises_no_event(
         with pytest.raises(InvalidState) as refusal:
             await answer(modality.modality_id)
         assert refusal.value.details == {"state": "WITHDRAWN"}
-    await arrangement.house.run()
-    assert len(arrangement.house.channels[0].sent) == 1
+    await arrangement.harness.run()
+    assert len(arrangement.harness.channels[0].sent) == 1
 
 
 async def test_a_claim_has_one_modality_at_a_time(arrangement: Arrangement) -> None:
@@ -170,8 +170,10 @@ async def test_a_request_outside_the_limits_stores_nothing(arrangement: Arrangem
     with pytest.raises(ValidationError) as refusal:
         await arrangement.ask(PlanTerms(5, date(2026, 5, 1)))
     assert [each.path for each in refusal.value.faults] == ["/firstDate", "/count"]
-    assert await arrangement.house.rows("SELECT FROM payment_modalities WHERE merchant_id=$1") == []
-    assert await arrangement.house.rows(_AUDITED) == []
+    assert (
+        await arrangement.harness.rows("SELECT FROM payment_modalities WHERE merchant_id=$1") == []
+    )
+    assert await arrangement.harness.rows(_AUDITED) == []
     assert await arrangement.holds() == []
 
 
@@ -186,7 +188,7 @@ async def test_the_deferral_limit_of_the_claim_applies_to_plans_and_deferrals(
 
 
 async def test_only_a_claim_in_process_has_a_modality(arrangement: Arrangement) -> None:
-    await arrangement.house.pay(arrangement.claim_id, 10240)
+    await arrangement.harness.pay(arrangement.claim_id, 10240)
     with pytest.raises(InvalidState):
         await arrangement.ask()
     assert await arrangement.states() == []
@@ -194,8 +196,8 @@ async def test_only_a_claim_in_process_has_a_modality(arrangement: Arrangement) 
 
 async def test_a_modality_of_another_claim_is_not_found(arrangement: Arrangement) -> None:
     asked = await arrangement.ask()
-    [other_id] = await arrangement.house.create("INV-2")
-    other = Arrangement(arrangement.house, other_id)
+    [other_id] = await arrangement.harness.create("INV-2")
+    other = Arrangement(arrangement.harness, other_id)
     for do in (other.approve, other.reject, other.withdraw):
         with pytest.raises(NotFound):
             await do(asked.modality_id)
@@ -204,7 +206,7 @@ async def test_a_modality_of_another_claim_is_not_found(arrangement: Arrangement
 
 async def test_a_request_of_a_paid_claim_cannot_be_answered(arrangement: Arrangement) -> None:
     asked = await arrangement.ask()
-    await arrangement.house.pay(arrangement.claim_id, 10240)
+    await arrangement.harness.pay(arrangement.claim_id, 10240)
     # The end of the modality is not recorded yet.
     for answer in (arrangement.approve, arrangement.reject):
         with pytest.raises(InvalidState) as refusal:
@@ -226,19 +228,19 @@ async def test_a_request_whose_first_date_is_past_cannot_be_answered(
 
 async def test_other_holds_stay_when_a_modality_ends(arrangement: Arrangement) -> None:
     asked = await arrangement.ask()
-    async with arrangement.house.work() as work:
+    async with arrangement.harness.work() as work:
         await open_hold(work, arrangement.claim_id, HoldKind.DISPUTE)
     await arrangement.reject(asked.modality_id)
     assert await arrangement.holds() == ["DISPUTE"]
-    await arrangement.house.run()
-    assert arrangement.house.channels[0].sent == []
+    await arrangement.harness.run()
+    assert arrangement.harness.channels[0].sent == []
 
 
 async def test_each_use_case_is_audited(arrangement: Arrangement) -> None:
     approved = await arrangement.agree()
     await arrangement.withdraw(approved.modality_id)
     await arrangement.reject((await arrangement.ask()).modality_id)
-    audited = [row["action"] for row in await arrangement.house.rows(_AUDITED)]
+    audited = [row["action"] for row in await arrangement.harness.rows(_AUDITED)]
     assert sorted(audited) == [
         "modality.approve", "modality.reject", "modality.request", "modality.request",
         "modality.withdraw",

@@ -13,111 +13,113 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.listed_table import Count
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 
 DAY = timedelta(days=1)
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
-    return await a_house(resources, clock, a_definition())
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
+    return await a_harness(resources, clock, a_definition())
 
 
-async def find(house: House, wanted: ClaimFilter, limit: int = 50) -> list[str]:
+async def find(harness: Harness, wanted: ClaimFilter, limit: int = 50) -> list[str]:
     found: list[str] = []
     cursor, pages = None, 0
     while pages == 0 or cursor is not None:
-        async with house.work() as work:
+        async with harness.work() as work:
             page = await list_claims(work, limit=limit, cursor=cursor, wanted=wanted)
         found += [each.reference_number for each in page.items]
         cursor, pages = page.next_cursor, pages + 1
     return found
 
 
-async def count(house: House, wanted: ClaimFilter, limit: int = 1000) -> Count:
-    async with house.work() as work:
+async def count(harness: Harness, wanted: ClaimFilter, limit: int = 1000) -> Count:
+    async with harness.work() as work:
         return await count_claims(work, wanted, limit=limit)
 
 
 async def test_claims_are_filtered_by_state_hold_workflow_and_debt(
-    house: House, clock: MovableClock
+    harness: Harness, clock: MovableClock
 ) -> None:
-    [paid, part, held, _] = await house.create("A-1", "A-2", "A-3", "A-4")
-    await house.pay(paid, 10240)
-    await house.pay(part, 240)
-    async with house.work() as work:
+    [paid, part, held, _] = await harness.create("A-1", "A-2", "A-3", "A-4")
+    await harness.pay(paid, 10240)
+    await harness.pay(part, 240)
+    async with harness.work() as work:
         await pause_claim(work, held, until=clock.now() + DAY)
         await open_hold(work, part, HoldKind.DISPUTE)
     [workflow_id] = {
         row["workflow_id"]
-        for row in await house.rows("SELECT workflow_id FROM workflows WHERE merchant_id = $1")
+        for row in await harness.rows("SELECT workflow_id FROM workflows WHERE merchant_id = $1")
     }
 
     open_states = (Status.CREATED, Status.IN_PROCESS)
-    assert await find(house, ClaimFilter(statuses=open_states)) == ["A-4", "A-3", "A-2"]
-    assert await find(house, ClaimFilter(statuses=(Status.COLLECTED,))) == ["A-1"]
-    assert await find(house, ClaimFilter(status=Status.CREATED, statuses=(Status.COLLECTED,))) == []
-    assert await find(house, ClaimFilter(hold=HoldKind.PAUSE)) == ["A-3"]
-    assert await find(house, ClaimFilter(hold=HoldKind.DISPUTE)) == ["A-2"]
-    assert await find(house, ClaimFilter(workflow_id=workflow_id), 1) == [
+    assert await find(harness, ClaimFilter(statuses=open_states)) == ["A-4", "A-3", "A-2"]
+    assert await find(harness, ClaimFilter(statuses=(Status.COLLECTED,))) == ["A-1"]
+    assert (
+        await find(harness, ClaimFilter(status=Status.CREATED, statuses=(Status.COLLECTED,))) == []
+    )
+    assert await find(harness, ClaimFilter(hold=HoldKind.PAUSE)) == ["A-3"]
+    assert await find(harness, ClaimFilter(hold=HoldKind.DISPUTE)) == ["A-2"]
+    assert await find(harness, ClaimFilter(workflow_id=workflow_id), 1) == [
         "A-4", "A-3", "A-2", "A-1",
     ]  # fmt: skip
-    assert await find(house, ClaimFilter(least_cents=1, most_cents=10000)) == ["A-2"]
-    assert await find(house, ClaimFilter(least_cents=10001)) == ["A-4", "A-3"]
-    assert await find(house, ClaimFilter(most_cents=0)) == ["A-1"]
+    assert await find(harness, ClaimFilter(least_cents=1, most_cents=10000)) == ["A-2"]
+    assert await find(harness, ClaimFilter(least_cents=10001)) == ["A-4", "A-3"]
+    assert await find(harness, ClaimFilter(most_cents=0)) == ["A-1"]
     both = ClaimFilter(statuses=open_states, hold=HoldKind.PAUSE, least_cents=10240)
-    assert await find(house, both) == ["A-3"]
+    assert await find(harness, both) == ["A-3"]
     clock.advance(DAY)
-    assert await find(house, ClaimFilter(hold=HoldKind.PAUSE)) == []
+    assert await find(harness, ClaimFilter(hold=HoldKind.PAUSE)) == []
 
 
 @pytest.mark.parametrize("few", [lists_store.MAX_FOUND, 1], ids=["few", "many"])
 async def test_claims_are_filtered_by_times(
-    house: House, clock: MovableClock, monkeypatch: pytest.MonkeyPatch, few: int
+    harness: Harness, clock: MovableClock, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
     monkeypatch.setattr(lists_store, "MAX_FOUND", few)
     start = clock.now()
     for number in range(4):
-        await house.create(f"A-{number}", email=f"{number}@example.org")
+        await harness.create(f"A-{number}", email=f"{number}@example.org")
         clock.advance(DAY)
-    [first] = await house.rows(
+    [first] = await harness.rows(
         "SELECT min(claim_id) AS claim_id FROM claims WHERE merchant_id = $1"
     )
-    await house.pay(first["claim_id"], 240)
+    await harness.pay(first["claim_id"], 240)
 
     middle = {"since": start + DAY, "until": start + 3 * DAY}
     created = ClaimFilter(created_since=middle["since"], created_until=middle["until"])
-    assert await find(house, created, 1) == ["A-2", "A-1"]
+    assert await find(harness, created, 1) == ["A-2", "A-1"]
     changed = ClaimFilter(updated_since=middle["since"], updated_until=middle["until"])
-    assert await find(house, changed, 1) == ["A-2", "A-1"]
-    assert await find(house, ClaimFilter(updated_since=clock.now(), updated_until=None,
+    assert await find(harness, changed, 1) == ["A-2", "A-1"]
+    assert await find(harness, ClaimFilter(updated_since=clock.now(), updated_until=None,
                                          least_cents=1)) == ["A-0"]  # fmt: skip
-    rows = await house.rows(
+    rows = await harness.rows(
         "SELECT reference_number, due_at FROM claims WHERE merchant_id = $1 ORDER BY claim_id DESC"
     )
     due = rows[1]["due_at"]
     exactly = ClaimFilter(next_step_since=due, next_step_until=due + timedelta(microseconds=1))
     expected = [row["reference_number"] for row in rows if row["due_at"] == due]
-    assert await find(house, exactly, 1) == expected
+    assert await find(harness, exactly, 1) == expected
 
 
 async def test_a_rare_filter_continues_after_the_rows_it_has_read(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(CLAIMS.budgets, "most_cents", 2)
-    [first, *_] = await house.create(*(f"A-{n}" for n in range(6)))
-    await house.pay(first, 240)
+    [first, *_] = await harness.create(*(f"A-{n}" for n in range(6)))
+    await harness.pay(first, 240)
     wanted = ClaimFilter(most_cents=10000)
-    async with house.work() as work:
+    async with harness.work() as work:
         page = await list_claims(work, limit=50, wanted=wanted)
     assert list(page.items) == []
     assert page.next_cursor is not None
-    assert await find(house, wanted) == ["A-0"]
-    assert await count(house, wanted) == Count(0, is_more=True)
+    assert await find(harness, wanted) == ["A-0"]
+    assert await count(harness, wanted) == Count(0, is_more=True)
 
 
-async def test_a_count_stops_at_its_limit(house: House) -> None:
-    await house.create(*(f"A-{n}" for n in range(4)))
-    assert await count(house, ClaimFilter()) == Count(4, is_more=False)
-    assert await count(house, ClaimFilter(), limit=3) == Count(3, is_more=True)
-    assert await count(house, ClaimFilter(statuses=(Status.ARCHIVED,))) == Count(0, is_more=False)
+async def test_a_count_stops_at_its_limit(harness: Harness) -> None:
+    await harness.create(*(f"A-{n}" for n in range(4)))
+    assert await count(harness, ClaimFilter()) == Count(4, is_more=False)
+    assert await count(harness, ClaimFilter(), limit=3) == Count(3, is_more=True)
+    assert await count(harness, ClaimFilter(statuses=(Status.ARCHIVED,))) == Count(0, is_more=False)

@@ -30,7 +30,7 @@ from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import InvalidState, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.house import ERP, House, ScriptedChannel, a_house
+from tests.support.harness import ERP, Harness, ScriptedChannel, a_harness
 from tests.support.merchants import CONFIGURATION
 
 # A Monday, 10:00 in Berlin.
@@ -54,23 +54,23 @@ def with_step(step: dict[str, Any], **changes: Any) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
     """A merchant with version v1.0 published and no claims."""
     definition = a_definition(steps=STEPS, templates=TEMPLATES)
     channels = [ScriptedChannel(), ScriptedChannel(channel="SMS")]
-    return await a_house(resources, clock, definition, configuration=BOTH, channels=channels)
+    return await a_harness(resources, clock, definition, configuration=BOTH, channels=channels)
 
 
-async def save(house: House, **changes: Any) -> None:
+async def save(harness: Harness, **changes: Any) -> None:
     given = {"steps": STEPS, "templates": TEMPLATES, **changes}
-    async with house.work() as work:
+    async with harness.work() as work:
         await save_draft(work, "Standard", a_definition(**given))
 
 
-async def preview(house: House, asked: PreviewScope | None = None) -> DraftPreview:
-    resources = house.resources
+async def preview(harness: Harness, asked: PreviewScope | None = None) -> DraftPreview:
+    resources = harness.resources
     async with resources.database.connection() as connection, snapshot(connection):
-        work = Work.open(resources, connection, house.merchant, ERP)
+        work = Work.open(resources, connection, harness.merchant, ERP)
         workflow = await get_workflow_by_name(connection, work.merchant_id, "Standard")
         return await preview_draft(work, resources.keys, workflow.workflow_id, asked)
 
@@ -83,13 +83,13 @@ def read(claim: ClaimContactChange) -> tuple[Any, ...]:
 
 
 async def test_a_changed_time_of_a_contact_is_shown_for_each_claim(
-    house: House, clock: MovableClock
+    harness: Harness, clock: MovableClock
 ) -> None:
     saturday = MONDAY + timedelta(days=5)
     clock.move_to(saturday)
-    await house.create("INV-1")
-    await save(house, steps=with_step(EMAIL, send="IMMEDIATE"))
-    seen = await preview(house)
+    await harness.create("INV-1")
+    await save(harness, steps=with_step(EMAIL, send="IMMEDIATE"))
+    seen = await preview(harness)
     assert (seen.plan.verdict, seen.plan.after, seen.plan.reached) == (
         VersionVerdict.MINOR,
         "v1.1",
@@ -106,15 +106,15 @@ async def test_a_changed_time_of_a_contact_is_shown_for_each_claim(
     assert claim.aspects == (ContactAspect.TIME,)
 
 
-async def test_each_claim_has_one_kind_and_the_callback_gets_all_claims(house: House) -> None:
-    await house.create("INV-1", mobileNumber="+4915112345678", customerNumber="K-1")
-    await house.create("INV-2", customerNumber="K-2")
-    await house.create("INV-3", email=None, customerNumber="K-3")
-    await house.create("INV-4", email=None, mobileNumber="+4915112345679", customerNumber="K-4")
+async def test_each_claim_has_one_kind_and_the_callback_gets_all_claims(harness: Harness) -> None:
+    await harness.create("INV-1", mobileNumber="+4915112345678", customerNumber="K-1")
+    await harness.create("INV-2", customerNumber="K-2")
+    await harness.create("INV-3", email=None, customerNumber="K-3")
+    await harness.create("INV-4", email=None, mobileNumber="+4915112345679", customerNumber="K-4")
     # Only the first reminder becomes an SMS.
-    await save(house, steps=[{**EMAIL, "channel": "SMS"}, WAIT, FEE, AGAIN, LAST])
+    await save(harness, steps=[{**EMAIL, "channel": "SMS"}, WAIT, FEE, AGAIN, LAST])
     told: list[ClaimContactChange] = []
-    seen = await preview(house, PreviewScope(listed=2, sink=told.append))
+    seen = await preview(harness, PreviewScope(listed=2, sink=told.append))
     later = datetime(2026, 3, 9, 9, tzinfo=UTC)
     assert [read(claim) for claim in told] == [
         ("INV-1", ContactChangeKind.CHANGED, (MONDAY, "EMAIL", 1), (MONDAY, "SMS", 1)),
@@ -135,39 +135,39 @@ async def test_each_claim_has_one_kind_and_the_callback_gets_all_claims(house: H
     assert seen.effects.listed == told[:2]
 
 
-async def test_a_changed_text_changes_the_contacts_that_would_send_it(house: House) -> None:
-    await house.create("INV-1")
+async def test_a_changed_text_changes_the_contacts_that_would_send_it(harness: Harness) -> None:
+    await harness.create("INV-1")
     texts = {"de": "Guten Tag, {{ landing.url }}", "en": "Hello, {{ landing.url }}"}
     email = {**TEMPLATES["reminder"]["EMAIL"], "body": texts}
-    await save(house, templates={"reminder": {**TEMPLATES["reminder"], "EMAIL": email}})
-    [claim] = (await preview(house)).effects.listed
+    await save(harness, templates={"reminder": {**TEMPLATES["reminder"], "EMAIL": email}})
+    [claim] = (await preview(harness)).effects.listed
     assert (claim.kind, claim.aspects, claim.before) == (
         ContactChangeKind.CHANGED, (ContactAspect.CONTENT,), claim.after,
     )  # fmt: skip
     changed = {"body": {"de": "Neu {{ landing.url }}", "en": "New {{ landing.url }}"}}
-    await save(house, templates={"reminder": {**TEMPLATES["reminder"], "SMS": changed}})
-    assert (await preview(house)).effects.counts == {ContactChangeKind.UNCHANGED: 1}
+    await save(harness, templates={"reminder": {**TEMPLATES["reminder"], "SMS": changed}})
+    assert (await preview(harness)).effects.counts == {ContactChangeKind.UNCHANGED: 1}
 
 
-async def test_a_major_version_reaches_no_claim_and_is_not_forecast(house: House) -> None:
-    await house.create("INV-1", "INV-2")
-    await save(house, steps=with_step(WAIT, days=5))
-    seen = await preview(house)
+async def test_a_major_version_reaches_no_claim_and_is_not_forecast(harness: Harness) -> None:
+    await harness.create("INV-1", "INV-2")
+    await save(harness, steps=with_step(WAIT, days=5))
+    seen = await preview(harness)
     assert (seen.plan.verdict, seen.plan.reached, seen.plan.staying) == (VersionVerdict.MAJOR, 0, 2)
     assert (seen.effects.claims, seen.effects.outlook) == (0, None)
 
 
 async def test_claims_on_hold_continue_at_its_end_or_are_counted_separately(
-    house: House, clock: MovableClock
+    harness: Harness, clock: MovableClock
 ) -> None:
-    first, second, _ = await house.create("INV-1", "INV-2", "INV-3", customerNumber=None)
+    first, second, _ = await harness.create("INV-1", "INV-2", "INV-3", customerNumber=None)
     friday = MONDAY + timedelta(days=4)
-    async with house.work() as work:
+    async with harness.work() as work:
         await open_hold(work, first, HoldKind.PAUSE, until=friday)
         await open_hold(work, second, HoldKind.DISPUTE)
-    await save(house, steps=with_step(FEE, value="300"))
+    await save(harness, steps=with_step(FEE, value="300"))
     told: list[ClaimContactChange] = []
-    seen = await preview(house, PreviewScope(sink=told.append))
+    seen = await preview(harness, PreviewScope(sink=told.append))
     assert [read(claim)[1:3] for claim in told] == [
         (ContactChangeKind.UNCHANGED, (friday, "EMAIL", 1)), (ContactChangeKind.HELD, None),
         (ContactChangeKind.UNCHANGED, (MONDAY, "EMAIL", 1)),
@@ -176,24 +176,26 @@ async def test_claims_on_hold_continue_at_its_end_or_are_counted_separately(
     assert seen.effects.outlook.claims == 2
 
 
-async def test_the_days_ahead_are_forecast(house: House) -> None:
+async def test_the_days_ahead_are_forecast(harness: Harness) -> None:
     for number in range(3):
-        await house.create(f"INV-{number}", customerNumber=f"K-{number}", email=f"e{number}@x.org")
-    await save(house, steps=with_step(FEE, value="300"))
-    outlook = (await preview(house)).effects.outlook
+        await harness.create(
+            f"INV-{number}", customerNumber=f"K-{number}", email=f"e{number}@x.org"
+        )
+    await save(harness, steps=with_step(FEE, value="300"))
+    outlook = (await preview(harness)).effects.outlook
     assert outlook is not None
     assert outlook.contacts == {(date(2026, 3, 2), "EMAIL"): 3, (date(2026, 3, 9), "EMAIL"): 3}
     assert (outlook.fees, outlook.fee_sums, outlook.archived) == (3, {300: 3}, 3)
     assert (outlook.held_back, outlook.unreachable, outlook.missed_contacts) == ({}, 0, 0)
-    short = (await preview(house, PreviewScope(days=6))).effects.outlook
+    short = (await preview(harness, PreviewScope(days=6))).effects.outlook
     assert short is not None
     assert (sum(short.contacts.values()), short.fees, short.archived) == (3, 0, 0)
 
 
-async def test_the_forecast_respects_the_contact_limits_of_a_person(house: House) -> None:
-    await house.create("INV-1", "INV-2", "INV-3", customerNumber="K-1")
-    await save(house, steps=with_step(FEE, value="300"))
-    outlook = (await preview(house, PreviewScope(days=6))).effects.outlook
+async def test_the_forecast_respects_the_contact_limits_of_a_person(harness: Harness) -> None:
+    await harness.create("INV-1", "INV-2", "INV-3", customerNumber="K-1")
+    await save(harness, steps=with_step(FEE, value="300"))
+    outlook = (await preview(harness, PreviewScope(days=6))).effects.outlook
     assert outlook is not None
     days = [date(2026, 3, day) for day in (2, 3, 4)]
     assert outlook.contacts == {(day, "EMAIL"): 1 for day in days}
@@ -203,21 +205,21 @@ async def test_the_forecast_respects_the_contact_limits_of_a_person(house: House
     assert (outlook.persons, outlook.claims) == (1, 3)
 
 
-async def test_earlier_contacts_of_a_person_count_in_the_forecast(house: House) -> None:
-    await house.create("INV-1", customerNumber="K-1")
-    await house.run()
-    await house.create("INV-2", customerNumber="K-1")
-    await save(house, steps=with_step(FEE, value="300"))
-    outlook = (await preview(house, PreviewScope(days=3))).effects.outlook
+async def test_earlier_contacts_of_a_person_count_in_the_forecast(harness: Harness) -> None:
+    await harness.create("INV-1", customerNumber="K-1")
+    await harness.run()
+    await harness.create("INV-2", customerNumber="K-1")
+    await save(harness, steps=with_step(FEE, value="300"))
+    outlook = (await preview(harness, PreviewScope(days=3))).effects.outlook
     assert outlook is not None
     assert outlook.contacts == {(date(2026, 3, 3), "EMAIL"): 1}
 
 
-async def test_fees_are_added_up_for_each_debtor_and_the_highest_is_named(house: House) -> None:
-    await house.create("INV-1", "INV-2", customerNumber="K-1")
-    await house.create("INV-3", customerNumber="K-2", email="other@example.org")
-    await save(house, steps=with_step(FEE, value="300"))
-    outlook = (await preview(house)).effects.outlook
+async def test_fees_are_added_up_for_each_debtor_and_the_highest_is_named(harness: Harness) -> None:
+    await harness.create("INV-1", "INV-2", customerNumber="K-1")
+    await harness.create("INV-3", customerNumber="K-2", email="other@example.org")
+    await save(harness, steps=with_step(FEE, value="300"))
+    outlook = (await preview(harness)).effects.outlook
     assert outlook is not None
     assert outlook.fee_sums == {600: 1, 300: 1}
     highest = max(outlook.highest_fees)
@@ -226,15 +228,15 @@ async def test_fees_are_added_up_for_each_debtor_and_the_highest_is_named(house:
 
 
 async def test_unreachable_claims_include_those_with_suppressed_addresses(
-    house: House,
+    harness: Harness,
 ) -> None:
-    await house.create("INV-1", email=None)
-    await house.create("INV-2", email="stop@example.org")
-    await house.create("INV-3", email="other@example.org")
-    async with house.work() as work:
-        await suppress(work, house.resources.keys, "EMAIL", "stop@example.org", "DEBTOR")
-    await save(house, steps=with_step(FEE, value="300"))
-    outlook = (await preview(house)).effects.outlook
+    await harness.create("INV-1", email=None)
+    await harness.create("INV-2", email="stop@example.org")
+    await harness.create("INV-3", email="other@example.org")
+    async with harness.work() as work:
+        await suppress(work, harness.resources.keys, "EMAIL", "stop@example.org", "DEBTOR")
+    await save(harness, steps=with_step(FEE, value="300"))
+    outlook = (await preview(harness)).effects.outlook
     assert outlook is not None
     assert outlook.unreachable == 2
     assert sorted(outlook.unreachable_examples) == ["INV-1", "INV-2"]
@@ -242,38 +244,38 @@ async def test_unreachable_claims_include_those_with_suppressed_addresses(
 
 
 async def test_a_planned_contact_is_the_next_one_and_follows_the_new_hours(
-    house: House, clock: MovableClock
+    harness: Harness, clock: MovableClock
 ) -> None:
-    await house.create("INV-1")
-    await Engine(house.resources).run_once()
+    await harness.create("INV-1")
+    await Engine(harness.resources).run_once()
     evening = MONDAY + timedelta(hours=10)
     clock.move_to(evening)
-    await save(house, steps=with_step(EMAIL, send="IMMEDIATE"))
-    [claim] = (await preview(house)).effects.listed
+    await save(harness, steps=with_step(EMAIL, send="IMMEDIATE"))
+    [claim] = (await preview(harness)).effects.listed
     tuesday = datetime(2026, 3, 3, 8, tzinfo=UTC)
     assert read(claim)[2:] == ((tuesday, "EMAIL", 1), (evening, "EMAIL", 1))
 
 
-async def test_claims_with_a_contact_in_doubt_are_counted_separately(house: House) -> None:
-    house.channels[0].is_repeatable = False
-    house.channels[0].answers = [RuntimeError("away"), Accepted()]
-    await house.create("INV-1")
-    await house.run()
-    await save(house, steps=with_step(FEE, value="300"))
-    assert (await preview(house)).effects.counts == {ContactChangeKind.UNSETTLED: 1}
+async def test_claims_with_a_contact_in_doubt_are_counted_separately(harness: Harness) -> None:
+    harness.channels[0].is_repeatable = False
+    harness.channels[0].answers = [RuntimeError("away"), Accepted()]
+    await harness.create("INV-1")
+    await harness.run()
+    await save(harness, steps=with_step(FEE, value="300"))
+    assert (await preview(harness)).effects.counts == {ContactChangeKind.UNSETTLED: 1}
 
 
-async def test_a_preview_writes_nothing_and_blocks_nothing(house: House) -> None:
-    await house.create("INV-1")
-    await save(house, steps=with_step(FEE, value="300"))
-    before = await house.rows(_ALL)
-    resources = house.resources
+async def test_a_preview_writes_nothing_and_blocks_nothing(harness: Harness) -> None:
+    await harness.create("INV-1")
+    await save(harness, steps=with_step(FEE, value="300"))
+    before = await harness.rows(_ALL)
+    resources = harness.resources
     async with resources.database.transaction() as tx:
         # Another transaction has locked everything meanwhile.
         await tx.execute("SELECT FROM claims, merchants, workflows, workflow_versions FOR UPDATE")
-        seen = await preview(house)
+        seen = await preview(harness)
     assert seen.effects.claims == 1
-    assert await house.rows(_ALL) == before
+    assert await harness.rows(_ALL) == before
 
 
 _ALL = """
@@ -282,35 +284,37 @@ WHERE merchant_id = $1
 """
 
 
-async def test_progress_is_reported_as_done_and_total_claims(house: House) -> None:
-    await house.create(*(f"INV-{number}" for number in range(3)))
-    await save(house, steps=with_step(FEE, value="300"))
+async def test_progress_is_reported_as_done_and_total_claims(harness: Harness) -> None:
+    await harness.create(*(f"INV-{number}" for number in range(3)))
+    await save(harness, steps=with_step(FEE, value="300"))
     steps: list[tuple[int, int]] = []
-    await preview(house, PreviewScope(progress=lambda *done: steps.append(done)))
+    await preview(harness, PreviewScope(progress=lambda *done: steps.append(done)))
     # The claims of the last person stay for the next page, which may contain more of them.
     assert steps == [(2, 3), (3, 3)]
 
 
-async def test_pages_keep_the_claims_of_a_person_together(house: House) -> None:
+async def test_pages_keep_the_claims_of_a_person_together(harness: Harness) -> None:
     persons = [0, 0, 0, 1, 2, 2, 3]
     for number, person in enumerate(persons):
-        await house.create(f"INV-{number}", customerNumber=f"K-{person}")
-    resources = house.resources
+        await harness.create(f"INV-{number}", customerNumber=f"K-{person}")
+    resources = harness.resources
     async with resources.database.transaction() as tx:
-        workflow = await get_workflow_by_name(tx, house.merchant.merchant_id, "Standard")
+        workflow = await get_workflow_by_name(tx, harness.merchant.merchant_id, "Standard")
         key = (workflow.workflow_id, 1)
         pages = [
             [claim.facts.reference_number for claim in page]
-            async for page in iterate_persons(tx, resources.keys, house.merchant, key, page_size=2)
+            async for page in iterate_persons(
+                tx, resources.keys, harness.merchant, key, page_size=2
+            )
         ]
     assert pages == [["INV-0", "INV-1", "INV-2"], ["INV-3"], ["INV-4", "INV-5"], ["INV-6"]]
 
 
-async def test_a_preview_needs_a_draft_and_days_in_range(house: House) -> None:
+async def test_a_preview_needs_a_draft_and_days_in_range(harness: Harness) -> None:
     with pytest.raises(InvalidState, match="no draft"):
-        await preview(house)
-    await save(house, steps=with_step(FEE, value="300"))
+        await preview(harness)
+    await save(harness, steps=with_step(FEE, value="300"))
     with pytest.raises(ValidationError) as refusal:
-        await preview(house, PreviewScope(days=366))
+        await preview(harness, PreviewScope(days=366))
     assert [fault.path for fault in refusal.value.faults] == ["/days"]
-    assert (await preview(house, PreviewScope(days=0))).effects.outlook is None
+    assert (await preview(harness, PreviewScope(days=0))).effects.outlook is None

@@ -27,7 +27,7 @@ from dunwell.platform.resources import Resources
 from tests.support.channels import ADDRESS, TEMPLATE
 from tests.support.command_line import CommandLine
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.house import ERP, House, a_house
+from tests.support.harness import ERP, Harness, a_harness
 from tests.support.merchants import CONFIGURATION
 
 _LINES: dict[str, Any] = {
@@ -61,23 +61,23 @@ def steps(channel: str, **changes: Any) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
     """Sends e-mails to three debtors: one in Austria, and one with a number of no country."""
     await apply_installation(resources, check_installation({"deliveryProviders": _LINES}))
     configuration = msgspec.structs.replace(CONFIGURATION, channels=_SETUPS)
     definition = a_definition(steps=steps("EMAIL"), templates=a_template())
-    house = await a_house(resources, clock, definition, configuration=configuration)
+    harness = await a_harness(resources, clock, definition, configuration=configuration)
     for reference, number, country in (
         ("INV-1", "+4915112345678", "DE"), ("INV-2", "+436641234567", "AT"),
         ("INV-3", "+12125550123", "US"),
     ):  # fmt: skip
-        await house.create(
+        await harness.create(
             reference,
             email=f"{reference.lower()}@example.org",
             mobileNumber=number,
             address={**ADDRESS, "country": country},
         )
-    return house
+    return harness
 
 
 @pytest.fixture
@@ -87,22 +87,22 @@ async def printer() -> AsyncIterator[LetterPrinter]:
     await printer.close()
 
 
-async def save(house: House, **changes: Any) -> None:
+async def save(harness: Harness, **changes: Any) -> None:
     given = {"templates": a_template(), **changes}
-    async with house.work() as work:
+    async with harness.work() as work:
         await save_draft(work, "Standard", a_definition(**given))
 
 
 async def foresee(
-    house: House, printer: LetterPrinter, actor: Actor = ERP, days: int = 30
+    harness: Harness, printer: LetterPrinter, actor: Actor = ERP, days: int = 30
 ) -> PreviewCosts | None:
-    resources = house.resources
+    resources = harness.resources
     async with resources.database.connection() as connection, snapshot(connection):
-        work = Work.open(resources, connection, house.merchant, ERP)
+        work = Work.open(resources, connection, harness.merchant, ERP)
         workflow = await get_workflow_by_name(connection, work.merchant_id, "Standard")
         asked = PreviewScope(days, costs=True)
         preview = await preview_draft(work, resources.keys, workflow.workflow_id, asked)
-        work = Work.open(resources, connection, house.merchant, actor)
+        work = Work.open(resources, connection, harness.merchant, actor)
         prepared = await prepare_costs(work, resources, preview)
     return None if prepared is None else await compute_preview_costs(prepared, printer=printer)
 
@@ -120,10 +120,10 @@ def _tell(spent: MessageCost) -> tuple[int, int, str]:
 
 
 async def test_another_channel_is_priced_by_its_delivery_provider(
-    house: House, printer: LetterPrinter
+    harness: Harness, printer: LetterPrinter
 ) -> None:
-    await save(house, steps=steps("SMS"))
-    costs = await foresee(house, printer)
+    await save(harness, steps=steps("SMS"))
+    costs = await foresee(harness, printer)
     assert show(costs) == [
         ("EMAIL", "post", None, (3, 0, "1.5"), (0, 0, "0")),
         ("SMS", "sms", "AT", (0, 0, "0"), (1, 0, "8")),
@@ -135,51 +135,53 @@ async def test_another_channel_is_priced_by_its_delivery_provider(
 
 
 async def test_letters_cost_their_printed_sheets_by_country(
-    house: House, printer: LetterPrinter
+    harness: Harness, printer: LetterPrinter
 ) -> None:
-    await save(house, steps=steps("LETTER"))
-    assert show(await foresee(house, printer))[1:] == [
+    await save(harness, steps=steps("LETTER"))
+    assert show(await foresee(harness, printer))[1:] == [
         ("LETTER", "print", "AT", (0, 0, "0"), (1, 0, "170")),
         ("LETTER", "print", "DE", (0, 0, "0"), (1, 0, "85")),
         ("LETTER", "print", "US", (0, 0, "0"), (1, 0, "170")),
     ]
     long = {**TEMPLATE["LETTER"], "body": _LONG}
-    await save(house, steps=steps("LETTER"), templates=a_template(LETTER=long))
-    [_, _, (*_, german), _] = show(await foresee(house, printer))
+    await save(harness, steps=steps("LETTER"), templates=a_template(LETTER=long))
+    [_, _, (*_, german), _] = show(await foresee(harness, printer))
     cents = Decimal(german[2])
     assert cents % 85 == 0
     assert cents >= 3 * 85
 
 
-async def test_only_a_longer_text_costs_more(house: House, printer: LetterPrinter) -> None:
-    await house.publish(a_definition(steps=steps("SMS"), templates=a_template()))
+async def test_only_a_longer_text_costs_more(harness: Harness, printer: LetterPrinter) -> None:
+    await harness.publish(a_definition(steps=steps("SMS"), templates=a_template()))
     body = {"de": "x" * 200 + TEMPLATE["SMS"]["body"]["de"], "en": TEMPLATE["SMS"]["body"]["en"]}
-    await house.create("INV-9", mobileNumber="+4915112345679", email=None)
-    await save(house, steps=steps("SMS"), templates=a_template(SMS={"body": body}))
-    costs = await foresee(house, printer)
+    await harness.create("INV-9", mobileNumber="+4915112345679", email=None)
+    await save(harness, steps=steps("SMS"), templates=a_template(SMS={"body": body}))
+    costs = await foresee(harness, printer)
     assert costs is not None
     assert costs.after.cents > costs.before.cents > 0
     assert costs.after.messages == costs.before.messages
 
 
 async def test_no_costs_are_shown_without_prices_or_days(
-    house: House, printer: LetterPrinter
+    harness: Harness, printer: LetterPrinter
 ) -> None:
-    await save(house, steps=steps("SMS"))
-    assert await foresee(house, printer, days=0) is None
+    await save(harness, steps=steps("SMS"))
+    assert await foresee(harness, printer, days=0) is None
     bare = {name: {**line, "prices": {}} for name, line in _LINES.items()}
-    await apply_installation(house.resources, check_installation({"deliveryProviders": bare}))
-    assert await foresee(house, printer) is None
+    await apply_installation(harness.resources, check_installation({"deliveryProviders": bare}))
+    assert await foresee(harness, printer) is None
 
 
-async def test_costs_require_the_right_to_configure(house: House, printer: LetterPrinter) -> None:
-    await save(house, steps=steps("SMS"))
+async def test_costs_require_the_right_to_configure(
+    harness: Harness, printer: LetterPrinter
+) -> None:
+    await save(harness, steps=steps("SMS"))
     with pytest.raises(InsufficientScope):
-        await foresee(house, printer, credential_actor("erp", frozenset()))
+        await foresee(harness, printer, credential_actor("erp", frozenset()))
 
 
-async def test_the_command_line_shows_the_costs(dunwell: CommandLine, house: House) -> None:
-    await save(house, steps=steps("SMS"))
+async def test_the_command_line_shows_the_costs(dunwell: CommandLine, harness: Harness) -> None:
+    await save(harness, steps=steps("SMS"))
     told = dunwell.run("workflow", "preview", "nordwind", "Standard").stdout
     [_, costs] = told.split("The costs of these messages by the prices of their providers")
     lines = [line.split() for line in costs.splitlines()]

@@ -21,7 +21,7 @@ from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.command_line import CommandLine
 from tests.support.definitions import a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.letters import PrintedLetter
 
 SAYS = "{{ debtor.name }}: {{ outstanding }} an {{ merchant.name }}. {{ landing.url }}"
@@ -40,8 +40,8 @@ async def printer() -> AsyncIterator[LetterPrinter]:
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
-    return await a_house(resources, clock, a_definition())
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
+    return await a_harness(resources, clock, a_definition())
 
 
 def the_definition() -> Definition:
@@ -49,16 +49,16 @@ def the_definition() -> Definition:
     return msgspec.structs.replace(a_definition(), templates=first)
 
 
-async def show(house: House, printer: LetterPrinter, wanted: WantedMessage) -> MessagePreview:
-    async with house.work() as work:
-        prepared = await prepare_message(work, house.resources, the_definition(), wanted)
+async def show(harness: Harness, printer: LetterPrinter, wanted: WantedMessage) -> MessagePreview:
+    async with harness.work() as work:
+        prepared = await prepare_message(work, harness.resources, the_definition(), wanted)
     return await render_preview(prepared, printer=printer)
 
 
 async def test_an_email_is_previewed_for_a_sample_claim(
-    house: House, printer: LetterPrinter
+    harness: Harness, printer: LetterPrinter
 ) -> None:
-    preview = await show(house, printer, WantedMessage("first", "EMAIL"))
+    preview = await show(harness, printer, WantedMessage("first", "EMAIL"))
     assert (preview.recipient, preview.subject) == ("erika@example.org", "INV-2026-0815")
     assert preview.text.startswith("Nordwind\n\nZu zahlender Betrag: 104,90\u00a0€\n")
     assert "\n\nErika Mustermann: 104,90\u00a0€ an " in preview.text
@@ -68,7 +68,7 @@ async def test_an_email_is_previewed_for_a_sample_claim(
 
 
 async def test_the_pay_by_date_is_that_of_the_first_step_with_the_text(
-    house: House, printer: LetterPrinter
+    harness: Harness, printer: LetterPrinter
 ) -> None:
     """A template that no step uses gets a sample date. If the workflow has no such date, it is left
     out."""
@@ -76,7 +76,7 @@ async def test_the_pay_by_date_is_that_of_the_first_step_with_the_text(
     texts = {"SMS": {"body": body}}
     text: dict[str, Any] = {"kind": "COMMUNICATION", "channel": "SMS", "template": "first"}
     fee: dict[str, Any] = {"kind": "FEE", "type": "DUNNING_FEE", "value": "250"}
-    [claim_id] = await house.create(mobileNumber="+4915112345678")
+    [claim_id] = await harness.create(mobileNumber="+4915112345678")
 
     async def show_with(days: int, template: str, claim: int | None = None) -> str:
         kinds: list[dict[str, Any]] = [text, {"kind": "WAIT", "days": days}, fee]
@@ -85,8 +85,8 @@ async def test_the_pay_by_date_is_that_of_the_first_step_with_the_text(
             steps=[{"id": n, "name": f"Step {n}", **kind} for n, kind in enumerate(kinds, 1)],
         )
         wanted = WantedMessage(template, "SMS", claim_id=claim)
-        async with house.work() as work:
-            prepared = await prepare_message(work, house.resources, definition, wanted)
+        async with harness.work() as work:
+            prepared = await prepare_message(work, harness.resources, definition, wanted)
         preview = await render_preview(prepared, printer=printer)
         return preview.text.partition(". ")[0] + "." + preview.text.partition(". ")[2][:6]
 
@@ -97,32 +97,32 @@ async def test_the_pay_by_date_is_that_of_the_first_step_with_the_text(
     assert (await show_with(5, "other")).startswith("Bitte bis 15.")
 
 
-async def test_the_preview_of_an_sms_has_its_cost(house: House, printer: LetterPrinter) -> None:
-    preview = await show(house, printer, WantedMessage("first", "SMS"))
+async def test_the_preview_of_an_sms_has_its_cost(harness: Harness, printer: LetterPrinter) -> None:
+    preview = await show(harness, printer, WantedMessage("first", "SMS"))
     assert preview.parts is not None
     assert (preview.parts.alphabet, preview.parts.count) == ("GSM-7", 1)
     assert preview.recipient == "+4915112345678"
 
 
 async def test_a_previewed_letter_has_a_link_without_function(
-    house: House, printer: LetterPrinter, tmp_path: Path
+    harness: Harness, printer: LetterPrinter, tmp_path: Path
 ) -> None:
-    preview = await show(house, printer, WantedMessage("first", "LETTER"))
+    preview = await show(harness, printer, WantedMessage("first", "LETTER"))
     assert preview.pdf is not None
     (tmp_path / "letter.pdf").write_bytes(preview.pdf)
     text = PrintedLetter(tmp_path / "letter.pdf").text()
     assert "Erika Mustermann" in text
     assert CODE_MASK not in text
-    assert await house.rows("SELECT FROM debtor_links WHERE merchant_id = $1") == []
+    assert await harness.rows("SELECT FROM debtor_links WHERE merchant_id = $1") == []
 
 
 async def test_a_stored_claim_is_previewed_in_its_present_state(
-    house: House, printer: LetterPrinter
+    harness: Harness, printer: LetterPrinter
 ) -> None:
-    [claim_id] = await house.create("A-1")
-    preview = await show(house, printer, WantedMessage("first", "EMAIL", claim_id=claim_id))
+    [claim_id] = await harness.create("A-1")
+    preview = await show(harness, printer, WantedMessage("first", "EMAIL", claim_id=claim_id))
     assert preview.subject == "A-1"
-    assert await house.rows("SELECT FROM communications WHERE merchant_id = $1") == []
+    assert await harness.rows("SELECT FROM communications WHERE merchant_id = $1") == []
 
 
 @pytest.mark.parametrize(
@@ -133,21 +133,23 @@ async def test_a_stored_claim_is_previewed_in_its_present_state(
     ],
 )
 async def test_a_missing_template_or_claim_is_reported(
-    house: House, printer: LetterPrinter, wanted: WantedMessage, said: str
+    harness: Harness, printer: LetterPrinter, wanted: WantedMessage, said: str
 ) -> None:
     with pytest.raises(NotFound) as refusal:
-        await show(house, printer, wanted)
+        await show(harness, printer, wanted)
     assert str(refusal.value) == said
 
 
-async def test_a_language_without_texts_is_refused(house: House, printer: LetterPrinter) -> None:
+async def test_a_language_without_texts_is_refused(
+    harness: Harness, printer: LetterPrinter
+) -> None:
     with pytest.raises(ValidationError) as refusal:
-        await show(house, printer, WantedMessage("first", "SMS", language="fr"))
+        await show(harness, printer, WantedMessage("first", "SMS", language="fr"))
     assert [fault.code for fault in refusal.value.faults] == ["UNKNOWN_LANGUAGE"]
 
 
 async def test_the_command_shows_a_message_and_writes_its_file(
-    house: House, dunwell: CommandLine, tmp_path: Path
+    harness: Harness, dunwell: CommandLine, tmp_path: Path
 ) -> None:
     out = tmp_path / "mail.html"
     words = ("message", "nordwind", "Standard", "reminder", "email", "--out", str(out))

@@ -15,7 +15,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.durations import JUST
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 
 _SENT = """
 INSERT INTO communications (merchant_id, communication_id, claim_id, run, step_id, place, channel,
@@ -25,47 +25,47 @@ RETURNING 1
 """
 
 
-async def look(house: House) -> Overview:
-    async with house.work() as work:
+async def look(harness: Harness) -> Overview:
+    async with harness.work() as work:
         return await load_overview(work)
 
 
 async def test_the_overview_counts_messages_of_seven_days(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
-    [claim_id] = await house.create()
-    await house.rows(_SENT, claim_id, clock.now())
+    harness = await a_harness(resources, clock)
+    [claim_id] = await harness.create()
+    await harness.rows(_SENT, claim_id, clock.now())
     clock.advance(timedelta(days=7))
-    assert (await look(house)).contacts == {"EMAIL": {"UNKNOWN": 1}}
+    assert (await look(harness)).contacts == {"EMAIL": {"UNKNOWN": 1}}
     clock.advance(JUST)
-    assert (await look(house)).contacts == {}
+    assert (await look(harness)).contacts == {}
 
 
 async def test_the_overview_sums_payments_of_fourteen_days(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
-    [claim_id] = await house.create()
-    await house.pay(claim_id, 240)
+    harness = await a_harness(resources, clock)
+    [claim_id] = await harness.create()
+    await harness.pay(claim_id, 240)
     # The end of the 15th, in Berlin.
     clock.move_to(datetime(2026, 3, 15, 23, tzinfo=UTC) - JUST)
-    [paid] = (await look(house)).paid
+    [paid] = (await look(harness)).paid
     assert (paid.day, paid.currency, paid.cents, paid.number) == (date(2026, 3, 2), "EUR", 240, 1)
     clock.advance(JUST)
-    assert (await look(house)).paid == []
+    assert (await look(harness)).paid == []
 
 
 async def test_the_overview_forecasts_the_steps_of_tomorrow(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock, a_definition())
-    await house.create("A-1", "A-2")
-    await house.run()
-    assert (await look(house)).tomorrow == TomorrowForecast(0, {}, 0, 0, 0)
+    harness = await a_harness(resources, clock, a_definition())
+    await harness.create("A-1", "A-2")
+    await harness.run()
+    assert (await look(harness)).tomorrow == TomorrowForecast(0, {}, 0, 0, 0)
     clock.move_to(datetime(2026, 3, 8, 12, tzinfo=UTC))
 
-    found = (await look(house)).tomorrow
+    found = (await look(harness)).tomorrow
 
     assert (found.claims, found.contacts, found.fees, found.archived) == (2, {}, 2, 0)
     assert found.fee_cents == 2 * 250

@@ -16,7 +16,7 @@ from dunwell.platform.database.listed_table import Count
 from dunwell.platform.resources import Resources
 from tests.support.disputes import REJECTED, dispute, resolve
 from tests.support.durations import JUST
-from tests.support.house import ERP, House, a_house
+from tests.support.harness import ERP, Harness, a_harness
 from tests.support.modalities import OFFERING, Arrangement
 
 DAY = timedelta(days=1)
@@ -40,45 +40,45 @@ _FAILING = "UPDATE webhook_endpoints SET first_failure_at = $2 WHERE merchant_id
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
-    return await a_house(resources, clock, configuration=OFFERING)
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
+    return await a_harness(resources, clock, configuration=OFFERING)
 
 
-async def look(house: House) -> dict[AttentionKind, AttentionItem]:
-    async with house.work() as work:
+async def look(harness: Harness) -> dict[AttentionKind, AttentionItem]:
+    async with harness.work() as work:
         return dict(await list_attention_items(work))
 
 
-async def add_endpoints(house: House) -> None:
-    async with house.work() as work:
+async def add_endpoints(harness: Harness) -> None:
+    async with harness.work() as work:
         for name in "ab":
             wanted = NewEndpoint(f"http://127.0.0.1:9/{name}", ("*",), None)
-            await add_endpoint(work, house.resources.keys, wanted, is_development=True)
+            await add_endpoint(work, harness.resources.keys, wanted, is_development=True)
 
 
-async def test_a_new_merchant_has_no_open_tasks(house: House) -> None:
-    await house.create()
-    await add_endpoints(house)
-    assert await look(house) == NOTHING
+async def test_a_new_merchant_has_no_open_tasks(harness: Harness) -> None:
+    await harness.create()
+    await add_endpoints(harness)
+    assert await look(harness) == NOTHING
 
 
 async def test_each_kind_of_task_is_counted_with_its_oldest(
-    house: House, resources: Resources, clock: MovableClock
+    harness: Harness, resources: Resources, clock: MovableClock
 ) -> None:
     begun = clock.now()
-    [claim_id, other] = await house.create("A-1", "A-2")
-    await Arrangement(house, claim_id).ask()
-    await add_endpoints(house)
-    await house.rows(_SENT, claim_id, begun)
-    await house.rows(_PENDING, claim_id, begun)
-    await house.rows(_FAILING, begun)
-    await dispute(house, claim_id, actor=ERP)
-    answered = await dispute(house, other, actor=ERP)
-    await resolve(house, answered, REJECTED)
+    [claim_id, other] = await harness.create("A-1", "A-2")
+    await Arrangement(harness, claim_id).ask()
+    await add_endpoints(harness)
+    await harness.rows(_SENT, claim_id, begun)
+    await harness.rows(_PENDING, claim_id, begun)
+    await harness.rows(_FAILING, begun)
+    await dispute(harness, claim_id, actor=ERP)
+    answered = await dispute(harness, other, actor=ERP)
+    await resolve(harness, answered, REJECTED)
     clock.advance(timedelta(hours=1))
-    await dispute(house, other, actor=ERP)
+    await dispute(harness, other, actor=ERP)
 
-    found = await look(house)
+    found = await look(harness)
     assert found == {
         AttentionKind.OPEN_DISPUTES: AttentionItem(Count(2, is_more=False), begun),
         AttentionKind.OVERDUE_DISPUTES: AttentionItem(Count(0, is_more=False), None),
@@ -91,41 +91,41 @@ async def test_each_kind_of_task_is_counted_with_its_oldest(
         AttentionKind.PENDING_PAYMENTS: AttentionItem(Count(1, is_more=False), begun),
     }
     clock.advance(30 * DAY)
-    overdue = (await look(house))[AttentionKind.OVERDUE_DISPUTES]
+    overdue = (await look(harness))[AttentionKind.OVERDUE_DISPUTES]
     assert (overdue.count, overdue.oldest_at) == (Count(2, is_more=False), begun)
-    overdue = (await look(house))[AttentionKind.OVERDUE_MODALITIES]
+    overdue = (await look(harness))[AttentionKind.OVERDUE_MODALITIES]
     assert (overdue.count, overdue.oldest_at) == (Count(1, is_more=False), begun)
-    assert await look(await a_house(resources, clock, key="hansen")) == NOTHING
+    assert await look(await a_harness(resources, clock, key="hansen")) == NOTHING
 
 
 @pytest.mark.parametrize(("days", "number"), [(4, 0), (5, 1)])
 async def test_a_request_is_overdue_once_the_promised_day_is_over(
-    house: House, clock: MovableClock, days: int, number: int
+    harness: Harness, clock: MovableClock, days: int, number: int
 ) -> None:
     """On Friday, 6 March; the third business day is Wednesday, 11 March."""
     clock.advance(4 * DAY)
-    [claim_id] = await house.create()
-    await Arrangement(house, claim_id).ask()
+    [claim_id] = await harness.create()
+    await Arrangement(harness, claim_id).ask()
     clock.advance((days + 1) * DAY)
-    assert (await look(house))[AttentionKind.OVERDUE_MODALITIES].count.number == number
+    assert (await look(harness))[AttentionKind.OVERDUE_MODALITIES].count.number == number
 
 
 async def test_a_message_that_did_not_arrive_waits_for_seven_days(
-    house: House, clock: MovableClock
+    harness: Harness, clock: MovableClock
 ) -> None:
-    [claim_id] = await house.create()
-    await house.rows(_SENT, claim_id, clock.now())
+    [claim_id] = await harness.create()
+    await harness.rows(_SENT, claim_id, clock.now())
     clock.advance(7 * DAY)
-    assert (await look(house))[AttentionKind.BOUNCED_CONTACTS].count.number == 1
+    assert (await look(harness))[AttentionKind.BOUNCED_CONTACTS].count.number == 1
     clock.advance(JUST)
-    assert (await look(house))[AttentionKind.BOUNCED_CONTACTS].count.number == 0
+    assert (await look(harness))[AttentionKind.BOUNCED_CONTACTS].count.number == 0
 
 
 async def test_counting_tasks_stops_at_the_limit(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    [claim_id] = await house.create()
+    [claim_id] = await harness.create()
     for _ in range(3):
-        await dispute(house, claim_id, actor=ERP)
+        await dispute(harness, claim_id, actor=ERP)
     monkeypatch.setattr(overview, "MAX_COUNTED", 2)
-    assert (await look(house))[AttentionKind.OPEN_DISPUTES].count == Count(2, is_more=True)
+    assert (await look(harness))[AttentionKind.OPEN_DISPUTES].count == Count(2, is_more=True)

@@ -8,13 +8,13 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 
 _COUNT = "SELECT count(*) FROM payments WHERE merchant_id = $1"
 
 
-async def count_payments(house: House) -> int:
-    [row] = await house.rows(_COUNT)
+async def count_payments(harness: Harness) -> int:
+    [row] = await harness.rows(_COUNT)
     count: int = row["count"]
     return count
 
@@ -22,71 +22,71 @@ async def count_payments(house: House) -> int:
 async def test_a_claim_is_collected_by_its_last_cent(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock, a_definition())
-    [claim_id] = await house.create()
-    part = await house.pay(claim_id, 10239, "tx-1")
+    harness = await a_harness(resources, clock, a_definition())
+    [claim_id] = await harness.create()
+    part = await harness.pay(claim_id, 10239, "tx-1")
     assert (part.status, part.balance.outstanding_cents) == (Status.CREATED, 1)
-    rest = await house.pay(claim_id, 1, "tx-2")
+    rest = await harness.pay(claim_id, 1, "tx-2")
     assert (rest.status, rest.balance.outstanding_cents) == (Status.COLLECTED, 0)
-    claim = await house.read(claim_id)
+    claim = await harness.read(claim_id)
     assert (claim.status, claim.next_step_at) == (Status.COLLECTED, None)
 
 
 async def test_the_same_transaction_is_one_payment(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
-    [claim_id] = await house.create()
-    first = await house.pay(claim_id, 500)
-    again = await house.pay(claim_id, 500)
+    harness = await a_harness(resources, clock)
+    [claim_id] = await harness.create()
+    first = await harness.pay(claim_id, 500)
+    again = await harness.pay(claim_id, 500)
     assert (first.is_new, again.is_new) == (True, False)
     assert again.payment == first.payment
     assert again.balance.outstanding_cents == 9740
-    assert await count_payments(house) == 1
+    assert await count_payments(harness) == 1
 
 
 async def test_the_same_transaction_with_another_amount_is_refused(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
-    [claim_id] = await house.create()
-    await house.pay(claim_id, 500)
+    harness = await a_harness(resources, clock)
+    [claim_id] = await harness.create()
+    await harness.pay(claim_id, 500)
     with pytest.raises(InvalidState):
-        await house.pay(claim_id, 600)
-    assert await count_payments(house) == 1
+        await harness.pay(claim_id, 600)
+    assert await count_payments(harness) == 1
 
 
 async def test_an_amount_beyond_the_outstanding_one_is_overpaid(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
-    [claim_id] = await house.create()
-    recorded = await house.pay(claim_id, 10300)
+    harness = await a_harness(resources, clock)
+    [claim_id] = await harness.create()
+    recorded = await harness.pay(claim_id, 10300)
     assert recorded.balance.outstanding_cents == 0
     assert recorded.balance.overpaid_cents == 60
-    more = await house.pay(claim_id, 40, "tx-2")
+    more = await harness.pay(claim_id, 40, "tx-2")
     assert (more.status, more.balance.overpaid_cents) == (Status.COLLECTED, 100)
 
 
 async def test_an_archived_claim_stays_archived(resources: Resources, clock: MovableClock) -> None:
-    house = await a_house(resources, clock)
-    [claim_id] = await house.create()
-    await house.rows("UPDATE claims SET status = 'ARCHIVED' WHERE merchant_id = $1")
-    recorded = await house.pay(claim_id, 10240)
+    harness = await a_harness(resources, clock)
+    [claim_id] = await harness.create()
+    await harness.rows("UPDATE claims SET status = 'ARCHIVED' WHERE merchant_id = $1")
+    recorded = await harness.pay(claim_id, 10240)
     assert (recorded.status, recorded.balance.outstanding_cents) == (Status.ARCHIVED, 0)
 
 
 async def test_another_currency_and_another_merchants_claim_are_refused(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
-    [claim_id] = await house.create()
-    other = await a_house(resources, clock, key="hansen")
+    harness = await a_harness(resources, clock)
+    [claim_id] = await harness.create()
+    other = await a_harness(resources, clock, key="hansen")
     with pytest.raises(NotFound):
         await other.pay(claim_id, 100)
-    async with house.work() as work:
+    async with harness.work() as work:
         new = NewPayment(100, "CHF", "tx-9")
         with pytest.raises(ValidationError) as refusal:
             await record_payment(work, claim_id, new)
     assert [fault.path for fault in refusal.value.faults] == ["/currency"]
-    assert await count_payments(house) == 0
+    assert await count_payments(harness) == 0

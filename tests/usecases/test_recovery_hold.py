@@ -14,15 +14,15 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 
 DAY = timedelta(days=1)
 _RESTORED = "INSERT INTO restores (taken_at) VALUES ($1)"
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
-    return await a_house(resources, clock, a_definition())
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
+    return await a_harness(resources, clock, a_definition())
 
 
 async def note_restore(resources: Resources, taken_at: datetime) -> None:
@@ -31,9 +31,9 @@ async def note_restore(resources: Resources, taken_at: datetime) -> None:
 
 
 async def test_claims_whose_contacts_may_have_been_sent_are_paused_after_a_restore(
-    resources: Resources, clock: MovableClock, house: House
+    resources: Resources, clock: MovableClock, harness: Harness
 ) -> None:
-    [due, later] = await house.create("A-1", "A-2")
+    [due, later] = await harness.create("A-1", "A-2")
     async with resources.database.connection() as connection:
         await connection.execute(
             "UPDATE claims SET due_at = $1 WHERE claim_id = $2", clock.now() + 9 * DAY, later
@@ -43,32 +43,32 @@ async def test_claims_whose_contacts_may_have_been_sent_are_paused_after_a_resto
 
     assert await resume_installation(resources, clock.now()) == 1
 
-    await house.run()
-    assert house.channels[0].sent == []
-    assert [each.reason for each in (await house.read(due)).holds] == [REASON]
-    assert (await house.read(later)).holds == []
-    async with house.work() as work:
+    await harness.run()
+    assert harness.channels[0].sent == []
+    assert [each.reason for each in (await harness.read(due)).holds] == [REASON]
+    assert (await harness.read(later)).holds == []
+    async with harness.work() as work:
         await resume_claim(work, due)
-    await house.run()
-    assert [message.claim_id for message in house.channels[0].sent] == [due]
+    await harness.run()
+    assert [message.claim_id for message in harness.channels[0].sent] == [due]
 
 
 async def test_planned_contacts_wait_after_a_restore(
-    resources: Resources, clock: MovableClock, house: House
+    resources: Resources, clock: MovableClock, harness: Harness
 ) -> None:
-    [claim_id] = await house.create()
+    [claim_id] = await harness.create()
     await Engine(resources).run_once()
     await note_restore(resources, clock.now())
     assert await resume_installation(resources, clock.now()) == 1
-    await house.run()
-    assert house.channels[0].sent == []
-    assert [each.reason for each in (await house.read(claim_id)).holds] == [REASON]
+    await harness.run()
+    assert harness.channels[0].sent == []
+    assert [each.reason for each in (await harness.read(claim_id)).holds] == [REASON]
 
 
 async def test_resuming_after_a_restore_is_audited(
-    resources: Resources, clock: MovableClock, house: House
+    resources: Resources, clock: MovableClock, harness: Harness
 ) -> None:
-    await house.create()
+    await harness.create()
     await note_restore(resources, clock.now())
     await resume_installation(resources, clock.now())
     async with resources.database.connection() as tx:

@@ -27,7 +27,7 @@ from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.claims import a_submission
 from tests.support.definitions import a_definition, a_document
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 
 SWISS = a_document()["settings"] | {"currency": "CHF"}
 LARGE = {"name": "Large", "when": {"outstanding": {"min": "10000"}}, "target": "Letters"}
@@ -44,132 +44,134 @@ WHERE merchant_id = $1 ORDER BY claim_id
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
     """A merchant with three workflows, and version 3 of rules that have only a default."""
-    house = await a_house(resources, clock)
+    harness = await a_harness(resources, clock)
     for name in ("Letters", "Texts", "Standard"):
-        await house.publish(a_definition(), name)
-    return house
+        await harness.publish(a_definition(), name)
+    return harness
 
 
-async def draft(house: House, *rules: dict[str, Any], default: str | None = None) -> RulesReview:
-    async with house.work() as work:
+async def draft(
+    harness: Harness, *rules: dict[str, Any], default: str | None = None
+) -> RulesReview:
+    async with harness.work() as work:
         document = parse_rules({"rules": list(rules), "default": default})
         return await save_rules_draft(work, document)
 
 
-async def publish(house: House) -> RulesPublication:
-    async with house.work() as work:
+async def publish(harness: Harness) -> RulesPublication:
+    async with harness.work() as work:
         return await publish_rules_draft(work)
 
 
-async def read(house: House) -> RulesView:
-    async with house.work() as work:
+async def read(harness: Harness) -> RulesView:
+    async with harness.work() as work:
         return await get_rules(work)
 
 
-async def given(house: House) -> list[tuple[Any, ...]]:
+async def given(harness: Harness) -> list[tuple[Any, ...]]:
     """Return reference number, workflow, rules version and run of each claim."""
-    return [tuple(row) for row in await house.rows(CLAIMS)]
+    return [tuple(row) for row in await harness.rows(CLAIMS)]
 
 
-async def set_enabled(house: House, name: str, *, is_enabled: bool) -> None:
-    await house.rows(
+async def set_enabled(harness: Harness, name: str, *, is_enabled: bool) -> None:
+    await harness.rows(
         "UPDATE workflows SET assignment_enabled = $3 WHERE merchant_id = $1 AND name = $2",
         name, is_enabled,
     )  # fmt: skip
-    await house.rows("UPDATE merchants SET revision = revision + 1 WHERE merchant_id = $1")
+    await harness.rows("UPDATE merchants SET revision = revision + 1 WHERE merchant_id = $1")
 
 
-async def test_a_draft_has_no_effect_until_it_is_published(house: House) -> None:
-    review = await draft(house, LARGE, default="Texts")
+async def test_a_draft_has_no_effect_until_it_is_published(harness: Harness) -> None:
+    review = await draft(harness, LARGE, default="Texts")
     assert review.differences == [
         'rule "Large" added',
         'default workflow "Texts"; new claims that no rule matches get it',
     ]
-    await house.create("A")
-    publication = await publish(house)
+    await harness.create("A")
+    publication = await publish(harness)
     assert (publication.version, publication.review) == (4, review)
-    await house.create("B")
-    assert await given(house) == [("A", "Standard", 3, 1), ("B", "Letters", 4, 1)]
-    view = await read(house)
+    await harness.create("B")
+    assert await given(harness) == [("A", "Standard", 3, 1), ("B", "Letters", 4, 1)]
+    view = await read(harness)
     assert (view.version, view.draft) == (4, None)
     assert view.published == parse_rules({"rules": [LARGE], "default": "Texts"})
 
 
-async def test_a_claim_gets_the_workflow_of_the_first_matching_rule(house: House) -> None:
-    await draft(house, LARGE, SMALL)
-    await publish(house)
+async def test_a_claim_gets_the_workflow_of_the_first_matching_rule(harness: Harness) -> None:
+    await draft(harness, LARGE, SMALL)
+    await publish(harness)
     cheap = [{"reference": "x", "type": "PRIMARY", "value": "500"}]
-    await house.create("A")
-    await house.create("B", items=cheap)
-    assert await given(house) == [("A", "Letters", 4, 1), ("B", "Texts", 4, 1)]
+    await harness.create("A")
+    await harness.create("B", items=cheap)
+    assert await given(harness) == [("A", "Letters", 4, 1), ("B", "Texts", 4, 1)]
 
 
-async def test_a_claim_that_no_rule_matches_has_no_rules_version(house: House) -> None:
-    await draft(house, SMALL)
-    await publish(house)
-    await house.create("A")
-    assert await given(house) == [("A", None, None, 0)]
+async def test_a_claim_that_no_rule_matches_has_no_rules_version(harness: Harness) -> None:
+    await draft(harness, SMALL)
+    await publish(harness)
+    await harness.create("A")
+    assert await given(harness) == [("A", None, None, 0)]
 
 
-async def test_a_skipped_workflow_leaves_the_claim_to_the_next_rule(house: House) -> None:
-    await draft(house, LARGE, {**LARGE, "name": "Next", "target": "Texts"}, default="Standard")
-    await publish(house)
+async def test_a_skipped_workflow_leaves_the_claim_to_the_next_rule(harness: Harness) -> None:
+    await draft(harness, LARGE, {**LARGE, "name": "Next", "target": "Texts"}, default="Standard")
+    await publish(harness)
     for name in ("Letters", "Texts", "Standard"):
-        await house.create(f"before {name}")
-        await set_enabled(house, name, is_enabled=False)
-    await house.create("after all")
-    await set_enabled(house, "Letters", is_enabled=True)
-    await house.create("again")
-    assert [row[1] for row in await given(house)] == [
+        await harness.create(f"before {name}")
+        await set_enabled(harness, name, is_enabled=False)
+    await harness.create("after all")
+    await set_enabled(harness, "Letters", is_enabled=True)
+    await harness.create("again")
+    assert [row[1] for row in await given(harness)] == [
         "Letters", "Texts", "Standard", None, "Letters",
     ]  # fmt: skip
 
 
-async def test_a_workflow_in_another_currency_is_skipped_with_a_remark(house: House) -> None:
-    await house.publish(a_definition(settings=SWISS), "Swiss")
-    await draft(house, LARGE, {**LARGE, "name": "Francs", "target": "Swiss"})
-    await publish(house)
-    await house.create("A", currency="CHF")
-    async with house.work() as work:
+async def test_a_workflow_in_another_currency_is_skipped_with_a_remark(harness: Harness) -> None:
+    await harness.publish(a_definition(settings=SWISS), "Swiss")
+    await draft(harness, LARGE, {**LARGE, "name": "Francs", "target": "Swiss"})
+    await publish(harness)
+    await harness.create("A", currency="CHF")
+    async with harness.work() as work:
         [dollars] = await create_claims(work, [a_submission("B", currency="USD")])
     assert [remark.code for remark in dollars.remarks] == ["OTHER_CURRENCY"]
-    assert [row[:2] for row in await given(house)] == [("A", "Swiss"), ("B", None)]
+    assert [row[:2] for row in await given(harness)] == [("A", "Swiss"), ("B", None)]
 
 
-async def test_a_split_depends_on_the_claim_id_also_in_start_assignment(house: House) -> None:
-    await draft(house, SPLIT)
-    await publish(house)
-    ids = await house.create(*(f"R-{n:03}" for n in range(200)))
+async def test_a_split_depends_on_the_claim_id_also_in_start_assignment(harness: Harness) -> None:
+    await draft(harness, SPLIT)
+    await publish(harness)
+    ids = await harness.create(*(f"R-{n:03}" for n in range(200)))
     assert ids == sorted(ids)
-    names = {row[0]: row[1] for row in await given(house)}
+    names = {row[0]: row[1] for row in await given(harness)}
     expected = ["Letters" if compute_split_place(claim_id) < 60 else "Texts" for claim_id in ids]
     assert [names[f"R-{n:03}"] for n in range(200)] == expected
     assert min(Counter(expected).values()) > 50
-    await house.rows(
+    await harness.rows(
         "UPDATE claims SET workflow_id = NULL, workflow_major = NULL, due_at = NULL"
         " WHERE merchant_id = $1"
     )
     for claim_id in ids[:5]:
-        async with house.work() as work:
+        async with harness.work() as work:
             await start_assignment(work, claim_id)
-    again = {row[0]: row[1] for row in await given(house)}
+    again = {row[0]: row[1] for row in await given(harness)}
     assert [again[f"R-{n:03}"] for n in range(5)] == expected[:5]
 
 
-async def test_start_assignment_uses_the_present_state_of_the_claim(house: House) -> None:
-    await draft(house)
-    await publish(house)
-    paid, unpaid = await house.create("A", "B")
-    await draft(house, LARGE, SMALL)
-    await publish(house)
-    await house.pay(paid, 5000)
+async def test_start_assignment_uses_the_present_state_of_the_claim(harness: Harness) -> None:
+    await draft(harness)
+    await publish(harness)
+    paid, unpaid = await harness.create("A", "B")
+    await draft(harness, LARGE, SMALL)
+    await publish(harness)
+    await harness.pay(paid, 5000)
     for claim_id in (paid, unpaid):
-        async with house.work() as work:
+        async with harness.work() as work:
             await start_assignment(work, claim_id)
-    assert await given(house) == [("A", "Texts", 5, 1), ("B", "Letters", 5, 1)]
-    [audited] = await house.rows(
+    assert await given(harness) == [("A", "Texts", 5, 1), ("B", "Letters", 5, 1)]
+    [audited] = await harness.rows(
         "SELECT details FROM audit_log WHERE merchant_id = $1 AND action = 'claim.assign'"
         " AND subject = $2",
         f"claim:{unpaid}",
@@ -177,66 +179,66 @@ async def test_start_assignment_uses_the_present_state_of_the_claim(house: House
     assert (audited["details"]["rulesVersion"], audited["details"]["rule"]) == (5, "Large")
 
 
-async def test_each_missing_or_unpublished_workflow_is_reported(house: House) -> None:
+async def test_each_missing_or_unpublished_workflow_is_reported(harness: Harness) -> None:
     with pytest.raises(ValidationError) as refusal:
-        await draft(house, {**LARGE, "target": "Leters"}, default="Nothing")
+        await draft(harness, {**LARGE, "target": "Leters"}, default="Nothing")
     assert [(f.path, f.code) for f in refusal.value.faults] == [
         ("/rules/0/target", "UNKNOWN_WORKFLOW"), ("/default", "UNKNOWN_WORKFLOW"),
     ]  # fmt: skip
-    assert (await read(house)).draft is None
-    await draft(house, LARGE, default="Texts")
-    await house.rows("UPDATE workflows SET deleted_at = now() WHERE merchant_id = $1")
+    assert (await read(harness)).draft is None
+    await draft(harness, LARGE, default="Texts")
+    await harness.rows("UPDATE workflows SET deleted_at = now() WHERE merchant_id = $1")
     with pytest.raises(ValidationError) as refusal:
-        await publish(house)
+        await publish(harness)
     assert [fault.path for fault in refusal.value.faults] == ["/rules/0/target", "/default"]
-    assert (await read(house)).version == 3
+    assert (await read(harness)).version == 3
 
 
-async def test_overlaps_and_deactivated_workflows_are_reported(house: House) -> None:
-    await set_enabled(house, "Texts", is_enabled=False)
+async def test_overlaps_and_deactivated_workflows_are_reported(harness: Harness) -> None:
+    await set_enabled(harness, "Texts", is_enabled=False)
     again = {**LARGE, "name": "Again", "when": {"outstanding": {"min": "20000"}}, "target": "Texts"}
-    review = await draft(house, LARGE, again)
+    review = await draft(harness, LARGE, again)
     assert review.remarks == [
         'rule "Again" can never match: "Large", which comes first, takes every such claim',
         'workflow "Texts" is deactivated: rules that refer to it are skipped',
     ]
-    assert (await publish(house)).review.remarks == review.remarks
+    assert (await publish(harness)).review.remarks == review.remarks
 
 
 async def test_without_a_changed_draft_nothing_is_published(
-    house: House,
+    harness: Harness,
 ) -> None:
     for action in (publish, read_nothing):
         with pytest.raises(InvalidState):
-            await action(house)
-    await draft(house, default="Standard")
+            await action(harness)
+    await draft(harness, default="Standard")
     with pytest.raises(InvalidState):
-        await publish(house)
-    async with house.work() as work:
+        await publish(harness)
+    async with harness.work() as work:
         await discard_rules_draft(work)
-    view = await read(house)
+    view = await read(harness)
     assert (view.version, view.draft) == (3, None)
 
 
-async def read_nothing(house: House) -> None:
-    async with house.work() as work:
+async def read_nothing(harness: Harness) -> None:
+    async with harness.work() as work:
         await discard_rules_draft(work)
 
 
-async def test_published_rules_cannot_be_changed_or_removed(house: House) -> None:
+async def test_published_rules_cannot_be_changed_or_removed(harness: Harness) -> None:
     for statement in (
         "UPDATE assignment_rules SET document = '{}' WHERE merchant_id = $1",
         "DELETE FROM assignment_rules WHERE merchant_id = $1",
     ):
         with pytest.raises(asyncpg.RaiseError):
-            await house.rows(statement)
-    assert (await read(house)).version == 3
+            await harness.rows(statement)
+    assert (await read(harness)).version == 3
 
 
 async def try_on(
-    house: House, claim: int | HypotheticalClaim, *, is_draft: bool = False
+    harness: Harness, claim: int | HypotheticalClaim, *, is_draft: bool = False
 ) -> tuple[dict[UUID, str], tuple[PossibleMatch, ...]]:
-    async with house.work() as work:
+    async with harness.work() as work:
         rulebook = await load_rulebook(work.tx, work.merchant)
         if is_draft:
             found = await load_draft_rulebook(work.tx, work.merchant)
@@ -245,42 +247,42 @@ async def try_on(
         return dict(rulebook.names), await try_claim(work, rulebook, claim)
 
 
-async def test_trying_rules_returns_each_result_and_changes_nothing(house: House) -> None:
-    [claim_id] = await house.create("A")
-    await draft(house, SMALL, LARGE, default="Standard")
-    names, [found] = await try_on(house, claim_id, is_draft=True)
+async def test_trying_rules_returns_each_result_and_changes_nothing(harness: Harness) -> None:
+    [claim_id] = await harness.create("A")
+    await draft(harness, SMALL, LARGE, default="Standard")
+    names, [found] = await try_on(harness, claim_id, is_draft=True)
     assert found.percent == 100
     assert (found.match.workflow_id and names[found.match.workflow_id]) == "Letters"
     assert [(v.name, v.outcome, v.unmet) for v in found.match.verdicts] == [
         ("Small", RuleOutcome.UNMET, ("outstanding",)), ("Large", RuleOutcome.MATCHED, ()),
     ]  # fmt: skip
-    names, [found] = await try_on(house, claim_id)
+    names, [found] = await try_on(harness, claim_id)
     assert (found.match.rule, found.match.default) == (None, RuleOutcome.MATCHED)
-    assert await given(house) == [("A", "Standard", 3, 1)]
+    assert await given(harness) == [("A", "Standard", 3, 1)]
     with pytest.raises(NotFound):
-        await try_on(house, claim_id + 1)
+        await try_on(harness, claim_id + 1)
 
 
-async def test_a_hypothetical_claim_without_id_gets_each_share(house: House) -> None:
-    await draft(house, SPLIT)
-    await publish(house)
-    names, found = await try_on(house, HypotheticalClaim(outstanding="100"))
+async def test_a_hypothetical_claim_without_id_gets_each_share(harness: Harness) -> None:
+    await draft(harness, SPLIT)
+    await publish(harness)
+    names, found = await try_on(harness, HypotheticalClaim(outstanding="100"))
     assert [(p.percent, names[p.match.workflow_id]) for p in found if p.match.workflow_id] == [
         (60, "Letters"), (40, "Texts"),
     ]  # fmt: skip
-    names, [one] = await try_on(house, HypotheticalClaim(outstanding="100", claim_id=1))
+    names, [one] = await try_on(harness, HypotheticalClaim(outstanding="100", claim_id=1))
     assert one.match.workflow_id is not None
     assert names[one.match.workflow_id] == "Texts"
 
 
 async def test_workflows_rules_and_claims_of_another_merchant_are_not_found(
-    house: House, resources: Resources, clock: MovableClock
+    harness: Harness, resources: Resources, clock: MovableClock
 ) -> None:
-    other = await a_house(resources, clock, a_definition(), key="hansen")
+    other = await a_harness(resources, clock, a_definition(), key="hansen")
     [theirs] = await other.create()
     with pytest.raises(ValidationError):
         await draft(other, LARGE)
     with pytest.raises(NotFound):
-        await try_on(house, theirs)
-    await draft(house, LARGE)
+        await try_on(harness, theirs)
+    await draft(harness, LARGE)
     assert (await read(other)).draft is None

@@ -13,7 +13,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.command_line import CommandLine
 from tests.support.definitions import a_definition
-from tests.support.house import a_house
+from tests.support.harness import a_harness
 
 
 def examples(language: str) -> list[str]:
@@ -44,9 +44,9 @@ def test_every_field_of_a_hypothetical_claim_is_documented() -> None:
 async def test_the_documented_examples_are_accepted(
     dunwell: CommandLine, resources: Resources, clock: MovableClock, files: dict[str, str]
 ) -> None:
-    house = await a_house(resources, clock)
+    harness = await a_harness(resources, clock)
     for name in ("Letters first", "Friendly reminders"):
-        await house.publish(a_definition(), name)
+        await harness.publish(a_definition(), name)
     for words in (["draft", "nordwind", files["rules.yaml"]], ["publish", "nordwind", "--yes"]):
         done = dunwell.run("rules", *words)
         assert done.returncode == 0, done.stderr

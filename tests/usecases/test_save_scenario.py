@@ -16,37 +16,37 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition, a_document
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 
 SHORTER = a_definition(steps=a_document()["steps"][:2])
 TEXTS = a_definition(snippets={"signature": {"de": "Gruß", "en": "Regards"}})
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
-    return await a_house(resources, clock, switched_to_workflows=False)
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
+    return await a_harness(resources, clock, switched_to_workflows=False)
 
 
 async def save(
-    house: House, definition: Definition, name: str = "Standard", description: str | None = None
+    harness: Harness, definition: Definition, name: str = "Standard", description: str | None = None
 ) -> SavedScenario:
-    async with house.work() as work:
+    async with harness.work() as work:
         return await save_scenario(work, name, definition, description)
 
 
-async def scenarios(house: House) -> list[ScenarioVersion]:
-    async with house.work() as work:
+async def scenarios(harness: Harness) -> list[ScenarioVersion]:
+    async with harness.work() as work:
         return await load_scenarios(work.tx, work.merchant_id)
 
 
-async def audited(house: House) -> list[Any]:
-    rows = await house.rows("SELECT action, subject FROM audit_log WHERE merchant_id = $1")
+async def audited(harness: Harness) -> list[Any]:
+    rows = await harness.rows("SELECT action, subject FROM audit_log WHERE merchant_id = $1")
     return [tuple(row) for row in rows]
 
 
-async def test_a_scenario_is_stored_with_the_ids_of_its_workflow_copy(house: House) -> None:
-    saved = await save(house, a_definition(), description="One reminder.")
-    [scenario] = await scenarios(house)
+async def test_a_scenario_is_stored_with_the_ids_of_its_workflow_copy(harness: Harness) -> None:
+    saved = await save(harness, a_definition(), description="One reminder.")
+    [scenario] = await scenarios(harness)
     # The usual definition waits a week before its fee.
     [warning] = saved.warnings
     assert warning.startswith('The wait after "First reminder" is too short for a pay-by date')
@@ -60,43 +60,43 @@ async def test_a_scenario_is_stored_with_the_ids_of_its_workflow_copy(house: Hou
     assert (scenario.name, scenario.description) == ("Standard", "One reminder.")
     assert scenario.definition == a_definition()
     assert len({scenario.workflow_id, scenario.copy_version_id, scenario.version_id}) == 3
-    assert await audited(house) == [("scenario.create", f"scenario:{saved.scenario_id}")]
+    assert await audited(harness) == [("scenario.create", f"scenario:{saved.scenario_id}")]
 
 
-async def test_an_edit_changes_only_the_version_id(house: House) -> None:
-    await save(house, a_definition(), description="One reminder.")
-    [before] = await scenarios(house)
-    saved = await save(house, TEXTS)
-    [after] = await scenarios(house)
+async def test_an_edit_changes_only_the_version_id(harness: Harness) -> None:
+    await save(harness, a_definition(), description="One reminder.")
+    [before] = await scenarios(harness)
+    saved = await save(harness, TEXTS)
+    [after] = await scenarios(harness)
     assert (saved.is_new, saved.is_changed) == (False, True)
     assert (after.definition, after.description) == (TEXTS, "One reminder.")
     assert after.version_id != before.version_id
     assert (after.scenario_id, after.workflow_id, after.copy_version_id) == (
         before.scenario_id, before.workflow_id, before.copy_version_id,
     )  # fmt: skip
-    rows = await house.rows("SELECT state FROM workflow_versions WHERE merchant_id = $1")
+    rows = await harness.rows("SELECT state FROM workflow_versions WHERE merchant_id = $1")
     assert [row["state"] for row in rows] == ["SCENARIO"]
 
 
-async def test_saving_the_same_changes_nothing(house: House) -> None:
-    await save(house, a_definition(), description="One reminder.")
-    before = await scenarios(house), await audited(house)
-    saved = await save(house, a_definition())
+async def test_saving_the_same_changes_nothing(harness: Harness) -> None:
+    await save(harness, a_definition(), description="One reminder.")
+    before = await scenarios(harness), await audited(harness)
+    saved = await save(harness, a_definition())
     assert (saved.is_new, saved.is_changed) == (False, False)
-    assert (await scenarios(house), await audited(house)) == before
+    assert (await scenarios(harness), await audited(harness)) == before
 
 
-async def test_a_description_can_be_changed_alone(house: House) -> None:
-    await save(house, a_definition())
-    [before] = await scenarios(house)
-    assert (await save(house, a_definition(), description="New.")).is_changed
-    [after] = await scenarios(house)
+async def test_a_description_can_be_changed_alone(harness: Harness) -> None:
+    await save(harness, a_definition())
+    [before] = await scenarios(harness)
+    assert (await save(harness, a_definition(), description="New.")).is_changed
+    [after] = await scenarios(harness)
     assert (after.description, after.version_id) == ("New.", before.version_id)
 
 
-async def test_a_scenario_runs_as_a_published_version_does(house: House) -> None:
-    saved = await save(house, a_definition())
-    async with house.work() as work:
+async def test_a_scenario_runs_as_a_published_version_does(harness: Harness) -> None:
+    saved = await save(harness, a_definition())
+    async with harness.work() as work:
         pair = (saved.workflow_id, 1)
         current = await load_current(work.tx, work.merchant_id, saved.workflow_id)
         assert current is not None
@@ -104,62 +104,62 @@ async def test_a_scenario_runs_as_a_published_version_does(house: House) -> None
         assert await load_newest(work.tx, work.merchant_id, [pair]) == {pair: current}
 
 
-async def test_a_faulty_definition_and_a_faulty_name_are_refused(house: House) -> None:
+async def test_a_faulty_definition_and_a_faulty_name_are_refused(harness: Harness) -> None:
     faulty = a_definition(templates={})
     with pytest.raises(ValidationError) as refusal:
-        await save(house, faulty)
+        await save(harness, faulty)
     assert "/steps/0/template" in {fault.path for fault in refusal.value.faults}
     with pytest.raises(ValidationError) as refusal:
-        await save(house, a_definition(), name=" ")
+        await save(harness, a_definition(), name=" ")
     assert [fault.path for fault in refusal.value.faults] == ["/name"]
-    assert (await scenarios(house), await audited(house)) == ([], [])
+    assert (await scenarios(harness), await audited(harness)) == ([], [])
 
 
-async def test_a_removed_step_id_cannot_be_reused(house: House) -> None:
-    await save(house, a_definition())
-    await save(house, SHORTER)
+async def test_a_removed_step_id_cannot_be_reused(harness: Harness) -> None:
+    await save(harness, a_definition())
+    await save(harness, SHORTER)
     with pytest.raises(ValidationError) as refusal:
-        await save(house, a_definition())
+        await save(harness, a_definition())
     paths = [fault.path for fault in refusal.value.faults]
     assert paths == ["/steps/2/id", "/steps/3/id", "/steps/4/id"]
-    [scenario] = await scenarios(house)
+    [scenario] = await scenarios(harness)
     assert scenario.definition == SHORTER
     assert {each: step.name for each, step in scenario.retired.items()} == {
         3: "Dunning fee", 4: "Ask the ERP", 5: "Last wait",
     }  # fmt: skip
 
 
-async def test_no_workflow_can_be_created_before_the_switch(house: House) -> None:
+async def test_no_workflow_can_be_created_before_the_switch(harness: Harness) -> None:
     with pytest.raises(InvalidState) as refusal:
-        async with house.work() as work:
+        async with harness.work() as work:
             await save_draft(work, "Standard", a_definition())
     assert refusal.value.details == {"state": "NOT_SWITCHED"}
     assert "dunwell scenario list nordwind" in refusal.value.message
     assert "dunwell switch nordwind" in refusal.value.message
-    assert await house.rows("SELECT 1 FROM workflows WHERE merchant_id = $1") == []
+    assert await harness.rows("SELECT 1 FROM workflows WHERE merchant_id = $1") == []
 
 
-async def test_no_scenario_can_be_created_or_edited_after_the_switch(house: House) -> None:
-    await save(house, a_definition())
-    await house.switch()
-    before = await scenarios(house), await audited(house)
+async def test_no_scenario_can_be_created_or_edited_after_the_switch(harness: Harness) -> None:
+    await save(harness, a_definition())
+    await harness.switch()
+    before = await scenarios(harness), await audited(harness)
     for name in ("Standard", "Another"):
         with pytest.raises(InvalidState) as refusal:
-            await save(house, TEXTS, name)
+            await save(harness, TEXTS, name)
         assert refusal.value.details == {"state": "SWITCHED"}
-    assert (await scenarios(house), await audited(house)) == before
+    assert (await scenarios(harness), await audited(harness)) == before
 
 
-async def test_a_removed_step_id_cannot_be_reused_after_the_switch(house: House) -> None:
-    saved = await save(house, a_definition())
-    await save(house, SHORTER)
-    await house.switch()
+async def test_a_removed_step_id_cannot_be_reused_after_the_switch(harness: Harness) -> None:
+    saved = await save(harness, a_definition())
+    await save(harness, SHORTER)
+    await harness.switch()
     fee_in_its_place = {**a_document()["steps"][4], "id": 3}
     other = a_definition(steps=[*a_document()["steps"][:2], fee_in_its_place])
-    async with house.work() as work:
+    async with harness.work() as work:
         await save_draft(work, "Standard", other)
     with pytest.raises(ValidationError) as refusal:
-        async with house.work() as work:
+        async with harness.work() as work:
             await publish_workflow(work, saved.workflow_id)
     assert [(fault.path, fault.code) for fault in refusal.value.faults] == [
         ("/steps/2/id", "ID_REUSED")
@@ -167,11 +167,11 @@ async def test_a_removed_step_id_cannot_be_reused_after_the_switch(house: House)
 
 
 async def test_scenarios_belong_to_one_merchant(
-    house: House, resources: Resources, clock: MovableClock
+    harness: Harness, resources: Resources, clock: MovableClock
 ) -> None:
-    other = await a_house(resources, clock, key="hansen", switched_to_workflows=False)
-    saved = await save(house, a_definition())
+    other = await a_harness(resources, clock, key="hansen", switched_to_workflows=False)
+    saved = await save(harness, a_definition())
     theirs = await save(other, a_definition())
     assert saved.scenario_id != theirs.scenario_id
-    assert [each.scenario_id for each in await scenarios(house)] == [saved.scenario_id]
+    assert [each.scenario_id for each in await scenarios(harness)] == [saved.scenario_id]
     assert isinstance(theirs.workflow_id, UUID)

@@ -27,7 +27,7 @@ from dunwell.platform.errors import InsufficientScope, ValidationError
 from dunwell.platform.resources import Resources
 from tests.conftest import MONDAY_MORNING
 from tests.support.command_line import CommandLine
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.merchants import a_merchant
 from tests.usecases.test_apply import Applying
 
@@ -35,67 +35,67 @@ _OPERATOR = user_actor("u-1", ROLE_RIGHTS[Role.OPERATOR], Origin(Interface.PORTA
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
-    return await a_house(resources, clock)
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
+    return await a_harness(resources, clock)
 
 
-async def create(house: House, *scopes: Scope) -> NewCredential:
-    async with house.work(_OPERATOR) as work:
+async def create(harness: Harness, *scopes: Scope) -> NewCredential:
+    async with harness.work(_OPERATOR) as work:
         randomness = bytes(CREDENTIAL_RANDOM_BYTES)
         return await create_credential(work, "erp", randomness=randomness, scopes=scopes)
 
 
-async def credentials(house: House) -> list[Credential]:
-    async with house.work(COMMAND_LINE) as work:
+async def credentials(harness: Harness) -> list[Credential]:
+    async with harness.work(COMMAND_LINE) as work:
         return [*await list_credentials(work)]
 
 
-async def test_a_new_credential_is_listed_with_its_scopes(house: House) -> None:
-    created = await create(house, Scope.MONEY, Scope.CLAIMS)
-    [listed] = await credentials(house)
+async def test_a_new_credential_is_listed_with_its_scopes(harness: Harness) -> None:
+    created = await create(harness, Scope.MONEY, Scope.CLAIMS)
+    [listed] = await credentials(harness)
     assert (listed.client_id, listed.scopes) == (created.client_id, (Scope.CLAIMS, Scope.MONEY))
 
 
-async def test_a_changed_scope_is_audited_with_before_and_after(house: House) -> None:
-    created = await create(house, Scope.ALL)
+async def test_a_changed_scope_is_audited_with_before_and_after(harness: Harness) -> None:
+    created = await create(harness, Scope.ALL)
     for is_changed in (True, False):
-        async with house.work(COMMAND_LINE) as work:
+        async with harness.work(COMMAND_LINE) as work:
             assert await allow_credential(work, created.client_id, [Scope.READ]) is is_changed
             assert not await allow_credential(work, created.client_id)
-    [row] = await house.rows(
+    [row] = await harness.rows(
         "SELECT before, after FROM audit_log WHERE merchant_id = $1 AND action = 'credential.allow'"
     )
     assert (row["before"], row["after"]) == ({"scopes": ["ALL"]}, {"scopes": ["READ"]})
 
 
-async def test_a_credential_without_a_scope_is_refused(house: House) -> None:
+async def test_a_credential_without_a_scope_is_refused(harness: Harness) -> None:
     with pytest.raises(ValidationError):
-        await create(house)
-    created = await create(house, Scope.READ)
-    async with house.work(COMMAND_LINE) as work:
+        await create(harness)
+    created = await create(harness, Scope.READ)
+    async with harness.work(COMMAND_LINE) as work:
         with pytest.raises(ValidationError):
             await allow_credential(work, created.client_id, [])
-    [listed] = await credentials(house)
+    [listed] = await credentials(harness)
     assert listed.scopes == (Scope.READ,)
 
 
 @pytest.mark.parametrize("scopes", [[], ["WRITE"], ["READ", "x"]])
-async def test_the_database_refuses_an_unknown_scope(house: House, scopes: list[str]) -> None:
-    await create(house, Scope.READ)
+async def test_the_database_refuses_an_unknown_scope(harness: Harness, scopes: list[str]) -> None:
+    await create(harness, Scope.READ)
     with pytest.raises(asyncpg.CheckViolationError):
-        await house.rows(
+        await harness.rows(
             "UPDATE credential_grants SET scopes = $2 WHERE merchant_id = $1 RETURNING 1", scopes
         )
 
 
-async def test_a_scope_beyond_ones_own_rights_cannot_be_given(house: House) -> None:
-    created = await create(house, Scope.READ)
+async def test_a_scope_beyond_ones_own_rights_cannot_be_given(harness: Harness) -> None:
+    created = await create(harness, Scope.READ)
     clerk = credential_actor("clerk", ALL_RIGHTS - {Right.RECORD_MONEY})
     for scope in (Scope.MONEY, Scope.ALL):
-        async with house.work(clerk) as work:
+        async with harness.work(clerk) as work:
             with pytest.raises(InsufficientScope, match="RECORD_MONEY"):
                 await allow_credential(work, created.client_id, [scope])
-    async with house.work(clerk) as work:
+    async with harness.work(clerk) as work:
         assert await allow_credential(work, created.client_id, [Scope.CLAIMS])
 
 

@@ -38,8 +38,8 @@ _LINKS = "SELECT * FROM debtor_links WHERE merchant_id = $1"
 async def _suppress(
     asker: Asker, address: str = "Erika@Example.org", reason: SuppressionReason = "DEBTOR"
 ) -> None:
-    async with asker.house.work() as work:
-        await suppress(work, asker.house.resources.keys, "EMAIL", address, reason)
+    async with asker.harness.work() as work:
+        await suppress(work, asker.harness.resources.keys, "EMAIL", address, reason)
 
 
 def _deferment() -> DeferralFacts:
@@ -47,7 +47,7 @@ def _deferment() -> DeferralFacts:
 
 
 def _change(asker: Asker) -> ChangeNoticeFacts:
-    return ChangeNoticeFacts("EMAIL", asker.house.clock.now(), "e***@example.net")
+    return ChangeNoticeFacts("EMAIL", asker.harness.clock.now(), "e***@example.net")
 
 
 async def test_a_code_is_stored_without_its_digits(
@@ -63,13 +63,13 @@ async def test_a_code_is_stored_without_its_digits(
     assert NOTICE_CODE_MASK in row["body_html"]
     assert code not in str(dict(row))
     assert row["expires_at"] == clock.now() + timedelta(minutes=10)
-    assert await asker.house.rows(_LINKS) == []
+    assert await asker.harness.rows(_LINKS) == []
 
 
 async def test_only_the_hash_of_a_link_is_stored(resources: Resources, clock: MovableClock) -> None:
     asker = await an_asker(resources, clock)
     notice_id = await asker.planned(LinkFacts())
-    [row], [link] = await asker.rows(), await asker.house.rows(_LINKS)
+    [row], [link] = await asker.rows(), await asker.harness.rows(_LINKS)
     token = derive_notice_token(resources.keys, notice_id)
     assert TOKEN_MASK in row["body_text"]
     assert token not in str(dict(row))
@@ -83,7 +83,7 @@ async def test_a_requested_notice_is_audited_without_the_address(
 ) -> None:
     asker = await an_asker(resources, clock)
     notice_id = await asker.planned()
-    [row] = await asker.house.rows(_AUDIT)
+    [row] = await asker.harness.rows(_AUDIT)
     assert (row["actor_kind"], row["subject"]) == ("DEBTOR", f"claim:{asker.claim_id}")
     assert row["details"] == {"noticeId": str(notice_id), "kind": "CODE", "channel": "EMAIL"}
 
@@ -109,8 +109,8 @@ async def test_notices_of_another_claim_do_not_count(
     asker = await an_asker(resources, clock)
     for _ in range(5):
         await asker.planned()
-    [other] = await asker.house.create("INV-2")
-    await Asker(asker.house, other, asker.writer).planned()
+    [other] = await asker.harness.create("INV-2")
+    await Asker(asker.harness, other, asker.writer).planned()
 
 
 async def test_concurrent_requests_plan_at_most_five_notices(
@@ -153,8 +153,8 @@ async def test_an_address_gets_ten_notices_an_hour_across_claims_and_merchants(
 ) -> None:
     first_at = clock.now()
     one = await an_asker(resources, clock)
-    [claim_id] = await one.house.create("INV-2")
-    askers = [one, Asker(one.house, claim_id, one.writer)]
+    [claim_id] = await one.harness.create("INV-2")
+    askers = [one, Asker(one.harness, claim_id, one.writer)]
     askers += [await an_asker(resources, clock, key="other")]
     for asker in (*askers[:2], *askers[:2], *askers[:2], *askers[:2]):
         await asker.planned(recipient="Erika@example.org ")
@@ -175,7 +175,7 @@ async def test_no_notice_is_sent_by_a_channel_that_the_merchant_lacks(
 async def test_an_unknown_claim_gets_no_notice(resources: Resources, clock: MovableClock) -> None:
     asker = await an_asker(resources, clock)
     with pytest.raises(NotFound):
-        await Asker(asker.house, asker.claim_id + 1, asker.writer).ask()
+        await Asker(asker.harness, asker.claim_id + 1, asker.writer).ask()
 
 
 async def test_a_repeated_request_within_ten_seconds_is_a_double_click(
@@ -183,11 +183,11 @@ async def test_a_repeated_request_within_ten_seconds_is_a_double_click(
 ) -> None:
     asker = await an_asker(resources, clock)
     addressee = Addressee(asker.claim_id, "EMAIL", ADDRESSES["EMAIL"], "de")
-    notice = asker.writer.write(asker.house.merchant, addressee, CodeFacts())
+    notice = asker.writer.write(asker.harness.merchant, addressee, CodeFacts())
     asked, found = await asker.planned(), []
     for seconds in (9.999999, 0.000001):
         clock.advance(timedelta(seconds=seconds))
-        async with asker.house.work() as work:
+        async with asker.harness.work() as work:
             found.append(await find_repeated_notice(work, notice))
     assert found == [asked, None]
 

@@ -15,9 +15,9 @@ from dunwell.contact.sending.channel import Message
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, RateLimited, ValidationError
 from dunwell.platform.resources import Resources
-from tests.support.house import ERP, House
+from tests.support.harness import ERP, Harness
 from tests.support.people import a_new_user, build_sign_in_services, join
-from tests.support.texts import a_house_with_prices, a_texts_definition
+from tests.support.texts import a_harness_with_prices, a_texts_definition
 
 _MAIL = WantedMessage("reminder", "EMAIL", "de")
 _COUNTS = """
@@ -32,12 +32,12 @@ _AUDIT = "SELECT subject, details FROM audit_log WHERE merchant_id = $1 AND acti
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
-    return await a_house_with_prices(resources, clock)
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
+    return await a_harness_with_prices(resources, clock)
 
 
 @pytest.fixture
-async def user_id(resources: Resources, house: House) -> UUID:
+async def user_id(resources: Resources, harness: Harness) -> UUID:
     roles = UserRoles(Role.OPERATOR)
     person = await join(
         build_sign_in_services(resources), a_new_user("paula@example.org", roles=roles)
@@ -49,22 +49,22 @@ def acting(user_id: UUID) -> Actor:
     return user_actor(str(user_id), ALL_RIGHTS, Origin(Interface.PORTAL))
 
 
-async def begin(house: House, actor: Actor, wanted: WantedMessage = _MAIL) -> Message:
-    async with house.work(actor) as work:
-        trial = await prepare_trial(work, house.resources, a_texts_definition(), wanted)
+async def begin(harness: Harness, actor: Actor, wanted: WantedMessage = _MAIL) -> Message:
+    async with harness.work(actor) as work:
+        trial = await prepare_trial(work, harness.resources, a_texts_definition(), wanted)
     message = await write_trial(trial)
-    async with house.work(actor) as work:
-        await record_trial(work, house.resources, trial, "workflow:1")
+    async with harness.work(actor) as work:
+        await record_trial(work, harness.resources, trial, "workflow:1")
     return message
 
 
 async def test_a_test_message_goes_to_the_signed_in_user_for_any_claim(
-    house: House, user_id: UUID
+    harness: Harness, user_id: UUID
 ) -> None:
-    [claim_id] = await house.create("RE-1", email="debtor@example.org")
+    [claim_id] = await harness.create("RE-1", email="debtor@example.org")
 
     message = await begin(
-        house, acting(user_id), WantedMessage("reminder", "EMAIL", "de", claim_id)
+        harness, acting(user_id), WantedMessage("reminder", "EMAIL", "de", claim_id)
     )
 
     assert message.recipient == "paula@example.org"
@@ -74,13 +74,13 @@ async def test_a_test_message_goes_to_the_signed_in_user_for_any_claim(
     assert "__masked" not in message.body_text
 
 
-async def test_a_test_message_leaves_only_an_audit_entry(house: House, user_id: UUID) -> None:
-    [before] = await house.rows(_COUNTS)
+async def test_a_test_message_leaves_only_an_audit_entry(harness: Harness, user_id: UUID) -> None:
+    [before] = await harness.rows(_COUNTS)
 
-    message = await begin(house, acting(user_id))
+    message = await begin(harness, acting(user_id))
 
-    assert await house.rows(_COUNTS) == [before]
-    [row] = await house.rows(_AUDIT, "text.send_trial")
+    assert await harness.rows(_COUNTS) == [before]
+    [row] = await harness.rows(_AUDIT, "text.send_trial")
     assert row["subject"] == "workflow:1"
     assert row["details"] == {
         "template": "reminder", "channel": "EMAIL", "trialId": str(message.communication_id),
@@ -88,28 +88,28 @@ async def test_a_test_message_leaves_only_an_audit_entry(house: House, user_id: 
 
 
 async def test_twenty_test_messages_are_allowed_in_an_hour(
-    house: House, clock: MovableClock, user_id: UUID
+    harness: Harness, clock: MovableClock, user_id: UUID
 ) -> None:
     first_at = clock.now()
     for _ in range(20):
-        await begin(house, acting(user_id))
+        await begin(harness, acting(user_id))
         clock.advance(timedelta(seconds=10))
 
     clock.move_to(first_at + timedelta(hours=1) - timedelta(microseconds=1))
     with pytest.raises(RateLimited):
-        await begin(house, acting(user_id))
+        await begin(harness, acting(user_id))
     clock.advance(timedelta(microseconds=1))
-    await begin(house, acting(user_id))
+    await begin(harness, acting(user_id))
 
-    assert len(await house.rows(_AUDIT, "text.send_trial")) == 21
+    assert len(await harness.rows(_AUDIT, "text.send_trial")) == 21
 
 
 async def test_concurrent_test_messages_do_not_exceed_the_limit(
-    house: House, user_id: UUID
+    harness: Harness, user_id: UUID
 ) -> None:
     async def one() -> bool:
         try:
-            await begin(house, acting(user_id))
+            await begin(harness, acting(user_id))
         except RateLimited:
             return False
         return True
@@ -120,31 +120,31 @@ async def test_concurrent_test_messages_do_not_exceed_the_limit(
 
 
 async def test_the_limit_on_test_messages_applies_per_user(
-    resources: Resources, house: House, user_id: UUID
+    resources: Resources, harness: Harness, user_id: UUID
 ) -> None:
     other = await join(
         build_sign_in_services(resources),
         a_new_user("ole@example.org", roles=UserRoles(Role.OPERATOR)),
     )
     for _ in range(20):
-        await begin(house, acting(user_id))
+        await begin(harness, acting(user_id))
 
-    message = await begin(house, acting(other.user_id))
+    message = await begin(harness, acting(other.user_id))
 
     assert message.recipient == "ole@example.org"
 
 
 @pytest.mark.parametrize("channel", ["SMS", "LETTER"])
 async def test_sms_and_letters_cannot_be_sent_as_test_messages(
-    house: House, user_id: UUID, channel: str
+    harness: Harness, user_id: UUID, channel: str
 ) -> None:
     with pytest.raises(ValidationError) as refused:
-        await begin(house, acting(user_id), WantedMessage("reminder", channel, "de"))  # type: ignore[arg-type]
+        await begin(harness, acting(user_id), WantedMessage("reminder", channel, "de"))  # type: ignore[arg-type]
     assert [fault.code for fault in refused.value.faults] == ["NO_ADDRESS"]
-    assert await house.rows(_AUDIT, "text.send_trial") == []
+    assert await harness.rows(_AUDIT, "text.send_trial") == []
 
 
-async def test_a_credential_cannot_send_test_messages(house: House) -> None:
+async def test_a_credential_cannot_send_test_messages(harness: Harness) -> None:
     with pytest.raises(InvalidState):
-        await begin(house, ERP)
-    assert await house.rows(_AUDIT, "text.send_trial") == []
+        await begin(harness, ERP)
+    assert await harness.rows(_AUDIT, "text.send_trial") == []

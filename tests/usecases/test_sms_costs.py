@@ -10,34 +10,34 @@ from dunwell.cases.rollout.trials import sms_costs
 from dunwell.cases.rollout.trials.sms_costs import SmsCosts, compute_sms_costs, prepare_sms_costs
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.house import House
-from tests.support.texts import a_house_with_prices, a_texts_definition
+from tests.support.harness import Harness
+from tests.support.texts import a_harness_with_prices, a_texts_definition
 
 _GERMAN, _AUSTRIAN, _SWISS = "+4915112345678", "+436641234567", "+41791234567"
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
-    return await a_house_with_prices(resources, clock)
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
+    return await a_harness_with_prices(resources, clock)
 
 
-async def find(house: House, text: str = "{{ debtor.name }}: {{ outstanding }}") -> SmsCosts:
+async def find(harness: Harness, text: str = "{{ debtor.name }}: {{ outstanding }}") -> SmsCosts:
     templates = {"first": {"SMS": {"body": {"de": text, "en": text}}}}
-    async with house.work(COMMAND_LINE) as work:
+    async with harness.work(COMMAND_LINE) as work:
         prepared = await prepare_sms_costs(
-            work, house.resources, a_texts_definition(templates=templates),
+            work, harness.resources, a_texts_definition(templates=templates),
             WantedMessage("first", "SMS", "de"),
         )  # fmt: skip
     return await compute_sms_costs(prepared)
 
 
-async def test_sms_costs_use_the_names_and_countries_of_claims(house: House) -> None:
-    await house.create("A-1", mobileNumber=_GERMAN, debtorLastName="Ng")
-    await house.create("A-2", mobileNumber=_GERMAN, debtorLastName="Ñ" + "n" * 200)
-    await house.create("A-3", mobileNumber=_AUSTRIAN, debtorLastName="Ωmega")
-    await house.create("A-4")
+async def test_sms_costs_use_the_names_and_countries_of_claims(harness: Harness) -> None:
+    await harness.create("A-1", mobileNumber=_GERMAN, debtorLastName="Ng")
+    await harness.create("A-2", mobileNumber=_GERMAN, debtorLastName="Ñ" + "n" * 200)
+    await harness.create("A-3", mobileNumber=_AUSTRIAN, debtorLastName="Ωmega")
+    await harness.create("A-4")
 
-    costs = await find(house)
+    costs = await find(harness)
 
     assert (costs.claims, costs.without_number, costs.too_long) == (4, 1, 0)
     by_country = [(each.country, each.messages, each.parts, each.cost) for each in costs.countries]
@@ -48,37 +48,37 @@ async def test_sms_costs_use_the_names_and_countries_of_claims(house: House) -> 
     assert costs.longest.reference_number == "A-2"
 
 
-async def test_the_total_is_unknown_with_a_country_without_a_price(house: House) -> None:
-    await house.create("A-1", mobileNumber=_SWISS)
+async def test_the_total_is_unknown_with_a_country_without_a_price(harness: Harness) -> None:
+    await harness.create("A-1", mobileNumber=_SWISS)
 
-    costs = await find(house)
+    costs = await find(harness)
 
     assert [(each.country, each.cost) for each in costs.countries] == [("CH", None)]
     assert costs.cost is None
 
 
-async def test_a_text_that_is_refused_is_counted(house: House) -> None:
-    await house.create("A-1", mobileNumber=_GERMAN)
+async def test_a_text_that_is_refused_is_counted(harness: Harness) -> None:
+    await harness.create("A-1", mobileNumber=_GERMAN)
 
-    costs = await find(house, "{{ debtor.name }} " * 130)
+    costs = await find(harness, "{{ debtor.name }} " * 130)
 
     assert (costs.too_long, costs.messages, costs.longest) == (1, 0, None)
 
 
 async def test_sms_costs_use_only_the_newest_claims(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sms_costs, "MAX_CLAIMS", 2)
-    await house.create("OLD", mobileNumber=_GERMAN, debtorLastName="n" * 250)
-    await house.create("NEW-1", mobileNumber=_GERMAN)
-    await house.create("NEW-2", mobileNumber=_GERMAN)
+    await harness.create("OLD", mobileNumber=_GERMAN, debtorLastName="n" * 250)
+    await harness.create("NEW-1", mobileNumber=_GERMAN)
+    await harness.create("NEW-2", mobileNumber=_GERMAN)
 
-    costs = await find(house)
+    costs = await find(harness)
 
     assert (costs.claims, costs.by_parts) == (2, {1: 2})
 
 
-async def test_sms_costs_of_a_merchant_without_claims_are_zero(house: House) -> None:
-    costs = await find(house)
+async def test_sms_costs_of_a_merchant_without_claims_are_zero(harness: Harness) -> None:
+    costs = await find(harness)
 
     assert (costs.claims, costs.messages, costs.cost) == (0, 0, Decimal(0))

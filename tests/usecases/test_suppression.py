@@ -20,8 +20,8 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.channels import REACHABLE, sent_by, three_channels
-from tests.support.guards import a_guarded_house, contact_days
-from tests.support.house import House
+from tests.support.guards import a_guarded_harness, contact_days
+from tests.support.harness import Harness
 
 EMAIL, NUMBER = "erika@example.org", REACHABLE["mobileNumber"]
 HOME = "Heidestraße 17, 51147 Köln"
@@ -30,23 +30,25 @@ SELECT channel, state, failure FROM communications WHERE merchant_id = $1 ORDER 
 """
 
 
-async def stop(house: House, channel: Channel, address: str) -> bool:
-    async with house.work() as work:
-        return await suppress(work, house.resources.keys, channel, address, "DEBTOR")
+async def stop(harness: Harness, channel: Channel, address: str) -> bool:
+    async with harness.work() as work:
+        return await suppress(work, harness.resources.keys, channel, address, "DEBTOR")
 
 
-async def lift(house: House, channel: Channel, address: str) -> None:
-    async with house.work() as work:
-        await lift_suppression(work, house.resources.keys, channel, address)
+async def lift(harness: Harness, channel: Channel, address: str) -> None:
+    async with harness.work() as work:
+        await lift_suppression(work, harness.resources.keys, channel, address)
 
 
-async def contacts(house: House) -> list[tuple[Any, ...]]:
-    return [tuple(row) for row in await house.rows(_CONTACTS)]
+async def contacts(harness: Harness) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in await harness.rows(_CONTACTS)]
 
 
-async def a_three_channel_house(resources: Resources, clock: MovableClock, **given: Any) -> House:
+async def a_three_channel_harness(
+    resources: Resources, clock: MovableClock, **given: Any
+) -> Harness:
     channels = given.pop("channels", None) or three_channels()
-    return await a_guarded_house(
+    return await a_guarded_harness(
         resources, clock, fallbacks=["SMS", "LETTER"], channels=channels, **given
     )
 
@@ -54,12 +56,12 @@ async def a_three_channel_house(resources: Resources, clock: MovableClock, **giv
 async def test_the_list_shows_who_suppressed_what_with_masked_addresses(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_three_channel_house(resources, clock)
-    assert await stop(house, "EMAIL", " Erika@Example.org ")
-    assert not await stop(house, "EMAIL", EMAIL)
-    assert await stop(house, "SMS", "+49 151 12345678")
-    assert await stop(house, "LETTER", HOME)
-    async with house.work() as work:
+    harness = await a_three_channel_harness(resources, clock)
+    assert await stop(harness, "EMAIL", " Erika@Example.org ")
+    assert not await stop(harness, "EMAIL", EMAIL)
+    assert await stop(harness, "SMS", "+49 151 12345678")
+    assert await stop(harness, "LETTER", HOME)
+    async with harness.work() as work:
         listed = await load_suppressions(work.tx, work.merchant_id)
     by = (clock.now(), "CREDENTIAL", "erp")
     assert listed == [
@@ -67,7 +69,7 @@ async def test_the_list_shows_who_suppressed_what_with_masked_addresses(
         SuppressionEntry("LETTER", "H***, 51147 Köln", "DEBTOR", *by),
         SuppressionEntry("SMS", "+49***678", "DEBTOR", *by),
     ]
-    audit = await house.rows(
+    audit = await harness.rows(
         "SELECT count(*) FROM audit_log WHERE merchant_id = $1 AND action = 'address.suppress'"
     )
     assert audit[0]["count"] == 3
@@ -80,69 +82,69 @@ async def test_the_list_shows_who_suppressed_what_with_masked_addresses(
 async def test_an_invalid_address_is_refused(
     resources: Resources, clock: MovableClock, channel: Channel, address: str
 ) -> None:
-    house = await a_three_channel_house(resources, clock)
+    harness = await a_three_channel_harness(resources, clock)
     with pytest.raises(ValidationError):
-        await stop(house, channel, address)
+        await stop(harness, channel, address)
     with pytest.raises(ValidationError):
-        await lift(house, channel, address)
-    assert await house.rows("SELECT FROM suppressions WHERE merchant_id = $1") == []
+        await lift(harness, channel, address)
+    assert await harness.rows("SELECT FROM suppressions WHERE merchant_id = $1") == []
 
 
 async def test_only_a_suppressed_address_can_be_lifted_and_is_contacted_again(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_three_channel_house(resources, clock)
+    harness = await a_three_channel_harness(resources, clock)
     with pytest.raises(NotFound):
-        await lift(house, "EMAIL", EMAIL)
-    await stop(house, "EMAIL", EMAIL)
+        await lift(harness, "EMAIL", EMAIL)
+    await stop(harness, "EMAIL", EMAIL)
     with pytest.raises(NotFound):
-        await lift(house, "EMAIL", "other@example.org")
-    await lift(house, "EMAIL", EMAIL.upper())
-    await house.create(**REACHABLE)
-    await house.run()
-    assert await sent_by(house) == {"EMAIL": 1}
+        await lift(harness, "EMAIL", "other@example.org")
+    await lift(harness, "EMAIL", EMAIL.upper())
+    await harness.create(**REACHABLE)
+    await harness.run()
+    assert await sent_by(harness) == {"EMAIL": 1}
 
 
 async def test_suppressions_apply_to_one_merchant(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_three_channel_house(resources, clock)
-    other = await a_three_channel_house(resources, clock, key="hansen")
+    harness = await a_three_channel_harness(resources, clock)
+    other = await a_three_channel_harness(resources, clock, key="hansen")
     await stop(other, "EMAIL", EMAIL)
     asked: list[tuple[Channel, str]] = [("EMAIL", EMAIL), ("SMS", NUMBER)]
-    for each, found in ((house, set()), (other, {("EMAIL", EMAIL)})):
+    for each, found in ((harness, set()), (other, {("EMAIL", EMAIL)})):
         async with each.work() as work:
             assert found == await load_suppressed(work.tx, resources.keys, work.merchant_id, asked)
-    await house.create(**REACHABLE)
-    await house.run()
-    assert await sent_by(house) == {"EMAIL": 1}
+    await harness.create(**REACHABLE)
+    await harness.run()
+    assert await sent_by(harness) == {"EMAIL": 1}
 
 
 async def test_a_suppressed_address_is_skipped_when_the_contact_is_planned(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_three_channel_house(resources, clock)
-    await stop(house, "EMAIL", EMAIL)
-    await stop(house, "SMS", NUMBER)
-    await house.create(**REACHABLE)
-    await house.run()
-    assert await contacts(house) == [("LETTER", "ACCEPTED", None)]
+    harness = await a_three_channel_harness(resources, clock)
+    await stop(harness, "EMAIL", EMAIL)
+    await stop(harness, "SMS", NUMBER)
+    await harness.create(**REACHABLE)
+    await harness.run()
+    assert await contacts(harness) == [("LETTER", "ACCEPTED", None)]
 
 
 async def test_nobody_is_reachable_when_every_address_is_suppressed(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_three_channel_house(resources, clock)
-    await stop(house, "EMAIL", EMAIL)
-    await stop(house, "SMS", NUMBER)
-    await stop(house, "LETTER", "HEIDESTRASSE 17,51147 Köln")
-    await house.create(**REACHABLE)
-    await house.run()
-    history = await house.rows(
+    harness = await a_three_channel_harness(resources, clock)
+    await stop(harness, "EMAIL", EMAIL)
+    await stop(harness, "SMS", NUMBER)
+    await stop(harness, "LETTER", "HEIDESTRASSE 17,51147 Köln")
+    await harness.create(**REACHABLE)
+    await harness.run()
+    history = await harness.rows(
         "SELECT outcome, reason FROM step_history WHERE merchant_id = $1 AND step_id = 1"
     )
     assert [tuple(row) for row in history] == [("FAILED", "NOBODY_REACHABLE")]
-    assert await contacts(house) == []
+    assert await contacts(harness) == []
 
 
 async def test_a_suppressed_address_is_skipped_by_a_fallback(
@@ -150,11 +152,11 @@ async def test_a_suppressed_address_is_skipped_by_a_fallback(
 ) -> None:
     channels = three_channels()
     channels[0].answers = [Permanent("mailbox unknown")]
-    house = await a_three_channel_house(resources, clock, channels=channels)
-    await stop(house, "SMS", NUMBER)
-    await house.create(**REACHABLE)
-    await house.run()
-    assert await contacts(house) == [
+    harness = await a_three_channel_harness(resources, clock, channels=channels)
+    await stop(harness, "SMS", NUMBER)
+    await harness.create(**REACHABLE)
+    await harness.run()
+    assert await contacts(harness) == [
         ("EMAIL", "FAILED", "mailbox unknown"), ("LETTER", "ACCEPTED", None),
     ]  # fmt: skip
 
@@ -162,28 +164,28 @@ async def test_a_suppressed_address_is_skipped_by_a_fallback(
 async def test_a_suppressed_address_is_skipped_after_a_late_failure(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_three_channel_house(resources, clock)
-    await house.create(**REACHABLE)
-    await house.run()
-    await stop(house, "SMS", NUMBER)
-    [message] = house.channels[0].sent
-    async with house.work(SYSTEM) as work:
+    harness = await a_three_channel_harness(resources, clock)
+    await harness.create(**REACHABLE)
+    await harness.run()
+    await stop(harness, "SMS", NUMBER)
+    [message] = harness.channels[0].sent
+    async with harness.work(SYSTEM) as work:
         await report_failure(work, resources.keys, message.communication_id, "bounced")
-    await house.run()
-    assert await sent_by(house) == {"EMAIL": 1, "LETTER": 1}
+    await harness.run()
+    assert await sent_by(harness) == {"EMAIL": 1, "LETTER": 1}
 
 
 async def test_an_address_suppressed_after_planning_is_refused_at_sending(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_three_channel_house(resources, clock)
-    await house.create(**REACHABLE)
+    harness = await a_three_channel_harness(resources, clock)
+    await harness.create(**REACHABLE)
     await Engine(resources).run_once()
-    await stop(house, "EMAIL", EMAIL)
-    await house.run()
-    assert await contacts(house) == [
+    await stop(harness, "EMAIL", EMAIL)
+    await harness.run()
+    assert await contacts(harness) == [
         ("EMAIL", "FAILED", "suppressed"), ("SMS", "ACCEPTED", None),
     ]  # fmt: skip
     # Only sent messages count: the SMS was sent on the same day.
-    assert await contact_days(house) == [[clock.now().date()]] * 2
-    assert await sent_by(house) == {"SMS": 1}
+    assert await contact_days(harness) == [[clock.now().date()]] * 2
+    assert await sent_by(harness) == {"SMS": 1}

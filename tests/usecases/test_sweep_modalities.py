@@ -51,15 +51,15 @@ async def test_a_missed_instalment_breaks_the_plan_after_seven_days(
     # The hold lasts until the debtor has been notified (tests.engine.test_plans_speak).
     assert await arrangement.holds() == ["MODALITY_ACTIVE"]
     assert await arrangement.states() == ["REQUESTED", "APPROVED"]
-    assert await sweep_modalities(arrangement.house.resources) == 0
+    assert await sweep_modalities(arrangement.harness.resources) == 0
 
 
 async def test_an_instalment_paid_in_its_grace_period_keeps_the_plan(
     arrangement: Arrangement,
 ) -> None:
     plan = await arrangement.agree()
-    arrangement.house.clock.move_to(FIRST_GRACE_OVER - _INSTANT)
-    await arrangement.house.pay(arrangement.claim_id, 3414)
+    arrangement.harness.clock.move_to(FIRST_GRACE_OVER - _INSTANT)
+    await arrangement.harness.pay(arrangement.claim_id, 3414)
     await arrangement.sweep_at(FIRST_GRACE_OVER)
     assert paid_of(await arrangement.look(plan.modality_id)) == [3414, 0, 0]
     assert await arrangement.holds() == ["MODALITY_ACTIVE"]
@@ -71,14 +71,14 @@ async def test_an_instalment_paid_in_its_grace_period_keeps_the_plan(
 
 async def test_an_instalment_short_of_a_cent_is_missed(arrangement: Arrangement) -> None:
     plan = await arrangement.agree()
-    await arrangement.house.pay(arrangement.claim_id, 3413)
+    await arrangement.harness.pay(arrangement.claim_id, 3413)
     await arrangement.sweep_at(FIRST_GRACE_OVER)
     assert await ended(arrangement, plan) is ModalityEndReason.BROKEN
 
 
 async def test_a_payment_in_advance_covers_later_instalments(arrangement: Arrangement) -> None:
     plan = await arrangement.agree()
-    await arrangement.house.pay(arrangement.claim_id, 7000)
+    await arrangement.harness.pay(arrangement.claim_id, 7000)
     await arrangement.sweep_at(SECOND_GRACE_OVER)
     assert paid_of(await arrangement.look(plan.modality_id)) == [3414, 3413, 173]
     assert await ended(arrangement, plan) is None
@@ -86,24 +86,24 @@ async def test_a_payment_in_advance_covers_later_instalments(arrangement: Arrang
 
 async def test_a_reversal_makes_an_instalment_missed_again(arrangement: Arrangement) -> None:
     plan = await arrangement.agree()
-    paid = await arrangement.house.pay(arrangement.claim_id, 3414)
+    paid = await arrangement.harness.pay(arrangement.claim_id, 3414)
     await arrangement.sweep_at(FIRST_GRACE_OVER)
     await arrangement.sweep_at(FIRST_GRACE_OVER + 5 * DAY)
     assert await ended(arrangement, plan) is None
 
     await arrangement.reverse(paid)
-    await sweep_modalities(arrangement.house.resources)
+    await sweep_modalities(arrangement.harness.resources)
 
     assert await ended(arrangement, plan) is ModalityEndReason.BROKEN
 
 
 async def test_a_reversed_instalment_can_be_paid_again_in_time(arrangement: Arrangement) -> None:
     plan = await arrangement.agree()
-    paid = await arrangement.house.pay(arrangement.claim_id, 3414)
+    paid = await arrangement.harness.pay(arrangement.claim_id, 3414)
     await arrangement.reverse(paid)
-    await sweep_modalities(arrangement.house.resources)
+    await sweep_modalities(arrangement.harness.resources)
     assert paid_of(await arrangement.look(plan.modality_id)) == [0, 0, 0]
-    await arrangement.house.pay(arrangement.claim_id, 3414, "tx-2")
+    await arrangement.harness.pay(arrangement.claim_id, 3414, "tx-2")
     await arrangement.sweep_at(FIRST_GRACE_OVER)
     assert await ended(arrangement, plan) is None
 
@@ -111,12 +111,12 @@ async def test_a_reversed_instalment_can_be_paid_again_in_time(arrangement: Arra
 async def test_payments_before_the_request_cover_no_instalment(
     arrangement: Arrangement, clock: MovableClock
 ) -> None:
-    earlier = await arrangement.house.pay(arrangement.claim_id, 240)
+    earlier = await arrangement.harness.pay(arrangement.claim_id, 240)
     clock.advance(DAY)
     plan = await arrangement.agree()
     assert plan.amount_cents == 10000
     assert paid_of(await arrangement.look(plan.modality_id)) == [0, 0, 0]
-    await arrangement.house.pay(arrangement.claim_id, 3334, "tx-2")
+    await arrangement.harness.pay(arrangement.claim_id, 3334, "tx-2")
     clock.advance(DAY)
     # This amount is owed in addition to the plan; the instalment stays paid.
     await arrangement.reverse(earlier)
@@ -127,8 +127,8 @@ async def test_payments_before_the_request_cover_no_instalment(
 
 async def test_a_claim_paid_in_full_has_fulfilled_its_plan(arrangement: Arrangement) -> None:
     plan = await arrangement.agree()
-    await arrangement.house.pay(arrangement.claim_id, 10240)
-    assert await sweep_modalities(arrangement.house.resources) == 1
+    await arrangement.harness.pay(arrangement.claim_id, 10240)
+    assert await sweep_modalities(arrangement.harness.resources) == 1
     fulfilled = await arrangement.look(plan.modality_id)
     assert (fulfilled.ended_reason, paid_of(fulfilled)) == (
         ModalityEndReason.FULFILLED, [3414, 3413, 3413],
@@ -139,20 +139,20 @@ async def test_a_claim_paid_in_full_has_fulfilled_its_plan(arrangement: Arrangem
 
 async def test_a_fee_added_later_is_no_part_of_the_plan(arrangement: Arrangement) -> None:
     plan = await arrangement.agree()
-    async with arrangement.house.work() as work:
+    async with arrangement.harness.work() as work:
         await work.tx.execute(
             "INSERT INTO items (merchant_id, claim_id, position, type, value_cents)"
             " VALUES ($1, $2, 1, 'DUNNING_FEE', 250)",
             work.merchant_id, arrangement.claim_id,
         )  # fmt: skip
     # The payment is allocated to the fee first, but it also counts for the instalments.
-    await arrangement.house.pay(arrangement.claim_id, 10240)
-    await sweep_modalities(arrangement.house.resources)
+    await arrangement.harness.pay(arrangement.claim_id, 10240)
+    await sweep_modalities(arrangement.harness.resources)
     assert await ended(arrangement, plan) is ModalityEndReason.FULFILLED
-    claim = await arrangement.house.read(arrangement.claim_id)
+    claim = await arrangement.harness.read(arrangement.claim_id)
     assert (claim.balance.outstanding_cents, claim.holds) == (250, [])
-    await arrangement.house.run()
-    assert len(arrangement.house.channels[0].sent) == 1
+    await arrangement.harness.run()
+    assert len(arrangement.harness.channels[0].sent) == 1
 
 
 async def test_a_deferment_passes_at_the_end_of_its_day(arrangement: Arrangement) -> None:
@@ -188,27 +188,27 @@ async def test_ending_a_claim_schedules_a_check_of_its_modality(
     arrangement: Arrangement, deed: Any, reason: ModalityEndReason
 ) -> None:
     plan = await arrangement.agree()
-    await sweep_modalities(arrangement.house.resources)
-    async with arrangement.house.work() as work:
+    await sweep_modalities(arrangement.harness.resources)
+    async with arrangement.harness.work() as work:
         await deed(work, arrangement.claim_id)
-    assert await sweep_modalities(arrangement.house.resources) == 1
+    assert await sweep_modalities(arrangement.harness.resources) == 1
     assert await ended(arrangement, plan) is reason
     assert await arrangement.holds() == []
-    assert await sweep_modalities(arrangement.house.resources) == 0
+    assert await sweep_modalities(arrangement.harness.resources) == 0
 
 
 async def test_deleting_an_item_that_leaves_the_claim_paid_checks_its_modality(
     arrangement: Arrangement,
 ) -> None:
-    house, claim_id = arrangement.house, arrangement.claim_id
-    async with house.work() as work:
+    harness, claim_id = arrangement.harness, arrangement.claim_id
+    async with harness.work() as work:
         added = await add_item(work, claim_id, NewItem("PRIMARY", 500, "INV-2"))
-    await house.pay(claim_id, 10240)
+    await harness.pay(claim_id, 10240)
     deferment = await arrangement.agree(DEFERMENT)
-    await sweep_modalities(house.resources)
-    async with house.work() as work:
+    await sweep_modalities(harness.resources)
+    async with harness.work() as work:
         await delete_item(work, claim_id, added.item.item_id)
-    assert await sweep_modalities(house.resources) == 1
+    assert await sweep_modalities(harness.resources) == 1
     assert await ended(arrangement, deferment) is ModalityEndReason.FULFILLED
 
 
@@ -216,10 +216,10 @@ async def test_an_ended_modality_keeps_the_amount_paid_until_its_end(
     arrangement: Arrangement,
 ) -> None:
     plan = await arrangement.agree()
-    early = await arrangement.house.pay(arrangement.claim_id, 100)
+    early = await arrangement.harness.pay(arrangement.claim_id, 100)
     await arrangement.sweep_at(FIRST_GRACE_OVER)
-    arrangement.house.clock.advance(DAY)
-    await arrangement.house.pay(arrangement.claim_id, 5000, "tx-2")
+    arrangement.harness.clock.advance(DAY)
+    await arrangement.harness.pay(arrangement.claim_id, 5000, "tx-2")
     await arrangement.reverse(early)
     assert paid_of(await arrangement.look(plan.modality_id)) == [100, 0, 0]
     again = await arrangement.ask(DEFERMENT)
@@ -234,7 +234,7 @@ async def test_modalities_of_two_merchants_do_not_affect_each_other(
     theirs = await an_arrangement(resources, clock, key="hansen")
     plans = [await each.agree() for each in (ours, theirs)]
     clock.move_to(FIRST_GRACE_OVER)
-    assert await sweep_modalities(resources, ours.house.merchant.merchant_id) == 1
+    assert await sweep_modalities(resources, ours.harness.merchant.merchant_id) == 1
     assert await ended(ours, plans[0]) is ModalityEndReason.BROKEN
     assert await ended(theirs, plans[1]) is None
     assert await theirs.holds() == ["MODALITY_ACTIVE"]

@@ -22,26 +22,26 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 
 OTHER = a_definition(snippets={"signature": {"de": "Gruß", "en": "Regards"}})
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
     """A merchant with the scenarios Standard, which is the default, and Other."""
-    house = await a_house(resources, clock, a_definition(), switched_to_workflows=False)
-    async with house.work() as work:
+    harness = await a_harness(resources, clock, a_definition(), switched_to_workflows=False)
+    async with harness.work() as work:
         await save_scenario(work, "Other", OTHER)
-    return house
+    return harness
 
 
-async def test_each_scenario_becomes_a_workflow_with_the_same_name(house: House) -> None:
-    await house.create()
-    async with house.work() as work:
+async def test_each_scenario_becomes_a_workflow_with_the_same_name(harness: Harness) -> None:
+    await harness.create()
+    async with harness.work() as work:
         standard, other = await load_scenarios(work.tx, work.merchant_id)
-    report = await house.switch()
-    assert (report.merchant_id, report.key) == (house.merchant.merchant_id, "nordwind")
+    report = await harness.switch()
+    assert (report.merchant_id, report.key) == (harness.merchant.merchant_id, "nordwind")
     assert report.scenarios == [
         SwitchedScenario(
             scenario.scenario_id, name, scenario.workflow_id, "v1.0", scenario.copy_version_id,
@@ -51,7 +51,7 @@ async def test_each_scenario_becomes_a_workflow_with_the_same_name(house: House)
             (standard, "Standard", True, 1), (other, "Other", False, 0),
         )
     ]  # fmt: skip
-    async with house.work() as work:
+    async with harness.work() as work:
         current = await load_current(work.tx, work.merchant_id, other.workflow_id)
     assert current is not None
     assert (current.version_id, current.name, current.definition) == (
@@ -59,100 +59,106 @@ async def test_each_scenario_becomes_a_workflow_with_the_same_name(house: House)
     )  # fmt: skip
 
 
-async def test_the_merchant_is_switched_as_a_new_revision_with_an_audit_row(house: House) -> None:
-    async with house.work() as work:
+async def test_the_merchant_is_switched_as_a_new_revision_with_an_audit_row(
+    harness: Harness,
+) -> None:
+    async with harness.work() as work:
         before = work.merchant
-    await house.switch()
-    async with house.work() as work:
+    await harness.switch()
+    async with harness.work() as work:
         assert work.merchant.switched_to_workflows
         assert work.merchant.revision == before.revision + 1
-    [audited] = await house.rows(
+    [audited] = await harness.rows(
         "SELECT subject, details FROM audit_log"
         " WHERE merchant_id = $1 AND action = 'merchant.switch_to_workflows'"
     )
-    assert tuple(audited) == (f"merchant:{house.merchant.merchant_id}", {"scenarios": 2})
+    assert tuple(audited) == (f"merchant:{harness.merchant.merchant_id}", {"scenarios": 2})
 
 
-async def test_rules_point_to_the_copies(house: House) -> None:
-    async with house.work() as work:
+async def test_rules_point_to_the_copies(harness: Harness) -> None:
+    async with harness.work() as work:
         standard, other = [
             each.workflow_id for each in await load_scenarios(work.tx, work.merchant_id)
         ]
         rules = RuleSet(standard, (Rule("Split", (Share(standard, 50), Share(other, 50))),))
         await publish_rules(work, rules)
-    await house.switch()
-    async with house.work() as work:
+    await harness.switch()
+    async with harness.work() as work:
         assert await load_rules(work.tx, work.merchant_id) == rules
-    created = await house.create(*(f"INV-{n}" for n in range(20)))
-    rows = await house.rows("SELECT workflow_id, workflow_major FROM claims WHERE merchant_id = $1")
+    created = await harness.create(*(f"INV-{n}" for n in range(20)))
+    rows = await harness.rows(
+        "SELECT workflow_id, workflow_major FROM claims WHERE merchant_id = $1"
+    )
     assert len(created) == 20
     assert {tuple(row) for row in rows} == {(standard, 1), (other, 1)}
 
 
-async def test_a_switched_merchant_cannot_switch_again(house: House, resources: Resources) -> None:
-    await house.switch()
+async def test_a_switched_merchant_cannot_switch_again(
+    harness: Harness, resources: Resources
+) -> None:
+    await harness.switch()
     with pytest.raises(asyncpg.RaiseError, match="published and cannot be changed"):
         async with resources.database.transaction() as tx:
             await tx.execute("UPDATE workflow_versions SET definition = '{}'")
 
 
-async def test_a_second_switch_is_refused_and_changes_nothing(house: House) -> None:
-    await house.switch()
-    before = await house.rows("SELECT * FROM workflow_versions WHERE merchant_id = $1")
+async def test_a_second_switch_is_refused_and_changes_nothing(harness: Harness) -> None:
+    await harness.switch()
+    before = await harness.rows("SELECT * FROM workflow_versions WHERE merchant_id = $1")
     with pytest.raises(InvalidState) as refusal:
-        await house.switch()
+        await harness.switch()
     assert refusal.value.details == {"state": "SWITCHED"}
     assert '"nordwind" works with workflows already' in refusal.value.message
-    assert await house.rows("SELECT * FROM workflow_versions WHERE merchant_id = $1") == before
+    assert await harness.rows("SELECT * FROM workflow_versions WHERE merchant_id = $1") == before
 
 
-async def switch_and_stop(house: House) -> None:
-    async with house.work() as work:
+async def switch_and_stop(harness: Harness) -> None:
+    async with harness.work() as work:
         await switch_to_workflows(work)
         raise RuntimeError("the machine stops")
 
 
-async def test_a_rolled_back_switch_changes_nothing(house: House) -> None:
+async def test_a_rolled_back_switch_changes_nothing(harness: Harness) -> None:
     tables = ("merchants", "workflow_versions", "audit_log", "scenarios")
     statements = [f"SELECT * FROM {table} WHERE merchant_id = $1" for table in tables]
-    before = [await house.rows(statement) for statement in statements]
+    before = [await harness.rows(statement) for statement in statements]
     with pytest.raises(RuntimeError):
-        await switch_and_stop(house)
-    assert [await house.rows(statement) for statement in statements] == before
-    await house.run()
+        await switch_and_stop(harness)
+    assert [await harness.rows(statement) for statement in statements] == before
+    await harness.run()
 
 
 async def test_claims_can_be_assigned_and_versions_published_from_then_on(
-    house: House, clock: MovableClock
+    harness: Harness, clock: MovableClock
 ) -> None:
-    [claim_id] = await house.create()
-    await house.switch()
-    async with house.work() as work:
+    [claim_id] = await harness.create()
+    await harness.switch()
+    async with harness.work() as work:
         _, other = await load_scenarios(work.tx, work.merchant_id)
         outcome = await assign_to_workflow(work, other.workflow_id, [claim_id])
         assert [each.claim_id for each in outcome.assigned] == [claim_id]
         await save_draft(work, "New", a_definition())
     clock.advance(timedelta(hours=1))
-    version = await house.publish(OTHER, "Standard")
+    version = await harness.publish(OTHER, "Standard")
     assert version.name == "v1.1"
 
 
-async def test_a_workflow_that_a_scenario_is_mapped_to_is_not_deleted(house: House) -> None:
-    await house.switch()
-    async with house.work() as work:
+async def test_a_workflow_that_a_scenario_is_mapped_to_is_not_deleted(harness: Harness) -> None:
+    await harness.switch()
+    async with harness.work() as work:
         _, other = await load_scenarios(work.tx, work.merchant_id)
     with pytest.raises(InvalidState, match=f"scenario {other.scenario_id} is mapped to it"):
-        async with house.work() as work:
+        async with harness.work() as work:
             await delete_workflow(work, other.workflow_id)
 
 
 async def test_another_merchant_stays_on_its_scenarios(
-    house: House, resources: Resources, clock: MovableClock
+    harness: Harness, resources: Resources, clock: MovableClock
 ) -> None:
-    other = await a_house(
+    other = await a_harness(
         resources, clock, a_definition(), key="hansen", switched_to_workflows=False
     )
-    await house.switch()
+    await harness.switch()
     async with other.work() as work:
         assert not work.merchant.switched_to_workflows
     rows = await other.rows("SELECT state FROM workflow_versions WHERE merchant_id = $1")
@@ -162,6 +168,6 @@ async def test_another_merchant_stays_on_its_scenarios(
 async def test_a_merchant_without_scenarios_can_be_switched(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock, switched_to_workflows=False)
-    assert (await house.switch()).scenarios == []
-    assert (await house.publish(a_definition())).name == "v1.0"
+    harness = await a_harness(resources, clock, switched_to_workflows=False)
+    assert (await harness.switch()).scenarios == []
+    assert (await harness.publish(a_definition())).name == "v1.0"

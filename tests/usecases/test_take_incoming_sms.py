@@ -18,8 +18,8 @@ from dunwell.contact.sending.incoming_sms import ReceivedSms, is_stop, parse_num
 from dunwell.contact.sending.receive_sms import receive_sms, sweep_old_sms
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.servers.sms_world import a_sending_house
-from tests.support.house import House, ScriptedLine
+from tests.servers.sms_world import a_sending_harness
+from tests.support.harness import Harness, ScriptedDeliveryProvider
 from tests.support.merchants import CONFIGURATION
 from tests.support.notices import Asker, an_asker
 from tests.support.rows import insert_row
@@ -33,32 +33,32 @@ _NOTES = "SELECT claim_id, text FROM claim_notes WHERE merchant_id = $1"
 _SUPPRESSED = "SELECT channel, reason FROM suppressions WHERE merchant_id = $1"
 
 
-async def a_house(
-    resources: Resources, clock: MovableClock, key: str, line: str = "sms-a"
-) -> tuple[House, int]:
-    channel = ScriptedLine(channel="SMS", name=line)
-    house = await a_sending_house(resources, clock, channel, key=key)
-    [claim_id] = await house.create("R-1", mobileNumber=NUMBER)
-    await house.run()
+async def a_harness(
+    resources: Resources, clock: MovableClock, key: str, provider: str = "sms-a"
+) -> tuple[Harness, int]:
+    channel = ScriptedDeliveryProvider(channel="SMS", name=provider)
+    harness = await a_sending_harness(resources, clock, channel, key=key)
+    [claim_id] = await harness.create("R-1", mobileNumber=NUMBER)
+    await harness.run()
     assert len(channel.sent) == 1
-    return house, claim_id
+    return harness, claim_id
 
 
-async def an_asker_by_a_line(
-    resources: Resources, clock: MovableClock, line: str = "sms-a", *,
+async def an_asker_with_a_provider(
+    resources: Resources, clock: MovableClock, provider: str = "sms-a", *,
     key: str = "one", is_sent: bool = True,
 ) -> Asker:  # fmt: skip
     """Send a code to +4915100000009 and a link to +4915100000008, the only number on file."""
-    channels: Any = {"SMS": ChannelSetup(provider=line, sender="Nordwind")}
+    channels: Any = {"SMS": ChannelSetup(provider=provider, sender="Nordwind")}
     configuration = msgspec.structs.replace(CONFIGURATION, channels=channels)
     asker = await an_asker(resources, clock, configuration=configuration, key=key)
-    async with asker.house.work() as work:
+    async with asker.harness.work() as work:
         await change_contact_data(work, asker.claim_id, {"mobileNumber": "+4915100000008"})
     for facts, number in ((CodeFacts(), 9), (LinkFacts(), 8)):
         await asker.planned(facts, channel="SMS", recipient=f"+491510000000{number}")
-    adapter = ScriptedLine(channel="SMS", name=line)
-    find_provider = {line: adapter}.get if is_sent else find_no_provider
-    sender = NoticeSender(asker.house.resources, [], find_provider=find_provider)
+    adapter = ScriptedDeliveryProvider(channel="SMS", name=provider)
+    find_provider = {provider: adapter}.get if is_sent else find_no_provider
+    sender = NoticeSender(asker.harness.resources, [], find_provider=find_provider)
     while await sender.run_once() or not sender.is_idle:
         pass
     await sender.close()
@@ -81,25 +81,25 @@ class BreakingClock(MovableClock):
 
 
 def an_sms(
-    text: str, provider_message_id: str = "1", sender: str = NUMBER, line: str = "sms-a"
+    text: str, provider_message_id: str = "1", sender: str = NUMBER, provider: str = "sms-a"
 ) -> ReceivedSms:
-    return ReceivedSms(line, provider_message_id, sender, "+4930123", text)
+    return ReceivedSms(provider, provider_message_id, sender, "+4930123", text)
 
 
-async def suppressed(house: House) -> list[tuple[str, str]]:
-    return [tuple(row) for row in await house.rows(_SUPPRESSED)]
+async def suppressed(harness: Harness) -> list[tuple[str, str]]:
+    return [tuple(row) for row in await harness.rows(_SUPPRESSED)]
 
 
-async def kinds(house: House) -> list[tuple[str, int | None]]:
-    return [tuple(row) for row in await house.rows(_KINDS)]
+async def kinds(harness: Harness) -> list[tuple[str, int | None]]:
+    return [tuple(row) for row in await harness.rows(_KINDS)]
 
 
 async def test_stop_suppresses_the_number_for_all_merchants_that_used_the_provider(
     resources: Resources, clock: MovableClock
 ) -> None:
-    one, _ = await a_house(resources, clock, "one")
-    two, _ = await a_house(resources, clock, "two")
-    other, _ = await a_house(resources, clock, "other", line="sms-b")
+    one, _ = await a_harness(resources, clock, "one")
+    two, _ = await a_harness(resources, clock, "two")
+    other, _ = await a_harness(resources, clock, "other", provider="sms-b")
     real = one.resources
     assert await receive_sms(real, an_sms("STOP", sender="004915112345678"))
     assert await suppressed(one) == await suppressed(two) == [("SMS", "DEBTOR")]
@@ -113,61 +113,61 @@ async def test_stop_in_reply_to_a_notice_suppresses_the_number(
     """In reply to a code for a number that is not on file, and after its address was deleted."""
     lines = (("one", "sms-a"), ("two", "sms-a"), ("other", "sms-b"))
     typed, later, other = [
-        await an_asker_by_a_line(resources, clock, line, key=key) for key, line in lines
+        await an_asker_with_a_provider(resources, clock, line, key=key) for key, line in lines
     ]
-    real = typed.house.resources
+    real = typed.harness.resources
     assert await receive_sms(real, an_sms("STOP", sender="+4915100000009"))
-    assert await suppressed(typed.house) == await suppressed(later.house) == [("SMS", "DEBTOR")]
-    assert await suppressed(other.house) == []
+    assert await suppressed(typed.harness) == await suppressed(later.harness) == [("SMS", "DEBTOR")]
+    assert await suppressed(other.harness) == []
     for asker in (typed, later):
-        async with asker.house.work() as work:
+        async with asker.harness.work() as work:
             await lift_suppression(work, real.keys, "SMS", "+4915100000009")
     clock.advance(timedelta(days=8))
     await sweep_notices(real)
     assert not await receive_sms(real, an_sms("STOP", "2", sender="+4915100000009"))
     assert await receive_sms(real, an_sms("STOP", "3", sender="+4915100000008"))
-    assert await suppressed(typed.house) == await suppressed(later.house) == [("SMS", "DEBTOR")]
-    assert await suppressed(other.house) == []
+    assert await suppressed(typed.harness) == await suppressed(later.harness) == [("SMS", "DEBTOR")]
+    assert await suppressed(other.harness) == []
 
 
 async def test_a_reply_to_a_notice_is_stored_at_its_claim(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await an_asker_by_a_line(resources, clock)
-    real = asker.house.resources
+    asker = await an_asker_with_a_provider(resources, clock)
+    real = asker.harness.resources
     await receive_sms(real, an_sms("Danke", sender="+4915100000009"))
-    await receive_sms(real, an_sms("Wer?", "2", sender="+4915100000009", line="sms-b"))
-    assert await kinds(asker.house) == [("REPLY", asker.claim_id), ("UNMATCHED", None)]
+    await receive_sms(real, an_sms("Wer?", "2", sender="+4915100000009", provider="sms-b"))
+    assert await kinds(asker.harness) == [("REPLY", asker.claim_id), ("UNMATCHED", None)]
 
 
 async def test_a_notice_that_was_not_sent_does_not_count_as_contact(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await an_asker_by_a_line(resources, clock, is_sent=False)
-    await receive_sms(asker.house.resources, an_sms("STOP", sender="+4915100000009"))
-    assert await suppressed(asker.house) == []
+    asker = await an_asker_with_a_provider(resources, clock, is_sent=False)
+    await receive_sms(asker.harness.resources, an_sms("STOP", sender="+4915100000009"))
+    assert await suppressed(asker.harness) == []
 
 
 async def test_stop_reaches_all_merchants_however_many_claims_there_are(
     resources: Resources, clock: MovableClock
 ) -> None:
-    houses = [(await a_house(resources, clock, key))[0] for key in ("one", "two", "three")]
+    harnesses = [(await a_harness(resources, clock, key))[0] for key in ("one", "two", "three")]
     async with resources.database.transaction() as tx:
         left = {"channel": "SMS", "provider": "sms-a", "handed_over_at": clock.now()}
         for number in range(10_000, 11_010):
-            of = {"merchant_id": houses[0].merchant.merchant_id, "claim_id": number}
+            of = {"merchant_id": harnesses[0].merchant.merchant_id, "claim_id": number}
             await insert_row(tx, "debtors", number, mobile_number=NUMBER, **of)
             await insert_row(tx, "communications", number, **of, **left)
-    assert await receive_sms(houses[0].resources, an_sms("STOP"), set_size=1)
-    for house in houses:
-        assert await suppressed(house) == [("SMS", "DEBTOR")]
-    assert await kinds(houses[0]) == [("STOP", None)]
+    assert await receive_sms(harnesses[0].resources, an_sms("STOP"), set_size=1)
+    for harness in harnesses:
+        assert await suppressed(harness) == [("SMS", "DEBTOR")]
+    assert await kinds(harnesses[0]) == [("STOP", None)]
 
 
 async def test_an_interrupted_stop_is_completed_when_it_is_received_again(
     resources: Resources, clock: MovableClock
 ) -> None:
-    one, two = [(await a_house(resources, clock, key))[0] for key in ("one", "two")]
+    one, two = [(await a_harness(resources, clock, key))[0] for key in ("one", "two")]
     broken = replace(one.resources, clock=BreakingClock(clock.now(), calls=1))
     with pytest.raises(RuntimeError):
         await receive_sms(broken, an_sms("STOP"), set_size=1)
@@ -184,11 +184,11 @@ async def test_an_interrupted_stop_is_completed_when_it_is_received_again(
 async def test_a_reply_is_stored_at_the_only_possible_claim(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house, claim_id = await a_house(resources, clock, "one")
+    harness, claim_id = await a_harness(resources, clock, "one")
     for _ in range(2):
-        await receive_sms(house.resources, an_sms("Ich zahle am Freitag"))
-    assert await kinds(house) == [("REPLY", claim_id)]
-    assert [tuple(row) for row in await house.rows(_NOTES)] == [
+        await receive_sms(harness.resources, an_sms("Ich zahle am Freitag"))
+    assert await kinds(harness) == [("REPLY", claim_id)]
+    assert [tuple(row) for row in await harness.rows(_NOTES)] == [
         (claim_id, "SMS: Ich zahle am Freitag")
     ]
 
@@ -196,19 +196,19 @@ async def test_a_reply_is_stored_at_the_only_possible_claim(
 async def test_a_stop_without_an_id_is_not_taken_for_a_duplicate(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house, _ = await a_house(resources, clock, "one")
+    harness, _ = await a_harness(resources, clock, "one")
     await receive_sms(
-        house.resources, an_sms("Hello", provider_message_id="", sender="+4915100000")
+        harness.resources, an_sms("Hello", provider_message_id="", sender="+4915100000")
     )
-    assert await receive_sms(house.resources, an_sms("STOP", provider_message_id=""))
-    assert await suppressed(house) == [("SMS", "DEBTOR")]
+    assert await receive_sms(harness.resources, an_sms("STOP", provider_message_id=""))
+    assert await suppressed(harness) == [("SMS", "DEBTOR")]
 
 
 async def test_an_ambiguous_reply_waits_for_a_person(
     resources: Resources, clock: MovableClock
 ) -> None:
-    one, _ = await a_house(resources, clock, "one")
-    two, _ = await a_house(resources, clock, "two")
+    one, _ = await a_harness(resources, clock, "one")
+    two, _ = await a_harness(resources, clock, "two")
     await receive_sms(one.resources, an_sms("Ich zahle am Freitag"))
     await receive_sms(one.resources, an_sms("Hallo", "2", sender="Nordwind"))
     await receive_sms(one.resources, an_sms("STOP", "3", sender="+4915100000000"))
@@ -218,12 +218,12 @@ async def test_an_ambiguous_reply_waits_for_a_person(
 
 
 async def test_old_messages_are_deleted(resources: Resources, clock: MovableClock) -> None:
-    house, _ = await a_house(resources, clock, "one")
-    await receive_sms(house.resources, an_sms("Hallo"))
+    harness, _ = await a_harness(resources, clock, "one")
+    await receive_sms(harness.resources, an_sms("Hallo"))
     clock.move_to(clock.now() + timedelta(days=90))
-    assert await sweep_old_sms(house.resources) == 0
+    assert await sweep_old_sms(harness.resources) == 0
     clock.move_to(clock.now() + timedelta(seconds=1))
-    assert await sweep_old_sms(house.resources) == 1
+    assert await sweep_old_sms(harness.resources) == 1
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.ledgers import COLUMNS, faults, seal_and_verify, tamper, verify
 
 _INDEX = """
@@ -25,13 +25,13 @@ _SENT = "'SETTLED_SENT'"
 
 
 @pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
-    """Return a house with one contacted person, whose row is sealed."""
-    house = await a_house(resources, clock, a_definition())
-    await house.create()
-    await house.run()
-    assert (await seal_and_verify(house)).findings == ()
-    return house
+async def harness(resources: Resources, clock: MovableClock) -> Harness:
+    """Return a harness with one contacted person, whose row is sealed."""
+    harness = await a_harness(resources, clock, a_definition())
+    await harness.create()
+    await harness.run()
+    assert (await seal_and_verify(harness)).findings == ()
+    return harness
 
 
 @pytest.fixture
@@ -45,49 +45,49 @@ async def no_index(database: Database) -> AsyncIterator[None]:
         await tx.execute(_INDEX)
 
 
-def reference(house: House) -> str:
-    return str(house.channels[0].sent[0].communication_id)
+def reference(harness: Harness) -> str:
+    return str(harness.channels[0].sent[0].communication_id)
 
 
 @pytest.mark.usefixtures("no_index")
-async def test_a_copied_row_is_a_second_contact_whether_sealed_or_not(house: House) -> None:
-    await tamper(house, _COPY)
-    [finding] = (await verify(house)).findings
+async def test_a_copied_row_is_a_second_contact_whether_sealed_or_not(harness: Harness) -> None:
+    await tamper(harness, _COPY)
+    [finding] = (await verify(harness)).findings
     assert finding.fault == "CONTACTED_TWICE"
-    assert reference(house) in finding.message
+    assert reference(harness) in finding.message
     assert finding.message.endswith("is ACCEPTED 2 times")
-    await seal_ledger(house.resources)
-    assert await faults(house) == ["CONTACTED_TWICE"]
+    await seal_ledger(harness.resources)
+    assert await faults(harness) == ["CONTACTED_TWICE"]
 
 
 @pytest.mark.usefixtures("no_index")
-async def test_a_contact_both_settled_as_sent_and_accepted_counts_twice(house: House) -> None:
+async def test_a_contact_both_settled_as_sent_and_accepted_counts_twice(harness: Harness) -> None:
     head, _, tail = _COPY.partition("SELECT")
-    await tamper(house, f"{head}SELECT{tail.replace('outcome', _SENT)}")
-    assert await faults(house) == ["CONTACTED_TWICE"]
+    await tamper(harness, f"{head}SELECT{tail.replace('outcome', _SENT)}")
+    assert await faults(harness) == ["CONTACTED_TWICE"]
 
 
-async def test_the_database_refuses_a_second_accepted_row(house: House) -> None:
+async def test_the_database_refuses_a_second_accepted_row(harness: Harness) -> None:
     with pytest.raises(UniqueViolationError):
-        await tamper(house, _COPY)
+        await tamper(harness, _COPY)
 
 
 @pytest.mark.parametrize("state", ["PLANNED", "FAILED", "UNKNOWN", "CANCELLED"])
 async def test_a_contact_whose_state_was_altered_contradicts_the_ledger(
-    house: House, state: str
+    harness: Harness, state: str
 ) -> None:
-    await tamper(house, "UPDATE communications SET state = $2 WHERE merchant_id = $1", state)
-    [finding] = (await verify(house)).findings
+    await tamper(harness, "UPDATE communications SET state = $2 WHERE merchant_id = $1", state)
+    [finding] = (await verify(harness)).findings
     assert finding.fault == "CONTACT_CONTRADICTS"
-    assert f"communication {reference(house)} of claim" in finding.message
+    assert f"communication {reference(harness)} of claim" in finding.message
     assert finding.message.endswith(f"is {state}, but the ledger says ACCEPTED")
 
 
-async def test_a_deleted_contact_of_an_existing_claim_is_found(house: House) -> None:
-    await tamper(house, "DELETE FROM communications WHERE merchant_id = $1")
-    [finding] = (await verify(house)).findings
+async def test_a_deleted_contact_of_an_existing_claim_is_found(harness: Harness) -> None:
+    await tamper(harness, "DELETE FROM communications WHERE merchant_id = $1")
+    [finding] = (await verify(harness)).findings
     assert finding.fault == "CONTACT_MISSING"
-    assert reference(house) in finding.message
+    assert reference(harness) in finding.message
 
 
 @pytest.mark.parametrize(
@@ -99,33 +99,34 @@ async def test_a_deleted_contact_of_an_existing_claim_is_found(house: House) -> 
         ("recipient", "RECIPIENT_ALTERED"),
     ],
 )
-async def test_an_altered_message_is_named(house: House, column: str, fault: str) -> None:
+async def test_an_altered_message_is_named(harness: Harness, column: str, fault: str) -> None:
     await tamper(
-        house,
+        harness,
         f"UPDATE communication_contents SET {column} = {column} || '.' WHERE merchant_id = $1",
     )
-    [finding] = (await verify(house)).findings
+    [finding] = (await verify(harness)).findings
     assert finding.fault == fault
-    assert reference(house) in finding.message
+    assert reference(harness) in finding.message
 
 
-async def test_a_message_altered_with_its_digest_differs_from_the_ledgers(house: House) -> None:
+async def test_a_message_altered_with_its_digest_differs_from_the_ledgers(harness: Harness) -> None:
     await tamper(
-        house, "UPDATE communications SET content_digest = recipient_digest WHERE merchant_id = $1"
+        harness,
+        "UPDATE communications SET content_digest = recipient_digest WHERE merchant_id = $1",
     )
-    assert await faults(house) == ["CONTENT_ALTERED", "CONTENT_ALTERED"]
+    assert await faults(harness) == ["CONTENT_ALTERED", "CONTENT_ALTERED"]
 
 
-async def test_the_ledger_verifies_after_a_claim_is_erased(house: House) -> None:
-    await tamper(house, "DELETE FROM claims WHERE merchant_id = $1")
-    verdict = await verify(house)
+async def test_the_ledger_verifies_after_a_claim_is_erased(harness: Harness) -> None:
+    await tamper(harness, "DELETE FROM claims WHERE merchant_id = $1")
+    verdict = await verify(harness)
     assert verdict.findings == ()
-    [row] = await house.rows("SELECT count(*) FROM contact_ledger WHERE merchant_id = $1")
+    [row] = await harness.rows("SELECT count(*) FROM contact_ledger WHERE merchant_id = $1")
     assert row["count"] == 1
 
 
-async def test_the_ledger_holds_no_personal_data(house: House) -> None:
-    rows = await house.rows(
+async def test_the_ledger_holds_no_personal_data(harness: Harness) -> None:
+    rows = await harness.rows(
         "SELECT to_jsonb(l)::text AS row FROM contact_ledger l WHERE merchant_id = $1"
         " UNION ALL SELECT to_jsonb(a)::text FROM audit_log a WHERE merchant_id = $1"
     )
@@ -137,25 +138,25 @@ async def test_the_ledger_holds_no_personal_data(house: House) -> None:
 async def test_a_contact_older_than_the_ledger_is_no_fault(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock, a_definition())
-    await house.create()
-    await house.run()
-    await tamper(house, "DELETE FROM contact_ledger WHERE merchant_id = $1")
-    assert await faults(house) == ["CONTACT_CONTRADICTS"]
+    harness = await a_harness(resources, clock, a_definition())
+    await harness.create()
+    await harness.run()
+    await tamper(harness, "DELETE FROM contact_ledger WHERE merchant_id = $1")
+    assert await faults(harness) == ["CONTACT_CONTRADICTS"]
     await tamper(
-        house,
+        harness,
         "UPDATE communications SET content_digest = NULL, recipient_digest = NULL"
         " WHERE merchant_id = $1",
     )
-    assert await faults(house) == []
+    assert await faults(harness) == []
 
 
 async def test_a_fault_of_one_merchant_does_not_affect_another(
-    house: House, resources: Resources, clock: MovableClock
+    harness: Harness, resources: Resources, clock: MovableClock
 ) -> None:
-    other = await a_house(resources, clock, a_definition(), key="hansen")
+    other = await a_harness(resources, clock, a_definition(), key="hansen")
     await other.create()
     await other.run()
-    await tamper(house, "UPDATE contact_ledger SET attempts = 9 WHERE merchant_id = $1")
-    assert await faults(house) == ["ROW_ALTERED"]
+    await tamper(harness, "UPDATE contact_ledger SET attempts = 9 WHERE merchant_id = $1")
+    assert await faults(harness) == ["ROW_ALTERED"]
     assert (await seal_and_verify(other)).findings == ()

@@ -34,7 +34,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.merchants import CONFIGURATION
 
 FIRST = a_definition()
@@ -43,33 +43,33 @@ MAJOR = a_definition(steps=DOCUMENT["steps"][:2])
 FAULTY = a_definition(snippets={"signature": {"de": "Gruß", "en": "{{ nonsense }}"}})
 
 
-async def audits(house: House) -> list[str]:
-    rows = await house.rows(
+async def audits(harness: Harness) -> list[str]:
+    rows = await harness.rows(
         "SELECT action FROM audit_log WHERE merchant_id = $1 AND action LIKE 'workflow.%'"
         " ORDER BY audit_id"
     )
     return [row["action"] for row in rows]
 
 
-async def save(house: House, definition: Definition, name: str = "Standard") -> UUID:
-    async with house.work() as work:
+async def save(harness: Harness, definition: Definition, name: str = "Standard") -> UUID:
+    async with harness.work() as work:
         return (await save_draft(work, name, definition)).workflow_id
 
 
-async def publish(house: House, definition: Definition, name: str = "Standard") -> Version:
-    workflow_id = await save(house, definition, name)
-    async with house.work() as work:
+async def publish(harness: Harness, definition: Definition, name: str = "Standard") -> Version:
+    workflow_id = await save(harness, definition, name)
+    async with harness.work() as work:
         return await publish_workflow(work, workflow_id)
 
 
 async def test_a_draft_changed_by_another_editor_is_not_overwritten(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
-    version = await publish(house, FIRST)
-    async with house.work() as work:
+    harness = await a_harness(resources, clock)
+    version = await publish(harness, FIRST)
+    async with harness.work() as work:
         mine = await save_draft(work, "Standard", MINOR, expected_id=version.version_id)
-    async with house.work() as work:
+    async with harness.work() as work:
         with pytest.raises(InvalidState, match=f"it is {mine.version_id} now") as refusal:
             await save_draft(work, "Standard", MAJOR, expected_id=version.version_id)
         assert refusal.value.details == {"state": "DRAFT"}
@@ -83,10 +83,10 @@ async def test_a_draft_changed_by_another_editor_is_not_overwritten(
 async def test_a_draft_published_in_between_is_a_conflict(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
-    first = await publish(house, FIRST)
-    await publish(house, MINOR)
-    async with house.work() as work:
+    harness = await a_harness(resources, clock)
+    first = await publish(harness, FIRST)
+    await publish(harness, MINOR)
+    async with harness.work() as work:
         with pytest.raises(InvalidState) as refusal:
             await save_draft(work, "Standard", MAJOR, expected_id=first.version_id)
         assert refusal.value.details == {"state": "PUBLISHED"}
@@ -96,20 +96,20 @@ async def test_a_draft_published_in_between_is_a_conflict(
 async def test_the_same_draft_saved_twice_stays_the_same_version(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
-    async with house.work() as work:
+    harness = await a_harness(resources, clock)
+    async with harness.work() as work:
         once = await save_draft(work, "Standard", FIRST)
         assert await save_draft(work, "Standard", FIRST) == once
-    assert await audits(house) == ["workflow.save_draft"]
+    assert await audits(harness) == ["workflow.save_draft"]
 
 
 async def test_one_new_draft_is_made_from_the_latest_version(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
-    workflow_id = (await publish(house, FIRST)).workflow_id
-    await publish(house, MINOR)
-    async with house.work() as work:
+    harness = await a_harness(resources, clock)
+    workflow_id = (await publish(harness, FIRST)).workflow_id
+    await publish(harness, MINOR)
+    async with harness.work() as work:
         draft = await create_draft(work, workflow_id)
         assert draft.definition == MINOR
         with pytest.raises(InvalidState, match=str(draft.version_id)):
@@ -123,9 +123,9 @@ async def test_one_new_draft_is_made_from_the_latest_version(
 async def test_a_draft_may_have_faults_and_a_version_may_not(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
-    workflow_id = await save(house, FAULTY)
-    async with house.work() as work:
+    harness = await a_harness(resources, clock)
+    workflow_id = await save(harness, FAULTY)
+    async with harness.work() as work:
         plan = await plan_publication(work, workflow_id)
         with pytest.raises(ValidationError) as refusal:
             await publish_workflow(work, workflow_id)
@@ -137,9 +137,9 @@ async def test_a_draft_may_have_faults_and_a_version_may_not(
 async def test_a_definition_that_breaks_its_rules_is_never_published(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
-    workflow_id = await save(house, a_definition(templates={}))
-    async with house.work() as work:
+    harness = await a_harness(resources, clock)
+    workflow_id = await save(harness, a_definition(templates={}))
+    async with harness.work() as work:
         with pytest.raises(ValidationError) as refusal:
             await publish_draft(work, workflow_id)
         assert [fault.code for fault in refusal.value.faults] == ["UNKNOWN_TEMPLATE"]
@@ -149,12 +149,12 @@ async def test_a_definition_that_breaks_its_rules_is_never_published(
 async def test_a_draft_other_than_the_expected_one_is_not_published(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
-    workflow_id = await save(house, FIRST)
-    async with house.work() as work:
+    harness = await a_harness(resources, clock)
+    workflow_id = await save(harness, FIRST)
+    async with harness.work() as work:
         seen = (await plan_publication(work, workflow_id)).draft_id
-    await save(house, MAJOR)
-    async with house.work() as work:
+    await save(harness, MAJOR)
+    async with harness.work() as work:
         with pytest.raises(InvalidState, match="Look at it again"):
             await publish_workflow(work, workflow_id, expected_id=seen)
         assert await load_current(work.tx, work.merchant_id, workflow_id) is None
@@ -163,36 +163,36 @@ async def test_a_draft_other_than_the_expected_one_is_not_published(
 async def test_a_step_id_cannot_be_reused_for_another_kind(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
-    await publish(house, FIRST)
-    await publish(house, MAJOR)
+    harness = await a_harness(resources, clock)
+    await publish(harness, FIRST)
+    await publish(harness, MAJOR)
     fee = {"id": 5, "name": "Fee", "kind": "FEE", "type": "DUNNING_FEE", "value": "1"}
-    workflow_id = await save(house, a_definition(steps=[*DOCUMENT["steps"][:2], fee]))
-    async with house.work() as work:
+    workflow_id = await save(harness, a_definition(steps=[*DOCUMENT["steps"][:2], fee]))
+    async with harness.work() as work:
         with pytest.raises(ValidationError) as refusal:
             await publish_workflow(work, workflow_id)
     [fault] = refusal.value.faults
     assert (fault.path, fault.code) == ("/steps/2/id", "ID_REUSED")
     assert '"Last wait" (WAIT, v1.0)' in fault.message
     assert "such as 6" in fault.message
-    restored = await publish(house, FIRST)
+    restored = await publish(harness, FIRST)
     assert restored.name == "v3.0"
 
 
 async def test_the_plan_counts_the_claims_that_a_minor_version_reaches(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock, FIRST)
-    await house.create("A", "B")
-    await house.publish(MAJOR)
-    await house.create("C")
-    workflow_id = await save(house, FIRST)
-    async with house.work() as work:
+    harness = await a_harness(resources, clock, FIRST)
+    await harness.create("A", "B")
+    await harness.publish(MAJOR)
+    await harness.create("C")
+    workflow_id = await save(harness, FIRST)
+    async with harness.work() as work:
         major = await plan_publication(work, workflow_id)
     assert (major.before, major.after, major.verdict) == ("v2.0", "v3.0", "MAJOR")
     assert (major.reached, major.staying) == (0, 3)
-    await save(house, a_definition(steps=DOCUMENT["steps"][:2], snippets={}))
-    async with house.work() as work:
+    await save(harness, a_definition(steps=DOCUMENT["steps"][:2], snippets={}))
+    async with harness.work() as work:
         minor = await plan_publication(work, workflow_id)
     assert (minor.before, minor.after, minor.verdict) == ("v2.0", "v2.1", "MINOR")
     assert minor.differences == ["snippets.signature removed"]
@@ -204,11 +204,11 @@ async def test_the_plan_counts_the_claims_that_a_minor_version_reaches(
 async def test_discarding_the_only_draft_removes_the_workflow(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
-    only = await save(house, FIRST, "Never published")
-    published = (await publish(house, FIRST)).workflow_id
-    await save(house, MAJOR)
-    async with house.work() as work:
+    harness = await a_harness(resources, clock)
+    only = await save(harness, FIRST, "Never published")
+    published = (await publish(harness, FIRST)).workflow_id
+    await save(harness, MAJOR)
+    async with harness.work() as work:
         assert await discard_draft_or_workflow(work, only) is True
         assert await discard_draft_or_workflow(work, published) is False
         assert [each.name for each in await list_workflows(work)] == ["Standard"]
@@ -221,24 +221,24 @@ async def test_discarding_the_only_draft_removes_the_workflow(
 async def test_deactivating_and_activating_are_audited_once(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
-    workflow_id = (await publish(house, FIRST)).workflow_id
-    async with house.work() as work:
+    harness = await a_harness(resources, clock)
+    workflow_id = (await publish(harness, FIRST)).workflow_id
+    async with harness.work() as work:
         told = [await deactivate_workflow(work, workflow_id) for _ in range(2)]
         assert [each.assignment_enabled for each in await list_workflows(work)] == [False]
         told += [await activate_workflow(work, workflow_id) for _ in range(2)]
         assert [each.assignment_enabled for each in await list_workflows(work)] == [True]
     assert told == [True, False, True, False]
-    assert (await audits(house))[2:] == ["workflow.deactivate", "workflow.activate"]
+    assert (await audits(harness))[2:] == ["workflow.deactivate", "workflow.activate"]
 
 
 async def test_a_workflow_name_can_be_reused_after_deletion(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock)
-    one = (await publish(house, FIRST, "One")).workflow_id
-    other = (await publish(house, FIRST, "Other")).workflow_id
-    async with house.work() as work:
+    harness = await a_harness(resources, clock)
+    one = (await publish(harness, FIRST, "One")).workflow_id
+    other = (await publish(harness, FIRST, "Other")).workflow_id
+    async with harness.work() as work:
         with pytest.raises(ValidationError) as refusal:
             await rename_workflow(work, other, "One")
         assert [fault.code for fault in refusal.value.faults] == ["NAME_TAKEN"]
@@ -251,9 +251,9 @@ async def test_a_workflow_name_can_be_reused_after_deletion(
 async def test_a_workflow_in_use_cannot_be_deleted_and_its_uses_are_listed(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock, FIRST)
-    await house.create()
-    async with house.work() as work:
+    harness = await a_harness(resources, clock, FIRST)
+    await harness.create()
+    async with harness.work() as work:
         [view] = await list_workflows(work)
         split = Rule("Large", (Share(view.id, 50), Share(view.id, 50)))
         await save_rules_draft(
@@ -279,11 +279,11 @@ async def test_a_workflow_in_use_cannot_be_deleted_and_its_uses_are_listed(
 async def test_a_deleted_workflow_remains_only_in_the_history(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock, FIRST)
-    [claim_id] = await house.create()
-    await house.pay(claim_id, 10240)
-    await save(house, MAJOR)
-    async with house.work() as work:
+    harness = await a_harness(resources, clock, FIRST)
+    [claim_id] = await harness.create()
+    await harness.pay(claim_id, 10240)
+    await save(harness, MAJOR)
+    async with harness.work() as work:
         [view] = await list_workflows(work)
         await publish_rules(work, RuleSet())
         await delete_workflow(work, view.id)
@@ -300,17 +300,17 @@ async def test_a_deleted_workflow_remains_only_in_the_history(
                 await change(work, view.id)
         states = await work.tx.fetch("SELECT state FROM workflow_versions")
     assert [row["state"] for row in states] == ["PUBLISHED"]
-    assert (await publish(house, FIRST)).workflow_id != view.id
+    assert (await publish(harness, FIRST)).workflow_id != view.id
 
 
 async def test_versions_are_listed_and_two_are_compared(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock, FIRST)
-    await house.create("A", "B")
-    await publish(house, MINOR)
-    await save(house, MAJOR)
-    async with house.work() as work:
+    harness = await a_harness(resources, clock, FIRST)
+    await harness.create("A", "B")
+    await publish(harness, MINOR)
+    await save(harness, MAJOR)
+    async with harness.work() as work:
         view = await get_definition_view(work, "Standard", "v1.0")
         assert [(v.version, v.active_claims) for v in view.versions] == [
             ("v1.0", 0), ("v1.1", 2), ("draft", 0),
@@ -328,14 +328,14 @@ async def test_versions_are_listed_and_two_are_compared(
 async def test_a_merchant_on_scenarios_has_no_workflow_operations(
     resources: Resources, clock: MovableClock
 ) -> None:
-    house = await a_house(resources, clock, switched_to_workflows=False)
-    async with house.work() as work:
+    harness = await a_harness(resources, clock, switched_to_workflows=False)
+    async with harness.work() as work:
         with pytest.raises(InvalidState) as refusal:
             await save_draft(work, "Standard", FIRST)
         assert refusal.value.details == {"state": "NOT_SWITCHED"}
         with pytest.raises(InvalidState):
             await list_workflows(work)
-    assert await house.rows("SELECT 1 FROM workflows WHERE merchant_id = $1") == []
+    assert await harness.rows("SELECT 1 FROM workflows WHERE merchant_id = $1") == []
 
 
 async def test_a_draft_whose_contact_hours_are_all_quiet_hours_is_not_published(
@@ -343,13 +343,14 @@ async def test_a_draft_whose_contact_hours_are_all_quiet_hours_is_not_published(
 ) -> None:
     guards = Guards(quiet_hours=QuietHours("08:00", "19:00"))
     configuration = msgspec.structs.replace(CONFIGURATION, guards=guards)
-    house = await a_house(resources, clock, configuration=configuration)
-    workflow_id = await save(house, FIRST)
-    async with house.work() as work:
+    harness = await a_harness(resources, clock, configuration=configuration)
+    workflow_id = await save(harness, FIRST)
+    async with harness.work() as work:
         with pytest.raises(ValidationError) as refusal:
             await publish_workflow(work, workflow_id)
     found = [(fault.path, fault.code) for fault in refusal.value.faults]
     assert found == [("/settings/contactHours", "EMPTY_HOURS")]
     assert (
-        await house.rows("SELECT 1 FROM workflow_versions WHERE state <> 'DRAFT' AND $1 > 0") == []
+        await harness.rows("SELECT 1 FROM workflow_versions WHERE state <> 'DRAFT' AND $1 > 0")
+        == []
     )

@@ -9,7 +9,7 @@ from dunwell.accounts.installation.delivery_providers import SmtpProvider
 RETURN_DOMAIN = "returns.example.com"
 
 
-def a_line(port: int, **given: Any) -> SmtpProvider:
+def a_provider(port: int, **given: Any) -> SmtpProvider:
     document = {
         "adapter": "smtp", "channel": "EMAIL", "server": f"127.0.0.1:{port}",
         "encryption": "NONE", "returnDomain": RETURN_DOMAIN,

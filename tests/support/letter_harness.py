@@ -21,7 +21,7 @@ from dunwell.platform.resources import Resources
 from tests.support.channels import ADDRESS, CHANNELS, TEMPLATE, three_channels
 from tests.support.children import PRINTER
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.house import House, a_house
+from tests.support.harness import Harness, a_harness
 from tests.support.merchants import CONFIGURATION
 from tests.support.print_files import list_letters, list_manifests
 
@@ -34,37 +34,41 @@ WHERE i.merchant_id = $1 ORDER BY m.claim_id, m.planned_at
 
 
 @dataclass
-class LetterHouse:
+class LetterHarness:
     """`depot` is the folder that holds the letters."""
 
-    house: House
+    harness: Harness
     adapter: PrintServiceChannel
     letter_folder: Path
 
     @property
-    def lines(self) -> dict[str, PrintProvider]:
+    def delivery_providers(self) -> dict[str, PrintProvider]:
         return {LINE: self.adapter.print_provider}
 
     async def create(self, *references: str, **changes: Any) -> list[int]:
-        claims = await self.house.create(*references, **{"address": ADDRESS} | changes)
-        await self.house.run()
+        claims = await self.harness.create(*references, **{"address": ADDRESS} | changes)
+        await self.harness.run()
         return claims
 
     async def release(self) -> int:
-        return await BatchReleaser(self.house.resources, lambda: self.lines).run_once()
+        return await BatchReleaser(
+            self.harness.resources, lambda: self.delivery_providers
+        ).run_once()
 
     async def read_statuses(self) -> int:
         """Read the status files and apply them to their letters."""
-        read = await StatusFileReader(self.house.resources, lambda: self.lines).run_once()
+        read = await StatusFileReader(
+            self.harness.resources, lambda: self.delivery_providers
+        ).run_once()
         await self.join()
         return read
 
     async def join(self) -> None:
-        await process_reports(self.house.resources)
-        await self.house.run()
+        await process_reports(self.harness.resources)
+        await self.harness.run()
 
     async def items(self) -> list[tuple[Any, ...]]:
-        return [tuple(row) for row in await self.house.rows(_ITEMS)]
+        return [tuple(row) for row in await self.harness.rows(_ITEMS)]
 
     def letters(self) -> list[str]:
         return list(list_letters(self.letter_folder))
@@ -91,10 +95,10 @@ def write_status(*lines: Sequence[str]) -> str:
     return "".join(",".join(row) + "\n" for row in rows)
 
 
-async def a_letter_house(
+async def a_letter_harness(
     resources: Resources, clock: MovableClock, adapter: PrintServiceChannel, letter_folder: Path,
     **given: Any,
-) -> LetterHouse:  # fmt: skip
+) -> LetterHarness:  # fmt: skip
     """Return a merchant that sends a letter at once, and an e-mail if the letter fails. `given` is
     passed to a_merchant."""
     setups: Any = {name: ChannelSetup(adapter="outbox") for name in CHANNELS}
@@ -107,19 +111,19 @@ async def a_letter_house(
         steps=[step, *DOCUMENT["steps"][1:]], templates={"reminder": TEMPLATE}
     )
     lines: Any = {LINE: adapter}
-    house = await a_house(
+    harness = await a_harness(
         resources, clock, definition,
-        configuration=configuration, channels=three_channels(), lines=lines,
+        configuration=configuration, channels=three_channels(), delivery_providers=lines,
         **given,
     )  # fmt: skip
-    return LetterHouse(house, adapter, letter_folder)
+    return LetterHarness(harness, adapter, letter_folder)
 
 
-async def a_house_with_a_folder(
+async def a_harness_with_a_folder(
     resources: Resources, clock: MovableClock, folder: Path, batch: BatchSettings | None = None,
     **given: Any,
-) -> LetterHouse:  # fmt: skip
+) -> LetterHarness:  # fmt: skip
     folder.mkdir(exist_ok=True)  # noqa: ASYNC240 - it is a test's
     line = FolderProvider(channel="LETTER", folder=str(folder), batch=batch or BatchSettings())
     adapter = FolderChannel(LINE, line, resources, PRINTER)
-    return await a_letter_house(resources, clock, adapter, folder, **given)
+    return await a_letter_harness(resources, clock, adapter, folder, **given)

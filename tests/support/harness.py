@@ -65,7 +65,7 @@ class ScriptedChannel:
 
 
 @dataclass
-class ScriptedLine(ScriptedChannel):
+class ScriptedDeliveryProvider(ScriptedChannel):
     """The same channel as a delivery provider. It also returns scripted answers to later status
     requests."""
 
@@ -78,7 +78,7 @@ class ScriptedLine(ScriptedChannel):
 
 
 @dataclass
-class AskableLine(ScriptedLine):
+class AskableDeliveryProvider(ScriptedDeliveryProvider):
     became: dict[UUID, bool] = field(default_factory=dict)
 
     async def look_up_outcomes(self, communication_ids: Sequence[UUID]) -> dict[UUID, bool]:
@@ -86,7 +86,7 @@ class AskableLine(ScriptedLine):
 
 
 @dataclass
-class House:
+class Harness:
     """A merchant, its published process, an engine and a dispatcher."""
 
     resources: Resources
@@ -94,7 +94,7 @@ class House:
     merchant: Merchant
     channels: list[ScriptedChannel]
     # The delivery providers of an installation file, by name.
-    lines: dict[str, ScriptedLine] = field(default_factory=dict)
+    delivery_providers: dict[str, ScriptedDeliveryProvider] = field(default_factory=dict)
     is_published: bool = False
 
     @asynccontextmanager
@@ -146,7 +146,10 @@ class House:
         engine, dispatcher = (
             Engine(self.resources),
             MessageDispatcher(
-                self.resources, self.channels, find_provider=self.lines.get, printer=PRINTER
+                self.resources,
+                self.channels,
+                find_provider=self.delivery_providers.get,
+                printer=PRINTER,
             ),
         )
         done = 1
@@ -197,16 +200,16 @@ async def _publish(work: Work, name: str, definition: Definition) -> Version:
     return version
 
 
-async def a_house(
+async def a_harness(
     resources: Resources, clock: MovableClock, definition: Definition | None = None, **given: Any
-) -> House:
+) -> Harness:
     """Return a merchant with its process. `given` holds the channels and arguments of
     a_merchant."""
     channels = given.pop("channels", None) or [ScriptedChannel()]
-    lines = given.pop("lines", {})
+    providers = given.pop("delivery_providers", {})
     async with resources.database.transaction() as tx:
         merchant = await a_merchant(tx, now=clock.now(), **given)
-    house = House(resources, clock, merchant, channels, lines)
+    harness = Harness(resources, clock, merchant, channels, providers)
     if definition is not None:
-        await house.publish(definition)
-    return house
+        await harness.publish(definition)
+    return harness
