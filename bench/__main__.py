@@ -39,7 +39,7 @@ from bench import (
     texts,
     workers,
 )
-from bench.ground import Ground, open_ground
+from bench.environment import Ground, open_ground
 from bench.line import Line
 from bench.machine import describe_machine
 from bench.plot import render_plot

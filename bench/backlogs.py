@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from bench.dormant import fill_dormant
-from bench.ground import Ground
+from bench.environment import Ground
 from bench.line import Line
 from bench.merchant import BenchMerchant, make_merchant, submit_claims
 from bench.rounds import Scale

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from uuid import UUID
 
-from bench.ground import Ground
+from bench.environment import Ground
 from bench.line import Line
 from bench.merchant import BenchMerchant, make_merchant, submit_claims
 from bench.rounds import Scale

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import msgspec
 
-from bench.ground import Ground
+from bench.environment import Ground
 from bench.http_load import Job, Load
 from dunwell.interfaces.cli.serving import is_ready
 

@@ -4,7 +4,7 @@ that do nothing."""
 import time
 from functools import partial
 
-from bench.ground import Ground
+from bench.environment import Ground
 from bench.line import Line
 from bench.merchant import BenchMerchant, make_merchant, submit_claims
 from bench.procrastinate_queue import (

@@ -14,7 +14,7 @@ import asyncpg
 import msgspec
 
 from bench.captured import Statement, capture_creation
-from bench.ground import Ground
+from bench.environment import Ground
 from bench.merchant import BenchMerchant
 from bench.stored_rows import Row, list_tables
 

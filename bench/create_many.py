@@ -5,7 +5,7 @@ from functools import partial
 
 from bench.children import put_load, web_processes
 from bench.copying import copy_claims
-from bench.ground import Ground
+from bench.environment import Ground
 from bench.http_load import Job
 from bench.line import Line
 from bench.merchant import BenchMerchant, make_merchant, obtain_token, start_intake

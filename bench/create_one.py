@@ -7,7 +7,7 @@ from uuid import uuid4
 from bench.captured import capture_creation
 from bench.children import put_load, web_processes
 from bench.claims import reference_of
-from bench.ground import Ground
+from bench.environment import Ground
 from bench.http_load import Job
 from bench.line import Line
 from bench.merchant import BenchMerchant, make_merchant, obtain_token, start_intake

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from bench.captured import capture_creation
 from bench.claims import reference_of
-from bench.ground import Ground
+from bench.environment import Ground
 from bench.line import Line
 from bench.merchant import BenchMerchant, make_merchant, start_intake
 from bench.pgbench import render_insert

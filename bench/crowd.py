@@ -13,7 +13,7 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
-from bench.ground import Ground
+from bench.environment import Ground
 from bench.merchant import BenchMerchant, make_merchant
 from dunwell.accounts.merchants.actor import operator_actor
 from dunwell.accounts.merchants.rights import Role

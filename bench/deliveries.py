@@ -11,7 +11,7 @@ from functools import partial
 import aiohttp
 
 from bench.children import instant_receiver
-from bench.ground import Ground
+from bench.environment import Ground
 from bench.line import Line
 from bench.merchant import BenchMerchant, make_merchant, submit_claims
 from bench.rounds import Scale, alternate

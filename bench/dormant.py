@@ -4,7 +4,7 @@ normally."""
 from datetime import datetime, timedelta
 
 from bench.claims import reference_of
-from bench.ground import Ground
+from bench.environment import Ground
 from bench.merchant import BenchMerchant, submit_claims
 
 _PATTERN = 80_000_000

@@ -12,7 +12,7 @@ import aiosmtplib
 from tests.servers.postfix import start_postfix
 from tests.support.smtp_providers import RETURN_DOMAIN, a_provider
 
-from bench.ground import Ground
+from bench.environment import Ground
 from bench.line import Line
 from bench.merchant import BenchMerchant, make_merchant, submit_claims
 from bench.rounds import Scale, alternate

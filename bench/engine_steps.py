@@ -6,7 +6,7 @@ from functools import partial
 
 from bench.celery_queue import drain_celery, has_redis, open_redis
 from bench.children import instant_receiver
-from bench.ground import Ground
+from bench.environment import Ground
 from bench.line import Line
 from bench.merchant import BenchMerchant, make_merchant, submit_claims
 from bench.pgqueuer_queue import drain_pgqueuer, enqueue_pgqueuer, install_pgqueuer

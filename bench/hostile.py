@@ -14,7 +14,7 @@ import httpx
 import msgspec
 
 from bench.claims import make_submission
-from bench.ground import Ground
+from bench.environment import Ground
 from bench.line import Line
 from bench.merchant import BenchMerchant, make_merchant, obtain_token
 from bench.rounds import Scale

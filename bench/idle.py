@@ -6,7 +6,7 @@ import asyncio
 import psutil
 
 from bench.children import child
-from bench.ground import Ground
+from bench.environment import Ground
 from bench.line import Line
 from bench.merchant import BenchMerchant, make_merchant
 from bench.rounds import Scale

@@ -14,7 +14,7 @@ import asyncssh
 import typst
 from tests.servers.sshd import Sshd, make_sshd
 
-from bench.ground import Ground
+from bench.environment import Ground
 from bench.letters import make_sheet
 from bench.line import Line
 from bench.merchant import make_merchant

@@ -9,7 +9,7 @@ from functools import partial
 
 import psutil
 
-from bench.ground import Ground
+from bench.environment import Ground
 from bench.line import Line
 from bench.rounds import Scale, alternate
 from dunwell.contact.messages.letters.printer import LetterPrinter

@@ -12,7 +12,7 @@ from statistics import median, quantiles
 from typing import Any
 from uuid import UUID
 
-from bench.ground import Ground
+from bench.environment import Ground
 from bench.line import Line
 from bench.merchant import MONDAY_MORNING, BenchMerchant, make_merchant
 from bench.rounds import Scale, alternate

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from bench.ground import Ground
+from bench.environment import Ground
 
 _PACKAGES = ("starlette", "uvicorn", "uvloop", "msgspec", "asyncpg", "aiohttp")
 _REFERENCES = ("pgqueuer", "procrastinate", "celery", "psycopg")

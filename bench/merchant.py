@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from bench.claims import make_submission
-from bench.ground import Ground
+from bench.environment import Ground
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import Actor, credential_actor
 from dunwell.accounts.merchants.credentials.secrets import SECRET_RANDOM_BYTES, NewCredential

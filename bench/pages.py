@@ -15,7 +15,7 @@ import aiohttp
 import psutil
 
 from bench.children import web_processes
-from bench.ground import Ground
+from bench.environment import Ground
 from bench.line import Line
 from bench.merchant import make_merchant, submit_claims
 from bench.page_states import CLAIMS, Page, prepare_pages

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from bench.ground import Ground
+from bench.environment import Ground
 from bench.stored_rows import Table
 
 _LOG = "pgbench_log"

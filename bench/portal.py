@@ -17,7 +17,7 @@ from typing import Any
 from starlette.types import ASGIApp
 
 from bench.crowd import Crowd, fill_crowd
-from bench.ground import Ground
+from bench.environment import Ground
 from bench.line import Line
 from bench.plans import Listening, Reading, explain, load_grown
 from bench.portal_page import Known, Page

@@ -4,8 +4,8 @@ settings pages. Pure."""
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
-from bench.portal_desks import list_desks
 from bench.portal_page import Ask, Known, Page, fix_address, list_at, list_everywhere
+from bench.portal_settings_pages import list_desks
 from dunwell.interfaces.portal.render.addresses import build_address
 
 _PRIME = 7919

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from bench.children import find_free_port
-from bench.ground import Ground
+from bench.environment import Ground
 from bench.line import Line
 from bench.rounds import Scale
 

@@ -18,7 +18,7 @@ from tests.servers.kannel import PASSWORD, Kannel, a_kannel
 from tests.servers.sms_world import a_provider
 from tests.support.served import serve
 
-from bench.ground import Ground
+from bench.environment import Ground
 from bench.line import Line
 from bench.merchant import BenchMerchant, make_merchant, submit_claims
 from bench.rounds import Scale, alternate

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 from functools import partial
 
 from bench.children import child
-from bench.ground import Ground
+from bench.environment import Ground
 from bench.line import Line
 from bench.merchant import BenchMerchant, make_merchant, submit_claims
 from bench.rounds import Scale, alternate

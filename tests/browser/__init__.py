@@ -2,4 +2,4 @@
 
 import pytest
 
-pytest.register_assert_rewrite("tests.browser.traveller", "tests.browser.visit")
+pytest.register_assert_rewrite("tests.browser.debtor_journey", "tests.browser.browser_page")

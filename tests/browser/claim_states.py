@@ -6,8 +6,8 @@ from typing import Any
 
 from dunwell.cases.assignment.assign_claims import start_assignment
 from dunwell.cases.modalities.limits import Terms
-from tests.browser.judges import follow
-from tests.browser.visit import Visit
+from tests.browser.browser_page import Visit
+from tests.browser.page_checks import follow
 from tests.support.definitions import a_definition
 from tests.support.disputes import dispute
 from tests.support.documents import attach

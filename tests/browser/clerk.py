@@ -20,10 +20,10 @@ from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import UserRoles
 from dunwell.accounts.users.user_work import Visitor
 from dunwell.platform.text.translation import STAFF_CATALOGUES, load_languages
+from tests.browser.browser_page import Tabs, listen
 from tests.browser.html_checker import HtmlChecker
-from tests.browser.judges import keep_screenshot, list_loose_ends, list_violations, measure
+from tests.browser.page_checks import keep_screenshot, list_loose_ends, list_violations, measure
 from tests.browser.site import Site
-from tests.browser.visit import Tabs, listen
 from tests.support.people import PASSWORD, Person, a_new_user, build_sign_in_services, join
 from tests.support.portal import COOKIE
 from tests.support.portal_world import PortalWorld

@@ -14,10 +14,10 @@ from dunwell.platform.database.database import Database
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.ids import RandomIds
 from dunwell.platform.resources import Resources
+from tests.browser.browser_page import Tabs, Visit, a_visit
+from tests.browser.debtor_journey import Setting
 from tests.browser.html_checker import HtmlChecker, an_html_checker
 from tests.browser.site import CLAIM, OFFERING_ALL, Site, Stage
-from tests.browser.traveller import Setting
-from tests.browser.visit import Tabs, Visit, a_visit
 from tests.conftest import MONDAY_MORNING
 from tests.support.served import serve
 from tests.support.ways import NUMBER, ON_FILE

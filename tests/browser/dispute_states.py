@@ -5,8 +5,8 @@ from datetime import timedelta
 from typing import Any
 
 from dunwell.cases.disputes.answer_dispute import ResolutionOutcome
-from tests.browser.judges import follow
-from tests.browser.visit import Visit
+from tests.browser.browser_page import Visit
+from tests.browser.page_checks import follow
 from tests.support.disputes import ACCEPTED, REJECTED, answer, dispute, give_evidence, resolve
 from tests.support.files import a_pdf, an_image
 

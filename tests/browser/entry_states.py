@@ -5,8 +5,8 @@ from typing import Any
 
 from dunwell.accounts.merchants.configuration import VerificationMethod
 from dunwell.contact.notices.notice import REPEATED_WITHIN
-from tests.browser.judges import follow
-from tests.browser.visit import Visit
+from tests.browser.browser_page import Visit
+from tests.browser.page_checks import follow
 
 Reach = Callable[[Visit], Awaitable[None]]
 

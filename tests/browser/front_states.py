@@ -4,8 +4,8 @@ from typing import Any
 
 from dunwell.accounts.installation.installation_file import Operator
 from dunwell.contact.sending.references import build_reference
-from tests.browser.judges import follow
-from tests.browser.visit import Visit
+from tests.browser.browser_page import Visit
+from tests.browser.page_checks import follow
 from tests.support.operators import AGENCY, OWN
 
 

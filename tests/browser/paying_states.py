@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
-from tests.browser.judges import follow
-from tests.browser.visit import Visit
+from tests.browser.browser_page import Visit
+from tests.browser.page_checks import follow
 
 Reach = Callable[[Visit], Awaitable[None]]
 

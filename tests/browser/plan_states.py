@@ -5,8 +5,8 @@ from datetime import timedelta
 from typing import Any
 
 from dunwell.cases.modalities.answer_modality import reject_modality
-from tests.browser.judges import follow
-from tests.browser.visit import Visit
+from tests.browser.browser_page import Visit
+from tests.browser.page_checks import follow
 from tests.support.telling import tell
 
 Reach = Callable[[Visit], Awaitable[None]]

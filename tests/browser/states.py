@@ -3,14 +3,14 @@
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
+from tests.browser.browser_page import Visit
 from tests.browser.claim_states import CLAIM_STATES
 from tests.browser.dispute_states import DISPUTE_STATES
 from tests.browser.entry_states import ENTRY_STATES
 from tests.browser.front_states import FRONT_STATES
-from tests.browser.judges import follow
+from tests.browser.page_checks import follow
 from tests.browser.paying_states import PAYING_STATES
 from tests.browser.plan_states import PLAN_STATES
-from tests.browser.visit import Visit
 
 Reach = Callable[[Visit], Awaitable[None]]
 

@@ -18,7 +18,7 @@ from dunwell.contact.sending.channel import MessageImage
 from dunwell.contact.sending.logo import embed_logo
 from dunwell.core.workflows.definition import EmailTemplate
 from dunwell.platform.text.colors import measure_contrast
-from tests.browser.judges import ROOT, keep_screenshot, list_violations
+from tests.browser.page_checks import ROOT, keep_screenshot, list_violations
 from tests.domain.test_notice_texts import ALL, write
 from tests.support.messages import CLAIM, CREDITOR, some_facts
 

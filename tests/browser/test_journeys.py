@@ -4,7 +4,7 @@ languages, at every width."""
 import re
 from datetime import timedelta
 
-from tests.browser.traveller import Setting, Way, in_all_ways
+from tests.browser.debtor_journey import Setting, Way, in_all_ways
 from tests.support.ways import read_sent_link, send_links
 
 

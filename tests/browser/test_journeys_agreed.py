@@ -1,7 +1,7 @@
 """Whole journeys to a payment plan, a deferral and a pause: with and without scripts, in both
 languages, at every width."""
 
-from tests.browser.traveller import Setting, Way, in_all_ways
+from tests.browser.debtor_journey import Setting, Way, in_all_ways
 
 
 @in_all_ways

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from playwright.async_api import expect
 
-from tests.browser.traveller import Setting, Way, in_all_ways
+from tests.browser.debtor_journey import Setting, Way, in_all_ways
 from tests.support.files import a_pdf, an_image
 
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser
 
-from tests.browser.judges import follow, keep_screenshot
+from tests.browser.browser_page import a_visit
+from tests.browser.page_checks import follow, keep_screenshot
 from tests.browser.site import CLAIM, OFFERING_ALL, Stage
-from tests.browser.test_looks import WITH_SUMS
-from tests.browser.visit import a_visit
+from tests.browser.test_brands import WITH_SUMS
 
 # The reader's text size in pixels, from 100 % to 200 %. Media queries in em follow it.
 _TEXT_SIZES = (16, 17, 18, 20, 24, 28, 32)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from playwright.async_api import Browser, Page, expect
 
-from tests.browser.judges import list_violations
+from tests.browser.page_checks import list_violations
 
 _ROOT = Path(__file__).parents[2]
 _TIMEOUT_SECONDS, _NEXT_CODE_SECONDS = 90, 2

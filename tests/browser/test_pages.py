@@ -3,8 +3,10 @@
 import pytest
 
 from tests.browser.addresses import SHOWN_AT, WITHOUT_A_PAGE, find_address
+from tests.browser.browser_page import Visit
 from tests.browser.html_checker import HtmlChecker
-from tests.browser.judgement import (
+from tests.browser.page_checks import measure
+from tests.browser.state_checks import (
     IN_FORCED_COLOURS,
     LONG,
     WITHOUT_ACTION,
@@ -12,9 +14,7 @@ from tests.browser.judgement import (
     list_faults,
     list_faults_in_english,
 )
-from tests.browser.judges import measure
 from tests.browser.states import STATES
-from tests.browser.visit import Visit
 from tests.support.one_claim import ROUTES
 
 

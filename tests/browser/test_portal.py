@@ -11,10 +11,10 @@ import pytest
 from playwright.async_api import Page, expect
 
 from dunwell.contact.messages.ledger.seal_ledger import seal_ledger
+from tests.browser.browser_page import Tabs, listen
 from tests.browser.html_checker import HtmlChecker
-from tests.browser.judges import keep_screenshot, list_loose_ends, list_violations, measure
+from tests.browser.page_checks import keep_screenshot, list_loose_ends, list_violations, measure
 from tests.browser.site import Site
-from tests.browser.visit import Tabs, listen
 from tests.support.portal import COOKIE, sign_in
 from tests.support.portal_world import PortalWorld, a_portal_world
 

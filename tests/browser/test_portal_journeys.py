@@ -8,6 +8,7 @@ import pytest
 from dunwell.core.files.storage import SealedFiles
 from dunwell.operations.jobs.claim_jobs import run_jobs
 from dunwell.operations.jobs.run_exports import run_exports
+from tests.browser.browser_page import Tabs
 from tests.browser.clerk import (
     AtWork,
     PortalWay,
@@ -18,7 +19,6 @@ from tests.browser.clerk import (
 )
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.site import Site
-from tests.browser.visit import Tabs
 from tests.support.portal_world import a_portal_world
 
 _ANSWER = "The parcel never came back to us."

@@ -12,10 +12,10 @@ from playwright.async_api import Page, expect
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.delivery_providers import BatchSettings, FolderProvider
 from dunwell.accounts.installation.installation_file import Installation
+from tests.browser.browser_page import Tabs, listen
 from tests.browser.html_checker import HtmlChecker
-from tests.browser.judges import keep_screenshot, list_loose_ends, list_violations, measure
+from tests.browser.page_checks import keep_screenshot, list_loose_ends, list_violations, measure
 from tests.browser.site import Site
-from tests.browser.visit import Tabs, listen
 from tests.support.letter_harness import LetterHarness, a_harness_with_a_folder, write_status
 from tests.support.portal import COOKIE, sign_in
 

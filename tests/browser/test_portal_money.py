@@ -15,10 +15,10 @@ from dunwell.accounts.users.user import UserRoles
 from dunwell.cases.payments.choice import PaymentChoice, PaymentChoiceKind
 from dunwell.cases.payments.requests.announce_transfer import AnnouncedTransfer, announce_transfer
 from dunwell.platform.clock import MovableClock
+from tests.browser.browser_page import Tabs, listen
 from tests.browser.html_checker import HtmlChecker
-from tests.browser.judges import keep_screenshot, list_loose_ends, list_violations, measure
+from tests.browser.page_checks import keep_screenshot, list_loose_ends, list_violations, measure
 from tests.browser.site import OFFERING_ALL, Site, Stage
-from tests.browser.visit import Tabs, listen
 from tests.support.people import PASSWORD, a_new_user, build_sign_in_services, join
 from tests.support.portal import COOKIE, sign_in
 from tests.support.portal_hooks import Hooked, a_hooked_claim

@@ -18,9 +18,9 @@ from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.store import load_current, load_draft, load_workflows
 from dunwell.interfaces.portal.render.addresses import PATHS
 from dunwell.operations.jobs.previews.draft_previews import run_previews, start_preview
-from tests.browser.judges import keep_screenshot
+from tests.browser.browser_page import Tabs
+from tests.browser.page_checks import keep_screenshot
 from tests.browser.site import Site
-from tests.browser.visit import Tabs
 from tests.support.portal import COOKIE, sign_in
 from tests.support.portal_world import PortalWorld, a_portal_world
 from tests.usecases.test_jobs import STARTER

@@ -11,7 +11,7 @@ from dunwell.accounts.users.passwords import SignInServices
 from dunwell.platform.clock import SystemClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.resources import Resources
-from tests.browser.judges import list_violations
+from tests.browser.page_checks import list_violations
 from tests.support.people import a_new_user, build_sign_in_services, invite
 from tests.support.served import Served, serve
 

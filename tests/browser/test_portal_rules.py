@@ -8,10 +8,10 @@ import pytest
 from playwright.async_api import expect
 
 from dunwell.cases.assignment.rules_views import RulesView, get_rules
+from tests.browser.browser_page import Tabs
 from tests.browser.clerk import WAYS, AtWork, PortalWay, in_all_portal_ways, sit_down
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.site import Site
-from tests.browser.visit import Tabs
 from tests.support.harness import Harness
 from tests.support.portal_world import PortalWorld, a_portal_world
 from tests.support.rules_world import (

@@ -7,12 +7,12 @@ import pytest
 from playwright.async_api import expect
 
 from dunwell.interfaces.portal.setup.sections import SECTIONS
+from tests.browser.browser_page import Tabs
 from tests.browser.clerk import AtWork, PortalWay, in_all_portal_ways, sit_down
 from tests.browser.html_checker import HtmlChecker
-from tests.browser.judges import keep_screenshot, list_loose_ends
+from tests.browser.page_checks import keep_screenshot, list_loose_ends
 from tests.browser.site import Site, Stage
 from tests.browser.test_portal_money import sit_down as take_seat
-from tests.browser.visit import Tabs
 from tests.support.portal_world import a_portal_world
 
 _PATHS = {

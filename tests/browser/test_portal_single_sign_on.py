@@ -24,7 +24,7 @@ from dunwell.platform.clock import SystemClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.resources import Resources
 from tests.browser.html_checker import HtmlChecker
-from tests.browser.judges import keep_screenshot, list_violations
+from tests.browser.page_checks import keep_screenshot, list_violations
 from tests.support.identity_servers import CLIENT_ID, run_provider
 from tests.support.people import PASSWORD, Person, build_sign_in_services, join
 from tests.support.scripted_provider import CLIENT_SECRET

@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 import pytest
 from playwright.async_api import expect
 
+from tests.browser.browser_page import Tabs
 from tests.browser.clerk import AtWork, PortalWay, in_all_portal_ways, sit_down
 from tests.browser.html_checker import HtmlChecker
-from tests.browser.judges import keep_screenshot, list_violations, measure
+from tests.browser.page_checks import keep_screenshot, list_violations, measure
 from tests.browser.site import OFFERING_ALL, Site, Stage
-from tests.browser.visit import Tabs
 from tests.support.portal_world import a_portal_world
 from tests.support.texts import a_texts_harness
 

@@ -14,10 +14,10 @@ from playwright.async_api import Locator
 
 from dunwell.core.workflows.checking import parse_definition
 from dunwell.platform.text.yaml_document import parse_yaml
+from tests.browser.browser_page import Tabs
 from tests.browser.clerk import AtWork, PortalWay, sit_down
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.site import Site
-from tests.browser.visit import Tabs
 from tests.support.portal_world import a_portal_world
 
 _EXAMPLE = parse_yaml((Path(__file__).parents[2] / "examples/friendly-reminders.yaml").read_text())

@@ -3,10 +3,10 @@
 import pytest
 from playwright.async_api import Browser
 
-from tests.browser.judges import follow
+from tests.browser.browser_page import Visit, a_visit
+from tests.browser.debtor_journey import Setting, Traveller, Way
+from tests.browser.page_checks import follow
 from tests.browser.states import STATES
-from tests.browser.traveller import Setting, Traveller, Way
-from tests.browser.visit import Visit, a_visit
 
 _STRANGER = "http://127.0.0.2:9"
 # Injected content by the rule that it breaks, executed in a claim page.

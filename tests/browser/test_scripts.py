@@ -4,10 +4,10 @@ import re
 
 from playwright.async_api import expect
 
+from tests.browser.browser_page import Visit
 from tests.browser.claim_states import offer_plans
-from tests.browser.judges import follow, keep_screenshot, list_violations
+from tests.browser.page_checks import follow, keep_screenshot, list_violations
 from tests.browser.states import STATES
-from tests.browser.visit import Visit
 
 _WARNING = "Diese Seite schließt sich in etwa fünf Minuten."
 

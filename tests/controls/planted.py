@@ -98,7 +98,7 @@ FAULTS = (
         20, "a body is logged", "cases/intake/create_claims.py",
         "    results = await _reject_unusable(work, submissions)\n",
         "    print(submissions)\n    results = await _reject_unusable(work, submissions)\n",
-        ["tests/controls/test_nothing_told.py"],
+        ["tests/controls/test_no_secrets_in_output.py"],
     ),
     Fault(
         19, "a file is what its sender says it is", "core/files/cleaning.py",

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from bench.crowd import Crowd, fill_crowd
-from bench.ground import Ground
+from bench.environment import Ground
 from bench.portal import Portal, load_known, open_portal, read_page
 from bench.portal_pages import list_pages
 

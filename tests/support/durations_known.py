@@ -85,7 +85,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     ),
     "cases/assignment/preview_rules.py PREVIEW_PERIOD": (
         (
-            "tests/portal/test_rules_tried.py"
+            "tests/portal/test_rules_trial.py"
             "::test_the_effect_counts_the_assignments_of_the_last_30_days"
         ),
     ),
@@ -117,7 +117,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/usecases/test_alarms.py::test_an_alert_email_of_a_dead_worker_is_not_sent_again",
     ),
     "accounts/installation/alerts/alert.py QUIET_PERIOD": (
-        "tests/domain/test_alarms.py::test_a_condition_that_comes_and_goes_is_one_alert",
+        "tests/domain/test_alerts.py::test_a_condition_that_comes_and_goes_is_one_alert",
     ),
     "contact/escalation/reports/delivery_reports.py _MIN_AGE": (
         "tests/engine/test_reports.py::test_a_message_in_doubt_is_queried_after_two_minutes",
@@ -132,7 +132,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         f"{_REPORTS}::test_a_report_waits_at_most_a_day_for_the_answer",
     ),
     "operations/dashboards/delivery_providers.py MAX_LIMIT_PERIOD": (
-        "tests/portal/test_lines.py::test_sent_messages_and_delivery_reports_are_shown",
+        "tests/portal/test_delivery_providers.py::test_sent_messages_and_delivery_reports_are_shown",
     ),
     "contact/sending/receive_sms.py _KEPT_FOR": (
         "tests/usecases/test_take_incoming_sms.py::test_old_messages_are_deleted",
@@ -163,7 +163,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     ),
     "contact/escalation/forecast/forecast.py MIN_NOTICE": (
         (
-            "tests/domain/test_announcing.py"
+            "tests/domain/test_announcements.py"
             "::test_the_pay_by_date_leaves_time_for_a_transfer_to_be_recorded"
         ),
     ),
@@ -223,7 +223,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     ),
     "interfaces/landing/sign_in/attempt_limits.py MAX_DELAY_SECONDS": (
         (
-            "tests/domain/test_landing_tries.py"
+            "tests/domain/test_landing_attempt_limits.py"
             "::test_the_wait_after_a_letters_code_doubles_up_to_ten_seconds"
         ),
     ),

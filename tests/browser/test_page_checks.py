@@ -3,8 +3,8 @@
 import pytest
 from playwright.async_api import Browser
 
+from tests.browser.browser_page import Visit
 from tests.browser.html_checker import HtmlChecker
-from tests.browser.judges import list_loose_ends, list_violations
 from tests.browser.layout import (
     find_first_action,
     list_covered,
@@ -12,8 +12,8 @@ from tests.browser.layout import (
     list_unclear_focus,
     weigh,
 )
+from tests.browser.page_checks import list_loose_ends, list_violations
 from tests.browser.states import STATES
-from tests.browser.visit import Visit
 
 _WRONG = '<!DOCTYPE html><html lang="en"><title>x</title><p><input><div>y</div></p>'
 

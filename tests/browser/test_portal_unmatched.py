@@ -15,7 +15,7 @@ from dunwell.contact.sending.report import Report
 from dunwell.contact.sending.store import save_report
 from dunwell.platform.resources import Resources
 from tests.browser.html_checker import HtmlChecker
-from tests.browser.judges import keep_screenshot, list_loose_ends, list_violations, measure
+from tests.browser.page_checks import keep_screenshot, list_loose_ends, list_violations, measure
 from tests.browser.site import Site
 from tests.support.portal import COOKIE, sign_in
 

@@ -14,9 +14,9 @@ from dunwell.interfaces.api.edge import Edge
 from dunwell.interfaces.landing.application import build_landing_routes
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.browser.judges import FITTING, follow, keep_screenshot, list_violations, measure
+from tests.browser.browser_page import a_visit
+from tests.browser.page_checks import FITTING, follow, keep_screenshot, list_violations, measure
 from tests.browser.site import CLAIM, CONFIGURATION, OFFERING_ALL, Stage
-from tests.browser.visit import a_visit
 from tests.support.api_server import a_server
 from tests.support.landing import LandingHarness
 from tests.support.merchants import CONFIGURATION as BY_TRANSFER

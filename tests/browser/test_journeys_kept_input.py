@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from playwright.async_api import expect
 
-from tests.browser.traveller import Setting, Traveller, Way, in_all_ways
+from tests.browser.debtor_journey import Setting, Traveller, Way, in_all_ways
 from tests.support.objections import disputes
 from tests.support.ways import read_sent_code
 

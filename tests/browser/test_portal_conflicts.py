@@ -1,10 +1,10 @@
 """Two people at one claim, and at one answer, each in their own browser: the second is told what
 has changed, and nothing that was typed is lost."""
 
+from tests.browser.browser_page import Tabs
 from tests.browser.clerk import WAYS, PortalWay, in_all_portal_ways, sit_down
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.site import Site
-from tests.browser.visit import Tabs
 from tests.support.portal_world import a_portal_world
 
 _FIRST, _SECOND = "We have found your parcel.", "Please send us the receipt of the parcel."

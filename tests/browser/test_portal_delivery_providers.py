@@ -7,11 +7,11 @@ import pytest
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.operations.alerts.check_alerts import check_for_alerts
+from tests.browser.browser_page import Tabs
 from tests.browser.html_checker import HtmlChecker
-from tests.browser.judges import list_loose_ends
+from tests.browser.page_checks import list_loose_ends
 from tests.browser.site import Stage
 from tests.browser.test_portal_money import sit_down
-from tests.browser.visit import Tabs
 
 _LINES: dict[str, Any] = {
     "post": {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"},

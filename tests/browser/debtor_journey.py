@@ -15,10 +15,10 @@ import pytest
 from playwright.async_api import Locator, expect
 
 from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
-from tests.browser.judges import FITTING, follow, keep_screenshot, list_loose_ends, measure
+from tests.browser.browser_page import HEIGHT, Tabs, Visit
 from tests.browser.layout import list_edgeless
+from tests.browser.page_checks import FITTING, follow, keep_screenshot, list_loose_ends, measure
 from tests.browser.site import Site
-from tests.browser.visit import HEIGHT, Tabs, Visit
 
 _LANGUAGES = load_languages(DEBTOR_CATALOGUES)
 _BLANK = re.compile(r"%\(\w+\)s")

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from playwright.async_api import Browser, expect
 
-from tests.browser.judges import follow, keep_screenshot, measure
+from tests.browser.browser_page import a_visit
+from tests.browser.page_checks import follow, keep_screenshot, measure
 from tests.browser.site import CLAIM, OFFERING_ALL, Stage
-from tests.browser.test_looks import WITH_SUMS
-from tests.browser.visit import a_visit
+from tests.browser.test_brands import WITH_SUMS
 from tests.support.tools import run_tool
 
 

@@ -6,10 +6,10 @@ import json
 import pytest
 from playwright.async_api import Route
 
+from tests.browser.browser_page import Visit
 from tests.browser.html_checker import HtmlChecker
-from tests.browser.judgement import list_faults, list_faults_in_english
+from tests.browser.state_checks import list_faults, list_faults_in_english
 from tests.browser.states import STATES
-from tests.browser.visit import Visit
 
 # Additional CSS rules that break a page, by the check that finds them.
 _IN_STYLES = {

@@ -3,7 +3,7 @@ at every width."""
 
 from playwright.async_api import expect
 
-from tests.browser.traveller import Setting, Way, in_all_ways
+from tests.browser.debtor_journey import Setting, Way, in_all_ways
 from tests.support.documents import attach
 from tests.support.ways import list_notices, read_sent_code
 

@@ -1,9 +1,9 @@
 """A whole journey from the link of a message to the receipt, with a merchant that offers nothing
 else."""
 
+from tests.browser.browser_page import Tabs
+from tests.browser.debtor_journey import Setting, Way, in_all_ways
 from tests.browser.site import Site
-from tests.browser.traveller import Setting, Way, in_all_ways
-from tests.browser.visit import Tabs
 
 
 @in_all_ways

@@ -5,15 +5,8 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import Page
 
+from tests.browser.browser_page import HEIGHT, Visit
 from tests.browser.html_checker import HtmlChecker
-from tests.browser.judges import (
-    FITTING,
-    IS_PICTURED,
-    keep_screenshot,
-    list_loose_ends,
-    list_violations,
-    measure,
-)
 from tests.browser.layout import (
     MAX_BYTES,
     find_first_action,
@@ -26,7 +19,14 @@ from tests.browser.layout import (
     list_unfocused_summaries,
     weigh,
 )
-from tests.browser.visit import HEIGHT, Visit
+from tests.browser.page_checks import (
+    FITTING,
+    IS_PICTURED,
+    keep_screenshot,
+    list_loose_ends,
+    list_violations,
+    measure,
+)
 
 # The states of each kind of page with the most different elements.
 IN_FORCED_COLOURS = {

@@ -7,10 +7,10 @@ import pytest
 from playwright.async_api import expect
 
 from dunwell.core.workflows.store import load_workflows
+from tests.browser.browser_page import Tabs
 from tests.browser.clerk import WAYS, AtWork, PortalWay, in_all_portal_ways, sit_down
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.site import Site
-from tests.browser.visit import Tabs
 from tests.support.portal_world import a_portal_world
 
 Judge = Callable[[AtWork], Awaitable[None]]
