@@ -1,6 +1,7 @@
-"""A merchant's client of Dunwell's API, as small as one can be; the demo hands claims over with it.
+"""A minimal client of a merchant for Dunwell's API. The demo creates its claims with it.
 
-Copy it as a start of your own. Every answer is an envelope: `error` is null, or says what to do.
+Copy it to start your own client. Every response is an envelope: `error` is null or describes what
+to change.
 """
 
 import time
@@ -10,12 +11,12 @@ from typing import Any, Self
 import aiohttp
 
 
-class ApiRefused(Exception):  # noqa: N818 - reads as what happened
-    """Dunwell refused a request; the message is Dunwell's own."""
+class RequestRefused(Exception):  # noqa: N818 - names what happened
+    """Dunwell refused a request. The message is Dunwell's."""
 
 
 class MerchantClient:
-    """Speaks for one merchant; fetches a token when it needs one, and again before it expires."""
+    """A client for one merchant. It requests tokens when they are needed."""
 
     def __init__(self, base_url: str, merchant_id: int, client_id: str, client_secret: str) -> None:
         self._base_url = base_url
@@ -41,7 +42,7 @@ class MerchantClient:
         await self._http.close()
 
     async def upload(self, name: str, content: bytes, friendly_name: str) -> str:
-        """Upload a file; the ticket claims refer to it by."""
+        """Upload a file and return the ticket that claims refer to."""
         form = aiohttp.FormData()
         form.add_field("friendlyName", friendly_name)
         form.add_field("fileName", content, filename=name)
@@ -49,10 +50,10 @@ class MerchantClient:
         return str(result["ticketId"])
 
     async def create_claims(self, claims: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Hand claims over; one result for each, in order."""
+        """Create claims and return one result for each, in the same order."""
         return list(await self._ask("POST", "/claims", json=claims))
 
-    async def read_claim(self, claim_id: int) -> dict[str, Any]:
+    async def get_claim(self, claim_id: int) -> dict[str, Any]:
         return dict(await self._ask("GET", f"/claims/{claim_id}"))
 
     async def record_payment(self, claim_id: int, payment: dict[str, Any]) -> dict[str, Any]:
@@ -61,12 +62,12 @@ class MerchantClient:
     async def dispute(self, claim_id: int, dispute: dict[str, Any]) -> dict[str, Any]:
         return dict(await self._ask("POST", f"/claims/{claim_id}/disputes", json=dispute))
 
-    async def read_clock(self) -> str:
-        """The sandbox merchant's present instant, ISO 8601."""
+    async def get_time(self) -> str:
+        """Return the current time of the sandbox merchant in ISO 8601."""
         return str((await self._ask("GET", "/test-clock"))["now"])
 
     async def advance_clock(self, instant: str) -> dict[str, Any]:
-        """Move the sandbox clock; runs what falls due on the way."""
+        """Advance the sandbox clock. Everything that becomes due until then is run."""
         return dict(await self._ask("POST", "/test-clock", json={"advanceTo": instant}))
 
     async def _ask(self, method: str, path: str, **request: Any) -> Any:
@@ -75,7 +76,7 @@ class MerchantClient:
         async with self._http.request(method, url, headers=headers, **request) as answer:
             envelope = await answer.json()
         if envelope["error"] is not None:
-            raise ApiRefused(f"{method} {path}: {answer.status} {envelope['error']}")
+            raise RequestRefused(f"{method} {path}: {answer.status} {envelope['error']}")
         return envelope["result"]
 
     async def _fetch_token(self) -> str:
@@ -83,7 +84,7 @@ class MerchantClient:
             async with self._http.post(f"{self._base_url}/token", data=self._login) as answer:
                 token = await answer.json()
             if "access_token" not in token:
-                raise ApiRefused(f"POST /token: {answer.status} {token}")
+                raise RequestRefused(f"POST /token: {answer.status} {token}")
             self._token = token["access_token"]
             self._token_ends = time.monotonic() + token["expires_in"] - 60
         return self._token

@@ -1,6 +1,6 @@
-"""Reads messages as the outbox wrote them: an e-mail's .eml, an SMS's and a letter's .json.
+"""Messages as the outbox stores them: an .eml file of an e-mail, a .json file of an SMS or letter.
 
-Of a letter the .pdf is what would be printed; the .json beside it says whom it goes to.
+The .pdf file of a letter is what would be printed. Its .json file contains the recipient.
 """
 
 import email
@@ -16,14 +16,14 @@ _LINK = re.compile(r"https?://\S+/q/[\w-]+")
 @dataclass(frozen=True)
 class SentMessage:
     recipient: str
-    # Of an SMS, its first line.
+    # The first line if the message is an SMS.
     subject: str
-    # The debtor's link; a letter's is in its PDF alone.
+    # The debtor's link. It is None for a letter, whose link is only in its PDF.
     link: str | None
 
 
 def read_message(data_dir: Path, merchant_id: int, communication: dict[str, str]) -> SentMessage:
-    """`communication` as ESCALATED names it: channel and reference."""
+    """Read a message. `communication` has the channel and reference of an ESCALATED event."""
     channel, reference = communication["channel"], communication["reference"]
     folder = data_dir / "outbox" / str(merchant_id) / channel
     if channel == "EMAIL":

@@ -1,7 +1,7 @@
-"""A browser of text alone: shows a page's words, follows its links, presses its buttons.
+"""A text browser: it reads the text of a page, follows its links and presses its buttons.
 
-It keeps cookies and goes where it is redirected, as a debtor's browser does, and needs no
-JavaScript, as Dunwell's pages do not. Nothing here is Dunwell's own.
+It keeps cookies and follows redirects like a debtor's browser. It runs no JavaScript, because
+Dunwell's pages need none. Nothing in this module depends on Dunwell.
 """
 
 from dataclasses import dataclass, field
@@ -15,8 +15,8 @@ import aiohttp
 _VOID = ("input", "link", "meta", "br", "img", "hr")
 
 
-class PageBroken(Exception):  # noqa: N818 - reads as what happened
-    """A page did not answer, or does not have what was looked for."""
+class PageBroken(Exception):  # noqa: N818 - names what happened
+    """A page returned an error or lacks the expected link or button."""
 
 
 @dataclass
@@ -28,18 +28,18 @@ class Form:
 
 @dataclass
 class Control:
-    """A link or a button: the words on it, and what pressing it asks for."""
+    """A link or button with its text and its target."""
 
     words: str
     href: str | None = None
     form: Form | None = None
-    # A button's own name and value.
+    # The name and value of a button.
     name: str | None = None
     value: str = ""
 
 
 class PageReader(HTMLParser):
-    """Collects a page's heading, words, links, forms and buttons."""
+    """Collects the heading, text, links, forms and buttons of a page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -88,12 +88,12 @@ class PageReader(HTMLParser):
 
 
 class Browser:
-    """One person's browser; `heading` and `words` are those of the page it is on."""
+    """One person's browser. `heading` and `words` belong to the page that is open."""
 
     def __init__(self) -> None:
         self.url = ""
         self._page = PageReader()
-        # Cookies of addresses without a name, as this machine's own.
+        # Also keep cookies of hosts that are IP addresses, such as 127.0.0.1.
         jar = aiohttp.CookieJar(unsafe=True)
         self._http = aiohttp.ClientSession(cookie_jar=jar, timeout=aiohttp.ClientTimeout(total=30))
 
@@ -120,8 +120,10 @@ class Browser:
         await self._ask("GET", url, None)
 
     async def press(self, words: str, **typed: str) -> None:
-        """Follow the link, or press the button, whose words begin like this. typed: into the
-        fields of its form, by their names."""
+        """Follow the link or press the button whose text begins with `words`.
+
+        `typed` has the values for the fields of the form, by their names.
+        """
         controls = self._page.controls
         control = next((each for each in controls if each.words.startswith(words)), None)
         if control is None:

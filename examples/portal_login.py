@@ -1,7 +1,8 @@
-"""Somebody who can sign in to the demo's portal: made once, by the command and the one-time page.
+"""The login for the demo's portal. Its user is created once, with the command and its one-time
+link.
 
-The password and the authenticator app's key are kept beside the demo's data, which they open and
-nothing else.
+The password and the authenticator app's key are stored with the demo's data. They are valid for
+that data only.
 """
 
 import json
@@ -12,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyotp
+from examples.installation import DemoInstallation
 from examples.page import Browser
-from examples.stage import Stage
-from examples.story import StoryBroken, say
+from examples.progress import DemoFailed, print_line
 
 _EMAIL = "demo@example.org"
 _NAME = "Demo"
@@ -25,37 +26,37 @@ _SECRET = re.compile(r"cannot scan the code ((?:[A-Z2-7]{4} ?)+)")
 class Login:
     email: str
     password: str
-    # Of the authenticator app, in base32.
+    # The key of the authenticator app, in base32.
     app_key: str
 
 
-async def find_login(stage: Stage) -> Login:
-    """The one of an earlier demo on the same data, or a new one."""
-    path = stage.data_dir / "demo-secrets.json"
+async def get_login(installation: DemoInstallation) -> Login:
+    """Return the login that an earlier demo created for the same data, or create one."""
+    path = installation.data_dir / "demo-secrets.json"
     kept: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
     if "portal" not in kept:
-        kept["portal"] = await _join(stage)
+        kept["portal"] = await _create_user(installation)
         path.touch(mode=0o600)
         path.write_text(json.dumps(kept))
     return Login(_EMAIL, **kept["portal"])
 
 
-def say_login(stage: Stage, login: Login) -> None:
-    """app code: of this moment; an app that is given the key shows the next ones."""
-    say(f"\nPortal          {stage.origin}/portal")
-    say(f"  e-mail        {login.email}")
-    say(f"  password      {login.password}")
-    say(f"  app key       {login.app_key}")
-    say(f"  app code now  {pyotp.TOTP(login.app_key).now()}")
+def print_login(installation: DemoInstallation, login: Login) -> None:
+    """Print the login and the current app code. An app with the key shows the following codes."""
+    print_line(f"\nPortal          {installation.origin}/portal")
+    print_line(f"  e-mail        {login.email}")
+    print_line(f"  password      {login.password}")
+    print_line(f"  app key       {login.app_key}")
+    print_line(f"  app code now  {pyotp.TOTP(login.app_key).now()}")
 
 
-async def _join(stage: Stage) -> dict[str, str]:
+async def _create_user(installation: DemoInstallation) -> dict[str, str]:
     password = secrets.token_urlsafe(12)
     async with Browser() as browser:
-        await browser.open(_make_link(stage))
+        await browser.open(_create_user_link(installation))
         found = _SECRET.search(browser.words)
         if found is None:
-            raise StoryBroken(f'"{browser.heading}" shows no key for an authenticator app')
+            raise DemoFailed(f'"{browser.heading}" shows no key for an authenticator app')
         app_key = found[1].replace(" ", "")
         code = pyotp.TOTP(app_key).now()
         await browser.press("Create account", password=password, password_again=password, code=code)
@@ -63,11 +64,11 @@ async def _join(stage: Stage) -> dict[str, str]:
     return {"password": password, "app_key": app_key}
 
 
-def _make_link(stage: Stage) -> str:
-    command = stage.dunwell("user", "create", _EMAIL, "--name", _NAME, "--role", "admin")
+def _create_user_link(installation: DemoInstallation) -> str:
+    command = installation.dunwell("user", "create", _EMAIL, "--name", _NAME, "--role", "admin")
     done = subprocess.run(
-        command, env=stage.environment, capture_output=True, text=True, check=False
+        command, env=installation.environment, capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
-        raise StoryBroken(f"nobody could be let into the portal: {done.stderr.strip()}")
+        raise DemoFailed(f"no portal user could be created: {done.stderr.strip()}")
     return done.stdout.strip()

@@ -1,11 +1,11 @@
-"""A small webhook receiver: verifies each delivery and prints its event on one line.
+"""A small webhook receiver: it verifies each delivery and prints its event on one line.
 
     python -m examples.receiver --secret whsec_... [--port 8099]
 
-The port must be the one of the merchant file's webhook; without --port it is 8099.
+The port must be that of the merchant file's webhook; the default is 8099.
 
-It uses nothing of Dunwell's, only aiohttp and standardwebhooks, as a merchant's own would. The
-class can be used by itself: give it what shall happen with each event.
+It uses only aiohttp and standardwebhooks and nothing of Dunwell, like a merchant's own receiver.
+The class can be used alone, with a function that handles each event.
 """
 
 import argparse
@@ -22,7 +22,7 @@ Event = dict[str, Any]
 
 
 def print_event(event: Event) -> None:
-    """One line for an event: when, what, of which claim, and what is particular to it."""
+    """Print one line for an event: its time, its type, its claim and its particular values."""
     claim = event["claim"]
     line = [event["date"], f"{event['type']:<18}", claim["referenceNumber"]]
     if "actionStep" in event:
@@ -39,10 +39,10 @@ def print_refusal(reason: str) -> None:
 
 @dataclass
 class Receiver:
-    """Listens on loopback, takes what verifies with the secret, refuses the rest.
+    """Listens on the loopback interface, and refuses deliveries that the secret does not verify.
 
-    A delivery may arrive more than once: `on_event` is called for the first of an id only. Of a
-    request that is refused `on_refusal` is told why.
+    A delivery may arrive more than once: `on_event` is called only for the first delivery of an
+    event id. `on_refusal` is called with the reason of each refusal.
     """
 
     secret: str
@@ -58,7 +58,7 @@ class Receiver:
         return f"http://{self.host}:{self.port}/webhooks"
 
     async def start(self) -> None:
-        """Listen; port 0 picks a free one, which `port` and `url` then name."""
+        """Start to listen. With port 0 a free port is chosen, and `port` and `url` contain it."""
         app = web.Application()
         app.router.add_post("/webhooks", self._take)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1)
@@ -89,7 +89,7 @@ async def main() -> None:
     given = parser.parse_args()
     try:
         Webhook(given.secret)
-    except Exception as error:  # noqa: BLE001 - whatever the library says of it
+    except Exception as error:  # noqa: BLE001 - the library raises several types
         parser.error(f"--secret is not the one that apply printed: {error}")
     receiver = Receiver(given.secret, given.port)
     try:

@@ -3,7 +3,7 @@
 import socket
 
 import pytest
-from examples.stage import find_free_port
+from examples.installation import find_free_port
 
 
 def test_a_port_in_use_is_skipped_with_a_message(capsys: pytest.CaptureFixture[str]) -> None:
@@ -11,4 +11,4 @@ def test_a_port_in_use_is_skipped_with_a_message(capsys: pytest.CaptureFixture[s
         wanted = held.getsockname()[1]
         port = find_free_port(wanted)
     assert port > wanted
-    assert capsys.readouterr().out == f"Port {wanted} is in use; {port} is taken instead.\n"
+    assert capsys.readouterr().out == f"Port {wanted} is in use; {port} is used instead.\n"

@@ -1,36 +1,37 @@
-"""Tells what happens, event by event, as the merchant's webhooks report it."""
+"""Prints each event of the merchant's webhooks as it arrives."""
 
 from datetime import datetime
 
+from examples.installation import DemoInstallation
 from examples.outbox import read_message
-from examples.stage import Stage
-from examples.story import ZONE, Event, Story, render_money, say
+from examples.progress import ZONE, DemoProgress, Event, print_line, render_money
 
 _CHANNELS = {"EMAIL": "e-mail", "SMS": "SMS", "LETTER": "letter"}
 _INDENT = " " * 14
 
 
-def tell_news(stage: Stage, story: Story) -> None:
-    for event in story.take_news():
-        _tell_event(stage, event)
+def print_new_events(installation: DemoInstallation, progress: DemoProgress) -> None:
+    for event in progress.pop_new_events():
+        _print_event(installation, event)
 
 
-def _tell_event(stage: Stage, event: Event) -> None:
-    """What happened, and that it was told."""
+def _print_event(installation: DemoInstallation, event: Event) -> None:
+    """Print what happened, and the webhook that reported it."""
     local = datetime.fromisoformat(event["date"]).astimezone(ZONE)
     reference = event["claim"]["referenceNumber"]
-    what, words = _describe(stage, event)
-    say(f"{local:%d %b %H:%M}  {what:<11}{reference}  {words}")
+    what, words = _describe(installation, event)
+    print_line(f"{local:%d %b %H:%M}  {what:<11}{reference}  {words}")
     step = f" ({event['actionStep']['name']})" if "actionStep" in event else ""
-    say(f"{_INDENT}{'webhook':<11}{reference}  {event['type']}{step}, signature verified")
+    print_line(f"{_INDENT}{'webhook':<11}{reference}  {event['type']}{step}, signature verified")
 
 
-def _describe(stage: Stage, event: Event) -> tuple[str, str]:
+def _describe(installation: DemoInstallation, event: Event) -> tuple[str, str]:
     claim = event["claim"]
     match event["type"]:
         case "ESCALATED":
             channel = claim["communication"]["channel"]
-            message = read_message(stage.data_dir, claim["merchantId"], claim["communication"])
+            folder, merchant_id = installation.data_dir, claim["merchantId"]
+            message = read_message(folder, merchant_id, claim["communication"])
             return _CHANNELS[channel], f"to {message.recipient}: {message.subject}"
         case "FEE_ADDED":
             fee = claim["fee"]
@@ -42,7 +43,7 @@ def _describe(stage: Stage, event: Event) -> tuple[str, str]:
             return "page", f"the claim was opened, coming from {channel}"
         case "PAYMENT_IN_PROGRESS" | "PAYMENT_COMPLETED":
             payment = claim["payment"]
-            state = "begun" if event["type"] == "PAYMENT_IN_PROGRESS" else "completed"
+            state = "started" if event["type"] == "PAYMENT_IN_PROGRESS" else "completed"
             words = f"{render_money(payment['amount'])} by {payment['providerName']}, {state}"
             return "payment", words
         case other:

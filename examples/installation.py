@@ -1,4 +1,4 @@
-"""Where the demo plays: a Dunwell of its own, started here, and the merchant applied to it."""
+"""The demo's installation: it is started here, and the merchant's file is applied to it."""
 
 import contextlib
 import json
@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from examples.story import StoryBroken, say
+from examples.progress import DemoFailed, print_line
 
 EXAMPLES = Path(__file__).parent
 _PORTS_TRIED = 50
@@ -18,10 +18,10 @@ _SECRETS = ("clientId", "clientSecret", "webhook")
 
 
 @dataclass(frozen=True)
-class Stage:
+class DemoInstallation:
     data_dir: Path
     port: int
-    # Where the merchant's receiver listens for webhooks.
+    # The port at which the merchant's receiver expects webhooks.
     receiver_port: int = 8099
 
     @property
@@ -42,7 +42,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Access:
-    """What the merchant was given when it was created."""
+    """The merchant's id and the secrets that Dunwell printed when it was created."""
 
     merchant_id: int
     client_id: str
@@ -50,18 +50,18 @@ class Access:
     webhook_secret: str
 
 
-def start_dunwell(stage: Stage) -> "subprocess.Popen[str]":
-    """`dunwell up`, waited for until it says it is ready."""
+def start_dunwell(installation: DemoInstallation) -> "subprocess.Popen[str]":
+    """Start `dunwell up` and wait until it reports that it is ready."""
     server = subprocess.Popen(
-        stage.dunwell("up", "--port", str(stage.port)),
-        env=stage.environment, stdout=subprocess.PIPE, text=True, start_new_session=True,
+        installation.dunwell("up", "--port", str(installation.port)),
+        env=installation.environment, stdout=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     assert server.stdout is not None
     line = server.stdout.readline()
     if not line.startswith("ready "):
         server.wait(timeout=60)
         raise SystemExit("Dunwell did not start; see the lines above.")
-    say(f"Dunwell is {line.strip()}, data in {stage.data_dir}")
+    print_line(f"Dunwell is {line.strip()}, data in {installation.data_dir}")
     return server
 
 
@@ -71,45 +71,49 @@ def stop_dunwell(server: "subprocess.Popen[str]") -> None:
 
 
 def find_free_port(wanted: int) -> int:
-    """This one, or the next that nobody listens on; says so when it is another."""
+    """Return the wanted port or the next free one, and print a line if they differ."""
     last = wanted + _PORTS_TRIED - 1
     for port in range(wanted, last + 1):
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
             if port != wanted:
-                say(f"Port {wanted} is in use; {port} is taken instead.")
+                print_line(f"Port {wanted} is in use; {port} is used instead.")
             return port
     raise SystemExit(f"Ports {wanted} to {last} are in use. Choose another: make demo PORT=9000")
 
 
-def _place_merchant(stage: Stage) -> Path:
-    """The merchant's file, with what it names beside it, told where its receiver listens."""
-    folder = stage.data_dir / "merchant"
+def _copy_merchant_files(installation: DemoInstallation) -> Path:
+    """Copy the merchant's file and the files that it names, with the port of the receiver."""
+    folder = installation.data_dir / "merchant"
     folder.mkdir(parents=True, exist_ok=True)
     for each in (*EXAMPLES.glob("*.yaml"), *EXAMPLES.glob("*.svg")):
-        content = each.read_text().replace(":8099/", f":{stage.receiver_port}/")
+        content = each.read_text().replace(":8099/", f":{installation.receiver_port}/")
         (folder / each.name).write_text(content)
     return folder / "demo-merchant.yaml"
 
 
-def apply_merchant(stage: Stage) -> Access:
-    """Apply the merchant's file; secrets are shown once, so they are kept for the next demo."""
-    command = stage.dunwell("apply", str(_place_merchant(stage)), "--publish", "--json")
+def apply_merchant(installation: DemoInstallation) -> Access:
+    """Apply the merchant's file. Its secrets are shown only once and are kept for the next demo."""
+    path = str(_copy_merchant_files(installation))
+    command = installation.dunwell("apply", path, "--publish", "--json")
     done = subprocess.run(
-        command, env=stage.environment, capture_output=True, text=True, check=False
+        command, env=installation.environment, capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
-        raise StoryBroken(f"the merchant file was not applied: {done.stderr.strip()}")
+        raise DemoFailed(f"the merchant file was not applied: {done.stderr.strip()}")
     report = json.loads(done.stdout)
-    path = stage.data_dir / "demo-secrets.json"
-    kept = json.loads(path.read_text()) if path.exists() else {}
+    secrets = installation.data_dir / "demo-secrets.json"
+    kept = json.loads(secrets.read_text()) if secrets.exists() else {}
     for credential in report["credentials"]:
         kept |= {"clientId": credential["clientId"], "clientSecret": credential["clientSecret"]}
     for webhook in report["webhooks"]:
         kept["webhook"] = webhook["secret"]
     if not set(_SECRETS) <= kept.keys():
-        raise StoryBroken(f"{path} is gone, and with it the secrets; delete {stage.data_dir}")
-    path.touch(mode=0o600)
-    path.write_text(json.dumps(kept))
+        raise DemoFailed(
+            f"{secrets} is missing and the secrets are shown only once: "
+            f"delete {installation.data_dir} and start again"
+        )
+    secrets.touch(mode=0o600)
+    secrets.write_text(json.dumps(kept))
     count = len(report["changes"])
-    say(f"Merchant {report['key']} applied: {count} change{'' if count == 1 else 's'}")
+    print_line(f"Merchant {report['key']} applied: {count} change{'' if count == 1 else 's'}")
     return Access(report["merchantId"], *(kept[name] for name in _SECRETS))

@@ -1,9 +1,9 @@
-"""The demo reports which part of its story did not happen, and its browser reads our pages."""
+"""The demo reports which part of its progress did not happen, and its browser reads our pages."""
 
 from typing import Any
 
 from examples.page import PageReader
-from examples.story import CHANNELS, PAYS_ON_PAGE, STATUSES, TYPES, Story, find_faults
+from examples.progress import CHANNELS, PAYS_ON_PAGE, STATUSES, TYPES, DemoProgress, list_faults
 
 PAYMENT = {"paymentRequestId": "p", "amount": 12950, "currency": "EUR", "providerName": "sandbox"}
 WHOLE = [
@@ -12,11 +12,11 @@ WHOLE = [
 ]  # fmt: skip
 
 
-def a_told_story() -> tuple[Story, dict[str, str]]:
-    """Return a complete story as the webhooks report it, and the final statuses."""
-    story = Story()
+def a_complete_demo() -> tuple[DemoProgress, dict[str, str]]:
+    """Return a complete progress as the webhooks report it, and the final statuses."""
+    progress = DemoProgress()
     for claim_id, reference in enumerate(CHANNELS):
-        story.claims[claim_id] = reference
+        progress.claims[claim_id] = reference
         channels = iter(CHANNELS[reference])
         for minute, kind in enumerate(TYPES.get(reference, WHOLE)):
             claim: dict[str, Any] = {"id": claim_id, "payment": PAYMENT}
@@ -25,53 +25,53 @@ def a_told_story() -> tuple[Story, dict[str, str]]:
                 claim["communication"] = {"channel": next(channels)}
             date = f"2026-03-02T09:{minute:02d}:00Z"
             claim["referenceNumber"] = reference
-            story.take({"type": kind, "date": date, "claim": claim})
+            progress.record_event({"type": kind, "date": date, "claim": claim})
     statuses = {each: STATUSES.get(each, "ARCHIVED") for each in CHANNELS}
-    return story, statuses
+    return progress, statuses
 
 
 def test_the_complete_demo_has_no_fault_in_any_order_of_its_webhooks() -> None:
-    story, statuses = a_told_story()
-    story.events.reverse()
-    assert find_faults(story, statuses) == []
-    assert story.was_paid_on_page()
+    progress, statuses = a_complete_demo()
+    progress.events.reverse()
+    assert list_faults(progress, statuses) == []
+    assert progress.was_paid_on_page()
 
 
 def test_new_events_are_reported_once_in_order_without_earlier_demos() -> None:
-    story = Story(suffix="-2")
+    progress = DemoProgress(suffix="-2")
     for kind in ("PAYMENT_COMPLETED", "DETAILS_ACCESSED", "PAYMENT_IN_PROGRESS"):
         claim = {"id": 9, "referenceNumber": f"{PAYS_ON_PAGE}-2"}
-        story.take({"type": kind, "date": "2026-03-02T09:00:00Z", "claim": claim})
+        progress.record_event({"type": kind, "date": "2026-03-02T09:00:00Z", "claim": claim})
     earlier = {"id": 1, "referenceNumber": PAYS_ON_PAGE}
-    story.take({"type": "ARCHIVED", "date": "2026-03-02T09:00:00Z", "claim": earlier})
-    assert [event["type"] for event in story.take_news()] == [
+    progress.record_event({"type": "ARCHIVED", "date": "2026-03-02T09:00:00Z", "claim": earlier})
+    assert [event["type"] for event in progress.pop_new_events()] == [
         "DETAILS_ACCESSED", "PAYMENT_IN_PROGRESS", "PAYMENT_COMPLETED",
     ]  # fmt: skip
-    assert (story.take_news(), len(story.events)) == ([], 4)
+    assert (progress.pop_new_events(), len(progress.events)) == ([], 4)
 
 
 def test_a_missing_event_a_wrong_channel_and_a_wrong_end_are_named() -> None:
-    story, statuses = a_told_story()
-    story.events = [event for event in story.events if event["type"] != "ARCHIVED"]
+    progress, statuses = a_complete_demo()
+    progress.events = [event for event in progress.events if event["type"] != "ARCHIVED"]
     statuses["TK-2026-1006"] = "IN_PROCESS"
-    story.refused.append("bad signature")
-    faults = find_faults(story, statuses)
+    progress.refused.append("bad signature")
+    faults = list_faults(progress, statuses)
     assert faults[0] == "a webhook was refused: bad signature"
     assert faults[-1] == "TK-2026-1006: IN_PROCESS, not ARCHIVED"
-    assert len([each for each in faults if ": told [" in each]) == 4
+    assert len([each for each in faults if ": events [" in each]) == 4
 
 
 def test_a_payment_completed_with_another_amount_is_named() -> None:
-    story, statuses = a_told_story()
-    completed = next(e for e in story.events if e["type"] == "PAYMENT_COMPLETED")
+    progress, statuses = a_complete_demo()
+    completed = next(e for e in progress.events if e["type"] == "PAYMENT_COMPLETED")
     completed["claim"]["payment"] = {**PAYMENT, "amount": 1}
-    assert find_faults(story, statuses) == ["amount is another when the payment is completed"]
+    assert list_faults(progress, statuses) == ["amount has changed when the payment is completed"]
 
 
 def test_a_claim_that_was_never_handed_over_is_reported() -> None:
-    story, statuses = a_told_story()
-    del story.claims[list(CHANNELS).index(PAYS_ON_PAGE)]
-    assert find_faults(story, statuses) == [f"{PAYS_ON_PAGE} was not handed over"]
+    progress, statuses = a_complete_demo()
+    del progress.claims[list(CHANNELS).index(PAYS_ON_PAGE)]
+    assert list_faults(progress, statuses) == [f"{PAYS_ON_PAGE} was not handed over"]
 
 
 def test_the_demo_browser_reads_headings_links_forms_and_buttons() -> None:
