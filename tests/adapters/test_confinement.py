@@ -127,7 +127,7 @@ def test_a_child_exits_before_its_processor_time_ends_in_the_middle_of_a_request
     """Its hard limit cannot be renewed for each request."""
     asked = LENGTH.pack(1) + b"x"
     done = subprocess.run(
-        [sys.executable, "-m", "tests.support.spent_child"],
+        [sys.executable, "-m", "tests.support.slow_child"],
         cwd=Path(__file__).parents[2], input=asked * 20, capture_output=True, timeout=60,
         check=False,
     )  # fmt: skip

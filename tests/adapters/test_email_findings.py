@@ -8,8 +8,8 @@ import pytest
 from dunwell.accounts.installation.delivery_providers import SmtpProvider
 from dunwell.interfaces.cli.findings.email import check_email_provider, resolve_records
 from tests.support.certificates import write_certificate
+from tests.support.mail_servers import a_mail_server
 from tests.support.name_server import a_name_server
-from tests.support.sinks import a_sink
 from tests.support.smtp_providers import a_provider
 
 _PASSWORD = "deliveryProviders/post/credentials/passwordFile"
@@ -27,14 +27,14 @@ def local(port: int, **given: object) -> SmtpProvider:
 
 
 async def test_a_server_that_lets_us_in_is_well() -> None:
-    async with a_sink() as sink:
+    async with a_mail_server() as sink:
         assert await look(local(sink.port)) == ("ok", "SERVER accepts the login unencrypted")
     mark, words = await look(local(sink.port))
     assert (mark, words) == ("FAULT", "SERVER does not respond (SMTPConnectError)")
 
 
 async def test_a_server_without_starttls_is_a_fault() -> None:
-    async with a_sink() as sink:
+    async with a_mail_server() as sink:
         provider = local(sink.port, encryption="STARTTLS")
         assert await look(provider) == ("FAULT", "SERVER has no STARTTLS")
 
@@ -44,7 +44,7 @@ async def test_certificates_and_passwords_are_tried(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     context = write_certificate(tmp_path, "localhost")
-    async with a_sink(context=context, auth_required=True) as sink:
+    async with a_mail_server(context=context, auth_required=True) as sink:
         provider = local(sink.port, encryption="STARTTLS", credentials=_CREDENTIALS)
         nobody = "this machine does not trust the issuer of the certificate of SERVER"
         assert await look(provider) == ("FAULT", nobody)
@@ -71,7 +71,7 @@ async def test_what_is_wrong_with_a_certificate_is_said(
 ) -> None:
     context = write_certificate(tmp_path, host, lasts=lasts)
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "certificate.pem"))
-    async with a_sink(context=context) as sink:
+    async with a_mail_server(context=context) as sink:
         provider = local(sink.port, encryption="STARTTLS")
         assert await look(provider) == ("FAULT", words)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dunwell.platform.http.server import ServerLimits
-from tests.support.bounded import BodyKeeper, served_bodies, talk
+from tests.support.limited_server import BodyKeeper, served_bodies, talk
 
 _HEAD = b"POST /claims HTTP/1.1\r\nHost: x\r\n"
 _QUICK = ServerLimits(

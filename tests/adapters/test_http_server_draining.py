@@ -15,7 +15,7 @@ from dunwell.platform.http.server import (
     ServerLimits,
     build_server,
 )
-from tests.support.bounded import BodyKeeper, answer_in_json
+from tests.support.limited_server import BodyKeeper, answer_in_json
 
 _LIMITS = ServerLimits(drain_seconds=0.5, examine_seconds=0.05)
 _POST = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab"

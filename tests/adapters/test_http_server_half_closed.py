@@ -8,7 +8,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from dunwell.platform.http.server import INPUT_ENDED, ServerLimits
-from tests.support.bounded import bounded
+from tests.support.limited_server import bounded
 
 _REQUEST = b"POST /%s HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\none"
 _LIMITS = ServerLimits(examine_seconds=0.05)

@@ -11,7 +11,7 @@ import structlog.testing
 import uvicorn
 
 from dunwell.platform.http.server import ConnectionBounds, ServerLimits, build_server
-from tests.support.bounded import BodyKeeper, answer_in_json, running
+from tests.support.limited_server import BodyKeeper, answer_in_json, running
 
 _QUICK = ServerLimits(
     head_seconds=0.3, idle_seconds=0.3, body_seconds=0.3, response_seconds=0.3, linger_seconds=0.3,

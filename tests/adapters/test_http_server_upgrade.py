@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dunwell.platform.http.server import ServerLimits
-from tests.support.bounded import BodyKeeper, served_bodies
+from tests.support.limited_server import BodyKeeper, served_bodies
 from tests.support.tools import find_tool
 
 _INSIDE = b"GET /inside HTTP/1.1\r\nHost: x\r\n\r\n"

@@ -21,9 +21,9 @@ from dunwell.contact.sending.report import Reference
 from dunwell.platform.crypto import KeyRing
 from tests.adapters.channel_contract import ChannelContract, ChannelUnderTest
 from tests.support.certificates import write_certificate
+from tests.support.mail_servers import MailServer, a_mail_server
 from tests.support.mail_texts import read_email
 from tests.support.messages import a_message
-from tests.support.sinks import Sink, a_sink
 from tests.support.smtp_providers import a_provider
 
 KEYS = KeyRing({1: b"k" * 32})
@@ -41,14 +41,14 @@ async def a_channel(
 
 
 @pytest.fixture
-async def sink() -> AsyncIterator[Sink]:
-    async with a_sink() as sink:
+async def sink() -> AsyncIterator[MailServer]:
+    async with a_mail_server() as sink:
         yield sink
 
 
 class TestSmtp(ChannelContract):
     @pytest.fixture
-    async def channel(self, sink: Sink) -> AsyncIterator[ChannelUnderTest]:
+    async def channel(self, sink: MailServer) -> AsyncIterator[ChannelUnderTest]:
         async with a_channel(a_provider(sink.port)) as channel:
             yield ChannelUnderTest(
                 channel,
@@ -57,7 +57,7 @@ class TestSmtp(ChannelContract):
             )
 
 
-async def test_each_message_has_addresses_of_its_own_to_come_back_to(sink: Sink) -> None:
+async def test_each_message_has_addresses_of_its_own_to_come_back_to(sink: MailServer) -> None:
     async with a_channel(a_provider(sink.port)) as channel:
         await channel.send(a_message(merchant_id=7))
     [taken] = sink.taken
@@ -70,7 +70,7 @@ async def test_each_message_has_addresses_of_its_own_to_come_back_to(sink: Sink)
     assert message["Message-ID"] == "<01900000-0000-7000-8000-000000000001@nordwind.example>"
 
 
-async def test_without_a_return_domain_it_comes_from_the_sender(sink: Sink) -> None:
+async def test_without_a_return_domain_it_comes_from_the_sender(sink: MailServer) -> None:
     async with a_channel(a_provider(sink.port, returnDomain=None)) as channel:
         await channel.send(a_message())
     [taken] = sink.taken
@@ -78,7 +78,7 @@ async def test_without_a_return_domain_it_comes_from_the_sender(sink: Sink) -> N
     assert b"Reply-To: hilfe@nordwind.example\r\n" in taken.content
 
 
-async def test_one_click_takes_its_reader_off(sink: Sink) -> None:
+async def test_one_click_takes_its_reader_off(sink: MailServer) -> None:
     async with a_channel(a_provider(sink.port)) as channel:
         await channel.send(a_message(unsubscribe_url="https://pay.example/u/abc"))
     message = message_from_bytes(sink.taken[0].content, policy=default)
@@ -86,7 +86,7 @@ async def test_one_click_takes_its_reader_off(sink: Sink) -> None:
     assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
 
 
-async def test_what_it_says_of_an_accepted_message_is_kept(sink: Sink) -> None:
+async def test_what_it_says_of_an_accepted_message_is_kept(sink: MailServer) -> None:
     async with a_channel(a_provider(sink.port)) as channel:
         answer = await channel.send(a_message())
     assert answer == Accepted("250 2.0.0 OK: queued as 00000001")
@@ -103,7 +103,7 @@ async def test_what_it_says_of_an_accepted_message_is_kept(sink: Sink) -> None:
     ],
 )
 async def test_a_refusal_is_for_good_or_for_now(
-    sink: Sink, word: str, outcome: Permanent | Temporary
+    sink: MailServer, word: str, outcome: Permanent | Temporary
 ) -> None:
     async with a_channel(a_provider(sink.port)) as channel:
         assert await channel.send(a_message(recipient=f"ada+{word}@example.org")) == outcome
@@ -113,20 +113,20 @@ async def test_a_refusal_is_for_good_or_for_now(
     assert sink.connections == 1
 
 
-async def test_a_refusal_of_the_sender_says_nothing_of_the_recipient(sink: Sink) -> None:
+async def test_a_refusal_of_the_sender_says_nothing_of_the_recipient(sink: MailServer) -> None:
     async with a_channel(a_provider(sink.port, returnDomain=None)) as channel:
         outcome = await channel.send(a_message(sender="claims+nobody@nordwind.example"))
     assert outcome == Permanent("The mail server refused it: 550 5.1.1.")
 
 
-async def test_what_is_greylisted_is_taken_the_second_time(sink: Sink) -> None:
+async def test_what_is_greylisted_is_taken_the_second_time(sink: MailServer) -> None:
     message = a_message(recipient="ada+grey@example.org")
     async with a_channel(a_provider(sink.port)) as channel:
         assert await channel.send(message) == Temporary()
         assert isinstance(await channel.send(message), Accepted)
 
 
-async def test_a_server_that_stalls_before_the_content_has_not_taken_it(sink: Sink) -> None:
+async def test_a_server_that_stalls_before_the_content_has_not_taken_it(sink: MailServer) -> None:
     async with a_channel(a_provider(sink.port), send_seconds=0.3) as channel:
         message = a_message(recipient="a+stall-before@example.org")
         assert await channel.send(message) == Temporary()
@@ -134,14 +134,16 @@ async def test_a_server_that_stalls_before_the_content_has_not_taken_it(sink: Si
 
 
 @pytest.mark.parametrize("word", ["stall-after", "die-after"])
-async def test_without_an_answer_after_the_content_nobody_knows(sink: Sink, word: str) -> None:
+async def test_without_an_answer_after_the_content_nobody_knows(
+    sink: MailServer, word: str
+) -> None:
     async with a_channel(a_provider(sink.port), send_seconds=0.5) as channel:
         with pytest.raises((TimeoutError, OSError)):
             await channel.send(a_message(recipient=f"ada+{word}@example.org"))
     assert len(sink.taken) == 1
 
 
-async def test_an_answer_that_is_none_after_the_content_is_no_refusal(sink: Sink) -> None:
+async def test_an_answer_that_is_none_after_the_content_is_no_refusal(sink: MailServer) -> None:
     """Taken for one, the message would leave a second time."""
     async with a_channel(a_provider(sink.port)) as channel:
         with pytest.raises(aiosmtplib.SMTPResponseException):
@@ -150,13 +152,13 @@ async def test_an_answer_that_is_none_after_the_content_is_no_refusal(sink: Sink
 
 
 async def test_a_server_that_is_away_has_taken_nothing() -> None:
-    async with a_sink() as sink:
+    async with a_mail_server() as sink:
         port = sink.port
     async with a_channel(a_provider(port)) as channel:
         assert await channel.send(a_message()) == Temporary()
 
 
-async def test_one_connection_carries_one_message_at_a_time(sink: Sink) -> None:
+async def test_one_connection_carries_one_message_at_a_time(sink: MailServer) -> None:
     provider = a_provider(sink.port, pace={"atOnce": 3})
     async with a_channel(provider) as channel:
         sends = [
@@ -174,7 +176,7 @@ async def test_one_connection_carries_one_message_at_a_time(sink: Sink) -> None:
 
 
 async def test_a_connection_that_breaks_before_the_content_is_opened_anew_at_once(
-    sink: Sink,
+    sink: MailServer,
 ) -> None:
     async with a_channel(a_provider(sink.port)) as channel:
         assert isinstance(await channel.send(a_message()), Accepted)
@@ -184,7 +186,7 @@ async def test_a_connection_that_breaks_before_the_content_is_opened_anew_at_onc
 
 
 async def test_a_connection_that_was_closed_meanwhile_is_opened_anew() -> None:
-    async with a_sink(timeout=0.2) as sink, a_channel(a_provider(sink.port)) as channel:
+    async with a_mail_server(timeout=0.2) as sink, a_channel(a_provider(sink.port)) as channel:
         assert isinstance(await channel.send(a_message()), Accepted)
         await asyncio.sleep(0.5)
         assert isinstance(await channel.send(a_message()), Accepted)
@@ -199,7 +201,7 @@ async def test_it_encrypts_and_signs_in(
     context = write_certificate(tmp_path, "localhost")
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "certificate.pem"))
     given = {"auth_required": True, "auth_require_tls": encryption == "STARTTLS"}
-    async with a_sink(context=context, is_tls=encryption == "TLS", **given) as sink:
+    async with a_mail_server(context=context, is_tls=encryption == "TLS", **given) as sink:
         credentials = {"user": "dunwell", "passwordFile": "p"}
         provider = a_provider(
             sink.port, encryption=encryption, credentials=credentials,
@@ -219,14 +221,14 @@ async def test_a_certificate_nobody_vouches_for_is_not_spoken_to(
     encryption: str, tmp_path: Path
 ) -> None:
     context = write_certificate(tmp_path, "localhost")
-    async with a_sink(context=context, is_tls=encryption == "TLS") as sink:
+    async with a_mail_server(context=context, is_tls=encryption == "TLS") as sink:
         provider = a_provider(sink.port, encryption=encryption, server=f"localhost:{sink.port}")
         async with a_channel(provider) as channel:
             assert await channel.send(a_message()) == Temporary()
     assert sink.taken == []
 
 
-async def test_starttls_is_not_left_out_where_the_server_has_none(sink: Sink) -> None:
+async def test_starttls_is_not_left_out_where_the_server_has_none(sink: MailServer) -> None:
     async with a_channel(a_provider(sink.port, encryption="STARTTLS")) as channel:
         assert await channel.send(a_message()) == Temporary()
     assert sink.taken == []
@@ -234,10 +236,13 @@ async def test_starttls_is_not_left_out_where_the_server_has_none(sink: Sink) ->
 
 async def test_letters_beyond_ascii_in_an_address_need_a_server_that_takes_them() -> None:
     message = a_message(recipient="ädä@example.org")
-    async with a_sink() as sink, a_channel(a_provider(sink.port)) as channel:
+    async with a_mail_server() as sink, a_channel(a_provider(sink.port)) as channel:
         words = "The mail server takes no address with such letters."
         assert await channel.send(message) == Permanent(words)
-    async with a_sink(enable_SMTPUTF8=True) as sink, a_channel(a_provider(sink.port)) as channel:
+    async with (
+        a_mail_server(enable_SMTPUTF8=True) as sink,
+        a_channel(a_provider(sink.port)) as channel,
+    ):
         assert isinstance(await channel.send(message), Accepted)
         assert [each.recipient for each in sink.taken] == ["ädä@example.org"]
 

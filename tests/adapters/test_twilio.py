@@ -23,7 +23,7 @@ from tests.adapters.channel_contract import ChannelContract, ChannelUnderTest
 from tests.servers.sms_world import NUMBER, a_sending_harness
 from tests.support.harness import Harness
 from tests.support.messages import a_message
-from tests.support.served import Served, serve
+from tests.support.served import ServedApplication, serve
 from tests.support.twilio import ACCOUNT, TOKEN, FakeTwilio, a_fake_twilio
 
 NAME = "sms-twilio"
@@ -121,7 +121,7 @@ class Sent:
 
     harness: Harness
     fake: FakeTwilio
-    served: Served
+    served: ServedApplication
 
     async def contacts(self) -> list[tuple[object, ...]]:
         await process_reports(self.harness.resources)

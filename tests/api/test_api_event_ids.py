@@ -18,7 +18,7 @@ from tests.support.api import Api, an_api
 from tests.support.disputes import dispute
 from tests.support.harness import ERP
 from tests.support.modalities import OFFERING, Arrangement
-from tests.support.payments import PAYING, PaymentHarness, ScriptedProvider
+from tests.support.payments import PAYING, PaymentHarness, ScriptedPaymentProvider
 
 _CONFIGURATION = msgspec.structs.replace(OFFERING, payment=PAYING.payment)
 _IS_ID = re.compile(r"(^|\.)(id|reference|\w+Id)$")
@@ -54,7 +54,7 @@ async def publish_every_type(api: Api, clock: MovableClock) -> None:
     )
     await dispute(api.harness, disputed, actor=ERP)
     await Arrangement(api.harness, asked).ask()
-    payments = PaymentHarness(api.harness, ScriptedProvider(), paid)
+    payments = PaymentHarness(api.harness, ScriptedPaymentProvider(), paid)
     started = await payments.start()
     payments.pays()
     await payments.settle(started.request_id)

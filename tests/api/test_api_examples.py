@@ -19,7 +19,13 @@ from dunwell.platform.database.database import Database
 from dunwell.platform.ids import RandomIds
 from dunwell.platform.resources import Resources
 from tests.support.api import Api, an_api
-from tests.support.example_world import CONFIGURATION, REFERENCE_NUMBER, Scene, World, a_world
+from tests.support.example_data import (
+    CONFIGURATION,
+    REFERENCE_NUMBER,
+    ExampleClaim,
+    ExampleData,
+    create_example_data,
+)
 from tests.support.failures import PROVOCATIONS, TOKEN_PROVOCATIONS, read_error
 
 # Those that tell of all claims, and what happened to them.
@@ -62,7 +68,7 @@ def level(value: Any, name: str = "") -> Any:
     return value
 
 
-def read_answer(operation: Operation, scene: Scene, answer: httpx.Response) -> Any:
+def read_answer(operation: Operation, scene: ExampleClaim, answer: httpx.Response) -> Any:
     """What the example is to be; a file by how it begins."""
     assert answer.status_code == 200, (operation.operation_id, answer.text)
     if operation.file_types:
@@ -71,13 +77,13 @@ def read_answer(operation: Operation, scene: Scene, answer: httpx.Response) -> A
     return body["result"] if operation.has_envelope else body
 
 
-async def find_untrue(world: World, operation_ids: Collection[str]) -> dict[str, Any]:
+async def find_untrue(world: ExampleData, operation_ids: Collection[str]) -> dict[str, Any]:
     """By operation, what was answered and the example, where they differ."""
     untrue = {}
     for operation in OPERATIONS:
         if operation.operation_id not in operation_ids:
             continue
-        scene = await world.set_scene(operation.operation_id)
+        scene = await world.prepare(operation.operation_id)
         if operation.operation_id == "createClaims":
             scene.real[REFERENCE_NUMBER] = "INV-NEW"
         answer = level(read_answer(operation, scene, await scene.send(operation)))
@@ -88,7 +94,7 @@ async def find_untrue(world: World, operation_ids: Collection[str]) -> dict[str,
 
 
 async def test_every_example_of_an_answer_is_true(sandbox: Api) -> None:
-    world = await a_world(sandbox, claims=2 * len(_OF_ONE_CLAIM))
+    world = await create_example_data(sandbox, claims=2 * len(_OF_ONE_CLAIM))
 
     assert await find_untrue(world, _OF_ONE_CLAIM) == {}
 
@@ -97,7 +103,7 @@ async def test_every_example_of_an_answer_is_true(sandbox: Api) -> None:
 async def test_those_that_tell_of_all_claims_are_true_of_two(
     sandbox: Api, operation_id: str
 ) -> None:
-    assert await find_untrue(await a_world(sandbox), [operation_id]) == {}
+    assert await find_untrue(await create_example_data(sandbox), [operation_id]) == {}
 
 
 async def test_those_of_scenarios_are_true_before_the_switch(
@@ -105,7 +111,7 @@ async def test_those_of_scenarios_are_true_before_the_switch(
 ) -> None:
     given: dict[str, Any] = {"configuration": CONFIGURATION, "sandbox": True}
     async with an_api(resources, clock, switched_to_workflows=False, **given) as api:
-        world = await a_world(api, claims=2 * len(_OF_SCENARIOS))
+        world = await create_example_data(api, claims=2 * len(_OF_SCENARIOS))
 
         assert await find_untrue(world, _OF_SCENARIOS) == {}
 

@@ -15,7 +15,7 @@ from dunwell.interfaces.api.reference.document import build_document
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.api import Api, an_api, find_operation
-from tests.support.guides import FOLDER, GUIDES, Command, fill, read_blocks, read_commands
+from tests.support.guides import FOLDER, GUIDES, GuideCommand, fill, read_blocks, read_commands
 
 # What the pages leave to their readers.
 OPEN = {"MERCHANT": 1, "CLAIM": 4711, "PAYMENT": "x", "MODALITY": "x", "WORKFLOW": "x"}
@@ -36,7 +36,7 @@ def sample(guide: str, place: int) -> Any:
     [command for _, command in COMMANDS],
     ids=[f"{guide}: {command.method} {command.path}" for guide, command in COMMANDS],
 )
-def test_every_command_is_a_request_the_reference_knows(command: Command) -> None:
+def test_every_command_is_a_request_the_reference_knows(command: GuideCommand) -> None:
     known = {**OPEN, **command.variables}
     operation = find_operation(command.method, fill(command.path, known))
     assert operation is not None

@@ -21,11 +21,11 @@ from tests.support.isolation import (
     FREE,
     IDS,
     PLAIN,
-    Side,
+    IsolationData,
+    MerchantSide,
     Things,
-    World,
-    a_world,
-    good_body,
+    create_isolation_data,
+    valid_body,
 )
 from tests.support.positions import Position, positions_of, put_at
 
@@ -57,9 +57,9 @@ class Ask:
 @pytest.fixture
 async def world(
     resources: Resources, clock: MovableClock, is_switched: bool
-) -> AsyncIterator[World]:
+) -> AsyncIterator[IsolationData]:
     async with AsyncExitStack() as closing:
-        yield await a_world(closing, resources, clock, is_switched=is_switched)
+        yield await create_isolation_data(closing, resources, clock, is_switched=is_switched)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.operation_id)
@@ -74,7 +74,7 @@ def test_it_is_said_of_every_position_what_it_holds(operation: Operation) -> Non
 
 
 @pytest.mark.parametrize("is_switched", [True, False], ids=["workflows", "scenarios"])
-async def test_another_merchants_ids_are_absent_to_the_byte(world: World) -> None:
+async def test_another_merchants_ids_are_absent_to_the_byte(world: IsolationData) -> None:
     before = await world.digest(world.own), await world.digest(world.theirs)
 
     leaks = [leak for each in OPERATIONS async for leak in _find_leaks(world, each)]
@@ -83,7 +83,9 @@ async def test_another_merchants_ids_are_absent_to_the_byte(world: World) -> Non
     assert (await world.digest(world.own), await world.digest(world.theirs)) == before
 
 
-async def _find_leaks(world: World, operation: Operation) -> AsyncIterator[tuple[object, ...]]:
+async def _find_leaks(
+    world: IsolationData, operation: Operation
+) -> AsyncIterator[tuple[object, ...]]:
     for theirs, absent in _wrong_asks(operation, world):
         answer = await _send(world.own, theirs)
         seen, expected = _strict(answer, theirs), _strict(await _send(world.own, absent), absent)
@@ -93,7 +95,9 @@ async def _find_leaks(world: World, operation: Operation) -> AsyncIterator[tuple
 
 @pytest.mark.parametrize("is_switched", [True])
 @pytest.mark.parametrize("operation", WITH_NAMES, ids=lambda each: each.operation_id)
-async def test_another_merchants_own_names_are_free(world: World, operation: Operation) -> None:
+async def test_another_merchants_own_names_are_free(
+    world: IsolationData, operation: Operation
+) -> None:
     before = await world.digest(world.theirs)
 
     for theirs, absent in _free_asks(operation, world):
@@ -105,15 +109,15 @@ async def test_another_merchants_own_names_are_free(world: World, operation: Ope
 
 
 @pytest.mark.parametrize("is_switched", [True])
-async def test_what_is_asked_is_good_but_for_the_ids(world: World) -> None:
+async def test_what_is_asked_is_good_but_for_the_ids(world: IsolationData) -> None:
     given = {**world.own.things, "key": None}
     for operation in OTHERS:
-        body = good_body(operation, world.own.things)
+        body = valid_body(operation, world.own.things)
         answer = await world.own.send(operation, given, body)
         assert _is_good(answer), (operation.operation_id, answer.text)
 
 
-async def _send(side: Side, ask: Ask) -> httpx.Response:
+async def _send(side: MerchantSide, ask: Ask) -> httpx.Response:
     return await side.send(ask.operation, ask.given, ask.body)
 
 
@@ -131,7 +135,7 @@ def _is_empty(answer: httpx.Response) -> bool:
     return [each["error"]["type"] for each in result] == ["UnknownTicket"]
 
 
-def _wrong_asks(operation: Operation, world: World) -> Iterator[tuple[Ask, Ask]]:
+def _wrong_asks(operation: Operation, world: IsolationData) -> Iterator[tuple[Ask, Ask]]:
     """Each with the other merchant's ids, and the same with ids of nothing."""
     names = [each.name for each in positions_of(operation.operation_id) if each.place == "path"]
     for chosen in itertools.product((False, True), repeat=len(names)):
@@ -148,7 +152,7 @@ def _wrong_asks(operation: Operation, world: World) -> Iterator[tuple[Ask, Ask]]
         )
 
 
-def _free_asks(operation: Operation, world: World) -> Iterator[tuple[Ask, Ask]]:
+def _free_asks(operation: Operation, world: IsolationData) -> Iterator[tuple[Ask, Ask]]:
     for position in _others_positions(operation, is_free=True):
         yield (
             _ask_at(operation, world.own, position, world.theirs.things),
@@ -166,15 +170,17 @@ def _others_positions(operation: Operation, *, is_free: bool) -> Iterator[Positi
             yield position
 
 
-def _ask_at_path(operation: Operation, world: World, names: list[str], other: Things) -> Ask:
+def _ask_at_path(
+    operation: Operation, world: IsolationData, names: list[str], other: Things
+) -> Ask:
     changed = {name: other[name] for name in names}
     given = {**world.own.things, **changed, "key": None}
-    return Ask(operation, given, good_body(operation, world.own.things), tuple(changed.values()))
+    return Ask(operation, given, valid_body(operation, world.own.things), tuple(changed.values()))
 
 
-def _ask_at(operation: Operation, side: Side, position: Position, other: Things) -> Ask:
+def _ask_at(operation: Operation, side: MerchantSide, position: Position, other: Things) -> Ask:
     given = {**side.things, "key": None, "fresh": f"{side.things['fresh']} {position.name}"}
-    body = good_body(operation, given)
+    body = valid_body(operation, given)
     kind = IDS[position.place, position.name]
     value = other[kind] if kind != "cursor" else _cursor_of(operation, other)
     if position.place == "query":
@@ -211,7 +217,7 @@ def _loose(answer: httpx.Response, ask: Ask) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("is_switched", [True])
-async def test_lists_hold_the_merchants_own_only(world: World) -> None:
+async def test_lists_hold_the_merchants_own_only(world: IsolationData) -> None:
     seen = []
     for side in (world.own, world.theirs):
         claims = (await side.client.get("/claims")).json()["result"]["items"]

@@ -8,7 +8,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.api import Api
 from tests.support.claims import a_claim
-from tests.support.statements import Statements, a_counted_api
+from tests.support.recorded_statements import Statements, a_counted_api
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from dunwell.platform.resources import Resources
 from tests.support.api import Api, a_credential, an_api
 from tests.support.api_server import a_server
 from tests.support.contract_run import ContractRun, run_contract, with_ids
-from tests.support.example_world import CONFIGURATION, a_world
+from tests.support.example_data import CONFIGURATION, create_example_data
 
 # What is valid by its schema may yet be refused with 422: an unknown currency or language, no name
 # at all, an end before its beginning, a ticket or a signed cursor that was never handed out. JSON
@@ -77,8 +77,8 @@ async def try_all(api: Api, phases: Mapping[str, bool], paths: Sequence[str]) ->
     client = api.nordwind
     client.credential = await a_credential(api.harness, "shop", requests_per_minute=10**6)
     await client.obtain_token()
-    world = await a_world(api, claims=2 * len(operation_ids))
-    scenes = {each: await world.set_scene(each) for each in operation_ids}
+    world = await create_example_data(api, claims=2 * len(operation_ids))
+    scenes = {each: await world.prepare(each) for each in operation_ids}
     served = (await client.http.get("/api/openapi.json")).json()
     settings = {
         **_SETTINGS,

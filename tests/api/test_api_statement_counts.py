@@ -12,12 +12,12 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.api import Api
 from tests.support.claims import a_claim
-from tests.support.crowds import Crowd, a_crowd, find_id
+from tests.support.crowded_claim import CrowdedClaim, a_crowded_claim, find_id
 from tests.support.disputes import dispute, give_evidence
 from tests.support.files import a_pdf
 from tests.support.harness import ERP
 from tests.support.modalities import OFFERING, Arrangement
-from tests.support.statements import Statements, a_counted_api
+from tests.support.recorded_statements import Statements, a_counted_api
 
 FEW, MANY = 1, 30
 _ITEM = {"reference": "x", "type": "PRIMARY", "value": "1"}
@@ -66,13 +66,13 @@ WHERE merchant_id = $1 AND claim_id = ANY($2::bigint[])
 
 # What is asked beside the claim's id: further ids in the path, and what the request carries.
 Asked = dict[str, Any]
-Case = Callable[[Api, Crowd], Awaitable[Asked]]
+Case = Callable[[Api, CrowdedClaim], Awaitable[Asked]]
 
 
 def plain(**asked: Any) -> Case:
     """The same of every claim."""
 
-    async def ask(_api: Api, _crowd: Crowd) -> Asked:
+    async def ask(_api: Api, _crowd: CrowdedClaim) -> Asked:
         return asked
 
     return ask
@@ -81,13 +81,13 @@ def plain(**asked: Any) -> Case:
 def by_id(name: str, statement: str, **asked: Any) -> Case:
     """Of a part of the claim, found by a statement."""
 
-    async def ask(api: Api, crowd: Crowd) -> Asked:
+    async def ask(api: Api, crowd: CrowdedClaim) -> Asked:
         return {name: await find_id(api, statement, crowd.claim_id), **asked}
 
     return ask
 
 
-async def create(_api: Api, crowd: Crowd) -> Asked:
+async def create(_api: Api, crowd: CrowdedClaim) -> Asked:
     numbers = range(crowd.size)
     return {
         "json": [
@@ -98,69 +98,69 @@ async def create(_api: Api, crowd: Crowd) -> Asked:
     }  # fmt: skip
 
 
-async def attach(api: Api, _crowd: Crowd) -> Asked:
+async def attach(api: Api, _crowd: CrowdedClaim) -> Asked:
     uploaded = await api.nordwind.upload("a.pdf", a_pdf())
     ticket = {"sourceType": "TICKET", "source": uploaded.json()["result"]["ticketId"]}
     return {"json": ticket}
 
 
-async def replace(api: Api, crowd: Crowd) -> Asked:
+async def replace(api: Api, crowd: CrowdedClaim) -> Asked:
     found = await find_id(api, _ATTACHMENT + " ORDER BY position LIMIT 1", crowd.claim_id)
     return {"attachment_id": found, **await attach(api, crowd)}
 
 
-async def resume(api: Api, crowd: Crowd) -> Asked:
+async def resume(api: Api, crowd: CrowdedClaim) -> Asked:
     await api.nordwind.post(f"/claims/{crowd.claim_id}/pause")
     return {}
 
 
-async def delete_item(api: Api, crowd: Crowd) -> Asked:
+async def delete_item(api: Api, crowd: CrowdedClaim) -> Asked:
     [row] = await api.harness.rows(_FEES, crowd.claim_id, crowd.size)
     return {"item_id": row["item_id"]}
 
 
-async def resolve(api: Api, crowd: Crowd) -> Asked:
+async def resolve(api: Api, crowd: CrowdedClaim) -> Asked:
     opened = await dispute(api.harness, crowd.claim_id, actor=ERP)
     return {"dispute_id": opened.dispute_id, "json": {"outcome": "ACCEPTED"}}
 
 
-async def download_evidence(api: Api, crowd: Crowd) -> Asked:
+async def download_evidence(api: Api, crowd: CrowdedClaim) -> Asked:
     opened = await dispute(api.harness, crowd.claim_id, actor=ERP)
     for _ in range(min(crowd.size, 5)):
         file_id = await give_evidence(api.harness, opened)
     return {"dispute_id": opened.dispute_id, "file_id": file_id}
 
 
-async def read_event(api: Api, crowd: Crowd) -> Asked:
+async def read_event(api: Api, crowd: CrowdedClaim) -> Asked:
     await dispute(api.harness, crowd.claim_id, actor=ERP)
     return {"event_id": await find_id(api, f"{_EVENT} LIMIT 1", crowd.claim_id)}
 
 
-async def answer_modality(api: Api, crowd: Crowd) -> Asked:
+async def answer_modality(api: Api, crowd: CrowdedClaim) -> Asked:
     asked = await Arrangement(api.harness, crowd.claim_id).ask()
     return {"modality_id": asked.modality_id}
 
 
-async def assign(api: Api, crowd: Crowd) -> Asked:
+async def assign(api: Api, crowd: CrowdedClaim) -> Asked:
     await api.harness.rows(_UNASSIGN, crowd.claim_ids)
     workflow = "SELECT workflow_id FROM workflows WHERE merchant_id = $1 AND $2 > 0 LIMIT 1"
     found = await find_id(api, workflow, crowd.claim_id)
     return {"workflow_id": found, "json": crowd.claim_ids}
 
 
-async def unassigned(api: Api, crowd: Crowd) -> Asked:
+async def unassigned(api: Api, crowd: CrowdedClaim) -> Asked:
     await api.harness.rows(_UNASSIGN, crowd.claim_ids)
     return {}
 
 
-async def assign_to_scenario(api: Api, crowd: Crowd) -> Asked:
+async def assign_to_scenario(api: Api, crowd: CrowdedClaim) -> Asked:
     await api.harness.rows(_UNASSIGN, crowd.claim_ids)
     scenario = "SELECT min(scenario_id) FROM scenarios WHERE merchant_id = $1 AND $2 > 0"
     found = await find_id(api, scenario, crowd.claim_id)
     return {"scenario_id": found, "json": crowd.claim_ids}
 
 
-async def advance(api: Api, _crowd: Crowd) -> Asked:
+async def advance(api: Api, _crowd: CrowdedClaim) -> Asked:
     """To where nothing falls due: what does is work of its own, a set of claims at a time."""
     shown = (await api.nordwind.get("/test-clock")).json()["result"]["now"]
     later = datetime.fromisoformat(shown) + timedelta(seconds=1)
@@ -260,7 +260,7 @@ async def test_many_rows_take_as_many_statements_as_few(
 
 async def count(api: Api, statements: Statements, operation: Operation, size: int) -> Sequence[str]:
     """What the operation sends of a claim and a merchant with so many rows of everything."""
-    crowd = await a_crowd(api, size)
+    crowd = await a_crowded_claim(api, size)
     asked = await CASES[operation.operation_id](api, crowd)
     ids = {name: asked.pop(name) for name in list(asked) if f"{{{name}}}" in operation.path}
     ids |= {"merchant_id": api.nordwind.merchant_id, "claim_id": crowd.claim_id}

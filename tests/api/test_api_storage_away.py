@@ -18,10 +18,15 @@ from dunwell.platform.resources import Resources
 from tests.support.api import Api
 from tests.support.channels import REACHABLE, a_harness_with_channels
 from tests.support.claims import a_claim
+from tests.support.debtor_disputes import (
+    disputes,
+    files,
+    open_dispute_form,
+    sign_in_with_letter_code,
+)
 from tests.support.files import a_pdf, an_image
 from tests.support.harness import Harness, ScriptedChannel
 from tests.support.landing import LandingHarness
-from tests.support.objections import disputes, enter, files, look
 from tests.support.small_disk import SmallDisk, a_small_disk
 
 _MEGABYTES = 2
@@ -66,8 +71,8 @@ async def test_a_merchants_upload_is_refused_while_the_disk_is_full(
 async def test_a_debtors_file_is_refused_and_what_was_typed_is_kept(
     landing: LandingHarness, disk: SmallDisk
 ) -> None:
-    await enter(landing)
-    path = await look(landing, "OTHER")
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing, "OTHER")
     disk.fill()
     page = await landing.browser.send(
         path, [("b.png", an_image("PNG"))], do="send", message="See there"
@@ -85,8 +90,8 @@ async def test_what_is_left_of_a_debtors_file_is_kept_for_an_hour(
     landing: LandingHarness, disk: SmallDisk, clock: MovableClock
 ) -> None:
     """Longer than the session lasts, which began some minutes before."""
-    await enter(landing)
-    path = await look(landing, "OTHER")
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing, "OTHER")
     clock.advance(timedelta(minutes=10))
     disk.fill()
     await landing.browser.send(path, [("b.png", an_image("PNG"))], do="keep", message="See")

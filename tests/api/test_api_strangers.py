@@ -16,9 +16,9 @@ from dunwell.interfaces.portal.application import ROUTES as PORTAL_ROUTES
 from dunwell.interfaces.wiring import open_web
 from dunwell.platform.resources import Resources
 from tests.support.application import connect
-from tests.support.bounded import read_response, talk
 from tests.support.interfaces import fill, list_addresses
-from tests.support.served import Served, serve
+from tests.support.limited_server import read_response, talk
+from tests.support.served import ServedApplication, serve
 
 _CHUNK = 4 * 1024
 _MOST = {
@@ -125,7 +125,7 @@ def _send_all_then_read(port: int, head: bytes) -> bytes:
 
 
 def _head(
-    served: Served, path: str, *headers: str, framing: str = "Content-Length: 1000000"
+    served: ServedApplication, path: str, *headers: str, framing: str = "Content-Length: 1000000"
 ) -> bytes:
     host = urlsplit(served.origin).netloc
     lines = [
@@ -135,7 +135,7 @@ def _head(
     return "\r\n".join([*lines, "", ""]).encode()
 
 
-def _port(served: Served) -> int:
+def _port(served: ServedApplication) -> int:
     port = urlsplit(served.origin).port
     assert port is not None
     return port

@@ -10,7 +10,7 @@ from dunwell.platform.resources import Resources
 from tests.support.api import Api, Client, a_client
 from tests.support.claims import a_claim
 from tests.support.harness import a_harness
-from tests.support.statements import a_counted_api
+from tests.support.recorded_statements import a_counted_api
 from tests.support.web_processes import Web
 
 _REFERENCES = "SELECT merchant_id, claim_id, reference_number FROM claims WHERE merchant_id = $1"

@@ -12,8 +12,8 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.harness import Harness
 from tests.support.landing import Browser, LandingHarness
-from tests.support.payments import PaymentHarness, ScriptedProvider
-from tests.support.served import Served, serve
+from tests.support.payments import PaymentHarness, ScriptedPaymentProvider
+from tests.support.served import ServedApplication, serve
 
 _DEMO = Path(__file__).parents[2] / "examples" / "demo-merchant.yaml"
 _NEWEST = "SELECT max(merchant_id) AS merchant_id FROM merchants"
@@ -32,7 +32,7 @@ async def test_the_demo_s_debtor_pays_at_the_demo_s_merchant(
     assert await landing.payments.states() == ["COMPLETED"]
 
 
-async def _open_demo_merchant(served: Served, clock: MovableClock) -> LandingHarness:
+async def _open_demo_merchant(served: ServedApplication, clock: MovableClock) -> LandingHarness:
     """With one claim."""
     await apply_file(
         served.resources, _DEMO, available_providers=["sandbox"],
@@ -45,5 +45,5 @@ async def _open_demo_merchant(served: Served, clock: MovableClock) -> LandingHar
     assert merchant is not None
     harness = Harness(served.resources, clock, merchant, [])
     [claim_id] = await harness.create()
-    payments = PaymentHarness(harness, ScriptedProvider(), claim_id)
+    payments = PaymentHarness(harness, ScriptedPaymentProvider(), claim_id)
     return LandingHarness(payments, served.app, cast("Browser", None))

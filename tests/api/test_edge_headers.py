@@ -24,9 +24,9 @@ from dunwell.platform.errors import (
 from dunwell.platform.http.server import ServerLimits
 from dunwell.platform.resources import Resources
 from tests.support.application import connect
-from tests.support.bounded import bounded, read_response, talk
 from tests.support.children import INSPECTOR
 from tests.support.interfaces import list_addresses
+from tests.support.limited_server import bounded, read_response, talk
 
 _EVERYWHERE = {
     "X-Content-Type-Options": "nosniff",

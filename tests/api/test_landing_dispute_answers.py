@@ -8,9 +8,9 @@ import pytest
 from dunwell.cases.disputes.dispute import ClaimDispute
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
+from tests.support.debtor_disputes import sign_in_with_letter_code
 from tests.support.disputes import ACCEPTED, REJECTED, answer, dispute, resolve, withdraw
 from tests.support.landing import LandingHarness, a_landing
-from tests.support.objections import enter
 from tests.support.payments import PAYING
 
 DAY = timedelta(days=1)
@@ -34,7 +34,7 @@ async def _read(landing: LandingHarness, path: str = "/claim") -> str:
 async def test_a_rejection_is_shown_above_the_amount_with_its_reason(
     landing: LandingHarness,
 ) -> None:
-    await enter(landing)
+    await sign_in_with_letter_code(landing)
     opened = await _object(landing)
     await answer(landing.payments.harness, opened, REJECTED, message="The <voucher> had run out.")
 
@@ -52,7 +52,7 @@ async def test_a_rejection_is_shown_above_the_amount_with_its_reason(
 
 
 async def test_no_date_is_shown_before_the_answer_is_sent(landing: LandingHarness) -> None:
-    await enter(landing)
+    await sign_in_with_letter_code(landing)
     await resolve(landing.payments.harness, await _object(landing), REJECTED)
 
     page = await _read(landing)
@@ -72,7 +72,7 @@ async def test_a_link_alone_does_not_show_the_merchants_answer(landing: LandingH
 
 
 async def test_after_an_accepted_dispute_nothing_has_to_be_paid(landing: LandingHarness) -> None:
-    await enter(landing)
+    await sign_in_with_letter_code(landing)
     await answer(landing.payments.harness, await _object(landing), ACCEPTED)
 
     page = await _read(landing)
@@ -82,7 +82,7 @@ async def test_after_an_accepted_dispute_nothing_has_to_be_paid(landing: Landing
 
 
 async def test_a_newer_dispute_replaces_the_answer_on_the_page(landing: LandingHarness) -> None:
-    await enter(landing)
+    await sign_in_with_letter_code(landing)
     await answer(landing.payments.harness, await _object(landing), REJECTED)
     second = await dispute(landing.payments.harness, landing.claim_id, "DEFECTIVE", "a hole")
 
@@ -97,7 +97,7 @@ async def test_the_answer_is_shown_for_thirty_days(
 ) -> None:
     await answer(landing.payments.harness, await _object(landing), REJECTED)
     clock.advance(30 * DAY - timedelta(seconds=1))
-    await enter(landing)
+    await sign_in_with_letter_code(landing)
     assert "We responded to your dispute" in await _read(landing)
     clock.advance(timedelta(seconds=1))
     assert "We responded to your dispute" not in await _read(landing)

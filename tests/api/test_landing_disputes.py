@@ -19,11 +19,17 @@ from dunwell.cases.disputes.dispute import render_case_number
 from dunwell.cases.disputes.reasons import RESERVED_NAMES
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
+from tests.support.debtor_disputes import (
+    disputes,
+    files,
+    list_event_reasons,
+    open_dispute_form,
+    sign_in_with_letter_code,
+)
 from tests.support.disputes import ACCEPTED, REJECTED, read_disputes, resolve
 from tests.support.documents import read_text
 from tests.support.files import a_pdf
 from tests.support.landing import OWN_FORM, LandingHarness, a_landing, read_hidden
-from tests.support.objections import disputes, enter, files, look, told
 from tests.support.payments import PAYING
 
 SHOES = msgspec.structs.replace(
@@ -43,7 +49,7 @@ async def test_a_code_shows_every_reason_and_a_link_those_that_need_no_data(
 ) -> None:
     await landing.open()
     few = _list_reasons(await landing.browser.get("/claim/dispute"))
-    await enter(landing)
+    await sign_in_with_letter_code(landing)
     all_of_them = _list_reasons(await landing.browser.get("/claim/dispute"))
 
     assert few == [
@@ -67,12 +73,12 @@ async def test_a_merchants_own_reasons_are_shown_and_hidden_ones_are_not(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_landing(resources, clock, configuration=SHOES) as landing:
-        await enter(landing)
+        await sign_in_with_letter_code(landing)
         page = await landing.browser.get("/claim/dispute?lang=en")
         hidden = await landing.browser.get("/claim/dispute/INSOLVENCY")
-        path = await look(landing, "WRONG_SIZE")
+        path = await open_dispute_form(landing, "WRONG_SIZE")
         sent = await landing.browser.send(path, do="send", message="Two sizes too small")
-        [event] = await told(landing)
+        [event] = await list_event_reasons(landing)
 
     assert _list_reasons(page)[-2:] == ["WRONG_SIZE", "OTHER"]
     assert "Wrong size" in page.text
@@ -85,8 +91,8 @@ async def test_a_merchants_own_reasons_are_shown_and_hidden_ones_are_not(
 async def test_a_submitted_form_opens_a_dispute_and_puts_the_claim_on_hold(
     landing: LandingHarness,
 ) -> None:
-    await enter(landing)
-    path = await look(landing, "DEBTOR_ALREADY_PAID")
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing, "DEBTOR_ALREADY_PAID")
 
     page = await landing.browser.send(
         path, do="send", day_day="14", day_month="2", day_year="2026", amount="€1,102.40",
@@ -101,7 +107,7 @@ async def test_a_submitted_form_opens_a_dispute_and_puts_the_claim_on_hold(
     assert page.url.path == f"/claim/disputes/{dispute['dispute_id']}"
     assert render_case_number(dispute["dispute_id"]) in page.text
     assert "we will not send you any reminders or add any fees" in page.text
-    [reason] = await told(landing)
+    [reason] = await list_event_reasons(landing)
     assert reason == {"type": "DEBTOR_ALREADY_PAID", "disputeId": str(dispute["dispute_id"])}
     claim = await landing.payments.harness.read(landing.claim_id)
     assert [hold.kind for hold in claim.holds] == ["DISPUTE"]
@@ -109,7 +115,7 @@ async def test_a_submitted_form_opens_a_dispute_and_puts_the_claim_on_hold(
 
 async def test_a_message_is_optional_if_the_reason_is_sufficient(landing: LandingHarness) -> None:
     await landing.open()
-    path = await look(landing, "NOT_MY_DEBT")
+    path = await open_dispute_form(landing, "NOT_MY_DEBT")
 
     await landing.browser.send(path, do="send")
 
@@ -129,8 +135,8 @@ async def test_a_message_is_optional_if_the_reason_is_sufficient(landing: Landin
 async def test_a_fault_is_shown_at_its_field_and_the_input_is_kept(
     landing: LandingHarness, fields: dict[str, str], said: str, place: str
 ) -> None:
-    await enter(landing)
-    path = await look(landing)
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing)
 
     page = await landing.browser.send(path, do="send", **fields)
 
@@ -156,8 +162,8 @@ async def test_a_fault_is_shown_at_its_field_and_the_input_is_kept(
 async def test_a_day_in_the_future_is_refused(
     landing: LandingHarness, day: tuple[str, str, str], said: str
 ) -> None:
-    await enter(landing)
-    path = await look(landing, "GOODS_RETURNED")
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing, "GOODS_RETURNED")
 
     page = await landing.browser.send(
         path, do="send", day_day=day[0], day_month=day[1], day_year=day[2]
@@ -171,8 +177,8 @@ async def test_a_day_in_the_future_is_refused(
 async def test_a_draft_survives_an_extended_session_and_is_sent_complete(
     landing: LandingHarness,
 ) -> None:
-    await enter(landing)
-    path = await look(landing)
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing)
     await landing.browser.send(path, [("offer.pdf", a_pdf())], do="keep", message="Ten too much")
     await landing.browser.get("/claim")
     await landing.browser.submit("/claim/extend")
@@ -187,8 +193,8 @@ async def test_a_draft_survives_an_extended_session_and_is_sent_complete(
 
 
 async def test_extending_the_session_keeps_the_input(landing: LandingHarness) -> None:
-    await enter(landing)
-    path = await look(landing)
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing)
     before = landing.browser.cookie
     page = await landing.browser.send(path, message="Der Gutschein fehlt.", do="stay")
 
@@ -202,7 +208,7 @@ async def test_extending_the_session_keeps_the_input(landing: LandingHarness) ->
 async def test_the_pages_buttons_that_extend_the_session_send_its_form(
     landing: LandingHarness,
 ) -> None:
-    await enter(landing)
+    await sign_in_with_letter_code(landing)
     page = await landing.browser.get("/claim/dispute/AMOUNT_WRONG")
     claim = await landing.browser.get("/claim")
 
@@ -214,8 +220,8 @@ async def test_the_pages_buttons_that_extend_the_session_send_its_form(
 async def test_a_double_click_opens_one_dispute_with_one_copy_of_each_file(
     landing: LandingHarness,
 ) -> None:
-    await enter(landing)
-    path = await look(landing)
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing)
     assert landing.browser.page is not None
     hidden = read_hidden(landing.browser.page.text, path)
     fields = {**hidden, "message": "Ten too much", "do": "send"}
@@ -231,13 +237,13 @@ async def test_a_double_click_opens_one_dispute_with_one_copy_of_each_file(
     assert [answer.headers["Location"] for answer in answers] == [expected] * 4
     assert await files(landing) == [("offer.pdf", "application/pdf")]
     assert await landing.payments.count("uploads") == 1
-    assert len(await told(landing)) == 1
+    assert len(await list_event_reasons(landing)) == 1
 
 
 async def test_a_reason_can_be_used_again_after_the_answer(landing: LandingHarness) -> None:
-    await enter(landing)
+    await sign_in_with_letter_code(landing)
     for _ in range(2):
-        path = await look(landing, "OTHER")
+        path = await open_dispute_form(landing, "OTHER")
         await landing.browser.send(path, do="send", message="Again")
         [opened, *_] = await read_disputes(landing.payments.harness, landing.claim_id)
         await resolve(landing.payments.harness, opened, REJECTED)
@@ -334,8 +340,8 @@ async def test_the_undisputed_part_can_be_paid_if_transfers_are_the_only_method(
 
 @pytest.mark.parametrize("status", ["ARCHIVED", "WITHDRAWN"])
 async def test_a_closed_claim_cannot_be_disputed(landing: LandingHarness, status: str) -> None:
-    await enter(landing)
-    path = await look(landing, "OTHER")
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing, "OTHER")
     page = landing.browser.page
     await landing.payments.end_claim(status)
 
@@ -350,8 +356,8 @@ async def test_a_closed_claim_cannot_be_disputed(landing: LandingHarness, status
 
 async def _dispute(landing: LandingHarness, **fields: str) -> str:
     """Open a dispute in the browser and return the address of its page."""
-    await enter(landing)
-    path = await look(landing)
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing)
     page = await landing.browser.send(path, do="send", message="Ten too much", **fields)
     assert page.status_code == 200, page.text
     return page.url.path

@@ -13,16 +13,16 @@ from dunwell.contact.notices.notice import REPEATED_WITHIN
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import dispute
-from tests.support.landing import OWN_FORM, LandingHarness, a_landing, read_hidden
-from tests.support.landing_plans import AGREEING, OFFERING, PLAN_CHECK, ask, enter
-from tests.support.transfers import THREE_ITEMS, taking
-from tests.support.ways import (
+from tests.support.guarded_landing import (
     NUMBER,
     a_guarded_landing,
     levels,
     list_notices,
     read_sent_code,
 )
+from tests.support.landing import OWN_FORM, LandingHarness, a_landing, read_hidden
+from tests.support.landing_plans import AGREEING, OFFERING, PLAN_CHECK, ask, enter
+from tests.support.transfers import THREE_ITEMS, taking
 
 _CODE = "/claim/verify/preferences"
 _EMAIL = "/claim/preferences/email"

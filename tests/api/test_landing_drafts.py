@@ -9,10 +9,10 @@ import pytest
 from dunwell.interfaces.landing.session.drafts import MAX_VERSIONS
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.platform.clock import MovableClock
+from tests.support.debtor_disputes import disputes, open_dispute_form, sign_in_with_letter_code
 from tests.support.files import a_pdf
+from tests.support.guarded_landing import levels
 from tests.support.landing import OWN_FORM, Browser, LandingHarness, read_hidden
-from tests.support.objections import disputes, enter, look
-from tests.support.ways import levels
 
 _KEPT = "What you wrote is saved."
 _ELSEWHERE = "Something else was entered in another window"
@@ -35,8 +35,8 @@ async def press(browser: Browser, path: str, given: dict[str, Any]) -> httpx.Res
 async def test_a_draft_is_shown_when_the_claim_is_opened_again(
     landing: LandingHarness, clock: MovableClock
 ) -> None:
-    await enter(landing)
-    path = await look(landing, "DEFECTIVE")
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing, "DEFECTIVE")
     await landing.browser.send(path, [("a.pdf", a_pdf())], do="keep", message="Broken")
     clock.advance(timedelta(days=29))
     browser = landing.visitor()
@@ -53,10 +53,10 @@ async def test_a_draft_is_shown_when_the_claim_is_opened_again(
 
 
 async def test_a_draft_is_not_shown_below_the_level_of_its_form(landing: LandingHarness) -> None:
-    await enter(landing)
-    path = await look(landing, "DEFECTIVE")
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing, "DEFECTIVE")
     await landing.browser.send(path, [("a.pdf", a_pdf())], do="keep", message="Broken")
-    other = await look(landing, "OTHER")
+    other = await open_dispute_form(landing, "OTHER")
     await landing.browser.send(other, do="keep", message="Something else")
     by_link = landing.visitor()
     claim = await by_link.open(await landing.give_link())
@@ -70,8 +70,8 @@ async def test_a_draft_is_not_shown_below_the_level_of_its_form(landing: Landing
 
 async def test_a_draft_is_not_shown_for_another_claim(landing: LandingHarness) -> None:
     [other] = await landing.payments.harness.create("INV-2", email="other@example.org")
-    await enter(landing)
-    path = await look(landing, "OTHER")
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing, "OTHER")
     await landing.browser.send(path, do="keep", message="Broken")
     browser = landing.visitor()
     await browser.type_code(await landing.give_code(other))
@@ -84,8 +84,8 @@ async def test_a_draft_is_not_shown_for_another_claim(landing: LandingHarness) -
 async def test_a_form_of_an_ended_session_is_saved_but_not_sent(
     landing: LandingHarness, clock: MovableClock, end: str
 ) -> None:
-    await enter(landing)
-    path = await look(landing, "DEFECTIVE")
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing, "DEFECTIVE")
     given = await fill(landing.browser, path, files=[("a.pdf", a_pdf())], message="Broken")
     if end == "ended":
         await landing.browser.get("/claim")
@@ -107,8 +107,8 @@ async def test_a_form_of_an_ended_session_is_saved_but_not_sent(
 async def test_a_form_of_a_replaced_session_is_saved_but_not_sent(
     landing: LandingHarness, clock: MovableClock
 ) -> None:
-    await enter(landing)
-    path = await look(landing, "DEFECTIVE")
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing, "DEFECTIVE")
     given = await fill(landing.browser, path, files=[("a.pdf", a_pdf())], message="Broken")
     clock.advance(timedelta(hours=1))
     await landing.browser.type_code(await landing.give_code())
@@ -127,7 +127,7 @@ async def test_a_form_of_a_replaced_session_is_saved_but_not_sent(
 
 async def test_a_form_from_before_the_level_was_raised_is_accepted(landing: LandingHarness) -> None:
     await landing.open()
-    path = await look(landing, "OTHER")
+    path = await open_dispute_form(landing, "OTHER")
     given = await fill(landing.browser, path, message="Broken")
     await landing.browser.get("/claim/verify/claim")
     await landing.browser.submit("/claim/verify/claim/letter", code=await landing.give_code())
@@ -146,8 +146,8 @@ async def test_a_form_from_before_the_level_was_raised_is_accepted(landing: Land
 async def test_a_stale_form_of_unknown_origin_is_refused(
     landing: LandingHarness, clock: MovableClock, headers: dict[str, str]
 ) -> None:
-    await enter(landing)
-    path = await look(landing, "DEFECTIVE")
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing, "DEFECTIVE")
     given = await fill(landing.browser, path, message="Broken")
     clock.advance(timedelta(hours=1))
     await landing.browser.type_code(await landing.give_code())
@@ -161,8 +161,8 @@ async def test_a_stale_form_of_unknown_origin_is_refused(
 async def test_the_later_of_two_tabs_shows_a_conflict_with_both_versions(
     landing: LandingHarness,
 ) -> None:
-    await enter(landing)
-    path = await look(landing, "DEFECTIVE")
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing, "DEFECTIVE")
     one = await fill(landing.browser, path, message="The left shoe", do="keep")
     two = await fill(landing.browser, path, message="The right shoe")
     first = await press(landing.browser, path, one)
@@ -185,8 +185,8 @@ async def test_the_later_of_two_tabs_shows_a_conflict_with_both_versions(
 async def test_a_form_that_shows_both_versions_resolves_the_conflict(
     landing: LandingHarness,
 ) -> None:
-    await enter(landing)
-    path = await look(landing, "DEFECTIVE")
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing, "DEFECTIVE")
     one = await fill(landing.browser, path, message="The left shoe", do="keep")
     two = await fill(landing.browser, path, message="The right shoe")
     await press(landing.browser, path, one)
@@ -200,8 +200,8 @@ async def test_a_form_that_shows_both_versions_resolves_the_conflict(
 
 
 async def test_the_same_text_from_two_tabs_is_no_conflict(landing: LandingHarness) -> None:
-    await enter(landing)
-    path = await look(landing, "DEFECTIVE")
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing, "DEFECTIVE")
     one, two = [await fill(landing.browser, path, message="A", do="keep") for _ in range(2)]
 
     answers = [await press(landing.browser, path, each) for each in (one, two)]
@@ -210,8 +210,8 @@ async def test_the_same_text_from_two_tabs_is_no_conflict(landing: LandingHarnes
 
 
 async def test_the_number_of_conflicting_versions_is_limited(landing: LandingHarness) -> None:
-    await enter(landing)
-    path = await look(landing, "DEFECTIVE")
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing, "DEFECTIVE")
     tabs = [
         await fill(landing.browser, path, message=f"Words {n}.", do="keep")
         for n in range(MAX_VERSIONS + 3)
@@ -229,8 +229,8 @@ async def test_the_number_of_conflicting_versions_is_limited(landing: LandingHar
 async def test_text_of_a_second_tab_is_saved_after_the_first_opened_the_dispute(
     landing: LandingHarness,
 ) -> None:
-    await enter(landing)
-    path = await look(landing, "DEFECTIVE")
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing, "DEFECTIVE")
     one = await fill(landing.browser, path, message="The left shoe")
     two = await fill(landing.browser, path, message="The right shoe")
     first = await press(landing.browser, path, one)
@@ -247,7 +247,7 @@ async def test_text_of_a_second_tab_is_saved_after_the_first_opened_the_dispute(
 async def test_a_page_whose_address_holds_the_choice_says_that_it_is_kept(
     landing: LandingHarness, clock: MovableClock
 ) -> None:
-    await enter(landing)
+    await sign_in_with_letter_code(landing)
     clock.advance(timedelta(hours=1))
     page = await landing.browser.get("/claim/plan/check?offer=3&lang=en")
 
@@ -259,8 +259,8 @@ async def test_a_page_whose_address_holds_the_choice_says_that_it_is_kept(
 async def test_eight_hours_after_the_first_opening_the_claim_must_be_opened_again(
     landing: LandingHarness, clock: MovableClock
 ) -> None:
-    await enter(landing)
-    path = await look(landing, "DEFECTIVE")
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing, "DEFECTIVE")
     await landing.browser.send(path, do="keep", message="Broken")
     for _ in range(8):
         await landing.browser.get("/claim?lang=en")

@@ -12,8 +12,7 @@ import pytest
 from dunwell.interfaces.landing.sign_in.visitor_limits import digest_visitor
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.landing import OWN_FORM, Browser, LandingHarness, read_hidden
-from tests.support.ways import (
+from tests.support.guarded_landing import (
     ON_FILE,
     a_guarded_landing,
     levels,
@@ -21,6 +20,7 @@ from tests.support.ways import (
     read_sent_code,
     send_links,
 )
+from tests.support.landing import OWN_FORM, Browser, LandingHarness, read_hidden
 
 _EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>{{ 7777777*3 }}%(name)s"
 _CODE = "/claim/verify/preferences"

@@ -11,17 +11,23 @@ from dunwell.core.files.storage import SealedFiles
 from dunwell.interfaces.landing.sweep_landing import delete_expired_debtor_data
 from dunwell.interfaces.worker.housekeeping import Housekeeping
 from dunwell.platform.clock import MovableClock
+from tests.support.debtor_disputes import (
+    disputes,
+    files,
+    list_stored_files,
+    open_dispute_form,
+    sign_in_with_letter_code,
+)
 from tests.support.disputes import REJECTED, dispute, read_disputes, resolve
 from tests.support.files import a_pdf, an_image
 from tests.support.landing import OWN_FORM, LandingHarness, read_hidden
-from tests.support.objections import disputes, enter, files, kept_contents, look
 
 FIVE = [(f"{number}.png", an_image("PNG", number + 1)) for number in range(5)]
 
 
 async def test_files_of_every_type_come_with_the_dispute(landing: LandingHarness) -> None:
-    await enter(landing)
-    path = await look(landing, "OTHER")
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing, "OTHER")
 
     page = await landing.browser.send(
         path,
@@ -35,14 +41,14 @@ async def test_files_of_every_type_come_with_the_dispute(landing: LandingHarness
         ("c.webp", "image/webp"),
     ]  # fmt: skip
     assert "offer.pdf" in page.text
-    assert len(kept_contents(landing)) == 4
+    assert len(list_stored_files(landing)) == 4
 
 
 async def test_a_refused_file_does_not_lose_the_input_and_other_files(
     landing: LandingHarness,
 ) -> None:
-    await enter(landing)
-    path = await look(landing, "OTHER")
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing, "OTHER")
 
     page = await landing.browser.send(
         path, [("a.docx", b"PK\x03\x04"), ("b.png", an_image("PNG"))], do="send", message="See"
@@ -57,20 +63,20 @@ async def test_a_refused_file_does_not_lose_the_input_and_other_files(
 
 
 async def test_a_file_removed_before_sending_is_deleted(landing: LandingHarness) -> None:
-    await enter(landing)
-    path = await look(landing, "OTHER")
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing, "OTHER")
     page = await landing.browser.send(path, FIVE[:2], do="keep", message="See")
     tickets = re.findall(r'name="remove" value="([^"]+)"', page.text)
 
     page = await landing.browser.send(path, remove=tickets[0], message="See")
 
     assert re.findall(r'name="remove" value="([^"]+)"', page.text) == tickets[1:]
-    assert len(kept_contents(landing)) == await landing.payments.count("uploads") == 1
+    assert len(list_stored_files(landing)) == await landing.payments.count("uploads") == 1
 
 
 async def test_a_sixth_file_is_refused(landing: LandingHarness) -> None:
-    await enter(landing)
-    path = await look(landing, "OTHER")
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing, "OTHER")
     await landing.browser.send(path, FIVE[:3], do="keep", message="See")
 
     page = await landing.browser.send(
@@ -80,32 +86,32 @@ async def test_a_sixth_file_is_refused(landing: LandingHarness) -> None:
     assert page.status_code == 422
     assert "These are too many files." in page.text
     assert "6.pdf" not in page.text
-    assert len(kept_contents(landing)) == await landing.payments.count("uploads") == 5
+    assert len(list_stored_files(landing)) == await landing.payments.count("uploads") == 5
 
 
 async def test_only_five_of_six_files_in_one_form_are_accepted(landing: LandingHarness) -> None:
-    await enter(landing)
-    path = await look(landing, "OTHER")
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing, "OTHER")
 
     page = await landing.browser.send(path, [*FIVE, ("6.pdf", a_pdf())], do="send", message="See")
 
     assert page.status_code == 422
     assert page.text.count("These are too many files.") == 2
-    assert len(kept_contents(landing)) == 5
+    assert len(list_stored_files(landing)) == 5
 
 
 async def test_a_file_that_is_sent_again_is_stored_once(landing: LandingHarness) -> None:
-    await enter(landing)
-    path = await look(landing, "OTHER")
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing, "OTHER")
     for _ in range(2):
         await landing.browser.send(path, FIVE[:1], do="keep", message="See")
 
-    assert len(kept_contents(landing)) == await landing.payments.count("uploads") == 1
+    assert len(list_stored_files(landing)) == await landing.payments.count("uploads") == 1
 
 
 async def test_up_to_twenty_files_can_be_added_to_an_open_dispute(landing: LandingHarness) -> None:
     opened = await dispute(landing.payments.harness, landing.claim_id)
-    await enter(landing)
+    await sign_in_with_letter_code(landing)
     path = f"/claim/disputes/{opened.dispute_id}"
     twenty = [(f"{number}.png", an_image("PNG", number + 1)) for number in range(20)]
     for first in range(0, 20, 5):
@@ -117,12 +123,12 @@ async def test_up_to_twenty_files_can_be_added_to_an_open_dispute(landing: Landi
 
     assert page.status_code == 422
     assert "These are too many files." in page.text
-    assert len(await files(landing)) == len(kept_contents(landing)) == 20
+    assert len(await files(landing)) == len(list_stored_files(landing)) == 20
 
 
 async def test_files_added_by_a_double_click_are_stored_once(landing: LandingHarness) -> None:
     opened = await dispute(landing.payments.harness, landing.claim_id)
-    await enter(landing)
+    await sign_in_with_letter_code(landing)
     path = f"/claim/disputes/{opened.dispute_id}"
     page = await landing.browser.get(path)
     token = read_hidden(page.text, f"{path}/files")["token"]
@@ -135,13 +141,13 @@ async def test_files_added_by_a_double_click_are_stored_once(landing: LandingHar
     ))  # fmt: skip
 
     assert {answer.headers.get("Location") for answer in answers} == {path}
-    assert len(await files(landing)) == len(kept_contents(landing)) == 2
+    assert len(await files(landing)) == len(list_stored_files(landing)) == 2
     assert await landing.payments.count("uploads") == 2
 
 
 async def test_an_answered_dispute_accepts_no_more_files(landing: LandingHarness) -> None:
     opened = await dispute(landing.payments.harness, landing.claim_id)
-    await enter(landing)
+    await sign_in_with_letter_code(landing)
     path = f"/claim/disputes/{opened.dispute_id}"
     await landing.browser.get(path)
     await resolve(landing.payments.harness, opened, REJECTED)
@@ -150,16 +156,16 @@ async def test_an_answered_dispute_accepts_no_more_files(landing: LandingHarness
 
     assert (page.status_code, page.url.path) == (200, path)
     assert await files(landing) == []
-    assert kept_contents(landing) == []
+    assert list_stored_files(landing) == []
 
 
 async def test_drafts_and_their_unsent_files_are_deleted_after_thirty_days(
     landing: LandingHarness, clock: MovableClock
 ) -> None:
-    await enter(landing)
-    path = await look(landing, "OTHER")
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing, "OTHER")
     await landing.browser.send(path, FIVE[:1], do="send", message="See")
-    path = await look(landing, "DEFECTIVE")
+    path = await open_dispute_form(landing, "DEFECTIVE")
     await landing.browser.send(path, FIVE[1:3], do="keep", message="See")
     resources = landing.payments.resources
     housekeeping = Housekeeping(resources, SealedFiles.open(resources))
@@ -167,14 +173,14 @@ async def test_drafts_and_their_unsent_files_are_deleted_after_thirty_days(
     await delete_expired_debtor_data(resources)
     await housekeeping.run_once()
     assert await landing.payments.count("debtor_drafts") == 2
-    assert await landing.payments.count("uploads") == len(kept_contents(landing)) == 3
+    assert await landing.payments.count("uploads") == len(list_stored_files(landing)) == 3
 
     clock.advance(timedelta(hours=2))
     await delete_expired_debtor_data(resources)
     await housekeeping.run_once()
 
     assert await landing.payments.count("debtor_drafts") == 0
-    assert await landing.payments.count("uploads") == len(kept_contents(landing)) == 1
+    assert await landing.payments.count("uploads") == len(list_stored_files(landing)) == 1
     assert await files(landing) == [("0.png", "image/png")]
 
 
@@ -182,8 +188,8 @@ async def test_drafts_and_their_unsent_files_are_deleted_after_thirty_days(
 async def test_a_file_that_is_too_large_is_named_and_the_others_are_kept(
     landing: LandingHarness, size: int
 ) -> None:
-    await enter(landing)
-    path = await look(landing, "OTHER")
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing, "OTHER")
 
     page = await landing.browser.send(
         path, [("huge.pdf", b"%PDF-1.7\n" + bytes(size)), FIVE[0]], do="send", message="See"
@@ -193,12 +199,12 @@ async def test_a_file_that_is_too_large_is_named_and_the_others_are_kept(
     assert "“huge.pdf” is larger than 10&nbsp;MB." in page.text
     assert "\nSee</textarea>" in page.text
     assert "0.png" in page.text
-    assert len(kept_contents(landing)) == 1
+    assert len(list_stored_files(landing)) == 1
 
 
 async def test_a_disputes_page_lists_its_files(landing: LandingHarness) -> None:
-    await enter(landing)
-    path = await look(landing, "OTHER")
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing, "OTHER")
     await landing.browser.send(path, FIVE[:1], do="send", message="See")
     [opened] = await read_disputes(landing.payments.harness, landing.claim_id)
 
@@ -219,7 +225,7 @@ async def _fill(
 
 async def _a_case(landing: LandingHarness) -> str:
     opened = await dispute(landing.payments.harness, landing.claim_id)
-    await enter(landing)
+    await sign_in_with_letter_code(landing)
     return f"/claim/disputes/{opened.dispute_id}"
 
 
@@ -246,7 +252,7 @@ async def test_files_from_an_ended_session_are_saved_and_offered(
     page = await landing.browser.send(f"{path}/files", do=wish)
     assert "Dateien, die Sie noch nicht gesendet haben" not in page.text
     is_sent = wish == "send-kept"
-    assert len(await files(landing)) == len(kept_contents(landing)) == (2 if is_sent else 0)
+    assert len(await files(landing)) == len(list_stored_files(landing)) == (2 if is_sent else 0)
 
 
 async def test_files_from_a_replaced_session_are_saved_and_offered(
@@ -295,4 +301,4 @@ async def test_files_of_a_stale_form_of_unknown_origin_are_refused(
     answer = await landing.browser.http.post(f"{path}/files", **foreign)
 
     assert answer.status_code == 403
-    assert kept_contents(landing) == []
+    assert list_stored_files(landing) == []

@@ -8,20 +8,26 @@ from uuid import uuid4
 import pytest
 
 from tests.api.test_api_hostile_files import read_all
+from tests.support.debtor_disputes import (
+    disputes,
+    files,
+    list_stored_files,
+    open_dispute_form,
+    sign_in_with_letter_code,
+)
 from tests.support.disputes import dispute
 from tests.support.files import a_pdf, an_image
 from tests.support.harness import ERP
 from tests.support.hostile_files import HARMLESS, REFUSED
 from tests.support.hostile_pdfs import EVIL
 from tests.support.landing import OWN_FORM, LandingHarness, read_hidden
-from tests.support.objections import disputes, enter, files, kept_contents, look
 
 EVIL_TEXT = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>{{ 7777777*3 }}%(name)s"
 REASON = "/claim/dispute/OTHER"
 
 
 async def test_hostile_files_that_can_be_cleaned_are_stored_clean(landing: LandingHarness) -> None:
-    await enter(landing)
+    await sign_in_with_letter_code(landing)
     for name, content in HARMLESS.values():
         # Some files are equal after cleaning, and one dispute stores them once.
         opened = await dispute(landing.payments.harness, landing.claim_id, actor=ERP)
@@ -30,14 +36,14 @@ async def test_hostile_files_that_can_be_cleaned_are_stored_clean(landing: Landi
         page = await landing.browser.send(f"{path}/files", [(name, content)])
         assert page.status_code == 200, (name, page.text)
 
-    contents = [path.read_bytes() for path in kept_contents(landing)]
+    contents = [path.read_bytes() for path in list_stored_files(landing)]
     assert len(contents) == len(HARMLESS)
     assert not any(EVIL in read_all(content) for content in contents)
 
 
 async def test_other_hostile_files_are_refused_and_not_stored(landing: LandingHarness) -> None:
-    await enter(landing)
-    path = await look(landing, "OTHER")
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing, "OTHER")
     assert len(HARMLESS) + len(REFUSED) >= 40
     for name, make in REFUSED.values():
         page = await landing.browser.send(path, [(name, make())], do="send", message="See")
@@ -45,7 +51,7 @@ async def test_other_hostile_files_are_refused_and_not_stored(landing: LandingHa
         assert f"We cannot read “{name}”." in page.text
 
     assert await landing.payments.count("uploads") == 0
-    assert kept_contents(landing) == []
+    assert list_stored_files(landing) == []
     assert await disputes(landing) == []
 
 
@@ -64,8 +70,8 @@ async def test_other_hostile_files_are_refused_and_not_stored(landing: LandingHa
 async def test_deceptive_characters_are_removed_from_a_files_name(
     landing: LandingHarness, given: str, shown: str
 ) -> None:
-    await enter(landing)
-    path = await look(landing, "OTHER")
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing, "OTHER")
 
     page = await landing.browser.send(path, [(given, a_pdf())], do="keep", message="See")
 
@@ -73,7 +79,7 @@ async def test_deceptive_characters_are_removed_from_a_files_name(
 
 
 async def test_a_line_break_in_a_files_name_injects_no_header(landing: LandingHarness) -> None:
-    await enter(landing)
+    await sign_in_with_letter_code(landing)
     fields = await _read_form(landing)
     body = _compose(fields, b'files"; filename="a\r\nX: 1.pdf', a_pdf())
 
@@ -85,8 +91,8 @@ async def test_a_line_break_in_a_files_name_injects_no_header(landing: LandingHa
 
 @pytest.mark.parametrize("reason", ["NOT_MY_DEBT", "INSOLVENCY", "DEBTOR_ALREADY_PAID"])
 async def test_texts_are_escaped(landing: LandingHarness, reason: str) -> None:
-    await enter(landing)
-    path = await look(landing, reason)
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing, reason)
     names = ("message", "person", "court", "number", "amount", "way", "day_day", "day_year")
 
     pages = [await landing.browser.send(path, do="keep", **dict.fromkeys(names, EVIL_TEXT))]
@@ -104,7 +110,7 @@ async def test_texts_are_escaped(landing: LandingHarness, reason: str) -> None:
 async def test_a_form_without_a_sessions_token_stores_nothing(
     landing: LandingHarness, token: str | None
 ) -> None:
-    await enter(landing)
+    await sign_in_with_letter_code(landing)
     fields = await _read_form(landing)
     if token is None:
         del fields["token"]
@@ -118,7 +124,7 @@ async def test_a_form_without_a_sessions_token_stores_nothing(
 
 
 async def test_files_before_the_token_are_not_read(landing: LandingHarness) -> None:
-    await enter(landing)
+    await sign_in_with_letter_code(landing)
     fields = await _read_form(landing)
     parts: list[Any] = [("files", ("a.pdf", a_pdf())), *((n, (None, t)) for n, t in fields.items())]
 
@@ -134,7 +140,7 @@ async def test_files_before_the_token_are_not_read(landing: LandingHarness) -> N
 async def test_a_foreign_form_stores_nothing(
     landing: LandingHarness, headers: dict[str, str]
 ) -> None:
-    await enter(landing)
+    await sign_in_with_letter_code(landing)
     fields = await _read_form(landing)
     opened = await dispute(landing.payments.harness, landing.claim_id)
     parts: list[Any] = [*((n, (None, t)) for n, t in fields.items()), ("files", ("a.pdf", a_pdf()))]
@@ -153,7 +159,7 @@ async def test_another_claims_dispute_and_an_unknown_one_get_the_same_response(
 ) -> None:
     [other] = await landing.payments.harness.create("INV-OTHER", email="other@example.org")
     theirs = await dispute(landing.payments.harness, other)
-    await enter(landing)
+    await sign_in_with_letter_code(landing)
     page = await landing.browser.get("/claim/dispute")
     token = read_hidden(page.text, "/claim/end")["token"]
 
@@ -177,7 +183,7 @@ async def test_a_dispute_recorded_by_the_merchant_cannot_be_withdrawn(
     landing: LandingHarness,
 ) -> None:
     opened = await dispute(landing.payments.harness, landing.claim_id, actor=ERP)
-    await enter(landing)
+    await sign_in_with_letter_code(landing)
     path = f"/claim/disputes/{opened.dispute_id}"
     page = await landing.browser.get(path)
 
@@ -197,16 +203,16 @@ async def test_another_claims_draft_and_file_cannot_be_addressed(landing: Landin
     await stranger.get(REASON)
     page = await stranger.send(REASON, [FILE], do="keep", message="Mine")
     theirs = page.text.split('name="remove" value="')[1].partition('"')[0]
-    await enter(landing)
+    await sign_in_with_letter_code(landing)
     await landing.browser.get(REASON)
 
     await landing.browser.send(REASON, remove=theirs, message="See")
 
-    assert await landing.payments.count("uploads") == len(kept_contents(landing)) == 1
+    assert await landing.payments.count("uploads") == len(list_stored_files(landing)) == 1
 
 
 async def test_too_many_parts_are_refused(landing: LandingHarness) -> None:
-    await enter(landing)
+    await sign_in_with_letter_code(landing)
     fields = await _read_form(landing)
     parts: list[Any] = [*((n, (None, t)) for n, t in fields.items()),
                         *((f"x{n}", (None, "y")) for n in range(40))]  # fmt: skip
@@ -221,7 +227,7 @@ async def test_too_many_parts_are_refused(landing: LandingHarness) -> None:
 async def test_a_form_that_is_too_large_is_refused_at_once_and_stores_nothing(
     landing: LandingHarness, announces: bool
 ) -> None:
-    await enter(landing)
+    await sign_in_with_letter_code(landing)
     fields = await _read_form(landing) | {"message": "Kept all the same"}
     body = _compose(fields, b'files"; filename="a.pdf', b"%PDF-1.7\n" + bytes(60 * 1024 * 1024))
     asked = 0
@@ -240,11 +246,11 @@ async def test_a_form_that_is_too_large_is_refused_at_once_and_stores_nothing(
     assert time.monotonic() - began < 1
     assert "Die Dateien sind zusammen zu groß." in answer.text
     assert "Kept all the same" in answer.text
-    assert kept_contents(landing) == []
+    assert list_stored_files(landing) == []
 
 
 async def test_an_incomplete_form_stores_nothing(landing: LandingHarness) -> None:
-    await enter(landing)
+    await sign_in_with_letter_code(landing)
     fields = await _read_form(landing)
     body = _compose(fields, b'files"; filename="a.png', an_image("PNG"))
 
@@ -286,4 +292,4 @@ async def _post(
 async def _assert_nothing(landing: LandingHarness) -> None:
     for table in ("debtor_drafts", "uploads", "disputes"):
         assert await landing.payments.count(table) == 0, table
-    assert kept_contents(landing) == []
+    assert list_stored_files(landing) == []

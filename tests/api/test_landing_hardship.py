@@ -10,10 +10,10 @@ import pytest
 from dunwell.accounts.merchants.configuration import MerchantContact, ModalitySettings
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
+from tests.support.guarded_landing import list_occasions
 from tests.support.landing import OWN_FORM, LandingHarness, a_landing, read_hidden
 from tests.support.landing_plans import ask, enter, read_text
 from tests.support.payments import PAYING
-from tests.support.ways import list_occasions
 
 _HELP = "/claim/help"
 _PAUSES = """

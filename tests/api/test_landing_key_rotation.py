@@ -9,9 +9,9 @@ import pytest
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
+from tests.support.guarded_landing import a_guarded_landing, levels, read_sent_code
 from tests.support.keys import harness_with_versions
 from tests.support.landing import Browser, LandingHarness, read_hidden
-from tests.support.ways import a_guarded_landing, levels, read_sent_code
 
 _VERIFY = "/claim/verify/preferences"
 

@@ -6,8 +6,8 @@ from html import unescape
 
 import pytest
 
+from tests.support.debtor_disputes import sign_in_with_letter_code
 from tests.support.landing import LandingHarness
-from tests.support.objections import enter
 
 _PARTS = {"legal": "Impressum", "privacy": "Datenschutz", "accessibility": "Barrierefreiheit"}
 _OUTSIDE = [
@@ -47,6 +47,6 @@ async def test_the_legal_notices_are_linked_without_a_claim(
 async def test_the_legal_notices_of_an_open_claim_name_its_creditor(
     landing: LandingHarness, path: str
 ) -> None:
-    await enter(landing)
+    await sign_in_with_letter_code(landing)
     shown = "Diese Seite wird gezeigt für:" if path.startswith("/claim") else "Diese Seite wird"
     await check_links(landing, path, shown)

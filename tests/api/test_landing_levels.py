@@ -18,10 +18,10 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.digests import Digests, digest_tables, find_changed
 from tests.support.files import an_image
-from tests.support.furnished import Furnished, a_furnished_claim
+from tests.support.full_claim import FullClaim, a_full_claim
+from tests.support.guarded_landing import read_sent_code
 from tests.support.landing import OWN_FORM, Browser
 from tests.support.one_claim import ROUTES
-from tests.support.ways import read_sent_code
 
 # No session is required.
 OPEN = None
@@ -133,8 +133,8 @@ _FOREIGN = {"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.example"}
 
 
 @pytest.fixture
-async def furnished(resources: Resources, clock: MovableClock) -> AsyncIterator[Furnished]:
-    async with a_furnished_claim(resources, clock) as furnished:
+async def furnished(resources: Resources, clock: MovableClock) -> AsyncIterator[FullClaim]:
+    async with a_full_claim(resources, clock) as furnished:
         yield furnished
 
 
@@ -153,7 +153,7 @@ def test_every_address_has_a_required_level() -> None:
 
 @pytest.mark.parametrize("level", [LINK, FACT])
 async def test_below_its_level_an_address_shows_and_changes_nothing(
-    furnished: Furnished, level: Level
+    furnished: FullClaim, level: Level
 ) -> None:
     visitor = await furnished.enter(level)
     higher = [each for each in Level if each is not level and each.reaches(level)]
@@ -170,7 +170,7 @@ async def test_below_its_level_an_address_shows_and_changes_nothing(
     await check_unchanged(furnished, before)
 
 
-async def test_at_its_level_an_address_requires_no_more_proof(furnished: Furnished) -> None:
+async def test_at_its_level_an_address_requires_no_more_proof(furnished: FullClaim) -> None:
     for level in Level:
         visitor = await furnished.enter(level)
         for address, method in list_needing(level):
@@ -181,7 +181,7 @@ async def test_at_its_level_an_address_requires_no_more_proof(furnished: Furnish
 
 
 async def test_at_its_level_each_form_has_an_effect(
-    furnished: Furnished, clock: MovableClock
+    furnished: FullClaim, clock: MovableClock
 ) -> None:
     bare = await add_bare(furnished)
     visitors = {level: await furnished.enter(level) for level in Level}
@@ -202,7 +202,7 @@ async def test_at_its_level_each_form_has_an_effect(
 
 @pytest.mark.parametrize("state", ["absent", "ended", "timed out"])
 async def test_without_a_live_session_nothing_is_shown(
-    furnished: Furnished, clock: MovableClock, state: str
+    furnished: FullClaim, clock: MovableClock, state: str
 ) -> None:
     visitor = furnished.landing.visitor()
     if state != "absent":
@@ -223,7 +223,7 @@ async def test_without_a_live_session_nothing_is_shown(
     await check_unchanged(furnished, before)
 
 
-async def test_another_claims_session_is_refused(furnished: Furnished) -> None:
+async def test_another_claims_session_is_refused(furnished: FullClaim) -> None:
     stranger = await (await add_bare(furnished)).enter(CODE)
     before = await digest_tables(furnished.landing.payments.resources.database)
 
@@ -236,7 +236,7 @@ async def test_another_claims_session_is_refused(furnished: Furnished) -> None:
     await check_unchanged(furnished, before)
 
 
-async def test_a_form_of_another_session_or_site_is_refused(furnished: Furnished) -> None:
+async def test_a_form_of_another_session_or_site_is_refused(furnished: FullClaim) -> None:
     visitors = {level: await furnished.enter(level) for level in Level}
     others = find_token(furnished, await furnished.enter(LINK, "203.0.113.9"))
     before = await digest_tables(furnished.landing.payments.resources.database)
@@ -259,7 +259,7 @@ async def test_a_form_of_another_session_or_site_is_refused(furnished: Furnished
 
 
 async def ask(
-    furnished: Furnished, visitor: Browser, address: str, method: str, /, **given: Any
+    furnished: FullClaim, visitor: Browser, address: str, method: str, /, **given: Any
 ) -> httpx.Response:
     """Request the address as the page's own form or link would. `given` are headers and additional
     fields."""
@@ -274,7 +274,7 @@ async def ask(
     return await visitor.http.post(path, files=parts, headers=headers)
 
 
-def find_token(furnished: Furnished, visitor: Browser) -> str:
+def find_token(furnished: FullClaim, visitor: Browser) -> str:
     """Return the form token of the visitor's session, or ""."""
     session_hash = hash_value(visitor.cookie or "")
     if session_hash is None:
@@ -282,19 +282,19 @@ def find_token(furnished: Furnished, visitor: Browser) -> str:
     return derive_form_token(furnished.landing.payments.resources.keys, session_hash)
 
 
-async def read_proof(furnished: Furnished, address: str) -> dict[str, str]:
+async def read_proof(furnished: FullClaim, address: str) -> dict[str, str]:
     """Return the code that some of the forms require."""
     if address.endswith("/letter"):
         return {"code": await furnished.landing.give_code(furnished.claim_id)}
     return {"code": await read_sent_code(furnished.landing)} if address.endswith("/code") else {}
 
 
-async def add_bare(furnished: Furnished) -> Furnished:
+async def add_bare(furnished: FullClaim) -> FullClaim:
     """Add another claim of the merchant, without disputes and requests."""
     [claim_id] = await furnished.landing.payments.harness.create("INV-2", email="other@example.org")
-    return Furnished(furnished.landing, claim_id, furnished.ids)
+    return FullClaim(furnished.landing, claim_id, furnished.ids)
 
 
-async def check_unchanged(furnished: Furnished, before: Digests) -> None:
+async def check_unchanged(furnished: FullClaim, before: Digests) -> None:
     after = await digest_tables(furnished.landing.payments.resources.database)
     assert find_changed(before, after) == []

@@ -6,8 +6,8 @@ import pytest
 
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
+from tests.support.guarded_landing import a_guarded_landing, read_sent_code, send_links
 from tests.support.landing import LandingHarness
-from tests.support.ways import a_guarded_landing, read_sent_code, send_links
 
 _WRONG = "0000-0000-0000"
 

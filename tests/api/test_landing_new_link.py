@@ -12,15 +12,15 @@ import pytest
 from dunwell.interfaces.landing.sign_in.requested_links import MIN_INTERVAL
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.landing import Browser, LandingHarness
-from tests.support.statements import a_counted_database
-from tests.support.ways import (
+from tests.support.guarded_landing import (
     NUMBER,
     a_guarded_landing,
     list_notices,
     read_sent_link,
     send_links,
 )
+from tests.support.landing import Browser, LandingHarness
+from tests.support.recorded_statements import a_counted_database
 
 _RIGHT = {"reference": "INV-1001", "contact": "erika@example.org"}
 

@@ -17,9 +17,9 @@ from tests.support.disputes import REJECTED, dispute, resolve
 from tests.support.documents import read_text
 from tests.support.landing import LandingHarness, a_landing
 from tests.support.modalities import DEFERMENT, OFFERED, PLAN, Arrangement
+from tests.support.notice_sending import send_due_notices
 from tests.support.payments import PAYING
-from tests.support.statements import a_counted_database
-from tests.support.telling import tell
+from tests.support.recorded_statements import a_counted_database
 
 DAY = timedelta(days=1)
 CONFIGURATION = msgspec.structs.replace(PAYING, modalities=OFFERED)
@@ -269,7 +269,7 @@ async def test_a_broken_plan_is_shown_first_with_what_follows(
         "und einen Tag danach geschieht nichts weiter. Danach geht es mit der Forderung "
         "weiter."
     )
-    await tell(harness)
+    await send_due_notices(harness)
     text = await read_next(landing)
     assert f"Bis zum 25. März 2026 {STILL} Wenn der Betrag dann noch offen ist:" in text
     assert "Am 25. März 2026 kommt eine Gebühr von 2,50 € hinzu." in text
@@ -298,7 +298,7 @@ async def test_a_broken_plan_is_shown_for_thirty_days_unless_another_is_agreed(
     await Arrangement(harness, landing.claim_id).agree(PLAN)
     clock.advance(22 * DAY)
     await sweep_modalities(harness.resources)
-    await tell(harness)
+    await send_due_notices(harness)
     clock.advance(2 * DAY)
     await expire_holds(harness.resources)
     if has_new_plan:

@@ -9,9 +9,15 @@ import httpx
 from dunwell.cases.disputes.dispute import MAX_FILES_AT_ONCE
 from dunwell.interfaces.landing.session.drafts import MAX_UNSENT_FILES
 from dunwell.platform.clock import MovableClock
+from tests.support.debtor_disputes import (
+    disputes,
+    list_event_reasons,
+    list_stored_files,
+    open_dispute_form,
+    sign_in_with_letter_code,
+)
 from tests.support.files import an_image
 from tests.support.landing import OWN_FORM, LandingHarness, read_hidden
-from tests.support.objections import disputes, enter, kept_contents, look, told
 
 # Seven reasons, for 35 files.
 _SEVEN = (
@@ -24,8 +30,10 @@ _LIVE = "SELECT session_id FROM debtor_sessions WHERE merchant_id = $1 AND ended
 async def test_a_link_alone_cannot_change_a_dispute_of_another_session(
     landing: LandingHarness,
 ) -> None:
-    await enter(landing)
-    path = (await landing.browser.send(await look(landing), do="send", message="x")).url.path
+    await sign_in_with_letter_code(landing)
+    path = (
+        await landing.browser.send(await open_dispute_form(landing), do="send", message="x")
+    ).url.path
     landing.browser = landing.visitor()
     await landing.open()
     page = await landing.browser.get(f"{path}?lang=en")
@@ -55,7 +63,7 @@ async def test_a_second_dispute_for_a_reason_redirects_to_the_open_one(
     landing: LandingHarness,
 ) -> None:
     await landing.open()
-    form = await look(landing, "NOT_MY_DEBT")
+    form = await open_dispute_form(landing, "NOT_MY_DEBT")
     shown = landing.browser.page
     assert shown is not None
     first = await landing.browser.send(form, do="send")
@@ -68,7 +76,7 @@ async def test_a_second_dispute_for_a_reason_redirects_to_the_open_one(
     )
 
     assert again.headers["Location"] == sent.headers["Location"] == f"{first.url.path}?lang=en"
-    assert len(await disputes(landing)) == len(await told(landing)) == 1
+    assert len(await disputes(landing)) == len(await list_event_reasons(landing)) == 1
 
 
 async def test_after_five_disputes_in_thirty_days_the_page_shows_a_phone_number(
@@ -92,9 +100,9 @@ async def test_after_five_disputes_in_thirty_days_the_page_shows_a_phone_number(
 async def test_a_link_alone_does_not_show_an_amount_entered_in_another_session(
     landing: LandingHarness,
 ) -> None:
-    await enter(landing)
+    await sign_in_with_letter_code(landing)
     await landing.browser.send(
-        await look(landing), do="send", message="Ten too much", amount="92.40"
+        await open_dispute_form(landing), do="send", message="Ten too much", amount="92.40"
     )
     full = await landing.browser.get("/claim?lang=en")
     await landing.open()
@@ -107,11 +115,13 @@ async def test_a_link_alone_does_not_show_an_amount_entered_in_another_session(
 
 
 async def test_a_claim_keeps_at_most_forty_unsent_files(landing: LandingHarness) -> None:
-    await enter(landing)
+    await sign_in_with_letter_code(landing)
     shots = [(f"{number}.png", an_image("PNG", number + 1)) for number in range(MAX_FILES_AT_ONCE)]
     another = ("another.png", an_image("PNG", 40))
     for reason in _SEVEN:
-        page = await landing.browser.send(await look(landing, reason), shots, do="keep")
+        page = await landing.browser.send(
+            await open_dispute_form(landing, reason), shots, do="keep"
+        )
         assert page.status_code == 200
     stranger = landing.visitor()
     await stranger.open(await landing.give_link())
@@ -126,15 +136,17 @@ async def test_a_claim_keeps_at_most_forty_unsent_files(landing: LandingHarness)
     assert refused == {"fits": False, "two of five": True, "none": True}
     assert MAX_UNSENT_FILES == 40
     assert (
-        await landing.payments.count("uploads") == len(kept_contents(landing)) == MAX_UNSENT_FILES
+        await landing.payments.count("uploads")
+        == len(list_stored_files(landing))
+        == MAX_UNSENT_FILES
     )
 
 
 async def test_a_double_click_extends_the_session_once_and_keeps_the_draft(
     landing: LandingHarness,
 ) -> None:
-    await enter(landing)
-    path = await look(landing, "OTHER")
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing, "OTHER")
     page = await landing.browser.send(path, do="keep", message="My long text")
     token, old = read_hidden(page.text, path)["token"], landing.browser.cookie
     headers = {**OWN_FORM, "Cookie": f"dunwell={old}"}
@@ -155,8 +167,8 @@ async def test_a_double_click_extends_the_session_once_and_keeps_the_draft(
 async def test_a_form_is_not_sent_if_its_session_ends_during_the_upload(
     landing: LandingHarness,
 ) -> None:
-    await enter(landing)
-    path = await look(landing, "OTHER")
+    await sign_in_with_letter_code(landing)
+    path = await open_dispute_form(landing, "OTHER")
     page = await landing.browser.get(path)
     fields = read_hidden(page.text, path) | {"do": "send", "message": "Late"}
 
@@ -175,7 +187,7 @@ async def test_a_form_is_not_sent_if_its_session_ends_during_the_upload(
 
 
 async def _object_and_take_back(landing: LandingHarness) -> None:
-    page = await landing.browser.send(await look(landing, "NOT_MY_DEBT"), do="send")
+    page = await landing.browser.send(await open_dispute_form(landing, "NOT_MY_DEBT"), do="send")
     path = f"{page.url.path}/withdraw?lang=en"
     await landing.browser.get(path)
     await landing.browser.submit(path)

@@ -8,8 +8,8 @@ import pytest
 
 from dunwell.platform.clock import MovableClock
 from tests.support.application import an_application, connect
+from tests.support.guarded_landing import levels
 from tests.support.landing import OWN_FORM, Browser, LandingHarness
-from tests.support.ways import levels
 
 _APART = timedelta(seconds=11)
 

@@ -11,9 +11,9 @@ import pytest
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import connect
+from tests.support.guarded_landing import BOTH_CHANNELS, NUMBER, ON_FILE, levels, read_sent_code
 from tests.support.landing import Browser, LandingHarness, a_landing, read_hidden
 from tests.support.payments import PAYING
-from tests.support.ways import BOTH_CHANNELS, NUMBER, ON_FILE, levels, read_sent_code
 
 _MINE = "erika@example.org"
 _BOTH = msgspec.structs.replace(PAYING, channels=BOTH_CHANNELS)

@@ -21,7 +21,7 @@ from dunwell.platform.resources import Resources
 from tests.support.application import ORIGIN, Application
 from tests.support.landing import OWN_FORM, LandingHarness, a_landing, read_hidden
 from tests.support.one_claim import hide_handle
-from tests.support.payments import ScriptedProvider
+from tests.support.payments import ScriptedPaymentProvider
 
 _ELSEWHERE = "https://pay.example/"
 
@@ -282,7 +282,7 @@ async def test_the_policy_of_the_page_with_the_form_names_the_provider(
 async def test_an_invalid_provider_address_is_not_used_for_a_redirect(
     resources: Resources, clock: MovableClock
 ) -> None:
-    class Odd(ScriptedProvider):
+    class Odd(ScriptedPaymentProvider):
         async def start(self, request: Any) -> Any:
             checkout = await super().start(request)
             return type(checkout)(checkout.provider_reference, "https://x/\r\nSet-Cookie: a=b")

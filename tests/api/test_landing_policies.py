@@ -9,9 +9,7 @@ import pytest
 from dunwell.accounts.merchants.configuration import LandingPage
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.landing import LandingHarness, a_landing
-from tests.support.payments import PAYING
-from tests.support.ways import (
+from tests.support.guarded_landing import (
     NUMBER,
     ON_FILE,
     a_guarded_landing,
@@ -19,6 +17,8 @@ from tests.support.ways import (
     list_notices,
     read_sent_code,
 )
+from tests.support.landing import LandingHarness, a_landing
+from tests.support.payments import PAYING
 
 _BORN = {"born_day": "27", "born_month": "3", "born_year": "1984"}
 _TRIES = "SELECT FROM link_request_counts WHERE $1::integer IS NOT NULL"

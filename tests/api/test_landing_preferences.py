@@ -14,14 +14,14 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import DEBTOR
 from tests.support.documents import read_text
-from tests.support.landing import LandingHarness, read_hidden
-from tests.support.ways import (
+from tests.support.guarded_landing import (
     NUMBER,
     a_guarded_landing,
     list_notices,
     list_occasions,
     read_sent_code,
 )
+from tests.support.landing import LandingHarness, read_hidden
 
 _PAGE = "/claim/preferences"
 _VERIFY = "/claim/verify/preferences"

@@ -23,7 +23,7 @@ from tests.support.landing_plans import (
     reject,
 )
 from tests.support.modalities import DEFERMENT, OFFERED, PLAN, Arrangement
-from tests.support.telling import tell
+from tests.support.notice_sending import send_due_notices
 
 DAY = timedelta(days=1)
 REASON = "Drei Raten sind uns zu lang."
@@ -176,7 +176,7 @@ async def test_a_plan_that_broke_after_a_refusal_is_shown_instead(
     arrangement = Arrangement(landing.payments.harness, landing.claim_id)
     await arrangement.agree(PLAN)
     await arrangement.sweep_at(clock.now() + 23 * DAY)
-    await tell(landing.payments.harness)
+    await send_due_notices(landing.payments.harness)
     page = await see(landing, await come_back(landing))
     assert cut_refusal(page) == ""
     assert 'id="ended-plan"' in page
@@ -224,7 +224,7 @@ async def test_the_confirmation_of_a_request_shows_its_answer_date(
     landing: LandingHarness,
 ) -> None:
     await ask(landing)
-    await tell(landing.payments.harness)
+    await send_due_notices(landing.payments.harness)
     texts = await landing.payments.harness.rows(
         "SELECT body_text FROM debtor_notices WHERE merchant_id = $1 AND kind = 'CONFIRMATION'"
     )

@@ -10,8 +10,8 @@ from dunwell.contact.notices.notice_outcomes import report_notice_failure
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.documents import read_text
+from tests.support.guarded_landing import NUMBER, a_guarded_landing, list_notices, read_sent_code
 from tests.support.landing import LandingHarness, read_hidden
-from tests.support.ways import NUMBER, a_guarded_landing, list_notices, read_sent_code
 
 _VERIFY = "/claim/verify/preferences"
 _EMAIL, _MOBILE = "/claim/preferences/email", "/claim/preferences/mobile"

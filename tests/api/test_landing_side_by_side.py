@@ -11,8 +11,8 @@ from dunwell.interfaces.landing.session.session import HANDLE, MAX_OPEN_CLAIMS
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import connect
+from tests.support.guarded_landing import levels
 from tests.support.landing import OWN_FORM, Browser, LandingHarness, a_landing, read_hidden
-from tests.support.ways import levels
 
 _OBJECTING = "dispute/NOT_MY_DEBT?lang=en"
 _DISPUTED = "SELECT claim_id FROM disputes WHERE merchant_id = $1"

@@ -7,11 +7,11 @@ from typing import Any
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.crowds import PARTS
-from tests.support.furnished import Furnished, a_furnished_claim
+from tests.support.crowded_claim import PARTS
+from tests.support.full_claim import FullClaim, a_full_claim
 from tests.support.landing import Browser
 from tests.support.one_claim import ROUTES
-from tests.support.statements import Statements, a_counted_database
+from tests.support.recorded_statements import Statements, a_counted_database
 
 _MORE = 30
 _TICKET = "SELECT ticket_id FROM uploads WHERE merchant_id = $1 ORDER BY ticket_id LIMIT 1"
@@ -30,7 +30,7 @@ async def test_the_number_of_statements_does_not_depend_on_the_rows(
 ) -> None:
     async with (
         a_counted_database(resources, clock, connections=4) as (over, statements),
-        a_furnished_claim(over, clock) as furnished,
+        a_full_claim(over, clock) as furnished,
     ):
         visitor = await furnished.enter(Level.CODE)
         # The connections load the types of the statements.
@@ -45,7 +45,7 @@ async def test_the_number_of_statements_does_not_depend_on_the_rows(
 
 
 async def _count(
-    furnished: Furnished, visitor: Browser, statements: Statements
+    furnished: FullClaim, visitor: Browser, statements: Statements
 ) -> Mapping[str, int]:
     """Count the statements of a GET request, by address."""
     counts: dict[str, int] = {}
@@ -57,7 +57,7 @@ async def _count(
     return counts
 
 
-async def _add_rows(furnished: Furnished) -> None:
+async def _add_rows(furnished: FullClaim) -> None:
     """Add rows of everything that a claim can have many of."""
     harness = furnished.landing.payments.harness
     [row] = await harness.rows(_TICKET)

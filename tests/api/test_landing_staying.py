@@ -10,9 +10,9 @@ import pytest
 
 from dunwell.core.files.upload import MAX_FILE_BYTES
 from dunwell.platform.clock import MovableClock
+from tests.support.debtor_disputes import open_dispute_form, sign_in_with_letter_code
 from tests.support.files import a_pdf
 from tests.support.landing import OWN_FORM, Browser, LandingHarness, read_hidden
-from tests.support.objections import enter, look
 
 _EXTEND = "/claim/extend"
 _SENT = "A text that must not be lost."
@@ -272,8 +272,8 @@ async def _object(
     landing: LandingHarness, files: list[tuple[str, bytes]], do: str = "stay"
 ) -> tuple[str, Any]:
     """Return the address of a dispute form, and the form with a text and these files."""
-    await enter(landing)
-    shown = await look(landing, "OTHER")
+    await sign_in_with_letter_code(landing)
+    shown = await open_dispute_form(landing, "OTHER")
     assert landing.browser.page is not None
     hidden = read_hidden(landing.browser.page.text, shown)
     texts = {**hidden, "message": _SENT, "do": do}

@@ -3,11 +3,17 @@ file."""
 
 import pytest
 
+from tests.support.debtor_disputes import (
+    disputes,
+    files,
+    list_stored_files,
+    open_dispute_form,
+    sign_in_with_letter_code,
+)
 from tests.support.disputes import dispute
 from tests.support.files import a_pdf
 from tests.support.full_storage import leave_free
 from tests.support.landing import LandingHarness
-from tests.support.objections import disputes, enter, files, kept_contents, look
 
 _WORDS = {
     "en": "We cannot accept “a.pdf”: there is no space left for files.",
@@ -21,8 +27,8 @@ _WORDS = {
 async def test_a_dispute_can_be_sent_without_its_file_if_the_storage_is_full(
     landing: LandingHarness, free_bytes: int, language: str
 ) -> None:
-    await enter(landing)
-    path = (await look(landing, "OTHER")).replace("lang=en", f"lang={language}")
+    await sign_in_with_letter_code(landing)
+    path = (await open_dispute_form(landing, "OTHER")).replace("lang=en", f"lang={language}")
     await landing.browser.get(path)
     await leave_free(
         landing.payments.resources, landing.payments.harness.merchant.merchant_id, free_bytes
@@ -33,7 +39,7 @@ async def test_a_dispute_can_be_sent_without_its_file_if_the_storage_is_full(
     assert page.status_code == 422
     assert _WORDS[language] in page.text
     assert "\nSee</textarea>" in page.text
-    assert kept_contents(landing) == []
+    assert list_stored_files(landing) == []
     await landing.browser.send(path, do="send", message="See")
     assert len(await disputes(landing)) == 1
     assert await files(landing) == []
@@ -43,7 +49,7 @@ async def test_the_page_of_an_open_dispute_says_that_the_storage_is_full(
     landing: LandingHarness,
 ) -> None:
     opened = await dispute(landing.payments.harness, landing.claim_id)
-    await enter(landing)
+    await sign_in_with_letter_code(landing)
     path = f"/claim/disputes/{opened.dispute_id}"
     await landing.browser.get(f"{path}?lang=en")
     await leave_free(landing.payments.resources, landing.payments.harness.merchant.merchant_id, 0)

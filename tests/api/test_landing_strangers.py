@@ -11,9 +11,9 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import Application
 from tests.support.crawling import Seen, crawl, is_page
-from tests.support.furnished import Furnished, offering_all
+from tests.support.full_claim import FullClaim, configuration_with_everything
+from tests.support.guarded_landing import NUMBER, ON_FILE
 from tests.support.landing import Browser, LandingHarness, a_landing
-from tests.support.ways import NUMBER, ON_FILE
 
 # Different each time the form is shown.
 _FORM_ID = re.compile(r'name="form" value="[0-9a-f-]{36}"')
@@ -32,7 +32,7 @@ async def test_a_page_does_not_depend_on_earlier_requests(
     resources: Resources, clock: MovableClock
 ) -> None:
     given = {
-        "configuration": offering_all(),
+        "configuration": configuration_with_everything(),
         "debtor": ON_FILE | {"mobileNumber": NUMBER},
     }
     async with (
@@ -55,7 +55,7 @@ async def test_a_page_does_not_depend_on_earlier_requests(
 
 async def _enter(landing: LandingHarness, claim_id: int) -> Browser:
     """Enter text that is saved as a draft."""
-    visitor = await Furnished(landing, claim_id).enter(Level.CODE, f"192.0.2.{claim_id % 200}")
+    visitor = await FullClaim(landing, claim_id).enter(Level.CODE, f"192.0.2.{claim_id % 200}")
     await visitor.get("/claim/preferences/email")
     typed = "other@quint.example" if claim_id != landing.claim_id else "own@erben.example"
     page = await visitor.submit("/claim/preferences/email", address=typed)

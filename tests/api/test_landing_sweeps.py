@@ -11,7 +11,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.crawling import Seen, crawl, find_address, is_page
 from tests.support.digests import digest_tables, find_changed
-from tests.support.furnished import Furnished, Texts, a_furnished_claim, plain_texts
+from tests.support.full_claim import FullClaim, Texts, a_full_claim, use_name_as_text
 from tests.support.one_claim import ROUTES
 
 # Pages that only redirect.
@@ -67,7 +67,7 @@ class _Planted(HTMLParser):
 
 
 async def test_no_get_request_changes_anything(resources: Resources, clock: MovableClock) -> None:
-    async with a_furnished_claim(resources, clock) as furnished:
+    async with a_full_claim(resources, clock) as furnished:
         seen = [await _look(furnished, level) for level in (Level.LINK, Level.CODE)]
         await furnished.refuse_plan()
         seen.append(await _look(furnished, Level.CODE))
@@ -82,7 +82,7 @@ async def test_no_get_request_changes_anything(resources: Resources, clock: Mova
 
 
 async def test_texts_of_debtors_are_escaped(resources: Resources, clock: MovableClock) -> None:
-    async with a_furnished_claim(resources, clock, _write_evil) as furnished:
+    async with a_full_claim(resources, clock, _write_evil) as furnished:
         seen = [await _look(furnished, Level.CODE, _write_evil, "en")]
         await furnished.refuse_plan(_write_evil)
         seen.append(await _look(furnished, Level.CODE, _write_evil))
@@ -96,7 +96,7 @@ async def test_texts_of_debtors_are_escaped(resources: Resources, clock: Movable
 async def test_a_link_alone_shows_no_personal_data(
     resources: Resources, clock: MovableClock
 ) -> None:
-    async with a_furnished_claim(resources, clock, _write_evil) as furnished:
+    async with a_full_claim(resources, clock, _write_evil) as furnished:
         seen = await _look(furnished, Level.LINK, _write_evil)
 
     for path, answer in seen.items():
@@ -106,7 +106,7 @@ async def test_a_link_alone_shows_no_personal_data(
 
 
 async def test_no_other_site_can_read_a_response(resources: Resources, clock: MovableClock) -> None:
-    async with a_furnished_claim(resources, clock) as furnished:
+    async with a_full_claim(resources, clock) as furnished:
         visitor, stranger = await furnished.enter(Level.CODE), furnished.landing.visitor()
         paths = [furnished.look_at(address) for address in ROUTES]
         paths += ["/claim/assets/session-.js", "/claim/assets/icon-.svg"]
@@ -125,7 +125,7 @@ async def test_no_other_site_can_read_a_response(resources: Resources, clock: Mo
 
 
 async def _look(
-    furnished: Furnished, level: Level, texts: Texts = plain_texts, language: str | None = None
+    furnished: FullClaim, level: Level, texts: Texts = use_name_as_text, language: str | None = None
 ) -> Seen:
     """Return all pages that a session of this level reaches, with a draft that was not sent.
     Nothing is changed."""

@@ -9,8 +9,8 @@ import pytest
 
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
+from tests.support.guarded_landing import NUMBER, a_guarded_landing, read_sent_code
 from tests.support.landing import OWN_FORM, LandingHarness, read_hidden
-from tests.support.ways import NUMBER, a_guarded_landing, read_sent_code
 
 _EMAIL = "/claim/preferences/email"
 _VERIFY = "/claim/verify/preferences"

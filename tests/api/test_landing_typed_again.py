@@ -8,9 +8,9 @@ import pytest
 
 from dunwell.interfaces.landing.render.typed_fields import list_typed_texts
 from dunwell.platform.clock import MovableClock
+from tests.support.debtor_disputes import disputes, open_dispute_form, sign_in_with_letter_code
 from tests.support.files import a_pdf
 from tests.support.landing import OWN_FORM, LandingHarness, read_hidden
-from tests.support.objections import disputes, enter, look
 
 _FOREIGN = {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}
 _WORDS = "I never <b>ordered</b> there"
@@ -24,7 +24,7 @@ async def test_without_a_cookie_the_text_of_a_dispute_is_shown_again(
     landing: LandingHarness,
 ) -> None:
     await landing.open()
-    path = await look(landing, "NOT_MY_DEBT")
+    path = await open_dispute_form(landing, "NOT_MY_DEBT")
     forget_cookies(landing)
 
     page = await landing.browser.send(
@@ -43,7 +43,7 @@ async def test_a_large_file_after_the_text_does_not_lose_the_text(
     landing: LandingHarness, size: int
 ) -> None:
     await landing.open()
-    path = await look(landing, "NOT_MY_DEBT")
+    path = await open_dispute_form(landing, "NOT_MY_DEBT")
     forget_cookies(landing)
     page = await landing.browser.send(path, [("bill.pdf", b"x" * size)], do="send", message=_WORDS)
     assert "I never &lt;b&gt;ordered" in page.text
@@ -53,7 +53,7 @@ async def test_after_the_session_the_text_is_shown_and_was_saved(
     landing: LandingHarness, clock: MovableClock
 ) -> None:
     await landing.open()
-    path = await look(landing, "NOT_MY_DEBT")
+    path = await open_dispute_form(landing, "NOT_MY_DEBT")
     clock.advance(timedelta(minutes=61))
     page = await landing.browser.send(path, do="send", message=_WORDS)
     assert page.status_code == 403
@@ -65,7 +65,7 @@ async def test_after_the_session_the_text_is_shown_and_was_saved(
 async def test_the_fields_of_a_form_without_files_are_shown_again(
     landing: LandingHarness, clock: MovableClock, *, is_cookie_gone: bool
 ) -> None:
-    await enter(landing)
+    await sign_in_with_letter_code(landing)
     page = await landing.browser.get("/claim?lang=en")
     token = read_hidden(page.text, "/claim/end?lang=en")["token"]
     path = "/claim/pay/sent?lang=en"
@@ -98,7 +98,7 @@ async def test_proofs_of_identity_are_never_shown_again(landing: LandingHarness)
 
 async def test_a_foreign_form_cannot_put_text_on_our_page(landing: LandingHarness) -> None:
     await landing.open()
-    path = await look(landing, "NOT_MY_DEBT")
+    path = await open_dispute_form(landing, "NOT_MY_DEBT")
     token = read_hidden(landing.browser.page.text if landing.browser.page else "", path)["token"]
     forget_cookies(landing)
     files = {"token": (None, token), "message": (None, "Pay to another account")}

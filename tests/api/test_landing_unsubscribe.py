@@ -15,7 +15,7 @@ from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.delivery_providers import a_harness_with_a_provider
 from tests.support.harness import Harness, ScriptedChannel, ScriptedDeliveryProvider
-from tests.support.notices import an_asker
+from tests.support.notices import a_notice_harness
 from tests.support.one_claim import connect_one
 
 _SUPPRESSED = """
@@ -77,10 +77,10 @@ async def test_a_plan_reminder_can_be_unsubscribed_like_a_workflow_message(
     resources: Resources, clock: MovableClock, visitor: httpx.AsyncClient
 ) -> None:
     """Responses to the debtor's own actions contain no such link."""
-    asker = await an_asker(resources, clock)
+    asker = await a_notice_harness(resources, clock)
     channel = ScriptedChannel()
     for facts in (InstalmentDueFacts("INV-1001", "EUR", 3414, clock.now().date()), CodeFacts()):
-        await asker.planned(facts)
+        await asker.request(facts)
         await asker.run(channel)
     reminder, code = channel.sent
     assert code.unsubscribe_url is None

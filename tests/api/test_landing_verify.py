@@ -12,8 +12,8 @@ from dunwell.interfaces.landing.session.store import find_session, save_raised_l
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import sha256
 from dunwell.platform.resources import Resources
+from tests.support.guarded_landing import a_guarded_landing, levels, list_notices, read_sent_code
 from tests.support.landing import LandingHarness, read_hidden
-from tests.support.ways import a_guarded_landing, levels, list_notices, read_sent_code
 
 _VERIFY = "/claim/verify/claim"
 _CODE = "/claim/verify/preferences"

@@ -9,8 +9,8 @@ import pytest
 
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
+from tests.support.guarded_landing import a_guarded_landing, levels, read_sent_code
 from tests.support.landing import LandingHarness, read_hidden
-from tests.support.ways import a_guarded_landing, levels, read_sent_code
 
 _FACT = "/claim/verify/documents"
 _CODE = "/claim/verify/preferences"

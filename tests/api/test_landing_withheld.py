@@ -11,12 +11,12 @@ from dunwell.cases.disputes.dispute import DisputeState
 from dunwell.contact.messages.suppression import load_suppressions
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
+from tests.support.debtor_disputes import disputes, list_event_reasons, open_dispute_form
 from tests.support.disputes import ACCEPTED, REJECTED, read_disputes, resolve
+from tests.support.guarded_landing import ON_FILE
 from tests.support.harness import ERP
 from tests.support.landing import LandingHarness, a_landing
-from tests.support.objections import disputes, look, told
-from tests.support.telling import tell
-from tests.support.ways import ON_FILE
+from tests.support.notice_sending import send_due_notices
 
 _DEBTOR = {**ON_FILE, "email": "erika@example.org"}
 # What the wrong person must not see: amount, initials, name, reference, and any way to pay.
@@ -39,7 +39,7 @@ async def say(
 ) -> httpx.Response:
     """Open the claim with a link, and send this reason."""
     await landing.open()
-    return await landing.browser.send(await look(landing, reason), do="send", **fields)
+    return await landing.browser.send(await open_dispute_form(landing, reason), do="send", **fields)
 
 
 async def suppressed(landing: LandingHarness) -> list[tuple[str, str, str]]:
@@ -97,7 +97,7 @@ async def test_the_report_is_published_as_not_my_debt_and_puts_the_claim_on_hold
     [dispute] = await disputes(landing)
     assert (dispute["type"], dispute["reason"]) == ("NOT_MY_DEBT", "WRONG_PERSON")
     assert dispute["answers"] == {"person": "My neighbour"}
-    [event] = await told(landing)
+    [event] = await list_event_reasons(landing)
     assert (event["type"], event.get("message")) == ("NOT_MY_DEBT", None)
     claim = await landing.payments.harness.read(landing.claim_id)
     assert [hold.kind for hold in claim.holds] == ["DISPUTE"]
@@ -105,7 +105,7 @@ async def test_the_report_is_published_as_not_my_debt_and_puts_the_claim_on_hold
 
 async def test_the_address_is_suppressed_and_gets_no_messages(landing: LandingHarness) -> None:
     await say(landing)
-    await tell(landing.payments.harness)
+    await send_due_notices(landing.payments.harness)
 
     assert await suppressed(landing) == [("EMAIL", "e***@example.org", "WRONG_PERSON")]
     assert await landing.payments.count("debtor_notices") == 0
@@ -130,7 +130,7 @@ async def test_a_number_and_a_postal_address_are_suppressed_too(
         else:
             await landing.open(channel)
         page = await landing.browser.get("/claim?lang=en")
-        await landing.browser.send(await look(landing, "WRONG_PERSON"), do="send")
+        await landing.browser.send(await open_dispute_form(landing, "WRONG_PERSON"), do="send")
 
         assert "This is not me" in page.text
         assert await suppressed(landing) == [(channel, masked, "WRONG_PERSON")]
@@ -179,7 +179,7 @@ async def test_an_accepted_report_stays_withheld_until_a_clerk_releases_it(
     await say(landing)
     [dispute] = await read_disputes(landing.payments.harness, landing.claim_id)
     await resolve(landing.payments.harness, dispute, ACCEPTED, end_claim=False)
-    await tell(landing.payments.harness)
+    await send_due_notices(landing.payments.harness)
 
     assert not shows_claim(await landing.browser.get("/claim?lang=en"))
     assert (await landing.payments.harness.read(landing.claim_id)).holds == []
@@ -247,7 +247,7 @@ async def test_a_debtor_who_owes_nothing_sends_an_ordinary_dispute(landing: Land
     assert "We have received your dispute" in page.text
     assert shows_claim(await landing.browser.get("/claim?lang=en"))
     assert await suppressed(landing) == []
-    [event] = await told(landing)
+    [event] = await list_event_reasons(landing)
     assert (event["type"], event.get("message")) == ("NOT_MY_DEBT", None)
 
 
@@ -258,7 +258,7 @@ async def test_a_reported_death_is_published_as_other_with_its_label(
 
     assert "We are sorry for your loss" in page.text
     assert [text for text in _OF_THE_CLAIM if text in page.text] == []
-    [event] = await told(landing)
+    [event] = await list_event_reasons(landing)
     assert (event["type"], event["message"]) == ("OTHER", "Die Person ist verstorben")
     german = await landing.browser.get("/claim?lang=de")
     assert "Unser herzliches Beileid" in german.text

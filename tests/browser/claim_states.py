@@ -12,8 +12,8 @@ from tests.support.definitions import a_definition
 from tests.support.disputes import dispute
 from tests.support.documents import attach
 from tests.support.files import an_image
+from tests.support.guarded_landing import read_sent_code
 from tests.support.modalities import DEFERMENT, PLAN, Arrangement
-from tests.support.ways import read_sent_code
 
 Reach = Callable[[Visit], Awaitable[None]]
 

@@ -24,9 +24,9 @@ from tests.browser.browser_page import Tabs, listen
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.page_checks import keep_screenshot, list_loose_ends, list_violations, measure
 from tests.browser.site import Site
-from tests.support.people import PASSWORD, Person, a_new_user, build_sign_in_services, join
 from tests.support.portal import COOKIE
-from tests.support.portal_world import PortalWorld
+from tests.support.portal_data import PortalData
+from tests.support.users import PASSWORD, JoinedUser, a_new_user, build_sign_in_services, join
 
 _HEIGHT, _PATIENCE = 900, 8_000
 _BLANK = re.compile(r"%\((\w+)\)s")
@@ -69,8 +69,8 @@ class AtWork:
     page: Page
     way: PortalWay
     site: Site
-    world: PortalWorld
-    person: Person
+    world: PortalData
+    person: JoinedUser
     complaints: list[str]
     journey: str = ""
     steps: int = 0
@@ -200,7 +200,7 @@ class AtWork:
 
 @asynccontextmanager
 async def sit_down(
-    tabs: Tabs, site: Site, world: PortalWorld, way: PortalWay, journey: str = ""
+    tabs: Tabs, site: Site, world: PortalData, way: PortalWay, journey: str = ""
 ) -> AsyncIterator[AtWork]:
     """Somebody new who has signed in, at the merchant's first page."""
     async with stand_at_door(tabs, site, world, way, journey) as clerk:
@@ -215,7 +215,7 @@ async def sit_down(
 
 @asynccontextmanager
 async def stand_at_door(
-    tabs: Tabs, site: Site, world: PortalWorld, way: PortalWay, journey: str = ""
+    tabs: Tabs, site: Site, world: PortalData, way: PortalWay, journey: str = ""
 ) -> AsyncIterator[AtWork]:
     """Somebody new, who has a password and an app."""
     number = next(_names)

@@ -19,8 +19,8 @@ from tests.browser.debtor_journey import Setting
 from tests.browser.html_checker import HtmlChecker, an_html_checker
 from tests.browser.site import CLAIM, OFFERING_ALL, Site, Stage
 from tests.conftest import MONDAY_MORNING
+from tests.support.guarded_landing import NUMBER, ON_FILE
 from tests.support.served import serve
-from tests.support.ways import NUMBER, ON_FILE
 
 # The one without a window, where it is there: it takes two thirds of the time.
 _PROGRAM = (

@@ -7,7 +7,7 @@ from typing import Any
 from dunwell.cases.modalities.answer_modality import reject_modality
 from tests.browser.browser_page import Visit
 from tests.browser.page_checks import follow
-from tests.support.telling import tell
+from tests.support.notice_sending import send_due_notices
 
 Reach = Callable[[Visit], Awaitable[None]]
 
@@ -98,7 +98,7 @@ async def _break(visit: Visit) -> None:
 async def _see_broken(visit: Visit, *, is_told: bool) -> None:
     await _break(visit)
     if is_told:
-        await tell(visit.site.payments.harness)
+        await send_due_notices(visit.site.payments.harness)
     await visit.go("/claim")
 
 

@@ -28,7 +28,7 @@ from dunwell.accounts.merchants.configuration import (
 from dunwell.platform.clock import MovableClock
 from tests.support.landing import LandingHarness
 from tests.support.payments import PAYING, a_payment_harness
-from tests.support.served import Served
+from tests.support.served import ServedApplication
 
 _LOGO = b"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 220 48" width="220" height="48">
 <path d="M4 34c10-2 12-22 24-22 8 0 10 8 20 8-6 10-18 18-34 18-4 0-8-1-10-4z" fill="#0b5d57"/>
@@ -113,7 +113,7 @@ class Stage:
     """The application at its address, reused between tests. Building it takes longer than fifty
     requests. `clock` is the only clock that it uses."""
 
-    served: Served
+    served: ServedApplication
     clock: MovableClock
 
     async def give_site(

@@ -5,7 +5,7 @@ import re
 from datetime import timedelta
 
 from tests.browser.debtor_journey import Setting, Way, in_all_ways
-from tests.support.ways import read_sent_link, send_links
+from tests.support.guarded_landing import read_sent_link, send_links
 
 
 @in_all_ways

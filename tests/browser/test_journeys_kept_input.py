@@ -9,8 +9,8 @@ from datetime import timedelta
 from playwright.async_api import expect
 
 from tests.browser.debtor_journey import Setting, Traveller, Way, in_all_ways
-from tests.support.objections import disputes
-from tests.support.ways import read_sent_code
+from tests.support.debtor_disputes import disputes
+from tests.support.guarded_landing import read_sent_code
 
 _WHY = "Why is the amount wrong?"
 

@@ -5,7 +5,7 @@ from playwright.async_api import expect
 
 from tests.browser.debtor_journey import Setting, Way, in_all_ways
 from tests.support.documents import attach
-from tests.support.ways import list_notices, read_sent_code
+from tests.support.guarded_landing import list_notices, read_sent_code
 
 _OTHER = {"de": "English", "en": "Deutsch"}
 

@@ -16,7 +16,7 @@ from tests.browser.html_checker import HtmlChecker
 from tests.browser.page_checks import keep_screenshot, list_loose_ends, list_violations, measure
 from tests.browser.site import Site
 from tests.support.portal import COOKIE, sign_in
-from tests.support.portal_world import PortalWorld, a_portal_world
+from tests.support.portal_data import PortalData, create_portal_data
 
 _HEIGHT = 900
 
@@ -26,7 +26,7 @@ class Seat:
     """A browser of somebody who has signed in."""
 
     page: Page
-    world: PortalWorld
+    world: PortalData
     site: Site
     complaints: list[str]
 
@@ -46,7 +46,7 @@ async def _sit_down(
     tabs: Tabs, site: Site, *, locale: str = "en-GB", width: int = 1280,
     scripts: bool = True,
 ) -> AsyncIterator[Seat]:  # fmt: skip
-    world = await a_portal_world(site.payments.harness)
+    world = await create_portal_data(site.payments.harness)
     language = locale[:2]
     clerk = await sign_in(site.payments.resources, site.app, world.harness, language=language)
     secret = clerk.http.cookies[COOKIE]
@@ -56,7 +56,7 @@ async def _sit_down(
         yield Seat(page, world, site, complaints)
 
 
-def _list_paths(world: PortalWorld) -> dict[str, str]:
+def _list_paths(world: PortalData) -> dict[str, str]:
     claim, other = world.claim_id, world.claim_ids[5]
     dispute_at = f"/claims/{claim}/disputes/{world.disputed.dispute_id}"
     return {

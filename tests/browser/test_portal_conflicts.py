@@ -5,7 +5,7 @@ from tests.browser.browser_page import Tabs
 from tests.browser.clerk import WAYS, PortalWay, in_all_portal_ways, sit_down
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.site import Site
-from tests.support.portal_world import a_portal_world
+from tests.support.portal_data import create_portal_data
 
 _FIRST, _SECOND = "We have found your parcel.", "Please send us the receipt of the parcel."
 
@@ -14,7 +14,7 @@ _FIRST, _SECOND = "We have found your parcel.", "Please send us the receipt of t
 async def test_the_second_save_of_contact_data_shows_what_has_changed(
     tabs: Tabs, site: Site, html_checker: HtmlChecker, way: PortalWay
 ) -> None:
-    world = await a_portal_world(site.payments.harness)
+    world = await create_portal_data(site.payments.harness)
     form = f"/claims/{world.claim_ids[5]}/contact"
     async with (
         sit_down(tabs, site, world, WAYS[0]) as other,
@@ -43,7 +43,7 @@ async def test_the_second_save_of_contact_data_shows_what_has_changed(
 async def test_two_users_who_answer_one_dispute_keep_both_texts(
     tabs: Tabs, site: Site, html_checker: HtmlChecker, way: PortalWay
 ) -> None:
-    world = await a_portal_world(site.payments.harness)
+    world = await create_portal_data(site.payments.harness)
     answer = f"/claims/{world.claim_id}/disputes/{world.disputed.dispute_id}"
     async with (
         sit_down(tabs, site, world, WAYS[0]) as other,

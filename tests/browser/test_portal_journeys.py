@@ -19,7 +19,7 @@ from tests.browser.clerk import (
 )
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.site import Site
-from tests.support.portal_world import a_portal_world
+from tests.support.portal_data import create_portal_data
 
 _ANSWER = "The parcel never came back to us."
 _FAIL = """
@@ -246,7 +246,7 @@ _JOURNEYS: Mapping[str, Callable[[AtWork, Judge], Awaitable[None]]] = {
 async def test_a_user_signs_in_with_password_and_app_and_chooses_a_merchant(
     tabs: Tabs, site: Site, way: PortalWay
 ) -> None:
-    world = await a_portal_world(site.payments.harness)
+    world = await create_portal_data(site.payments.harness)
     async with stand_at_door(tabs, site, world, way, "door") as clerk:
         await sign_in(clerk)
 
@@ -261,7 +261,7 @@ async def test_a_day_in_the_portal(
     way: PortalWay,
 ) -> None:
     """The pages on the way that nothing else opens are judged once in either language."""
-    world = await a_portal_world(site.payments.harness)
+    world = await create_portal_data(site.payments.harness)
 
     async def judge(clerk: AtWork) -> None:
         if clerk.way.scripts:

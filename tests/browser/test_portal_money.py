@@ -19,11 +19,11 @@ from tests.browser.browser_page import Tabs, listen
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.page_checks import keep_screenshot, list_loose_ends, list_violations, measure
 from tests.browser.site import OFFERING_ALL, Site, Stage
-from tests.support.people import PASSWORD, a_new_user, build_sign_in_services, join
+from tests.support.logged_endpoint import LoggedEndpoint, a_logged_endpoint
 from tests.support.portal import COOKIE, sign_in
-from tests.support.portal_hooks import Hooked, a_hooked_claim
-from tests.support.portal_world import MARKUP, PortalWorld, a_portal_world
+from tests.support.portal_data import MARKUP, PortalData, create_portal_data
 from tests.support.receiver import a_receiver, answers
+from tests.support.users import PASSWORD, a_new_user, build_sign_in_services, join
 
 _HEIGHT = 900
 
@@ -31,8 +31,8 @@ _HEIGHT = 900
 @dataclass
 class Seat:
     page: Page
-    world: PortalWorld
-    hooked: Hooked
+    world: PortalData
+    hooked: LoggedEndpoint
     site: Site
     complaints: list[str]
 
@@ -72,8 +72,10 @@ async def sit_down(
     scripts: bool = True, url: str = "http://127.0.0.1:1/hooks/dunwell",
 ) -> AsyncIterator[Seat]:  # fmt: skip
     site = await stage.give_site(OFFERING_ALL)
-    world = await a_portal_world(site.payments.harness)
-    hooked = await a_hooked_claim(world.harness, world.claim_ids[5], f"Bad gateway {MARKUP}", url)
+    world = await create_portal_data(site.payments.harness)
+    hooked = await a_logged_endpoint(
+        world.harness, world.claim_ids[5], f"Bad gateway {MARKUP}", url
+    )
     clerk = await sign_in(site.payments.resources, site.app, world.harness, language=locale[:2])
     secret = clerk.http.cookies[COOKIE]
     async with tabs.lend(site, locale=locale, scripts=scripts) as page, listen(page) as complaints:

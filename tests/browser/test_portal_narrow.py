@@ -22,7 +22,7 @@ from tests.browser.browser_page import Tabs
 from tests.browser.page_checks import keep_screenshot
 from tests.browser.site import Site
 from tests.support.portal import COOKIE, sign_in
-from tests.support.portal_world import PortalWorld, a_portal_world
+from tests.support.portal_data import PortalData, create_portal_data
 from tests.usecases.test_jobs import STARTER
 
 WIDTH = 320
@@ -58,8 +58,8 @@ def find_page(path: str) -> str | None:
 
 
 @pytest.fixture
-async def narrow(tabs: Tabs, site: Site) -> AsyncIterator[tuple[Page, PortalWorld]]:
-    world = await a_portal_world(site.payments.harness)
+async def narrow(tabs: Tabs, site: Site) -> AsyncIterator[tuple[Page, PortalData]]:
+    world = await create_portal_data(site.payments.harness)
     harness = world.harness
     await harness.rows(
         "UPDATE claims SET reference_number = $2 WHERE merchant_id = $1 AND claim_id = $3",
@@ -80,7 +80,7 @@ async def narrow(tabs: Tabs, site: Site) -> AsyncIterator[tuple[Page, PortalWorl
         yield page, world
 
 
-async def test_no_page_scrolls_sideways(narrow: tuple[Page, PortalWorld], site: Site) -> None:
+async def test_no_page_scrolls_sideways(narrow: tuple[Page, PortalData], site: Site) -> None:
     page, world = narrow
     merchant = f"{site.origin}/portal/m/{world.harness.merchant.merchant_id}"
     waiting = [merchant, f"{merchant}/claims/{world.claim_id}", f"{site.origin}/portal/account"]
@@ -109,7 +109,7 @@ async def test_no_page_scrolls_sideways(narrow: tuple[Page, PortalWorld], site: 
 
 
 async def test_the_navigation_is_large_enough_for_touch(
-    narrow: tuple[Page, PortalWorld], site: Site
+    narrow: tuple[Page, PortalData], site: Site
 ) -> None:
     page, world = narrow
     await page.goto(f"{site.origin}/portal/m/{world.harness.merchant.merchant_id}")
@@ -119,7 +119,7 @@ async def test_the_navigation_is_large_enough_for_touch(
 
 
 async def test_the_impact_of_a_draft_does_not_widen_the_page(
-    narrow: tuple[Page, PortalWorld], site: Site
+    narrow: tuple[Page, PortalData], site: Site
 ) -> None:
     """Its tables scroll in their own frames."""
     page, world = narrow

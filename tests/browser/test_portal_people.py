@@ -12,8 +12,8 @@ from dunwell.platform.clock import SystemClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.resources import Resources
 from tests.browser.page_checks import list_violations
-from tests.support.people import a_new_user, build_sign_in_services, invite
-from tests.support.served import Served, serve
+from tests.support.served import ServedApplication, serve
+from tests.support.users import a_new_user, build_sign_in_services, invite
 
 PASSWORD = "gravel lantern oboe 71"
 _AUTHENTICATOR = {
@@ -23,14 +23,14 @@ _AUTHENTICATOR = {
 
 
 @pytest.fixture
-async def served(resources: Resources, database: Database) -> AsyncIterator[Served]:
+async def served(resources: Resources, database: Database) -> AsyncIterator[ServedApplication]:
     """At a name, as passkeys want it, and in real time, as apps show it."""
     live = Resources(resources.settings, database, SystemClock(), resources.ids, resources.keys)
     async with serve(live, "localhost") as served:
         yield served
 
 
-async def make_link(served: Served, email: str) -> str:
+async def make_link(served: ServedApplication, email: str) -> str:
     services: SignInServices = build_sign_in_services(served.resources)
     made = await invite(services, a_new_user(email))
     return f"{served.origin}/portal/invitation/{made.secret}"
@@ -47,7 +47,7 @@ async def judge(page: Page) -> None:
 
 
 async def test_a_passkey_is_registered_used_and_a_second_one_added(
-    chromium: Browser, served: Served
+    chromium: Browser, served: ServedApplication
 ) -> None:
     context = await chromium.new_context(locale="en-GB")
     page, complaints = await context.new_page(), list[str]()
@@ -72,7 +72,7 @@ async def test_a_passkey_is_registered_used_and_a_second_one_added(
 
 
 async def test_password_and_app_work_without_scripts_on_a_phone(
-    chromium: Browser, served: Served
+    chromium: Browser, served: ServedApplication
 ) -> None:
     context = await chromium.new_context(
         locale="de-DE", java_script_enabled=False, viewport={"width": 390, "height": 844}
@@ -92,7 +92,7 @@ async def test_password_and_app_work_without_scripts_on_a_phone(
 
 @pytest.mark.parametrize("width", [390, 1280])
 async def test_the_pages_about_users_do_not_scroll_sideways(
-    chromium: Browser, served: Served, width: int
+    chromium: Browser, served: ServedApplication, width: int
 ) -> None:
     context = await chromium.new_context(viewport={"width": width, "height": 844})
     page = await context.new_page()
@@ -115,7 +115,7 @@ async def test_the_pages_about_users_do_not_scroll_sideways(
 
 @pytest.mark.parametrize("width", [320, 1280])
 async def test_a_passkey_confirms_a_sensitive_action_and_sends_the_form(
-    chromium: Browser, served: Served, width: int
+    chromium: Browser, served: ServedApplication, width: int
 ) -> None:
     context = await chromium.new_context(locale="en-GB", viewport={"width": width, "height": 844})
     page = await context.new_page()

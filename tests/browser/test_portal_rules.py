@@ -13,8 +13,8 @@ from tests.browser.clerk import WAYS, AtWork, PortalWay, in_all_portal_ways, sit
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.site import Site
 from tests.support.harness import Harness
-from tests.support.portal_world import PortalWorld, a_portal_world
-from tests.support.rules_world import (
+from tests.support.portal_data import PortalData, create_portal_data
+from tests.support.portal_rules import (
     ABROAD,
     COLLEAGUE,
     EVERYTHING,
@@ -22,8 +22,8 @@ from tests.support.rules_world import (
     LARGE,
     MARKUP,
     TRIAL,
-    a_rules_harness,
-    draft,
+    add_rules,
+    save_draft,
 )
 
 _PATHS = {
@@ -44,8 +44,8 @@ _SCRIPTED = WAYS[0]
 async def at_rules(
     tabs: Tabs, site: Site, way: PortalWay, journey: str = ""
 ) -> AsyncIterator[AtWork]:
-    world = await a_portal_world(site.payments.harness)
-    await a_rules_harness(world.harness)
+    world = await create_portal_data(site.payments.harness)
+    await add_rules(world.harness)
     async with sit_down(tabs, site, world, way, journey) as clerk:
         yield clerk
 
@@ -55,7 +55,7 @@ async def read(harness: Harness) -> RulesView:
         return await get_rules(work)
 
 
-async def names(world: PortalWorld) -> list[str]:
+async def names(world: PortalData) -> list[str]:
     return [rule.name for rule in (await read(world.harness)).edited.rules]
 
 
@@ -65,7 +65,7 @@ async def test_every_page_is_accessible_and_fits(
 ) -> None:
     async with at_rules(tabs, site, way, "rules-pages") as clerk:
         texts = {**HIDDEN, "name": f"Unten {MARKUP}", "target": f"Texts {MARKUP}"}
-        await draft(
+        await save_draft(
             clerk.world.harness, {**LARGE, "active": False}, TRIAL, ABROAD, EVERYTHING, HIDDEN,
             {**LARGE, "name": "Large again"}, texts, default=None, by=COLLEAGUE,
         )  # fmt: skip
@@ -196,7 +196,7 @@ async def test_a_rule_is_dragged_and_checked_while_it_is_written(tabs: Tabs, sit
 async def test_a_long_name_does_not_widen_a_page(tabs: Tabs, site: Site, width: int) -> None:
     async with at_rules(tabs, site, _SCRIPTED) as clerk:
         long = "Mahnverfahrensvorstufenregelung" * 8
-        await draft(clerk.world.harness, {**LARGE, "name": long}, {**LARGE, "name": "Hidden"})
+        await save_draft(clerk.world.harness, {**LARGE, "name": long}, {**LARGE, "name": "Hidden"})
         await clerk.page.set_viewport_size({"width": width, "height": 900})
         for path in ("/rules", f"/rules/rule?name={long}", "/rules/publish", "/rules/effect"):
             await clerk.go(path)

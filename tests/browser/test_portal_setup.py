@@ -13,7 +13,7 @@ from tests.browser.html_checker import HtmlChecker
 from tests.browser.page_checks import keep_screenshot, list_loose_ends
 from tests.browser.site import Site, Stage
 from tests.browser.test_portal_money import sit_down as take_seat
-from tests.support.portal_world import a_portal_world
+from tests.support.portal_data import create_portal_data
 
 _PATHS = {
     "settings": "/settings", "file": "/settings/file", "webhooks": "/settings/webhooks",
@@ -107,7 +107,7 @@ async def _set_up(paper: _Paper, html_checker: HtmlChecker) -> None:
 async def test_a_merchant_is_created_and_configured_in_ten_minutes(
     tabs: Tabs, site: Site, html_checker: HtmlChecker, way: PortalWay
 ) -> None:
-    world = await a_portal_world(site.payments.harness)
+    world = await create_portal_data(site.payments.harness)
     async with sit_down(tabs, site, world, way, "setup") as clerk:
         begun = clerk.steps
         choice = clerk.page.locator("header").get_by_role("link", name=clerk.say("Switch merchant"))

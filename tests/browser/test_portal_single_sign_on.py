@@ -26,9 +26,9 @@ from dunwell.platform.resources import Resources
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.page_checks import keep_screenshot, list_violations
 from tests.support.identity_servers import CLIENT_ID, run_provider
-from tests.support.people import PASSWORD, Person, build_sign_in_services, join
-from tests.support.scripted_provider import CLIENT_SECRET
-from tests.support.served import Served, serve
+from tests.support.scripted_identity_provider import CLIENT_SECRET
+from tests.support.served import ServedApplication, serve
+from tests.support.users import PASSWORD, JoinedUser, build_sign_in_services, join
 
 START = "/portal/sign-in/with/kontor"
 ERIKA = {"email": "erika@example.org", "groups": ["admins"], "name": "Erika Mustermann"}
@@ -37,9 +37,9 @@ GLASS = NewUser("glass@example.org", "Glass", "en", UserRoles(Role.ADMIN), is_br
 
 @dataclass
 class Harness:
-    served: Served
+    served: ServedApplication
     sign_in: SignInSettings
-    glass: Person
+    glass: JoinedUser
 
     async def apply(self, **changed: object) -> None:
         self.sign_in = msgspec.structs.replace(self.sign_in, **changed)
@@ -52,7 +52,7 @@ class Harness:
 async def harness(resources: Resources, database: Database) -> AsyncIterator[Harness]:
     live = Resources(resources.settings, database, SystemClock(), resources.ids, resources.keys)
     async with serve(live, "localhost") as served, run_provider(served.origin) as identity:
-        await identity.tell(erika=ERIKA, cook={**ERIKA, "groups": ["cooks"]})
+        await identity.send(erika=ERIKA, cook={**ERIKA, "groups": ["cooks"]})
         glass = await join(build_sign_in_services(served.resources), GLASS)
         provider = IdentityProviderSettings(
             name="kontor", title="Kontor Login", issuer=identity.issuer, client_id=CLIENT_ID,

@@ -13,7 +13,7 @@ from tests.browser.clerk import AtWork, PortalWay, in_all_portal_ways, sit_down
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.page_checks import keep_screenshot, list_violations, measure
 from tests.browser.site import OFFERING_ALL, Site, Stage
-from tests.support.portal_world import a_portal_world
+from tests.support.portal_data import create_portal_data
 from tests.support.texts import a_texts_harness
 
 _HEIGHT = 900
@@ -34,7 +34,7 @@ async def at_texts(
     tabs: Tabs, site: Site, way: PortalWay, journey: str
 ) -> AsyncIterator[tuple[AtWork, str]]:
     """And the path of the process's pages."""
-    world = await a_portal_world(site.payments.harness)
+    world = await create_portal_data(site.payments.harness)
     path = await a_texts_harness(world.harness)
     async with sit_down(tabs, site, world, way, f"texts-{journey}") as clerk:
         yield clerk, path

@@ -18,7 +18,7 @@ from tests.browser.browser_page import Tabs
 from tests.browser.clerk import AtWork, PortalWay, sit_down
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.site import Site
-from tests.support.portal_world import a_portal_world
+from tests.support.portal_data import create_portal_data
 
 _EXAMPLE = parse_yaml((Path(__file__).parents[2] / "examples/friendly-reminders.yaml").read_text())
 _WAYS = (
@@ -240,7 +240,7 @@ def _strip(value: Any) -> Any:
 async def test_a_new_user_builds_the_example_workflow_and_assigns_a_claim(
     tabs: Tabs, site: Site, html_checker: HtmlChecker, way: PortalWay
 ) -> None:
-    world = await a_portal_world(site.payments.harness)
+    world = await create_portal_data(site.payments.harness)
     async with sit_down(tabs, site, world, way, "whole") as clerk:
         merchant_id = await _open_merchant(clerk)
         await _configure(clerk)

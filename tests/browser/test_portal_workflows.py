@@ -11,7 +11,7 @@ from tests.browser.browser_page import Tabs
 from tests.browser.clerk import WAYS, AtWork, PortalWay, in_all_portal_ways, sit_down
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.site import Site
-from tests.support.portal_world import a_portal_world
+from tests.support.portal_data import create_portal_data
 
 Judge = Callable[[AtWork], Awaitable[None]]
 
@@ -105,7 +105,7 @@ async def open_process(clerk: AtWork) -> None:
 async def test_a_workflow_is_edited_in_the_portal(
     tabs: Tabs, site: Site, html_checker: HtmlChecker, journey: str, way: PortalWay
 ) -> None:
-    world = await a_portal_world(site.payments.harness)
+    world = await create_portal_data(site.payments.harness)
 
     async def judge(clerk: AtWork) -> None:
         if clerk.way.scripts:
@@ -119,7 +119,7 @@ async def test_a_workflow_is_edited_in_the_portal(
 async def test_two_users_who_edit_one_step_lose_nothing(
     tabs: Tabs, site: Site, html_checker: HtmlChecker, way: PortalWay
 ) -> None:
-    world = await a_portal_world(site.payments.harness)
+    world = await create_portal_data(site.payments.harness)
     async with (
         sit_down(tabs, site, world, WAYS[0]) as other,
         sit_down(tabs, site, world, way, "together-step") as clerk,
@@ -150,7 +150,7 @@ async def test_two_users_who_edit_one_step_lose_nothing(
 
 
 async def test_a_step_saves_itself_and_a_colleague_sees_it_arrive(tabs: Tabs, site: Site) -> None:
-    world = await a_portal_world(site.payments.harness)
+    world = await create_portal_data(site.payments.harness)
     async with (
         sit_down(tabs, site, world, WAYS[0], "arrives") as watching,
         sit_down(tabs, site, world, WAYS[0], "saves") as typing,
@@ -169,7 +169,7 @@ async def test_a_step_saves_itself_and_a_colleague_sees_it_arrive(tabs: Tabs, si
 
 
 async def test_a_step_is_moved_by_dragging(tabs: Tabs, site: Site) -> None:
-    world = await a_portal_world(site.payments.harness)
+    world = await create_portal_data(site.payments.harness)
     async with sit_down(tabs, site, world, WAYS[0], "drags") as clerk:
         await open_process(clerk)
         steps = clerk.page.locator("[data-step]")

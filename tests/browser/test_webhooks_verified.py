@@ -17,7 +17,7 @@ from dunwell.core.events.webhooks.dispatcher import WebhookDispatcher
 from dunwell.core.events.webhooks.endpoints import rotate_secret
 from dunwell.platform.clock import SystemClock
 from dunwell.platform.resources import Resources
-from tests.support.receiver import Received, a_receiver, answers
+from tests.support.receiver import ReceivedRequest, a_receiver, answers
 from tests.support.shown_receiver import check_shown_receiver
 from tests.support.webhooks import Outbox, an_outbox
 
@@ -86,7 +86,7 @@ async def raise_every_type(outbox: Outbox) -> None:
         await save_events(tx, outbox.merchant.merchant_id, events, outbox.now)
 
 
-def show(secret: str, received: Received) -> Shown:
+def show(secret: str, received: ReceivedRequest) -> Shown:
     return Shown(secret, received.body.decode(), received.headers)
 
 

@@ -12,7 +12,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.api import an_api
 from tests.support.api_server import a_server
-from tests.support.portal_hooks import an_endpoint
+from tests.support.logged_endpoint import an_endpoint
 
 ROOT = Path(__file__).parents[2]
 CLIENTS = ROOT / "var" / "clients"

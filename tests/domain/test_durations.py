@@ -54,7 +54,7 @@ from dunwell.operations.recovery.archive import ArchiveStatus, ServerLog, descri
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import InvalidState, Unavailable, ValidationError
 from tests.support.definitions import a_definition
-from tests.support.durations import JUST, ROOT, Edge, list_durations
+from tests.support.durations import JUST, ROOT, DurationBoundary, list_durations
 from tests.support.durations_found import find_tests
 from tests.support.durations_known import ELSEWHERE
 from tests.support.durations_without_rule import NO_RULE
@@ -191,70 +191,74 @@ def _find_last_probe_gap() -> timedelta | None:
     return None if probed.probe_at is None else probed.probe_at - NOW
 
 
-EDGES: Mapping[str, Edge] = {
+EDGES: Mapping[str, DurationBoundary] = {
     "adapters/payments/sandbox/checkout.py _TOLERANCE":
-        Edge(timedelta(minutes=5) + JUST, _is_refused_notice, before=False, after=True),
-    "core/claims/states.py _DEBTOR_HOLD_INTERVAL": Edge(
+        DurationBoundary(timedelta(minutes=5) + JUST, _is_refused_notice, before=False, after=True),
+    "core/claims/states.py _DEBTOR_HOLD_INTERVAL": DurationBoundary(
         timedelta(days=30),
         lambda age: _is_taken(
             lambda: check_new_hold(_a_debtors_hold(NOW + age), [_a_debtors_hold(NOW)])
         ),
         before=False, after=True,
     ),
-    "interfaces/cli/doctor.py _MAX_SKEW_SECONDS": Edge(
+    "interfaces/cli/doctor.py _MAX_SKEW_SECONDS": DurationBoundary(
         timedelta(seconds=2) + JUST, lambda ahead: not check_clocks(ahead.total_seconds()).is_fault
     ),
-    "cases/disputes/dispute.py RECENT_PERIOD": Edge(
+    "cases/disputes/dispute.py RECENT_PERIOD": DurationBoundary(
         timedelta(days=30), lambda age: may_open_dispute([_a_debtors_dispute()] * 5, NOW + age),
         before=False, after=True,
     ),
     "contact/escalation/forecast/running_claim.py FORECAST_HORIZON":
-        Edge(timedelta(days=3_650) + JUST, _is_claim_foreseen),
-    "core/events/webhooks/retry.py _FAILING_FOR": Edge(timedelta(days=5), _judge(500, 500)),
-    "core/events/webhooks/retry.py _GONE_AGAIN_AFTER": Edge(timedelta(hours=1), _judge(410, 410)),
-    "interfaces/landing/sign_in/attempt_limits.py DAY": Edge(
+        DurationBoundary(timedelta(days=3_650) + JUST, _is_claim_foreseen),
+    "core/events/webhooks/retry.py _FAILING_FOR":
+        DurationBoundary(timedelta(days=5), _judge(500, 500)),
+    "core/events/webhooks/retry.py _GONE_AGAIN_AFTER":
+        DurationBoundary(timedelta(hours=1), _judge(410, 410)),
+    "interfaces/landing/sign_in/attempt_limits.py DAY": DurationBoundary(
         timedelta(days=1), lambda age: add_failure(_lock(14), NOW + age).day_failures,
         before=15, after=1,
     ),
     "interfaces/landing/sign_in/attempt_limits.py LOCKED_FOR":
-        Edge(timedelta(minutes=30), lambda age: decide_lock(_lock(5), NOW + age) is not None),
+        DurationBoundary(
+            timedelta(minutes=30), lambda age: decide_lock(_lock(5), NOW + age) is not None
+        ),
     "interfaces/landing/sign_in/attempt_limits.py WINDOW":
-        Edge(timedelta(minutes=15), _count_together, before=2, after=1),
-    "interfaces/landing/session/session.py MAX_TOTAL_LIFETIME": Edge(
+        DurationBoundary(timedelta(minutes=15), _count_together, before=2, after=1),
+    "interfaces/landing/session/session.py MAX_TOTAL_LIFETIME": DurationBoundary(
         timedelta(hours=8), _can_be_extended
     ),
-    "contact/messages/guards/guards.py _KEEP_DAYS_FOR": Edge(
+    "contact/messages/guards/guards.py _KEEP_DAYS_FOR": DurationBoundary(
         timedelta(days=8), _is_day_kept, just=ONE_DAY
     ),
-    "cases/modalities/limits.py _REQUEST_INTERVAL": Edge(
+    "cases/modalities/limits.py _REQUEST_INTERVAL": DurationBoundary(
         timedelta(days=30),
         lambda age: _is_taken(
             lambda: check_may_request([_a_modality()] * 3, ActorKind.DEBTOR, NOW + age)
         ),
         before=False, after=True,
     ),
-    "contact/notices/notice.py HOUR": Edge(
+    "contact/notices/notice.py HOUR": DurationBoundary(
         timedelta(hours=1), lambda age: decide_limit([NOW] * 5, NOW + age) is not None
     ),
-    "contact/notices/notice.py DAY": Edge(
+    "contact/notices/notice.py DAY": DurationBoundary(
         timedelta(days=1), lambda age: decide_address_limit([NOW] * 20, NOW + age) is not None
     ),
     # Its own half minute and the next one.
-    "accounts/users/factors/totp.py _STEP_SECONDS": Edge(
+    "accounts/users/factors/totp.py _STEP_SECONDS": DurationBoundary(
         timedelta(seconds=60),
         lambda age: find_step(_APP, pyotp.TOTP(_APP, interval=30).at(NOW), NOW + age) is not None,
     ),
-    "operations/recovery/archive.py _MAX_ARCHIVE_DELAY": Edge(
+    "operations/recovery/archive.py _MAX_ARCHIVE_DELAY": DurationBoundary(
         timedelta(minutes=5) + JUST, _is_healthy
     ),
     # A week between base backups, and one more day.
     "operations/recovery/archive.py _BASE_LATE":
-        Edge(timedelta(days=8) + JUST, lambda age: _is_healthy(timedelta(0), age)),
-    "cases/rollout/preview/effects.py MAX_PREVIEW_DAYS": Edge(
+        DurationBoundary(timedelta(days=8) + JUST, lambda age: _is_healthy(timedelta(0), age)),
+    "cases/rollout/preview/effects.py MAX_PREVIEW_DAYS": DurationBoundary(
         timedelta(days=366), lambda days: _is_taken(PreviewScope(days.days).check), just=ONE_DAY
     ),
     "cases/rollout/preview/effects.py _FARTHEST":
-        Edge(timedelta(days=3_650) + JUST, _is_contact_foreseen),
+        DurationBoundary(timedelta(days=3_650) + JUST, _is_contact_foreseen),
 }  # fmt: skip
 LENGTHS: Mapping[str, tuple[Callable[[], object], object]] = {
     "contact/escalation/contacts/render_leased.py _AFTER_OUTAGE":

@@ -19,8 +19,8 @@ from dunwell.platform.resources import Resources
 from tests.support.disputes import ACCEPTED, REJECTED, answer, dispute, resolve
 from tests.support.harness import Harness, ScriptedChannel, a_harness
 from tests.support.letters import PrintedLetter
+from tests.support.notice_sending import send_due_notices
 from tests.support.notices import WITH_SMS
-from tests.support.telling import tell
 
 DAY = timedelta(days=1)
 ADDRESS = {"street": "Heidestraße 17", "postalCode": "51147", "city": "Köln", "country": "DE"}
@@ -86,7 +86,7 @@ async def test_the_quiet_days_begin_when_the_print_service_accepts_the_letter(
     await answer(harness, opened, REJECTED)
     assert [hold.until for hold in (await harness.read(opened.claim_id)).holds] == [None]
     clock.advance(timedelta(hours=2))
-    await tell(harness)
+    await send_due_notices(harness)
     ends = clock.now() + 7 * DAY
     assert [hold.until for hold in (await harness.read(opened.claim_id)).holds] == [ends]
     first, second = harness.channels[2].sent
@@ -99,7 +99,7 @@ async def test_the_answer_is_a_letter_only_after_email_and_sms_were_refused(
     harness, opened = await _a_disputed(
         resources, clock, email="erika@example.org", mobileNumber="+4915112345678"
     )
-    await tell(harness)
+    await send_due_notices(harness)
     for channel in harness.channels:
         channel.sent.clear()
     harness.channels[0].answers = [Permanent("no such mailbox")]
@@ -112,7 +112,7 @@ async def test_the_confirmation_of_a_dispute_is_never_sent_by_letter(
     resources: Resources, clock: MovableClock
 ) -> None:
     harness, _ = await _a_disputed(resources, clock)
-    await tell(harness)
+    await send_due_notices(harness)
     assert _sent(harness) == []
 
 
@@ -130,7 +130,7 @@ async def test_the_quiet_days_count_from_the_answer_when_no_letter_can_be_sent(
             await suppress(work, resources.keys, "LETTER", line, "OPERATOR")
     resolved = await resolve(harness, opened, REJECTED)
     clock.advance(DAY)
-    await tell(harness)
+    await send_due_notices(harness)
     assert _sent(harness) == []
     assert resolved.resolved_at is not None
     ends = resolved.resolved_at + 7 * DAY

@@ -20,9 +20,9 @@ from dunwell.platform.heartbeat import start_lease
 from dunwell.platform.resources import Resources
 from tests.support.changes import CHANGES, NEW_ADDRESS, UNCHANGED, Change
 from tests.support.definitions import a_definition
-from tests.support.gated_channels import GatedChannel, Post
+from tests.support.gated_channels import GatedChannel, SentMessages
 from tests.support.harness import Harness, ScriptedChannel, a_harness
-from tests.support.ledgers import told
+from tests.support.ledgers import list_entries
 from tests.support.modalities import OFFERING
 
 ITEMS = [
@@ -54,9 +54,9 @@ async def two_claims_with_a_message(
     return harness, changed, other
 
 
-async def die_with_messages_out(harness: Harness) -> Post:
+async def die_with_messages_out(harness: Harness) -> SentMessages:
     """Return when all messages are at the channel, which has not answered yet."""
-    post = Post()
+    post = SentMessages()
     channel = GatedChannel(post, "EMAIL", asyncio.Event())
     worker = MessageDispatcher(harness.resources, [channel])
     sending = asyncio.create_task(worker.run_merchant(harness.merchant.merchant_id))
@@ -99,7 +99,7 @@ async def test_a_message_in_doubt_is_not_repeated_after_its_claim_changed(
     states = [row["state"] for row in await harness.rows(_STATE, changed)]
     assert states[0] == "UNKNOWN"
     assert [row["state"] for row in await harness.rows(_STATE, other)] == ["ACCEPTED"]
-    assert [row[0] for row in await told(harness)][:2].count("UNKNOWN") == 1
+    assert [row[0] for row in await list_entries(harness)][:2].count("UNKNOWN") == 1
 
 
 @pytest.mark.parametrize("name", CHANGES)

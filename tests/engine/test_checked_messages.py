@@ -21,7 +21,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.channels import REACHABLE, a_harness_with_channels
 from tests.support.harness import Harness
-from tests.support.notices import Asker, an_asker
+from tests.support.notices import NoticeHarness, a_notice_harness
 from tests.support.operators import AGENCY
 
 _KEPT = "SELECT body_text FROM communication_contents WHERE merchant_id = $1"
@@ -100,7 +100,7 @@ async def test_a_code_that_two_messages_share_confirms_both(
 
 
 async def test_a_notice_is_confirmed_by_its_code(resources: Resources, clock: MovableClock) -> None:
-    asker = await an_asker(resources, clock)
+    asker = await a_notice_harness(resources, clock)
     await _send(asker, LinkFacts())
     [message] = asker.harness.channels[0].sent
     assert await _check(asker.harness, _find_code(message.body_text))
@@ -109,7 +109,7 @@ async def test_a_notice_is_confirmed_by_its_code(resources: Resources, clock: Mo
 async def test_a_sign_in_code_message_has_no_verification_code(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await an_asker(resources, clock)
+    asker = await a_notice_harness(resources, clock)
     await _send(asker, CodeFacts())
     [message] = asker.harness.channels[0].sent
     assert "/real" not in message.body_text
@@ -128,6 +128,6 @@ async def test_contacts_name_the_collection_agency_that_runs_the_installation(
     assert "Aufsichtsbehörde: Bundesamt für Justiz, 53094 Bonn" in message.body_text
 
 
-async def _send(asker: Asker, facts: LinkFacts | CodeFacts) -> None:
-    await asker.planned(facts)
+async def _send(asker: NoticeHarness, facts: LinkFacts | CodeFacts) -> None:
+    await asker.request(facts)
     await asker.run()

@@ -26,9 +26,9 @@ from dunwell.platform.resources import Resources
 from tests.support.disputes import dispute
 from tests.support.harness import ERP, ScriptedChannel
 from tests.support.modalities import DEFERMENT, OFFERED, PLAN
+from tests.support.notice_sending import a_notice_writer, send_due_notices
 from tests.support.notices import WITH_SMS
 from tests.support.payments import DEBTOR, PaymentHarness, a_payment_harness
-from tests.support.telling import a_writer, tell
 from tests.support.transfers import taking
 
 MOBILE = {"mobileNumber": "+4915112345678"}
@@ -128,7 +128,7 @@ async def test_each_step_is_confirmed_in_the_claims_language(
 ) -> None:
     payments = await _a_told(resources, clock, language=language)
     await STEPS[step].do(payments)
-    await tell(payments.harness)
+    await send_due_notices(payments.harness)
     [(channel, text)] = _sent(payments)
     assert channel == "EMAIL"
     assert STEPS[step].says[language] in text
@@ -143,7 +143,7 @@ async def test_a_confirmation_is_sent_by_sms_when_email_is_suppressed(
     async with payments.harness.work() as work:
         await suppress(work, resources.keys, "EMAIL", "erika@example.org", "DEBTOR")
     await STEPS[step].do(payments)
-    await tell(payments.harness)
+    await send_due_notices(payments.harness)
     [(channel, text)] = _sent(payments)
     assert channel == "SMS"
     assert STEPS[step].by_sms[language] in text
@@ -156,7 +156,7 @@ async def test_no_confirmation_is_sent_when_every_channel_is_suppressed(
         await suppress(work, resources.keys, "EMAIL", "erika@example.org", "DEBTOR")
         await suppress(work, resources.keys, "SMS", MOBILE["mobileNumber"], "DEBTOR")
     await _pay(payments)
-    await tell(payments.harness)
+    await send_due_notices(payments.harness)
     assert _sent(payments) == []
 
 
@@ -165,7 +165,7 @@ async def test_a_receipt_is_sent_once_however_often_a_payment_is_recorded(
 ) -> None:
     for _ in range(3):
         await _pay(payments)
-        await tell(payments.harness)
+        await send_due_notices(payments.harness)
     assert len(_sent(payments)) == 1
 
 
@@ -174,7 +174,7 @@ async def test_a_payment_reported_several_times_gets_one_receipt(payments: Payme
     payments.pays()
     await asyncio.gather(*(payments.settle(started.request_id) for _ in range(3)))
     await payments.settle(started.request_id)
-    await tell(payments.harness)
+    await send_due_notices(payments.harness)
     [(_, text)] = _sent(payments)
     assert "- Bezahlt mit: Sandbox" in text
     assert "- Zahlungsnummer: psp-1" in text
@@ -182,7 +182,7 @@ async def test_a_payment_reported_several_times_gets_one_receipt(payments: Payme
 
 async def test_the_last_payment_says_that_nothing_is_left(payments: PaymentHarness) -> None:
     await payments.harness.pay(payments.claim_id, 10240)
-    await tell(payments.harness)
+    await send_due_notices(payments.harness)
     assert "Noch zu zahlen: 0,00 €" in _sent(payments)[0][1]
 
 
@@ -191,7 +191,7 @@ async def test_the_receipt_of_a_closed_claim_names_no_remaining_amount(
 ) -> None:
     await payments.end_claim("ARCHIVED")
     await _pay(payments)
-    await tell(payments.harness)
+    await send_due_notices(payments.harness)
     [(_, text)] = _sent(payments)
     assert "Bezahlt: 50,00 €" in text
     assert "Noch zu zahlen" not in text
@@ -201,19 +201,19 @@ async def test_a_refused_email_goes_by_sms_and_no_further(payments: PaymentHarne
     email, sms = payments.harness.channels
     email.answers, sms.answers = [Permanent("no such mailbox")], [Permanent("no such number")]
     await _pay(payments)
-    await tell(payments.harness)
-    await tell(payments.harness)
+    await send_due_notices(payments.harness)
+    await send_due_notices(payments.harness)
     assert [channel for channel, _ in _sent(payments)] == ["EMAIL", "SMS"]
 
 
 async def test_a_confirmation_that_bounced_is_sent_by_sms_once(payments: PaymentHarness) -> None:
     await _pay(payments)
-    await tell(payments.harness)
+    await send_due_notices(payments.harness)
     [email] = payments.harness.channels[0].sent
     for _ in range(2):
         async with payments.harness.work() as work:
             await report_notice_failure(work, email.communication_id, "550 no such user")
-        await tell(payments.harness)
+        await send_due_notices(payments.harness)
     assert [channel for channel, _ in _sent(payments)] == ["EMAIL", "SMS"]
 
 
@@ -224,11 +224,11 @@ async def test_many_workers_send_one_confirmation_while_its_channel_is_slow(
     payments.harness.channels[0].answers = [Temporary(60), Permanent("no such mailbox")]
     await _pay(payments)
     await asyncio.gather(
-        *(send_due_occasions(resources, a_writer(payments.harness)) for _ in range(4))
+        *(send_due_occasions(resources, a_notice_writer(payments.harness)) for _ in range(4))
     )
-    await tell(payments.harness)
+    await send_due_notices(payments.harness)
     clock.advance(timedelta(minutes=2))
-    await tell(payments.harness)
+    await send_due_notices(payments.harness)
     assert len({each.communication_id for each in payments.harness.channels[0].sent}) == 1
     assert [channel for channel, _ in _sent(payments)] == ["EMAIL", "EMAIL", "SMS"]
 
@@ -240,7 +240,7 @@ async def test_a_rolled_back_notification_is_not_sent(payments: PaymentHarness) 
         work = Work.open(payments.resources, connection, payments.harness.merchant, ERP)
         assert await notify_debtor(work, payments.claim_id, "1", PauseFacts("INV-1001", TODAY))
         await trial.rollback()
-    await tell(payments.harness)
+    await send_due_notices(payments.harness)
     assert _sent(payments) == []
 
 
@@ -251,10 +251,10 @@ async def test_a_notification_with_a_later_time_waits(
         facts, at = PauseFacts("INV-1001", TODAY), clock.now() + timedelta(days=1)
         assert await notify_debtor(work, payments.claim_id, "1", facts, not_before=at)
         assert not await notify_debtor(work, payments.claim_id, "1", facts)
-    await tell(payments.harness)
+    await send_due_notices(payments.harness)
     assert _sent(payments) == []
     clock.advance(timedelta(days=1))
-    await tell(payments.harness)
+    await send_due_notices(payments.harness)
     assert len(_sent(payments)) == 1
 
 
@@ -264,10 +264,10 @@ async def test_confirmations_beyond_the_hourly_limit_are_sent_an_hour_later(
     """The limit protects the mailbox, and no confirmation is lost."""
     for number in range(MAX_PER_HOUR + 1):
         await payments.harness.pay(payments.claim_id, 100, f"tx-{number}")
-    await tell(payments.harness)
+    await send_due_notices(payments.harness)
     assert len(_sent(payments)) == MAX_PER_HOUR
     clock.advance(timedelta(hours=1))
-    await tell(payments.harness)
+    await send_due_notices(payments.harness)
     assert len(_sent(payments)) == MAX_PER_HOUR + 1
 
 
@@ -275,11 +275,11 @@ async def test_notice_contents_are_deleted_after_a_week_and_not_sent_again(
     payments: PaymentHarness, clock: MovableClock, resources: Resources
 ) -> None:
     await _pay(payments)
-    await tell(payments.harness)
+    await send_due_notices(payments.harness)
     clock.advance(KEPT_FOR + timedelta(minutes=1))
     assert await sweep_notices(resources) == 2
     [row] = await payments.harness.rows("SELECT facts FROM debtor_occasions WHERE merchant_id = $1")
     assert row["facts"] is None
     await _pay(payments)
-    await tell(payments.harness)
+    await send_due_notices(payments.harness)
     assert len(_sent(payments)) == 1

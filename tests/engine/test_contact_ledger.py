@@ -13,7 +13,7 @@ from dunwell.platform.resources import Resources
 from tests.support.channels import REACHABLE, a_harness_with_channels
 from tests.support.definitions import a_definition
 from tests.support.harness import Harness, ScriptedChannel, a_harness
-from tests.support.ledgers import outcomes, seal_and_verify, told
+from tests.support.ledgers import list_entries, outcomes, seal_and_verify
 
 _DIGESTS = """
 SELECT m.state, l.recipient_digest = m.recipient_digest AS recipient,
@@ -38,7 +38,7 @@ async def test_an_accepted_contact_has_one_row_with_the_digests_of_its_message(
     resources: Resources, clock: MovableClock
 ) -> None:
     harness = await answered(resources, clock)
-    assert await told(harness) == [("ACCEPTED", 1, 0, "EMAIL", 1)]
+    assert await list_entries(harness) == [("ACCEPTED", 1, 0, "EMAIL", 1)]
     assert [tuple(row) for row in await harness.rows(_DIGESTS)] == [("ACCEPTED", True, True, 32)]
     assert (await seal_and_verify(harness)).findings == ()
 
@@ -53,7 +53,7 @@ async def test_temporary_refusals_leave_no_ledger_row(
     await harness.run()
     clock.advance(timedelta(hours=1))
     await harness.run()
-    assert await told(harness) == [("ACCEPTED", 1, 0, "EMAIL", 3)]
+    assert await list_entries(harness) == [("ACCEPTED", 1, 0, "EMAIL", 3)]
     assert (await seal_and_verify(harness)).findings == ()
 
 
@@ -68,7 +68,10 @@ async def test_a_refusal_and_its_fallback_are_two_ledger_rows(
     harness = await a_harness_with_channels(resources, clock, "EMAIL", ["SMS"], channels=channels)
     await harness.create(**REACHABLE)
     await harness.run()
-    assert await told(harness) == [("REFUSED", 1, 0, "EMAIL", 1), ("ACCEPTED", 1, 1, "SMS", 1)]
+    assert await list_entries(harness) == [
+        ("REFUSED", 1, 0, "EMAIL", 1),
+        ("ACCEPTED", 1, 1, "SMS", 1),
+    ]
     assert (await seal_and_verify(harness)).findings == ()
 
 
@@ -114,6 +117,6 @@ async def test_a_contact_in_doubt_is_recorded_once_as_unknown(
             )
         clock.move_to(clock.now() + timedelta(days=365))
         await harness.run()
-    assert await told(harness) == [("UNKNOWN", 1, 0, "EMAIL", 1)]
+    assert await list_entries(harness) == [("UNKNOWN", 1, 0, "EMAIL", 1)]
     assert len(harness.channels[0].sent) == 1
     assert (await seal_and_verify(harness)).findings == ()

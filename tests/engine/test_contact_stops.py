@@ -15,7 +15,7 @@ from dunwell.platform.resources import Resources
 from tests.support.disputes import ACCEPTED, answer, dispute, withdraw
 from tests.support.guards import a_guarded_harness, held_contacts
 from tests.support.harness import ERP, Harness
-from tests.support.telling import a_writer, tell
+from tests.support.notice_sending import a_notice_writer, send_due_notices
 
 ERIKA = "erika@example.org"
 DAY = timedelta(days=1)
@@ -87,7 +87,7 @@ async def test_a_contact_stop_holds_notices_and_does_not_affect_other_merchants(
     async with harness.work() as work:
         facts = DisputeReceivedFacts("B", "7K3M-9QXA", date(2026, 3, 20))
         await notify_debtor(work, second, "one", facts)
-    await tell(harness)
+    await send_due_notices(harness)
     assert harness.channels[0].sent == []
     assert await harness.rows("SELECT FROM debtor_notices WHERE merchant_id = $1") == []
 
@@ -107,9 +107,9 @@ async def test_a_notice_planned_before_the_contact_stop_is_not_sent(
 ) -> None:
     harness, claim_id = await a_harness(resources, clock)
     await dispute(harness, claim_id, "AMOUNT_WRONG", "ten too much")
-    assert await send_due_occasions(resources, a_writer(harness)) == 1
+    assert await send_due_occasions(resources, a_notice_writer(harness)) == 1
     await dispute(harness, claim_id, "PERSON_DIED")
-    await tell(harness)
+    await send_due_notices(harness)
     assert harness.channels[0].sent == []
 
 

@@ -14,7 +14,7 @@ from dunwell.core.events.webhooks.dispatcher import WebhookDispatcher
 from dunwell.core.events.webhooks.endpoints import rotate_secret
 from dunwell.platform.clock import MovableClock, SystemClock
 from dunwell.platform.resources import Resources
-from tests.support.receiver import Received, a_receiver, answers, wait_until
+from tests.support.receiver import ReceivedRequest, a_receiver, answers, wait_until
 from tests.support.webhooks import an_outbox
 
 
@@ -30,7 +30,7 @@ def today(resources: Resources) -> Resources:
     return replace(resources, clock=SystemClock())
 
 
-def is_accepted(secret: str, received: Received, body: bytes | None = None) -> bool:
+def is_accepted(secret: str, received: ReceivedRequest, body: bytes | None = None) -> bool:
     try:
         Webhook(secret).verify(received.body if body is None else body, received.headers)
     except WebhookVerificationError:

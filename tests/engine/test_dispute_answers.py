@@ -19,8 +19,8 @@ from tests.support.definitions import a_definition
 from tests.support.disputes import ACCEPTED, REJECTED, answer, dispute, resolve, withdraw
 from tests.support.harness import ERP, Harness, ScriptedChannel, a_harness
 from tests.support.merchants import CONFIGURATION
+from tests.support.notice_sending import a_notice_writer, send_due_notices
 from tests.support.notices import WITH_SMS
-from tests.support.telling import a_writer, tell
 
 DAY = timedelta(days=1)
 MOBILE = {"mobileNumber": "+4915112345678"}
@@ -42,7 +42,7 @@ async def _a_disputed(
     [claim_id] = await harness.create(**fields)
     opened = await dispute(harness, claim_id)
     # The confirmation that the dispute was received is sent first.
-    await tell(harness)
+    await send_due_notices(harness)
     for channel in harness.channels:
         channel.sent.clear()
     return harness, opened
@@ -77,7 +77,7 @@ async def test_the_claim_is_held_without_end_until_a_channel_has_the_answer(
     await answer(harness, opened, REJECTED)
     assert await _until(harness, opened.claim_id) == [None]
     clock.advance(timedelta(hours=2))
-    await tell(harness)
+    await send_due_notices(harness)
     assert await _until(harness, opened.claim_id) == [clock.now() + 7 * DAY]
 
 
@@ -101,11 +101,11 @@ async def test_no_fee_and_no_contact_while_a_channel_is_away_for_weeks(
     harness.channels[0].answers = [Temporary(3600)] * 1000
     resolved = await resolve(harness, opened, REJECTED)
     for _ in range(20):
-        await tell(harness)
+        await send_due_notices(harness)
         assert await _until(harness, opened.claim_id) == [None]
         clock.advance(timedelta(hours=1))
     clock.advance(6 * timedelta(hours=1))
-    await tell(harness)
+    await send_due_notices(harness)
     assert resolved.resolved_at is not None
     assert await _until(harness, opened.claim_id) == [resolved.resolved_at + 7 * DAY]
 
@@ -133,7 +133,7 @@ async def test_the_quiet_days_count_from_the_answer_when_nobody_can_be_reached(
     harness, opened = await _a_disputed(resources, clock, fields={"email": None})
     resolved = await resolve(harness, opened, REJECTED)
     clock.advance(DAY)
-    await tell(harness)
+    await send_due_notices(harness)
     assert _sent(harness) == []
     assert resolved.resolved_at is not None
     assert await _until(harness, opened.claim_id) == [resolved.resolved_at + 7 * DAY]
@@ -147,7 +147,7 @@ async def test_the_quiet_days_count_from_the_answer_when_the_notice_is_in_doubt(
     channel.answers = [RuntimeError("lost")]
     resolved = await resolve(harness, opened, REJECTED)
     clock.advance(timedelta(hours=1))
-    await tell(harness)
+    await send_due_notices(harness)
     assert len(channel.sent) == 1
     assert resolved.resolved_at is not None
     assert await _until(harness, opened.claim_id) == [resolved.resolved_at + 7 * DAY]
@@ -156,8 +156,10 @@ async def test_the_quiet_days_count_from_the_answer_when_the_notice_is_in_doubt(
 async def test_many_workers_send_it_once(resources: Resources, clock: MovableClock) -> None:
     harness, opened = await _a_disputed(resources, clock)
     await resolve(harness, opened, REJECTED)
-    await asyncio.gather(*(send_due_occasions(resources, a_writer(harness)) for _ in range(4)))
-    await tell(harness)
+    await asyncio.gather(
+        *(send_due_occasions(resources, a_notice_writer(harness)) for _ in range(4))
+    )
+    await send_due_notices(harness)
     assert len(_sent(harness)) == 1
 
 
@@ -178,7 +180,7 @@ async def test_a_withdrawn_dispute_gets_no_answer(
 ) -> None:
     harness, opened = await _a_disputed(resources, clock)
     await withdraw(harness, opened)
-    await tell(harness)
+    await send_due_notices(harness)
     assert _sent(harness) == []
     assert (await harness.read(opened.claim_id)).holds == []
 
@@ -191,7 +193,7 @@ async def test_in_a_sandbox_the_days_count_from_the_answer(
     assert resolved.resolved_at is not None
     ends = [resolved.resolved_at + 7 * DAY]
     assert await _until(harness, opened.claim_id) == ends
-    await tell(harness)
+    await send_due_notices(harness)
     assert (await _until(harness, opened.claim_id), len(_sent(harness))) == (ends, 1)
 
 
@@ -220,12 +222,12 @@ async def test_an_answer_that_bounced_is_sent_by_the_next_channel(
     async with harness.work() as work:
         await report_notice_failure(work, email.communication_id, "550 no such user")
     harness.channels[1].answers = [Temporary(3600)]
-    await tell(harness)
+    await send_due_notices(harness)
     assert await _until(harness, opened.claim_id) == [None]
     clock.advance(timedelta(hours=2))
-    await tell(harness)
+    await send_due_notices(harness)
     assert await _until(harness, opened.claim_id) == [clock.now() + 7 * DAY]
     async with harness.work() as work:
         await report_notice_failure(work, email.communication_id, "550 once more")
-    await tell(harness)
+    await send_due_notices(harness)
     assert [channel for channel, _ in _sent(harness)] == ["EMAIL", "SMS", "SMS"]

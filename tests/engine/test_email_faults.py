@@ -18,8 +18,8 @@ from tests.support.bounces import a_block, a_report
 from tests.support.children import MAIL_READER
 from tests.support.delivery_providers import a_harness_with_a_provider, report
 from tests.support.harness import Harness, ScriptedDeliveryProvider
+from tests.support.mail_servers import MailServer, a_mail_server
 from tests.support.rows import insert_row
-from tests.support.sinks import Sink, a_sink
 from tests.support.smtp_providers import a_provider
 
 _CONTACTS = """
@@ -31,9 +31,9 @@ _SUPPRESSED = "SELECT reason FROM suppressions WHERE merchant_id = $1"
 @asynccontextmanager
 async def a_harness(
     resources: Resources, clock: MovableClock, word: str
-) -> AsyncIterator[tuple[Harness, Sink]]:
+) -> AsyncIterator[tuple[Harness, MailServer]]:
     """Open a harness with one claim whose e-mail was attempted once."""
-    async with a_sink() as sink:
+    async with a_mail_server() as sink:
         provider = a_provider(sink.port)
         channel: Any = SmtpChannel("post", provider, {}, resources.keys, send_seconds=0.5)
         harness = await a_harness_with_a_provider(resources, clock, channel)

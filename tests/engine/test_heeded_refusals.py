@@ -5,7 +5,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.delivery_providers import a_harness_with_a_provider
 from tests.support.harness import ScriptedChannel, ScriptedDeliveryProvider
-from tests.support.notices import an_asker
+from tests.support.notices import a_notice_harness
 
 _NOBODY = Permanent("550 5.1.1", "ADDRESS")
 _SUPPRESSED = "SELECT channel, reason, masked_address FROM suppressions WHERE merchant_id = $1"
@@ -17,8 +17,8 @@ SELECT channel, state FROM communications WHERE merchant_id = $1 ORDER BY claim_
 async def test_a_notice_that_is_refused_suppresses_its_address(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await an_asker(resources, clock)
-    await asker.planned()
+    asker = await a_notice_harness(resources, clock)
+    await asker.request()
     await asker.run(ScriptedChannel([_NOBODY]))
     assert await asker.states() == [("FAILED", "550 5.1.1")]
     rows = [tuple(row) for row in await asker.harness.rows(_SUPPRESSED)]

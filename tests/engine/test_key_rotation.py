@@ -31,7 +31,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import parse_key_version
 from dunwell.platform.resources import Resources
 from tests.support.channels import REACHABLE, a_harness_with_channels
-from tests.support.gated_channels import GatedChannel, Post
+from tests.support.gated_channels import GatedChannel, SentMessages
 from tests.support.guards import a_guarded_harness, contact_days, held_contacts
 from tests.support.harness import Harness, ScriptedChannel
 from tests.support.keys import harness_with_versions, with_versions
@@ -127,7 +127,7 @@ async def test_a_message_repeated_after_the_rotation_keeps_its_link(
     harness = await a_harness_with_channels(resources, clock, "EMAIL")
     await harness.create(**REACHABLE)
     await Engine(resources).run_once()
-    post = Post()
+    post = SentMessages()
     worker = MessageDispatcher(resources, [GatedChannel(post, "EMAIL", asyncio.Event())])
     sending = asyncio.create_task(worker.run_merchant(harness.merchant.merchant_id))
     async with asyncio.timeout(20):

@@ -21,9 +21,9 @@ from dunwell.platform.heartbeat import LEASE, start_lease
 from dunwell.platform.resources import Resources
 from tests.support.channels import REACHABLE, a_harness_with_channels
 from tests.support.delivery_providers import plan_texts
-from tests.support.gated_channels import GatedChannel, Post
+from tests.support.gated_channels import GatedChannel, SentMessages
 from tests.support.harness import Harness, ScriptedChannel
-from tests.support.notices import an_asker
+from tests.support.notices import a_notice_harness
 
 BEAT = 0.02
 # Longer than half a lease and shorter than a whole one.
@@ -41,7 +41,7 @@ _CALLED_AT_ONCE = 50
 _NOTICES = "SELECT state, due_at AS until FROM debtor_notices WHERE merchant_id = $1"
 
 
-async def wait_until_called(post: Post) -> None:
+async def wait_until_called(post: SentMessages) -> None:
     async with asyncio.timeout(20):
         while not post.calls:  # noqa: ASYNC110 - the channel tells
             await asyncio.sleep(0)
@@ -70,7 +70,7 @@ async def test_a_worker_keeps_the_lease_of_a_contact_whose_channel_is_slow(
     resources: Resources, clock: MovableClock, channel: Channel
 ) -> None:
     harness = await plan_one(resources, clock, channel)
-    post, gate = Post(), asyncio.Event()
+    post, gate = SentMessages(), asyncio.Event()
     worker = MessageDispatcher(
         resources, [GatedChannel(post, channel, gate)], heartbeat_seconds=BEAT
     )
@@ -91,7 +91,7 @@ async def test_the_contacts_of_a_killed_worker_are_taken_over_after_twenty_secon
     resources: Resources, clock: MovableClock
 ) -> None:
     harness = await plan_one(resources, clock, "EMAIL")
-    post = Post()
+    post = SentMessages()
     worker = MessageDispatcher(resources, [GatedChannel(post, "EMAIL", asyncio.Event())])
     sending = asyncio.create_task(worker.run_merchant(harness.merchant.merchant_id))
     await wait_until_called(post)
@@ -152,9 +152,9 @@ async def test_a_worker_keeps_the_lease_of_a_letter_that_is_slow_to_render(
 async def test_a_worker_keeps_the_lease_of_a_notice_whose_channel_is_slow(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await an_asker(resources, clock)
-    await asker.planned(channel="SMS")
-    post, gate = Post(), asyncio.Event()
+    asker = await a_notice_harness(resources, clock)
+    await asker.request(channel="SMS")
+    post, gate = SentMessages(), asyncio.Event()
     worker = NoticeSender(resources, [GatedChannel(post, "SMS", gate)], heartbeat_seconds=BEAT)
     other = NoticeSender(resources, [GatedChannel(post, "SMS", gate)])
     while not post.calls:
@@ -173,8 +173,8 @@ async def test_a_worker_keeps_the_lease_of_a_notice_whose_channel_is_slow(
 async def test_renewing_the_lease_of_a_notice_reports_whether_it_was_held(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await an_asker(resources, clock)
-    await asker.planned(channel="SMS")
+    asker = await a_notice_harness(resources, clock)
+    await asker.request(channel="SMS")
     lease, until = start_lease(resources), clock.now() + timedelta(minutes=1)
     async with resources.database.transaction() as tx:
         [leased] = await lease_notices(tx, clock.now(), lease, Counter(), channel_limit=1, limit=1)
@@ -195,7 +195,7 @@ async def test_a_contact_to_be_retried_waits_for_its_delay_and_not_for_a_lease(
     assert first <= row["until"] <= last
 
 
-async def list_uncalled(harness: Harness, post: Post) -> list[UUID]:
+async def list_uncalled(harness: Harness, post: SentMessages) -> list[UUID]:
     marked = [row["communication_id"] for row in await harness.rows(_HANDED_OVER)]
     return [each for each in marked if each not in post.calls]
 
@@ -208,7 +208,7 @@ async def test_only_a_message_whose_own_lease_was_renewed_is_called(
     sure_seconds = 2.0
     monkeypatch.setattr("dunwell.platform.heartbeat._TRUSTED_SECONDS", sure_seconds)
     harness = await plan_texts(resources, clock, _CALLED_AT_ONCE + 5)
-    post, gate = Post(), asyncio.Event()
+    post, gate = SentMessages(), asyncio.Event()
     dispatcher = MessageDispatcher(
         resources, [GatedChannel(post, "SMS", gate)], heartbeat_seconds=0.05
     )

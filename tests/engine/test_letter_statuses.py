@@ -18,7 +18,7 @@ from dunwell.platform.database.leases import Lease
 from dunwell.platform.heartbeat import LEASE
 from dunwell.platform.resources import Resources
 from tests.support.letter_harness import LetterHarness, a_harness_with_a_folder, write_status
-from tests.support.statements import a_counted_database
+from tests.support.recorded_statements import a_counted_database
 
 _REPORTS = """
 SELECT state, cause, outcome FROM delivery_reports WHERE $1 > 0 ORDER BY received_at,

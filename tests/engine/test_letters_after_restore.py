@@ -24,9 +24,9 @@ from dunwell.core.claims.claim_holds import resume_claim
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InsufficientScope
 from dunwell.platform.resources import Resources
+from tests.support.backup_restore import Backup, back_up, restore
 from tests.support.channels import ADDRESS
 from tests.support.letter_harness import LINE, LetterHarness, a_harness_with_a_folder, write_status
-from tests.support.lost_time import Backup, back_up, restore
 
 _ITEMS = """
 SELECT state, doubt, cleared_at IS NOT NULL AS is_cleared FROM letter_batch_items

@@ -28,7 +28,7 @@ from dunwell.platform.resources import Resources
 from tests.support.delivery_providers import a_harness_with_a_provider
 from tests.support.harness import Harness, ScriptedChannel, ScriptedDeliveryProvider
 from tests.support.lost_commits import CommitLosses, Loss, losing_commits
-from tests.support.notices import an_asker
+from tests.support.notices import a_notice_harness
 
 _OF_HAND_OVER = b"SET state = 'HANDED_OVER', handed_over_at"
 _OF_NOTICES = b"SET state = 'HANDED_OVER', due_at"
@@ -91,8 +91,8 @@ async def test_contacts_whose_hand_over_commit_is_unanswered_are_planned_again(
 async def test_a_notice_whose_hand_over_commit_is_unanswered_is_planned_again(
     resources: Resources, postgres: EmbeddedPostgres, clock: MovableClock, loss: Loss
 ) -> None:
-    asker = await an_asker(resources, clock)
-    await asker.planned(channel="SMS")
+    asker = await a_notice_harness(resources, clock)
+    await asker.request(channel="SMS")
     channel = ScriptedChannel(channel="SMS", is_repeatable=False)
     async with through_losses(resources, postgres, _OF_NOTICES, once(loss)) as (own, _):
         sender = NoticeSender(own, [channel])

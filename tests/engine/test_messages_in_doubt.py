@@ -12,7 +12,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.heartbeat import LEASE
 from dunwell.platform.resources import Resources
 from tests.support.delivery_providers import plan_texts
-from tests.support.gated_channels import GatedChannel, Post
+from tests.support.gated_channels import GatedChannel, SentMessages
 from tests.support.harness import Harness, ScriptedChannel
 
 _STATES = "SELECT state FROM communications WHERE merchant_id = $1"
@@ -29,7 +29,7 @@ async def count_states(harness: Harness) -> Counter[str]:
 
 async def break_off(harness: Harness, count: int) -> MessageDispatcher:
     """Hand all SMS messages to their channel, let their worker die, and return another worker."""
-    post = Post()
+    post = SentMessages()
     worker = MessageDispatcher(harness.resources, [GatedChannel(post, "SMS", asyncio.Event())])
     sending = asyncio.create_task(worker.run_merchant(harness.merchant.merchant_id))
     async with asyncio.timeout(20):

@@ -23,7 +23,7 @@ from tests.support.disputes import REJECTED, answer, dispute, read_disputes
 from tests.support.durations import JUST
 from tests.support.harness import Harness, ScriptedChannel, a_harness
 from tests.support.modalities import OFFERING, PLAN, Arrangement
-from tests.support.telling import a_writer, tell
+from tests.support.notice_sending import a_notice_writer, send_due_notices
 
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 MOBILE = "+4915112345678"
@@ -81,11 +81,11 @@ async def test_a_bounced_answer_holds_the_claim_until_it_was_sent_and_its_days_p
     fees = await _fees(harness)
     await _bounce(harness, ANSWER)
     harness.channels[1].answers = [Temporary(3600)] * 3
-    await tell(harness)
+    await send_due_notices(harness)
     assert await _holds(harness, claim_id) == [(HoldKind.DISPUTE, None)]
     for _ in range(5):
         await harness.run_until(clock.now() + HOUR)
-        await tell(harness)
+        await send_due_notices(harness)
     *_, sms = harness.channels[1].sent
     assert "beantwortet" in sms.body_text
     [standing] = await _holds(harness, claim_id)
@@ -108,7 +108,7 @@ async def test_the_process_continues_when_no_channel_is_left(
     await _an_answered(harness, claim_id)
     await _bounce(harness, ANSWER)
     harness.channels[1].answers = [Permanent("no such number")]
-    await tell(harness)
+    await send_due_notices(harness)
     assert await _holds(harness, claim_id) == []
     [stored] = await read_disputes(harness, claim_id)
     assert stored.response_sent_at is None
@@ -122,7 +122,7 @@ async def test_a_bounced_answer_does_not_hold_a_claim_that_has_ended(
     async with harness.work() as work:
         await archive_claim(work, claim_id)
     await _bounce(harness, ANSWER)
-    await tell(harness)
+    await send_due_notices(harness)
     assert await _holds(harness, claim_id) == []
     assert "beantwortet" in harness.channels[1].sent[-1].body_text
 
@@ -135,7 +135,7 @@ async def test_the_content_of_an_answer_is_kept_for_30_days(
     clock.advance(30 * DAY)
     await sweep_notices(resources)
     await _bounce(harness, ANSWER)
-    await tell(harness)
+    await send_due_notices(harness)
     assert "beantwortet" in harness.channels[1].sent[-1].body_text
     clock.advance(30 * DAY + JUST)
     await sweep_notices(resources)
@@ -155,18 +155,18 @@ async def test_a_bounced_end_of_a_plan_is_sent_again_before_any_contact(
     while harness.channels[0].sent[-1].subject != END_OF_PLAN:
         clock.advance(HOUR)
         await harness.run()
-        await tell(harness)
+        await send_due_notices(harness)
     await harness.run_until(clock.now() + DAY + HOUR)
     assert await _holds(harness, claim_id) == []
     if has_new_plan:
         await arrangement.agree(PlanTerms(3, clock.now().date() + 14 * DAY))
     before = await _holds(harness, claim_id)
     await _bounce(harness, END_OF_PLAN)
-    await send_due_occasions(resources, a_writer(harness))
+    await send_due_occasions(resources, a_notice_writer(harness))
     kinds = [(HoldKind.MODALITY_ACTIVE, None)]
     assert await _holds(harness, claim_id) == kinds
     assert (before == kinds) is has_new_plan
-    await tell(harness)
+    await send_due_notices(harness)
     response_sent_at = clock.now()
     ends = None if has_new_plan else response_sent_at + DAY
     assert await _holds(harness, claim_id) == [(HoldKind.MODALITY_ACTIVE, ends)]

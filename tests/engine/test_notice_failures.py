@@ -13,7 +13,7 @@ from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.resources import Resources
 from tests.support.harness import ScriptedChannel
-from tests.support.notices import Asker, an_asker
+from tests.support.notices import NoticeHarness, a_notice_harness
 
 _BOUNCING = "erika+fail-later@example.org"
 _TOLD = "The outbox was told to fail later."
@@ -27,8 +27,8 @@ def _counted(outcome: str, kind: str = "CODE") -> float:
     return REGISTRY.get_sample_value("dunwell_notices_unsent_total", labels) or 0
 
 
-async def _bounce(asker: Asker) -> UUID:
-    notice_id = await asker.planned(recipient=_BOUNCING)
+async def _bounce(asker: NoticeHarness) -> UUID:
+    notice_id = await asker.request(recipient=_BOUNCING)
     await asker.run(OutboxEmail(asker.harness.resources.settings.data_dir, is_development=True))
     return notice_id
 
@@ -36,7 +36,7 @@ async def _bounce(asker: Asker) -> UUID:
 async def test_a_bounced_notice_is_failed_once_with_its_reason(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker, before = await an_asker(resources, clock), _counted("FAILED_LATER")
+    asker, before = await a_notice_harness(resources, clock), _counted("FAILED_LATER")
     await _bounce(asker)
     assert await asker.states() == [("ACCEPTED", None)]
     clock.advance(timedelta(seconds=3))
@@ -57,7 +57,7 @@ async def test_a_bounced_notice_is_failed_once_with_its_reason(
 async def test_a_failure_report_waits_until_the_answer_of_the_channel_is_recorded(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker, now = await an_asker(resources, clock), clock.now()
+    asker, now = await a_notice_harness(resources, clock), clock.now()
     await _bounce(asker)
     await asker.harness.rows(_STANDS, "HANDED_OVER", None, now)
 
@@ -71,8 +71,8 @@ async def test_a_failure_report_waits_until_the_answer_of_the_channel_is_recorde
 async def test_a_failure_report_settles_a_notice_in_doubt(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await an_asker(resources, clock)
-    notice_id = await asker.planned()
+    asker = await a_notice_harness(resources, clock)
+    notice_id = await asker.request()
     await asker.harness.rows(_STANDS, "UNKNOWN", clock.now(), None)
 
     for reason in ("550 no such user", "451 try again"):
@@ -85,7 +85,7 @@ async def test_a_failure_report_settles_a_notice_in_doubt(
 async def test_a_bounced_notice_is_failed_after_its_content_was_deleted(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await an_asker(resources, clock)
+    asker = await a_notice_harness(resources, clock)
     await _bounce(asker)
     clock.advance(timedelta(days=8))
     assert await sweep_notices(resources) == 1
@@ -98,9 +98,9 @@ async def test_a_bounced_notice_is_failed_after_its_content_was_deleted(
 async def test_a_failure_report_of_an_unsent_unknown_or_foreign_notice_is_refused(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await an_asker(resources, clock)
-    notice_id = await asker.planned()
-    other = await an_asker(resources, clock, key="other")
+    asker = await a_notice_harness(resources, clock)
+    notice_id = await asker.request()
+    other = await a_notice_harness(resources, clock, key="other")
 
     for asked, named, refusal in (
         (asker, notice_id, InvalidState),
@@ -117,10 +117,10 @@ async def test_a_failure_report_of_an_unsent_unknown_or_foreign_notice_is_refuse
 async def test_refused_notices_and_notices_in_doubt_are_counted_by_kind_and_channel(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await an_asker(resources, clock)
+    asker = await a_notice_harness(resources, clock)
     before = [_counted("FAILED"), _counted("UNKNOWN"), _counted("FAILED_LATER")]
     for answer in (Permanent("no such mailbox"), ConnectionResetError()):
-        await asker.planned()
+        await asker.request()
         channel = ScriptedChannel([answer])
         channel.is_repeatable = False
         await asker.run(channel)

@@ -9,14 +9,14 @@ from dunwell.interfaces.wiring import open_loops
 from dunwell.interfaces.worker.loops import run_loops
 from dunwell.platform.clock import MovableClock, SystemClock
 from dunwell.platform.resources import Resources
-from tests.support.notices import Asker, an_asker
+from tests.support.notices import NoticeHarness, a_notice_harness
 
 
 async def test_a_worker_sends_a_code_within_seconds(
     resources: Resources, clock: MovableClock
 ) -> None:
     asker = await _an_asker_of_today(resources, clock)
-    await asker.planned()
+    await asker.request()
 
     await _run_until_sent(asker)
 
@@ -35,12 +35,12 @@ async def test_a_worker_sends_a_requested_link(resources: Resources, clock: Mova
     assert [(row["kind"], row["state"]) for row in await asker.rows()] == [("LINK", "ACCEPTED")]
 
 
-async def _an_asker_of_today(resources: Resources, clock: MovableClock) -> Asker:
+async def _an_asker_of_today(resources: Resources, clock: MovableClock) -> NoticeHarness:
     clock.move_to(datetime.now(UTC))
-    return await an_asker(replace(resources, clock=SystemClock()), clock)
+    return await a_notice_harness(replace(resources, clock=SystemClock()), clock)
 
 
-async def _run_until_sent(asker: Asker) -> None:
+async def _run_until_sent(asker: NoticeHarness) -> None:
     """Run the loops as a worker does."""
     stop = asyncio.Event()
     async with open_loops(asker.harness.resources, stop) as loops:

@@ -18,7 +18,7 @@ from tests.support.definitions import a_definition
 from tests.support.disputes import REJECTED, answer, dispute, withdraw
 from tests.support.harness import Harness, a_harness
 from tests.support.merchants import CONFIGURATION
-from tests.support.telling import a_writer, tell
+from tests.support.notice_sending import a_notice_writer, send_due_notices
 
 IN_TIME, TOO_LATE = timedelta(days=14), timedelta(days=15)
 _TOLD = """
@@ -34,12 +34,12 @@ async def _a_disputed(
     harness = await a_harness(resources, clock, a_definition(), **given)
     [claim_id] = await harness.create()
     opened = await dispute(harness, claim_id)
-    await tell(harness)
+    await send_due_notices(harness)
     return harness, opened
 
 
 async def _look(harness: Harness) -> int:
-    return await notify_overdue_disputes(harness.resources, a_writer(harness))
+    return await notify_overdue_disputes(harness.resources, a_notice_writer(harness))
 
 
 async def _overdue(harness: Harness) -> list[Any]:
@@ -74,7 +74,7 @@ async def test_the_merchant_is_notified_once_at_its_contact_address(
     [notice] = await harness.rows(_TOLD)
     assert (notice["recipient"], notice["language"]) == ("hilfe@nordwind.example", language)
     assert says in notice["body_text"]
-    await tell(harness)
+    await send_due_notices(harness)
     assert harness.channels[0].sent[-1].recipient == "hilfe@nordwind.example"
     assert _count() == before + 1
 

@@ -9,7 +9,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.harness import a_harness
-from tests.support.statements import a_counted_database
+from tests.support.recorded_statements import a_counted_database
 
 DAY = timedelta(days=1)
 BODY = "Hallo {{ outstanding }} {{ landing.url }}\n\nBitte zahlen Sie bis {{ payBy }}. Danke."

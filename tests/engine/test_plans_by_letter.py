@@ -23,8 +23,8 @@ from tests.support.disputes import ACCEPTED, answer, dispute
 from tests.support.harness import ScriptedChannel
 from tests.support.letters import PrintedLetter
 from tests.support.modalities import DEFERMENT, OFFERING, PLAN, Arrangement, an_arrangement
+from tests.support.notice_sending import a_notice_writer, send_due_notices
 from tests.support.payments import PAYING
-from tests.support.telling import a_writer, tell
 
 ADDRESS = {"street": "Heidestraße 17", "postalCode": "51147", "city": "Köln", "country": "DE"}
 BY_POST = msgspec.structs.replace(
@@ -61,7 +61,7 @@ async def go(arrangement: Arrangement, until: datetime) -> None:
     harness = arrangement.harness
     while harness.clock.now() < until:
         await arrangement.sweep_at(min(until, harness.clock.now() + HOUR))
-        await tell(harness)
+        await send_due_notices(harness)
 
 
 def read(letter: Any, folder: Path) -> tuple[str, list[str]]:
@@ -115,7 +115,7 @@ async def test_an_agreed_plan_is_confirmed_by_letter(
 ) -> None:  # fmt: skip
     arrangement = await at_home(resources, clock, language=language)
     await arrangement.agree(PLAN)
-    await tell(arrangement.harness)
+    await send_due_notices(arrangement.harness)
     [letter] = letters(arrangement)
     text, [payment] = read(letter, tmp_path)
     for part in (*says, "Heidestraße 17", "51147 Köln", IBAN):
@@ -132,7 +132,7 @@ async def test_a_request_is_not_confirmed_by_letter(
 ) -> None:
     arrangement = await at_home(resources, clock)
     await arrangement.ask(PLAN)
-    await tell(arrangement.harness)
+    await send_due_notices(arrangement.harness)
     assert letters(arrangement) == []
 
 
@@ -186,7 +186,7 @@ async def test_every_other_answer_to_a_request_is_sent_by_letter(
         await arrangement.approve(asked.modality_id)
     else:
         await arrangement.reject(asked.modality_id, "Das ist uns zu lang.")
-    await tell(arrangement.harness)
+    await send_due_notices(arrangement.harness)
     [letter] = letters(arrangement)
     text, [payment] = read(letter, tmp_path)
     for part in ("Sehr geehrte Frau Mustermann,", says, "102,40 €", IBAN):
@@ -203,7 +203,7 @@ async def test_a_merchant_without_a_bank_account_points_to_the_page(
     configuration = msgspec.structs.replace(BY_POST, payment=payment)
     arrangement = await at_home(resources, clock, configuration)
     await arrangement.agree(DEFERMENT)
-    await tell(arrangement.harness)
+    await send_due_notices(arrangement.harness)
     text, codes = read(letters(arrangement)[0], tmp_path)
     assert "Sie können auf Ihrer Seite zahlen." in text
     assert "Konto" not in text
@@ -229,9 +229,9 @@ async def test_each_letter_about_a_plan_is_sent_once(
     approved = await arrangement.agree(PLAN)
     await arrangement.approve(approved.modality_id)
     for _ in range(3):
-        await tell(arrangement.harness)
+        await send_due_notices(arrangement.harness)
     await go(arrangement, MISSED + 2 * DAY)
-    await send_due_occasions(resources, a_writer(arrangement.harness))
+    await send_due_occasions(resources, a_notice_writer(arrangement.harness))
     ids = [each.communication_id for each in letters(arrangement)]
     assert len(ids) == len(set(ids)) == 2
 
@@ -242,9 +242,9 @@ async def test_the_same_letter_is_sent_after_a_two_day_outage_of_the_print_servi
     arrangement = await at_home(resources, clock)
     arrangement.harness.channels[2].answers = [Temporary(2 * 86_400)]
     await arrangement.agree(PLAN)
-    await tell(arrangement.harness)
+    await send_due_notices(arrangement.harness)
     clock.advance(2 * DAY + HOUR)
-    await tell(arrangement.harness)
+    await send_due_notices(arrangement.harness)
     first, second = letters(arrangement)
     assert (first.communication_id, first.document) == (second.communication_id, second.document)
 
@@ -254,12 +254,12 @@ async def test_a_letter_is_sent_only_when_email_and_sms_do_not_work(
 ) -> None:
     arrangement = await at_home(resources, clock, email="erika@example.org")
     await arrangement.agree(PLAN)
-    await tell(arrangement.harness)
+    await send_due_notices(arrangement.harness)
     assert letters(arrangement) == []
     arrangement.harness.channels[0].answers = [Permanent("no such mailbox")] * 2
     await arrangement.withdraw((await arrangement.harness.rows(_NEWEST))[0]["modality_id"])
     await arrangement.agree(PlanTerms(2, PLAN.first_on))
-    await tell(arrangement.harness)
+    await send_due_notices(arrangement.harness)
     assert len(letters(arrangement)) == 1
 
 

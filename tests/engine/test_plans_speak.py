@@ -25,8 +25,8 @@ from dunwell.platform.resources import Resources
 from tests.support.disputes import dispute
 from tests.support.harness import ERP, ScriptedChannel
 from tests.support.modalities import OFFERING, PLAN, Arrangement, an_arrangement
-from tests.support.statements import a_counted_database
-from tests.support.telling import a_writer, tell
+from tests.support.notice_sending import a_notice_writer, send_due_notices
+from tests.support.recorded_statements import a_counted_database
 
 AT_HOME = {"street": "Heidestraße 17", "postalCode": "51147", "city": "Köln", "country": "DE"}
 WITH_LETTERS = msgspec.structs.replace(
@@ -56,7 +56,7 @@ async def arrangement(resources: Resources, clock: MovableClock) -> Arrangement:
     arrangement = await an_arrangement(resources, clock)
     await arrangement.harness.run()
     await arrangement.agree(PLAN)
-    await tell(arrangement.harness)
+    await send_due_notices(arrangement.harness)
     return arrangement
 
 
@@ -66,7 +66,7 @@ async def go(arrangement: Arrangement, until: datetime) -> None:
     while harness.clock.now() < until:
         harness.clock.move_to(min(until, harness.clock.now() + HOUR))
         await harness.run()
-        await tell(harness)
+        await send_due_notices(harness)
         await harness.run()
 
 
@@ -136,12 +136,12 @@ async def test_the_claim_is_held_until_the_end_of_the_plan_was_sent(
     assert [row["until"] for row in await harness.rows(_HOLDS)] == [None]
     assert await fees(arrangement) == 0
     # Written, and not sent yet.
-    await send_due_occasions(harness.resources, a_writer(harness))
+    await send_due_occasions(harness.resources, a_notice_writer(harness))
     await harness.run()
     assert [row["until"] for row in await harness.rows(_HOLDS)] == [None]
     assert await fees(arrangement) == 0
     told_at = harness.clock.now()
-    await tell(harness)
+    await send_due_notices(harness)
     assert [row["until"] for row in await harness.rows(_HOLDS)] == [told_at + DAY]
 
 
@@ -225,7 +225,7 @@ async def test_an_outdated_instalment_notice_is_not_sent(
     await sweep_modalities(harness.resources)
     assert len(await occasions(arrangement)) == 1
     await meanwhile(arrangement)
-    await tell(harness)
+    await send_due_notices(harness)
     names = {"Ihre nächste Rate an Nordwind", "Ihre Rate an Nordwind ist noch nicht eingegangen"}
     assert not names.intersection(await subjects(arrangement))
     [row] = [r for r in await harness.rows(_OCCASIONS) if r["occasion"].startswith("rate")]
@@ -239,7 +239,7 @@ async def test_an_instalment_that_is_being_paid_is_not_requested(arrangement: Ar
         sweep_modalities(harness.resources), harness.pay(arrangement.claim_id, 3414, "tx-now")
     )
     await sweep_modalities(harness.resources)
-    await tell(harness)
+    await send_due_notices(harness)
     assert await subjects(arrangement) == []
 
 
@@ -247,9 +247,9 @@ async def test_many_workers_send_each_notice_once(arrangement: Arrangement) -> N
     harness = arrangement.harness
     harness.clock.move_to(REMINDED)
     await asyncio.gather(*(sweep_modalities(harness.resources) for _ in range(3)))
-    writer = a_writer(harness)
+    writer = a_notice_writer(harness)
     await asyncio.gather(*(send_due_occasions(harness.resources, writer) for _ in range(3)))
-    await tell(harness)
+    await send_due_notices(harness)
     assert await subjects(arrangement) == ["Ihre nächste Rate an Nordwind"]
 
 
@@ -311,7 +311,7 @@ async def test_plans_of_two_merchants_do_not_affect_each_other(
     for each in (ours, theirs):
         await each.harness.run()
         await each.agree(PLAN)
-        await tell(each.harness)
+        await send_due_notices(each.harness)
     await theirs.harness.pay(theirs.claim_id, 3414)
     await go(ours, BROKEN)
     assert await occasions(ours) == ["plan_broken", "rate_due", "rate_missed"]

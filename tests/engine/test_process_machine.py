@@ -38,14 +38,14 @@ from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.ids import RandomIds
 from dunwell.platform.resources import Resources
 from tests.faults.installation import ROUNDS
-from tests.support.gated_channels import GatedChannel, Post
+from tests.support.gated_channels import GatedChannel, SentMessages
 from tests.support.harness import a_harness
 from tests.support.merchant_ids import count_on
 from tests.support.merchants import CONFIGURATION
-from tests.support.process_end import list_active, play_out
-from tests.support.process_truths import Truths
+from tests.support.process_completion import list_active, run_to_the_end
+from tests.support.process_invariants import ClaimInvariants
+from tests.support.process_simulation import DEBTORS, NAMES, ProcessSimulation, SimulatedDispatcher
 from tests.support.process_variants import SHAPES, VARIANTS
-from tests.support.process_world import NAMES, PEOPLE, Desk, World
 
 T = TypeVar("T")
 EXAMPLES, STEPS = 18, 40
@@ -77,7 +77,7 @@ class Ground:
         async with self.database.connection() as connection:
             await count_on(connection)
 
-    async def open_world(self) -> World:
+    async def open_world(self) -> ProcessSimulation:
         key = str(next(self.keys))
         clock = MovableClock(_START)
         resources = Resources(
@@ -86,18 +86,18 @@ class Ground:
         harness = await a_harness(
             resources, clock, key=key, configuration=_CONFIGURATION, channels=[]
         )
-        post = Post()
+        post = SentMessages()
         desks = [_open_desk(resources, post) for _ in range(2)]
-        return World(harness, post, [Engine(resources), Engine(resources)], desks)
+        return ProcessSimulation(harness, post, [Engine(resources), Engine(resources)], desks)
 
 
-def _open_desk(resources: Resources, post: Post) -> Desk:
+def _open_desk(resources: Resources, post: SentMessages) -> SimulatedDispatcher:
     gate = asyncio.Event()
     channels = [GatedChannel(post, "EMAIL", gate), GatedChannel(post, "SMS", gate)]
-    return Desk(MessageDispatcher(resources, channels), channels, gate)
+    return SimulatedDispatcher(MessageDispatcher(resources, channels), channels, gate)
 
 
-_PERSONS = st.integers(0, len(PEOPLE) - 1)
+_PERSONS = st.integers(0, len(DEBTORS) - 1)
 _WORKFLOWS = st.sampled_from(NAMES)
 _DESKS = st.integers(0, 1)
 _SOME = st.integers(0, 7)
@@ -110,7 +110,7 @@ class ProcessMachine(RuleBasedStateMachine):
         super().__init__()
         self.do = self.ground.do
         self.world = self.do(self.ground.open_world())
-        self.truths = Truths(self.world)
+        self.truths = ClaimInvariants(self.world)
 
     @initialize(shape=st.integers(0, SHAPES - 1), people=st.lists(_PERSONS, min_size=1, max_size=3))
     def begin(self, shape: int, people: list[int]) -> None:
@@ -233,7 +233,7 @@ class ProcessMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         try:
             if self.world.claim_ids:
-                self.do(play_out(self.world))
+                self.do(run_to_the_end(self.world))
                 self.do(self.truths.check())
                 assert self.do(list_active(self.world)) == []
         finally:

@@ -16,8 +16,8 @@ from tests.support.application import an_application
 from tests.support.definitions import a_definition
 from tests.support.delivery_providers import a_harness_with_a_provider
 from tests.support.harness import Harness
+from tests.support.mail_servers import MailServer, a_mail_server
 from tests.support.portal import sign_in
-from tests.support.sinks import Sink, a_sink
 from tests.support.smtp_providers import a_provider
 
 _CONTACTS = """
@@ -29,18 +29,20 @@ _GREY = "ada+grey@example.org"
 
 
 @pytest.fixture
-async def sink() -> AsyncIterator[Sink]:
-    async with a_sink() as sink:
+async def sink() -> AsyncIterator[MailServer]:
+    async with a_mail_server() as sink:
         yield sink
 
 
-async def a_harness_that_sends_to(sink: Sink, resources: Resources, clock: MovableClock) -> Harness:
+async def a_harness_that_sends_to(
+    sink: MailServer, resources: Resources, clock: MovableClock
+) -> Harness:
     channel: Any = SmtpChannel("post", a_provider(sink.port), {}, resources.keys)
     return await a_harness_with_a_provider(resources, clock, channel)
 
 
 async def test_a_deferred_message_is_sent_seconds_later(
-    resources: Resources, clock: MovableClock, sink: Sink
+    resources: Resources, clock: MovableClock, sink: MailServer
 ) -> None:
     harness = await a_harness_that_sends_to(sink, resources, clock)
     await harness.create(email=_GREY)
@@ -60,7 +62,7 @@ async def test_a_deferred_message_is_sent_seconds_later(
 
 
 async def test_a_deferred_message_that_is_never_sent_shows_the_reason(
-    resources: Resources, clock: MovableClock, sink: Sink
+    resources: Resources, clock: MovableClock, sink: MailServer
 ) -> None:
     harness = await a_harness_that_sends_to(sink, resources, clock)
     [paid] = await harness.create("INV-1", email=_GREY)
@@ -85,14 +87,14 @@ async def test_a_deferred_message_that_is_never_sent_shows_the_reason(
 async def test_a_short_outage_delays_messages_by_seconds(
     resources: Resources, clock: MovableClock
 ) -> None:
-    async with a_sink() as away:
+    async with a_mail_server() as away:
         port = away.port
     harness = await a_harness_that_sends_to(away, resources, clock)
     await harness.create("A", "B", "C")
     await harness.run()
     rows = await harness.rows(_CONTACTS)
     assert {row["failure"] for row in rows} == {"The mail server did not answer."}
-    async with a_sink(port=port) as back:
+    async with a_mail_server(port=port) as back:
         clock.advance(_FIRST_PAUSE)
         await harness.run()
         assert len(back.taken) == 3
@@ -104,7 +106,7 @@ async def test_a_short_outage_delays_messages_by_seconds(
     [("en", "Last attempt postponed"), ("de", "Letzter Versuch verschoben")],
 )
 async def test_the_portal_shows_why_a_message_was_deferred(
-    resources: Resources, clock: MovableClock, sink: Sink, language: str, label: str
+    resources: Resources, clock: MovableClock, sink: MailServer, language: str, label: str
 ) -> None:
     harness = await a_harness_that_sends_to(sink, resources, clock)
     await harness.create(email=_GREY)

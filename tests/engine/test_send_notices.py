@@ -21,10 +21,10 @@ from dunwell.contact.notices.sender import NoticeSender
 from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.gated_channels import GatedChannel, Post
+from tests.support.gated_channels import GatedChannel, SentMessages
 from tests.support.harness import ScriptedChannel
-from tests.support.notices import Asker, an_asker
-from tests.support.statements import a_counted_database
+from tests.support.notices import NoticeHarness, a_notice_harness
+from tests.support.recorded_statements import a_counted_database
 
 DEFERMENT = DeferralFacts("INV-1001", "EUR", 10240, date(2026, 4, 1), is_approved=True)
 LEASE = timedelta(seconds=20)
@@ -33,7 +33,7 @@ LEASE = timedelta(seconds=20)
 class Desk:
     """A worker with gated channels that can die: its calls then never return."""
 
-    def __init__(self, asker: Asker, post: Post, *, is_open: bool = True) -> None:
+    def __init__(self, asker: NoticeHarness, post: SentMessages, *, is_open: bool = True) -> None:
         self.gate = asyncio.Event()
         if is_open:
             self.gate.set()
@@ -45,7 +45,7 @@ class Desk:
             pass
 
 
-async def _run_until_called(sender: NoticeSender, post: Post, calls: int) -> None:
+async def _run_until_called(sender: NoticeSender, post: SentMessages, calls: int) -> None:
     while post.calls.total() < calls:
         await sender.run_once()
 
@@ -63,8 +63,8 @@ def _mails(resources: Resources) -> list[EmailMessage]:
 async def test_a_code_is_in_the_email_and_not_in_the_database(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await an_asker(resources, clock)
-    notice_id = await asker.planned()
+    asker = await a_notice_harness(resources, clock)
+    notice_id = await asker.request()
     await asker.run(OutboxEmail(resources.settings.data_dir))
     [mail] = _mails(resources)
     code = derive_notice_code(resources.keys, notice_id)
@@ -83,8 +83,8 @@ async def test_a_code_is_in_the_email_and_not_in_the_database(
 async def test_an_sms_notice_with_its_link_fits_in_one_part(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await an_asker(resources, clock)
-    notice_id = await asker.planned(LinkFacts(), channel="SMS")
+    asker = await a_notice_harness(resources, clock)
+    notice_id = await asker.request(LinkFacts(), channel="SMS")
     await asker.run(OutboxSms(resources.settings.data_dir))
     [record] = [msgspec.json.decode(each) for each in _find(resources, "json")]
     token = derive_notice_token(resources.keys, notice_id)
@@ -100,8 +100,8 @@ async def test_an_sms_notice_with_its_link_fits_in_one_part(
 async def test_the_outbox_page_shows_a_notice_like_any_message(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await an_asker(resources, clock)
-    notice_id = await asker.planned()
+    asker = await a_notice_harness(resources, clock)
+    notice_id = await asker.request()
     await asker.run(OutboxEmail(resources.settings.data_dir))
     app = Starlette(routes=outbox_routes(resources))
     async with httpx.AsyncClient(
@@ -118,8 +118,8 @@ async def test_a_notice_is_sent_at_night_on_a_holiday_without_event_ledger_or_gu
     resources: Resources, clock: MovableClock
 ) -> None:
     clock.move_to(datetime(2026, 4, 5, 1, 30, tzinfo=UTC))
-    asker = await an_asker(resources, clock)
-    await asker.planned(DEFERMENT)
+    asker = await a_notice_harness(resources, clock)
+    await asker.request(DEFERMENT)
     await asker.run()
     assert await asker.states() == [("ACCEPTED", None)]
     assert await asker.harness.events(asker.claim_id) == []
@@ -130,9 +130,9 @@ async def test_a_notice_is_sent_at_night_on_a_holiday_without_event_ledger_or_gu
 async def test_a_notice_is_retried_until_its_code_expires(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await an_asker(resources, clock)
+    asker = await a_notice_harness(resources, clock)
     channel = ScriptedChannel([Temporary(60)] * 10)
-    await asker.planned()
+    await asker.request()
     for _ in range(12):
         await asker.run(channel)
         clock.advance(timedelta(seconds=60))
@@ -144,9 +144,9 @@ async def test_a_notice_is_retried_until_its_code_expires(
 async def test_a_permanently_refused_notice_is_not_retried(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await an_asker(resources, clock)
+    asker = await a_notice_harness(resources, clock)
     channel = ScriptedChannel([Permanent("no such mailbox")])
-    await asker.planned()
+    await asker.request()
     await asker.run(channel)
     clock.advance(timedelta(days=1))
     await asker.run(channel)
@@ -155,8 +155,8 @@ async def test_a_permanently_refused_notice_is_not_retried(
 
 
 async def test_an_expired_notice_is_not_sent(resources: Resources, clock: MovableClock) -> None:
-    asker = await an_asker(resources, clock)
-    await asker.planned()
+    asker = await a_notice_harness(resources, clock)
+    await asker.request()
     clock.advance(timedelta(minutes=10))
     channel = ScriptedChannel()
     await asker.run(channel)
@@ -167,9 +167,9 @@ async def test_an_expired_notice_is_not_sent(resources: Resources, clock: Movabl
 async def test_a_suppressed_address_gets_its_code_and_no_confirmation(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await an_asker(resources, clock)
-    await asker.planned(DEFERMENT)
-    await asker.planned(CodeFacts())
+    asker = await a_notice_harness(resources, clock)
+    await asker.request(DEFERMENT)
+    await asker.request(CodeFacts())
     async with asker.harness.work() as work:
         await suppress(work, resources.keys, "EMAIL", "erika@example.org", "DEBTOR")
     channel = ScriptedChannel()
@@ -181,10 +181,10 @@ async def test_a_suppressed_address_gets_its_code_and_no_confirmation(
 async def test_suppressions_of_all_merchants_are_loaded_with_one_statement(
     resources: Resources, clock: MovableClock
 ) -> None:
-    askers = [await an_asker(resources, clock, key=key) for key in ("one", "other")]
+    askers = [await a_notice_harness(resources, clock, key=key) for key in ("one", "other")]
     for asker in askers:
         for number in range(3):
-            await asker.planned(DEFERMENT, recipient=f"erika{number}@example.org")
+            await asker.request(DEFERMENT, recipient=f"erika{number}@example.org")
     async with askers[1].harness.work() as work:
         await suppress(work, resources.keys, "EMAIL", "erika1@example.org", "DEBTOR")
     async with a_counted_database(resources, clock) as (over, statements):
@@ -202,10 +202,10 @@ async def test_suppressions_of_all_merchants_are_loaded_with_one_statement(
 async def test_without_an_answer_only_a_repeatable_channel_is_called_again(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await an_asker(resources, clock)
-    post = Post({"EMAIL": [ConnectionResetError()], "SMS": [ConnectionResetError()]})
-    await asker.planned()
-    await asker.planned(channel="SMS")
+    asker = await a_notice_harness(resources, clock)
+    post = SentMessages({"EMAIL": [ConnectionResetError()], "SMS": [ConnectionResetError()]})
+    await asker.request()
+    await asker.request(channel="SMS")
     desk = Desk(asker, post)
     await desk.run()
     assert await asker.states() == [("HANDED_OVER", None), ("UNKNOWN", None)]
@@ -218,10 +218,10 @@ async def test_without_an_answer_only_a_repeatable_channel_is_called_again(
 async def test_notices_of_a_dead_worker_are_taken_over_after_its_lease(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await an_asker(resources, clock)
-    post = Post()
-    email_id = await asker.planned()
-    sms_id = await asker.planned(channel="SMS")
+    asker = await a_notice_harness(resources, clock)
+    post = SentMessages()
+    email_id = await asker.request()
+    sms_id = await asker.request(channel="SMS")
     dead, living = Desk(asker, post, is_open=False), Desk(asker, post)
     await _run_until_called(dead.sender, post, 2)
     assert await living.sender.run_once() == 0
@@ -239,8 +239,8 @@ async def test_notices_of_a_dead_worker_are_taken_over_after_its_lease(
 async def test_a_notice_of_a_worker_that_died_before_its_call_is_sent_later(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await an_asker(resources, clock)
-    await asker.planned()
+    asker = await a_notice_harness(resources, clock)
+    await asker.request()
     await asker.harness.rows(
         "UPDATE debtor_notices SET state = 'HANDED_OVER', due_at = $2, lease_id = notice_id,"
         " attempts = 1 WHERE merchant_id = $1",
@@ -256,13 +256,13 @@ async def test_a_notice_of_a_worker_that_died_before_its_call_is_sent_later(
 
 
 async def test_two_workers_send_each_notice_once(resources: Resources, clock: MovableClock) -> None:
-    asker = await an_asker(resources, clock)
+    asker = await a_notice_harness(resources, clock)
     claims = await asker.harness.create(*(f"INV-{n}" for n in range(30)))
     for number, claim_id in enumerate(claims, 4915112345600):
-        await Asker(asker.harness, claim_id, asker.writer).planned(
+        await NoticeHarness(asker.harness, claim_id, asker.writer).request(
             channel="SMS", recipient=f"+{number}"
         )
-    post = Post()
+    post = SentMessages()
     await asyncio.gather(*(Desk(asker, post).run() for _ in range(2)))
     assert sorted(post.calls.values()) == [1] * 30
     assert await asker.states() == [("ACCEPTED", None)] * 30
@@ -271,17 +271,17 @@ async def test_two_workers_send_each_notice_once(resources: Resources, clock: Mo
 async def test_a_channel_that_hangs_does_not_hold_up_other_channels_or_merchants(
     resources: Resources, clock: MovableClock
 ) -> None:
-    slow = await an_asker(resources, clock, key="slow")
+    slow = await a_notice_harness(resources, clock, key="slow")
     claims = await slow.harness.create(*(f"INV-{n}" for n in range(20)))
     for number, claim_id in enumerate(claims, 4915112345600):
-        await Asker(slow.harness, claim_id, slow.writer).planned(
+        await NoticeHarness(slow.harness, claim_id, slow.writer).request(
             channel="SMS", recipient=f"+{number}"
         )
     clock.advance(timedelta(seconds=1))
-    await slow.planned()
-    swift = await an_asker(resources, clock, key="swift")
-    await swift.planned()
-    post, swift_post = Post(), Post()
+    await slow.request()
+    swift = await a_notice_harness(resources, clock, key="swift")
+    await swift.request()
+    post, swift_post = SentMessages(), SentMessages()
     gate, opened = asyncio.Event(), asyncio.Event()
     opened.set()
     channels = [GatedChannel(post, "SMS", gate), GatedChannel(swift_post, "EMAIL", opened)]

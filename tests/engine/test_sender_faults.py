@@ -24,7 +24,7 @@ from dunwell.platform.heartbeat import LEASE
 from dunwell.platform.resources import Resources
 from tests.support.channels import a_harness_with_channels
 from tests.support.delivery_providers import a_harness_with_a_provider, plan_texts
-from tests.support.gated_channels import GatedChannel, Post
+from tests.support.gated_channels import GatedChannel, SentMessages
 from tests.support.harness import Harness, ScriptedChannel, ScriptedDeliveryProvider
 
 _UNRECORDABLE = """
@@ -76,7 +76,7 @@ async def test_an_unrecordable_refusal_without_a_call_does_not_affect_other_call
     await plan(harness, "A", "B")
     async with harness.work() as work:
         await suppress(work, resources.keys, "EMAIL", "a@example.org", "DEBTOR")
-    post, gate = Post(), asyncio.Event()
+    post, gate = SentMessages(), asyncio.Event()
     dispatcher = MessageDispatcher(resources, [GatedChannel(post, "EMAIL", gate)])
     async with failures_unrecordable(resources.database):
         sending = asyncio.create_task(dispatcher.run_merchant(harness.merchant.merchant_id))

@@ -24,10 +24,10 @@ from dunwell.platform.resources import Resources
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.delivery_providers import a_harness_with_a_provider
 from tests.support.harness import Harness, ScriptedChannel, ScriptedDeliveryProvider
+from tests.support.mail_servers import a_mail_server
 from tests.support.processes import a_process
-from tests.support.sinks import a_sink
 from tests.support.smtp_providers import a_provider
-from tests.support.threaded_sink import a_threaded_sink
+from tests.support.threaded_mail_server import a_threaded_mail_server
 
 _STATES = """
 SELECT m.state, m.channel, d.email
@@ -58,7 +58,7 @@ async def list_by(harness: Harness, state: str) -> list[Any]:
 async def test_answered_messages_are_recorded_within_two_seconds(
     resources: Resources, clock: MovableClock, at_once: int
 ) -> None:
-    async with a_sink() as sink:
+    async with a_mail_server() as sink:
         provider = a_provider(sink.port, pace={"atOnce": at_once})
         channel: Any = SmtpChannel("post", provider, {}, resources.keys, send_seconds=6.0)
         harness = await a_harness_with_a_provider(resources, clock, channel)
@@ -102,7 +102,7 @@ async def test_only_messages_without_an_answer_are_unknown_after_a_kill(
 ) -> None:
     clock = MovableClock(datetime.now(UTC))
     resources = replace(resources, clock=clock)
-    with a_threaded_sink(0) as sink:
+    with a_threaded_mail_server(0) as sink:
         provider = a_provider(sink.port, pace={"atOnce": 20})
         channel: Any = SmtpChannel("post", provider, {}, resources.keys)
         harness = await a_harness_with_a_provider(resources, clock, channel)

@@ -33,13 +33,13 @@ from dunwell.platform.resources import Resources
 from tests.faults.installation import Installation, find_free_port, kill_all, wait_until
 from tests.support.clusters import (
     Cluster,
+    ClusterMerchant,
     Servers,
-    Shop,
-    a_shop,
+    a_cluster_merchant,
     an_outbox_on,
-    grow,
-    keep_working,
     load_rows,
+    wait_until_written,
+    write_until_cancelled,
 )
 from tests.support.operator_pages import Follow
 
@@ -73,9 +73,9 @@ async def find_still_moment(cluster: Cluster) -> tuple[datetime, dict[str, set[s
                 return moment, before
 
 
-async def work_on(served: Shop, told: dict[str, datetime], count: int) -> None:
-    working = asyncio.create_task(keep_working(served, told))
-    await grow(told, len(told) + count, working)
+async def work_on(served: ClusterMerchant, told: dict[str, datetime], count: int) -> None:
+    working = asyncio.create_task(write_until_cancelled(served, told))
+    await wait_until_written(told, len(told) + count, working)
     working.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await working
@@ -94,7 +94,7 @@ async def test_a_database_is_restored_to_a_moment_between_two_claims(
     here = Cluster(get_embedded_postgres(read_folder(installation.data_dir)))
     outbox = await an_outbox_on(here, resources)
     told: dict[str, datetime] = {}
-    async with a_shop(outbox, here.url) as served:
+    async with a_cluster_merchant(outbox, here.url) as served:
         await work_on(served, told, 20)
         first = (await served.look()).claims
         moment, rows = await find_still_moment(here)
@@ -118,7 +118,7 @@ async def test_a_database_is_restored_to_a_moment_between_two_claims(
     assert await there.run_sql("SELECT taken_at FROM restores WHERE resumed_at IS NULL") == moment
     assert await load_tables(there) == rows
     assert (tmp_path / "new" / "files" / "7" / "upload").read_bytes() == b"as it was uploaded"
-    async with a_shop(outbox, there.url) as served:
+    async with a_cluster_merchant(outbox, there.url) as served:
         assert (await served.look()).claims == first
         assert first == later.claims[1:]
         new_events = await served.work()

@@ -13,7 +13,14 @@ import pytest
 
 from dunwell.platform.resources import Resources
 from tests.support.backups import CLAIMS, forge_claims
-from tests.support.clusters import Cluster, Servers, a_shop, grow, keep_working, load_rows
+from tests.support.clusters import (
+    Cluster,
+    Servers,
+    a_cluster_merchant,
+    load_rows,
+    wait_until_written,
+    write_until_cancelled,
+)
 from tests.support.command_line import CommandLine, Done
 from tests.support.webhooks import Outbox
 
@@ -33,7 +40,7 @@ def folder(tmp_path: Path, origin: Cluster) -> Path:
 
 @pytest.fixture
 async def backup(tmp_path: Path, folder: Path, origin: Cluster, outbox: Outbox) -> Path:
-    async with a_shop(outbox, origin.url) as served:
+    async with a_cluster_merchant(outbox, origin.url) as served:
         await served.work()
     made = tmp_path / "backup"
     done = await asyncio.to_thread(CommandLine(folder, origin.url).run, "backup", str(made))
@@ -66,12 +73,12 @@ async def test_everything_acknowledged_before_a_backup_is_restored(
     tmp_path: Path, folder: Path, origin: Cluster, outbox: Outbox, empty: Cluster
 ) -> None:
     told: dict[str, datetime] = {}
-    async with a_shop(outbox, origin.url) as served:
-        working = asyncio.create_task(keep_working(served, told))
-        await grow(told, 20, working)
+    async with a_cluster_merchant(outbox, origin.url) as served:
+        working = asyncio.create_task(write_until_cancelled(served, told))
+        await wait_until_written(told, 20, working)
         command = CommandLine(folder, origin.url)
         done = await asyncio.to_thread(command.run, "backup", str(tmp_path / "backup"))
-        await grow(told, len(told) + 20, working)
+        await wait_until_written(told, len(told) + 20, working)
         working.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await working
@@ -90,7 +97,7 @@ async def test_everything_acknowledged_before_a_backup_is_restored(
     assert len(before) >= 20
     assert before <= there < told.keys()
     assert (new_folder / "files" / "7" / "upload").read_bytes() == b"as it was uploaded"
-    async with a_shop(outbox, empty.url) as served:
+    async with a_cluster_merchant(outbox, empty.url) as served:
         new_events = await served.work()
         assert (await served.list_events())[-3:] == new_events
 

@@ -20,7 +20,7 @@ from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.resources import Resources
 from tests.faults.installation import plain_environment, wait_until
 from tests.support.backups import forge_claims, read_claims
-from tests.support.clusters import Shop
+from tests.support.clusters import ClusterMerchant
 from tests.support.command_line import CommandLine, Done
 from tests.support.small_disk import SmallDisk, a_small_disk
 from tests.support.webhooks import an_outbox
@@ -41,7 +41,7 @@ async def backup(
     tmp_path: Path, folder: Path, postgres: EmbeddedPostgres, resources: Resources
 ) -> Path:
     """The backup of an installation with three claims, one of them without a debtor."""
-    await Shop(await an_outbox(resources)).work(claims=2)
+    await ClusterMerchant(await an_outbox(resources)).work(claims=2)
     made = tmp_path / "backup"
     done = await asyncio.to_thread(CommandLine(folder, postgres.url).run, "backup", str(made))
     assert done.returncode == 0, done.stderr

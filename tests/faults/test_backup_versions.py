@@ -17,7 +17,14 @@ import pytest
 
 from dunwell.platform.database.migrate import migrate
 from dunwell.platform.resources import Resources
-from tests.support.clusters import NEWER, Cluster, Servers, a_shop, an_outbox_on, load_rows
+from tests.support.clusters import (
+    NEWER,
+    Cluster,
+    Servers,
+    a_cluster_merchant,
+    an_outbox_on,
+    load_rows,
+)
 from tests.support.command_line import CommandLine
 from tests.support.postgres_versions import VERSIONS, find_binaries_of
 from tests.support.webhooks import Outbox
@@ -51,7 +58,7 @@ async def run(cluster: Cluster, folder: Path, *words: str) -> str:
 
 
 async def fill(cluster: Cluster, outbox: Outbox) -> None:
-    async with a_shop(outbox, cluster.url) as served:
+    async with a_cluster_merchant(outbox, cluster.url) as served:
         await served.work()
     connection = await asyncpg.connect(cluster.url)
     await connection.execute("UPDATE debtors SET last_name = $1", _AWKWARD)
@@ -97,7 +104,7 @@ async def test_a_backup_restores_into_the_same_and_newer_versions_as_an_ordinary
         await run(target, new_folder, "restore", str(backup))
         assert await read_all(target) == rows, version
         assert await target.run_sql(_SEQUENCES) == sequences
-        async with a_shop(outbox, target.url) as served:
+        async with a_cluster_merchant(outbox, target.url) as served:
             new_events = await served.work()
             assert (await served.list_events())[-3:] == new_events
         await target.stop()

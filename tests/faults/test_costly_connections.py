@@ -24,11 +24,11 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.resources import Resources
 from tests.support.api import a_credential
-from tests.support.attacks import ATTACKS, Target, keep_attacking
+from tests.support.attacks import ATTACKS, AttackedServer, keep_attacking
 from tests.support.definitions import a_definition
 from tests.support.harness import a_harness
-from tests.support.people import a_new_user, build_sign_in_services, join
 from tests.support.texts import a_texts_harness
+from tests.support.users import a_new_user, build_sign_in_services, join
 from tests.support.web_processes import Web, a_web
 
 _CONNECTIONS = 200
@@ -44,7 +44,7 @@ _MAX_SECONDS = 1.0
 @dataclass
 class Besieged:
     web: Web
-    target: Target
+    target: AttackedServer
 
     @property
     def peak_mib(self) -> int:
@@ -75,7 +75,7 @@ async def besieged(
         assert port is not None
         token = web.token_of(credential)
         cookie, merchant_id = person.session.secret, harness.merchant.merchant_id
-        target = Target(port, merchant_id, token, cookie, preview_path)
+        target = AttackedServer(port, merchant_id, token, cookie, preview_path)
         yield Besieged(web, target)
 
 

@@ -8,7 +8,7 @@ from dunwell.core.events.event_log import save_events
 from dunwell.platform.database.database import Database
 from dunwell.platform.database.epochs import EpochCheck, check_epoch
 from dunwell.platform.database.migrate import migrate
-from tests.support.clusters import Cluster, Servers, a_shop, dump_into, serve
+from tests.support.clusters import Cluster, Servers, a_cluster_merchant, dump_into, serve
 from tests.support.webhooks import Outbox
 
 _EPOCHS = "SELECT count(*) FROM epochs"
@@ -34,7 +34,7 @@ async def test_a_database_that_was_never_moved_keeps_its_epoch(
     await origin.run_sql(_FORGET)
     assert await settle(origin) is EpochCheck.FIRST_CHECK
     assert await origin.run_sql("SELECT epoch FROM epochs") == 0
-    async with a_shop(outbox, origin.url) as served:
+    async with a_cluster_merchant(outbox, origin.url) as served:
         new_events = await served.work()
         assert await served.list_events(before.cursor) == [before.events[-1], *new_events]
 
@@ -45,7 +45,7 @@ async def test_migrate_repairs_a_database_restored_before_its_first_check(
     before = await serve(outbox, origin)
     target = await servers.start_new()
     await dump_into(origin, target, "--exclude-table-data=epochs")
-    async with a_shop(outbox, target.url) as served:
+    async with a_cluster_merchant(outbox, target.url) as served:
         await served.connect()
         await target.run_sql(_FORGET)
         unnoticed = await served.work()
@@ -56,7 +56,7 @@ async def test_migrate_repairs_a_database_restored_before_its_first_check(
 
     await asyncio.to_thread(migrate, target.url)
 
-    async with a_shop(outbox, target.url) as served:
+    async with a_cluster_merchant(outbox, target.url) as served:
         assert await served.list_events(before.cursor) == [before.events[-1], *unnoticed]
         new_events = await served.work()
         after = await served.look()
@@ -84,7 +84,7 @@ async def test_a_new_epoch_waits_for_transactions_of_the_old_one(
         await origin.wait_for(_WAITING)
     assert await settling is EpochCheck.NEW_EPOCH
     await database.close()
-    async with a_shop(outbox, origin.url) as served:
+    async with a_cluster_merchant(outbox, origin.url) as served:
         new_events = await served.work()
         assert await served.list_events() == [slow[0].body, *new_events]
 
@@ -98,7 +98,7 @@ async def test_a_role_that_only_owns_its_tables_is_sufficient(
     await target.run_sql("CREATE DATABASE served OWNER plain")
     target.role, target.database = "plain", "served"
     await dump_into(origin, target, "--no-privileges", "--exclude-extension=*")
-    async with a_shop(outbox, target.url) as served:
+    async with a_cluster_merchant(outbox, target.url) as served:
         assert await served.list_events() == before.events
         new_events = await served.work()
         assert await served.list_events(before.cursor) == [before.events[-1], *new_events]

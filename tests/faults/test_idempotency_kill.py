@@ -18,7 +18,7 @@ from dunwell.platform.resources import Resources
 from tests.faults.installation import ROUNDS
 from tests.support.api import a_credential
 from tests.support.claims import a_claim
-from tests.support.commit_gate import Point, a_commit_gate
+from tests.support.commit_gate import CrashPoint, a_commit_gate
 from tests.support.definitions import a_definition
 from tests.support.harness import Harness, a_harness
 from tests.support.web_processes import Web, a_web
@@ -76,10 +76,15 @@ async def folder() -> AsyncIterator[Path]:
 
 
 @pytest.mark.parametrize("_round", ROUNDS)
-@pytest.mark.parametrize("point", Point)
+@pytest.mark.parametrize("point", CrashPoint)
 @pytest.mark.parametrize("effect", EFFECTS)
 async def test_a_post_killed_at_its_commit_takes_effect_once_per_key(
-    shop: Shop, postgres: EmbeddedPostgres, folder: Path, effect: str, point: Point, _round: int
+    shop: Shop,
+    postgres: EmbeddedPostgres,
+    folder: Path,
+    effect: str,
+    point: CrashPoint,
+    _round: int,
 ) -> None:
     path, body, table = EFFECTS[effect]
     before = await shop.count(table)
@@ -89,7 +94,7 @@ async def test_a_post_killed_at_its_commit_takes_effect_once_per_key(
             with pytest.raises(httpx.TransportError):
                 await shop.post(web, path, body)
             assert gate.is_shut
-    is_done = point is Point.AFTER
+    is_done = point is CrashPoint.AFTER
     created = len(body) if isinstance(body, list) else 1
     assert await shop.count(table) == before + created * is_done
     assert await shop.count("idempotency_keys") == int(is_done)

@@ -10,7 +10,7 @@ from pathlib import Path
 from dunwell.adapters.channels.outbox.channel import OutboxEmail
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.notices import an_asker
+from tests.support.notices import a_notice_harness
 from tests.support.processes import a_process
 
 
@@ -23,8 +23,8 @@ async def test_a_code_is_sent_again_with_its_id_after_its_worker_was_killed(
     resources: Resources,
 ) -> None:
     clock = MovableClock(datetime.now(UTC))
-    asker = await an_asker(replace(resources, clock=clock), clock)
-    notice_id = await asker.planned(recipient="erika+die@example.org")
+    asker = await a_notice_harness(replace(resources, clock=clock), clock)
+    notice_id = await asker.request(recipient="erika+die@example.org")
     with a_process(resources.settings, "tests.support.notice_process") as process:
         await asyncio.to_thread(process.join, 30)
         assert process.exitcode == -signal.SIGKILL

@@ -16,10 +16,10 @@ from tests.support.clusters import (
     NEWER,
     OLDER,
     Cluster,
-    Seen,
+    ListedContents,
     Servers,
+    a_cluster_merchant,
     a_served_cluster,
-    a_shop,
     an_outbox_on,
     dump_into,
     give_to_server,
@@ -29,14 +29,14 @@ from tests.support.webhooks import Outbox
 
 
 async def check_order(
-    shop: Outbox, cluster: Cluster, before: Seen, *, was_last_lost: bool = False
+    shop: Outbox, cluster: Cluster, before: ListedContents, *, was_last_lost: bool = False
 ) -> list[int]:
     """Check that no earlier row is missing, moved or doubled, except those of the last round of
     work if it was lost, and that new rows are listed after them. Return the ids of new claims."""
     lost_events, lost_claims = (3, 2) if was_last_lost else (0, 0)
     kept_events = before.events[: len(before.events) - lost_events]
     kept_claims = before.claims[lost_claims:]
-    async with a_shop(shop, cluster.url) as served:
+    async with a_cluster_merchant(shop, cluster.url) as served:
         assert await served.list_events() == kept_events
         new_events = await served.work()
         after = await served.look()
@@ -48,7 +48,7 @@ async def check_order(
     return after.claims[:2]
 
 
-def check_ids(new_claims: list[int], before: Seen) -> None:
+def check_ids(new_claims: list[int], before: ListedContents) -> None:
     """Check that no id of an earlier claim now belongs to another claim."""
     assert min(new_claims) > max(before.claims)
 

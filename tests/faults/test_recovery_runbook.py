@@ -30,7 +30,7 @@ from tests.support.certificates import write_certificate
 from tests.support.clusters import (
     Cluster,
     Servers,
-    a_shop,
+    a_cluster_merchant,
     an_outbox_on,
     give_to_server,
     let_server_reach,
@@ -160,7 +160,7 @@ async def own_server(
 
 
 async def test_an_own_server_is_restored_to_a_point_in_time(own_server: ServerOfYourOwn) -> None:
-    async with a_shop(own_server.outbox, own_server.origin.url) as served:
+    async with a_cluster_merchant(own_server.outbox, own_server.origin.url) as served:
         kept = await served.work()
         own_server.variables["TIME"] = await wait_for_moment(own_server.origin)
         await served.work()
@@ -169,7 +169,7 @@ async def test_an_own_server_is_restored_to_a_point_in_time(own_server: ServerOf
     await own_server.make_copy()
     await own_server.copy.start()
     restored = await own_server.hold()
-    async with a_shop(own_server.outbox, restored.url) as served:
+    async with a_cluster_merchant(own_server.outbox, restored.url) as served:
         assert await served.list_events() == kept
         new_events = await served.work()
         assert await served.list_events(seen.cursor) == new_events
@@ -182,7 +182,7 @@ async def test_an_own_server_is_restored_to_a_point_in_time(own_server: ServerOf
 async def test_a_recovery_time_after_the_archives_end_is_removed_as_documented(
     own_server: ServerOfYourOwn,
 ) -> None:
-    async with a_shop(own_server.outbox, own_server.origin.url) as served:
+    async with a_cluster_merchant(own_server.outbox, own_server.origin.url) as served:
         kept = await served.work()
     await own_server.stop()
     own_server.variables["TIME"] = f"{datetime.now(UTC) + timedelta(seconds=1):%Y-%m-%dT%H:%M:%SZ}"
@@ -199,7 +199,7 @@ async def test_a_recovery_time_after_the_archives_end_is_removed_as_documented(
     await own_server.run(4)
     await own_server.copy.start()
     restored = await own_server.hold()
-    async with a_shop(own_server.outbox, restored.url) as served:
+    async with a_cluster_merchant(own_server.outbox, restored.url) as served:
         assert await served.list_events() == kept
 
 

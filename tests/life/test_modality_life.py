@@ -11,7 +11,7 @@ from dunwell.cases.modalities.modality import ModalityEndReason
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.modalities import Arrangement, an_arrangement
-from tests.support.telling import tell
+from tests.support.notice_sending import send_due_notices
 
 # A Monday, 10:00 in Berlin.
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -32,7 +32,7 @@ class Life:
         while harness.clock.now() < until:
             harness.clock.move_to(min(until, harness.clock.now() + timedelta(hours=3)))
             await harness.run()
-            await tell(harness)
+            await send_due_notices(harness)
         return [event["type"] for event in await harness.events(self.arrangement.claim_id)]
 
     async def pay(self, cents: int, transaction_id: str) -> None:

@@ -10,9 +10,9 @@ from dunwell.contact.sending.channel import Permanent
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.channels import REACHABLE
-from tests.support.diary import diary, live_until
 from tests.support.harness import Harness
-from tests.support.lives import FEE, a_life, a_process, contact, tell, wait
+from tests.support.lifecycles import FEE, a_lifecycle_harness, a_process, checkpoint, contact, wait
+from tests.support.timeline import list_timeline, run_until_local_time
 
 THREE = contact("EMAIL", "SMS", "LETTER")
 END = "2026-06-30 12:00"
@@ -28,12 +28,12 @@ async def bounce(harness: Harness, channel: int) -> None:
 async def test_channels_are_tried_in_order_until_one_accepts(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness = await a_life(resources, clock, a_process(THREE, wait(7), FEE))
+    harness = await a_lifecycle_harness(resources, clock, a_process(THREE, wait(7), FEE))
     harness.channels[0].answers.append(Permanent("mailbox gone"))
     harness.channels[1].answers.append(Permanent("number gone"))
     [claim_id] = await harness.create(**REACHABLE)
-    await live_until(harness, END)
-    assert await diary(harness, claim_id) == [
+    await run_until_local_time(harness, END)
+    assert await list_timeline(harness, claim_id) == [
         "Mon 02 Mar 10:00 LETTER",
         # Seven days after Wednesday, by which the letter can have arrived.
         "Wed 11 Mar 10:00 fee 250",
@@ -44,19 +44,21 @@ async def test_channels_are_tried_in_order_until_one_accepts(
 async def test_a_channel_without_an_address_is_skipped(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness = await a_life(resources, clock, a_process(THREE, wait(1)))
+    harness = await a_lifecycle_harness(resources, clock, a_process(THREE, wait(1)))
     [claim_id] = await harness.create(**REACHABLE | {"mobileNumber": None, "email": None})
-    await live_until(harness, END)
-    assert (await diary(harness, claim_id))[0] == "Mon 02 Mar 10:00 LETTER"
+    await run_until_local_time(harness, END)
+    assert (await list_timeline(harness, claim_id))[0] == "Mon 02 Mar 10:00 LETTER"
 
 
 async def test_an_unreachable_debtor_is_charged_no_fee(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness = await a_life(resources, clock, a_process(THREE, wait(7), FEE, tell("end")))
+    harness = await a_lifecycle_harness(
+        resources, clock, a_process(THREE, wait(7), FEE, checkpoint("end"))
+    )
     [claim_id] = await harness.create(email=None)
-    await live_until(harness, END)
-    assert await diary(harness, claim_id) == [
+    await run_until_local_time(harness, END)
+    assert await list_timeline(harness, claim_id) == [
         "Mon 02 Mar 10:00 step 1 FAILED NOBODY_REACHABLE",
         "Mon 09 Mar 10:00 checkpoint end",
         "Mon 09 Mar 10:00 archived",
@@ -68,23 +70,25 @@ async def test_a_fee_without_required_contact_is_charged_to_an_unreachable_debto
     resources: Resources, clock: MovableClock
 ) -> None:
     process = a_process(contact(), wait(7), FEE, feesNeedContact=False)
-    harness = await a_life(resources, clock, process)
+    harness = await a_lifecycle_harness(resources, clock, process)
     [claim_id] = await harness.create(email=None)
-    await live_until(harness, END)
-    assert "Mon 09 Mar 10:00 fee 250" in await diary(harness, claim_id)
+    await run_until_local_time(harness, END)
+    assert "Mon 09 Mar 10:00 fee 250" in await list_timeline(harness, claim_id)
 
 
 async def test_a_bounce_uses_the_next_channel_and_restarts_the_wait(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness = await a_life(resources, clock, a_process(THREE, wait(7), FEE, contact(), wait(1)))
+    harness = await a_lifecycle_harness(
+        resources, clock, a_process(THREE, wait(7), FEE, contact(), wait(1))
+    )
     [claim_id] = await harness.create(**REACHABLE)
-    await live_until(harness, "2026-03-05 15:30")
+    await run_until_local_time(harness, "2026-03-05 15:30")
     await bounce(harness, 0)
-    await live_until(harness, "2026-03-09 16:00")
+    await run_until_local_time(harness, "2026-03-09 16:00")
     await bounce(harness, 1)
-    await live_until(harness, END)
-    assert await diary(harness, claim_id) == [
+    await run_until_local_time(harness, END)
+    assert await list_timeline(harness, claim_id) == [
         "Mon 02 Mar 10:00 EMAIL",
         "Thu 05 Mar 15:30 SMS",
         "Mon 09 Mar 16:00 LETTER",
@@ -97,12 +101,14 @@ async def test_a_bounce_uses_the_next_channel_and_restarts_the_wait(
 async def test_the_fallback_for_a_bounce_at_night_waits_for_contact_hours(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness = await a_life(resources, clock, a_process(THREE, wait(7), tell("a week after it")))
+    harness = await a_lifecycle_harness(
+        resources, clock, a_process(THREE, wait(7), checkpoint("a week after it"))
+    )
     [claim_id] = await harness.create(**REACHABLE)
-    await live_until(harness, "2026-03-06 23:15")
+    await run_until_local_time(harness, "2026-03-06 23:15")
     await bounce(harness, 0)
-    await live_until(harness, END)
-    assert (await diary(harness, claim_id))[1:3] == [
+    await run_until_local_time(harness, END)
+    assert (await list_timeline(harness, claim_id))[1:3] == [
         "Mon 09 Mar 09:00 SMS",
         "Mon 16 Mar 09:00 checkpoint a week after it",
     ]
@@ -111,12 +117,14 @@ async def test_the_fallback_for_a_bounce_at_night_waits_for_contact_hours(
 async def test_a_bounce_on_the_last_channel_keeps_all_dates(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness = await a_life(resources, clock, a_process(contact(), wait(7), FEE, tell("end")))
+    harness = await a_lifecycle_harness(
+        resources, clock, a_process(contact(), wait(7), FEE, checkpoint("end"))
+    )
     [claim_id] = await harness.create()
-    await live_until(harness, "2026-03-05 15:30")
+    await run_until_local_time(harness, "2026-03-05 15:30")
     await bounce(harness, 0)
-    await live_until(harness, END)
-    assert await diary(harness, claim_id) == [
+    await run_until_local_time(harness, END)
+    assert await list_timeline(harness, claim_id) == [
         "Mon 02 Mar 10:00 EMAIL",
         "Mon 09 Mar 10:00 checkpoint end",
         "Mon 09 Mar 10:00 archived",
@@ -126,17 +134,17 @@ async def test_a_bounce_on_the_last_channel_keeps_all_dates(
 
 
 async def test_a_suppressed_address_is_not_used(resources: Resources, clock: MovableClock) -> None:
-    harness = await a_life(resources, clock, a_process(THREE, wait(7), THREE, wait(1)))
+    harness = await a_lifecycle_harness(resources, clock, a_process(THREE, wait(7), THREE, wait(1)))
     [claim_id] = await harness.create(**REACHABLE)
-    await live_until(harness, "2026-03-04 12:00")
+    await run_until_local_time(harness, "2026-03-04 12:00")
     addresses: list[tuple[Any, str]] = [("EMAIL", "ERIKA@example.org"), ("SMS", "+49 151 12345678")]
     async with harness.work() as work:
         for channel, address in addresses:
             await suppress(
                 work, resources.keys, channel, address, "DEBTOR"
             )  # fmt: skip
-    await live_until(harness, END)
-    assert await diary(harness, claim_id) == [
+    await run_until_local_time(harness, END)
+    assert await list_timeline(harness, claim_id) == [
         "Mon 02 Mar 10:00 EMAIL",
         "Mon 09 Mar 10:00 LETTER",
         "Thu 12 Mar 10:00 archived",

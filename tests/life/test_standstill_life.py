@@ -9,13 +9,13 @@ from dunwell.core.claims.claim_holds import lift_hold, open_hold
 from dunwell.core.claims.states import HoldKind
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.diary import berlin, diary, live_until
 from tests.support.harness import Harness
-from tests.support.lives import FEE, a_life, a_process, contact, tell, wait
+from tests.support.lifecycles import FEE, a_lifecycle_harness, a_process, checkpoint, contact, wait
+from tests.support.timeline import berlin, list_timeline, run_until_local_time
 
 END = "2026-07-31 12:00"
 LATE = {"skipIfOlderThanDays": 30}
-STEPS = (contact(), wait(7), FEE, contact(), tell("end"), wait(7))
+STEPS = (contact(), wait(7), FEE, contact(), checkpoint("end"), wait(7))
 
 
 def stand_still_until(harness: Harness, local: str) -> None:
@@ -37,12 +37,12 @@ async def lift(harness: Harness, claim_id: int) -> None:
 async def test_each_due_step_runs_once_after_forty_days_of_downtime(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness = await a_life(resources, clock, a_process(*STEPS))
+    harness = await a_lifecycle_harness(resources, clock, a_process(*STEPS))
     [claim_id] = await harness.create()
-    await live_until(harness, "2026-03-02 12:00")
+    await run_until_local_time(harness, "2026-03-02 12:00")
     stand_still_until(harness, "2026-04-11 12:00")
-    await live_until(harness, END)
-    assert await diary(harness, claim_id) == [
+    await run_until_local_time(harness, END)
+    assert await list_timeline(harness, claim_id) == [
         "Mon 02 Mar 10:00 EMAIL",
         "Sat 11 Apr 12:00 fee 250",
         "Mon 13 Apr 09:00 EMAIL",
@@ -54,7 +54,7 @@ async def test_each_due_step_runs_once_after_forty_days_of_downtime(
 async def test_no_debtor_is_contacted_twice_a_day_after_forty_days_of_downtime(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness = await a_life(resources, clock, a_process(*STEPS))
+    harness = await a_lifecycle_harness(resources, clock, a_process(*STEPS))
     people = ["a@example.org", "b@example.org", "c@example.org"]
     claims = [
         claim_id
@@ -62,48 +62,48 @@ async def test_no_debtor_is_contacted_twice_a_day_after_forty_days_of_downtime(
         for claim_id in await harness.create(f"INV-{n}", email=people[n % 3])
     ]
     stand_still_until(harness, "2026-04-11 12:00")
-    await live_until(harness, END)
+    await run_until_local_time(harness, END)
     sent = Counter((each.recipient, each.created_at.date()) for each in harness.channels[0].sent)
     assert set(sent.values()) == {1}
     assert len(harness.channels[0].sent) == 18
     for claim_id in claims:
-        kinds = [line.split(" ", 4)[4] for line in await diary(harness, claim_id)]
+        kinds = [line.split(" ", 4)[4] for line in await list_timeline(harness, claim_id)]
         assert kinds == ["EMAIL", "fee 250", "EMAIL", "checkpoint end", "archived"]
 
 
 async def test_a_contact_later_than_the_policy_allows_is_skipped(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness = await a_life(resources, clock, a_process(*STEPS, latePolicy=LATE))
+    harness = await a_lifecycle_harness(resources, clock, a_process(*STEPS, latePolicy=LATE))
     [claim_id] = await harness.create()
     stand_still_until(harness, "2026-04-02 10:00")
     [other] = await harness.create("INV-2", email="b@example.org")
-    await live_until(harness, "2026-04-02 12:00")
-    assert await diary(harness, claim_id) == ["Thu 02 Apr 10:00 step 1 SKIPPED TOO_LATE"]
-    assert await diary(harness, other) == ["Thu 02 Apr 10:00 EMAIL"]
+    await run_until_local_time(harness, "2026-04-02 12:00")
+    assert await list_timeline(harness, claim_id) == ["Thu 02 Apr 10:00 step 1 SKIPPED TOO_LATE"]
+    assert await list_timeline(harness, other) == ["Thu 02 Apr 10:00 EMAIL"]
 
 
 async def test_a_contact_exactly_as_late_as_the_policy_allows_is_made(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness = await a_life(resources, clock, a_process(*STEPS, latePolicy=LATE))
+    harness = await a_lifecycle_harness(resources, clock, a_process(*STEPS, latePolicy=LATE))
     [claim_id] = await harness.create()
     stand_still_until(harness, "2026-04-01 11:00")  # Summer time has begun.
-    await live_until(harness, "2026-04-01 12:00")
-    assert await diary(harness, claim_id) == ["Wed 01 Apr 11:00 EMAIL"]
+    await run_until_local_time(harness, "2026-04-01 12:00")
+    assert await list_timeline(harness, claim_id) == ["Wed 01 Apr 11:00 EMAIL"]
 
 
 async def test_a_contact_that_fell_due_during_a_hold_is_not_late(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness = await a_life(resources, clock, a_process(*STEPS, latePolicy=LATE))
+    harness = await a_lifecycle_harness(resources, clock, a_process(*STEPS, latePolicy=LATE))
     [claim_id] = await harness.create()
-    await live_until(harness, "2026-03-03 12:00")
+    await run_until_local_time(harness, "2026-03-03 12:00")
     await hold(harness, claim_id)
-    await live_until(harness, "2026-04-22 12:00")
+    await run_until_local_time(harness, "2026-04-22 12:00")
     await lift(harness, claim_id)
-    await live_until(harness, END)
-    assert (await diary(harness, claim_id))[:3] == [
+    await run_until_local_time(harness, END)
+    assert (await list_timeline(harness, claim_id))[:3] == [
         "Mon 02 Mar 10:00 EMAIL",
         "Wed 22 Apr 12:00 fee 250",
         "Wed 22 Apr 12:00 EMAIL",
@@ -116,12 +116,12 @@ async def test_a_due_contact_that_was_then_held_is_not_late(
     """There are no contacts at the weekend, and the hold begins on Sunday. It ends in summer
     time."""
     process = a_process(*STEPS, latePolicy=LATE)
-    harness = await a_life(resources, clock, process, start="2026-03-07 10:00")
+    harness = await a_lifecycle_harness(resources, clock, process, start="2026-03-07 10:00")
     [claim_id] = await harness.create()
-    await live_until(harness, "2026-03-08 12:00")
+    await run_until_local_time(harness, "2026-03-08 12:00")
     await hold(harness, claim_id, days=40)
-    await live_until(harness, END)
-    assert (await diary(harness, claim_id))[0] == "Fri 17 Apr 13:00 EMAIL"
+    await run_until_local_time(harness, END)
+    assert (await list_timeline(harness, claim_id))[0] == "Fri 17 Apr 13:00 EMAIL"
 
 
 async def test_lateness_is_counted_from_the_end_of_a_hold(
@@ -129,15 +129,15 @@ async def test_lateness_is_counted_from_the_end_of_a_hold(
 ) -> None:
     """The claim is held for forty days. The service runs for the first two and is then down for 31
     days after the hold."""
-    harness = await a_life(resources, clock, a_process(*STEPS, latePolicy=LATE))
+    harness = await a_lifecycle_harness(resources, clock, a_process(*STEPS, latePolicy=LATE))
     kept, missed = await harness.create("A", "B")
     await hold(harness, kept, days=40)
     await hold(harness, missed, days=9)
-    await live_until(harness, "2026-03-04 12:00")
+    await run_until_local_time(harness, "2026-03-04 12:00")
     stand_still_until(harness, "2026-04-13 12:00")
-    await live_until(harness, "2026-04-13 13:00")
-    assert await diary(harness, kept) == ["Mon 13 Apr 12:00 EMAIL"]
-    assert await diary(harness, missed) == ["Mon 13 Apr 12:00 step 1 SKIPPED TOO_LATE"]
+    await run_until_local_time(harness, "2026-04-13 13:00")
+    assert await list_timeline(harness, kept) == ["Mon 13 Apr 12:00 EMAIL"]
+    assert await list_timeline(harness, missed) == ["Mon 13 Apr 12:00 step 1 SKIPPED TOO_LATE"]
 
 
 async def plan_only(harness: Harness) -> None:
@@ -148,14 +148,14 @@ async def plan_only(harness: Harness) -> None:
 async def test_a_contact_planned_before_the_downtime_can_be_skipped_as_late(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness = await a_life(resources, clock, a_process(*STEPS, latePolicy=LATE))
+    harness = await a_lifecycle_harness(resources, clock, a_process(*STEPS, latePolicy=LATE))
     [claim_id] = await harness.create()
     await plan_only(harness)
     stand_still_until(harness, "2026-04-13 12:00")
     await harness.run()
     assert harness.channels[0].sent == []
-    await live_until(harness, END)
-    assert await diary(harness, claim_id) == [
+    await run_until_local_time(harness, END)
+    assert await list_timeline(harness, claim_id) == [
         "Mon 13 Apr 12:00 step 1 SKIPPED TOO_LATE",
         "Mon 20 Apr 12:00 EMAIL",
         "Mon 20 Apr 12:00 checkpoint end",
@@ -168,22 +168,22 @@ async def test_a_contact_planned_before_the_downtime_can_be_skipped_as_late(
 async def test_a_planned_contact_that_a_hold_made_late_is_sent(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness = await a_life(resources, clock, a_process(*STEPS, latePolicy=LATE))
+    harness = await a_lifecycle_harness(resources, clock, a_process(*STEPS, latePolicy=LATE))
     [claim_id] = await harness.create()
     await plan_only(harness)
     await hold(harness, claim_id)
-    await live_until(harness, "2026-04-13 12:00")
+    await run_until_local_time(harness, "2026-04-13 12:00")
     await lift(harness, claim_id)
     await harness.run()
-    assert (await diary(harness, claim_id))[0] == "Mon 13 Apr 12:00 EMAIL"
+    assert (await list_timeline(harness, claim_id))[0] == "Mon 13 Apr 12:00 EMAIL"
 
 
 async def test_a_planned_contact_within_the_limit_is_sent_late(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness = await a_life(resources, clock, a_process(*STEPS, latePolicy=LATE))
+    harness = await a_lifecycle_harness(resources, clock, a_process(*STEPS, latePolicy=LATE))
     [claim_id] = await harness.create()
     await plan_only(harness)
     stand_still_until(harness, "2026-03-31 10:00")
     await harness.run()
-    assert (await diary(harness, claim_id))[0] == "Tue 31 Mar 10:00 EMAIL"
+    assert (await list_timeline(harness, claim_id))[0] == "Tue 31 Mar 10:00 EMAIL"

@@ -8,14 +8,16 @@ from dunwell.core.claims.states import Status
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.channels import REACHABLE
-from tests.support.diary import diary, live_until
 from tests.support.harness import Harness
-from tests.support.lives import FEE, a_life, a_process, contact, tell, wait
+from tests.support.lifecycles import FEE, a_lifecycle_harness, a_process, checkpoint, contact, wait
+from tests.support.timeline import list_timeline, run_until_local_time
 
 END = "2026-06-30 12:00"
-FIRST = a_process(contact(), wait(7), FEE, contact(), tell("old"), wait(7))
-MINOR = a_process(contact(), wait(7), FEE | {"value": "900"}, contact("SMS"), tell("new"), wait(7))
-MAJOR = a_process(contact(), wait(3), FEE, contact(), tell("major"), wait(7))
+FIRST = a_process(contact(), wait(7), FEE, contact(), checkpoint("old"), wait(7))
+MINOR = a_process(
+    contact(), wait(7), FEE | {"value": "900"}, contact("SMS"), checkpoint("new"), wait(7)
+)
+MAJOR = a_process(contact(), wait(3), FEE, contact(), checkpoint("major"), wait(7))
 
 
 async def versions(harness: Harness, claim_id: int) -> list[tuple[Any, ...]]:
@@ -32,12 +34,12 @@ async def versions(harness: Harness, claim_id: int) -> list[tuple[Any, ...]]:
 async def test_a_minor_version_applies_to_a_running_claim_from_its_next_step(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness = await a_life(resources, clock, FIRST)
+    harness = await a_lifecycle_harness(resources, clock, FIRST)
     [claim_id] = await harness.create(**REACHABLE)
-    await live_until(harness, "2026-03-05 12:00")
+    await run_until_local_time(harness, "2026-03-05 12:00")
     await harness.publish(MINOR)
-    await live_until(harness, END)
-    assert await diary(harness, claim_id) == [
+    await run_until_local_time(harness, END)
+    assert await list_timeline(harness, claim_id) == [
         "Mon 02 Mar 10:00 EMAIL",
         "Mon 09 Mar 10:00 fee 900",
         "Mon 09 Mar 10:00 SMS",
@@ -52,20 +54,20 @@ async def test_a_minor_version_applies_to_a_running_claim_from_its_next_step(
 async def test_a_major_version_does_not_apply_to_running_claims(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness = await a_life(resources, clock, FIRST)
+    harness = await a_lifecycle_harness(resources, clock, FIRST)
     [running] = await harness.create("RUNNING", **REACHABLE)
-    await live_until(harness, "2026-03-02 12:00")
+    await run_until_local_time(harness, "2026-03-02 12:00")
     await harness.publish(MAJOR)
     [new] = await harness.create("NEW", email="new@example.org")
-    await live_until(harness, END)
-    assert await diary(harness, running) == [
+    await run_until_local_time(harness, END)
+    assert await list_timeline(harness, running) == [
         "Mon 02 Mar 10:00 EMAIL",
         "Mon 09 Mar 10:00 fee 250",
         "Mon 09 Mar 10:00 EMAIL",
         "Mon 09 Mar 10:00 checkpoint old",
         "Mon 16 Mar 10:00 archived",
     ]
-    assert (await diary(harness, new))[:4] == [
+    assert (await list_timeline(harness, new))[:4] == [
         "Mon 02 Mar 12:00 EMAIL",
         "Thu 05 Mar 12:00 fee 250",
         "Thu 05 Mar 12:00 EMAIL",
@@ -79,17 +81,17 @@ async def test_a_delayed_contact_is_sent_with_the_new_text(
 ) -> None:
     """The contact limits delay the second claim's contact to Tuesday; a minor version is published
     on Monday evening."""
-    harness = await a_life(resources, clock, FIRST)
+    harness = await a_lifecycle_harness(resources, clock, FIRST)
     await harness.create("A", **REACHABLE)
     [held_back] = await harness.create("B", **REACHABLE)
-    await live_until(harness, "2026-03-02 19:00")
-    document = a_process(contact(), wait(7), FEE, contact(), tell("old"), wait(7))
+    await run_until_local_time(harness, "2026-03-02 19:00")
+    document = a_process(contact(), wait(7), FEE, contact(), checkpoint("old"), wait(7))
     template = document.templates["reminder"].email
     assert template is not None
     template.body["de"] += "\n\nNeu."
     await harness.publish(document)
-    await live_until(harness, "2026-03-03 12:00")
-    assert await diary(harness, held_back) == ["Tue 03 Mar 09:00 EMAIL"]
+    await run_until_local_time(harness, "2026-03-03 12:00")
+    assert await list_timeline(harness, held_back) == ["Tue 03 Mar 09:00 EMAIL"]
     assert ["Neu." in message.body_text for message in harness.channels[0].sent] == [False, True]
     assert await versions(harness, held_back) == [(1, "v1.1"), (2, "v1.1")]
 
@@ -97,14 +99,16 @@ async def test_a_delayed_contact_is_sent_with_the_new_text(
 async def test_a_reassigned_claim_starts_at_the_first_step_of_the_new_workflow(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness = await a_life(resources, clock, FIRST)
+    harness = await a_lifecycle_harness(resources, clock, FIRST)
     [claim_id] = await harness.create(**REACHABLE)
-    await live_until(harness, "2026-03-11 12:00")
-    other = await harness.publish(a_process(contact("LETTER"), wait(2), tell("other")), "Other")
+    await run_until_local_time(harness, "2026-03-11 12:00")
+    other = await harness.publish(
+        a_process(contact("LETTER"), wait(2), checkpoint("other")), "Other"
+    )
     async with harness.work() as work:
         await assign_to_workflow(work, other.workflow_id, [claim_id])
-    await live_until(harness, END)
-    assert await diary(harness, claim_id) == [
+    await run_until_local_time(harness, END)
+    assert await list_timeline(harness, claim_id) == [
         "Mon 02 Mar 10:00 EMAIL",
         "Mon 09 Mar 10:00 fee 250",
         "Mon 09 Mar 10:00 EMAIL",
@@ -120,14 +124,14 @@ async def test_a_reassigned_claim_starts_at_the_first_step_of_the_new_workflow(
 async def test_a_new_run_charges_its_fee_only_after_a_contact_of_its_own(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness = await a_life(resources, clock, FIRST)
+    harness = await a_lifecycle_harness(resources, clock, FIRST)
     [claim_id] = await harness.create(**REACHABLE)
-    await live_until(harness, "2026-03-04 12:00")
+    await run_until_local_time(harness, "2026-03-04 12:00")
     other = await harness.publish(a_process(FEE, contact(), FEE), "Other")
     async with harness.work() as work:
         await assign_to_workflow(work, other.workflow_id, [claim_id])
-    await live_until(harness, END)
-    assert await diary(harness, claim_id) == [
+    await run_until_local_time(harness, END)
+    assert await list_timeline(harness, claim_id) == [
         "Mon 02 Mar 10:00 EMAIL",
         "Wed 04 Mar 12:00 EMAIL",
         "Wed 04 Mar 12:00 fee 250",

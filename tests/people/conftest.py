@@ -6,7 +6,7 @@ from dunwell.accounts.users.passwords import SignInServices
 from dunwell.platform.database.database import Database
 from dunwell.platform.resources import Resources
 from tests.support.merchants import AT_NOON, a_merchant
-from tests.support.people import CountingHasher, build_sign_in_services
+from tests.support.users import CountingHasher, build_sign_in_services
 
 
 @pytest.fixture

@@ -33,29 +33,29 @@ from dunwell.operations.seals.seals import seal_installation
 from dunwell.platform.errors import InvalidState, ValidationError
 from dunwell.platform.metrics import REGISTRY
 from tests.people.test_sessions import require
-from tests.support.people import (
+from tests.support.single_sign_on import SingleSignOnHarness, a_single_sign_on_harness
+from tests.support.users import (
     HOME,
     OPENER,
     OPERATOR,
     PASSWORD,
     CountingHasher,
-    Person,
+    JoinedUser,
     a_new_user,
-    enter,
-    given,
+    build_submitted_code,
     invite,
     join,
     randomness,
     sign_in,
+    start_sign_in,
 )
-from tests.support.single_sign_on import Harness, a_harness
 
 GLASS = replace(a_new_user("glass@example.org", name="Glass"), is_break_glass=True)
 
 
 @pytest.fixture
-async def harness(services: SignInServices) -> AsyncIterator[Harness]:
-    async with a_harness(services) as harness:
+async def harness(services: SignInServices) -> AsyncIterator[SingleSignOnHarness]:
+    async with a_single_sign_on_harness(services) as harness:
         yield harness
 
 
@@ -64,12 +64,12 @@ def count_alarms() -> float:
     return REGISTRY.get_sample_value("dunwell_security_events_total", labels) or 0.0
 
 
-async def try_password(harness: Harness, person: Person) -> object:
+async def try_password(harness: SingleSignOnHarness, person: JoinedUser) -> object:
     return await check_password(harness.services, person.email, PASSWORD, HOME, randomness())
 
 
 async def test_with_required_single_sign_on_a_right_password_is_answered_like_a_wrong_one(
-    harness: Harness, hasher: CountingHasher
+    harness: SingleSignOnHarness, hasher: CountingHasher
 ) -> None:
     erika = await join(harness.services, a_new_user())
     await harness.change(required=True)
@@ -82,21 +82,26 @@ async def test_with_required_single_sign_on_a_right_password_is_answered_like_a_
 
 
 async def test_a_pending_sign_in_fails_after_single_sign_on_became_required(
-    harness: Harness,
+    harness: SingleSignOnHarness,
 ) -> None:
     erika = await join(harness.services, a_new_user())
-    entry = await enter(harness.services, erika)
+    entry = await start_sign_in(harness.services, erika)
     await harness.change(required=True)
-    assert await check_totp_code(harness.services, given(entry, "123456")) == SignInExpired()
+    assert (
+        await check_totp_code(harness.services, build_submitted_code(entry, "123456"))
+        == SignInExpired()
+    )
 
 
-async def test_a_break_glass_sign_in_is_audited_and_raises_an_alert(harness: Harness) -> None:
+async def test_a_break_glass_sign_in_is_audited_and_raises_an_alert(
+    harness: SingleSignOnHarness,
+) -> None:
     glass = await join(harness.services, GLASS)
     await harness.change(required=True)
     before = count_alarms()
     opened = await sign_in(harness.services, glass)
     assert count_alarms() == before + 1
-    act = (await harness.list_acts("break_glass.use"))[-1]
+    act = (await harness.list_audit_entries("break_glass.use"))[-1]
     assert act == ("break_glass.use", None, {"by": "TOTP"})
     await seal_installation(harness.resources)
     async with harness.resources.database.connection() as connection:
@@ -113,7 +118,7 @@ async def test_a_break_glass_sign_in_is_audited_and_raises_an_alert(harness: Har
 
 
 async def test_a_break_glass_sign_in_raises_an_alert_without_required_single_sign_on(
-    harness: Harness,
+    harness: SingleSignOnHarness,
 ) -> None:
     glass = await join(harness.services, GLASS)
     before = count_alarms()
@@ -121,7 +126,9 @@ async def test_a_break_glass_sign_in_raises_an_alert_without_required_single_sig
     assert count_alarms() == before + 1
 
 
-async def test_a_break_glass_admins_new_password_is_not_another_use(harness: Harness) -> None:
+async def test_a_break_glass_admins_new_password_is_not_another_use(
+    harness: SingleSignOnHarness,
+) -> None:
     glass = await join(harness.services, GLASS)
     person = await require(harness.services, glass.session)
     before = count_alarms()
@@ -131,16 +138,18 @@ async def test_a_break_glass_admins_new_password_is_not_another_use(harness: Har
     assert (opened.by, count_alarms()) == (OpenedBy.PASSWORD, before)
 
 
-async def test_a_sign_in_by_the_provider_raises_no_break_glass_alert(harness: Harness) -> None:
+async def test_a_sign_in_by_the_provider_raises_no_break_glass_alert(
+    harness: SingleSignOnHarness,
+) -> None:
     await harness.change(required=True)
     before = count_alarms()
-    await harness.come_in()
+    await harness.complete_sign_in()
     assert count_alarms() == before
-    assert await harness.list_acts("break_glass.%") == []
+    assert await harness.list_audit_entries("break_glass.%") == []
 
 
 async def test_earlier_invitations_fail_after_single_sign_on_became_required(
-    harness: Harness,
+    harness: SingleSignOnHarness,
 ) -> None:
     link = (await invite(harness.services, a_new_user())).secret
     await harness.change(required=True)
@@ -150,7 +159,7 @@ async def test_earlier_invitations_fail_after_single_sign_on_became_required(
 
 
 async def test_with_required_single_sign_on_only_break_glass_admins_can_be_invited(
-    harness: Harness,
+    harness: SingleSignOnHarness,
 ) -> None:
     await harness.change(required=True)
     with pytest.raises(InvalidState, match="required"):
@@ -161,20 +170,22 @@ async def test_with_required_single_sign_on_only_break_glass_admins_can_be_invit
         assert await invite_first_admin(work, randomness()) is None
 
 
-async def test_only_a_local_admin_can_be_a_break_glass_admin(harness: Harness) -> None:
+async def test_only_a_local_admin_can_be_a_break_glass_admin(harness: SingleSignOnHarness) -> None:
     auditor = replace(GLASS, roles=UserRoles(Role.AUDITOR))
     with pytest.raises(ValidationError):
         await invite(harness.services, auditor)
     known = await join(harness.services, replace(auditor, is_break_glass=False))
-    linked = await harness.come_in()
+    linked = await harness.complete_sign_in()
     for user_id in (known.user_id, linked.user_id):
         with pytest.raises(InvalidState):
             async with harness.services.work(OPERATOR) as work:
                 await set_break_glass(work, user_id, is_on=True)
-    assert await harness.list_acts("user.break_glass") == []
+    assert await harness.list_audit_entries("user.break_glass") == []
 
 
-async def test_a_break_glass_admin_cannot_be_linked_or_given_other_roles(harness: Harness) -> None:
+async def test_a_break_glass_admin_cannot_be_linked_or_given_other_roles(
+    harness: SingleSignOnHarness,
+) -> None:
     glass = await join(harness.services, GLASS)
     await join(harness.services, a_new_user())
     async with harness.services.work(OPERATOR) as work:
@@ -184,7 +195,7 @@ async def test_a_break_glass_admin_cannot_be_linked_or_given_other_roles(harness
             await change_roles(work, glass.user_id, UserRoles(Role.AUDITOR), 1)
 
 
-async def test_break_glass_is_granted_and_revoked(harness: Harness) -> None:
+async def test_break_glass_is_granted_and_revoked(harness: SingleSignOnHarness) -> None:
     erika = await join(harness.services, a_new_user())
     await harness.change(required=True)
     for is_on in (True, False):
@@ -195,5 +206,5 @@ async def test_break_glass_is_granted_and_revoked(harness: Harness) -> None:
             user = await load_user(connection, erika.user_id)
         assert user is not None
         assert user.is_break_glass == is_on
-    acts = await harness.list_acts("user.break_glass")
+    acts = await harness.list_audit_entries("user.break_glass")
     assert [act[2]["isBreakGlass"] for act in acts] == [True, False]

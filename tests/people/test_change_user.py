@@ -14,7 +14,7 @@ from dunwell.accounts.users.user import User, UserRoles, list_effective_rights
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import InsufficientScope, InvalidState, NotFound, ValidationError
 from tests.people.test_sessions import find, require
-from tests.support.people import (
+from tests.support.users import (
     HOME,
     OPERATOR,
     PASSWORD,

@@ -33,20 +33,20 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import InsufficientScope, ValidationError
 from tests.people.test_sessions import find, require
-from tests.support.people import (
+from tests.support.users import (
     HOME,
     OPENER,
     OPERATOR,
     PASSWORD,
     a_new_user,
+    build_submitted_code,
     count_rows,
-    enter,
-    given,
     invite,
     join,
     randomness,
     read_codes,
     sign_in,
+    start_sign_in,
 )
 
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
@@ -169,13 +169,14 @@ async def test_a_reset_ends_sessions_pending_sign_ins_and_the_password(
     services: SignInServices, clock: MovableClock
 ) -> None:
     erika = await join(services, a_new_user())
-    waiting = await enter(services, erika)
+    waiting = await start_sign_in(services, erika)
     async with services.work(OPERATOR) as work:
         link = (await reset_user(work, erika.user_id, randomness(RANDOM_BYTES))).secret
     clock.advance(timedelta(seconds=30))
     assert await find(services, erika.session.secret) is None
     assert (
-        await check_totp_code(services, given(waiting, erika.code(clock.now()))) == SignInExpired()
+        await check_totp_code(services, build_submitted_code(waiting, erika.code(clock.now())))
+        == SignInExpired()
     )
     outcome = await check_password(services, erika.email, PASSWORD, HOME, randomness())
     assert outcome == WrongSignIn()

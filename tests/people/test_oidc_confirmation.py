@@ -19,19 +19,24 @@ from dunwell.accounts.users.single_sign_on.sign_on import (
 )
 from dunwell.accounts.users.user import SignedInUser
 from tests.people.test_sessions import require
-from tests.support.people import HOME, randomness
-from tests.support.single_sign_on import Harness, a_harness, bring, change_returned
+from tests.support.single_sign_on import (
+    SingleSignOnHarness,
+    a_single_sign_on_harness,
+    build_return,
+    change_returned,
+)
+from tests.support.users import HOME, randomness
 
 SECOND = timedelta(seconds=1)
 
 
 @pytest.fixture
-async def harness(services: SignInServices) -> AsyncIterator[Harness]:
-    async with a_harness(services) as harness:
+async def harness(services: SignInServices) -> AsyncIterator[SingleSignOnHarness]:
+    async with a_single_sign_on_harness(services) as harness:
         yield harness
 
 
-async def go_there(harness: Harness, person: SignedInUser) -> StartedSignOn:
+async def go_there(harness: SingleSignOnHarness, person: SignedInUser) -> StartedSignOn:
     sent = await start_attempt(
         harness.services, harness.adapter, "/portal/account", visitor=HOME, randomness=randomness(),
         confirms_session=person.session_id,
@@ -41,7 +46,7 @@ async def go_there(harness: Harness, person: SignedInUser) -> StartedSignOn:
 
 
 async def confirm(
-    harness: Harness, opened: OpenedSession, *, auth_age: int | None = 0, **claims: Any
+    harness: SingleSignOnHarness, opened: OpenedSession, *, auth_age: int | None = 0, **claims: Any
 ) -> object:
     """Confirm the session; `auth_age` is the age in seconds of the provider's sign-in at the start
     of the attempt."""
@@ -50,35 +55,39 @@ async def confirm(
     harness.scripted.claims = {"auth_time": at, **claims}
     sent = await go_there(harness, person)
     returned = change_returned(
-        bring(sent, harness.scripted.consent(sent.address)), session=opened.secret
+        build_return(sent, harness.scripted.consent(sent.address)), session=opened.secret
     )
-    return await harness.come_back(returned)
+    return await harness.finish(returned)
 
 
-async def is_session_confirmed(harness: Harness, opened: OpenedSession) -> bool:
+async def is_session_confirmed(harness: SingleSignOnHarness, opened: OpenedSession) -> bool:
     return is_confirmed(await require(harness.services, opened), harness.clock.now())
 
 
-async def test_the_sign_in_itself_does_not_confirm_the_session(harness: Harness) -> None:
-    opened = await harness.come_in(auth_time=int(harness.clock.now().timestamp()))
+async def test_the_sign_in_itself_does_not_confirm_the_session(
+    harness: SingleSignOnHarness,
+) -> None:
+    opened = await harness.complete_sign_in(auth_time=int(harness.clock.now().timestamp()))
     assert not await is_session_confirmed(harness, opened)
 
 
-async def test_the_provider_is_asked_for_a_fresh_sign_in(harness: Harness) -> None:
-    opened = await harness.come_in()
+async def test_the_provider_is_asked_for_a_fresh_sign_in(harness: SingleSignOnHarness) -> None:
+    opened = await harness.complete_sign_in()
     sent = await go_there(harness, await require(harness.services, opened))
     asked = parse_qs(urlsplit(sent.address).query)
     assert (asked["prompt"], asked["max_age"]) == (["login"], ["60"])
-    usual = parse_qs(urlsplit((await harness.go_there()).address).query)
+    usual = parse_qs(urlsplit((await harness.start()).address).query)
     assert not {"prompt", "max_age"} & usual.keys()
 
 
-async def test_a_fresh_sign_in_confirms_the_session_and_opens_none(harness: Harness) -> None:
-    opened = await harness.come_in()
+async def test_a_fresh_sign_in_confirms_the_session_and_opens_none(
+    harness: SingleSignOnHarness,
+) -> None:
+    opened = await harness.complete_sign_in()
     assert await confirm(harness, opened) == ConfirmationEnded(None)
     assert await is_session_confirmed(harness, opened)
     assert await harness.count("portal_sessions") == 1
-    assert (await harness.list_acts("session.confirm"))[-1][2] == {"by": "PROVIDER"}
+    assert (await harness.list_audit_entries("session.confirm"))[-1][2] == {"by": "PROVIDER"}
 
 
 @pytest.mark.parametrize(
@@ -89,66 +98,78 @@ async def test_a_fresh_sign_in_confirms_the_session_and_opens_none(harness: Harn
     ],
 )  # fmt: skip
 async def test_the_token_must_say_that_its_user_has_just_signed_in(
-    harness: Harness, auth_age: int | None, failure: ConfirmationFailure | None
+    harness: SingleSignOnHarness, auth_age: int | None, failure: ConfirmationFailure | None
 ) -> None:
     """Clocks may differ by a minute."""
-    opened = await harness.come_in()
+    opened = await harness.complete_sign_in()
     assert await confirm(harness, opened, auth_age=auth_age) == ConfirmationEnded(failure)
     assert await is_session_confirmed(harness, opened) is (failure is None)
 
 
 @pytest.mark.parametrize("auth_time", ["1772442000", True, -1, 10**20, 1.5, None])
-async def test_an_invalid_auth_time_does_not_confirm(harness: Harness, auth_time: object) -> None:
-    opened = await harness.come_in()
+async def test_an_invalid_auth_time_does_not_confirm(
+    harness: SingleSignOnHarness, auth_time: object
+) -> None:
+    opened = await harness.complete_sign_in()
     ended = await confirm(harness, opened, auth_time=auth_time)
     assert isinstance(ended, ConfirmationEnded)
     assert ended.failure in (ConfirmationFailure.NOT_FRESH, ConfirmationFailure.DOUBTED)
     assert not await is_session_confirmed(harness, opened)
 
 
-async def test_another_user_at_the_provider_does_not_confirm_the_session(harness: Harness) -> None:
-    opened = await harness.come_in()
-    await harness.come_in(sub="paul-0001", email="paul@example.org", sid="session-2")
+async def test_another_user_at_the_provider_does_not_confirm_the_session(
+    harness: SingleSignOnHarness,
+) -> None:
+    opened = await harness.complete_sign_in()
+    await harness.complete_sign_in(sub="paul-0001", email="paul@example.org", sid="session-2")
     for sub in ("paul-0001", "a stranger"):
         ended = await confirm(harness, opened, sub=sub)
         assert ended == ConfirmationEnded(ConfirmationFailure.ANOTHER_USER)
     assert not await is_session_confirmed(harness, opened)
 
 
-async def test_another_session_of_the_same_user_is_not_confirmed(harness: Harness) -> None:
-    first, second = await harness.come_in(), await harness.come_in()
+async def test_another_session_of_the_same_user_is_not_confirmed(
+    harness: SingleSignOnHarness,
+) -> None:
+    first, second = await harness.complete_sign_in(), await harness.complete_sign_in()
     harness.scripted.claims = {"auth_time": int(harness.clock.now().timestamp())}
     for session in ("", "x" * 43, second.secret):
         sent = await go_there(harness, await require(harness.services, first))
-        returned = bring(sent, harness.scripted.consent(sent.address))
-        ended = await harness.come_back(change_returned(returned, session=session))
+        returned = build_return(sent, harness.scripted.consent(sent.address))
+        ended = await harness.finish(change_returned(returned, session=session))
         assert ended == ConfirmationEnded(ConfirmationFailure.SESSION_OVER)
     assert not await is_session_confirmed(harness, first)
     assert not await is_session_confirmed(harness, second)
 
 
-async def test_a_sign_in_attempt_does_not_confirm_a_session(harness: Harness) -> None:
+async def test_a_sign_in_attempt_does_not_confirm_a_session(harness: SingleSignOnHarness) -> None:
     """The stored attempt, not the response, decides what the response is for."""
-    opened = await harness.come_in()
+    opened = await harness.complete_sign_in()
     harness.scripted.claims = {"auth_time": int(harness.clock.now().timestamp())}
-    sent = await harness.go_there()
-    brought = bring(sent, harness.scripted.consent(sent.address))
+    sent = await harness.start()
+    brought = build_return(sent, harness.scripted.consent(sent.address))
     returned = change_returned(brought, session=opened.secret)
-    assert isinstance(await harness.come_back(returned), SignOnCompleted)
+    assert isinstance(await harness.finish(returned), SignOnCompleted)
     assert not await is_session_confirmed(harness, opened)
 
 
-async def test_a_refusal_at_the_provider_ends_the_confirmation(harness: Harness) -> None:
-    opened = await harness.come_in()
+async def test_a_refusal_at_the_provider_ends_the_confirmation(
+    harness: SingleSignOnHarness,
+) -> None:
+    opened = await harness.complete_sign_in()
     person = await require(harness.services, opened)
     sent = await go_there(harness, person)
     brought = {"error": "access_denied", "state": harness.scripted.consent(sent.address)["state"]}
-    ended = await harness.come_back(change_returned(bring(sent, brought), session=opened.secret))
+    ended = await harness.finish(
+        change_returned(build_return(sent, brought), session=opened.secret)
+    )
     assert ended == ConfirmationEnded(ConfirmationFailure.DENIED)
 
 
-async def test_a_sign_in_below_the_required_strength_does_not_confirm(harness: Harness) -> None:
-    opened = await harness.come_in()
+async def test_a_sign_in_below_the_required_strength_does_not_confirm(
+    harness: SingleSignOnHarness,
+) -> None:
+    opened = await harness.complete_sign_in()
     await harness.change_provider(acr_values=("strong",))
     ended = await confirm(harness, opened, acr="weak")
     assert ended == ConfirmationEnded(ConfirmationFailure.NOT_FRESH)

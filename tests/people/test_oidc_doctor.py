@@ -15,46 +15,56 @@ from dunwell.interfaces.cli.findings.installation import (
     describe_identity_provider,
 )
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
-from tests.support.people import a_new_user, join
-from tests.support.single_sign_on import ADMINS, SECRETS, Harness, a_harness, a_provider
+from tests.support.single_sign_on import (
+    ADMINS,
+    SECRETS,
+    SingleSignOnHarness,
+    a_provider,
+    a_single_sign_on_harness,
+)
+from tests.support.users import a_new_user, join
 
 DISCOVERY = "/.well-known/openid-configuration"
 
 
 @pytest.fixture
-async def harness(services: SignInServices) -> AsyncIterator[Harness]:
-    async with a_harness(services) as harness:
+async def harness(services: SignInServices) -> AsyncIterator[SingleSignOnHarness]:
+    async with a_single_sign_on_harness(services) as harness:
         yield harness
 
 
-async def look(harness: Harness) -> DoctorFinding:
+async def look(harness: SingleSignOnHarness) -> DoctorFinding:
     return await check_provider(harness.adapter.provider, SECRETS)
 
 
-async def test_a_provider_that_matches_its_configuration_is_ok(harness: Harness) -> None:
+async def test_a_provider_that_matches_its_configuration_is_ok(
+    harness: SingleSignOnHarness,
+) -> None:
     finding = await look(harness)
     assert (finding.subject, finding.mark) == ("sign-in kontor", "ok")
 
 
-async def test_a_provider_that_does_not_answer_is_a_fault_with_the_reason(harness: Harness) -> None:
+async def test_a_provider_that_does_not_answer_is_a_fault_with_the_reason(
+    harness: SingleSignOnHarness,
+) -> None:
     harness.scripted.answers[DISCOVERY] = (503, b"")
     finding = await look(harness)
     assert (finding.mark, finding.words) == ("FAULT", "sign-in does not work: it answers 503")
 
 
-async def test_another_issuer_is_a_fault(harness: Harness) -> None:
+async def test_another_issuer_is_a_fault(harness: SingleSignOnHarness) -> None:
     harness.scripted.metadata = {"issuer": "https://login.example.com"}
     finding = await look(harness)
     assert finding.words == "sign-in does not work: its metadata names another issuer"
 
 
-async def test_keys_that_cannot_be_read_are_a_fault(harness: Harness) -> None:
+async def test_keys_that_cannot_be_read_are_a_fault(harness: SingleSignOnHarness) -> None:
     harness.scripted.answers["/keys"] = (200, b'{"keys": []}')
     finding = await look(harness)
     assert finding.words == "sign-in does not work: its keys cannot be read"
 
 
-async def test_a_provider_without_its_secret_is_a_fault(harness: Harness) -> None:
+async def test_a_provider_without_its_secret_is_a_fault(harness: SingleSignOnHarness) -> None:
     finding = await check_provider(harness.adapter.provider, {})
     assert finding.mark == "FAULT"
     assert "client secret" in (finding.remedy or "")
@@ -73,7 +83,7 @@ def test_a_file_that_lets_no_user_sign_in_is_a_fault() -> None:
 
 
 async def test_unknown_merchants_in_groups_are_noted(
-    harness: Harness, postgres: EmbeddedPostgres
+    harness: SingleSignOnHarness, postgres: EmbeddedPostgres
 ) -> None:
     shop = GroupRule(group="shop", role="AUDITOR", merchants=("gone",))
     await harness.change(groups=(ADMINS, shop))
@@ -83,7 +93,7 @@ async def test_unknown_merchants_in_groups_are_noted(
 
 
 async def test_required_single_sign_on_without_a_break_glass_admin_is_a_fault(
-    harness: Harness, postgres: EmbeddedPostgres
+    harness: SingleSignOnHarness, postgres: EmbeddedPostgres
 ) -> None:
     await harness.change(required=True)
 

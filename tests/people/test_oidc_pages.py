@@ -20,9 +20,9 @@ from dunwell.interfaces.portal.web.site import PortalServices
 from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.resources import Resources
 from tests.support.children import DOCUMENTS, INSPECTOR, PAINTER, PRINTER
-from tests.support.people import CountingHasher, a_new_user, join
-from tests.support.portal_door import ORIGIN, SESSION, AtDoor, Door
-from tests.support.single_sign_on import Harness, a_harness
+from tests.support.portal_sign_in import ORIGIN, SESSION, SignInPages, SignInVisitor
+from tests.support.single_sign_on import SingleSignOnHarness, a_single_sign_on_harness
+from tests.support.users import CountingHasher, a_new_user, join
 
 ATTEMPT = "__Host-dunwell-portal-attempt"
 START, BACK = "/portal/sign-in/with/kontor", "/portal/sign-in/with/kontor/back"
@@ -31,15 +31,15 @@ LOGOUT, LEAVE = "/portal/sign-in/with/kontor/logout", "/portal/sign-in/with/kont
 
 @dataclass
 class Site:
-    harness: Harness
-    door: Door
+    harness: SingleSignOnHarness
+    door: SignInPages
     installation: CurrentInstallation
 
     async def apply(self, **changed: Any) -> None:
         await self.harness.change(**changed)
         await self.installation.read()
 
-    async def come(self, visitor: AtDoor, to: str = "", **claims: Any) -> Any:
+    async def come(self, visitor: SignInVisitor, to: str = "", **claims: Any) -> Any:
         """Follow the button to the provider and return."""
         self.harness.scripted.claims = claims
         sent = await visitor.get(START + (f"?next={to}" if to else ""))
@@ -52,7 +52,7 @@ class Site:
 async def site(resources: Resources) -> AsyncIterator[Site]:
     there = replace(resources, settings=replace(resources.settings, public_url=ORIGIN))
     passwords = Passwords(CountingHasher())
-    async with a_harness(SignInServices(there, passwords)) as harness:
+    async with a_single_sign_on_harness(SignInServices(there, passwords)) as harness:
         installation = CurrentInstallation(there)
         await installation.read()
         providers = IdentityProviderAdapters(installation)
@@ -63,7 +63,7 @@ async def site(resources: Resources) -> AsyncIterator[Site]:
             )
         ]
         app = build_app(there, [], INSPECTOR, routes)
-        yield Site(harness, Door(app, harness.services), installation)
+        yield Site(harness, SignInPages(app, harness.services), installation)
         await providers.close()
 
 

@@ -11,7 +11,7 @@ from joserfc.jwk import ECKey, OctKey
 
 from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.single_sign_on.sign_on import SignOnCompleted, SignOnFailure
-from tests.support.scripted_provider import (
+from tests.support.scripted_identity_provider import (
     CLIENT_ID,
     CLIENT_SECRET,
     LOGOUT_EVENT,
@@ -19,20 +19,20 @@ from tests.support.scripted_provider import (
     a_key,
     sign,
 )
-from tests.support.single_sign_on import Harness, a_harness
+from tests.support.single_sign_on import SingleSignOnHarness, a_single_sign_on_harness
 
 
 @pytest.fixture
-async def harness(services: SignInServices) -> AsyncIterator[Harness]:
-    async with a_harness(services) as harness:
+async def harness(services: SignInServices) -> AsyncIterator[SingleSignOnHarness]:
+    async with a_single_sign_on_harness(services) as harness:
         yield harness
 
 
-async def expect_nobody(harness: Harness, outcome: object) -> None:
+async def expect_nobody(harness: SingleSignOnHarness, outcome: object) -> None:
     assert outcome is SignOnFailure.DOUBTED
     assert await harness.count("users") == 0
     assert await harness.count("portal_sessions") == 0
-    [act] = await harness.list_acts()
+    [act] = await harness.list_audit_entries()
     assert act == ("session.refuse", None, {"provider": "kontor", "reason": "TOKEN"})
 
 
@@ -95,10 +95,10 @@ def too_long(claims: Claims, key: ECKey) -> str:
     ids=lambda each: each.__name__,
 )  # fmt: skip
 async def test_a_token_not_signed_by_the_provider_is_refused(
-    harness: Harness, signing: Any
+    harness: SingleSignOnHarness, signing: Any
 ) -> None:
     harness.scripted.signing = signing
-    await expect_nobody(harness, await harness.arrive())
+    await expect_nobody(harness, await harness.sign_in_at_provider())
 
 
 @pytest.mark.parametrize(
@@ -116,8 +116,10 @@ async def test_a_token_not_signed_by_the_provider_is_refused(
     ],
     ids=str,
 )  # fmt: skip
-async def test_a_token_with_wrong_claims_is_refused(harness: Harness, claims: Claims) -> None:
-    await expect_nobody(harness, await harness.arrive(**claims))
+async def test_a_token_with_wrong_claims_is_refused(
+    harness: SingleSignOnHarness, claims: Claims
+) -> None:
+    await expect_nobody(harness, await harness.sign_in_at_provider(**claims))
 
 
 @pytest.mark.parametrize(
@@ -130,40 +132,40 @@ async def test_a_token_with_wrong_claims_is_refused(harness: Harness, claims: Cl
     ],
 )  # fmt: skip
 async def test_clocks_may_differ_by_a_minute(
-    harness: Harness, claim: str, seconds: int, expected: type
+    harness: SingleSignOnHarness, claim: str, seconds: int, expected: type
 ) -> None:
     now = int(harness.clock.now().timestamp())
     claims: Claims = {claim: now + seconds}
-    assert isinstance(await harness.arrive(**claims), expected)
+    assert isinstance(await harness.sign_in_at_provider(**claims), expected)
 
 
-async def test_a_logout_token_is_not_accepted_as_id_token(harness: Harness) -> None:
+async def test_a_logout_token_is_not_accepted_as_id_token(harness: SingleSignOnHarness) -> None:
     claims: Claims = {"events": {LOGOUT_EVENT: {}}, "jti": "j", "nonce": None}
-    await expect_nobody(harness, await harness.arrive(**claims))
+    await expect_nobody(harness, await harness.sign_in_at_provider(**claims))
 
 
 async def test_a_token_with_several_audiences_needs_us_as_authorized_party(
-    harness: Harness,
+    harness: SingleSignOnHarness,
 ) -> None:
     several: Claims = {"aud": ["other", CLIENT_ID], "azp": CLIENT_ID}
-    assert isinstance(await harness.arrive(**several), SignOnCompleted)
+    assert isinstance(await harness.sign_in_at_provider(**several), SignOnCompleted)
 
 
-async def test_userinfo_of_another_subject_is_refused(harness: Harness) -> None:
+async def test_userinfo_of_another_subject_is_refused(harness: SingleSignOnHarness) -> None:
     harness.scripted.userinfo = {"sub": "somebody else", "groups": ["dunwell-admins"]}
-    await expect_nobody(harness, await harness.arrive(groups=None))
+    await expect_nobody(harness, await harness.sign_in_at_provider(groups=None))
 
 
-async def test_groups_and_address_may_come_from_userinfo(harness: Harness) -> None:
+async def test_groups_and_address_may_come_from_userinfo(harness: SingleSignOnHarness) -> None:
     harness.scripted.userinfo = {
         "sub": "erika-0001", "groups": ["dunwell-auditors"], "email": "e.m@example.org",
         # Only the token says how and in which session the user signed in.
         "sid": "another", "iss": "https://evil.example", "amr": ["mfa"],
     }  # fmt: skip
     await harness.change_provider(amr_values=("mfa",))
-    weak = await harness.arrive(groups=None, email=None)
+    weak = await harness.sign_in_at_provider(groups=None, email=None)
     assert getattr(weak, "reason", None) == "WEAK"
-    await harness.come_in(groups=None, email=None, amr=["mfa", "pwd"])
+    await harness.complete_sign_in(groups=None, email=None, amr=["mfa", "pwd"])
     async with harness.resources.database.connection() as connection:
         row = await connection.fetchrow("SELECT email, global_role FROM users")
     assert tuple(row or ()) == ("e.m@example.org", "AUDITOR")

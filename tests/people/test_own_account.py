@@ -39,28 +39,28 @@ from tests.support.durations import JUST
 from tests.support.keys import SECOND as SECOND_KEY
 from tests.support.keys import count_sealed, reseal_table
 from tests.support.passkeys import SoftwarePasskey
-from tests.support.people import (
+from tests.support.users import (
     HOME,
     PASSWORD,
     CountingHasher,
-    Person,
+    JoinedUser,
     a_new_user,
-    enter,
-    given,
+    build_submitted_code,
     join,
     randomness,
     read_codes,
     sign_in,
+    start_sign_in,
 )
 
 
 @pytest.fixture
-async def erika(services: SignInServices) -> Person:
+async def erika(services: SignInServices) -> JoinedUser:
     return await join(services, a_new_user())
 
 
 async def test_a_new_app_replaces_the_previous_one(
-    services: SignInServices, clock: MovableClock, erika: Person
+    services: SignInServices, clock: MovableClock, erika: JoinedUser
 ) -> None:
     person = await require(services, erika.session)
     async with services.work(person.actor) as work:
@@ -73,13 +73,13 @@ async def test_a_new_app_replaces_the_previous_one(
         assert await finish_app_setup(work, person, pyotp.TOTP(started).at(clock.now()))
         assert not await finish_app_setup(work, person, pyotp.TOTP(started).at(clock.now()))
     clock.advance(timedelta(seconds=30))
-    old = given(await enter(services, erika), erika.code(clock.now()))
+    old = build_submitted_code(await start_sign_in(services, erika), erika.code(clock.now()))
     assert await check_totp_code(services, old) == WrongSignIn()
     await sign_in(services, replace(erika, app_secret=started))
 
 
 async def test_an_unconfirmed_app_cannot_be_used_to_sign_in(
-    services: SignInServices, clock: MovableClock, erika: Person
+    services: SignInServices, clock: MovableClock, erika: JoinedUser
 ) -> None:
     person = await require(services, erika.session)
     async with services.work(person.actor) as work:
@@ -87,13 +87,15 @@ async def test_an_unconfirmed_app_cannot_be_used_to_sign_in(
         started = await find_new_app_secret(work, erika.user_id)
     assert started is not None
     clock.advance(timedelta(seconds=30))
-    code = given(await enter(services, erika), pyotp.TOTP(started).at(clock.now()))
+    code = build_submitted_code(
+        await start_sign_in(services, erika), pyotp.TOTP(started).at(clock.now())
+    )
     assert await check_totp_code(services, code) == WrongSignIn()
 
 
 @pytest.mark.parametrize(("late", "is_good"), [(-1, True), (0, False)])
 async def test_an_app_setup_lasts_ten_minutes(
-    services: SignInServices, clock: MovableClock, erika: Person, late: int, is_good: bool
+    services: SignInServices, clock: MovableClock, erika: JoinedUser, late: int, is_good: bool
 ) -> None:
     person = await require(services, erika.session)
     async with services.work(person.actor) as work:
@@ -107,7 +109,9 @@ async def test_an_app_setup_lasts_ten_minutes(
         assert await finish_app_setup(work, person, code) is is_good
 
 
-async def test_the_last_factor_cannot_be_removed(services: SignInServices, erika: Person) -> None:
+async def test_the_last_factor_cannot_be_removed(
+    services: SignInServices, erika: JoinedUser
+) -> None:
     person = await require(services, erika.session)
     settings = replace(services.resources.settings, public_url="http://localhost:8000")
     at_name = replace(services, resources=replace(services.resources, settings=settings))
@@ -128,7 +132,7 @@ async def test_the_last_factor_cannot_be_removed(services: SignInServices, erika
 
 
 async def test_a_factor_of_another_user_cannot_be_removed(
-    services: SignInServices, erika: Person
+    services: SignInServices, erika: JoinedUser
 ) -> None:
     paul = await join(services, a_new_user("paul@example.org", name="Paul"))
     his, hers = await require(services, paul.session), await require(services, erika.session)
@@ -139,7 +143,7 @@ async def test_a_factor_of_another_user_cannot_be_removed(
 
 
 async def test_new_recovery_codes_replace_the_previous_ones(
-    services: SignInServices, erika: Person
+    services: SignInServices, erika: JoinedUser
 ) -> None:
     before = await read_codes(services, erika)
     person = await require(services, erika.session)
@@ -147,14 +151,14 @@ async def test_new_recovery_codes_replace_the_previous_ones(
         await create_recovery_codes(work, erika.user_id, erika.session.secret)
     after = await read_codes(services, erika)
     assert not set(before) & set(after)
-    old = given(await enter(services, erika), before[0])
+    old = build_submitted_code(await start_sign_in(services, erika), before[0])
     assert await check_recovery_code(services, old) == WrongSignIn()
-    new = given(await enter(services, erika), after[0])
+    new = build_submitted_code(await start_sign_in(services, erika), after[0])
     assert isinstance(await check_recovery_code(services, new), OpenedSession)
 
 
 async def test_recovery_codes_are_shown_for_half_an_hour_in_the_session_that_made_them(
-    services: SignInServices, clock: MovableClock, erika: Person
+    services: SignInServices, clock: MovableClock, erika: JoinedUser
 ) -> None:
     other = await sign_in(services, erika)
     person = await require(services, erika.session)
@@ -169,7 +173,7 @@ async def test_recovery_codes_are_shown_for_half_an_hour_in_the_session_that_mad
 
 
 async def test_hidden_recovery_codes_are_not_shown_again(
-    services: SignInServices, erika: Person
+    services: SignInServices, erika: JoinedUser
 ) -> None:
     person = await require(services, erika.session)
     async with services.work(person.actor) as work:
@@ -177,7 +181,9 @@ async def test_hidden_recovery_codes_are_not_shown_again(
     assert await read_codes(services, erika) == []
 
 
-async def test_confirming_needs_the_right_password(services: SignInServices, erika: Person) -> None:
+async def test_confirming_needs_the_right_password(
+    services: SignInServices, erika: JoinedUser
+) -> None:
     person = await require(services, erika.session)
     assert (
         await confirm_own_password(services, PasswordConfirmation(person, PASSWORD, HOME)) is None
@@ -189,7 +195,7 @@ async def test_confirming_needs_the_right_password(services: SignInServices, eri
 
 
 async def test_a_wrong_confirmation_is_audited_as_a_refused_sign_in(
-    services: SignInServices, erika: Person, database: Database
+    services: SignInServices, erika: JoinedUser, database: Database
 ) -> None:
     person = await require(services, erika.session)
     await confirm_own_password(services, PasswordConfirmation(person, "no", HOME))
@@ -203,7 +209,7 @@ async def test_a_wrong_confirmation_is_audited_as_a_refused_sign_in(
 
 @pytest.mark.parametrize(("name", "language"), [("", "en"), ("x" * 201, "en"), ("Erika", "fr")])
 async def test_an_invalid_profile_is_refused(
-    services: SignInServices, erika: Person, name: str, language: str
+    services: SignInServices, erika: JoinedUser, name: str, language: str
 ) -> None:
     person = await require(services, erika.session)
     with pytest.raises(ValidationError):
@@ -213,7 +219,7 @@ async def test_an_invalid_profile_is_refused(
 
 
 async def test_a_user_can_change_their_name_and_language(
-    services: SignInServices, erika: Person
+    services: SignInServices, erika: JoinedUser
 ) -> None:
     person = await require(services, erika.session)
     async with services.work(person.actor) as work:
@@ -223,7 +229,7 @@ async def test_a_user_can_change_their_name_and_language(
 
 
 async def test_app_secrets_are_reencrypted_with_a_newer_key(
-    services: SignInServices, erika: Person, database: Database
+    services: SignInServices, erika: JoinedUser, database: Database
 ) -> None:
     keys = services.resources.keys
     both = KeyRing({2: SECOND_KEY, 1: dict(keys._secret_key)[1]})
@@ -235,7 +241,7 @@ async def test_app_secrets_are_reencrypted_with_a_newer_key(
 
 
 async def test_passwords_are_rehashed_when_the_cost_parameters_change(
-    services: SignInServices, erika: Person, database: Database
+    services: SignInServices, erika: JoinedUser, database: Database
 ) -> None:
     async def read() -> str:
         async with database.connection() as connection:

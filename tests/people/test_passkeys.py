@@ -35,7 +35,7 @@ from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources
 from tests.people.test_sessions import require
 from tests.support.passkeys import SoftwarePasskey, encode
-from tests.support.people import (
+from tests.support.users import (
     AWAY,
     HOME,
     OPENER,

@@ -13,25 +13,31 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.resources import Resources
 from tests.support.passkeys import SoftwarePasskey
-from tests.support.people import PASSWORD, Person, a_new_user, invite, join
-from tests.support.portal_door import ORIGIN, AtDoor, Door, a_door, read_hidden
+from tests.support.portal_sign_in import (
+    ORIGIN,
+    SignInPages,
+    SignInVisitor,
+    build_sign_in_pages,
+    read_hidden,
+)
+from tests.support.users import PASSWORD, JoinedUser, a_new_user, invite, join
 
 NEW = "kettle pebbles orchid 32"
 ROLES = [UserRoles(Role.OPERATOR), UserRoles(Role.AUDITOR)]
 
 
 @pytest.fixture
-def door(resources: Resources) -> Door:
-    return a_door(resources)
+def door(resources: Resources) -> SignInPages:
+    return build_sign_in_pages(resources)
 
 
 @pytest.fixture
-async def erika(door: Door) -> Person:
+async def erika(door: SignInPages) -> JoinedUser:
     return await join(door.services, a_new_user())
 
 
 @pytest.fixture
-async def admin(door: Door, erika: Person) -> AtDoor:
+async def admin(door: SignInPages, erika: JoinedUser) -> SignInVisitor:
     visitor = door.visitor()
     await visitor.sign_in(erika)
     return visitor
@@ -50,7 +56,7 @@ def find_link(page: str) -> str:
 
 
 async def test_an_invited_user_joins_and_gets_ten_recovery_codes(
-    door: Door, admin: AtDoor, clock: MovableClock
+    door: SignInPages, admin: SignInVisitor, clock: MovableClock
 ) -> None:
     made = await admin.send(
         "/portal/people/invite", name="Paul <b>", email="paul@example.org", language="de",
@@ -79,7 +85,7 @@ async def test_an_invited_user_joins_and_gets_ten_recovery_codes(
     assert (await paul.post(link, **given)).status_code == 410
 
 
-async def test_a_user_joins_and_signs_in_with_a_passkey_by_forms(door: Door) -> None:
+async def test_a_user_joins_and_signs_in_with_a_passkey_by_forms(door: SignInPages) -> None:
     link = "/portal/invitation/" + (await invite(door.services, a_new_user())).secret
     passkey, visitor = SoftwarePasskey(ORIGIN, "pay.example.org"), door.visitor()
     options = await visitor.post(f"{link}/passkey/ask")
@@ -99,7 +105,7 @@ async def test_a_user_joins_and_signs_in_with_a_passkey_by_forms(door: Door) -> 
 
 @pytest.mark.parametrize("language", ["en", "de"])
 async def test_a_user_without_a_password_is_asked_to_sign_in_again(
-    door: Door, clock: MovableClock, language: str
+    door: SignInPages, clock: MovableClock, language: str
 ) -> None:
     link = "/portal/invitation/" + (await invite(door.services, a_new_user())).secret
     passkey, visitor = SoftwarePasskey(ORIGIN, "pay.example.org"), door.visitor()
@@ -124,7 +130,9 @@ async def test_a_user_without_a_password_is_asked_to_sign_in_again(
     assert said in (await visitor.get(refused.headers["Location"])).text
 
 
-async def test_adding_a_passkey_requires_the_password(door: Door, admin: AtDoor) -> None:
+async def test_adding_a_passkey_requires_the_password(
+    door: SignInPages, admin: SignInVisitor
+) -> None:
     passkey = SoftwarePasskey(ORIGIN, "pay.example.org")
     token = read_hidden((await admin.get("/portal/account")).text)["token"]
     wrong = await admin.post("/portal/account/passkey/ask", token=token, password="no")
@@ -138,7 +146,7 @@ async def test_adding_a_passkey_requires_the_password(door: Door, admin: AtDoor)
     assert again.headers["Location"] == "/portal/account?done=passkey_refused"
 
 
-async def test_a_new_password_replaces_the_session(door: Door, admin: AtDoor) -> None:
+async def test_a_new_password_replaces_the_session(door: SignInPages, admin: SignInVisitor) -> None:
     before = admin.session
     wrong = await admin.send(
         "/portal/account/password", password="no", password_new="short", password_again="other"
@@ -155,7 +163,7 @@ async def test_a_new_password_replaces_the_session(door: Door, admin: AtDoor) ->
     assert (await admin.get("/portal/account")).status_code == 200
 
 
-async def test_a_new_app_is_set_up(admin: AtDoor, clock: MovableClock) -> None:
+async def test_a_new_app_is_set_up(admin: SignInVisitor, clock: MovableClock) -> None:
     await admin.send("/portal/account/app", password=PASSWORD)
     secret = find_secret((await admin.get("/portal/account/app")).text)
     wrong = await admin.send("/portal/account/app", code="000000")
@@ -164,14 +172,14 @@ async def test_a_new_app_is_set_up(admin: AtDoor, clock: MovableClock) -> None:
     assert right.headers["Location"] == "/portal/account?done=app_added"
 
 
-async def test_the_last_factor_is_not_removed(admin: AtDoor) -> None:
+async def test_the_last_factor_is_not_removed(admin: SignInVisitor) -> None:
     fields = read_hidden((await admin.get("/portal/account")).text)
     answer = await admin.post("/portal/account/factor", **{**fields, "password": PASSWORD})
     assert answer.status_code == 409
 
 
 async def test_a_conflicting_change_shows_the_other_admins_change(
-    door: Door, admin: AtDoor
+    door: SignInPages, admin: SignInVisitor
 ) -> None:
     paul = await join(door.services, a_new_user("paul@example.org", name="Paul"))
     path = f"/portal/people/{paul.user_id}"
@@ -187,7 +195,7 @@ async def test_a_conflicting_change_shows_the_other_admins_change(
 
 @pytest.mark.parametrize("revision", ["9" * 5000, "-1", "x", "\u0663", ""])
 async def test_an_unknown_revision_changes_nothing(
-    admin: AtDoor, erika: Person, revision: str
+    admin: SignInVisitor, erika: JoinedUser, revision: str
 ) -> None:
     await join(admin.services, a_new_user("paul@example.org", name="Paul"))
     path = f"/portal/people/{erika.user_id}"
@@ -195,7 +203,9 @@ async def test_an_unknown_revision_changes_nothing(
     assert refused.status_code == 409
 
 
-async def test_users_are_reset_and_deactivated(door: Door, admin: AtDoor, erika: Person) -> None:
+async def test_users_are_reset_and_deactivated(
+    door: SignInPages, admin: SignInVisitor, erika: JoinedUser
+) -> None:
     paul = await join(door.services, a_new_user("paul@example.org", name="Paul"))
     path = f"/portal/people/{paul.user_id}"
     reset = await admin.send(path, f"{path}/reset")
@@ -211,7 +221,7 @@ async def test_users_are_reset_and_deactivated(door: Door, admin: AtDoor, erika:
 
 @pytest.mark.parametrize("roles", ROLES)
 async def test_users_without_the_right_get_404_for_pages_about_users(
-    door: Door, erika: Person, roles: UserRoles
+    door: SignInPages, erika: JoinedUser, roles: UserRoles
 ) -> None:
     other = await join(door.services, a_new_user("o@example.org", name="O", roles=roles))
     visitor = door.visitor()
@@ -235,12 +245,12 @@ async def test_users_without_the_right_get_404_for_pages_about_users(
 
 
 @pytest.mark.parametrize("given", ["x", "0", "' OR 1", "00000000-0000-0000-0000-000000000000"])
-async def test_an_unknown_user_is_answered_with_404(admin: AtDoor, given: str) -> None:
+async def test_an_unknown_user_is_answered_with_404(admin: SignInVisitor, given: str) -> None:
     assert (await admin.get(f"/portal/people/{given}")).status_code == 404
 
 
 async def test_the_audit_log_shows_names_instead_of_addresses(
-    door: Door, admin: AtDoor, erika: Person, database: Database
+    door: SignInPages, admin: SignInVisitor, erika: JoinedUser, database: Database
 ) -> None:
     shown = await admin.get(f"/portal/people/audit?of={erika.user_id}")
     for action in ("user.invite", "user.join", "session.begin"):
@@ -253,7 +263,7 @@ async def test_the_audit_log_shows_names_instead_of_addresses(
 
 @pytest.mark.parametrize("language", ["en", "de"])
 async def test_every_page_exists_in_both_languages(
-    door: Door, admin: AtDoor, erika: Person, language: str
+    door: SignInPages, admin: SignInVisitor, erika: JoinedUser, language: str
 ) -> None:
     link = (await invite(door.services, a_new_user("new@example.org"))).secret
     pages = [
@@ -270,7 +280,7 @@ async def test_every_page_exists_in_both_languages(
     visitor = door.visitor()
     for path in ("/portal/sign-in", "/portal/sign-in/code", "/portal/sign-in/recovery-code"):
         if path != "/portal/sign-in":
-            await visitor.give_password(erika)
+            await visitor.submit_password(erika)
         shown = await visitor.get(f"{path}?lang={language}")
         assert shown.status_code == 200
         check_page(shown.text)

@@ -7,8 +7,15 @@ import pytest
 
 from dunwell.accounts.users.sign_in.limits import MAX_ATTEMPTS
 from dunwell.platform.resources import Resources
-from tests.support.people import PASSWORD, a_new_user, invite, join, read_codes
-from tests.support.portal_door import ENTRY, SESSION, AtDoor, Door, a_door, read_hidden
+from tests.support.portal_sign_in import (
+    ENTRY,
+    SESSION,
+    SignInPages,
+    SignInVisitor,
+    build_sign_in_pages,
+    read_hidden,
+)
+from tests.support.users import PASSWORD, a_new_user, invite, join, read_codes
 
 FOREIGN = [
     {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"},
@@ -19,16 +26,18 @@ FOREIGN = [
 
 
 @pytest.fixture
-def door(resources: Resources) -> Door:
-    return a_door(resources)
+def door(resources: Resources) -> SignInPages:
+    return build_sign_in_pages(resources)
 
 
 @pytest.fixture
-def visitor(door: Door) -> AtDoor:
+def visitor(door: SignInPages) -> SignInVisitor:
     return door.visitor()
 
 
-async def test_password_and_code_lead_to_the_requested_page(door: Door, visitor: AtDoor) -> None:
+async def test_password_and_code_lead_to_the_requested_page(
+    door: SignInPages, visitor: SignInVisitor
+) -> None:
     erika = await join(door.services, a_new_user())
     asked = await visitor.get("/portal/people?x=1")
     assert (asked.status_code, asked.headers["Location"]) == (
@@ -42,9 +51,9 @@ async def test_password_and_code_lead_to_the_requested_page(door: Door, visitor:
     assert visitor.session is not None
 
 
-async def test_cookies_are_as_strict_as_possible(door: Door, visitor: AtDoor) -> None:
+async def test_cookies_are_as_strict_as_possible(door: SignInPages, visitor: SignInVisitor) -> None:
     erika = await join(door.services, a_new_user())
-    given = await visitor.give_password(erika)
+    given = await visitor.submit_password(erika)
     [entry] = given.headers.get_list("set-cookie")
     answer = await visitor.sign_in(erika)
     cookies = dict(each.split("=", 1) for each in answer.headers.get_list("set-cookie"))
@@ -56,7 +65,7 @@ async def test_cookies_are_as_strict_as_possible(door: Door, visitor: AtDoor) ->
 
 
 async def test_development_without_tls_uses_other_cookie_names(resources: Resources) -> None:
-    door = a_door(resources, "http://localhost:8000")
+    door = build_sign_in_pages(resources, "http://localhost:8000")
     erika = await join(door.services, a_new_user())
     own = {
         "Host": "localhost:8000",
@@ -70,7 +79,9 @@ async def test_development_without_tls_uses_other_cookie_names(resources: Resour
     )
 
 
-async def test_a_planted_session_cookie_gives_no_access(door: Door, visitor: AtDoor) -> None:
+async def test_a_planted_session_cookie_gives_no_access(
+    door: SignInPages, visitor: SignInVisitor
+) -> None:
     """A planted cookie, even of the attacker's own session, gives no access to the new session."""
     erika = await join(door.services, a_new_user())
     mallory = await join(door.services, a_new_user("mallory@example.org", name="Mallory"))
@@ -83,13 +94,15 @@ async def test_a_planted_session_cookie_gives_no_access(door: Door, visitor: AtD
     victim = door.visitor()
     victim.http.cookies.set(SESSION, mallory.session.secret, domain="pay.example.org")
     await victim.post("/portal/sign-in", email=erika.email, password=PASSWORD)
-    await victim.give_code(erika)
+    await victim.submit_code(erika)
     thief = door.visitor()
     thief.http.cookies.set(SESSION, mallory.session.secret)
     assert (await thief.get("/portal/account")).status_code == 303
 
 
-async def test_a_stolen_session_ends_when_its_user_signs_out(door: Door, visitor: AtDoor) -> None:
+async def test_a_stolen_session_ends_when_its_user_signs_out(
+    door: SignInPages, visitor: SignInVisitor
+) -> None:
     erika = await join(door.services, a_new_user())
     await visitor.sign_in(erika)
     stolen = visitor.session
@@ -102,7 +115,7 @@ async def test_a_stolen_session_ends_when_its_user_signs_out(door: Door, visitor
 
 @pytest.mark.parametrize("headers", FOREIGN)
 async def test_forms_from_other_sites_sign_nobody_in(
-    door: Door, visitor: AtDoor, headers: dict[str, str]
+    door: SignInPages, visitor: SignInVisitor, headers: dict[str, str]
 ) -> None:
     erika = await join(door.services, a_new_user())
     answer = await visitor.post("/portal/sign-in", headers, email=erika.email, password=PASSWORD)
@@ -130,7 +143,7 @@ async def test_forms_from_other_sites_sign_nobody_in(
     ],
 )
 async def test_forms_without_the_csrf_token_of_the_session_are_refused(
-    door: Door, visitor: AtDoor, path: str, fields: dict[str, str]
+    door: SignInPages, visitor: SignInVisitor, path: str, fields: dict[str, str]
 ) -> None:
     erika = await join(door.services, a_new_user())
     await visitor.sign_in(erika)
@@ -156,7 +169,7 @@ async def test_forms_without_the_csrf_token_of_the_session_are_refused(
     ],
 )  # fmt: skip
 async def test_the_next_page_cannot_lead_to_another_site(
-    door: Door, visitor: AtDoor, to: str
+    door: SignInPages, visitor: SignInVisitor, to: str
 ) -> None:
     erika = await join(door.services, a_new_user())
     shown = await visitor.get("/portal/sign-in?" + urlencode({"next": to}))
@@ -167,7 +180,7 @@ async def test_the_next_page_cannot_lead_to_another_site(
     assert "evil" not in answer.headers["Location"]
 
 
-async def test_the_sign_in_page_does_not_reveal_which_users_exist(door: Door) -> None:
+async def test_the_sign_in_page_does_not_reveal_which_users_exist(door: SignInPages) -> None:
     await join(door.services, a_new_user())
     await invite(door.services, a_new_user("invited@example.org"))
     texts = set()
@@ -178,7 +191,7 @@ async def test_the_sign_in_page_does_not_reveal_which_users_exist(door: Door) ->
     assert len({re.sub(r' value=""', "", each) for each in texts}) == 1
 
 
-async def test_too_many_attempts_show_how_long_to_wait(door: Door) -> None:
+async def test_too_many_attempts_show_how_long_to_wait(door: SignInPages) -> None:
     for number in range(MAX_ATTEMPTS):
         address = f"198.51.100.{number}"
         await door.visitor(address).post("/portal/sign-in", email="e@x.org", password="wrong")
@@ -187,19 +200,19 @@ async def test_too_many_attempts_show_how_long_to_wait(door: Door) -> None:
     assert "15 minutes" in answer.text
 
 
-async def test_a_recovery_code_signs_in_once(door: Door, visitor: AtDoor) -> None:
+async def test_a_recovery_code_signs_in_once(door: SignInPages, visitor: SignInVisitor) -> None:
     erika = await join(door.services, a_new_user())
     code = (await read_codes(door.services, erika))[0]
-    await visitor.give_password(erika)
+    await visitor.submit_password(erika)
     answer = await visitor.send("/portal/sign-in/recovery-code", code=code)
     assert (answer.status_code, answer.headers["Location"]) == (303, "/portal")
-    await door.visitor().give_password(erika)
+    await door.visitor().submit_password(erika)
     again = door.visitor()
-    await again.give_password(erika)
+    await again.submit_password(erika)
     assert (await again.send("/portal/sign-in/recovery-code", code=code)).status_code == 400
 
 
-async def test_a_sign_in_from_a_new_network_is_questioned(door: Door) -> None:
+async def test_a_sign_in_from_a_new_network_is_questioned(door: SignInPages) -> None:
     erika = await join(door.services, a_new_user())
     far = door.visitor("198.51.100.99")
     answer = await far.sign_in(erika)
@@ -209,7 +222,7 @@ async def test_a_sign_in_from_a_new_network_is_questioned(door: Door) -> None:
     assert "new network" in shown.text
 
 
-async def test_the_code_page_requires_a_password_first(visitor: AtDoor) -> None:
+async def test_the_code_page_requires_a_password_first(visitor: SignInVisitor) -> None:
     answer = await visitor.get("/portal/sign-in/code")
     assert (answer.status_code, answer.headers["Location"]) == (
         303, "/portal/sign-in?next=%2Fportal",
@@ -223,17 +236,17 @@ async def test_the_code_page_requires_a_password_first(visitor: AtDoor) -> None:
     [("en", "Sign-in to this account is restricted"), ("de", "Die Anmeldung bei diesem Konto ist")],
 )
 async def test_a_locked_account_is_shown_only_after_the_right_password(
-    door: Door, language: str, said: str
+    door: SignInPages, language: str, said: str
 ) -> None:
     erika = await join(door.services, a_new_user())
     known, stranger = door.visitor(), door.visitor("198.51.100.9")
     await known.sign_in(erika)
-    await stranger.give_password(erika)
+    await stranger.submit_password(erika)
     async with door.services.resources.database.transaction() as tx:
         await tx.execute("UPDATE users SET second_factor_locked_at = $1", door.services.now())
     code = await stranger.send(f"/portal/sign-in/code?lang={language}", code="123456")
-    right = await stranger.give_password(erika)
-    wrong = await stranger.give_password(erika, "not the password")
+    right = await stranger.submit_password(erika)
+    wrong = await stranger.submit_password(erika, "not the password")
     assert [(each.status_code, said in each.text) for each in (code, right, wrong)] == [
         (403, True), (403, True), (400, False),
     ]  # fmt: skip

@@ -40,21 +40,21 @@ from dunwell.platform.resources import Resources
 from tests.people.test_sessions import require
 from tests.support.durations import JUST
 from tests.support.harness import ScriptedDeliveryProvider
-from tests.support.people import (
+from tests.support.users import (
     HOME,
     OPENER,
     OPERATOR,
     PASSWORD,
     CountingHasher,
-    Person,
+    JoinedUser,
     a_new_user,
     build_sign_in_services,
-    enter,
-    given,
+    build_submitted_code,
     join,
     randomness,
     read_codes,
     sign_in,
+    start_sign_in,
 )
 
 QUARTER, DAY = timedelta(minutes=15), timedelta(days=1)
@@ -75,17 +75,21 @@ async def rows(services: SignInServices, statement: str) -> Sequence[tuple[Any, 
 
 
 async def guess(
-    services: SignInServices, person: Person, number: int, code: str = "12345x", device: str = ""
+    services: SignInServices,
+    person: JoinedUser,
+    number: int,
+    code: str = "12345x",
+    device: str = "",
 ) -> CodeOutcome:
     """Enter a code after the right password, from a network of its own."""
     visitor = elsewhere(number, device)
     entry = await check_password(services, person.email, PASSWORD, visitor, randomness())
     if not isinstance(entry, PendingSignIn):
         return entry
-    return await check_totp_code(services, given(entry.secret, code, visitor))
+    return await check_totp_code(services, build_submitted_code(entry.secret, code, visitor))
 
 
-async def lock(services: SignInServices, person: Person) -> None:
+async def lock(services: SignInServices, person: JoinedUser) -> None:
     """Enter ten wrong codes within two quarters of an hour."""
     clock = services.resources.clock
     assert isinstance(clock, MovableClock)
@@ -97,12 +101,12 @@ async def lock(services: SignInServices, person: Person) -> None:
 
 
 @pytest.fixture
-async def erika(services: SignInServices) -> Person:
+async def erika(services: SignInServices) -> JoinedUser:
     return await join(services, a_new_user())
 
 
 async def test_after_ten_wrong_codes_no_code_is_compared(
-    services: SignInServices, erika: Person, clock: MovableClock
+    services: SignInServices, erika: JoinedUser, clock: MovableClock
 ) -> None:
     await lock(services, erika)
     assert await guess(services, erika, 90, erika.code(clock.now())) == SecondFactorLocked()
@@ -111,47 +115,49 @@ async def test_after_ten_wrong_codes_no_code_is_compared(
 
 
 async def test_a_pending_sign_in_from_before_the_lock_fails(
-    services: SignInServices, erika: Person, clock: MovableClock
+    services: SignInServices, erika: JoinedUser, clock: MovableClock
 ) -> None:
     codes = await read_codes(services, erika)
     for number in range(9):
         if number == 5:
             clock.advance(QUARTER)
         assert await guess(services, erika, number) == WrongSignIn()
-    entry = await enter(services, erika, visitor=elsewhere(50))
+    entry = await start_sign_in(services, erika, visitor=elsewhere(50))
     assert await guess(services, erika, 51) == WrongSignIn()
     clock.advance(timedelta(seconds=30))
-    right = given(entry, erika.code(clock.now()), elsewhere(50))
+    right = build_submitted_code(entry, erika.code(clock.now()), elsewhere(50))
     assert await check_totp_code(services, right) == SecondFactorLocked()
-    recovery = given(entry, codes[0], elsewhere(50))
+    recovery = build_submitted_code(entry, codes[0], elsewhere(50))
     assert await check_recovery_code(services, recovery) == SecondFactorLocked()
 
 
 async def test_recovery_codes_and_app_codes_count_together(
-    services: SignInServices, erika: Person, clock: MovableClock
+    services: SignInServices, erika: JoinedUser, clock: MovableClock
 ) -> None:
     for number in range(10):
         if number % 5 == 0:
             clock.advance(QUARTER)
         visitor = elsewhere(number)
-        entry = await enter(services, erika, visitor=visitor)
+        entry = await start_sign_in(services, erika, visitor=visitor)
         give = check_totp_code if number % 2 else check_recovery_code
-        assert await give(services, given(entry, "ABCD-EFGH", visitor)) == WrongSignIn()
+        assert (
+            await give(services, build_submitted_code(entry, "ABCD-EFGH", visitor)) == WrongSignIn()
+        )
     clock.advance(QUARTER)
     assert await guess(services, erika, 99) == SecondFactorLocked()
 
 
 async def test_fifty_concurrent_guesses_in_four_processes_count_as_ten(
-    services: SignInServices, erika: Person, clock: MovableClock
+    services: SignInServices, erika: JoinedUser, clock: MovableClock
 ) -> None:
     """Five were counted a quarter of an hour ago, so that the daily limit is reached first."""
     for number in range(5):
         await guess(services, erika, number)
     clock.advance(QUARTER)
-    entries = [await enter(services, erika, visitor=elsewhere(100 + n)) for n in range(50)]
+    entries = [await start_sign_in(services, erika, visitor=elsewhere(100 + n)) for n in range(50)]
     processes = [build_sign_in_services(services.resources) for _ in range(4)]
     outcomes = await asyncio.gather(*(
-        check_totp_code(processes[n % 4], given(entry, "12345x", elsewhere(100 + n)))
+        check_totp_code(processes[n % 4], build_submitted_code(entry, "12345x", elsewhere(100 + n)))
         for n, entry in enumerate(entries)
     ))  # fmt: skip
     assert outcomes.count(WrongSignIn()) == 5
@@ -163,12 +169,12 @@ async def test_fifty_concurrent_guesses_in_four_processes_count_as_ten(
 
 
 async def test_concurrent_wrong_codes_of_ten_known_browsers_lock_the_account(
-    services: SignInServices, erika: Person
+    services: SignInServices, erika: JoinedUser
 ) -> None:
     visitors = [elsewhere(n, (await sign_in(services, erika)).device) for n in range(10)]
-    entries = [await enter(services, erika, visitor=visitor) for visitor in visitors]
+    entries = [await start_sign_in(services, erika, visitor=visitor) for visitor in visitors]
     outcomes = await asyncio.gather(*(
-        check_totp_code(services, given(entry, "12345x", visitor))
+        check_totp_code(services, build_submitted_code(entry, "12345x", visitor))
         for entry, visitor in zip(entries, visitors, strict=True)
     ))  # fmt: skip
     assert outcomes == [WrongSignIn()] * 10
@@ -179,7 +185,11 @@ async def test_concurrent_wrong_codes_of_ten_known_browsers_lock_the_account(
     ("late", "expected"), [(-JUST, SecondFactorLocked), (0 * JUST, WrongSignIn)]
 )
 async def test_wrong_codes_are_counted_for_24_hours(
-    services: SignInServices, erika: Person, clock: MovableClock, late: timedelta, expected: type
+    services: SignInServices,
+    erika: JoinedUser,
+    clock: MovableClock,
+    late: timedelta,
+    expected: type,
 ) -> None:
     await guess(services, erika, 0)
     clock.advance(DAY - 2 * QUARTER)
@@ -193,7 +203,7 @@ async def test_wrong_codes_are_counted_for_24_hours(
 
 
 async def test_a_right_code_does_not_forget_the_wrong_ones(
-    services: SignInServices, erika: Person, clock: MovableClock
+    services: SignInServices, erika: JoinedUser, clock: MovableClock
 ) -> None:
     """Otherwise an attacker would only have to wait for the user to sign in."""
     for number in range(9):
@@ -209,7 +219,11 @@ async def test_a_right_code_does_not_forget_the_wrong_ones(
     ("late", "expected"), [(-JUST, WrongSignIn), (0 * JUST, SecondFactorLocked)]
 )
 async def test_a_browser_of_the_last_30_days_still_signs_in(
-    services: SignInServices, erika: Person, clock: MovableClock, late: timedelta, expected: type
+    services: SignInServices,
+    erika: JoinedUser,
+    clock: MovableClock,
+    late: timedelta,
+    expected: type,
 ) -> None:
     await lock(services, erika)
     opened = await sign_in(services, erika, visitor=elsewhere(60, erika.session.device))
@@ -220,7 +234,7 @@ async def test_a_browser_of_the_last_30_days_still_signs_in(
 
 
 async def test_a_browser_is_known_only_for_its_own_user(
-    services: SignInServices, erika: Person
+    services: SignInServices, erika: JoinedUser
 ) -> None:
     paul = await join(services, a_new_user("paul@example.org", name="Paul"))
     await lock(services, erika)
@@ -228,7 +242,7 @@ async def test_a_browser_is_known_only_for_its_own_user(
 
 
 async def test_wrong_codes_of_a_known_browser_are_counted_separately(
-    services: SignInServices, erika: Person, clock: MovableClock
+    services: SignInServices, erika: JoinedUser, clock: MovableClock
 ) -> None:
     """A stolen cookie does not bypass the limit."""
     device = erika.session.device
@@ -244,7 +258,7 @@ async def test_wrong_codes_of_a_known_browser_are_counted_separately(
 
 @pytest.mark.parametrize("change", ["signature", "secret", "none", "other"])
 async def test_a_forged_browser_cookie_is_not_recognised(
-    services: SignInServices, erika: Person, change: str
+    services: SignInServices, erika: JoinedUser, change: str
 ) -> None:
     await lock(services, erika)
     secret, signature = erika.session.device.split(".")
@@ -259,7 +273,7 @@ async def test_a_forged_browser_cookie_is_not_recognised(
 
 
 async def test_a_browser_cookie_survives_a_key_rotation(
-    services: SignInServices, erika: Person, clock: MovableClock
+    services: SignInServices, erika: JoinedUser, clock: MovableClock
 ) -> None:
     await lock(services, erika)
     old = services.resources.keys
@@ -283,7 +297,7 @@ async def count_kept(services: SignInServices) -> tuple[Any, ...]:
 
 
 async def test_a_new_password_lifts_the_lock_and_forgets_known_browsers(
-    services: SignInServices, erika: Person
+    services: SignInServices, erika: JoinedUser
 ) -> None:
     await lock(services, erika)
     known = await sign_in(services, erika, visitor=elsewhere(60, erika.session.device))
@@ -302,7 +316,7 @@ async def test_a_new_password_lifts_the_lock_and_forgets_known_browsers(
 
 
 async def test_a_reset_lifts_the_lock_and_forgets_known_browsers(
-    services: SignInServices, erika: Person
+    services: SignInServices, erika: JoinedUser
 ) -> None:
     await lock(services, erika)
     async with services.work(OPERATOR) as work:
@@ -326,7 +340,7 @@ async def test_a_break_glass_admin_is_limited_and_unlocked_on_the_command_line(
 
 @pytest.mark.parametrize("is_locked", [False, True])
 async def test_a_wrong_password_is_answered_the_same_whether_the_account_is_locked(
-    services: SignInServices, erika: Person, hasher: CountingHasher, *, is_locked: bool
+    services: SignInServices, erika: JoinedUser, hasher: CountingHasher, *, is_locked: bool
 ) -> None:
     if is_locked:
         await lock(services, erika)
@@ -368,7 +382,7 @@ async def test_the_user_gets_an_e_mail_and_the_operator_an_alert_once(
 
 
 async def test_without_a_mail_server_the_lock_applies_and_no_e_mail_is_queued(
-    services: SignInServices, erika: Person
+    services: SignInServices, erika: JoinedUser
 ) -> None:
     """As for the first admin of an installation without a mail server."""
     await lock(services, erika)
@@ -379,7 +393,7 @@ async def test_without_a_mail_server_the_lock_applies_and_no_e_mail_is_queued(
 
 @pytest.mark.parametrize(("age", "left"), [(DAY, 1), (DAY + JUST, 0)])
 async def test_wrong_codes_are_removed_after_24_hours(
-    resources: Resources, services: SignInServices, erika: Person, clock: MovableClock,
+    resources: Resources, services: SignInServices, erika: JoinedUser, clock: MovableClock,
     age: timedelta, left: int,
 ) -> None:  # fmt: skip
     await guess(services, erika, 0)
@@ -389,11 +403,11 @@ async def test_wrong_codes_are_removed_after_24_hours(
 
 
 async def test_a_double_click_with_a_right_code_does_not_count_as_wrong(
-    services: SignInServices, erika: Person, clock: MovableClock
+    services: SignInServices, erika: JoinedUser, clock: MovableClock
 ) -> None:
-    entry = await enter(services, erika)
+    entry = await start_sign_in(services, erika)
     clock.advance(timedelta(seconds=30))
-    right = [given(entry, erika.code(clock.now())) for _ in range(2)]
+    right = [build_submitted_code(entry, erika.code(clock.now())) for _ in range(2)]
     outcomes = await asyncio.gather(*(check_totp_code(services, each) for each in right))
     assert sorted(type(each).__name__ for each in outcomes) == ["OpenedSession", "SignInExpired"]
     assert await rows(services, "SELECT count(*) FROM second_factor_failures") == [(0,)]

@@ -24,16 +24,16 @@ from dunwell.accounts.users.user import SignedInUser, UserRoles
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import NotFound
-from tests.support.people import (
+from tests.support.users import (
     AWAY,
     HOME,
     PASSWORD,
     a_new_user,
-    enter,
-    given,
+    build_submitted_code,
     join,
     randomness,
     sign_in,
+    start_sign_in,
 )
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
@@ -166,7 +166,7 @@ async def test_a_new_password_ends_all_sessions(
 ) -> None:
     erika = await join(services, a_new_user())
     other = await sign_in(services, erika, visitor=AWAY)
-    waiting = await enter(services, erika)
+    waiting = await start_sign_in(services, erika)
     person = await require(services, erika.session)
     asking = PasswordConfirmation(person, PASSWORD, HOME)
     opened = await change_password(services, asking, NEW, randomness())
@@ -176,7 +176,8 @@ async def test_a_new_password_ends_all_sessions(
     assert await find(services, opened.secret) is not None
     clock.advance(timedelta(seconds=30))
     assert (
-        await check_totp_code(services, given(waiting, erika.code(clock.now()))) == SignInExpired()
+        await check_totp_code(services, build_submitted_code(waiting, erika.code(clock.now())))
+        == SignInExpired()
     )
     await sign_in(services, erika, password=NEW)
 

@@ -22,18 +22,18 @@ from dunwell.accounts.users.sign_in.sign_in import (
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
 from tests.support.durations import JUST
-from tests.support.people import (
+from tests.support.users import (
     AWAY,
     HOME,
     PASSWORD,
     CountingHasher,
     a_new_user,
-    enter,
-    given,
+    build_submitted_code,
     join,
     randomness,
     read_codes,
     sign_in,
+    start_sign_in,
 )
 
 _ACTS = "SELECT actor_kind, action, subject FROM installation_audit ORDER BY audit_id"
@@ -64,8 +64,12 @@ async def test_a_code_works_once(services: SignInServices, clock: MovableClock) 
     erika = await join(services, a_new_user())
     clock.advance(timedelta(seconds=30))
     code = erika.code(clock.now())
-    first = await check_totp_code(services, given(await enter(services, erika), code))
-    second = await check_totp_code(services, given(await enter(services, erika), code))
+    first = await check_totp_code(
+        services, build_submitted_code(await start_sign_in(services, erika), code)
+    )
+    second = await check_totp_code(
+        services, build_submitted_code(await start_sign_in(services, erika), code)
+    )
     assert isinstance(first, OpenedSession)
     assert second == WrongSignIn()
 
@@ -76,10 +80,12 @@ async def test_a_code_older_than_the_last_used_one_is_refused(
     erika = await join(services, a_new_user())
     clock.advance(timedelta(seconds=60))
     earlier = erika.code(clock.now() - timedelta(seconds=30))
-    entries = [await enter(services, erika) for _ in range(2)]
-    now = await check_totp_code(services, given(entries[0], erika.code(clock.now())))
+    entries = [await start_sign_in(services, erika) for _ in range(2)]
+    now = await check_totp_code(services, build_submitted_code(entries[0], erika.code(clock.now())))
     assert isinstance(now, OpenedSession)
-    assert await check_totp_code(services, given(entries[1], earlier)) == WrongSignIn()
+    assert (
+        await check_totp_code(services, build_submitted_code(entries[1], earlier)) == WrongSignIn()
+    )
 
 
 async def test_concurrent_uses_of_one_code_open_one_session(
@@ -88,10 +94,10 @@ async def test_concurrent_uses_of_one_code_open_one_session(
     erika = await join(services, a_new_user())
     clock.advance(timedelta(seconds=30))
     code = erika.code(clock.now())
-    entries = [await enter(services, erika) for _ in range(4)]
+    entries = [await start_sign_in(services, erika) for _ in range(4)]
     visitors = (HOME, AWAY, HOME, AWAY)
     outcomes = await asyncio.gather(*(
-        check_totp_code(services, given(entry, code, visitor))
+        check_totp_code(services, build_submitted_code(entry, code, visitor))
         for entry, visitor in zip(entries, visitors, strict=True)
     ))  # fmt: skip
     assert sum(isinstance(each, OpenedSession) for each in outcomes) == 1
@@ -102,7 +108,7 @@ async def test_the_code_used_for_joining_cannot_be_used_again(
     services: SignInServices, clock: MovableClock
 ) -> None:
     erika = await join(services, a_new_user())
-    again = given(await enter(services, erika), erika.code(clock.now()))
+    again = build_submitted_code(await start_sign_in(services, erika), erika.code(clock.now()))
     assert await check_totp_code(services, again) == WrongSignIn()
 
 
@@ -110,8 +116,12 @@ async def test_a_recovery_code_works_once(services: SignInServices) -> None:
     erika = await join(services, a_new_user())
     code = (await read_codes(services, erika))[3]
     typed = code.lower().replace("-", " ")
-    first = await check_recovery_code(services, given(await enter(services, erika), typed))
-    second = await check_recovery_code(services, given(await enter(services, erika), code))
+    first = await check_recovery_code(
+        services, build_submitted_code(await start_sign_in(services, erika), typed)
+    )
+    second = await check_recovery_code(
+        services, build_submitted_code(await start_sign_in(services, erika), code)
+    )
     assert isinstance(first, OpenedSession)
     assert first.by is OpenedBy.RECOVERY
     assert second == WrongSignIn()
@@ -122,9 +132,9 @@ async def test_concurrent_uses_of_one_recovery_code_open_one_session(
 ) -> None:
     erika = await join(services, a_new_user())
     code = (await read_codes(services, erika))[0]
-    entries = [await enter(services, erika) for _ in range(2)]
+    entries = [await start_sign_in(services, erika) for _ in range(2)]
     outcomes = await asyncio.gather(*(
-        check_recovery_code(services, given(entry, code, visitor))
+        check_recovery_code(services, build_submitted_code(entry, code, visitor))
         for entry, visitor in zip(entries, (HOME, AWAY), strict=True)
     ))  # fmt: skip
     assert sum(isinstance(each, OpenedSession) for each in outcomes) == 1
@@ -134,17 +144,20 @@ async def test_a_recovery_code_of_another_user_is_refused(services: SignInServic
     erika = await join(services, a_new_user())
     paul = await join(services, a_new_user("paul@example.org", name="Paul"))
     code = (await read_codes(services, paul))[0]
-    mine = given(await enter(services, erika), code)
+    mine = build_submitted_code(await start_sign_in(services, erika), code)
     assert await check_recovery_code(services, mine) == WrongSignIn()
 
 
 async def test_a_pending_sign_in_works_once(services: SignInServices, clock: MovableClock) -> None:
     erika = await join(services, a_new_user())
-    entry = await enter(services, erika)
+    entry = await start_sign_in(services, erika)
     clock.advance(timedelta(seconds=30))
-    await check_totp_code(services, given(entry, erika.code(clock.now())))
+    await check_totp_code(services, build_submitted_code(entry, erika.code(clock.now())))
     clock.advance(timedelta(seconds=30))
-    assert await check_totp_code(services, given(entry, erika.code(clock.now()))) == SignInExpired()
+    assert (
+        await check_totp_code(services, build_submitted_code(entry, erika.code(clock.now())))
+        == SignInExpired()
+    )
 
 
 @pytest.mark.parametrize(("late", "expected"), [(-1, OpenedSession), (0, SignInExpired)])
@@ -152,9 +165,9 @@ async def test_a_pending_sign_in_lasts_ten_minutes(
     services: SignInServices, clock: MovableClock, late: int, expected: type
 ) -> None:
     erika = await join(services, a_new_user())
-    entry = await enter(services, erika)
+    entry = await start_sign_in(services, erika)
     clock.advance(timedelta(minutes=10, seconds=late))
-    outcome = await check_totp_code(services, given(entry, erika.code(clock.now())))
+    outcome = await check_totp_code(services, build_submitted_code(entry, erika.code(clock.now())))
     assert isinstance(outcome, expected)
 
 
@@ -204,11 +217,13 @@ async def test_a_visitor_is_locked_across_users(services: SignInServices) -> Non
 
 async def test_wrong_codes_lock_a_visitor(services: SignInServices, clock: MovableClock) -> None:
     erika = await join(services, a_new_user())
-    entry = await enter(services, erika)
+    entry = await start_sign_in(services, erika)
     clock.advance(timedelta(seconds=30))
     for _ in range(MAX_ATTEMPTS):
-        assert await check_totp_code(services, given(entry, "12345x")) == WrongSignIn()
-    right = given(entry, erika.code(clock.now()), AWAY)
+        assert (
+            await check_totp_code(services, build_submitted_code(entry, "12345x")) == WrongSignIn()
+        )
+    right = build_submitted_code(entry, erika.code(clock.now()), AWAY)
     assert isinstance(await check_totp_code(services, right), TooManyAttempts)
 
 
@@ -247,7 +262,7 @@ async def test_a_password_changed_during_its_check_is_refused(
 async def test_a_code_without_a_pending_sign_in_is_refused(
     services: SignInServices, entry: str
 ) -> None:
-    assert await check_totp_code(services, given(entry, "123456")) == SignInExpired()
+    assert await check_totp_code(services, build_submitted_code(entry, "123456")) == SignInExpired()
 
 
 async def test_the_database_stores_only_hashes_and_encrypted_secrets(

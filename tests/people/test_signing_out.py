@@ -23,18 +23,18 @@ from dunwell.platform.errors import InsufficientScope
 from dunwell.platform.resources import Resources
 from tests.people.test_sessions import find, require
 from tests.support.passkeys import SoftwarePasskey
-from tests.support.people import (
+from tests.support.portal_sign_in import ORIGIN, build_sign_in_pages, read_hidden
+from tests.support.users import (
     OPERATOR,
     PASSWORD,
-    Person,
+    JoinedUser,
     a_new_user,
-    enter,
-    given,
+    build_submitted_code,
     join,
     randomness,
     sign_in,
+    start_sign_in,
 )
-from tests.support.portal_door import ORIGIN, a_door, read_hidden
 
 _LINE: dict[str, Any] = {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"}
 _KNOWN = """
@@ -42,7 +42,7 @@ SELECT session_id FROM portal_sessions WHERE user_id = $1 AND device_hash IS NOT
 """
 
 
-async def set_up_app(services: SignInServices, erika: Person, code: str = "") -> bool:
+async def set_up_app(services: SignInServices, erika: JoinedUser, code: str = "") -> bool:
     """Set up an app in the session in which she joined; `code` replaces the right code."""
     person = await require(services, erika.session)
     async with services.work(person.actor) as work:
@@ -59,13 +59,15 @@ async def fetch(services: SignInServices, statement: str, *values: Any) -> list[
 async def test_a_new_app_ends_all_other_sessions(services: SignInServices) -> None:
     erika = await join(services, a_new_user())
     paul = await join(services, a_new_user("paul@example.org", name="Paul"))
-    elsewhere, waiting = await sign_in(services, erika), await enter(services, erika)
+    elsewhere, waiting = await sign_in(services, erika), await start_sign_in(services, erika)
     assert await set_up_app(services, erika)
     assert await find(services, elsewhere.secret) is None
     assert await find(services, erika.session.secret) is not None
     assert await find(services, paul.session.secret) is not None
     assert await fetch(services, _KNOWN, erika.user_id) == [(erika.session.session_id,)]
-    assert await check_totp_code(services, given(waiting, "123456")) == SignInExpired()
+    assert (
+        await check_totp_code(services, build_submitted_code(waiting, "123456")) == SignInExpired()
+    )
 
 
 async def test_a_wrong_code_ends_no_session(services: SignInServices) -> None:
@@ -93,7 +95,7 @@ async def test_a_new_passkey_ends_all_other_sessions_and_is_notified(
     resources: Resources,
 ) -> None:
     await apply_installation(resources, check_installation({"deliveryProviders": {"post": _LINE}}))
-    door = a_door(resources)
+    door = build_sign_in_pages(resources)
     erika = await join(door.services, a_new_user())
     here, there = door.visitor(), door.visitor()
     await there.sign_in(erika)
@@ -110,7 +112,7 @@ async def test_a_new_passkey_ends_all_other_sessions_and_is_notified(
 
 
 async def test_an_admin_signs_a_user_out_everywhere(resources: Resources) -> None:
-    door = a_door(resources)
+    door = build_sign_in_pages(resources)
     erika = await join(door.services, a_new_user())
     paul = await join(
         door.services, a_new_user("paul@example.org", name="Paul", roles=UserRoles(Role.AUDITOR))

@@ -42,22 +42,22 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.resources import Resources
 from tests.people.test_sessions import require
-from tests.support.people import (
+from tests.support.portal_sign_in import build_sign_in_pages
+from tests.support.users import (
     AWAY,
     HOME,
     OPENER,
     OPERATOR,
     PASSWORD,
-    Person,
+    JoinedUser,
     a_new_user,
     build_sign_in_services,
-    given,
+    build_submitted_code,
     invite,
     join,
     randomness,
     sign_in,
 )
-from tests.support.portal_door import a_door
 
 ORIGIN = "https://pay.example.org"
 SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
@@ -91,7 +91,7 @@ async def test_strangers_do_not_lock_out_a_browser_that_signed_in_before(
     entry = await try_password(services, at_home)
     assert isinstance(entry, PendingSignIn)
     clock.advance(timedelta(seconds=30))
-    code = given(entry.secret, erika.code(clock.now()), at_home)
+    code = build_submitted_code(entry.secret, erika.code(clock.now()), at_home)
     assert isinstance(await check_totp_code(services, code), OpenedSession)
 
 
@@ -157,18 +157,18 @@ async def test_a_browser_is_known_for_ninety_days(
     assert isinstance(outcome, PendingSignIn if is_known else TooManyAttempts)
 
 
-async def _change(services: SignInServices, erika: Person) -> None:
+async def _change(services: SignInServices, erika: JoinedUser) -> None:
     asking = PasswordConfirmation(await require(services, erika.session), PASSWORD, HOME)
     new = await change_password(services, asking, "another lantern 72", randomness())
     assert isinstance(new, OpenedSession)
 
 
-async def _reset(services: SignInServices, erika: Person) -> None:
+async def _reset(services: SignInServices, erika: JoinedUser) -> None:
     async with services.work(OPERATOR) as work:
         await reset_user(work, erika.user_id, randomness(RANDOM_BYTES))
 
 
-async def _end_it(services: SignInServices, erika: Person) -> None:
+async def _end_it(services: SignInServices, erika: JoinedUser) -> None:
     person = await require(services, await sign_in(services, erika))
     async with services.work(person.actor) as work:
         await end_own_session(work, person, erika.session.session_id)
@@ -290,11 +290,14 @@ async def test_seeing_an_invitation_does_not_reveal_the_app_secret_of_the_user_w
     entry = await try_password(services, AWAY)
     assert isinstance(entry, PendingSignIn)
     guessed = pyotp.TOTP(seen.app_secret).at(services.now() + timedelta(seconds=30))
-    assert await check_totp_code(services, given(entry.secret, guessed, AWAY)) == WrongSignIn()
+    assert (
+        await check_totp_code(services, build_submitted_code(entry.secret, guessed, AWAY))
+        == WrongSignIn()
+    )
 
 
 async def test_an_invitation_in_two_browsers_shows_two_app_secrets(resources: Resources) -> None:
-    door = a_door(resources)
+    door = build_sign_in_pages(resources)
     link = (await invite(door.services, a_new_user())).secret
     one, other = door.visitor(), door.visitor()
     pages = [await each.get(f"/portal/invitation/{link}") for each in (one, one, other)]
@@ -308,7 +311,7 @@ async def test_an_invitation_in_two_browsers_shows_two_app_secrets(resources: Re
 
 async def test_a_known_browser_can_sign_in_while_strangers_try(resources: Resources) -> None:
     """Over HTTP: the cookie is set with the session, survives signing out, and is recognised."""
-    door = a_door(resources)
+    door = build_sign_in_pages(resources)
     erika = await join(door.services, a_new_user())
     mine = door.visitor()
     answer = await mine.sign_in(erika)
@@ -319,5 +322,5 @@ async def test_a_known_browser_can_sign_in_while_strangers_try(resources: Resour
         stranger = door.visitor(f"10.1.{number}.1")
         refused = await stranger.post("/portal/sign-in", email=erika.email, password="no")
         assert refused.status_code == 400
-    assert (await door.visitor("10.9.9.9").give_password(erika)).status_code == 429
-    assert (await mine.give_password(erika)).status_code == 303
+    assert (await door.visitor("10.9.9.9").submit_password(erika)).status_code == 429
+    assert (await mine.submit_password(erika)).status_code == 303

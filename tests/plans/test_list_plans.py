@@ -22,7 +22,7 @@ from dunwell.core.files.read_attachments import list_attachments
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.leases import Lease
 from dunwell.platform.resources import Resources
-from tests.support.crowds import PARTS
+from tests.support.crowded_claim import PARTS
 from tests.support.plans import Explaining, undone
 from tests.support.webhooks import Outbox, an_outbox
 

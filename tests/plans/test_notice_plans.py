@@ -16,7 +16,7 @@ from dunwell.contact.notices.store import (
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.leases import Lease
 from dunwell.platform.resources import Resources
-from tests.support.notices import Asker, an_asker
+from tests.support.notices import NoticeHarness, a_notice_harness
 from tests.support.plans import Explaining, fill, undone
 
 COUNT, FEW = 50_000, 5
@@ -33,17 +33,17 @@ FROM generate_series(1, {COUNT}) n, LATERAL (SELECT $3::timestamptz - n * interv
 
 
 @pytest.fixture(scope="module")
-async def asker(module_resources: Resources, lasting_clock: MovableClock) -> Asker:
-    asker = await an_asker(module_resources, lasting_clock)
+async def asker(module_resources: Resources, lasting_clock: MovableClock) -> NoticeHarness:
+    asker = await a_notice_harness(module_resources, lasting_clock)
     for _ in range(FEW):
-        await asker.planned()
+        await asker.request()
     long_ago = lasting_clock.now() - timedelta(days=8)
     given = asker.harness.merchant.merchant_id, asker.claim_id, long_ago
     await fill(module_resources.database, _FILL, *given, tables="debtor_notices")
     return asker
 
 
-async def test_due_notices_are_leased_by_an_index(asker: Asker) -> None:
+async def test_due_notices_are_leased_by_an_index(asker: NoticeHarness) -> None:
     resources = asker.harness.resources
     now = resources.clock.now()
     lease = Lease(resources.ids.new(now), now + timedelta(seconds=90))
@@ -56,7 +56,7 @@ async def test_due_notices_are_leased_by_an_index(asker: Asker) -> None:
     assert explaining.tables_read_whole == set(), explaining.plans
 
 
-async def test_recent_requests_of_a_claim_use_an_index(asker: Asker) -> None:
+async def test_recent_requests_of_a_claim_use_an_index(asker: NoticeHarness) -> None:
     resources = asker.harness.resources
     since = resources.clock.now() - timedelta(hours=1)
     async with resources.database.connection() as connection:
@@ -70,7 +70,7 @@ async def test_recent_requests_of_a_claim_use_an_index(asker: Asker) -> None:
     assert explaining.rows_read == FEW, explaining.plans
 
 
-async def test_recent_requests_for_an_address_use_an_index(asker: Asker) -> None:
+async def test_recent_requests_for_an_address_use_an_index(asker: NoticeHarness) -> None:
     resources = asker.harness.resources
     digests = digest_recipient(resources.keys, "EMAIL", "erika@example.org")
     since = resources.clock.now() - timedelta(days=1)
@@ -82,7 +82,7 @@ async def test_recent_requests_for_an_address_use_an_index(asker: Asker) -> None
     assert explaining.rows_read == FEW, explaining.plans
 
 
-async def test_notices_to_erase_are_found_by_an_index(asker: Asker) -> None:
+async def test_notices_to_erase_are_found_by_an_index(asker: NoticeHarness) -> None:
     resources = asker.harness.resources
     async with undone(resources.database) as tx:
         explaining = Explaining(tx)

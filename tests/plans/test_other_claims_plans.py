@@ -7,9 +7,9 @@ from dunwell.interfaces.landing.claim_page.other_claims import _BY_EMAIL, _BY_NU
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
+from tests.support.guarded_landing import NUMBER
 from tests.support.harness import Harness, a_harness
 from tests.support.plans import Explaining, fill
-from tests.support.ways import NUMBER
 
 COUNT = 20_000
 _FILL = f"""

@@ -17,7 +17,7 @@ from tests.support.application import an_application
 from tests.support.disputes import REJECTED, answer, dispute
 from tests.support.harness import Harness, a_harness
 from tests.support.portal import Clerk, read_fields, sign_in
-from tests.support.portal_world import PortalWorld, a_portal_world
+from tests.support.portal_data import PortalData, create_portal_data
 
 
 def _path(opened: ClaimDispute) -> str:
@@ -175,12 +175,12 @@ async def test_an_answered_dispute_cannot_be_assigned(
 
 
 @pytest.fixture
-async def world(resources: Resources, harness: Harness) -> PortalWorld:
-    return await a_portal_world(await a_harness(resources, harness.clock, key="world"))
+async def world(resources: Resources, harness: Harness) -> PortalData:
+    return await create_portal_data(await a_harness(resources, harness.clock, key="world"))
 
 
 async def test_a_plan_request_is_assigned_and_filtered_like_a_dispute(
-    resources: Resources, world: PortalWorld
+    resources: Resources, world: PortalData
 ) -> None:
     harness, path = world.harness, f"/claims/{world.plan_claim_id}/plans/{world.plan_id}"
     app = an_application(resources).app
@@ -205,7 +205,7 @@ async def test_a_plan_request_is_assigned_and_filtered_like_a_dispute(
     assert reference in (await staff.get("/plans?whose=nobodys")).text
 
 
-async def test_assigning_needs_the_permission_and_access_to_the_claim(world: PortalWorld) -> None:
+async def test_assigning_needs_the_permission_and_access_to_the_claim(world: PortalData) -> None:
     harness, opened = world.harness, world.disputed
     origin = Origin(Interface.PORTAL)
     actor = user_actor(str(UUID(int=1)), ROLE_RIGHTS[Role.AUDITOR], origin)
@@ -228,7 +228,7 @@ async def test_assigning_needs_the_permission_and_access_to_the_claim(world: Por
 
 
 async def test_a_reason_with_control_characters_is_not_sent_to_the_debtor(
-    resources: Resources, world: PortalWorld
+    resources: Resources, world: PortalData
 ) -> None:
     path = f"/claims/{world.plan_claim_id}/plans/{world.plan_id}"
     clerk = await sign_in(resources, an_application(resources).app, world.harness)

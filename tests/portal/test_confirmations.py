@@ -23,8 +23,14 @@ from dunwell.platform.resources import Resources
 from tests.support.durations import JUST
 from tests.support.merchants import AT_NOON, a_merchant
 from tests.support.passkeys import SoftwarePasskey
-from tests.support.people import PASSWORD, Person, a_new_user, invite, join
-from tests.support.portal_door import ORIGIN, AtDoor, Door, a_door, read_hidden
+from tests.support.portal_sign_in import (
+    ORIGIN,
+    SignInPages,
+    SignInVisitor,
+    build_sign_in_pages,
+    read_hidden,
+)
+from tests.support.users import PASSWORD, JoinedUser, a_new_user, invite, join
 
 TEN_MINUTES = timedelta(minutes=10)
 # Guarded routes, by the name of their page, with their action.
@@ -106,17 +112,17 @@ def test_no_handler_without_the_guard_reaches_a_sensitive_use_case() -> None:
 
 
 @pytest.fixture
-def door(resources: Resources) -> Door:
-    return a_door(resources)
+def door(resources: Resources) -> SignInPages:
+    return build_sign_in_pages(resources)
 
 
 @pytest.fixture
-async def erika(door: Door) -> Person:
+async def erika(door: SignInPages) -> JoinedUser:
     return await join(door.services, a_new_user())
 
 
 @pytest.fixture
-async def admin(door: Door, erika: Person, clock: MovableClock) -> AtDoor:
+async def admin(door: SignInPages, erika: JoinedUser, clock: MovableClock) -> SignInVisitor:
     """An admin in a session that was confirmed ten minutes ago."""
     visitor = door.visitor()
     await visitor.sign_in(erika)
@@ -124,7 +130,7 @@ async def admin(door: Door, erika: Person, clock: MovableClock) -> AtDoor:
     return visitor
 
 
-async def fetch(admin: AtDoor, statement: str) -> list[tuple[Any, ...]]:
+async def fetch(admin: SignInVisitor, statement: str) -> list[tuple[Any, ...]]:
     async with admin.services.resources.database.connection() as connection:
         return [tuple(row) for row in await connection.fetch(statement)]
 
@@ -134,7 +140,7 @@ PAUL = {"name": "Paul <1>", "email": "paul@example.org", "role": "ADMIN", "langu
 
 @pytest.mark.parametrize(("late", "asks"), [(-JUST, False), (0 * JUST, True)])
 async def test_a_sign_in_confirms_a_session_for_ten_minutes(
-    door: Door, erika: Person, clock: MovableClock, late: timedelta, *, asks: bool
+    door: SignInPages, erika: JoinedUser, clock: MovableClock, late: timedelta, *, asks: bool
 ) -> None:
     visitor = door.visitor()
     await visitor.sign_in(erika)
@@ -145,7 +151,7 @@ async def test_a_sign_in_confirms_a_session_for_ten_minutes(
 
 
 async def test_the_interrupted_form_is_shown_again_for_the_user_to_submit(
-    admin: AtDoor, clock: MovableClock
+    admin: SignInVisitor, clock: MovableClock
 ) -> None:
     asked = await admin.send("/portal/people/invite", **PAUL, at_1="")
     assert asked.status_code == 403
@@ -166,7 +172,7 @@ async def test_the_interrupted_form_is_shown_again_for_the_user_to_submit(
 
 
 async def test_a_wrong_password_keeps_the_form_and_counts_as_a_failed_sign_in(
-    admin: AtDoor,
+    admin: SignInVisitor,
 ) -> None:
     asked = await admin.send("/portal/people/invite", **PAUL)
     for _ in range(10):
@@ -187,7 +193,7 @@ async def test_a_wrong_password_keeps_the_form_and_counts_as_a_failed_sign_in(
 
 
 async def test_a_confirmation_is_valid_only_in_its_session(
-    door: Door, admin: AtDoor, erika: Person, clock: MovableClock
+    door: SignInPages, admin: SignInVisitor, erika: JoinedUser, clock: MovableClock
 ) -> None:
     other = door.visitor()
     await other.sign_in(erika)
@@ -198,8 +204,10 @@ async def test_a_confirmation_is_valid_only_in_its_session(
     assert still.status_code == 403
 
 
-async def test_a_passkey_confirms_only_its_owners_session(door: Door, clock: MovableClock) -> None:
-    people: list[tuple[AtDoor, SoftwarePasskey]] = []
+async def test_a_passkey_confirms_only_its_owners_session(
+    door: SignInPages, clock: MovableClock
+) -> None:
+    people: list[tuple[SignInVisitor, SoftwarePasskey]] = []
     for email in ("erika@example.org", "mallory@example.org"):
         link = "/portal/invitation/" + (await invite(door.services, a_new_user(email))).secret
         visitor, passkey = door.visitor(), SoftwarePasskey(ORIGIN, "pay.example.org")
@@ -222,7 +230,7 @@ async def test_a_passkey_confirms_only_its_owners_session(door: Door, clock: Mov
 
 
 async def test_a_sign_in_challenge_does_not_confirm_a_session(
-    door: Door, admin: AtDoor, erika: Person
+    door: SignInPages, admin: SignInVisitor, erika: JoinedUser
 ) -> None:
     passkey = SoftwarePasskey(ORIGIN, "pay.example.org")
     token = read_hidden((await admin.get("/portal/account")).text)["token"]
@@ -237,7 +245,7 @@ async def test_a_sign_in_challenge_does_not_confirm_a_session(
 
 @pytest.mark.parametrize("roles", [UserRoles(Role.OPERATOR), UserRoles(Role.AUDITOR)])
 async def test_users_without_the_permission_are_not_asked_for_a_password(
-    door: Door, erika: Person, clock: MovableClock, roles: UserRoles
+    door: SignInPages, erika: JoinedUser, clock: MovableClock, roles: UserRoles
 ) -> None:
     other = await join(door.services, a_new_user("o@example.org", name="O", roles=roles))
     visitor = door.visitor()
@@ -251,7 +259,7 @@ async def test_users_without_the_permission_are_not_asked_for_a_password(
 @pytest.mark.parametrize("page", GUARDED)
 @pytest.mark.parametrize("language", ["en", "de"])
 async def test_each_guarded_form_asks_for_confirmation_before_it_changes_anything(
-    admin: AtDoor, erika: Person, page: str, language: str
+    admin: SignInVisitor, erika: JoinedUser, page: str, language: str
 ) -> None:
     """The guard comes first, whatever the form contains and whether or not its object exists."""
     async with admin.services.resources.database.transaction() as tx:
@@ -272,7 +280,7 @@ async def test_each_guarded_form_asks_for_confirmation_before_it_changes_anythin
 
 
 async def test_a_large_merchant_file_survives_the_confirmation(
-    admin: AtDoor, clock: MovableClock
+    admin: SignInVisitor, clock: MovableClock
 ) -> None:
     async with admin.services.resources.database.transaction() as tx:
         merchant_id = (await a_merchant(tx, now=AT_NOON)).merchant_id
@@ -290,7 +298,9 @@ async def test_a_large_merchant_file_survives_the_confirmation(
 @pytest.mark.parametrize(
     ("section", "do"), [("payment", "look"), ("payment", ""), ("contact", "save")]
 )
-async def test_other_settings_need_no_confirmation(admin: AtDoor, section: str, do: str) -> None:
+async def test_other_settings_need_no_confirmation(
+    admin: SignInVisitor, section: str, do: str
+) -> None:
     async with admin.services.resources.database.transaction() as tx:
         merchant_id = (await a_merchant(tx, now=AT_NOON)).merchant_id
     token = read_hidden((await admin.get("/portal/account")).text)["token"]

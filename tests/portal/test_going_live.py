@@ -17,7 +17,7 @@ from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.store import load_current, load_draft, load_workflows
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support import people
+from tests.support import users
 from tests.support.application import an_application, connect
 from tests.support.definitions import a_definition
 from tests.support.harness import Harness, a_harness
@@ -131,7 +131,7 @@ async def test_no_merchant_is_created_if_a_part_cannot_be_copied(
 async def test_the_first_admin_of_an_empty_installation_is_invited_to_create_a_merchant(
     resources: Resources, language: str, heading: str, button: str
 ) -> None:
-    admin = await people.join(people.build_sign_in_services(resources), people.a_new_user())
+    admin = await users.join(users.build_sign_in_services(resources), users.a_new_user())
     http = connect(an_application(resources).app, "203.0.113.7")
     http.cookies.set(COOKIE, admin.session.secret)
     clerk = Clerk(http, 0)
@@ -150,8 +150,8 @@ async def test_the_first_admin_of_an_empty_installation_is_invited_to_create_a_m
 async def test_an_auditor_of_an_empty_installation_is_not_invited_to_create_one(
     resources: Resources,
 ) -> None:
-    new = people.a_new_user(roles=UserRoles(Role.AUDITOR))
-    auditor = await people.join(people.build_sign_in_services(resources), new)
+    new = users.a_new_user(roles=UserRoles(Role.AUDITOR))
+    auditor = await users.join(users.build_sign_in_services(resources), new)
     http = connect(an_application(resources).app, "203.0.113.7")
     http.cookies.set(COOKIE, auditor.session.secret)
     page = (await Clerk(http, 0).get("/portal/merchants")).text

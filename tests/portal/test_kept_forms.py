@@ -15,7 +15,7 @@ from dunwell.interfaces.portal.render.pages import TEMPLATES
 from dunwell.interfaces.portal.web.stale_forms import is_typed
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support import people
+from tests.support import users
 from tests.support.application import an_application, connect
 from tests.support.harness import Harness
 from tests.support.portal import COOKIE, Clerk, read_fields
@@ -30,11 +30,11 @@ _BANNER = "are back in this form"
 class Typist(Clerk):
     """A clerk who can sign in again."""
 
-    person: people.Person
+    person: users.JoinedUser
     resources: Resources
 
     async def sign_in_again(self) -> None:
-        opened = await people.sign_in(people.build_sign_in_services(self.resources), self.person)
+        opened = await users.sign_in(users.build_sign_in_services(self.resources), self.person)
         self.http.cookies.set(COOKIE, opened.secret)
 
     async def end_session(self) -> None:
@@ -55,7 +55,7 @@ class Typist(Clerk):
 async def a_typist(
     resources: Resources, harness: Harness, email: str = "ada@example.org"
 ) -> Typist:
-    person = await people.join(people.build_sign_in_services(resources), people.a_new_user(email))
+    person = await users.join(users.build_sign_in_services(resources), users.a_new_user(email))
     http = connect(an_application(resources).app, "203.0.113.7")
     typist = Typist(http, harness.merchant.merchant_id)
     typist.person, typist.resources = person, resources

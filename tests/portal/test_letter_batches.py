@@ -15,8 +15,8 @@ from dunwell.interfaces.portal.delivery_providers import routes
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
+from tests.support.backup_restore import back_up, restore
 from tests.support.letter_harness import LetterHarness, a_harness_with_a_folder, write_status
-from tests.support.lost_time import back_up, restore
 from tests.support.portal import Clerk, sign_in
 
 _BATCHES = "SELECT batch_id FROM letter_batches WHERE $1 > 0 ORDER BY batch_id DESC"

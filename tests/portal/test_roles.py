@@ -19,8 +19,8 @@ from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.definitions import a_definition
 from tests.support.harness import Harness, a_harness
+from tests.support.logged_endpoint import a_logged_endpoint
 from tests.support.portal import Clerk, read_fields, sign_in
-from tests.support.portal_hooks import a_hooked_claim
 from tests.support.transfers import taking
 
 _ALL = {Role.ADMIN, Role.OPERATOR, Role.AUDITOR, Role.MERCHANT_USER}
@@ -60,7 +60,7 @@ async def harness(resources: Resources, clock: MovableClock) -> Harness:
 @pytest.fixture
 async def things(harness: Harness, claim_id: int) -> Mapping[str, str]:
     """Values for the addresses."""
-    hooked = await a_hooked_claim(harness, claim_id)
+    hooked = await a_logged_endpoint(harness, claim_id)
     paid = await harness.pay(claim_id, 240)
     async with harness.work() as work:
         await suppress(work, harness.resources.keys, "EMAIL", "erika@example.org", "DEBTOR")

@@ -11,7 +11,7 @@ from dunwell.cases.assignment.rules import render_rule
 from dunwell.cases.assignment.rules_views import RulesView, get_rules
 from tests.support.harness import Harness
 from tests.support.portal import Clerk, read_fields
-from tests.support.rules_world import (
+from tests.support.portal_rules import (
     ABROAD,
     COLLEAGUE,
     EVERYTHING,
@@ -19,8 +19,8 @@ from tests.support.rules_world import (
     LARGE,
     RULES,
     TRIAL,
-    a_rules_harness,
-    draft,
+    add_rules,
+    save_draft,
 )
 
 _TAGS = re.compile(r"<[^>]+>")
@@ -52,7 +52,7 @@ def form_of(page: str, name: str) -> dict[str, str]:
 
 @pytest.fixture(autouse=True)
 async def _rules(harness: Harness) -> None:
-    await a_rules_harness(harness)
+    await add_rules(harness)
 
 
 async def test_the_list_describes_each_rule_in_words(clerk: Clerk) -> None:
@@ -70,7 +70,7 @@ async def test_the_list_describes_each_rule_in_words(clerk: Clerk) -> None:
 async def test_an_overlap_is_marked_with_the_name_of_the_other_rule(
     clerk: Clerk, harness: Harness
 ) -> None:
-    await draft(harness, *RULES, HIDDEN)
+    await save_draft(harness, *RULES, HIDDEN)
     await harness.rows(
         "UPDATE workflows SET assignment_enabled = false WHERE merchant_id = $1 AND name = $2",
         "Letters first",
@@ -113,7 +113,7 @@ async def test_a_dropped_rule_is_at_its_new_position(clerk: Clerk, harness: Harn
 
 
 async def test_every_property_is_unchanged_after_saving(clerk: Clerk, harness: Harness) -> None:
-    await draft(harness, *RULES, EVERYTHING)
+    await save_draft(harness, *RULES, EVERYTHING)
     before = await read(harness)
     path = f"/rules/rule?name={EVERYTHING['name'].replace('&', '%26').replace(' ', '%20')}"
     shown = await clerk.get(path)
@@ -254,7 +254,7 @@ async def test_after_a_conflict_over_a_rule_both_versions_are_shown(
     clerk: Clerk, harness: Harness
 ) -> None:
     mine = await fill(clerk, "Large", {"when.outstanding.min": "700"})
-    await draft(harness, {**LARGE, "active": False}, ABROAD, TRIAL, by=COLLEAGUE)
+    await save_draft(harness, {**LARGE, "active": False}, ABROAD, TRIAL, by=COLLEAGUE)
     second = await clerk.post("/rules/rule", {**mine, "do": "save"})
     assert second.status_code == 409
     words = plain(second.text)
@@ -275,7 +275,7 @@ async def test_saving_again_restores_a_rule_that_was_removed_in_the_meantime(
     clerk: Clerk, harness: Harness
 ) -> None:
     mine = await fill(clerk, "Large", {"when.outstanding.min": "700"})
-    await draft(harness, ABROAD, by=COLLEAGUE)
+    await save_draft(harness, ABROAD, by=COLLEAGUE)
     second = await clerk.post("/rules/rule", {**mine, "do": "save"})
     assert (second.status_code, await names(harness)) == (409, [ABROAD["name"]])
     assert "removed or renamed this rule" in plain(second.text)
@@ -287,7 +287,7 @@ async def test_users_can_change_different_rules_at_the_same_time(
     clerk: Clerk, harness: Harness
 ) -> None:
     mine = await fill(clerk, "Large", {"when.outstanding.min": "700"})
-    await draft(harness, LARGE, {**ABROAD, "active": False}, TRIAL, by=COLLEAGUE)
+    await save_draft(harness, LARGE, {**ABROAD, "active": False}, TRIAL, by=COLLEAGUE)
     answer = await clerk.follow(await clerk.post("/rules/rule", {**mine, "do": "save"}))
     assert "Outstanding amount: at least €700.00" in plain(answer.text)
     assert [rule.active for rule in (await read(harness)).edited.rules] == [True, False, True]
@@ -297,7 +297,7 @@ async def test_the_default_is_not_changed_after_a_conflict(clerk: Clerk, harness
     page = (await clerk.get("/rules")).text
     form = read_fields(page[page.index("rules/default") - 60 :])
     assert form["default"] == "Friendly"
-    await draft(harness, *RULES, default=None, by=COLLEAGUE)
+    await save_draft(harness, *RULES, default=None, by=COLLEAGUE)
     late = await clerk.post("/rules/default", {**form, "default": "Letters first"})
     assert late.status_code == 409
     assert "Someone else removed the default workflow." in plain(late.text)

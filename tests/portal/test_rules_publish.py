@@ -11,7 +11,7 @@ from dunwell.platform.text.yaml_document import parse_yaml
 from tests.portal.test_rules import plain
 from tests.support.harness import Harness
 from tests.support.portal import Clerk, read_fields
-from tests.support.rules_world import (
+from tests.support.portal_rules import (
     ABROAD,
     COLLEAGUE,
     EVERYTHING,
@@ -19,14 +19,14 @@ from tests.support.rules_world import (
     LARGE,
     RULES,
     TRIAL,
-    a_rules_harness,
-    draft,
+    add_rules,
+    save_draft,
 )
 
 
 @pytest.fixture(autouse=True)
 async def _rules(harness: Harness) -> None:
-    await a_rules_harness(harness)
+    await add_rules(harness)
 
 
 async def read(harness: Harness) -> RulesView:
@@ -63,7 +63,7 @@ async def test_own_changes_to_rules_are_published_with_a_comment(
 async def test_a_colleagues_changes_must_be_ticked_as_reviewed(
     clerk: Clerk, harness: Harness
 ) -> None:
-    await draft(harness, {**LARGE, "active": False}, ABROAD, TRIAL, by=COLLEAGUE)
+    await save_draft(harness, {**LARGE, "active": False}, ABROAD, TRIAL, by=COLLEAGUE)
     await copy_rule(clerk, "Large")
     page = await clerk.get("/rules/publish")
     words = plain(page.text)
@@ -87,7 +87,7 @@ async def test_changes_made_after_the_page_was_rendered_cause_a_conflict(
 ) -> None:
     await copy_rule(clerk, "Large")
     form = read_fields((await clerk.get("/rules/publish")).text)
-    await draft(harness, LARGE, by=COLLEAGUE)
+    await save_draft(harness, LARGE, by=COLLEAGUE)
     late = await clerk.post(path, {**form, "comment": "Mine"})
     assert late.status_code == 409
     assert "The current draft is shown below; review it again." in plain(late.text)
@@ -121,7 +121,7 @@ async def test_a_draft_with_an_unusable_workflow_is_not_published(
 
 
 async def test_a_restored_version_is_a_draft_without_effect(clerk: Clerk, harness: Harness) -> None:
-    await draft(harness, HIDDEN)
+    await save_draft(harness, HIDDEN)
     await clerk.post("/rules/publish", {
         **read_fields((await clerk.get("/rules/publish")).text),
         "agreed": "CREDENTIAL:erp",
@@ -142,7 +142,7 @@ async def test_a_restored_version_is_a_draft_without_effect(clerk: Clerk, harnes
 
 
 async def test_importing_the_exported_rules_changes_nothing(clerk: Clerk, harness: Harness) -> None:
-    await draft(harness, *RULES, EVERYTHING, default=None)
+    await save_draft(harness, *RULES, EVERYTHING, default=None)
     before = await read(harness)
     assert before.draft is not None
     sent = await clerk.get("/rules/file/rules.yaml")
@@ -160,7 +160,7 @@ async def test_importing_the_exported_rules_changes_nothing(clerk: Clerk, harnes
 async def test_a_file_is_previewed_before_it_is_saved(clerk: Clerk, harness: Harness) -> None:
     form = read_fields((await clerk.get("/rules/file")).text)
     text = "rules:\n- {name: New, target: Friendly}\ndefault: null\n"
-    await draft(harness, LARGE, by=COLLEAGUE)
+    await save_draft(harness, LARGE, by=COLLEAGUE)
     seen = await clerk.post("/rules/file", {**form, "text": text, "do": "check"})
     assert seen.status_code == 200
     words = plain(seen.text)

@@ -12,7 +12,7 @@ from tests.portal.test_rules import plain
 from tests.support.application import an_application
 from tests.support.harness import Harness
 from tests.support.portal import Clerk, read_fields, sign_in
-from tests.support.rules_world import ABROAD, LARGE, RULES, TRIAL, a_rules_harness, draft
+from tests.support.portal_rules import ABROAD, LARGE, RULES, TRIAL, add_rules, save_draft
 
 
 def items(value: str) -> list[dict[str, str]]:
@@ -21,7 +21,7 @@ def items(value: str) -> list[dict[str, str]]:
 
 @pytest.fixture(autouse=True)
 async def _rules(harness: Harness) -> None:
-    await a_rules_harness(harness)
+    await add_rules(harness)
 
 
 async def test_a_trial_finds_a_claim_by_reference_and_names_near_misses(
@@ -44,7 +44,7 @@ async def test_a_trial_uses_the_draft_unless_the_published_rules_are_chosen(
     clerk: Clerk, harness: Harness
 ) -> None:
     await harness.create("RE-1", items=items("60000"))
-    await draft(harness, {**LARGE, "target": "Friendly"}, ABROAD)
+    await save_draft(harness, {**LARGE, "target": "Friendly"}, ABROAD)
     drafted = plain((await clerk.get("/rules/try?reference=RE-1")).text)
     published = plain((await clerk.get("/rules/try?reference=RE-1&rules=published")).text)
     assert "Tested version: draft." in drafted
@@ -101,7 +101,7 @@ async def test_the_effect_counts_the_assignments_of_the_last_30_days(harness: Ha
     # Later changes of a claim do not count.
     await harness.rows("UPDATE claims SET workflow_id = NULL, workflow_major = NULL, due_at = NULL"
                      " WHERE merchant_id = $1")  # fmt: skip
-    await draft(harness, {**LARGE, "target": "Friendly"}, ABROAD, {**TRIAL, "name": "Other"})
+    await save_draft(harness, {**LARGE, "target": "Friendly"}, ABROAD, {**TRIAL, "name": "Other"})
     # The session has expired by now.
     clerk = await sign_in(harness.resources, an_application(harness.resources).app, harness)
     words = plain((await clerk.get("/rules/effect")).text)
@@ -125,7 +125,7 @@ async def test_many_claims_are_counted_in_several_pages(
     monkeypatch.setattr("dunwell.cases.assignment.preview_rules.PAGE_SIZE", 2)
     monkeypatch.setattr("dunwell.interfaces.portal.rules.routes_try.MAX_COUNTED_CLAIMS", 2)
     await harness.create("A", "B", "C", items=items("60000"))
-    await draft(harness, *RULES[1:])
+    await save_draft(harness, *RULES[1:])
     newest = await clerk.get("/rules/effect")
     words = plain(newest.text)
     assert "2 of 2 claims would have been assigned" in words

@@ -21,8 +21,8 @@ from tests.support.application import an_application
 from tests.support.definitions import a_definition
 from tests.support.harness import Harness, ScriptedChannel, a_harness
 from tests.support.portal import Clerk, sign_in
+from tests.support.portal_data import MARKUP
 from tests.support.portal_setup import give, read_form, save, send
-from tests.support.portal_world import MARKUP
 
 _SECRET = re.compile(r"data-secret>([^<]+)<")
 _AUDIT = "SELECT action, before, after, details FROM audit_log WHERE merchant_id = $1"

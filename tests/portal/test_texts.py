@@ -10,7 +10,7 @@ from dunwell.core.workflows.store import load_draft
 from dunwell.core.workflows.texts import TextContent, TextPlace, find_text
 from tests.support.harness import Harness
 from tests.support.portal import Clerk, read_fields
-from tests.support.portal_world import MARKUP
+from tests.support.portal_data import MARKUP
 from tests.support.texts import a_texts_definition, a_texts_harness
 
 _MAIL = "/texts/edit?template=reminder&channel=EMAIL&language=de"

@@ -22,7 +22,7 @@ from dunwell.platform.text.translation import (
 from tests.support.application import an_application
 from tests.support.harness import a_harness
 from tests.support.portal import Clerk, read_fields, sign_in
-from tests.support.portal_world import PortalWorld, a_portal_world
+from tests.support.portal_data import PortalData, create_portal_data
 
 _ROOT = Path(dunwell.__file__).parent
 _TEXT_CHECKS = (
@@ -80,16 +80,16 @@ def test_values_in_a_translated_text_are_localised_and_escaped() -> None:
 
 
 @pytest.fixture
-async def world(resources: Resources, clock: MovableClock) -> PortalWorld:
-    return await a_portal_world(await a_harness(resources, clock))
+async def world(resources: Resources, clock: MovableClock) -> PortalData:
+    return await create_portal_data(await a_harness(resources, clock))
 
 
 @pytest.fixture
-async def german(resources: Resources, world: PortalWorld) -> Clerk:
+async def german(resources: Resources, world: PortalData) -> Clerk:
     return await sign_in(resources, an_application(resources).app, world.harness, language="de")
 
 
-async def test_german_explanations_contain_no_english(german: Clerk, world: PortalWorld) -> None:
+async def test_german_explanations_contain_no_english(german: Clerk, world: PortalData) -> None:
     for claim_id in world.claim_ids[:6]:
         page = await german.get(f"/claims/{claim_id}/why")
         assert page.status_code == 200
@@ -97,7 +97,7 @@ async def test_german_explanations_contain_no_english(german: Clerk, world: Port
 
 
 async def test_a_plan_answered_by_a_colleague_is_reported_in_german(
-    german: Clerk, world: PortalWorld
+    german: Clerk, world: PortalData
 ) -> None:
     path = f"/claims/{world.plan_claim_id}/plans/{world.plan_id}"
     form = await german.get(path)
@@ -112,7 +112,7 @@ async def test_a_plan_answered_by_a_colleague_is_reported_in_german(
 
 
 async def test_a_duplicate_payment_number_is_refused_in_german(
-    german: Clerk, world: PortalWorld
+    german: Clerk, world: PortalData
 ) -> None:
     path = f"/claims/{world.claim_ids[6]}/payment"
     await german.submit(path, amount="1,00", number="Bank-77")

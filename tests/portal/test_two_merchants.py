@@ -8,7 +8,7 @@ from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.harness import Harness, a_harness
 from tests.support.portal import Clerk, sign_in
-from tests.support.portal_world import a_portal_world
+from tests.support.portal_data import create_portal_data
 
 _PATHS = (
     "", "/claims", "/claims?hold=DISPUTE", "/disputes", "/disputes?state=ACCEPTED", "/plans",
@@ -19,7 +19,7 @@ _PATHS = (
 @pytest.fixture
 async def other(resources: Resources, harness: Harness) -> Harness:
     other = await a_harness(resources, harness.clock, key="other")
-    await a_portal_world(other)
+    await create_portal_data(other)
     return other
 
 

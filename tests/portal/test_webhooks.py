@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tests.support.harness import Harness
+from tests.support.logged_endpoint import LoggedEndpoint, a_logged_endpoint, an_endpoint
 from tests.support.portal import Clerk, read_fields
-from tests.support.portal_hooks import Hooked, a_hooked_claim, an_endpoint
-from tests.support.portal_world import MARKUP
+from tests.support.portal_data import MARKUP
 from tests.support.receiver import a_receiver, answers
 
 _AUDIT = "SELECT action, before, after FROM audit_log WHERE merchant_id = $1 ORDER BY audit_id"
@@ -17,15 +17,15 @@ _SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]+")
 
 
 @pytest.fixture
-async def hooked(harness: Harness, claim_id: int) -> Hooked:
-    return await a_hooked_claim(harness, claim_id, said=MARKUP)
+async def hooked(harness: Harness, claim_id: int) -> LoggedEndpoint:
+    return await a_logged_endpoint(harness, claim_id, said=MARKUP)
 
 
 async def audited(harness: Harness, action: str) -> list[Any]:
     return [row for row in await harness.rows(_AUDIT) if row["action"] == action]
 
 
-async def state_of(harness: Harness, hooked: Hooked, place: int) -> tuple[str, bool]:
+async def state_of(harness: Harness, hooked: LoggedEndpoint, place: int) -> tuple[str, bool]:
     [row] = await harness.rows(
         "SELECT state, is_replay FROM deliveries WHERE merchant_id = $1 AND event_id = $2",
         hooked.ids[place],
@@ -33,7 +33,9 @@ async def state_of(harness: Harness, hooked: Hooked, place: int) -> tuple[str, b
     return row["state"], row["is_replay"]
 
 
-async def test_each_delivery_gap_is_listed_with_a_link(clerk: Clerk, hooked: Hooked) -> None:
+async def test_each_delivery_gap_is_listed_with_a_link(
+    clerk: Clerk, hooked: LoggedEndpoint
+) -> None:
     page = await clerk.get(hooked.path)
 
     assert "Sent 1 to 3, acknowledged all but 2." in page.text
@@ -46,7 +48,7 @@ async def test_each_delivery_gap_is_listed_with_a_link(clerk: Clerk, hooked: Hoo
     assert "Sent 3 to 3, acknowledged all but 1." in from_third.text
 
 
-async def test_filters_narrow_the_delivery_log(clerk: Clerk, hooked: Hooked) -> None:
+async def test_filters_narrow_the_delivery_log(clerk: Clerk, hooked: LoggedEndpoint) -> None:
     def rows(text: str) -> int:
         return text.partition('id="log"')[2].count("/deliveries/")
 
@@ -58,7 +60,7 @@ async def test_filters_narrow_the_delivery_log(clerk: Clerk, hooked: Hooked) -> 
 
 
 async def test_a_delivery_shows_its_attempts_and_its_escaped_body(
-    clerk: Clerk, hooked: Hooked
+    clerk: Clerk, hooked: LoggedEndpoint
 ) -> None:
     page = await clerk.get(hooked.given_up)
 
@@ -86,7 +88,9 @@ async def test_a_test_event_shows_the_endpoints_response_as_text(
     assert len(await audited(harness, "endpoint.test")) == 1
 
 
-async def test_a_new_secret_is_shown_once(clerk: Clerk, harness: Harness, hooked: Hooked) -> None:
+async def test_a_new_secret_is_shown_once(
+    clerk: Clerk, harness: Harness, hooked: LoggedEndpoint
+) -> None:
     form = read_fields((await clerk.get(f"{hooked.path}/secret")).text)
 
     shown = await clerk.post(f"{hooked.path}/secret", form)
@@ -106,7 +110,7 @@ async def test_a_new_secret_is_shown_once(clerk: Clerk, harness: Harness, hooked
 
 
 async def test_one_delivery_is_replayed_once(
-    clerk: Clerk, harness: Harness, hooked: Hooked
+    clerk: Clerk, harness: Harness, hooked: LoggedEndpoint
 ) -> None:
     form = read_fields((await clerk.get(hooked.given_up)).text)
 
@@ -120,7 +124,7 @@ async def test_one_delivery_is_replayed_once(
 
 
 async def test_all_failed_deliveries_since_a_day_are_replayed(
-    clerk: Clerk, harness: Harness, hooked: Hooked
+    clerk: Clerk, harness: Harness, hooked: LoggedEndpoint
 ) -> None:
     token = read_fields((await clerk.get(hooked.path)).text)["token"]
     tomorrow = (harness.clock.now() + timedelta(days=1)).date().isoformat()
@@ -142,7 +146,7 @@ async def test_all_failed_deliveries_since_a_day_are_replayed(
 
 
 async def test_the_list_and_the_page_show_since_when_an_endpoint_fails(
-    clerk: Clerk, hooked: Hooked, harness: Harness
+    clerk: Clerk, hooked: LoggedEndpoint, harness: Harness
 ) -> None:
     assert "ailing since" not in (await clerk.get("/webhooks")).text
     await harness.rows(
@@ -156,7 +160,7 @@ async def test_the_list_and_the_page_show_since_when_an_endpoint_fails(
 
 
 async def test_a_disabled_endpoint_shows_its_figures_and_can_be_enabled(
-    clerk: Clerk, harness: Harness, hooked: Hooked
+    clerk: Clerk, harness: Harness, hooked: LoggedEndpoint
 ) -> None:
     token = read_fields((await clerk.get(hooked.path)).text)["token"]
     await harness.rows(
@@ -176,7 +180,7 @@ async def test_a_disabled_endpoint_shows_its_figures_and_can_be_enabled(
 
 
 async def test_the_address_of_an_action_redirects_to_the_endpoint(
-    clerk: Clerk, hooked: Hooked
+    clerk: Clerk, hooked: LoggedEndpoint
 ) -> None:
     for last in ("test", "on", "replay"):
         answer = await clerk.get(f"{hooked.path}/{last}")

@@ -26,7 +26,7 @@ from tests.support.channels import TEMPLATE
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.harness import Harness, ScriptedChannel, a_harness
 from tests.support.merchants import CONFIGURATION
-from tests.support.served import Served, serve
+from tests.support.served import ServedApplication, serve
 
 _INSTALLATION = Path(__file__).parents[2] / "examples" / "production" / "installation.yaml"
 NAME = "sms-kannel"
@@ -62,7 +62,7 @@ class SmsProcess:
 
     harness: Harness
     kannel: Kannel
-    served: Served
+    served: ServedApplication
     line: KannelChannel
 
     async def send(self, **changes: Any) -> int:

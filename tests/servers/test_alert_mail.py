@@ -14,7 +14,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.servers.postfix import Postfix
 from tests.servers.test_email import drain, read_line, world
-from tests.support.sinks import Sink
+from tests.support.mail_servers import MailServer
 
 __all__ = ["world"]
 _LINE: dict[str, Any] = {"channel": "EMAIL", "adapter": "smtp", "server": "127.0.0.1:25"}
@@ -24,7 +24,7 @@ async def test_an_alert_is_mailed_to_the_address_in_the_installation_file(
     resources: Resources,
     clock: MovableClock,
     postfix: Postfix,
-    world: Sink,
+    world: MailServer,
 ) -> None:
     alarms = {"email": ["ops@example.org"], "from": "dunwell@example.org", "language": "de"}
     document = {"deliveryProviders": {"post": _LINE | {"encryption": "NONE"}}, "alerts": alarms}

@@ -23,9 +23,9 @@ from tests.servers.sms_world import NAME, NUMBER, SECRETS, a_provider, wait_unti
 from tests.servers.sshd import Sshd
 from tests.servers.test_email import drain, read_line, world
 from tests.support.command_line import CommandLine, Done
+from tests.support.mail_servers import MailServer
 from tests.support.operators import OWN
 from tests.support.print_files import list_files, read_pdf
-from tests.support.sinks import Sink
 from tests.support.twilio import ACCOUNT, TOKEN, a_fake_twilio
 
 __all__ = ["world"]
@@ -54,7 +54,7 @@ async def run(resources: Resources, dunwell: CommandLine, *words: str) -> Done:
 
 
 async def test_a_test_email_arrives(
-    resources: Resources, dunwell: CommandLine, postfix: Postfix, world: Sink
+    resources: Resources, dunwell: CommandLine, postfix: Postfix, world: MailServer
 ) -> None:
     await apply(resources, "post", read_line(postfix))
     done = await run(resources, dunwell, "post", "--to", "ops@example.org")

@@ -22,6 +22,7 @@ from tests.servers.postfix import Postfix
 from tests.servers.sms_world import NUMBER, wait_until
 from tests.servers.sshd import Sshd
 from tests.servers.test_email import drain, world
+from tests.support.mail_servers import MailServer
 from tests.support.operator_pages import (
     Follow,
     follow,
@@ -31,7 +32,6 @@ from tests.support.operator_pages import (
     run_printed,
 )
 from tests.support.print_files import list_files
-from tests.support.sinks import Sink
 from tests.support.tools import find_noto_fonts
 
 __all__ = ["follow", "run_printed", "world"]
@@ -74,7 +74,7 @@ def read_test_command(section: str) -> str:
 
 
 async def test_the_pages_email_provider_sends_the_test_email(
-    operator: Operator, postfix: Postfix, world: Sink
+    operator: Operator, postfix: Postfix, world: MailServer
 ) -> None:
     await operator.apply(
         "E-mail",

@@ -20,7 +20,7 @@ from tests.servers.debian import (
     wait_until,
 )
 from tests.servers.postfix import start_postfix
-from tests.support.threaded_sink import a_threaded_sink
+from tests.support.threaded_mail_server import a_threaded_mail_server
 
 
 @contextmanager
@@ -75,7 +75,7 @@ async def test_mail_from_dunwell_is_signed_with_dkim(tmp_path: Path) -> None:
     with (
         run_opendkim(keys) as milter_port,
         start_postfix(tmp_path / "own", milter_port=milter_port) as postfix,
-        a_threaded_sink(postfix.world_port) as world,
+        a_threaded_mail_server(postfix.world_port) as world,
     ):
         async with aiosmtplib.SMTP(hostname="127.0.0.1", port=postfix.port) as client:
             await client.send_message(a_message())
@@ -88,7 +88,7 @@ async def test_mail_from_dunwell_is_signed_with_dkim(tmp_path: Path) -> None:
 async def test_mail_is_refused_while_the_dkim_signer_is_down(tmp_path: Path) -> None:
     with (
         start_postfix(tmp_path / "own", milter_port=find_port()) as postfix,
-        a_threaded_sink(postfix.world_port) as world,
+        a_threaded_mail_server(postfix.world_port) as world,
     ):
         async with aiosmtplib.SMTP(hostname="127.0.0.1", port=postfix.port) as client:
             with pytest.raises(aiosmtplib.SMTPResponseException) as refused:

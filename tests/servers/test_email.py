@@ -32,11 +32,11 @@ from tests.support.bounces import a_block, a_report
 from tests.support.children import MAIL_READER
 from tests.support.delivery_providers import a_harness_with_a_provider
 from tests.support.harness import Harness
+from tests.support.mail_servers import MailServer
 from tests.support.mail_texts import read_email
-from tests.support.notices import Asker
-from tests.support.sinks import Sink
+from tests.support.notices import NoticeHarness
 from tests.support.smtp_providers import a_provider
-from tests.support.threaded_sink import a_threaded_sink
+from tests.support.threaded_mail_server import a_threaded_mail_server
 
 _CONTACTS = """
 SELECT channel, state, failure FROM communications WHERE merchant_id = $1 ORDER BY planned_at, place
@@ -46,8 +46,8 @@ _SUPPRESSED = "SELECT reason FROM suppressions WHERE merchant_id = $1"
 
 
 @pytest.fixture
-def world(postfix: Postfix) -> Iterator[Sink]:
-    with a_threaded_sink(postfix.world_port) as sink:
+def world(postfix: Postfix) -> Iterator[MailServer]:
+    with a_threaded_mail_server(postfix.world_port) as sink:
         yield sink
         drain(postfix)
 
@@ -65,7 +65,7 @@ def drain(postfix: Postfix) -> None:
 
 class TestSmtpOverPostfix(ChannelContract):
     @pytest.fixture
-    async def channel(self, postfix: Postfix, world: Sink) -> AsyncIterator[ChannelUnderTest]:
+    async def channel(self, postfix: Postfix, world: MailServer) -> AsyncIterator[ChannelUnderTest]:
         channel = SmtpChannel("post", a_provider(postfix.port), {}, KeyRing({1: b"k" * 32}))
 
         def received() -> list[str]:
@@ -119,7 +119,7 @@ async def reports(harness: Harness, count: int) -> list[tuple[str, ...]]:
     ],
 )
 async def test_a_bounce_fails_the_contact_and_uses_the_next_channel(  # noqa: PLR0917 - fixtures and cases
-    resources: Resources, clock: MovableClock, postfix: Postfix, world: Sink,
+    resources: Resources, clock: MovableClock, postfix: Postfix, world: MailServer,
     word: str, told: tuple[str, str], suppressed: list[str],
 ) -> None:  # fmt: skip
     async with a_harness(resources, clock, postfix) as harness:
@@ -136,7 +136,7 @@ async def test_a_bounce_fails_the_contact_and_uses_the_next_channel(  # noqa: PL
 
 
 async def test_a_forged_bounce_suppresses_no_address(
-    resources: Resources, clock: MovableClock, postfix: Postfix, world: Sink
+    resources: Resources, clock: MovableClock, postfix: Postfix, world: MailServer
 ) -> None:
     """Every recipient knows the return address of a message. A forged bounce fails the contact
     once; the address is suppressed only after a second message to it bounces."""
@@ -161,19 +161,19 @@ async def test_a_forged_bounce_suppresses_no_address(
 
 
 async def test_recurring_messages_offer_one_click_unsubscribe(
-    resources: Resources, clock: MovableClock, postfix: Postfix, world: Sink
+    resources: Resources, clock: MovableClock, postfix: Postfix, world: MailServer
 ) -> None:
     """Reminders of a process and of a plan offer it; a requested code does not."""
     async with a_harness(resources, clock, postfix) as harness:
         [claim_id] = await harness.create(email="erika@customer.example")
         await harness.run()
-        asker = Asker(
+        asker = NoticeHarness(
             harness,
             claim_id,
             NoticeWriter(load_languages(DEBTOR_CATALOGUES), "https://pay.example"),
         )
         for facts in (InstalmentDueFacts("INV-1001", "EUR", 3414, clock.now().date()), CodeFacts()):
-            await asker.planned(facts, recipient="erika@customer.example")
+            await asker.request(facts, recipient="erika@customer.example")
         sender = NoticeSender(harness.resources, [], find_provider=harness.delivery_providers.get)
         while await sender.run_once() or not sender.is_idle:
             pass
@@ -186,7 +186,7 @@ async def test_recurring_messages_offer_one_click_unsubscribe(
 
 
 async def test_a_greylisted_email_arrives_after_a_retry(
-    resources: Resources, clock: MovableClock, postfix: Postfix, world: Sink
+    resources: Resources, clock: MovableClock, postfix: Postfix, world: MailServer
 ) -> None:
     async with a_harness(resources, clock, postfix) as harness:
         await harness.create(email="erika+grey@customer.example")

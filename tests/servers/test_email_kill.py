@@ -20,10 +20,10 @@ from tests.servers.test_email import drain
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.delivery_providers import a_harness_with_a_provider
 from tests.support.harness import Harness
+from tests.support.mail_servers import MailServer
 from tests.support.processes import a_process
-from tests.support.sinks import Sink
 from tests.support.smtp_providers import a_provider
-from tests.support.threaded_sink import a_threaded_sink
+from tests.support.threaded_mail_server import a_threaded_mail_server
 
 _KILLS = int(os.environ.get("MAIL_KILLS", "50"))
 _CLAIMS_A_KILL = 6
@@ -49,7 +49,7 @@ async def test_workers_killed_while_sending_neither_lose_nor_repeat_emails(
     count = _KILLS * _CLAIMS_A_KILL
     names = [f"K-{number}" for number in range(count)]
     await harness.create(*names)
-    with a_threaded_sink(postfix.world_port) as world:
+    with a_threaded_mail_server(postfix.world_port) as world:
         for kill in range(_KILLS):
             ahead = str(kill * _LEASE_SECONDS)
             with a_process(
@@ -80,7 +80,7 @@ async def test_workers_killed_while_sending_neither_lose_nor_repeat_emails(
     print(f"{_KILLS} kills, {count} contacts: {await compare(harness, world, count)}")
 
 
-async def compare(harness: Harness, world: Sink, count: int) -> str:
+async def compare(harness: Harness, world: MailServer, count: int) -> str:
     """Compare what arrived with the contacts and the ledger."""
     rows = await harness.rows(_STATES)
     states = Counter(row["state"] for row in rows)

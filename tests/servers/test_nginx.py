@@ -18,7 +18,7 @@ from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.platform.resources import Resources
 from tests.servers.nginx import HOST, Nginx, run_nginx
-from tests.support.served import Served, serve
+from tests.support.served import ServedApplication, serve
 
 _FORGED = {"X-Forwarded-For": "203.0.113.66", "Host": HOST}
 
@@ -32,7 +32,7 @@ class Heard:
 
 
 @pytest.fixture
-async def served(resources: Resources) -> AsyncIterator[Served]:
+async def served(resources: Resources) -> AsyncIterator[ServedApplication]:
     given = check_installation({"trustedProxies": ["127.0.0.1"]})
     await apply_installation(resources, given)
     async with serve(resources, public_url=f"https://{HOST}") as served:
@@ -52,7 +52,7 @@ async def ask(nginx: Nginx, path: str, **given: object) -> tuple[int, dict[str, 
         return answer.status, dict(answer.headers), await answer.read()
 
 
-async def test_nginx_passes_pages_and_the_api(served: Served, tmp_path: Path) -> None:
+async def test_nginx_passes_pages_and_the_api(served: ServedApplication, tmp_path: Path) -> None:
     with run_nginx(tmp_path, served.port) as nginx:
         assert (await ask(nginx, "/healthz"))[0] == 200
         status, headers, body = await ask(nginx, "/q")

@@ -18,9 +18,9 @@ from dunwell.contact.escalation.engine import Engine
 from dunwell.platform.clock import MovableClock, SystemClock
 from dunwell.platform.resources import Resources
 from tests.servers.sshd import Sshd
+from tests.support.backup_restore import back_up, restore, resume_paused_claims
 from tests.support.channels import ADDRESS
 from tests.support.letter_harness import LINE, LetterHarness, a_letter_harness
-from tests.support.lost_time import back_up, let_go_on, restore
 from tests.support.print_files import list_letters
 from tests.support.processes import a_process
 from tests.support.worker_process import AheadClock
@@ -122,7 +122,7 @@ async def test_no_letter_is_printed_twice_after_restores(sshd: Sshd, resources: 
         service.take()
         await restore(installation.late, backup)
         post.harness.clock.move_to(installation.late.clock.now())
-        await let_go_on(post.harness)
+        await resume_paused_claims(post.harness)
     async with installation.a_worker(), asyncio.timeout(300):
         while await installation.count(_OPEN):  # noqa: ASYNC110 - the database tells
             await asyncio.sleep(0.2)

@@ -23,17 +23,17 @@ from dunwell.accounts.installation.single_sign_on_settings import (
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.resources import Resources
-from tests.support.identity_servers import CLIENT_ID, Identity, run_mock, run_provider
-from tests.support.portal_door import read_hidden
-from tests.support.scripted_provider import CLIENT_SECRET, LOGOUT_EVENT
-from tests.support.served import Served, serve
+from tests.support.identity_servers import CLIENT_ID, IdentityServer, run_mock, run_provider
+from tests.support.portal_sign_in import read_hidden
+from tests.support.scripted_identity_provider import CLIENT_SECRET, LOGOUT_EVENT
+from tests.support.served import ServedApplication, serve
 
 START = "/portal/sign-in/with/kontor"
 ERIKA = {"sub": "erika", "email": "erika@example.org", "groups": ["admins"], "name": "Erika"}
 
 
 @pytest.fixture
-async def served(resources: Resources, database: Database) -> AsyncIterator[Served]:
+async def served(resources: Resources, database: Database) -> AsyncIterator[ServedApplication]:
     """Uses real time, as both servers do, until a test advances the clock by some seconds."""
     clock = MovableClock(datetime.now(UTC))
     live = Resources(resources.settings, database, clock, resources.ids, resources.keys)
@@ -43,8 +43,8 @@ async def served(resources: Resources, database: Database) -> AsyncIterator[Serv
 
 @dataclass
 class Beside:
-    served: Served
-    identity: Identity
+    served: ServedApplication
+    identity: IdentityServer
     browser: httpx.AsyncClient
 
     async def go(self, address: str) -> httpx.Response:
@@ -64,7 +64,9 @@ class Beside:
 
 
 @asynccontextmanager
-async def beside(served: Served, identity: Identity, **more: Any) -> AsyncIterator[Beside]:
+async def beside(
+    served: ServedApplication, identity: IdentityServer, **more: Any
+) -> AsyncIterator[Beside]:
     provider = IdentityProviderSettings(
         name="kontor", issuer=identity.issuer, client_id=CLIENT_ID, client_secret_file="x",
         networks=("127.0.0.1",), **more,
@@ -78,20 +80,20 @@ async def beside(served: Served, identity: Identity, **more: Any) -> AsyncIterat
 
 
 @pytest.fixture
-async def mock(served: Served) -> AsyncIterator[Beside]:
+async def mock(served: ServedApplication) -> AsyncIterator[Beside]:
     async with run_mock() as identity, beside(served, identity) as harness:
-        await identity.tell(claims=ERIKA)
+        await identity.send(claims=ERIKA)
         yield harness
 
 
 @pytest.fixture
-async def strict(served: Served) -> AsyncIterator[Beside]:
+async def strict(served: ServedApplication) -> AsyncIterator[Beside]:
     scopes = ("openid", "email", "profile", "groups")
     async with (
         run_provider(served.origin) as identity,
         beside(served, identity, scopes=scopes) as harness,
     ):
-        await identity.tell(erika=ERIKA, cook={**ERIKA, "email": "c@x.org", "groups": ["cooks"]})
+        await identity.send(erika=ERIKA, cook={**ERIKA, "email": "c@x.org", "groups": ["cooks"]})
         yield harness
 
 
@@ -127,7 +129,7 @@ async def test_the_mock_signs_a_user_in(mock: Beside) -> None:
 async def test_an_invalid_token_of_the_mock_is_rejected(
     mock: Beside, claims: dict[str, Any]
 ) -> None:
-    await mock.identity.tell(claims={**ERIKA, **claims})
+    await mock.identity.send(claims={**ERIKA, **claims})
     page = await mock.go(START)
     assert "could not be verified" in page.text
     assert not await mock.is_in()
@@ -136,7 +138,7 @@ async def test_an_invalid_token_of_the_mock_is_rejected(
 async def test_rotated_keys_of_the_mock_are_fetched(mock: Beside) -> None:
     await mock.go(START)
     assert await mock.is_in()
-    await mock.identity.tell(rotate=True)
+    await mock.identity.send(rotate=True)
     mock.browser.cookies.clear()
     page = await mock.go(START)
     # The keys were fetched moments ago, so they are not fetched again yet.
@@ -151,7 +153,7 @@ async def test_rotated_keys_of_the_mock_are_fetched(mock: Beside) -> None:
 async def test_groups_are_evaluated_at_each_sign_in(mock: Beside) -> None:
     await mock.go(START)
     assert await mock.is_in()
-    await mock.identity.tell(claims={**ERIKA, "groups": ["cooks"]})
+    await mock.identity.send(claims={**ERIKA, "groups": ["cooks"]})
     page = await mock.go(START)
     assert page.status_code == 403
     assert not await mock.is_in()
@@ -160,7 +162,7 @@ async def test_groups_are_evaluated_at_each_sign_in(mock: Beside) -> None:
 async def test_a_back_channel_logout_of_the_mock_ends_the_session(mock: Beside) -> None:
     await mock.go(START)
     claims = {"aud": CLIENT_ID, "sub": "erika", "jti": "j-1", "events": {LOGOUT_EVENT: {}}}
-    token = (await mock.identity.tell(logout=claims))["token"]
+    token = (await mock.identity.send(logout=claims))["token"]
     async with httpx.AsyncClient() as provider:
         address = f"{mock.served.origin}{START}/logout"
         taken = await provider.post(address, data={"logout_token": token})
@@ -241,7 +243,7 @@ async def test_a_session_is_confirmed_only_by_a_recent_auth_time(
     asked, carried = await ask_to_invite(mock)
     assert "Sign in again with kontor" in asked.text
     at = None if age is None else int(datetime.now(UTC).timestamp()) - age
-    await mock.identity.tell(claims={**ERIKA, "auth_time": at})
+    await mock.identity.send(claims={**ERIKA, "auth_time": at})
     page = await mock.go("/portal/account/confirm")
     assert said in page.text
     done, _ = await send(mock, carried)
@@ -267,7 +269,7 @@ async def test_another_user_of_the_provider_cannot_confirm_a_session(mock: Besid
     await mock.go(START)
     _, carried = await ask_to_invite(mock)
     now = int(datetime.now(UTC).timestamp())
-    await mock.identity.tell(claims={**ERIKA, "sub": "paul", "auth_time": now})
+    await mock.identity.send(claims={**ERIKA, "sub": "paul", "auth_time": now})
     page = await mock.go("/portal/account/confirm")
     assert "Someone else is signed in with kontor" in page.text
     done, _ = await send(mock, carried)

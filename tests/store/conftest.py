@@ -6,7 +6,7 @@ import pytest
 
 from dunwell.platform.database.database import Database
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
-from tests.support.database import Opener, an_opener
+from tests.support.observed_pool import Opener, an_opener
 
 
 @pytest.fixture

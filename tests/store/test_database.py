@@ -11,7 +11,7 @@ import pytest
 from dunwell.platform.database.database import DatabaseAway
 from dunwell.platform.errors import NotFound
 from dunwell.platform.metrics import REGISTRY
-from tests.support.database import BUSY, PID, PRESENT, Opener
+from tests.support.observed_pool import BUSY, PID, PRESENT, Opener
 
 _LONG = "SELECT pg_sleep(600)"
 # For what must succeed beside other busy processes, where each answer may take seconds: much longer

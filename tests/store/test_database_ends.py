@@ -9,13 +9,13 @@ import asyncpg
 import pytest
 
 from dunwell.platform.database.database import Connection, DatabaseAway
-from tests.support.database import PID, PRESENT, Opener, Own
+from tests.support.observed_pool import PID, PRESENT, ObservedPool, Opener
 
 _WRITE = "INSERT INTO link_request_counts (visitor_digest, window_start) VALUES ('x', now())"
 _COUNT = "SELECT count(*) FROM link_request_counts"
 
 
-async def _write(own: Own) -> None:
+async def _write(own: ObservedPool) -> None:
     async with own.database.connection() as connection:
         await connection.execute(_WRITE)
 

@@ -16,7 +16,7 @@ from dunwell.accounts.users.sessions.store import (
 )
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support import people
+from tests.support import users
 
 _ADDRESS = "/portal/m/1/claims/1/note"
 _INSTANT = timedelta(microseconds=1)
@@ -24,8 +24,8 @@ _INSTANT = timedelta(microseconds=1)
 
 @pytest.fixture
 async def user_id(resources: Resources) -> UUID:
-    services = people.build_sign_in_services(resources)
-    return (await people.join(services, people.a_new_user("ada@example.org"))).user_id
+    services = users.build_sign_in_services(resources)
+    return (await users.join(services, users.a_new_user("ada@example.org"))).user_id
 
 
 def a_form(size: int) -> KeptFields:

@@ -16,7 +16,7 @@ from dunwell.platform.database.database import Connection, Database
 from dunwell.platform.database.listed_table import ListedTable, ListScope, NoFilter
 from dunwell.platform.database.lists import count_listed, find_oldest_at, list_page
 from tests.support.rows import NOW
-from tests.support.two_merchants import OTHER, OWN, drop_checks, furnish_merchant, rolled_back
+from tests.support.two_merchants import OTHER, OWN, drop_checks, insert_merchant_rows, rolled_back
 
 _SCOPE_IDS: Mapping[str, Any] = {"merchant_id": OWN, "claim_id": 1, "endpoint_id": UUID(int=1)}
 _INDEX_COLUMNS = """
@@ -68,7 +68,7 @@ async def look(
 
 
 async def furnish(tx: Connection, merchant_id: int) -> None:
-    await furnish_merchant(tx, merchant_id, written_by="1", due_at=NOW)
+    await insert_merchant_rows(tx, merchant_id, written_by="1", due_at=NOW)
 
 
 def test_there_are_as_many_lists_as_names() -> None:

@@ -9,15 +9,15 @@ from tests.support.moves_of_contacts import MOVES_OF_CLAIMS, MOVES_OF_CONTACTS
 from tests.support.moves_of_jobs import MOVES_OF_JOBS
 from tests.support.moves_of_reports import MOVES_OF_REPORTS
 from tests.support.moves_of_sweeps import MOVES_OF_SWEEPS, NOT_TWO
+from tests.support.sql_statements import list_statements
 from tests.support.two_claims import (
-    Moving,
-    furnish,
+    MovingStatement,
     hold_back,
+    insert_things,
     lock_second,
     read_values,
     run,
 )
-from tests.support.written import list_statements
 
 MOVES = [
     *MOVES_OF_CLAIMS, *MOVES_OF_CONTACTS, *MOVES_OF_JOBS, *MOVES_OF_REPORTS, *MOVES_OF_SWEEPS,
@@ -33,10 +33,10 @@ _IMPATIENT = "SET LOCAL lock_timeout = '2s'"
 
 @pytest.mark.parametrize("moving", MOVES, ids=lambda each: each.name)
 async def test_what_must_not_move_stays_beside_what_moves(
-    database: Database, moving: Moving
+    database: Database, moving: MovingStatement
 ) -> None:
     async with database.transaction() as tx:
-        await furnish(tx, moving)
+        await insert_things(tx, moving)
     async with database.transaction() as tx:
         free = await _try(tx, moving, "")
         kept = {why: await _try(tx, moving, why) for why in [*moving.back, *moving.since]}
@@ -44,7 +44,7 @@ async def test_what_must_not_move_stays_beside_what_moves(
     assert kept == dict.fromkeys(kept, moving.expect(second_moves=False))
 
 
-async def _try(tx: Connection, moving: Moving, why: str) -> list[tuple[int, int]]:
+async def _try(tx: Connection, moving: MovingStatement, why: str) -> list[tuple[int, int]]:
     """What moves for all that; nothing of it is kept."""
     trial = tx.transaction()
     await trial.start()
@@ -62,9 +62,11 @@ async def _try(tx: Connection, moving: Moving, why: str) -> list[tuple[int, int]
 @pytest.mark.parametrize(
     "moving", [each for each in MOVES if each.passes_by], ids=lambda each: each.name
 )
-async def test_what_somebody_else_is_at_is_passed_by(database: Database, moving: Moving) -> None:
+async def test_what_somebody_else_is_at_is_passed_by(
+    database: Database, moving: MovingStatement
+) -> None:
     async with database.transaction() as tx:
-        await furnish(tx, moving)
+        await insert_things(tx, moving)
     async with database.transaction() as first, database.transaction() as second:
         await lock_second(first, moving)
         await second.execute(_IMPATIENT)

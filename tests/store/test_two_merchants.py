@@ -10,6 +10,7 @@ from dunwell.platform.database.database import Connection, Database
 from tests.store.test_two_claims import MOVES
 from tests.support.not_one_merchants import NOT_ONE_MERCHANTS, QUIET
 from tests.support.rows import NOW, insert_row
+from tests.support.sql_statements import list_statements
 from tests.support.two_merchants import (
     OTHER,
     OWN,
@@ -17,14 +18,13 @@ from tests.support.two_merchants import (
     find_kinds,
     find_merchant_parameters,
     find_named,
-    furnish_merchant,
+    insert_merchant_rows,
     list_tables,
-    load_own,
+    load_own_rows,
     make_values,
     read_rows,
     try_statement,
 )
-from tests.support.written import list_statements
 
 _ON_ITS_WAY = {"lease_id": UUID(int=1), "lease_until": NOW, "handed_over_at": NOW}
 _IN_PROCESS = {
@@ -93,9 +93,9 @@ async def _compare(
     await drop_checks(tx)
     for number in (1, 2):
         await insert_row(tx, "users", number)
-    await furnish_merchant(tx, OWN, **everywhere)
+    await insert_merchant_rows(tx, OWN, **everywhere)
     await tx.execute(_ALONE)
-    tables, own = await list_tables(tx), await load_own(tx)
+    tables, own = await list_tables(tx), await load_own_rows(tx)
     named = {name: find_named(tables, text) for name, text in _OWN.items()}
     standing = await read_rows(tx, tables)
     values, alone = {}, {}
@@ -105,7 +105,7 @@ async def _compare(
             done = made and await try_statement(tx, text, made, named[name], standing[OWN])
             if made and done:
                 values[name, number], alone[name, number] = made, done
-    await furnish_merchant(tx, OTHER, **everywhere)
+    await insert_merchant_rows(tx, OTHER, **everywhere)
     await tx.execute(_ALONE)
     standing = await read_rows(tx, tables)
     leaks: list[object] = []

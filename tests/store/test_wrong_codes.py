@@ -8,7 +8,7 @@ from dunwell.interfaces.landing.sign_in.store import (
     delete_visitor_attempts,
 )
 from dunwell.platform.database.database import Database
-from tests.support.database import Opener
+from tests.support.observed_pool import Opener
 
 _MINUTE = timedelta(minutes=1)
 _FIRST = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from starlette.applications import Starlette
 
 from dunwell.platform.http.server import ConnectionBounds, build_server
-from tests.support.bounded import answer_in_json
+from tests.support.limited_server import answer_in_json
 
 
 @asynccontextmanager

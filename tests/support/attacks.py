@@ -24,7 +24,7 @@ _references = itertools.count()
 
 
 @dataclass
-class Target:
+class AttackedServer:
     """A web process behind a trusted proxy, and what an attacker knows of it."""
 
     port: int
@@ -42,7 +42,7 @@ class Target:
 class Connection:
     """One connection of the proxy, used by one visitor."""
 
-    target: Target
+    target: AttackedServer
     visitor: str
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
@@ -210,7 +210,7 @@ ATTACKS: Mapping[str, tuple[Attack, set[int]]] = {
 }
 
 
-async def keep_attacking(target: Target, number: int, attack: Attack) -> None:
+async def keep_attacking(target: AttackedServer, number: int, attack: Attack) -> None:
     """Attack on one connection as one visitor until cancelled. Open a new connection when the
     server closes it."""
     visitor = f"198.51.{100 + number // 250}.{number % 250}"

@@ -171,7 +171,7 @@ async def dump_into(origin: Cluster, target: Cluster, *arguments: str) -> None:
 
 
 @dataclass(frozen=True)
-class Seen:
+class ListedContents:
     """What a merchant has read: events with the oldest first, claims with the newest first."""
 
     events: list[str]
@@ -181,7 +181,7 @@ class Seen:
 
 
 @dataclass
-class Shop:
+class ClusterMerchant:
     """A merchant on one cluster."""
 
     outbox: Outbox
@@ -201,13 +201,13 @@ class Shop:
             assert created.claim_id is not None
         return [event.body for event in raised]
 
-    async def look(self) -> Seen:
+    async def look(self) -> ListedContents:
         bodies = await self.list_events()
         async with self.outbox.resources.database.connection() as connection:
             merchant_id = self.outbox.merchant.merchant_id
             claims = await list_claims(self.outbox.work(connection), limit=500)
             page = await load_events_page(connection, merchant_id, limit=len(bodies) - 1)
-        return Seen(bodies, [claim.claim_id for claim in claims.items], page.next_cursor)
+        return ListedContents(bodies, [claim.claim_id for claim in claims.items], page.next_cursor)
 
     async def list_events(self, cursor: str | None = None) -> list[str]:
         async with self.outbox.resources.database.connection() as connection:
@@ -218,12 +218,12 @@ class Shop:
 
 
 @asynccontextmanager
-async def a_shop(outbox: Outbox, url: str) -> AsyncIterator[Shop]:
+async def a_cluster_merchant(outbox: Outbox, url: str) -> AsyncIterator[ClusterMerchant]:
     """Return the same merchant on the cluster at that URL."""
     database = await Database.open(url, size=3)
     outbox.resources = replace(outbox.resources, database=database)
     try:
-        yield Shop(outbox)
+        yield ClusterMerchant(outbox)
     finally:
         await database.close()
 
@@ -235,9 +235,9 @@ async def an_outbox_on(cluster: Cluster, resources: Resources) -> Outbox:
     return outbox
 
 
-async def serve(outbox: Outbox, cluster: Cluster) -> Seen:
+async def serve(outbox: Outbox, cluster: Cluster) -> ListedContents:
     """Write some events and claims on the cluster and return what the merchant reads."""
-    async with a_shop(outbox, cluster.url) as served:
+    async with a_cluster_merchant(outbox, cluster.url) as served:
         await served.work()
         return await served.look()
 
@@ -251,14 +251,16 @@ async def load_rows(cluster: Cluster, table: str) -> set[str]:
         await connection.close()
 
 
-async def keep_working(served: Shop, told: dict[str, datetime]) -> None:
+async def write_until_cancelled(served: ClusterMerchant, told: dict[str, datetime]) -> None:
     """Write events until cancelled. `told` records what was acknowledged, and when."""
     while True:
         for body in await served.work(events=1, claims=1):
             told[json.loads(body)["eventId"]] = datetime.now(UTC)
 
 
-async def grow(told: dict[str, datetime], size: int, working: asyncio.Task[None]) -> None:
+async def wait_until_written(
+    told: dict[str, datetime], size: int, working: asyncio.Task[None]
+) -> None:
     async with asyncio.timeout(60):
         while len(told) < size:
             await asyncio.wait([working], timeout=0.01)

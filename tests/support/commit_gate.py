@@ -22,7 +22,7 @@ _COMMITTED = b"C\x00\x00\x00\x0bCOMMIT\x00"
 _OF_KEYS = b"INTO idempotency_keys"
 
 
-class Point(Enum):
+class CrashPoint(Enum):
     BEFORE = "before the commit"
     AFTER = "after the commit"
 
@@ -33,20 +33,20 @@ class CommitGate:
     and forwards nothing more."""
 
     url: str
-    point: Point
+    point: CrashPoint
     # A part of a statement that identifies the transaction.
     sign_of_it: bytes = _OF_KEYS
     crash: Callable[[], None] = lambda: None
     is_shut: bool = field(default=False, init=False)
 
     async def pass_on(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, line: "_Line",
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connection: "_Connection",
         sign: bytes | None,
     ) -> None:  # fmt: skip
         """Forward bytes until either side closes the connection, or until `sign` is seen."""
         while data := await reader.read(65536):
-            line.has_key = line.has_key or self.sign_of_it in data
-            if sign is not None and sign in data and line.has_key:
+            connection.has_key = connection.has_key or self.sign_of_it in data
+            if sign is not None and sign in data and connection.has_key:
                 self.is_shut = True
                 self.crash()
             if self.is_shut:
@@ -57,7 +57,7 @@ class CommitGate:
 
 
 @dataclass
-class _Line:
+class _Connection:
     """One connection, and whether the transaction in question was seen on it."""
 
     has_key: bool = False
@@ -65,7 +65,7 @@ class _Line:
 
 @asynccontextmanager
 async def a_commit_gate(
-    postgres: EmbeddedPostgres, folder: Path, point: Point, sign_of_it: bytes = _OF_KEYS
+    postgres: EmbeddedPostgres, folder: Path, point: CrashPoint, sign_of_it: bytes = _OF_KEYS
 ) -> AsyncIterator[CommitGate]:
     """Run the proxy. Its socket is created in `folder`, which must be near the root because the
     address of a socket is limited in length."""
@@ -77,10 +77,10 @@ async def a_commit_gate(
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         theirs = await asyncio.open_unix_connection(upstream)
-        line, is_before = _Line(), point is Point.BEFORE
+        connection, is_before = _Connection(), point is CrashPoint.BEFORE
         await asyncio.gather(
-            gate.pass_on(reader, theirs[1], line, _COMMIT if is_before else None),
-            gate.pass_on(theirs[0], writer, line, None if is_before else _COMMITTED),
+            gate.pass_on(reader, theirs[1], connection, _COMMIT if is_before else None),
+            gate.pass_on(theirs[0], writer, connection, None if is_before else _COMMITTED),
             return_exceptions=True,
         )
 

@@ -15,7 +15,7 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import events, from_schema
 from schemathesis.engine.recorder import CheckNode
 
-from tests.support.example_world import Scene
+from tests.support.example_data import ExampleClaim
 
 Document = dict[str, Any]
 
@@ -28,7 +28,7 @@ class ContractRun:
     reached: set[str] = field(default_factory=set)
 
 
-def with_ids(document: Document, scenes: Mapping[str, Scene]) -> Document:
+def with_ids(document: Document, scenes: Mapping[str, ExampleClaim]) -> Document:
     """The document of the paths that have scenes alone, path parameters and examples narrowed to
     things that exist: a made-up id only shows how absent things are refused. scenes: by
     operationId, of every operation of a path or of none."""
@@ -42,7 +42,7 @@ def with_ids(document: Document, scenes: Mapping[str, Scene]) -> Document:
     return narrowed
 
 
-def _narrow(operation: Document, scene: Scene) -> None:
+def _narrow(operation: Document, scene: ExampleClaim) -> None:
     ids = scene.list_ids()
     given = operation.get("parameters", [])
     if "requestBody" in operation:

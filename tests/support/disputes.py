@@ -21,7 +21,7 @@ from dunwell.core.files.upload import NewUpload
 from tests.support.children import INSPECTOR
 from tests.support.files import a_pdf
 from tests.support.harness import ERP, Harness
-from tests.support.telling import tell
+from tests.support.notice_sending import send_due_notices
 from tests.support.uploads import prepare_upload
 
 DEBTOR = debtor_actor("session-1")
@@ -52,7 +52,7 @@ async def answer(
 ) -> ClaimDispute:
     """Resolve the dispute and inform the debtor."""
     resolved = await resolve(harness, opened, outcome, **given)
-    await tell(harness)
+    await send_due_notices(harness)
     return resolved
 
 

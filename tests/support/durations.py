@@ -19,7 +19,7 @@ _INTERVAL = re.compile(r"interval '[1-9]")
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class DurationBoundary:
     """What holds until `lasts` has passed, and what holds from then on. `look` returns what holds
     after a given time. `just` is the smallest difference in time that matters, for example one day.
     """
@@ -35,22 +35,22 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundDuration:
     """A duration: the file that contains it, and the expressions that define it."""
 
     file: str
     expressions: Sequence[ast.expr]
 
 
-def list_durations(source: Path = SOURCE) -> Mapping[str, Found]:
-    found: dict[str, Found] = {}
+def list_durations(source: Path = SOURCE) -> Mapping[str, FoundDuration]:
+    found: dict[str, FoundDuration] = {}
     for path in sorted(source.rglob("*.py")):
         file = path.relative_to(source).as_posix()
         for name, said in _find_in(ast.parse(path.read_text("utf-8"))):
             if not said:
                 continue
-            before = found.get(f"{file} {name}", Found(file, ()))
-            found[f"{file} {name}"] = Found(file, (*before.expressions, *said))
+            before = found.get(f"{file} {name}", FoundDuration(file, ()))
+            found[f"{file} {name}"] = FoundDuration(file, (*before.expressions, *said))
     return found
 
 

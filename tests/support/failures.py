@@ -11,8 +11,8 @@ from dunwell.accounts.merchants.rights import Scope
 from dunwell.interfaces.api.edge import build_server_refusal_renderer
 from dunwell.platform.http.server import ServerLimits
 from tests.support.api import Api, a_credential, form_of
-from tests.support.bounded import bounded, read_response, talk
 from tests.support.claims import a_claim
+from tests.support.limited_server import bounded, read_response, talk
 
 ABSENT_CLAIM_ID = 999_999_999
 _JSON = {"Content-Type": "application/json"}

@@ -14,7 +14,7 @@ from dunwell.contact.sending.channel import Accepted, Message, Outcome, Permanen
 
 
 @dataclass
-class Post:
+class SentMessages:
     """The messages that were sent, and those that should not have been."""
 
     # The next results by channel. After these, every message is accepted.
@@ -52,7 +52,7 @@ class Post:
 class GatedChannel:
     """A channel that can repeat e-mails by their id, but not SMS."""
 
-    post: Post
+    post: SentMessages
     channel: Channel
     gate: asyncio.Event
     # Claims that were paid before the dispatcher began its current pass.

@@ -17,7 +17,7 @@ GUIDES = sorted(path.stem for path in FOLDER.glob("*.md"))
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class GuideCommand:
     """A request that a guide sends with curl, with its variables not yet filled in."""
 
     method: str
@@ -51,12 +51,12 @@ def read_blocks(guide: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 
-def read_commands(guide: str) -> list[Command]:
+def read_commands(guide: str) -> list[GuideCommand]:
     """Return every request of the guide in order, except the one for the token."""
     return [each for block in read_blocks(guide, "sh") for each in _read_block(block)]
 
 
-def _read_block(block: str) -> list[Command]:
+def _read_block(block: str) -> list[GuideCommand]:
     words = shlex.split(block.replace("\\\n", " "), comments=True)
     starts = [place for place, word in enumerate(words) if word == "curl"]
     if not starts:
@@ -67,13 +67,13 @@ def _read_block(block: str) -> list[Command]:
     ]
 
 
-def _read_command(words: list[str], variables: dict[str, str]) -> Command:
+def _read_command(words: list[str], variables: dict[str, str]) -> GuideCommand:
     given: dict[str, list[str]] = {}
     for flag, value in pairwise(words):
         given.setdefault(flag, []).append(value)
     body = given.get("-d", [None])[0]
     parts = tuple(each.partition("=")[0] for each in given.get("-F", []))
-    return Command(
+    return GuideCommand(
         method=given.get("-X", ["POST" if body or parts else "GET"])[0],
         path=next(word for word in words if word.startswith("$BASE")).removeprefix("$BASE"),
         headers=dict(each.split(": ", 1) for each in given["-H"]),

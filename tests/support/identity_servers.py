@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support.scripted_provider import CLIENT_SECRET
+from tests.support.scripted_identity_provider import CLIENT_SECRET
 from tests.support.tools import find_tool, go_without
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -19,19 +19,19 @@ CLIENT_ID = "dunwell"
 
 
 @dataclass
-class Identity:
+class IdentityServer:
     """A running server, which a test controls with lines of JSON."""
 
     issuer: str
     process: asyncio.subprocess.Process
 
-    async def tell(self, **said: Any) -> dict[str, Any]:
+    async def send(self, **said: Any) -> dict[str, Any]:
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps(said).encode() + b"\n")
         await self.process.stdin.drain()
-        return await self.hear()
+        return await self.receive()
 
-    async def hear(self) -> dict[str, Any]:
+    async def receive(self) -> dict[str, Any]:
         assert self.process.stdout is not None
         while line := await asyncio.wait_for(self.process.stdout.readline(), 30):
             if line.startswith(b"{"):
@@ -41,7 +41,7 @@ class Identity:
 
 
 @asynccontextmanager
-async def run_mock() -> AsyncIterator[Identity]:
+async def run_mock() -> AsyncIterator[IdentityServer]:
     """Run the mock, which signs in every user and issues tokens with the content that the test
     sets."""
     async with _run("identity_mock.mjs", "oauth2-mock-server/dist/index.mjs") as identity:
@@ -49,7 +49,7 @@ async def run_mock() -> AsyncIterator[Identity]:
 
 
 @asynccontextmanager
-async def run_provider(origin: str) -> AsyncIterator[Identity]:
+async def run_provider(origin: str) -> AsyncIterator[IdentityServer]:
     """Run a provider with its own sign-in pages. `origin` is the address of Dunwell, to which it
     returns users."""
     more = (origin, CLIENT_ID, CLIENT_SECRET)
@@ -58,7 +58,7 @@ async def run_provider(origin: str) -> AsyncIterator[Identity]:
 
 
 @asynccontextmanager
-async def _run(program: str, module: str, *more: str) -> AsyncIterator[Identity]:
+async def _run(program: str, module: str, *more: str) -> AsyncIterator[IdentityServer]:
     node, path = find_tool("node"), _MODULES / module
     if not path.exists():
         go_without("the servers of single sign-on are not installed; run: make servers")
@@ -66,9 +66,9 @@ async def _run(program: str, module: str, *more: str) -> AsyncIterator[Identity]
         node, str(_SUPPORT / program), str(path), *more,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
-    identity = Identity("", process)
+    identity = IdentityServer("", process)
     try:
-        identity.issuer = (await identity.hear())["issuer"]
+        identity.issuer = (await identity.receive())["issuer"]
         yield identity
     finally:
         assert process.stdin is not None

@@ -138,7 +138,7 @@ ORDER BY table_name
 
 
 @dataclass
-class Side:
+class MerchantSide:
     """A merchant, its client, and the ids of everything that it owns."""
 
     harness: Harness
@@ -156,13 +156,13 @@ class Side:
 
 
 @dataclass
-class World:
+class IsolationData:
     app: Starlette
-    own: Side
-    twin: Side
-    theirs: Side
+    own: MerchantSide
+    twin: MerchantSide
+    theirs: MerchantSide
 
-    async def digest(self, side: Side) -> Things:
+    async def digest(self, side: MerchantSide) -> Things:
         """Return the rows of every table that belong to this merchant; request counts are listed
         separately."""
         resources, merchant_id = side.harness.resources, side.client.merchant_id
@@ -180,9 +180,9 @@ class World:
         return {row["name"]: (row["rows"], row["digest"]) for row in rows}
 
 
-async def a_world(
+async def create_isolation_data(
     closing: AsyncExitStack, resources: Resources, clock: MovableClock, *, is_switched: bool
-) -> World:
+) -> IsolationData:
     """Return sandbox merchants with scenarios, which are switched to workflows if asked for."""
     application, channels = an_application(resources), [ScriptedChannel()]
     application.channels[:] = channels
@@ -193,7 +193,7 @@ async def a_world(
             resources, clock, a_definition(steps=_STEPS), key=key, channels=channels,
             configuration=_CONFIGURATION, sandbox=True, switched_to_workflows=False,
         )  # fmt: skip
-        side = Side(harness, await a_client(http, harness))
+        side = MerchantSide(harness, await a_client(http, harness))
         await _create(side, key)
         sides.append(side)
     await sides[0].harness.run()
@@ -201,10 +201,10 @@ async def a_world(
         await _furnish(side)
         if is_switched:
             await side.harness.switch()
-    return World(application.app, *sides)
+    return IsolationData(application.app, *sides)
 
 
-async def _create(side: Side, key: str) -> None:
+async def _create(side: MerchantSide, key: str) -> None:
     """Create two claims, the first with two files, and the names that the merchant chooses."""
     client, things = side.client, side.things
     things |= {
@@ -219,7 +219,7 @@ async def _create(side: Side, key: str) -> None:
     things["claim_id"] = answer.json()["result"][0]["id"]
 
 
-async def _furnish(side: Side) -> None:
+async def _furnish(side: MerchantSide) -> None:
     """Create two of everything that is listed, so that each list has a cursor."""
     client, things, claim = side.client, side.things, f"/claims/{side.things['claim_id']}"
     payment = {"amount": 1, "currency": "EUR", "transactionId": things["transaction_id"]}
@@ -249,7 +249,7 @@ async def _furnish(side: Side) -> None:
     things["cursors"] = {name: cursor async for name, cursor in _cursors(side)}
 
 
-async def _furnish_lists(side: Side) -> None:
+async def _furnish_lists(side: MerchantSide) -> None:
     """Create the objects that are listed only across all claims."""
     keys = side.harness.resources.keys
     requests = await side.harness.rows(_REQUESTS, side.things["claim_id"])
@@ -262,7 +262,7 @@ async def _furnish_lists(side: Side) -> None:
     side.things["endpoint_id"] = str(added.endpoint_id)
 
 
-async def _cursors(side: Side) -> Any:
+async def _cursors(side: MerchantSide) -> Any:
     for operation in _lists():
         answer = await side.send(
             operation, {**side.things, "key": None, "query": {"limit": 1}}, None
@@ -278,7 +278,7 @@ def _lists() -> Iterator[Operation]:
             yield endpoint.operation
 
 
-def good_body(operation: Operation, things: Things) -> Any:
+def valid_body(operation: Operation, things: Things) -> Any:
     """Return a valid body that contains the merchant's ids."""
     ticket = {"sourceType": "TICKET", "source": things["ticket"]}
     fresh = things["fresh"]

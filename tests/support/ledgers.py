@@ -18,13 +18,13 @@ content_digest
 """
 
 
-async def told(harness: Harness) -> list[tuple[Any, ...]]:
+async def list_entries(harness: Harness) -> list[tuple[Any, ...]]:
     """Return (outcome, step, place, channel, attempts) of each row."""
     return [tuple(row) for row in await harness.rows(_TOLD)]
 
 
 async def outcomes(harness: Harness) -> list[str]:
-    return [row[0] for row in await told(harness)]
+    return [row[0] for row in await list_entries(harness)]
 
 
 async def verify(harness: Harness) -> LedgerVerdict:

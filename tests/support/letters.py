@@ -44,7 +44,7 @@ def a_letter(body: str | None = None, language: str = "de", **changes: Any) -> R
 
 
 @dataclass(frozen=True)
-class Word:
+class PrintedWord:
     """A word and its box in millimetres from the upper left corner of the sheet."""
 
     text: str
@@ -63,10 +63,10 @@ class Word:
 class PrintedLetter:
     path: Path
 
-    def words(self, page: int = 1) -> list[Word]:
+    def words(self, page: int = 1) -> list[PrintedWord]:
         box = run_tool("pdftotext", "-bbox", "-f", str(page), "-l", str(page), str(self.path), "-")
         return [
-            Word(unescape(text), *(float(value) / _POINTS_PER_MM for value in corners))
+            PrintedWord(unescape(text), *(float(value) / _POINTS_PER_MM for value in corners))
             for *corners, text in _WORD.findall(box)
         ]
 

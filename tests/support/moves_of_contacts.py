@@ -17,9 +17,9 @@ from tests.support.two_claims import (
     OTHER_LEASE,
     UNTIL,
     UUIDS,
-    Moving,
-    Query,
+    MovingStatement,
     Rows,
+    ValueQuery,
 )
 
 _EMAIL, _SMS = "EMAIL", "SMS"
@@ -77,66 +77,66 @@ _SETTLED = {
 }
 _GONE = {**_SETTLED, "is HANDED_OVER": "UPDATE communications SET state = 'HANDED_OVER'"}
 _STILL_LEASED = {"leased": f"UPDATE communications SET lease_until = {JUST_LATER}"}
-_VERSIONS = Query(
+_VERSIONS = ValueQuery(
     "SELECT array_agg(xmin::text::bigint ORDER BY claim_id) FROM claims"
     f" WHERE merchant_id = {FIRST}"
 )
 
 MOVES_OF_CLAIMS = [
-    Moving(
+    MovingStatement(
         escalation_store._LOCK_SET, (FIRST, NOW, 10, None), DUE, "claims", "claim_id", _NOT_DUE,
         answers="claim_id", passes_by="claims",
     ),
-    Moving(
+    MovingStatement(
         escalation_store._FIND_DUE, (FIRST, NOW, 10), DUE, "claims", "claim_id", _NOT_DUE,
         answers="claim_id",
     ),
-    Moving(
+    MovingStatement(
         escalation_store._FIND_MERCHANTS, (NOW, 0, 10), DUE, "claims", "claim_id",
         {**_NOT_DUE, "its clock stands before": _ITS_CLOCK},
         answers="merchant_id", whose="MERCHANTS",
     ),
-    Moving(
+    MovingStatement(
         escalation_store._POSTPONE, (FIRST, IDS, NOW), DUE, "claims", "claim_id",
         {"nothing to do": "UPDATE claims SET due_at = NULL"},
     ),
 ]  # fmt: skip
 
 MOVES_OF_CONTACTS = [
-    Moving(
+    MovingStatement(
         contacts_store._LEASE, (FIRST, NOW, NOW, LEASE, UNTIL, 10, _EMAIL), PLANNED,
         "communications", "claim_id",
         {**_UNLEASED, "another channel": "UPDATE communications SET channel = 'SMS'"},
         passes_by="communications",
     ),
-    Moving(
+    MovingStatement(
         contacts_store._LEASE, (FIRST, NOW, NOW, LEASE, UNTIL, 10, _EMAIL),
         _leased("ATTACHMENT_MISSING"), "communications", "claim_id", _UNLEASED,
         case="without its attachment",
     ),
-    Moving(
+    MovingStatement(
         contacts_store._FIND_CHANNELS, (NOW, 0, _EMAIL, [_EMAIL], [], [], 10), PLANNED,
         "communications", "claim_id",
         {**_UNLEASED, "its clock stands before": _ITS_CLOCK},
         answers="merchant_id", whose="MERCHANTS",
     ),
-    Moving(
+    MovingStatement(
         contacts_store._FIND_CHANNELS, (NOW, 0, _EMAIL, [_EMAIL], [], [], 10), _HANDED_OVER,
         "communications",
         "claim_id", {**_STILL_LEASED, **_SETTLED},
         answers="merchant_id", whose="MERCHANTS", case="broken off",
     ),
-    Moving(
+    MovingStatement(
         contacts_store._RELEASE, (FIRST, LEASE, UUIDS, [UNTIL] * 2, ["GUARD_DAY"] * 2),
         _leased("PLANNED"), "communications", "claim_id", {**_ANOTHERS, **_GONE},
     ),
-    Moving(
+    MovingStatement(
         contacts_store._AWAIT_ATTACHMENT, (FIRST, LEASE, UUIDS, UNTIL, IDS, _VERSIONS),
         _leased("PLANNED"), "communications", "claim_id", {**_ANOTHERS, **_GONE},
         since={"changed since": "UPDATE claims SET event_sequence = 9"},
         becomes="state = 'ATTACHMENT_MISSING'", passes_by="claims",
     ),
-    Moving(
+    MovingStatement(
         contacts_store._RESUME, (FIRST, NOW, LEASE, UNTIL, _EMAIL, 10), _HANDED_OVER,
         "communications", "claim_id",
         {
@@ -145,7 +145,7 @@ MOVES_OF_CONTACTS = [
         },
         passes_by="communications",
     ),
-    Moving(
+    MovingStatement(
         contacts_store._MARK_UNKNOWN, (FIRST, NOW, _EMAIL, False, 10), _HANDED_OVER,
         "communications",
         "claim_id",
@@ -156,7 +156,7 @@ MOVES_OF_CONTACTS = [
         passes_by="communications",
     ),
     *(
-        Moving(
+        MovingStatement(
             contacts_store._MARK_UNKNOWN, (FIRST, NOW, _EMAIL, True, 10),
             {**_HANDED_OVER, "claims": {**PLANNED["claims"], **changed}}, "communications",
             "claim_id", {"as it was": f"UPDATE claims SET {back}"}, case=case,
@@ -169,23 +169,23 @@ MOVES_OF_CONTACTS = [
             ("changed since", {"updated_at": NOW}, f"updated_at = '{LONG_AGO.isoformat()}'"),
         )
     ),
-    Moving(
+    MovingStatement(
         contacts_store._RENEW, (FIRST, UUIDS, LEASE, UNTIL), _leased("HANDED_OVER"),
         "communications", "claim_id", _ANOTHERS, passes_by="communications",
     ),
-    Moving(
+    MovingStatement(
         contacts_store._LOCK,
         (FIRST, LEASE, UUIDS, _VERSIONS, ["{}"] * 2, ["{}"] * 2),
         _leased("PLANNED"), "communications", "claim_id",
         {**_ANOTHERS, **_GONE, **_ENDED, **_CLAIM_HELD}, answers="communication_id",
         since={"changed since": "UPDATE claims SET event_sequence = 9"},
     ),
-    Moving(
+    MovingStatement(
         outcomes_store._LOCK_ANSWERED, (FIRST, UUIDS, LEASE),
         _leased("HANDED_OVER"),
         "communications", "claim_id", {**_ANOTHERS, **_SETTLED}, answers="communication_id",
     ),
-    Moving(
+    MovingStatement(
         escalation_store._CANCEL, (FIRST, IDS, LATER, "paid"),
         _leased("PLANNED"),
         "communications", "claim_id",

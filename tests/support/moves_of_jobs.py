@@ -9,7 +9,7 @@ from tests.support.two_claims import (
     OTHER_LEASE,
     UNTIL,
     UUIDS,
-    Moving,
+    MovingStatement,
 )
 
 _WAITING = {"kind": "PAUSE", "state": "WAITING", "due_at": NOW, "actor_rights": [[], []]}
@@ -24,7 +24,7 @@ _HAS_ENDED = (
 _NOT_OURS = {"another's lease": f"UPDATE jobs SET lease_id = '{OTHER_LEASE}'"}
 
 MOVES_OF_JOBS = [
-    Moving(
+    MovingStatement(
         jobs_store._LEASE, (NOW, UNTIL, LEASE, ["PAUSE"], 10), {"jobs": _WAITING},
         "jobs", "job_id",
         {
@@ -34,13 +34,13 @@ MOVES_OF_JOBS = [
         },
         whose="ALL", passes_by="jobs",
     ),
-    Moving(
+    MovingStatement(
         jobs_store._LOCK_LEASED, (FIRST, UUIDS[1], LEASE), {"jobs": _RUNNING},
         "jobs", "job_id",
         {**_NOT_OURS, "cancelled": _HAS_ENDED}, answers="job_id", whose="SECOND",
     ),
     *(
-        Moving(
+        MovingStatement(
             statement, (FIRST, UUIDS[1], LEASE, UNTIL, *progress), {"jobs": _RUNNING}, "jobs",
             "job_id", _NOT_OURS, whose="SECOND",
         )
@@ -48,7 +48,7 @@ MOVES_OF_JOBS = [
             (jobs_store._RELEASE, ()), (jobs_store._RENEW, (5, 7)),
         )
     ),
-    Moving(
+    MovingStatement(
         jobs_store._FIND_OLD, (NOW, 10), {"jobs": _ENDED}, "jobs", "job_id",
         {"not old enough": f"UPDATE jobs SET kept_until = {JUST_LATER}"}, answers="job_id",
         whose="ALL",

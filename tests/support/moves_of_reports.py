@@ -2,11 +2,11 @@
 
 from dunwell.contact.escalation.reports import store as reports_store
 from tests.support.rows import NOW
-from tests.support.two_claims import LONG_AGO, UUIDS, Moving
+from tests.support.two_claims import LONG_AGO, UUIDS, MovingStatement
 
 _ACCEPTED = {"state": "ACCEPTED", "run": 0, "planned_at": LONG_AGO}
 MOVES_OF_REPORTS = [
-    Moving(
+    MovingStatement(
         reports_store._SAVE_DELIVERIES, ([1, 1], UUIDS, NOW), {"communications": _ACCEPTED},
         "communications", "communication_id",
         {

@@ -41,6 +41,7 @@ from dunwell.operations.recovery import restore_hold as hold
 from dunwell.operations.sandbox import store as operations_sandbox_store
 from dunwell.platform.database import attempts
 from tests.support.rows import NOW
+from tests.support.sql_statements import list_names_of
 from tests.support.two_claims import (
     FIRST,
     IDS,
@@ -50,10 +51,9 @@ from tests.support.two_claims import (
     OTHER_LEASE,
     UNTIL,
     UUIDS,
-    Moving,
+    MovingStatement,
     Rows,
 )
-from tests.support.written import list_names_of
 
 _CLAIM = {"status": "IN_PROCESS"}
 _ENDPOINT = UUID(int=9)
@@ -63,9 +63,11 @@ _ITS_CLOCK = f"UPDATE merchants SET sandbox = true, sandbox_now = '{_AN_HOUR_BEH
 _LATER_CLOCK = {"its clock stands before": _ITS_CLOCK}
 
 
-def _old(statement: str, table: str, key: str, instant: str, *, takes_limit: bool = True) -> Moving:
+def _old(
+    statement: str, table: str, key: str, instant: str, *, takes_limit: bool = True
+) -> MovingStatement:
     """A statement that deletes rows older than an instant. Rows of exactly that instant stay."""
-    return Moving(
+    return MovingStatement(
         statement, (NOW, 10) if takes_limit else (NOW,), {table: {instant: LONG_AGO}}, table, key,
         {"not old enough": f"UPDATE {table} SET {instant} = '{NOW.isoformat()}'"}, whose="ALL",
     )  # fmt: skip
@@ -99,7 +101,7 @@ _NOT_OURS = {
     "planned": "UPDATE debtor_notices SET state = 'PLANNED'",
 }
 _NOTICES = [
-    Moving(
+    MovingStatement(
         notices_store._LEASE, (NOW, LEASE, UNTIL, [], [], [], 10, 10),
         {"debtor_notices": {"due_at": NOW}}, "debtor_notices", "claim_id",
         {
@@ -108,12 +110,12 @@ _NOTICES = [
         },
         whose="ALL", passes_by="debtor_notices",
     ),
-    Moving(
+    MovingStatement(
         notices_store._REPLAN, ([FIRST], [UUIDS[1]], LEASE, NOW),
         {"debtor_notices": _LEASED}, "debtor_notices", "claim_id", _NOT_OURS, whose="SECOND",
     ),
     *(
-        Moving(
+        MovingStatement(
             statement, (FIRST, UUIDS[1], LEASE, *values), {"debtor_notices": _LEASED},
             "debtor_notices", "claim_id", _NOT_OURS, whose="SECOND", passes_by=passes_by,
         )
@@ -122,7 +124,7 @@ _NOTICES = [
             (notices_store._SETTLE, ("ACCEPTED", None, None, NOW, "sms-a"), None),
         )
     ),
-    Moving(
+    MovingStatement(
         notices_store._EMPTY, (NOW, 10), {"debtor_notices": _SETTLED_NOTICE},
         "debtor_notices",
         "claim_id",
@@ -139,16 +141,16 @@ _TOLD = {"occasion": "plan", "subject": "a", "facts": {}, "due_at": NOW, "ended_
 _OVER = f"UPDATE debtor_occasions SET due_at = NULL, ended_at = '{NOW.isoformat()}'"
 _NOT_YET = {"not due": f"UPDATE debtor_occasions SET due_at = {JUST_LATER}", "over": _OVER}
 _OCCASIONS = [
-    Moving(
+    MovingStatement(
         occasions_store._FIND_DUE, (NOW, 10), {"debtor_occasions": _TOLD},
         "debtor_occasions", "claim_id", _NOT_YET, answers="claim_id", whose="ALL",
     ),
-    Moving(
+    MovingStatement(
         occasions_store._LOCK, (FIRST, IDS[1], "plan", "a", NOW),
         {"debtor_occasions": _TOLD | {"notice_id": UUIDS}}, "debtor_occasions", "claim_id",
         _NOT_YET, answers="notice_id", whose="SECOND",
     ),
-    Moving(
+    MovingStatement(
         occasions_store._EMPTY, (NOW, 10, NOW, ["dispute_answer"]),
         {"debtor_occasions": _TOLD | {"due_at": None, "ended_at": LONG_AGO}}, "debtor_occasions",
         "claim_id",
@@ -163,7 +165,7 @@ _OCCASIONS = [
 
 _OPEN = {"state": "OPEN", "opened_at": LONG_AGO, "overdue_reported_at": None}
 _OBJECTIONS = [
-    Moving(
+    MovingStatement(
         disputes_store._LIST_OVERDUE, (FIRST, NOW, 10), {"disputes": _OPEN}, "disputes",
         "claim_id",
         {
@@ -178,7 +180,7 @@ _OBJECTIONS = [
 _DELIVERY = {"endpoint_id": _ENDPOINT, "event_id": UUIDS}
 _DONE = "UPDATE deliveries SET state = 'DELIVERED', due_at = NULL"
 _DELIVERIES = [
-    Moving(
+    MovingStatement(
         webhooks_store._FIND_DUE, (NOW, 0, UUID(int=0), 10),
         {"webhook_endpoints": {}, "deliveries": {"is_replay": is_replay}}, "webhook_endpoints",
         "endpoint_id",
@@ -193,7 +195,7 @@ _DELIVERIES = [
     )
     for is_replay in (False, True)
 ] + [
-    Moving(
+    MovingStatement(
         webhooks_store._LEASE, (FIRST, _ENDPOINT, NOW, 10, UNTIL, LEASE),
         {"events": {}, "deliveries": {**_DELIVERY, "is_replay": is_replay}}, "deliveries",
         "event_id",
@@ -209,12 +211,12 @@ _DELIVERIES = [
     )
     for is_replay in (False, True)
 ] + [
-    Moving(
+    MovingStatement(
         webhooks_store._RELEASE, (FIRST, _ENDPOINT, UUIDS, [LEASE], UNTIL),
         {"deliveries": {**_DELIVERY, "lease_id": LEASE}}, "deliveries", "event_id",
         {"another's lease": f"UPDATE deliveries SET lease_id = '{OTHER_LEASE}'"},
     ),
-    Moving(
+    MovingStatement(
         webhooks_store._RECORD,
         (
             [FIRST] * 2, [_ENDPOINT] * 2, UUIDS, [LEASE] * 2, IDS, ["DELIVERED"] * 2, [None] * 2,
@@ -237,23 +239,23 @@ _PLAN_ENDED = {
     "ended": _ENDED,
 }
 _MONEY = [
-    Moving(
+    MovingStatement(
         requests_store._LOCK_DUE, (FIRST, NOW, 10), _REQUEST, "payment_requests",
         "claim_id", _NOT_TO_BE_CHECKED, answers="claim_id", passes_by="payment_requests",
     ),
-    Moving(
+    MovingStatement(
         requests_store._LIST_MERCHANTS, (NOW, 10), _REQUEST, "payment_requests",
         "claim_id", _NOT_TO_BE_CHECKED, answers="merchant_id", whose="MERCHANTS",
     ),
-    Moving(
+    MovingStatement(
         modalities_store._LOCK_DUE_CLAIMS, (FIRST, NOW, 10), _PLAN, "payment_modalities",
         "claim_id", _PLAN_ENDED, answers="claim_id", passes_by="claims",
     ),
-    Moving(
+    MovingStatement(
         modalities_store._LIST_MERCHANTS, (NOW, None), _PLAN, "payment_modalities",
         "claim_id", {**_PLAN_ENDED, **_LATER_CLOCK}, answers="merchant_id", whose="MERCHANTS",
     ),
-    Moving(
+    MovingStatement(
         sandbox_store._LEASE_NOTICES, (NOW, UNTIL, 10),
         {"sandbox_checkouts": {"notices_due": 1, "notice_at": NOW}}, "sandbox_checkouts",
         "checkout_id",
@@ -275,21 +277,21 @@ _STANDS = {
     "lifted": "UPDATE holds SET lifted_at = since",
 }
 _REST = [
-    Moving(
+    MovingStatement(
         claims_store._LIST_ENDED_HOLDS, (NOW, None, 10), _HELD, "holds", "claim_id",
         _STANDS,
         answers="claim_id", whose="ALL",
     ),
-    Moving(
+    MovingStatement(
         claims_store._LIST_ENDED_HOLDS, (NOW, FIRST, 10), _HELD, "holds", "claim_id",
         _STANDS,
         answers="claim_id", case="of one merchant",
     ),
-    Moving(
+    MovingStatement(
         claims_store._LIFT_ENDED, (FIRST, IDS, NOW), _HELD, "claims", "claim_id",
         _STANDS
     ),
-    Moving(
+    MovingStatement(
         files_store._FIND_UNUSED, (LONG_AGO, NOW, 10),
         {"uploads": {"expires_at": LONG_AGO}}, "uploads", "ticket_id",
         {
@@ -299,7 +301,7 @@ _REST = [
         },
         answers="ticket_id", whose="ALL",
     ),
-    Moving(
+    MovingStatement(
         ledger_store._LOCK_SEALING, (FIRST,), {}, "merchants", "merchant_id", {},
         answers="merchant_id", whose="FIRST", passes_by="merchants",
     ),

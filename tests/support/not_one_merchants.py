@@ -69,7 +69,7 @@ from dunwell.operations.seals import store as keys_store
 from dunwell.platform import key_versions, watched_clock
 from dunwell.platform.database import attempts, database, epochs, lists, migrate
 from dunwell.platform.database import migrate as migrations
-from tests.support.written import list_names_of
+from tests.support.sql_statements import list_names_of
 
 
 def _name(reasons: Mapping[str, Sequence[str]]) -> Mapping[str, str]:

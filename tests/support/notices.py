@@ -39,7 +39,7 @@ _NOTICES = "SELECT * FROM debtor_notices WHERE merchant_id = $1 ORDER BY notice_
 
 
 @dataclass
-class Asker:
+class NoticeHarness:
     """A claim's debtor on the merchant's pages."""
 
     harness: Harness
@@ -57,7 +57,7 @@ class Asker:
         async with self.harness.work(DEBTOR) as work:
             return await send_notice(work, resources.keys, notice)
 
-    async def planned(self, facts: Facts | None = None, **given: Any) -> UUID:
+    async def request(self, facts: Facts | None = None, **given: Any) -> UUID:
         """Request a message and return its id."""
         notice_id = await self.ask(facts, **given)
         assert isinstance(notice_id, UUID), notice_id
@@ -79,9 +79,11 @@ class Asker:
             pass
 
 
-async def an_asker(resources: Resources, clock: MovableClock, **given: Any) -> Asker:
+async def a_notice_harness(
+    resources: Resources, clock: MovableClock, **given: Any
+) -> NoticeHarness:
     """Return such a debtor. `given` is passed to a_harness."""
     harness = await a_harness(resources, clock, **{"configuration": WITH_SMS} | given)
     [claim_id] = await harness.create()
     writer = NoticeWriter(load_languages(DEBTOR_CATALOGUES), resources.settings.public_url)
-    return Asker(harness, claim_id, writer)
+    return NoticeHarness(harness, claim_id, writer)

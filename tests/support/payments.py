@@ -43,12 +43,12 @@ _STATES = "SELECT state FROM payment_requests WHERE merchant_id = $1 ORDER BY re
 _EVENTS = "SELECT type FROM events WHERE merchant_id = $1 ORDER BY claim_id, sequence"
 
 
-class Died(BaseException):
+class ProcessDied(BaseException):
     """Stands for the end of the process at this point."""
 
 
 @dataclass
-class ScriptedProvider:
+class ScriptedPaymentProvider:
     """Returns scripted states of checkouts, by default Open, and records the requests."""
 
     answer: CheckoutState = field(default_factory=CheckoutOpen)
@@ -89,7 +89,7 @@ class PaymentHarness:
     """A merchant, its payment provider, and one unpaid claim of 102.40 EUR."""
 
     harness: Harness
-    provider: ScriptedProvider
+    provider: ScriptedPaymentProvider
     claim_id: int
 
     @property
@@ -156,7 +156,7 @@ async def a_payment_harness(
     `given` holds arguments of a_harness, `provider`, `debtor` (fields of the claim), and
     `definition` (None for a claim without a process).
     """
-    provider = given.pop("provider", None) or ScriptedProvider()
+    provider = given.pop("provider", None) or ScriptedPaymentProvider()
     given.setdefault("configuration", PAYING)
     definition = given.pop("definition", a_definition())
     debtor = given.pop("debtor", {})

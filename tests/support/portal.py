@@ -13,7 +13,7 @@ from dunwell.accounts.users.user import UserRoles
 from dunwell.platform.resources import Resources
 from tests.support.application import connect
 from tests.support.harness import Harness
-from tests.support.people import a_new_user, build_sign_in_services, join
+from tests.support.users import a_new_user, build_sign_in_services, join
 
 OWN_FORM = {"Sec-Fetch-Site": "same-origin", "Origin": "null"}
 COOKIE = "dunwell-portal"

@@ -10,7 +10,7 @@ from aiohttp import web
 
 
 @dataclass
-class Received:
+class ReceivedRequest:
     headers: dict[str, str]
     body: bytes
 
@@ -28,7 +28,7 @@ class Receiver:
 
     answering: Answering
     url: str = ""
-    received: list[Received] = field(default_factory=list)
+    received: list[ReceivedRequest] = field(default_factory=list)
     in_flight: int = 0
     most_in_flight: int = 0
 
@@ -38,7 +38,7 @@ class Receiver:
 
     async def take(self, request: web.Request) -> web.StreamResponse:
         headers = {name.lower(): value for name, value in request.headers.items()}
-        self.received.append(Received(headers, await request.read()))
+        self.received.append(ReceivedRequest(headers, await request.read()))
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:

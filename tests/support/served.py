@@ -15,7 +15,7 @@ from dunwell.platform.resources import Resources
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ServedApplication:
     """`resources` are those of the application; their settings contain its origin. `port` is its
     port on 127.0.0.1."""
 
@@ -32,7 +32,7 @@ class Served:
 @asynccontextmanager
 async def serve(
     resources: Resources, host: str = "127.0.0.1", *, public_url: str | None = None
-) -> AsyncIterator[Served]:
+) -> AsyncIterator[ServedApplication]:
     """Serve until the block ends. `host` is this machine in the application's origin. `public_url`
     is the origin of a proxy in front of it."""
     with socket.socket() as listening:
@@ -45,6 +45,6 @@ async def serve(
         async with open_web(resources) as web:
             server = build_server(web.app, web.bounds)
             serving = asyncio.create_task(server.serve(sockets=[listening]))
-            yield Served(resources, web.app, web.installation, port)
+            yield ServedApplication(resources, web.app, web.installation, port)
             server.should_exit = True
             await serving

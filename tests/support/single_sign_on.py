@@ -31,13 +31,13 @@ from dunwell.accounts.users.user_work import Visitor
 from dunwell.adapters.oidc.provider import OidcProvider
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.people import HOME, randomness
-from tests.support.scripted_provider import (
+from tests.support.scripted_identity_provider import (
     CLIENT_ID,
     CLIENT_SECRET,
-    ScriptedProvider,
-    a_scripted_provider,
+    ScriptedIdentityProvider,
+    a_scripted_identity_provider,
 )
+from tests.support.users import HOME, randomness
 
 ADMINS = GroupRule(group="dunwell-admins", role="ADMIN")
 AUDITORS = GroupRule(group="dunwell-auditors", role="AUDITOR")
@@ -56,11 +56,11 @@ async def apply_sign_in(resources: Resources, sign_in: SignInSettings) -> None:
 
 
 @dataclass
-class Harness:
+class SingleSignOnHarness:
     """Dunwell with one identity provider."""
 
     services: SignInServices
-    scripted: ScriptedProvider
+    scripted: ScriptedIdentityProvider
     adapter: OidcProvider
     sign_in: SignInSettings
 
@@ -86,28 +86,28 @@ class Harness:
         await self.adapter.close()
         self.adapter = OidcProvider(provider, CLIENT_SECRET)
 
-    async def go_there(self, next_page: str = "/portal", visitor: Visitor = HOME) -> StartedSignOn:
+    async def start(self, next_page: str = "/portal", visitor: Visitor = HOME) -> StartedSignOn:
         sent = await start_attempt(
             self.services, self.adapter, next_page, visitor=visitor, randomness=randomness()
         )
         assert isinstance(sent, StartedSignOn), sent
         return sent
 
-    async def come_back(
+    async def finish(
         self, returned: ProviderReturn
     ) -> SignOnCompleted | SignOnRefused | SignOnFailure | ConfirmationEnded:
         return await finish_attempt(self.services, self.adapter, returned)
 
-    async def arrive(
+    async def sign_in_at_provider(
         self, visitor: Visitor = HOME, **claims: Any
     ) -> SignOnCompleted | SignOnRefused | SignOnFailure | ConfirmationEnded:
         """Redirect a user to the provider, sign in there with these claims, and return."""
         self.scripted.claims = claims
-        sent = await self.go_there(visitor=visitor)
-        return await self.come_back(bring(sent, self.scripted.consent(sent.address), visitor))
+        sent = await self.start(visitor=visitor)
+        return await self.finish(build_return(sent, self.scripted.consent(sent.address), visitor))
 
-    async def come_in(self, visitor: Visitor = HOME, **claims: Any) -> OpenedSession:
-        outcome = await self.arrive(visitor, **claims)
+    async def complete_sign_in(self, visitor: Visitor = HOME, **claims: Any) -> OpenedSession:
+        outcome = await self.sign_in_at_provider(visitor, **claims)
         assert isinstance(outcome, SignOnCompleted), outcome
         return outcome.opened
 
@@ -116,7 +116,7 @@ class Harness:
             count: int = await connection.fetchval(f"SELECT count(*) FROM {table}")
             return count
 
-    async def list_acts(self, action: str = "%") -> list[tuple[Any, ...]]:
+    async def list_audit_entries(self, action: str = "%") -> list[tuple[Any, ...]]:
         """Return entries of the installation's audit log."""
         statement = (
             "SELECT action, before, after FROM installation_audit"
@@ -126,7 +126,9 @@ class Harness:
             return [tuple(row) for row in await connection.fetch(statement, action)]
 
 
-def bring(sent: StartedSignOn, brought: dict[str, str], visitor: Visitor = HOME) -> ProviderReturn:
+def build_return(
+    sent: StartedSignOn, brought: dict[str, str], visitor: Visitor = HOME
+) -> ProviderReturn:
     return ProviderReturn(
         secret=sent.secret,
         state=brought.get("state", ""),
@@ -143,14 +145,16 @@ def change_returned(returned: ProviderReturn, **changed: Any) -> ProviderReturn:
 
 
 @asynccontextmanager
-async def a_harness(services: SignInServices, **more: Any) -> AsyncIterator[Harness]:
+async def a_single_sign_on_harness(
+    services: SignInServices, **more: Any
+) -> AsyncIterator[SingleSignOnHarness]:
     """Return such an installation. `more` holds further settings of signIn."""
-    async with a_scripted_provider(services.resources.clock) as scripted:
+    async with a_scripted_identity_provider(services.resources.clock) as scripted:
         provider = a_provider(scripted.issuer)
         sign_in = SignInSettings(oidc=(provider,), **{"groups": (ADMINS, AUDITORS), **more})
         await apply_sign_in(services.resources, sign_in)
         adapter = OidcProvider(provider, CLIENT_SECRET)
         try:
-            yield Harness(services, scripted, adapter, sign_in)
+            yield SingleSignOnHarness(services, scripted, adapter, sign_in)
         finally:
             await adapter.close()

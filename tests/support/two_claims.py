@@ -13,7 +13,7 @@ from uuid import UUID
 
 from dunwell.platform.database.database import Connection
 from tests.support.rows import NOW, Values, insert_row
-from tests.support.written import list_names_of
+from tests.support.sql_statements import list_names_of
 
 FIRST, SECOND = 1, 2
 IDS = [1, 2]
@@ -35,14 +35,14 @@ Whose = Literal["ONE", "SECOND", "ALL", "MERCHANTS", "FIRST"]
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class ValueQuery:
     """A value that is read from the database just before the statement runs."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Moving:
+class MovingStatement:
     """`rows` holds the rows of each thing by table; a list has one value for each of the two
     things. `table` is the table whose rows move, identified by `key`; a statement that changes
     nothing reports in its column `answers` what it found. `since` holds reasons that arise after
@@ -85,7 +85,7 @@ class Moving:
         return [each for each in all_move if second_moves or each != held_back]
 
 
-async def furnish(tx: Connection, moving: Moving) -> None:
+async def insert_things(tx: Connection, moving: MovingStatement) -> None:
     for merchant_id in (FIRST, SECOND):
         await insert_row(
             tx, "merchants", merchant_id, merchant_id=merchant_id, sandbox=False,
@@ -109,7 +109,7 @@ async def _insert(tx: Connection, table: str, merchant_id: int, number: int, giv
     await insert_row(tx, table, number, **own)
 
 
-async def hold_back(tx: Connection, moving: Moving, change: str) -> None:
+async def hold_back(tx: Connection, moving: MovingStatement, change: str) -> None:
     """Change the second thing of the first merchant, or everything that this merchant has."""
     if not change.startswith("UPDATE ") or " WHERE " in change:
         await tx.execute(change)
@@ -119,7 +119,7 @@ async def hold_back(tx: Connection, moving: Moving, change: str) -> None:
     assert done != "UPDATE 0", change
 
 
-async def lock_second(tx: Connection, moving: Moving) -> None:
+async def lock_second(tx: Connection, moving: MovingStatement) -> None:
     """Lock the second thing as another transaction would."""
     table = moving.passes_by
     assert table is not None
@@ -127,7 +127,7 @@ async def lock_second(tx: Connection, moving: Moving) -> None:
     assert len(rows) == 1
 
 
-def _locate(moving: Moving, table: str) -> str:
+def _locate(moving: MovingStatement, table: str) -> str:
     """Return the condition for the table's rows of the second thing, or all rows of the first
     merchant."""
     condition = f" WHERE merchant_id = {FIRST}"
@@ -139,14 +139,15 @@ def _locate(moving: Moving, table: str) -> str:
     return f"{condition} AND {key} = " + values.get(key, f"'{UUID(int=number)}'")
 
 
-async def read_values(tx: Connection, moving: Moving) -> list[Any]:
+async def read_values(tx: Connection, moving: MovingStatement) -> list[Any]:
     return [
-        await tx.fetchval(each.text) if isinstance(each, Query) else each for each in moving.values
+        await tx.fetchval(each.text) if isinstance(each, ValueQuery) else each
+        for each in moving.values
     ]
 
 
 async def run(
-    tx: Connection, moving: Moving, values: Sequence[Any], text: str | None = None
+    tx: Connection, moving: MovingStatement, values: Sequence[Any], text: str | None = None
 ) -> list[tuple[int, int]]:
     """Run the statement. Return which things moved: those in its result, or those whose row
     changed."""
@@ -166,7 +167,7 @@ async def run(
 
 
 async def _read_rows(
-    tx: Connection, moving: Moving, such: str = "true"
+    tx: Connection, moving: MovingStatement, such: str = "true"
 ) -> dict[tuple[int, int], str]:
     statement = f"SELECT merchant_id, {moving.key}, t::text AS row FROM {moving.table} t"
     rows = await tx.fetch(f"{statement} WHERE {such}")

@@ -62,7 +62,7 @@ _SAMPLES: Mapping[str, Any] = {
 }  # fmt: skip
 
 
-async def furnish_merchant(tx: Connection, merchant_id: int, **everywhere: Any) -> None:
+async def insert_merchant_rows(tx: Connection, merchant_id: int, **everywhere: Any) -> None:
     """Insert two rows into each table. `everywhere` holds values for all columns of a name; a pair
     has one value for each row."""
     for sequence in _SEQUENCES:
@@ -187,7 +187,7 @@ def _find_use(text: str, number: int) -> tuple[str, str]:
     return (found[1], "SET") if is_set and found[2] == "=" else (found[1], found[2])
 
 
-async def load_own(tx: Connection) -> FirstRows:
+async def load_own_rows(tx: Connection) -> FirstRows:
     """Return the first rows by table."""
     names = await list_tables(tx)
     first = [f"SELECT * FROM {name} WHERE merchant_id = {OWN} ORDER BY 2 LIMIT 1" for name in names]
@@ -220,7 +220,7 @@ async def read_rows(tx: Connection, names: Sequence[str]) -> Mapping[int, Rows]:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class StatementResult:
     """The result of a statement, and the rows of both merchants after it."""
 
     answer: Sequence[str]
@@ -228,7 +228,7 @@ class Tried:
     theirs: Rows
     does_anything: bool
 
-    def is_same(self, other: "Tried") -> bool:
+    def is_same(self, other: "StatementResult") -> bool:
         """Compare without numbers drawn from a sequence."""
         return _plain("|".join(self.answer)) == _plain("|".join(other.answer)) and {
             name: _plain(rows) for name, rows in self.own.items()
@@ -241,7 +241,7 @@ def _plain(rows: str) -> Sequence[str]:
 
 async def try_statement(
     tx: Connection, text: str, values: Sequence[Any], names: Sequence[str], standing: Rows
-) -> Tried | None:
+) -> StatementResult | None:
     """Run the statement in a transaction that is rolled back. Return None if the database rejects
     it. `names` are the tables to compare; `standing` holds the rows of the own merchant before the
     statement."""
@@ -252,7 +252,7 @@ async def try_statement(
         rows = await read_rows(tx, names)
         own = rows[OWN]
         changed = any(own[name] != standing[name] for name in names)
-        return Tried(answer, own, rows[OTHER], bool(answer) or changed)
+        return StatementResult(answer, own, rows[OTHER], bool(answer) or changed)
     except asyncpg.PostgresError:
         return None
     finally:

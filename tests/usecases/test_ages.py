@@ -24,7 +24,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.merchants import a_merchant
 from tests.support.rows import insert_row
-from tests.support.written import list_statements
+from tests.support.sql_statements import list_statements
 
 YOUNG, OLD = 1, 2
 JUST = timedelta(microseconds=1)

@@ -8,7 +8,7 @@ from dunwell.platform.database.database import Database
 from dunwell.platform.resources import Resources
 from tests.support.command_line import CommandLine
 from tests.support.merchants import AT_NOON, a_merchant
-from tests.support.people import OPENER, a_new_user, build_sign_in_services, join
+from tests.support.users import OPENER, a_new_user, build_sign_in_services, join
 
 _LINK = re.compile(r"http://127\.0\.0\.1:8000/portal/invitation/([\w-]{43})\n")
 _ACTS = "SELECT actor_kind, actor_id, action FROM installation_audit ORDER BY audit_id"

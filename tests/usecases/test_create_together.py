@@ -25,7 +25,7 @@ from tests.support.definitions import a_definition
 from tests.support.harness import ERP, Harness, a_harness
 from tests.support.lost_answers import Losses, losing
 from tests.support.merchants import CONFIGURATION
-from tests.support.statements import a_counted_database
+from tests.support.recorded_statements import a_counted_database
 
 SHOP = credential_actor("shop", ALL_RIGHTS)
 _AUDITS = """

@@ -45,7 +45,7 @@ from dunwell.platform.heartbeat import LEASE
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.harness import ERP, Harness, a_harness
-from tests.support.people import OPERATOR, a_new_user, build_sign_in_services, invite
+from tests.support.users import OPERATOR, a_new_user, build_sign_in_services, invite
 
 STARTER = operator_actor("a test")
 HOLDS = "SELECT claim_id FROM holds WHERE merchant_id = $1 AND kind = 'PAUSE' ORDER BY claim_id"

@@ -26,7 +26,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources
 from tests.support.merchants import CONFIGURATION
-from tests.support.notices import ADDRESSES, Asker, an_asker
+from tests.support.notices import ADDRESSES, NoticeHarness, a_notice_harness
 
 _AUDIT = """
 SELECT actor_kind, subject, details FROM audit_log
@@ -36,7 +36,7 @@ _LINKS = "SELECT * FROM debtor_links WHERE merchant_id = $1"
 
 
 async def _suppress(
-    asker: Asker, address: str = "Erika@Example.org", reason: SuppressionReason = "DEBTOR"
+    asker: NoticeHarness, address: str = "Erika@Example.org", reason: SuppressionReason = "DEBTOR"
 ) -> None:
     async with asker.harness.work() as work:
         await suppress(work, asker.harness.resources.keys, "EMAIL", address, reason)
@@ -46,15 +46,15 @@ def _deferment() -> DeferralFacts:
     return DeferralFacts("INV-1001", "EUR", 10240, date(2026, 4, 1), is_approved=True)
 
 
-def _change(asker: Asker) -> ChangeNoticeFacts:
+def _change(asker: NoticeHarness) -> ChangeNoticeFacts:
     return ChangeNoticeFacts("EMAIL", asker.harness.clock.now(), "e***@example.net")
 
 
 async def test_a_code_is_stored_without_its_digits(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await an_asker(resources, clock)
-    notice_id = await asker.planned()
+    asker = await a_notice_harness(resources, clock)
+    notice_id = await asker.request()
     [row] = await asker.rows()
     code = derive_notice_code(resources.keys, notice_id)
     assert (row["notice_id"], row["state"], row["kind"]) == (notice_id, "PLANNED", "CODE")
@@ -67,8 +67,8 @@ async def test_a_code_is_stored_without_its_digits(
 
 
 async def test_only_the_hash_of_a_link_is_stored(resources: Resources, clock: MovableClock) -> None:
-    asker = await an_asker(resources, clock)
-    notice_id = await asker.planned(LinkFacts())
+    asker = await a_notice_harness(resources, clock)
+    notice_id = await asker.request(LinkFacts())
     [row], [link] = await asker.rows(), await asker.harness.rows(_LINKS)
     token = derive_notice_token(resources.keys, notice_id)
     assert TOKEN_MASK in row["body_text"]
@@ -81,8 +81,8 @@ async def test_only_the_hash_of_a_link_is_stored(resources: Resources, clock: Mo
 async def test_a_requested_notice_is_audited_without_the_address(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await an_asker(resources, clock)
-    notice_id = await asker.planned()
+    asker = await a_notice_harness(resources, clock)
+    notice_id = await asker.request()
     [row] = await asker.harness.rows(_AUDIT)
     assert (row["actor_kind"], row["subject"]) == ("DEBTOR", f"claim:{asker.claim_id}")
     assert row["details"] == {"noticeId": str(notice_id), "kind": "CODE", "channel": "EMAIL"}
@@ -91,32 +91,32 @@ async def test_a_requested_notice_is_audited_without_the_address(
 async def test_the_sixth_notice_of_a_kind_in_an_hour_is_refused(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await an_asker(resources, clock)
+    asker = await a_notice_harness(resources, clock)
     first_at = clock.now()
     for _ in range(5):
-        await asker.planned()
+        await asker.request()
         clock.advance(timedelta(minutes=1))
     assert await asker.ask() == NoticeLimitReached(first_at + timedelta(hours=1))
     assert len(await asker.rows()) == 5
-    await asker.planned(LinkFacts())
+    await asker.request(LinkFacts())
     clock.move_to(first_at + timedelta(hours=1))
-    await asker.planned()
+    await asker.request()
 
 
 async def test_notices_of_another_claim_do_not_count(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await an_asker(resources, clock)
+    asker = await a_notice_harness(resources, clock)
     for _ in range(5):
-        await asker.planned()
+        await asker.request()
     [other] = await asker.harness.create("INV-2")
-    await Asker(asker.harness, other, asker.writer).planned()
+    await NoticeHarness(asker.harness, other, asker.writer).request()
 
 
 async def test_concurrent_requests_plan_at_most_five_notices(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await an_asker(resources, clock)
+    asker = await a_notice_harness(resources, clock)
     results = await asyncio.gather(*(asker.ask() for _ in range(9)))
     assert (
         sorted(type(each).__name__ for each in results) == ["NoticeLimitReached"] * 4 + ["UUID"] * 5
@@ -127,7 +127,7 @@ async def test_concurrent_requests_plan_at_most_five_notices(
 async def test_only_requested_notices_are_sent_to_a_suppressed_address(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await an_asker(resources, clock)
+    asker = await a_notice_harness(resources, clock)
     await _suppress(asker)
     assert await asker.ask(_deferment()) == RecipientUnreachable("SUPPRESSED")
     assert await asker.rows() == []
@@ -138,9 +138,9 @@ async def test_only_requested_notices_are_sent_to_a_suppressed_address(
 async def test_a_change_notice_is_sent_unless_the_address_bounced(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await an_asker(resources, clock)
+    asker = await a_notice_harness(resources, clock)
     await _suppress(asker)
-    await asker.planned(_change(asker))
+    await asker.request(_change(asker))
     await asker.run()
     assert await asker.states() == [("ACCEPTED", None)]
     await _suppress(asker, "erika@alt.example", "BOUNCE")
@@ -152,12 +152,12 @@ async def test_an_address_gets_ten_notices_an_hour_across_claims_and_merchants(
     resources: Resources, clock: MovableClock
 ) -> None:
     first_at = clock.now()
-    one = await an_asker(resources, clock)
+    one = await a_notice_harness(resources, clock)
     [claim_id] = await one.harness.create("INV-2")
-    askers = [one, Asker(one.harness, claim_id, one.writer)]
-    askers += [await an_asker(resources, clock, key="other")]
+    askers = [one, NoticeHarness(one.harness, claim_id, one.writer)]
+    askers += [await a_notice_harness(resources, clock, key="other")]
     for asker in (*askers[:2], *askers[:2], *askers[:2], *askers[:2]):
-        await asker.planned(recipient="Erika@example.org ")
+        await asker.request(recipient="Erika@example.org ")
     results = await asyncio.gather(*(askers[number % 3].ask() for number in range(6)))
     assert results.count(NoticeLimitReached(first_at + timedelta(hours=1))) == 4
     assert isinstance(await one.ask(_deferment()), UUID)
@@ -167,24 +167,24 @@ async def test_an_address_gets_ten_notices_an_hour_across_claims_and_merchants(
 async def test_no_notice_is_sent_by_a_channel_that_the_merchant_lacks(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await an_asker(resources, clock, configuration=CONFIGURATION)
+    asker = await a_notice_harness(resources, clock, configuration=CONFIGURATION)
     assert await asker.ask(channel="SMS") == RecipientUnreachable("NO_CHANNEL")
     assert await asker.rows() == []
 
 
 async def test_an_unknown_claim_gets_no_notice(resources: Resources, clock: MovableClock) -> None:
-    asker = await an_asker(resources, clock)
+    asker = await a_notice_harness(resources, clock)
     with pytest.raises(NotFound):
-        await Asker(asker.harness, asker.claim_id + 1, asker.writer).ask()
+        await NoticeHarness(asker.harness, asker.claim_id + 1, asker.writer).ask()
 
 
 async def test_a_repeated_request_within_ten_seconds_is_a_double_click(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await an_asker(resources, clock)
+    asker = await a_notice_harness(resources, clock)
     addressee = Addressee(asker.claim_id, "EMAIL", ADDRESSES["EMAIL"], "de")
     notice = asker.writer.write(asker.harness.merchant, addressee, CodeFacts())
-    asked, found = await asker.planned(), []
+    asked, found = await asker.request(), []
     for seconds in (9.999999, 0.000001):
         clock.advance(timedelta(seconds=seconds))
         async with asker.harness.work() as work:
@@ -195,10 +195,10 @@ async def test_a_repeated_request_within_ten_seconds_is_a_double_click(
 async def test_address_and_content_are_deleted_seven_days_after_the_answer(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await an_asker(resources, clock)
-    await asker.planned()
+    asker = await a_notice_harness(resources, clock)
+    await asker.request()
     await asker.run()
-    await asker.planned()
+    await asker.request()
     clock.advance(timedelta(days=7))
     assert await sweep_notices(resources) == 0
     clock.advance(timedelta(seconds=1))

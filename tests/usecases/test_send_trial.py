@@ -16,8 +16,8 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, RateLimited, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.harness import ERP, Harness
-from tests.support.people import a_new_user, build_sign_in_services, join
 from tests.support.texts import a_harness_with_prices, a_texts_definition
+from tests.support.users import a_new_user, build_sign_in_services, join
 
 _MAIL = WantedMessage("reminder", "EMAIL", "de")
 _COUNTS = """

@@ -16,7 +16,12 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.merchants import CONFIGURATION
-from tests.support.payments import Died, PaymentHarness, ScriptedProvider, a_payment_harness
+from tests.support.payments import (
+    PaymentHarness,
+    ProcessDied,
+    ScriptedPaymentProvider,
+    a_payment_harness,
+)
 
 
 @pytest.fixture
@@ -117,10 +122,10 @@ async def test_the_next_click_after_a_crash_finds_the_same_checkout(
     payments: PaymentHarness,
 ) -> None:
     async def dies() -> None:
-        raise Died
+        raise ProcessDied
 
     payments.provider.during_start = dies
-    with pytest.raises(Died):
+    with pytest.raises(ProcessDied):
         await payments.start()
     assert (await payments.states(), await payments.events()) == (["CREATED"], [])
     payments.provider.during_start = None
@@ -232,7 +237,7 @@ async def test_sandbox_and_real_payments_are_kept_apart(
         await live.start()
     sandbox = await a_payment_harness(production, clock, key="rehearsal", sandbox=True)
     await sandbox.start()
-    provider = ScriptedProvider(moves_money=True)
+    provider = ScriptedPaymentProvider(moves_money=True)
     rehearsal = await a_payment_harness(
         resources, clock, key="third", sandbox=True, provider=provider
     )

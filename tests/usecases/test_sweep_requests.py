@@ -7,7 +7,7 @@ import pytest
 
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.payments import Died, PaymentHarness, a_payment_harness
+from tests.support.payments import PaymentHarness, ProcessDied, a_payment_harness
 
 MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
@@ -108,10 +108,10 @@ async def test_a_request_without_a_redirect_expires_after_a_day(
     payments: PaymentHarness, clock: MovableClock
 ) -> None:
     async def dies() -> None:
-        raise Died
+        raise ProcessDied
 
     payments.provider.during_start = dies
-    with pytest.raises(Died):
+    with pytest.raises(ProcessDied):
         await payments.start()
     clock.advance(MINUTE)
     assert await payments.sweep() == 1

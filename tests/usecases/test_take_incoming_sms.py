@@ -21,7 +21,7 @@ from dunwell.platform.resources import Resources
 from tests.servers.sms_world import a_sending_harness
 from tests.support.harness import Harness, ScriptedDeliveryProvider
 from tests.support.merchants import CONFIGURATION
-from tests.support.notices import Asker, an_asker
+from tests.support.notices import NoticeHarness, a_notice_harness
 from tests.support.rows import insert_row
 
 NUMBER = "+4915112345678"
@@ -47,15 +47,15 @@ async def a_harness(
 async def an_asker_with_a_provider(
     resources: Resources, clock: MovableClock, provider: str = "sms-a", *,
     key: str = "one", is_sent: bool = True,
-) -> Asker:  # fmt: skip
+) -> NoticeHarness:  # fmt: skip
     """Send a code to +4915100000009 and a link to +4915100000008, the only number on file."""
     channels: Any = {"SMS": ChannelSetup(provider=provider, sender="Nordwind")}
     configuration = msgspec.structs.replace(CONFIGURATION, channels=channels)
-    asker = await an_asker(resources, clock, configuration=configuration, key=key)
+    asker = await a_notice_harness(resources, clock, configuration=configuration, key=key)
     async with asker.harness.work() as work:
         await change_contact_data(work, asker.claim_id, {"mobileNumber": "+4915100000008"})
     for facts, number in ((CodeFacts(), 9), (LinkFacts(), 8)):
-        await asker.planned(facts, channel="SMS", recipient=f"+491510000000{number}")
+        await asker.request(facts, channel="SMS", recipient=f"+491510000000{number}")
     adapter = ScriptedDeliveryProvider(channel="SMS", name=provider)
     find_provider = {provider: adapter}.get if is_sent else find_no_provider
     sender = NoticeSender(asker.harness.resources, [], find_provider=find_provider)

@@ -1,5 +1,5 @@
 """A child process that uses a quarter of a second of processor time for each answer, of the one
-second that a request may take: `python -m tests.support.spent_child`."""
+second that a request may take: `python -m tests.support.slow_child`."""
 
 import time
 

@@ -8,11 +8,11 @@ from tests.support.children import PRINTER
 from tests.support.harness import Harness
 
 
-def a_writer(harness: Harness) -> NoticeWriter:
+def a_notice_writer(harness: Harness) -> NoticeWriter:
     return NoticeWriter(load_languages(DEBTOR_CATALOGUES), harness.resources.settings.public_url)
 
 
-async def tell(harness: Harness) -> None:
+async def send_due_notices(harness: Harness) -> None:
     """Create the notices that are due and send them until nothing is left to do now."""
     sender = NoticeSender(
         harness.resources,
@@ -22,6 +22,6 @@ async def tell(harness: Harness) -> None:
     )
     done = 1
     while done or not sender.is_idle:
-        done = await send_due_occasions(harness.resources, a_writer(harness))
+        done = await send_due_occasions(harness.resources, a_notice_writer(harness))
         done += await sender.run_once()
     await sender.close()

@@ -54,7 +54,7 @@ async def restore(resources: Resources, backup: Backup) -> None:
     await resume_installation(resources, resources.clock.now())
 
 
-async def let_go_on(harness: Harness) -> None:
+async def resume_paused_claims(harness: Harness) -> None:
     """Resume every claim that the restore paused."""
     for row in await harness.rows(_PAUSED, REASON):
         async with harness.work() as work:

@@ -57,18 +57,16 @@ EVERYTHING: Mapping[str, Any] = {
 }
 
 
-async def a_rules_harness(
-    harness: Harness, *rules: Mapping[str, Any], default: str = "Friendly"
-) -> None:
+async def add_rules(harness: Harness, *rules: Mapping[str, Any], default: str = "Friendly") -> None:
     """Publish two workflows and these rules, without a draft."""
     for name in ("Letters first", "Friendly", f"Texts {MARKUP}"):
         await harness.publish(a_definition(), name)
-    await draft(harness, *(rules or RULES), default=default)
+    await save_draft(harness, *(rules or RULES), default=default)
     async with harness.work() as work:
         await publish_rules_draft(work)
 
 
-async def draft(
+async def save_draft(
     harness: Harness, *rules: Mapping[str, Any], default: str | None = "Friendly", by: Actor = ERP
 ) -> None:
     """Save a draft in place of any existing one."""

@@ -17,7 +17,7 @@ BUSY = f"{PRESENT} AND state <> 'idle'"
 PID = "SELECT pg_backend_pid()"
 
 
-class Own:
+class ObservedPool:
     """A database of the test's own, and another's view of its connections."""
 
     def __init__(self, database: Database, name: str, watcher: Connection) -> None:
@@ -47,7 +47,7 @@ class Own:
         return await self._watcher.fetchval(statement)
 
 
-Opener: TypeAlias = Callable[..., Awaitable[Own]]
+Opener: TypeAlias = Callable[..., Awaitable[ObservedPool]]
 
 
 @asynccontextmanager
@@ -56,10 +56,10 @@ async def an_opener(url: str, database: Database) -> AsyncIterator[Opener]:
     async with AsyncExitStack() as stack:
         watcher = await stack.enter_async_context(database.connection())
 
-        async def open_own(size: int = 1, **limits: Any) -> Own:
+        async def open_own(size: int = 1, **limits: Any) -> ObservedPool:
             name = f"own {next(_NAMES)}"
             own = await Database.open(url, size=size, application=name, limits=PoolLimits(**limits))
             stack.push_async_callback(own.close)
-            return Own(own, name, watcher)
+            return ObservedPool(own, name, watcher)
 
         yield open_own

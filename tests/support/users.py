@@ -77,7 +77,7 @@ class CountingHasher:
 
 
 @dataclass(frozen=True)
-class Person:
+class JoinedUser:
     """A user who has joined."""
 
     user_id: UUID
@@ -112,7 +112,7 @@ async def invite(services: SignInServices, new: NewUser) -> Invitation:
 
 async def join(
     services: SignInServices, new: NewUser, *, password: str = PASSWORD, visitor: Visitor = HOME
-) -> Person:
+) -> JoinedUser:
     """Invite a user who then joins with a password and an authenticator app."""
     link = (await invite(services, new)).secret
     invited = await find_invitation(services, link, OPENER)
@@ -121,11 +121,15 @@ async def join(
     joining = InvitationForm(link, OPENER, visitor, randomness(), password=password, code=code)
     opened = await accept_with_app(services, joining)
     assert isinstance(opened, OpenedSession), opened
-    return Person(invited.user.user_id, new.email, invited.app_secret, opened)
+    return JoinedUser(invited.user.user_id, new.email, invited.app_secret, opened)
 
 
-async def enter(
-    services: SignInServices, person: Person, *, password: str = PASSWORD, visitor: Visitor = HOME
+async def start_sign_in(
+    services: SignInServices,
+    person: JoinedUser,
+    *,
+    password: str = PASSWORD,
+    visitor: Visitor = HOME,
 ) -> str:
     """Return the secret of a sign-in that waits for the second factor."""
     entry = await check_password(services, person.email, password, visitor, randomness())
@@ -133,25 +137,29 @@ async def enter(
     return entry.secret
 
 
-def given(entry: str, code: str, visitor: Visitor = HOME) -> SubmittedCode:
+def build_submitted_code(entry: str, code: str, visitor: Visitor = HOME) -> SubmittedCode:
     return SubmittedCode(entry, code, visitor, randomness())
 
 
 async def sign_in(
-    services: SignInServices, person: Person, *, password: str = PASSWORD, visitor: Visitor = HOME
+    services: SignInServices,
+    person: JoinedUser,
+    *,
+    password: str = PASSWORD,
+    visitor: Visitor = HOME,
 ) -> OpenedSession:
     """Sign in with the next code of the app; the clock advances by one period."""
     clock = services.resources.clock
     assert isinstance(clock, MovableClock)
     clock.advance(timedelta(seconds=30))
-    entry = await enter(services, person, password=password, visitor=visitor)
+    entry = await start_sign_in(services, person, password=password, visitor=visitor)
     code = person.code(services.now())
-    opened = await check_totp_code(services, given(entry, code, visitor))
+    opened = await check_totp_code(services, build_submitted_code(entry, code, visitor))
     assert isinstance(opened, OpenedSession), opened
     return opened
 
 
-async def read_codes(services: SignInServices, person: Person) -> list[str]:
+async def read_codes(services: SignInServices, person: JoinedUser) -> list[str]:
     """Return the recovery codes that were created in the session in which the user joined."""
     async with services.work(OPERATOR) as work:
         found = await list_shown_codes(work, person.user_id, person.session.secret)

@@ -10,9 +10,9 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.channels import CHANNELS, TEMPLATE, three_channels
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.diary import berlin
 from tests.support.harness import Harness, a_harness
 from tests.support.merchants import CONFIGURATION
+from tests.support.timeline import berlin
 
 FEE = {"kind": "FEE", "type": "DUNNING_FEE", "value": "250"}
 
@@ -32,7 +32,7 @@ def business_days(count: int) -> dict[str, Any]:
     return {"kind": "WAIT", "businessDays": count}
 
 
-def tell(message: str, **changes: Any) -> dict[str, Any]:
+def checkpoint(message: str, **changes: Any) -> dict[str, Any]:
     return {"kind": "CHECKPOINT", "offset": 1, "message": message, **changes}
 
 
@@ -45,7 +45,7 @@ def a_process(*steps: dict[str, Any], **settings: Any) -> Definition:
     return a_definition(steps=numbered, settings=kept, templates={"reminder": TEMPLATE})
 
 
-async def a_life(
+async def a_lifecycle_harness(
     resources: Resources,
     clock: MovableClock,
     definition: Definition,

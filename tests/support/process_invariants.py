@@ -16,8 +16,8 @@ import msgspec
 
 from dunwell.contact.escalation.engine import ARCHIVING
 from dunwell.core.workflows.definition import Step, WaitStep
+from tests.support.process_simulation import ProcessSimulation
 from tests.support.process_variants import read_tag
-from tests.support.process_world import World
 
 _CLAIMS = """
 SELECT claim_id, run, workflow_id, workflow_major, status, next_step_id, due_at, event_sequence
@@ -48,8 +48,8 @@ Run = tuple[int, int]
 
 
 @dataclass
-class Truths:
-    world: World
+class ClaimInvariants:
+    world: ProcessSimulation
     # The process of each run, and the steps of its events in the order in which they were first
     # seen.
     runs: dict[Run, tuple[UUID, int]] = field(default_factory=dict)

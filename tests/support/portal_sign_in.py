@@ -19,29 +19,29 @@ from dunwell.interfaces.portal.web.site import PortalServices
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.children import DOCUMENTS, INSPECTOR, PAINTER, PRINTER
-from tests.support.people import PASSWORD, CountingHasher, Person
+from tests.support.users import PASSWORD, CountingHasher, JoinedUser
 
 ORIGIN = "https://pay.example.org"
-OWN = {"Sec-Fetch-Site": "same-origin", "Origin": ORIGIN}
+SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin", "Origin": ORIGIN}
 SESSION, ENTRY = "__Host-dunwell-portal", "__Host-dunwell-portal-entry"
 _FIELD = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)"')
 
 
 @dataclass(frozen=True)
-class Door:
+class SignInPages:
     app: Starlette
     services: SignInServices
 
-    def visitor(self, address: str = "203.0.113.7") -> "AtDoor":
+    def visitor(self, address: str = "203.0.113.7") -> "SignInVisitor":
         transport = httpx.ASGITransport(self.app, client=(address, 40000))
         agent = {"User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Firefox/140.0"}
-        return AtDoor(
+        return SignInVisitor(
             httpx.AsyncClient(transport=transport, base_url=ORIGIN, headers=agent), self.services
         )
 
 
 @lru_cache(maxsize=4)
-def a_door(resources: Resources, origin: str = ORIGIN) -> Door:
+def build_sign_in_pages(resources: Resources, origin: str = ORIGIN) -> SignInPages:
     """Return the application for these resources. It is kept, because compiling its templates takes
     long."""
     settings = replace(resources.settings, public_url=origin)
@@ -54,11 +54,11 @@ def a_door(resources: Resources, origin: str = ORIGIN) -> Door:
         )
     ]
     app = build_app(there, [], INSPECTOR, routes)
-    return Door(app, SignInServices(there, passwords))
+    return SignInPages(app, SignInServices(there, passwords))
 
 
 @dataclass
-class AtDoor:
+class SignInVisitor:
     http: httpx.AsyncClient
     services: SignInServices
     page: httpx.Response | None = None
@@ -68,7 +68,7 @@ class AtDoor:
         return self.page
 
     async def post(
-        self, path: str, headers: Mapping[str, str] = OWN, /, **fields: str
+        self, path: str, headers: Mapping[str, str] = SAME_ORIGIN, /, **fields: str
     ) -> httpx.Response:
         """Post exactly these fields."""
         self.page = await self.http.post(path, data=fields, headers=dict(headers))
@@ -80,15 +80,15 @@ class AtDoor:
         assert shown.status_code == 200, shown.text
         return await self.post(path or shown_at, **{**read_hidden(shown.text), **fields})
 
-    async def give_password(self, person: Person, password: str = PASSWORD) -> httpx.Response:
+    async def submit_password(self, person: JoinedUser, password: str = PASSWORD) -> httpx.Response:
         return await self.send("/portal/sign-in", email=person.email, password=password)
 
-    async def sign_in(self, person: Person) -> httpx.Response:
+    async def sign_in(self, person: JoinedUser) -> httpx.Response:
         """Sign in with the next code of the app."""
-        await self.give_password(person)
-        return await self.give_code(person)
+        await self.submit_password(person)
+        return await self.submit_code(person)
 
-    async def give_code(self, person: Person) -> httpx.Response:
+    async def submit_code(self, person: JoinedUser) -> httpx.Response:
         clock = self.services.resources.clock
         assert isinstance(clock, MovableClock)
         clock.advance(timedelta(seconds=30))

@@ -15,7 +15,7 @@ NO_ONE = "http://127.0.0.1:1/hooks"
 
 
 @dataclass(frozen=True)
-class Hooked:
+class LoggedEndpoint:
     """`ids` are those of the events, oldest first: acknowledged, given up, retried, not
     attempted."""
 
@@ -38,9 +38,9 @@ async def an_endpoint(harness: Harness, url: str = NO_ONE) -> NewEndpointSecret:
         )
 
 
-async def a_hooked_claim(
+async def a_logged_endpoint(
     harness: Harness, claim_id: int, said: str = "said", url: str = NO_ONE
-) -> Hooked:
+) -> LoggedEndpoint:
     """Return such an endpoint. `said` is the beginning of the endpoint's response when it
     refuses."""
     new = await an_endpoint(harness, url)
@@ -73,4 +73,4 @@ async def a_hooked_claim(
             " WHERE merchant_id = $1 AND event_id = $2",
             ids[place], state, len(statuses),
         )  # fmt: skip
-    return Hooked(new, ids)
+    return LoggedEndpoint(new, ids)

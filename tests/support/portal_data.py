@@ -30,7 +30,7 @@ _PEOPLE = (
 
 
 @dataclass(frozen=True)
-class PortalWorld:
+class PortalData:
     harness: Harness
     claim_ids: list[int]
     # The dispute of the first claim, with evidence.
@@ -44,7 +44,7 @@ class PortalWorld:
         return self.claim_ids[0]
 
 
-async def a_portal_world(harness: Harness) -> PortalWorld:
+async def create_portal_data(harness: Harness) -> PortalData:
     await harness.publish(a_definition())
     claim_ids = list[int]()
     for number, (given, last) in enumerate(_PEOPLE):
@@ -72,7 +72,7 @@ async def a_portal_world(harness: Harness) -> PortalWorld:
         await archive_claim(work, fourth)
     await _answer(harness, first)
     plan_id = await _ask_for_plan(harness, fifth)
-    return PortalWorld(harness, claim_ids, opened, file_id, plan_id, fifth)
+    return PortalData(harness, claim_ids, opened, file_id, plan_id, fifth)
 
 
 async def _answer(harness: Harness, claim_id: int) -> None:

@@ -44,7 +44,7 @@ class Granted:
 
 
 @dataclass
-class ScriptedProvider:
+class ScriptedIdentityProvider:
     clock: Clock
     issuer: str = ""
     keys: list[ECKey] = field(default_factory=lambda: [a_key("first")])
@@ -149,9 +149,9 @@ class ScriptedProvider:
 
 
 @asynccontextmanager
-async def a_scripted_provider(clock: Clock) -> AsyncIterator[ScriptedProvider]:
+async def a_scripted_identity_provider(clock: Clock) -> AsyncIterator[ScriptedIdentityProvider]:
     """Run the provider on a free port of the loopback interface."""
-    provider = ScriptedProvider(clock)
+    provider = ScriptedIdentityProvider(clock)
     provider.may_answer.set()
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", provider.answer)

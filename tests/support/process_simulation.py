@@ -24,12 +24,12 @@ from dunwell.core.workflows.drafts.edit_draft import discard_draft, save_draft
 from dunwell.core.workflows.drafts.publish_draft import publish_draft
 from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.errors import InvalidState
-from tests.support.gated_channels import GatedChannel, Post
+from tests.support.gated_channels import GatedChannel, SentMessages
 from tests.support.harness import Harness
 from tests.support.process_variants import a_variant
 
 NAMES = ("Standard", "Other")
-PEOPLE: tuple[dict[str, Any], ...] = (
+DEBTORS: tuple[dict[str, Any], ...] = (
     {"email": "ada@example.org", "mobileNumber": "+4915111111111"},
     {"email": "ada@example.org", "mobileNumber": "+4915133333333"},
     {"email": None, "mobileNumber": "+4915122222222"},
@@ -39,7 +39,7 @@ PEOPLE: tuple[dict[str, Any], ...] = (
 
 
 @dataclass
-class Desk:
+class SimulatedDispatcher:
     """A dispatcher with its own channels, and its current pass."""
 
     dispatcher: MessageDispatcher
@@ -49,11 +49,11 @@ class Desk:
 
 
 @dataclass
-class World:
+class ProcessSimulation:
     harness: Harness
-    post: Post
+    post: SentMessages
     engines: list[Engine]
-    desks: list[Desk]
+    dispatchers: list[SimulatedDispatcher]
     claim_ids: list[int] = field(default_factory=list)
     paid: dict[int, UUID] = field(default_factory=dict)
     # Versions by tag, and the newest version of each workflow and major after each operation.
@@ -75,7 +75,7 @@ class World:
 
     async def create(self, person: int) -> None:
         self.count += 1
-        self.claim_ids += await self.harness.create(f"INV-{self.count}", **PEOPLE[person])
+        self.claim_ids += await self.harness.create(f"INV-{self.count}", **DEBTORS[person])
 
     async def publish(self, name: str, shape: int, variant: int) -> None:
         """Publish a minor version if the shape is that of the previous version, otherwise a major
@@ -177,7 +177,7 @@ class World:
 
     async def begin_dispatch(self, which: int) -> None:
         """Start a pass: its messages are sent, but no result arrives yet."""
-        desk = self.desks[which]
+        desk = self.dispatchers[which]
         if desk.task is not None:
             return
         desk.gate.clear()
@@ -190,13 +190,13 @@ class World:
             await self.finish_dispatch(which)
 
     async def finish_dispatch(self, which: int) -> None:
-        desk = self.desks[which]
+        desk = self.dispatchers[which]
         desk.gate.set()
         if desk.task is not None:
             task, desk.task = desk.task, None
             await task
 
-    def _start(self, desk: Desk) -> "asyncio.Task[int]":
+    def _start(self, desk: SimulatedDispatcher) -> "asyncio.Task[int]":
         for channel in desk.channels:
             channel.closed = set(self.paid)
         return asyncio.create_task(desk.dispatcher.run_merchant(self.merchant_id))
@@ -208,7 +208,7 @@ class World:
     async def run_all(self, *others: Coroutine[Any, Any, None]) -> None:
         """Run both engines, the idle dispatchers and the other coroutines at the same time."""
         rounds: list[Any] = [self.run_engine(0), self.run_engine(1), *others]
-        for desk in self.desks:
+        for desk in self.dispatchers:
             if desk.task is None:
                 desk.gate.set()
                 rounds.append(self._start(desk))
@@ -218,6 +218,6 @@ class World:
         self.harness.clock.advance(timedelta(minutes=minutes))
 
     async def close(self) -> None:
-        for which, desk in enumerate(self.desks):
+        for which, desk in enumerate(self.dispatchers):
             await self.finish_dispatch(which)
             await desk.dispatcher.close()

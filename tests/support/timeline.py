@@ -22,7 +22,7 @@ ORDER BY at, step_id
 """
 
 
-async def diary(harness: Harness, claim_id: int) -> list[str]:
+async def list_timeline(harness: Harness, claim_id: int) -> list[str]:
     """`Mon 02 Mar 10:00 EMAIL`, `Mon 09 Mar 10:00 fee 250`, `... step 3 SKIPPED reason`."""
     lines = [
         (row["at"], 0, row["sequence"], _describe(msgspec.json.decode(row["body"])))
@@ -35,7 +35,7 @@ async def diary(harness: Harness, claim_id: int) -> list[str]:
     return [f"{at.astimezone(_BERLIN):%a %d %b %H:%M} {text}" for at, *_, text in sorted(lines)]
 
 
-async def live_until(harness: Harness, local: str) -> None:
+async def run_until_local_time(harness: Harness, local: str) -> None:
     """From one instant at which something falls due to the next, to a time in Berlin."""
     end = berlin(local)
     while True:

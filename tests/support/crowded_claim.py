@@ -93,7 +93,7 @@ FROM generate_series(1, {size}) n
 
 
 @dataclass(frozen=True, slots=True)
-class Crowd:
+class CrowdedClaim:
     """Claims, of which the first has `size` of every part; and an upload's ticket."""
 
     size: int
@@ -109,7 +109,7 @@ class Crowd:
         return {"sourceType": "TICKET", "source": self.ticket_id}
 
 
-async def a_crowd(api: Api, size: int) -> Crowd:
+async def a_crowded_claim(api: Api, size: int) -> CrowdedClaim:
     """`size` further claims of Nordwind in their process; and workflows and endpoints, so many."""
     uploaded = await api.nordwind.upload("a.pdf", a_pdf())
     ticket_id = uploaded.json()["result"]["ticketId"]
@@ -122,7 +122,7 @@ async def a_crowd(api: Api, size: int) -> Crowd:
     async with api.resources.database.connection() as connection:
         await connection.execute(PARTS.format(**given))
         await connection.execute(_SURROUNDINGS.format(**given))
-    return Crowd(size, claim_ids, ticket_id)
+    return CrowdedClaim(size, claim_ids, ticket_id)
 
 
 async def find_id(api: Api, statement: str, claim_id: int) -> UUID | int:

@@ -22,17 +22,17 @@ REFUSALS = {
 
 
 @dataclass
-class Taken:
+class ReceivedEmail:
     sender: str
     recipient: str
     content: bytes
 
 
 @dataclass
-class Sink:
+class MailServer:
     """A handler for aiosmtpd."""
 
-    taken: list[Taken] = field(default_factory=list)
+    taken: list[ReceivedEmail] = field(default_factory=list)
     attempts: Counter[str] = field(default_factory=Counter)
     connections: int = 0
     logins: list[str] = field(default_factory=list)
@@ -75,7 +75,7 @@ class Sink:
             if word == "late-refusal":
                 return "554 5.6.0 I do not like what it says"
             sender = envelope.mail_from or ""
-            self.taken.append(Taken(sender, recipient, envelope.content))
+            self.taken.append(ReceivedEmail(sender, recipient, envelope.content))
             if word == "stall-after":
                 await asyncio.Event().wait()
             if word == "garble-after":
@@ -94,12 +94,12 @@ class Sink:
 
 
 @asynccontextmanager
-async def a_sink(
+async def a_mail_server(
     *, context: ssl.SSLContext | None = None, is_tls: bool = False, port: int = 0, **given: Any
-) -> AsyncIterator[Sink]:
+) -> AsyncIterator[MailServer]:
     """Run a mail server. `context` holds the TLS context; `is_tls` selects TLS from the first byte
     instead of STARTTLS. `port` defaults to a free port. `given` is passed to aiosmtpd's SMTP."""
-    sink = Sink()
+    sink = MailServer()
 
     connections: list[SMTP] = []
 

@@ -27,12 +27,12 @@ ORDER BY sequence
 """
 
 
-async def enter(landing: LandingHarness) -> None:
+async def sign_in_with_letter_code(landing: LandingHarness) -> None:
     """Sign in with a letter's code, which gives full access."""
     await landing.browser.type_code(await landing.give_code())
 
 
-async def look(landing: LandingHarness, reason: str = "AMOUNT_WRONG") -> str:
+async def open_dispute_form(landing: LandingHarness, reason: str = "AMOUNT_WRONG") -> str:
     """Load the questions for a reason and return the address of their form."""
     path = f"/claim/dispute/{reason}?lang=en"
     page = await landing.browser.get(path)
@@ -50,12 +50,12 @@ async def files(landing: LandingHarness) -> list[tuple[str, str]]:
     return [(row["file_name"], row["content_type"]) for row in rows]
 
 
-async def told(landing: LandingHarness) -> list[dict[str, Any]]:
+async def list_event_reasons(landing: LandingHarness) -> list[dict[str, Any]]:
     """Return the reasons in DISPUTED events."""
     return [row["reason"] for row in await landing.payments.harness.rows(_EVENTS)]
 
 
-def kept_contents(landing: LandingHarness) -> list[Path]:
+def list_stored_files(landing: LandingHarness) -> list[Path]:
     """Return the merchant's files in the file storage."""
     settings, merchant_id = landing.payments.resources.settings, landing.payments.merchant_id
     folder = Path(urlsplit(settings.files_url).path) / str(merchant_id)

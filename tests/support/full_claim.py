@@ -30,11 +30,11 @@ from dunwell.platform.resources import Resources
 from tests.support.disputes import REJECTED, dispute, give_evidence, resolve
 from tests.support.documents import attach
 from tests.support.files import an_image
+from tests.support.guarded_landing import BOTH_CHANNELS, NUMBER, ON_FILE, read_sent_code
 from tests.support.harness import ERP
 from tests.support.landing import Browser, LandingHarness, a_landing
 from tests.support.modalities import Arrangement
 from tests.support.transfers import ACCOUNT, taking
-from tests.support.ways import BOTH_CHANNELS, NUMBER, ON_FILE, read_sent_code
 
 # Returns the text with a given name.
 Texts = Callable[[str], str]
@@ -60,12 +60,12 @@ UPDATE claims SET reference_number = $3 WHERE merchant_id = $1 AND claim_id = $4
 """
 
 
-def plain_texts(name: str) -> str:
+def use_name_as_text(name: str) -> str:
     return name
 
 
 @dataclass
-class Furnished:
+class FullClaim:
     """`ids` holds the values of the path parameters of the claim's pages, by name, and the ids of
     further disputes."""
 
@@ -95,7 +95,7 @@ class Furnished:
             assert page.url.path == "/claim/preferences"
         return browser
 
-    async def type_draft(self, visitor: Browser, texts: Texts = plain_texts) -> None:
+    async def type_draft(self, visitor: Browser, texts: Texts = use_name_as_text) -> None:
         """Fill in a dispute with a file without submitting it."""
         path = "/claim/dispute/NOT_MY_DEBT"
         await visitor.get(path)
@@ -104,7 +104,7 @@ class Furnished:
         page = await visitor.send(path, [file], do="keep", **typed)
         assert page.status_code == 200
 
-    async def refuse_plan(self, texts: Texts = plain_texts) -> None:
+    async def refuse_plan(self, texts: Texts = use_name_as_text) -> None:
         """Cancel the agreed plan and reject another one, which is then the claim's latest."""
         arrangement = Arrangement(self.landing.payments.harness, self.claim_id)
         await arrangement.withdraw(self.ids["modality_id"])
@@ -113,7 +113,7 @@ class Furnished:
         self.ids["modality_id"] = asked.modality_id
 
 
-def offering_all(texts: Texts = plain_texts) -> Configuration:
+def configuration_with_everything(texts: Texts = use_name_as_text) -> Configuration:
     """Return a merchant's configuration with every optional feature."""
     account = msgspec.structs.replace(ACCOUNT, holder=texts("holder"))
     return msgspec.structs.replace(
@@ -132,9 +132,9 @@ def offering_all(texts: Texts = plain_texts) -> Configuration:
 
 
 @asynccontextmanager
-async def a_furnished_claim(
-    resources: Resources, clock: MovableClock, texts: Texts = plain_texts
-) -> AsyncIterator[Furnished]:
+async def a_full_claim(
+    resources: Resources, clock: MovableClock, texts: Texts = use_name_as_text
+) -> AsyncIterator[FullClaim]:
     """Return a claim with two items, a document, disputes in both final states, a payment with a
     receipt, and an agreed plan."""
     items = [
@@ -146,18 +146,18 @@ async def a_furnished_claim(
         "companyName": texts("company"), "mobileNumber": NUMBER,
     }  # fmt: skip
     async with a_landing(
-        resources, clock, configuration=offering_all(texts), debtor=debtor
+        resources, clock, configuration=configuration_with_everything(texts), debtor=debtor
     ) as landing:
-        furnished = Furnished(landing, landing.claim_id)
-        await furnish(furnished, texts)
+        furnished = FullClaim(landing, landing.claim_id)
+        await add_everything(furnished, texts)
         yield furnished
 
 
-async def furnish(furnished: Furnished, texts: Texts = plain_texts) -> None:
+async def add_everything(furnished: FullClaim, texts: Texts = use_name_as_text) -> None:
     """Add everything except the items, which exist since the claim was created."""
     landing, claim_id = furnished.landing, furnished.claim_id
     harness = landing.payments.harness
-    if texts is not plain_texts:
+    if texts is not use_name_as_text:
         await harness.rows(_NAME_ALL, texts("merchant"), texts("reference"), claim_id)
     attachment_id = await attach(harness, claim_id, texts("document"))
     request_id = await _pay(landing, claim_id)

@@ -66,7 +66,7 @@ _FIRST_ITEM_ID = 9001
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class ExampleClaim:
     """The claim of one operation."""
 
     api: Api
@@ -122,12 +122,12 @@ class Scene:
 
 
 @dataclass
-class World:
-    scene: Scene
+class ExampleData:
+    scene: ExampleClaim
     # Unused claims: id and reference, with the newest last.
     unused: list[tuple[int, str]] = field(default_factory=list)
 
-    async def set_scene(self, operation_id: str) -> Scene:
+    async def prepare(self, operation_id: str) -> ExampleClaim:
         """Return a scene with two new claims and the data that this operation's example needs."""
         (claim_id, reference), (other_id, _) = self.unused.pop(0), self.unused.pop(0)
         own = {
@@ -135,19 +135,21 @@ class World:
             parameters.CLAIM_ID.example: claim_id,
             _OTHER_CLAIM_ID: other_id,
         }
-        scene = Scene(self.scene.api, {**self.scene.real, **own})
+        scene = ExampleClaim(self.scene.api, {**self.scene.real, **own})
         await _look_at_claim(scene)
         if operation_id in _BEFORE:
             await _BEFORE[operation_id](scene)
         return scene
 
 
-async def a_world(api: Api, *, claims: int = 2) -> World:
+async def create_example_data(api: Api, *, claims: int = 2) -> ExampleData:
     """Return the data. `api` belongs to a sandbox merchant with this module's configuration."""
     credential = form_of(api.nordwind.credential)
     assert OBTAIN_TOKEN.body is not None
     shown = OBTAIN_TOKEN.body.example
-    scene = Scene(api, {shown[name]: credential[name] for name in ("client_id", "client_secret")})
+    scene = ExampleClaim(
+        api, {shown[name]: credential[name] for name in ("client_id", "client_secret")}
+    )
     uploaded = await scene.send(UPLOAD_FILE)
     scene.real[parameters.TICKET_EXAMPLE] = uploaded.json()["result"]["ticketId"]
     if api.harness.merchant.switched_to_workflows:
@@ -155,10 +157,10 @@ async def a_world(api: Api, *, claims: int = 2) -> World:
     else:
         async with api.harness.work() as work:
             await save_scenario(work, "Standard", a_definition(), "One reminder, then a fee.")
-    return World(scene, await _add_claims(scene, claims))
+    return ExampleData(scene, await _add_claims(scene, claims))
 
 
-async def _publish(scene: Scene) -> None:
+async def _publish(scene: ExampleClaim) -> None:
     """Publish the process, and a rule that the claims do not match."""
     harness = scene.api.harness
     version = await harness.publish(_PROCESS, "Standard dunning")
@@ -168,12 +170,12 @@ async def _publish(scene: Scene) -> None:
     scene.real[parameters.WORKFLOW_ID.example] = str(version.workflow_id)
 
 
-async def _add_claims(scene: Scene, count: int) -> list[tuple[int, str]]:
+async def _add_claims(scene: ExampleClaim, count: int) -> list[tuple[int, str]]:
     """Add copies of the example's claim and move the clock to _NOW."""
     assert CREATE_CLAIMS.body is not None
     references = [f"INV-{number:04}" for number in range(count)]
     claims = [
-        Scene(scene.api, {**scene.real, REFERENCE_NUMBER: each}).translate(
+        ExampleClaim(scene.api, {**scene.real, REFERENCE_NUMBER: each}).translate(
             CREATE_CLAIMS.body.example[0]
         )
         for each in references
@@ -183,7 +185,7 @@ async def _add_claims(scene: Scene, count: int) -> list[tuple[int, str]]:
     return [(each["id"], each["referenceNumber"]) for each in created]
 
 
-async def _look_at_claim(scene: Scene) -> None:
+async def _look_at_claim(scene: ExampleClaim) -> None:
     path = f"/claims/{scene.claim_id}"
     claim = (await scene.client.get(path)).json()["result"]
     sent = (await scene.client.get(f"{path}/communications")).json()["result"]["items"]
@@ -195,12 +197,12 @@ async def _look_at_claim(scene: Scene) -> None:
         scene.real[parameters.SCENARIO_ID.example] = claim["assignment"]["scenarioId"]
 
 
-async def _open_dispute(scene: Scene) -> None:
+async def _open_dispute(scene: ExampleClaim) -> None:
     answer = await scene.send(OPEN_DISPUTE)
     scene.real[parameters.DISPUTE_ID.example] = answer.json()["result"]["id"]
 
 
-async def _add_evidence(scene: Scene) -> None:
+async def _add_evidence(scene: ExampleClaim) -> None:
     await _open_dispute(scene)
     dispute_id = UUID(scene.real[parameters.DISPUTE_ID.example])
     uploaded = await scene.send(UPLOAD_FILE)
@@ -212,7 +214,7 @@ async def _add_evidence(scene: Scene) -> None:
     scene.real[parameters.FILE_ID.example] = file["id"]
 
 
-async def _ask_for_plan(scene: Scene) -> Modality:
+async def _ask_for_plan(scene: ExampleClaim) -> Modality:
     asked = await Arrangement(scene.api.harness, scene.claim_id).ask(
         PlanTerms(3, date(2026, 3, 16))
     )
@@ -220,21 +222,21 @@ async def _ask_for_plan(scene: Scene) -> Modality:
     return asked
 
 
-async def _agree_on_plan(scene: Scene) -> None:
+async def _agree_on_plan(scene: ExampleClaim) -> None:
     asked = await _ask_for_plan(scene)
     await Arrangement(scene.api.harness, scene.claim_id).approve(asked.modality_id)
 
 
-async def _record_payment(scene: Scene) -> None:
+async def _record_payment(scene: ExampleClaim) -> None:
     answer = await scene.send(RECORD_PAYMENT)
     scene.real[parameters.PAYMENT_ID.example] = answer.json()["result"]["id"]
 
 
-async def _pause(scene: Scene) -> None:
+async def _pause(scene: ExampleClaim) -> None:
     await scene.send(PAUSE_CLAIM)
 
 
-async def _add_endpoint(scene: Scene) -> None:
+async def _add_endpoint(scene: ExampleClaim) -> None:
     harness = scene.api.harness
     # The first endpoint gets the address from the example; a merchant can have only one endpoint at
     # each address.
@@ -245,31 +247,31 @@ async def _add_endpoint(scene: Scene) -> None:
         await save_endpoint(work, harness.resources.keys, wanted, is_development=True)
 
 
-async def _make_unknown(scene: Scene) -> None:
+async def _make_unknown(scene: ExampleClaim) -> None:
     await scene.api.harness.rows(_UNKNOWN, scene.claim_id)
 
 
-async def _ask_to_pay(scene: Scene) -> None:
+async def _ask_to_pay(scene: ExampleClaim) -> None:
     resources = scene.api.harness.resources
     request_id = resources.ids.new(resources.clock.now())
     await scene.api.harness.rows(_REQUEST, scene.claim_id, request_id)
     scene.real[parameters.PAYMENT_REQUEST_ID.example] = str(request_id)
 
 
-async def _find_event(scene: Scene) -> None:
+async def _find_event(scene: ExampleClaim) -> None:
     wanted = {"claimId": scene.claim_id, "type": "ESCALATED"}
     found = (await scene.client.get("/events", params=wanted)).json()["result"]["items"]
     scene.real[parameters.EVENT_ID.example] = found[0]["eventId"]
 
 
-async def _suppress(scene: Scene) -> None:
+async def _suppress(scene: ExampleClaim) -> None:
     harness = scene.api.harness
     async with harness.work(SYSTEM) as work:
         await suppress(work, harness.resources.keys, "EMAIL", "erika.old@example.org", "BOUNCE")
 
 
 # Prepares what an operation's example needs besides the claim.
-_BEFORE: dict[str, Callable[[Scene], Awaitable[object]]] = {
+_BEFORE: dict[str, Callable[[ExampleClaim], Awaitable[object]]] = {
     "resumeClaim": _pause,
     "reversePayment": _record_payment,
     "listDisputes": _open_dispute,

@@ -4,10 +4,10 @@ from datetime import datetime
 
 from dunwell.core.claims.states import Status
 from dunwell.operations.sandbox.store import load_due_times
-from tests.support.process_world import World
+from tests.support.process_simulation import ProcessSimulation
 
 
-async def play_out(world: World) -> None:
+async def run_to_the_end(world: ProcessSimulation) -> None:
     """End holds, record results and send messages at each due instant until nothing is due."""
     for claim_id in world.claim_ids:
         await world.lift(claim_id)
@@ -25,7 +25,7 @@ async def play_out(world: World) -> None:
     raise AssertionError("nothing ends")
 
 
-async def _find_next(world: World) -> datetime | None:
+async def _find_next(world: ProcessSimulation) -> datetime | None:
     """Return the next instant at which something is due. Ends of leases count too, because messages
     of a stopped dispatcher are then taken over."""
     async with world.harness.resources.database.connection() as connection:
@@ -37,7 +37,7 @@ async def _find_next(world: World) -> datetime | None:
     return min((at for at in (due, rows[0]["at"]) if at is not None), default=None)
 
 
-async def list_active(world: World) -> list[int]:
+async def list_active(world: ProcessSimulation) -> list[int]:
     """Return the claims whose process has started and has not ended."""
     rows = await world.harness.rows(
         "SELECT claim_id FROM claims WHERE merchant_id = $1 AND status = ANY($2) AND run > 0",

@@ -5,17 +5,17 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.support.sinks import Sink, a_sink
+from tests.support.mail_servers import MailServer, a_mail_server
 
 
 @contextmanager
-def a_threaded_sink(port: int) -> Iterator[Sink]:
-    ready, made = threading.Event(), list[Sink]()
+def a_threaded_mail_server(port: int) -> Iterator[MailServer]:
+    ready, made = threading.Event(), list[MailServer]()
     loop = asyncio.new_event_loop()
     stop = asyncio.Event()
 
     async def serve() -> None:
-        async with a_sink(port=port) as sink:
+        async with a_mail_server(port=port) as sink:
             made.append(sink)
             ready.set()
             await stop.wait()
