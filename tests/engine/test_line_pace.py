@@ -1,9 +1,14 @@
 """Rate limits of a delivery provider: concurrent calls, and calls per second."""
 
+import asyncio
 from datetime import timedelta
+from typing import Any
+
+import pytest
 
 from dunwell.accounts.installation.delivery_providers import ProviderPace
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
+from dunwell.contact.escalation.contacts.prepare_contacts import PreparedContacts, prepare_contacts
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import Message, Outcome
 from dunwell.contact.sending.store import lock_send_rate, save_used_rate
@@ -37,6 +42,42 @@ async def test_concurrent_calls_stay_within_the_limit_of_the_provider(
     await harness.create(*(f"INV-{number}" for number in range(10)))
     await harness.run()
     assert (len(provider.sent), provider.most) == (10, 3)
+
+
+async def test_no_other_set_starts_while_a_set_prepares_its_next_part(
+    resources: Resources, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two sets together would exceed the provider's limit of concurrent calls."""
+    provider = ScriptedDeliveryProvider(pace=ProviderPace(at_once=2))
+    harness = await a_harness_with_a_provider(resources, clock, provider)
+    await harness.create(*(f"INV-{number}" for number in range(6)))
+    await Engine(resources).run_once()
+    seconds, parts, may_continue = 0.0, 0, asyncio.Event()
+
+    async def prepare_second_part_slowly(*values: Any, **named: Any) -> PreparedContacts:
+        nonlocal seconds, parts
+        parts += 1
+        if parts == 2:
+            seconds += 60
+            await may_continue.wait()
+        return await prepare_contacts(*values, **named)
+
+    monkeypatch.setattr("dunwell.contact.sending.sender.monotonic", lambda: seconds)
+    monkeypatch.setattr(
+        "dunwell.contact.escalation.contacts.dispatch.prepare_contacts", prepare_second_part_slowly
+    )
+    dispatcher = MessageDispatcher(
+        resources, harness.channels, find_provider=harness.delivery_providers.get
+    )
+    while parts < 2:
+        await dispatcher.run_once()
+    for _ in range(3):
+        await dispatcher.run_once()
+    assert parts == 2
+    may_continue.set()
+    await dispatcher.close()
+    await harness.run()
+    assert len(provider.sent) == 6
 
 
 async def test_calls_per_second_stay_within_the_limit_of_the_provider(

@@ -165,6 +165,11 @@ class RunningSet(Generic[SetKey]):
         self.unanswered = count
         self._called_at = monotonic()
 
+    def prepare_next_part(self) -> None:
+        """Do not let the set linger while it prepares its next part. Another set of its channel
+        would start meanwhile, and both together would exceed the provider's limit."""
+        self._called_at = None
+
 
 @dataclass(frozen=True, slots=True)
 class StartedSets(Generic[SetKey]):
@@ -266,6 +271,7 @@ class Sender(Generic[SetKey]):
                     # The next set of this channel may have started, with the slots that it saw
                     # free.
                     break
+                running.prepare_next_part()
         return settled
 
     async def _send(self, running: RunningSet[SetKey], handed_over: HandedOverSet[Any]) -> int:
