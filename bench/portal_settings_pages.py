@@ -6,7 +6,8 @@ from bench.portal_page import Known, Page, list_at, list_everywhere
 
 def list_desks(known: Known) -> list[Page]:
     return [
-        *_list_processes(known), *_list_rules(known), *_list_settings(known), *_list_lines(known),
+        *_list_processes(known), *_list_rules(known), *_list_settings(known),
+        *_list_delivery_providers(known),
     ]  # fmt: skip
 
 
@@ -76,17 +77,17 @@ def _list_settings(known: Known) -> list[Page]:
     )
 
 
-def _list_lines(known: Known) -> list[Page]:
+def _list_delivery_providers(known: Known) -> list[Page]:
     batch = {"batch_id": known.batch_id}
     return list_everywhere(
         {
-            "lines": ("lines", {}),
-            "unplaced messages": ("unplaced", {}),
-            "unplaced reports": ("unplaced", {"of": "reports"}),
+            "delivery providers": ("delivery_providers", {}),
+            "unmatched messages": ("unmatched_messages", {}),
+            "unmatched reports": ("unmatched_messages", {"of": "reports"}),
             "letter batches": ("letter_batches", {}),
             "letter batches of a provider": ("letter_batches", {"provider": "printer"}),
             "a letter batch": ("letter_batch", batch),
             "a letter batch: what did not arrive": ("letter_batch", {**batch, "show": "failed"}),
-            "letters that a person is asked about": ("letters_asked", {"provider": "printer"}),
+            "letters with an unknown outcome": ("doubtful_letters", {"provider": "printer"}),
         }
     )

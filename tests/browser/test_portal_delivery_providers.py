@@ -54,7 +54,10 @@ async def test_delivery_providers_and_alerts_are_accessible_and_fit(
                 _FILL, seat.world.claim_id, line, place, sent, failed, why, number, now
             )
         await check_for_alerts(resources, lambda _: None, "")
-        for path, name in (("/portal/lines", "lines"), (seat.address(""), "start")):
+        for path, name in (
+            ("/portal/delivery-providers", "delivery-providers"),
+            (seat.address(""), "start"),
+        ):
             address = path if path.startswith("http") else f"{seat.site.origin}{path}"
             answer = await seat.page.goto(address)
             assert answer is not None

@@ -19,7 +19,7 @@ from tests.browser.site import Site
 from tests.support.letter_harness import LetterHarness, a_harness_with_a_folder, write_status
 from tests.support.portal import COOKIE, sign_in
 
-_ASKED = "lines/post/asked"
+_ASKED = "delivery-providers/post/doubtful-letters"
 _NOON = "2026-03-04T12:00:00Z"
 _NEWEST = "SELECT batch_id FROM letter_batches WHERE $1 > 0 ORDER BY batch_id DESC LIMIT 1"
 _DOUBT = """
@@ -74,9 +74,9 @@ async def test_letter_batches_are_listed(
     tabs: Tabs, site: Site, post: LetterHarness, html_checker: HtmlChecker, locale: str
 ) -> None:
     [newest] = await post.harness.rows(_NEWEST)
-    batch = f"lines/batches/{newest['batch_id']}"
+    batch = f"delivery-providers/batches/{newest['batch_id']}"
     shown = {
-        "lines/batches": "letter-batches", batch: "letter-batch",
+        "delivery-providers/batches": "letter-batches", batch: "letter-batch",
         f"{batch}?show=failed": "letter-batch-failed", _ASKED: "letters-asked",
     }  # fmt: skip
     found = []

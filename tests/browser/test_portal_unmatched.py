@@ -68,7 +68,11 @@ async def test_delivery_providers_and_unmatched_reports_are_listed(
     complaints: list[str] = []
     page.on("console", lambda said: complaints.append(said.text))
     found = []
-    for name in ("lines", "lines/unplaced", "lines/unplaced?of=reports"):
+    for name in (
+        "delivery-providers",
+        "delivery-providers/unmatched",
+        "delivery-providers/unmatched?of=reports",
+    ):
         answer = await page.goto(f"{site.origin}/portal/{name}")
         assert answer is not None
         assert answer.status == 200
@@ -97,7 +101,7 @@ async def test_an_unmatched_report_is_viewed_without_scripts_with_the_keyboard(
     context = await chromium.new_context(locale="en-GB", java_script_enabled=False)
     await context.add_cookies([{"name": COOKIE, "value": secret, "url": site.origin}])
     page = await context.new_page()
-    await page.goto(f"{site.origin}/portal/lines/unplaced")
+    await page.goto(f"{site.origin}/portal/delivery-providers/unmatched")
     await page.get_by_role("button", name="Mark as read").nth(1).focus()
     async with page.expect_navigation():
         await page.keyboard.press("Enter")

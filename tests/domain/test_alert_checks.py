@@ -20,7 +20,7 @@ _LINE = {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"
 
 
 @pytest.mark.parametrize(
-    ("looked_at", "is_stale", "mark", "words"),
+    ("last_checked_at", "is_stale", "mark", "words"),
     [
         (NOW, False, "ok", "a worker checks for alerts each minute"),
         (None, True, "note", "alert checks have not run yet"),
@@ -28,9 +28,11 @@ _LINE = {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"
     ],
 )
 def test_the_doctor_reports_that_no_process_checks_for_alerts(
-    looked_at: datetime | None, is_stale: bool, mark: str, words: str
+    last_checked_at: datetime | None, is_stale: bool, mark: str, words: str
 ) -> None:
-    found = describe_alert_checks(AlertOverview([], looked_at, is_stale, is_told_nobody=True))
+    found = describe_alert_checks(
+        AlertOverview([], last_checked_at, is_stale, has_recipients=False)
+    )
     assert (found.mark, found.words) == (mark, words)
 
 
@@ -61,7 +63,7 @@ def test_active_alerts_are_notes_of_the_doctor() -> None:
         figures=AlertFigures(since=NOW),
         began_at=NOW, seen_at=NOW, ended_at=None,
     )  # fmt: skip
-    [found] = list_active_alerts(AlertOverview([alarm], NOW, is_stale=False, is_told_nobody=False))
+    [found] = list_active_alerts(AlertOverview([alarm], NOW, is_stale=False, has_recipients=True))
     assert (found.mark, found.words[:45]) == (
         "note",
         "Workflow steps have been due since 2026-03-02",

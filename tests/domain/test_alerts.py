@@ -59,7 +59,7 @@ NOTHING = Observations(
 NO_FIGURES = ProviderFigures({}, [])
 
 
-def an_alarm(kind: AlertKind = AlertKind.LINE_BACKLOG, **given: Any) -> Alert:
+def an_alarm(kind: AlertKind = AlertKind.PROVIDER_BACKLOG, **given: Any) -> Alert:
     usual: dict[str, Any] = {
         "alert_id": UUID(int=7), "kind": kind, "subject": "post", "began_at": NOW,
         "figures": AlertFigures(count=3, since=NOW - HOUR), "seen_at": NOW, "ended_at": None,
@@ -94,8 +94,8 @@ def test_an_alert_is_sent_once_repeated_later_and_sent_when_it_is_over(
 
 
 def test_a_condition_that_comes_and_goes_is_one_alert() -> None:
-    sign = AlertCondition(AlertKind.LINE_BACKLOG, "post", AlertFigures(count=4))
-    other = AlertCondition(AlertKind.LINE_BACKLOG, "box")
+    sign = AlertCondition(AlertKind.PROVIDER_BACKLOG, "post", AlertFigures(count=4))
+    other = AlertCondition(AlertKind.PROVIDER_BACKLOG, "box")
     alarm = an_alarm()
     assert compare_alerts([], [sign, sign], NOW).began == [sign]
     changes = compare_alerts([alarm], [sign, other], NOW)
@@ -135,7 +135,7 @@ def test_no_observation_is_no_alert_condition() -> None:
 @pytest.mark.parametrize(
     ("kind", "seen", "subject"),
     [
-        (AlertKind.LINE_BACKLOG, {"waiting": [ProviderCount("post", 3, NOW)]}, "post"),
+        (AlertKind.PROVIDER_BACKLOG, {"waiting": [ProviderCount("post", 3, NOW)]}, "post"),
         (AlertKind.BATCH_LATE, {"batches": [ProviderCount("print", 3, NOW - 2 * HOUR)]}, "print"),
         (None, {"batches": [ProviderCount("print", 3, NOW - 2 * HOUR + JUST)]}, ""),
         (AlertKind.MAILBOX_LATE, {"mailboxes": [("box", NOW - HOUR)]}, "box"),
@@ -166,10 +166,10 @@ def test_work_that_waits_too_long_is_an_alert_condition(
 @pytest.mark.parametrize(
     ("failed", "people", "kinds"),
     [
-        (10, 3, [AlertKind.LINE_FAILING, AlertKind.DESTINATION_FAILING]),
+        (10, 3, [AlertKind.PROVIDER_FAILING, AlertKind.DESTINATION_FAILING]),
         (9, 9, []),
         # A domain with so few recipients could belong to a single person.
-        (10, 2, [AlertKind.LINE_FAILING]),
+        (10, 2, [AlertKind.PROVIDER_FAILING]),
     ],
 )
 def test_a_domain_that_refuses_our_e_mails_is_an_alert_condition(
@@ -187,7 +187,7 @@ def test_a_domain_that_refuses_our_e_mails_is_an_alert_condition(
 def test_external_findings_are_alert_conditions() -> None:
     outside = ExternalFindings(unusable=["post"], is_archive_behind=True)
     assert look(outside=outside) == [
-        (AlertKind.LINE_UNUSABLE, "post"),
+        (AlertKind.PROVIDER_UNUSABLE, "post"),
         (AlertKind.ARCHIVE_BEHIND, ""),
     ]
 
@@ -219,10 +219,8 @@ def test_an_alert_email_lists_all_changes_with_links_to_their_pages() -> None:
         "since 2026-03-02 08:00 UTC, and 1 more"
     )
     assert body.startswith("New:\n- Delivery provider post: unsent messages: 3")
-    assert (
-        "\n  https://pay.example.com/portal/lines\n\nStill active:\n- nordwind: messages with"
-        in body
-    )
+    providers_page = "https://pay.example.com/portal/delivery-providers"
+    assert f"\n  {providers_page}\n\nStill active:\n- nordwind: messages with" in body
     assert (
         "https://pay.example.com/portal/m/7/messages?state=UNKNOWN\n\nResolved:\n- Delivery" in body
     )

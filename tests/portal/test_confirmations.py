@@ -50,7 +50,7 @@ _OF_ONESELF = {
 }  # fmt: skip
 # Routes that grant no access and show no secret. Signing a user out must be quick in an emergency.
 _ORDINARY = {
-    "people_sessions", "unplaced", "letters_asked", "views", "view_end", "dispute",
+    "people_sessions", "unmatched_messages", "doubtful_letters", "views", "view_end", "dispute",
     "dispute_preview", "dispute_assign", "dispute_right_person", "answer_texts",
     "answer_text_end", "audit_export", "bulk",
     "export", "job", "endpoint_test", "endpoint_on", "endpoint_replay", "delivery", "clock", "plan",

@@ -45,7 +45,7 @@ async def test_sent_messages_and_delivery_reports_are_shown(
     harness, provider = await a_world(resources, clock)
     clerk = await sign_in(resources, an_application(resources).app, harness)
     await clerk.get(f"?lang={language}")
-    quiet = await clerk.get("/portal/lines")
+    quiet = await clerk.get("/portal/delivery-providers")
     assert quiet.status_code == 200
     assert "too many" not in quiet.text
     for number in range(11):
@@ -57,7 +57,7 @@ async def test_sent_messages_and_delivery_reports_are_shown(
         )  # fmt: skip
     await report(harness, provider, provider_message_id="x<i>", reference=None)
     await process_reports(resources)
-    shown = (await clerk.get("/portal/lines")).text
+    shown = (await clerk.get("/portal/delivery-providers")).text
     assert {"en": "too many failures", "de": "zu viele Fehler"}[language] in shown
     # Of twelve messages to one domain, eleven failed and one has no report.
     row = shown[shown.index("<bdi>example.org<") :]
@@ -78,7 +78,7 @@ async def test_sent_messages_and_delivery_reports_are_shown(
     for later, is_shown in ((timedelta(days=7), True), (timedelta(seconds=1), False)):
         clock.advance(later)
         clerk = await sign_in(resources, an_application(resources).app, harness)
-        shown = (await clerk.get("/portal/lines")).text
+        shown = (await clerk.get("/portal/delivery-providers")).text
         assert ("<bdi>example.org<" in shown) is is_shown
 
 
@@ -89,7 +89,7 @@ async def test_queued_messages_are_counted(resources: Resources, clock: MovableC
     await harness.run()
     clock.advance(timedelta(minutes=10))
     clerk = await sign_in(resources, an_application(resources).app, harness)
-    shown = (await clerk.get("/portal/lines")).text
+    shown = (await clerk.get("/portal/delivery-providers")).text
     assert '<td class="sum">3<span class="under">' in shown
 
 
@@ -116,7 +116,7 @@ async def test_alerts_are_listed_with_links_to_the_pages_that_resolve_them(
     assert nobody[language] not in start
     one = {"en": "1 active alert of the installation", "de": "1 aktiver Alarm der Installation"}
     assert one[language] in start
-    shown = (await clerk.get("/portal/lines")).text
+    shown = (await clerk.get("/portal/delivery-providers")).text
     path = f"/portal/m/{harness.merchant.merchant_id}/messages?state=UNKNOWN"
     assert f'<a href="{path}">{harness.merchant.key}: ' in shown
     assert (await clerk.get(path)).status_code == 200
@@ -125,11 +125,14 @@ async def test_alerts_are_listed_with_links_to_the_pages_that_resolve_them(
 def test_each_kind_of_alert_links_to_a_page_of_the_portal() -> None:
     pages = {build_address(page, merchant_id=7) for page in ("endpoints", "disputes", "replies")}
     pages |= {
-        build_address("lines"), build_address("people_audit"), build_address("unplaced"),
-        build_address("unplaced", of="reports"),
+        build_address("delivery_providers"), build_address("people_audit"),
+        build_address("unmatched_messages"),
+        build_address("unmatched_messages", of="reports"),
         build_address("messages", merchant_id=7, state="UNKNOWN"),
     }  # fmt: skip
-    found = {path.format(subject=7) for path in ALERT_PAGES.values()} | {"/portal/lines"}
+    found = {path.format(subject=7) for path in ALERT_PAGES.values()} | {
+        "/portal/delivery-providers"
+    }
     assert found == pages
 
 
@@ -140,7 +143,7 @@ async def test_the_page_is_only_for_operators_of_all_merchants(
     harness, _ = await a_world(resources, clock)
     place = UserRoles(memberships={harness.merchant.merchant_id: role})
     clerk = await sign_in(resources, an_application(resources).app, harness, place)
-    refused = await clerk.get("/portal/lines")
+    refused = await clerk.get("/portal/delivery-providers")
     assert refused.status_code in (403, 404)
     assert "mail.example.com" not in refused.text
-    assert "/portal/lines" not in (await clerk.get("")).text
+    assert "/portal/delivery-providers" not in (await clerk.get("")).text

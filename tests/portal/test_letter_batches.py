@@ -22,8 +22,8 @@ from tests.support.portal import Clerk, sign_in
 _BATCHES = "SELECT batch_id FROM letter_batches WHERE $1 > 0 ORDER BY batch_id DESC"
 _ITEMS = "SELECT state, doubt FROM letter_batch_items WHERE merchant_id = $1 ORDER BY handed_at"
 _AUDIT = "SELECT action, after FROM installation_audit WHERE $1 > 0 AND action = 'letters.settle'"
-_LIST = "/portal/lines/batches"
-_ASKED = "/portal/lines/post/asked"
+_LIST = "/portal/delivery-providers/batches"
+_ASKED = "/portal/delivery-providers/post/doubtful-letters"
 _NOON = "2026-03-04T12:00:00Z"
 
 
@@ -134,7 +134,7 @@ async def test_waiting_letters_are_counted(post: LetterHarness) -> None:
     await post.create("A-1", "A-2")
     clerk = await a_clerk(post)
     assert "2 letters" in (await clerk.get(_LIST)).text
-    assert _LIST in (await clerk.get("/portal/lines")).text
+    assert _LIST in (await clerk.get("/portal/delivery-providers")).text
 
 
 async def test_an_operator_resolves_letters_whose_release_is_unknown(post: LetterHarness) -> None:

@@ -19,7 +19,7 @@ from tests.support.application import an_application
 from tests.support.harness import Harness, a_harness
 from tests.support.portal import Clerk, sign_in
 
-_PATH = "/portal/lines/unplaced"
+_PATH = "/portal/delivery-providers/unmatched"
 _AUDIT = """
 SELECT action, actor_kind, before, after FROM installation_audit
 WHERE $1 > 0 AND (action = 'incoming.look' OR action = 'report.look') ORDER BY audit_id
@@ -80,7 +80,7 @@ async def test_unmatched_delivery_reports_can_be_marked_as_seen(
     harness = await a_world(resources, clock)
     await save_a_report(resources, clock)
     clerk = await a_clerk(resources, harness)
-    assert _PATH in (await clerk.get("/portal/lines")).text
+    assert _PATH in (await clerk.get("/portal/delivery-providers")).text
     assert "No unmatched replies" in (await clerk.get(_PATH)).text
     shown = await clerk.get(f"{_PATH}?of=reports")
     assert "x&lt;i&gt;" in shown.text

@@ -43,4 +43,4 @@ async def test_an_alert_is_mailed_to_the_address_in_the_installation_file(
     assert message["Subject"].startswith("Dunwell-Alarm: Versandanbieter post ist nicht")
     assert message["From"].addresses[0].addr_spec == "dunwell@example.org"
     text = message.get_content() if not message.is_multipart() else str(message)
-    assert f"{resources.settings.public_url}/portal/lines" in text
+    assert f"{resources.settings.public_url}/portal/delivery-providers" in text

@@ -204,7 +204,7 @@ async def test_the_portal_shows_why_an_sms_failed(an_sms_process: SmsProcess) ->
     app = an_application(process.harness.resources).app
     clerk = await sign_in(process.harness.resources, app, process.harness)
     reason = "The provider reported UNDELIV, error 001."
-    lines = (await clerk.get("/portal/lines")).text
+    lines = (await clerk.get("/portal/delivery-providers")).text
     assert NAME in lines
     assert reason in lines
     for path in ("/messages", f"/claims/{claim_id}"):

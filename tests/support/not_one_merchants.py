@@ -212,7 +212,7 @@ NOT_ONE_MERCHANTS = _name({
         operations_alerts_store._STEPS, operations_alerts_store._STRANGE_REPORTS,
         operations_alerts_store._STRANGE_SMS, operations_alerts_store._UNKNOWN,
         operations_alerts_store._UNSEEN, operations_alerts_store._WAITING,
-        operations_alerts_store._LOAD_LOOKED_AT,
+        operations_alerts_store._FIND_LAST_CHECK,
         operations_alerts_store._SAVE_TELLINGS,
         operations_alerts_store._TAKE_TURN,
         mail_store._LOAD, mail_store._SAVE,

@@ -83,7 +83,7 @@ async def test_a_provider_backlog_is_alerted_once_repeated_and_ended(
         await world.harness.run()
     assert await world.look() == 0
     assert await world.look(HOUR) == 1
-    assert await world.standing() == [("LINE_BACKLOG", "post")]
+    assert await world.standing() == [("PROVIDER_BACKLOG", "post")]
     [told, other] = await world.send()
     assert told == other
     assert told.startswith("Dunwell alert: Delivery provider post: unsent messages: 1, ")
@@ -110,7 +110,7 @@ async def test_an_alert_contains_no_personal_data(world: World) -> None:
     await world.look()
     await world.send()
     kinds = {kind for kind, _ in await world.standing()}
-    assert kinds == {AlertKind.LINE_FAILING, AlertKind.DESTINATION_FAILING}
+    assert kinds == {AlertKind.PROVIDER_FAILING, AlertKind.DESTINATION_FAILING}
     told = " ".join(str(tuple(row)) for row in await world.harness.rows(_MAILS))
     for personal in ("Mustermann", "Erika", "inv-1@", "INV-1"):
         assert personal not in told
@@ -125,7 +125,7 @@ async def test_only_one_of_many_workers_checks_in_a_minute(world: World) -> None
     assert await world.standing() == []
     assert await world.look(timedelta(seconds=45) - JUST) == 0
     assert await world.look(JUST) == 1
-    assert await world.standing() == [("LINE_UNUSABLE", "post")]
+    assert await world.standing() == [("PROVIDER_UNUSABLE", "post")]
 
 
 async def test_a_message_in_doubt_is_alerted_after_a_day(world: World) -> None:
@@ -259,7 +259,7 @@ async def test_an_alert_about_failures_covers_one_day(world: World) -> None:
     await world.harness.create(*(f"INV-{number}" for number in range(12)))
     await world.harness.run()
     await world.look(DAY - MINUTE)
-    failing = ("LINE_FAILING", "post")
+    failing = ("PROVIDER_FAILING", "post")
     assert failing in await world.standing()
     # A quarter of an hour after it was found last.
     await world.look(2 * MINUTE)

@@ -157,9 +157,12 @@ async def _check_used_providers(tx: Connection, before: Installation, after: Ins
 
 
 def _build_used_fault(provider: str, merchant_keys: Sequence[str]) -> Fault:
-    told = ", ".join(merchant_keys[:_MAX_NAMED_MERCHANTS])
-    words = f"These merchants send by it: {told}. Give them another line first, and apply that."
-    return Fault(render_pointer(["deliveryProviders", provider]), words, "IN_USE")
+    merchants = ", ".join(merchant_keys[:_MAX_NAMED_MERCHANTS])
+    message = (
+        f"These merchants send with it: {merchants}. Give them another provider first, "
+        "and apply their files."
+    )
+    return Fault(render_pointer(["deliveryProviders", provider]), message, "IN_USE")
 
 
 def _has_moved(provider: DeliveryProvider, after: DeliveryProvider | None) -> bool:
@@ -172,13 +175,13 @@ def _has_moved(provider: DeliveryProvider, after: DeliveryProvider | None) -> bo
 
 
 def _build_waiting_letters_fault(provider: str, providers: Mapping[str, DeliveryProvider]) -> Fault:
-    words = "Letters wait there for their batch. Take it out when they were released."
+    message = "Letters are waiting there for their batch. Remove it after they were released."
     if provider in providers:
-        words = (
-            "Letters wait in its folder for their batch. Change server, user or folder when they "
-            "were released, or give the new one a line of its own."
+        message = (
+            "Letters are waiting in its folder for their batch. Change the server, user or folder "
+            "after they were released, or add a second provider for the new location."
         )
-    return Fault(render_pointer(["deliveryProviders", provider]), words, "IN_USE")
+    return Fault(render_pointer(["deliveryProviders", provider]), message, "IN_USE")
 
 
 async def _list_changed_secrets(

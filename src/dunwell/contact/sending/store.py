@@ -38,7 +38,7 @@ FROM delivery_reports
 WHERE (merchant_id, communication_id) IN (SELECT * FROM unnest($1::integer[], $2::uuid[]))
 GROUP BY merchant_id, communication_id
 """
-# Uses channel_reports_unmatched, and channel_reports_due for reports that were not processed yet.
+# Uses delivery_reports_unmatched, and delivery_reports_due for reports that were not processed yet.
 _COUNT_STRANGE = """
 SELECT (SELECT count(*) FROM (SELECT FROM delivery_reports
                               WHERE outcome = 'UNMATCHED' AND received_at > $1 LIMIT $2) known)
@@ -46,7 +46,7 @@ SELECT (SELECT count(*) FROM (SELECT FROM delivery_reports
                               WHERE due_at IS NOT NULL AND communication_id IS NULL
                               LIMIT $2) waiting)
 """
-# Uses channel_reports_due.
+# Uses delivery_reports_due.
 _LOCK_DUE = """
 SELECT report_id, provider, merchant_id, communication_id, state, reason, cause, received_at,
     is_authenticated

@@ -35,7 +35,7 @@ def _declare(
     kind: UnmatchedKind, table: str, key: str, *, index: str, condition: str
 ) -> ListedTable[NoFilter, UUID, UnmatchedEntry]:
     return ListedTable(
-        name=f"unplaced {kind}",
+        name=f"unmatched {kind}",
         table=table,
         scope=(),
         key=key,

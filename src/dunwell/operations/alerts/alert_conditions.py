@@ -89,7 +89,9 @@ def find_alert_signs(
         *_build_merchant_signs(AlertKind.WEBHOOKS_OFF, seen.off),
         *_build_merchant_signs(AlertKind.WEBHOOKS_FAILING, seen.failing),
     ]
-    signs += [AlertCondition(AlertKind.LINE_UNUSABLE, name) for name in sorted(outside.unusable)]
+    signs += [
+        AlertCondition(AlertKind.PROVIDER_UNUSABLE, name) for name in sorted(outside.unusable)
+    ]
     if seen.step_due_at is not None:
         signs.append(AlertCondition(AlertKind.STEPS_LATE, "", AlertFigures(since=seen.step_due_at)))
     if outside.is_archive_behind:
@@ -106,7 +108,7 @@ def _check_providers(
     late = timedelta(minutes=alarms.late_after_minutes)
     for each in seen.waiting:
         figures = AlertFigures(count=each.count, since=each.since)
-        yield AlertCondition(AlertKind.LINE_BACKLOG, each.provider, figures)
+        yield AlertCondition(AlertKind.PROVIDER_BACKLOG, each.provider, figures)
     for each in seen.batches:
         provider = providers.get(each.provider)
         usual = (
@@ -130,7 +132,7 @@ def _check_failure_rates(
     for name, sent in figures.sent.items():
         if alarms.failing.is_reached(sent=sent.sent, failed=sent.failed):
             yield AlertCondition(
-                AlertKind.LINE_FAILING, name, AlertFigures(count=sent.failed, among=sent.sent)
+                AlertKind.PROVIDER_FAILING, name, AlertFigures(count=sent.failed, among=sent.sent)
             )
     for each in figures.deliveries:
         sent = each.sent

@@ -15,24 +15,24 @@ ALERT_PAGES: Mapping[AlertKind, str] = {
     AlertKind.UNSEEN_REPLIES: "/portal/m/{subject}/replies",
     AlertKind.WEBHOOKS_OFF: "/portal/m/{subject}/webhooks",
     AlertKind.WEBHOOKS_FAILING: "/portal/m/{subject}/webhooks",
-    AlertKind.UNMATCHED_SMS: "/portal/lines/unplaced",
-    AlertKind.UNMATCHED_REPORTS: "/portal/lines/unplaced?of=reports",
+    AlertKind.UNMATCHED_SMS: "/portal/delivery-providers/unmatched",
+    AlertKind.UNMATCHED_REPORTS: "/portal/delivery-providers/unmatched?of=reports",
     AlertKind.BREAK_GLASS: "/portal/people/audit",
     AlertKind.SECOND_FACTOR_LOCKED: "/portal/people/audit",
 }
-_PROVIDERS_PAGE = "/portal/lines"
+_PROVIDERS_PAGE = "/portal/delivery-providers"
 
 _DESCRIPTIONS: Mapping[AlertKind, LazyText] = {
-    AlertKind.LINE_UNUSABLE: LazyText(
+    AlertKind.PROVIDER_UNUSABLE: LazyText(
         "Delivery provider %(subject)s is not usable. Run dunwell doctor to see the reason"
     ),
-    AlertKind.LINE_FAILING: LazyText(
+    AlertKind.PROVIDER_FAILING: LazyText(
         "Delivery provider %(subject)s: %(count)s of %(among)s messages failed in one day"
     ),
     AlertKind.DESTINATION_FAILING: LazyText(
         "%(subject)s: %(count)s of %(among)s messages to this destination failed in one day"
     ),
-    AlertKind.LINE_BACKLOG: LazyText(
+    AlertKind.PROVIDER_BACKLOG: LazyText(
         "Delivery provider %(subject)s: unsent messages: %(count)s, since %(since)s"
     ),
     AlertKind.BATCH_LATE: LazyText(

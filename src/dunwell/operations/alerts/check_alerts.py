@@ -145,23 +145,23 @@ class AlertOverview:
     # Oldest first.
     active: Sequence[Alert]
     # When alerts were last checked. None if they never were.
-    looked_at: datetime | None
+    last_checked_at: datetime | None
     # True if no worker has checked for a while.
     is_stale: bool
-    # True if the installation file names no recipients.
-    is_told_nobody: bool
+    # True if the installation file names addresses that receive alert e-mails.
+    has_recipients: bool
 
 
 async def load_alert_overview(tx: Connection, actor: Actor, now: datetime) -> AlertOverview:
     """Return the active alerts over all merchants. `now` is real time."""
     check_right(actor, Right.OPERATE)
-    looked_at = await find_last_check(tx)
+    last_checked_at = await find_last_check(tx)
     installation = (await load_installation(tx)).installation
     return AlertOverview(
         active=await list_active_alerts(tx),
-        looked_at=looked_at,
-        is_stale=looked_at is None or now - looked_at >= STALE_AFTER,
-        is_told_nobody=not (installation.alerts or AlertSettings()).email,
+        last_checked_at=last_checked_at,
+        is_stale=last_checked_at is None or now - last_checked_at >= STALE_AFTER,
+        has_recipients=bool((installation.alerts or AlertSettings()).email),
     )
 
 

@@ -79,7 +79,7 @@ async def send_alert_emails(resources: Resources, find_provider: FindProvider) -
 
 
 _PROVIDER_TROUBLE = frozenset(
-    {AlertKind.LINE_UNUSABLE, AlertKind.LINE_FAILING, AlertKind.LINE_BACKLOG}
+    {AlertKind.PROVIDER_UNUSABLE, AlertKind.PROVIDER_FAILING, AlertKind.PROVIDER_BACKLOG}
 )
 
 

@@ -160,7 +160,7 @@ JOIN merchants m ON m.merchant_id = e.merchant_id AND NOT m.sandbox
 WHERE e.first_failure_at <= $1 AND e.removed_at IS NULL
 GROUP BY m.merchant_id, m.key
 """
-# Use inbound_sms_unplaced and channel_reports_unplaced. Count what was received since $1 and not
+# Use inbound_sms_unmatched and delivery_reports_unmatched. Count what was received since $1 and not
 # yet viewed.
 _STRANGE_SMS = """
 SELECT provider, count(*)::integer AS count, min(received_at) AS since
@@ -191,7 +191,7 @@ ON CONFLICT (watch) DO UPDATE SET checked_at = excluded.checked_at
 WHERE w.checked_at <= $2 OR w.checked_at > $1 + interval '1 minute'
 RETURNING true
 """
-_LOAD_LOOKED_AT = "SELECT checked_at FROM alert_checks WHERE watch = 1"
+_FIND_LAST_CHECK = "SELECT checked_at FROM alert_checks WHERE watch = 1"
 # Each notification is stored once: the primary key ensures it, and for the end of an alert
 # alarm_tellings_over.
 _SAVE_TELLINGS = """
@@ -232,8 +232,8 @@ async def lock_alert_check(tx: Connection, now: datetime, last_before: datetime)
 
 async def find_last_check(tx: Connection) -> datetime | None:
     """Return None if alerts were never checked."""
-    looked_at: datetime | None = await tx.fetchval(_LOAD_LOOKED_AT)
-    return looked_at
+    checked_at: datetime | None = await tx.fetchval(_FIND_LAST_CHECK)
+    return checked_at
 
 
 async def insert_notifications(

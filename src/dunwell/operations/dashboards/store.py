@@ -294,7 +294,7 @@ LIMIT $5
 """,
     latest=_LATEST,
 )
-# Uses channel_reports_unmatched.
+# Uses delivery_reports_unmatched.
 _UNMATCHED = """
 SELECT provider, provider_message_id, state, reason, received_at
 FROM delivery_reports

@@ -74,8 +74,11 @@ def find_alert_provider_faults(
         return
     provider = providers.get(alarms.provider)
     if provider is None or provider.channel != "EMAIL":
-        words = f'There is no line "{alarms.provider}" for e-mail. Name one, or leave it out.'
-        yield Fault(render_pointer(["alerts", "provider"]), words, "UNKNOWN_LINE")
+        message = (
+            f'"{alarms.provider}" is not a delivery provider for e-mail. Name one that is, '
+            "or remove the key."
+        )
+        yield Fault(render_pointer(["alerts", "provider"]), message, "UNKNOWN_LINE")
 
 
 def _build_email_fault(path: list[str | int], address: str) -> Fault:
@@ -90,9 +93,9 @@ QUIET_PERIOD = timedelta(minutes=15)
 
 class AlertKind(StrEnum):
     # The subject is a delivery provider's name.
-    LINE_UNUSABLE = "LINE_UNUSABLE"
-    LINE_FAILING = "LINE_FAILING"
-    LINE_BACKLOG = "LINE_BACKLOG"
+    PROVIDER_UNUSABLE = "PROVIDER_UNUSABLE"
+    PROVIDER_FAILING = "PROVIDER_FAILING"
+    PROVIDER_BACKLOG = "PROVIDER_BACKLOG"
     BATCH_LATE = "BATCH_LATE"
     MAILBOX_LATE = "MAILBOX_LATE"
     UNMATCHED_REPORTS = "UNMATCHED_REPORTS"

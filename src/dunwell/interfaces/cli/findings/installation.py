@@ -59,9 +59,9 @@ def describe_alert_checks(view: AlertOverview) -> DoctorFinding:
     if not view.is_stale:
         return DoctorFinding(_ALERTS, "a worker checks for alerts each minute")
     remedy = 'Check that a worker runs, and look for "round failed" in its log.'
-    if view.looked_at is None:
+    if view.last_checked_at is None:
         return DoctorFinding(_ALERTS, "alert checks have not run yet", remedy, is_note=True)
-    words = f"alert checks have not run since {view.looked_at:%Y-%m-%d %H:%M} UTC"
+    words = f"alert checks have not run since {view.last_checked_at:%Y-%m-%d %H:%M} UTC"
     return DoctorFinding(_ALERTS, words, remedy)
 
 

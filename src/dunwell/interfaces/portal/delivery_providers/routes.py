@@ -51,14 +51,15 @@ class AlertView(msgspec.Struct, frozen=True, gc=False):
 
 
 class DeliveryProvidersPage(Page, frozen=True):
-    template: ClassVar[str] = "lines.html"
+    template: ClassVar[str] = "delivery_providers.html"
 
     view: ProviderOverview
     alerts: Sequence[AlertView]
     # True if alerts are not being checked.
     is_stale: bool
-    looked_at: datetime | None
-    is_told_nobody: bool
+    last_checked_at: datetime | None
+    # True if the installation file names addresses that receive alert e-mails.
+    has_recipients: bool
     # The numbers up to which messages are counted.
     max_waiting: int
     max_sent: int
@@ -88,7 +89,7 @@ class DoubtfulLettersPage(Page, frozen=True):
     """Letters whose release is unknown after a restore. `fault` is NOTHING (no letter selected) or
     OUTCOME (no outcome selected)."""
 
-    template: ClassVar[str] = "letters_asked.html"
+    template: ClassVar[str] = "doubtful_letters.html"
 
     view: DoubtfulLettersView
     provider: str
@@ -114,8 +115,8 @@ async def get_delivery_providers_page(
         view=view,
         alerts=_build_alert_views(alerts, context.language),
         is_stale=alerts.is_stale,
-        looked_at=alerts.looked_at,
-        is_told_nobody=alerts.is_told_nobody,
+        last_checked_at=alerts.last_checked_at,
+        has_recipients=alerts.has_recipients,
         max_waiting=MAX_WAITING,
         max_sent=MAX_SENT,
     )
@@ -200,7 +201,7 @@ async def resolve_letters(
     done = (
         "settled" if resolved == len(keys) else "settled_partly" if resolved else "settled_before"
     )
-    return site.redirect(request, None, "letters_asked", provider=provider, done=done)
+    return site.redirect(request, None, "doubtful_letters", provider=provider, done=done)
 
 
 async def _render_doubtful_letters_page(
@@ -238,7 +239,7 @@ def _parse_letter_key(text: str) -> tuple[int, UUID] | None:
 
 
 class UnmatchedMessagesPage(Page, frozen=True):
-    template: ClassVar[str] = "unplaced.html"
+    template: ClassVar[str] = "unmatched_messages.html"
 
     kind: UnmatchedKind
     found: Sequence[UnmatchedEntry]
@@ -276,7 +277,9 @@ async def mark_as_seen(
             real_now=resources.clock.now(), ids=resources.ids,
         )  # fmt: skip
     looked = "now" if is_first else "before"
-    return site.redirect(request, None, "unplaced", of=kind, after=fields["after"], looked=looked)
+    return site.redirect(
+        request, None, "unmatched_messages", of=kind, after=fields["after"], looked=looked
+    )
 
 
 def _parse_unmatched_kind(text: str) -> UnmatchedKind:
@@ -292,9 +295,9 @@ def _parse_message_id(text: str) -> UUID:
 
 
 PAGES: RoutedPages = {
-    "lines": {"GET": get_delivery_providers_page},
+    "delivery_providers": {"GET": get_delivery_providers_page},
     "letter_batches": {"GET": get_batches_page},
     "letter_batch": {"GET": get_batch_page},
-    "letters_asked": {"GET": get_doubtful_letters_page, "POST": resolve_letters},
-    "unplaced": {"GET": get_unmatched_page, "POST": mark_as_seen},
+    "doubtful_letters": {"GET": get_doubtful_letters_page, "POST": resolve_letters},
+    "unmatched_messages": {"GET": get_unmatched_page, "POST": mark_as_seen},
 }

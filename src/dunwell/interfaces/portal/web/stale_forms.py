@@ -49,7 +49,7 @@ _HIDDEN = frozenset(
 # Hidden in these forms, and visible in others.
 _HIDDEN_ON: Mapping[str, frozenset[str]] = {
     "bulk": frozenset({"action", "claim", "which"}),
-    "unplaced": frozenset({"key", "after"}),
+    "unmatched_messages": frozenset({"key", "after"}),
     "workflow": frozenset({"name", "after", "show"}),
     "workflows": frozenset({"wait"}),
     "workflow_step": frozenset({"kind"}),

@@ -144,7 +144,7 @@ async def resolve_uncertain_letters(
             actor_kind=actor.kind,
             actor_id=actor.actor_id,
             action="letters.settle",
-            subject=f"line:{provider}",
+            subject=f"provider:{provider}",
             after={"released": was_released, "letters": settled},
             origin=None if actor.origin is None else actor.origin.as_json(),
         )
