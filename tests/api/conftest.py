@@ -1,4 +1,4 @@
-"""The application over the database, with the fixed cast as its clients."""
+"""The application with its database, and clients of the test merchants."""
 
 from collections.abc import AsyncIterator
 
@@ -18,13 +18,13 @@ async def api(resources: Resources, clock: MovableClock) -> AsyncIterator[Api]:
 
 @pytest.fixture
 async def sandbox(resources: Resources, clock: MovableClock) -> AsyncIterator[Api]:
-    """The same, Nordwind being a sandbox merchant."""
+    """The same application, in which Nordwind is a sandbox merchant."""
     async with an_api(resources, clock, sandbox=True) as api:
         yield api
 
 
 @pytest.fixture
 async def landing(resources: Resources, clock: MovableClock) -> AsyncIterator[LandingHarness]:
-    """The debtor's pages, one claim of 102.40 EUR, and a browser that has opened nothing yet."""
+    """The debtor pages of one claim of 102.40 EUR, and a browser that has opened nothing yet."""
     async with a_landing(resources, clock) as landing:
         yield landing

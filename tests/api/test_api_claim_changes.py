@@ -1,8 +1,7 @@
-"""Changing claims over HTTP: contact data, ends, pauses."""
+"""Changes of claims: contact data, ends and pauses."""
 
 from typing import Any
 
-import msgspec
 import pytest
 
 from tests.support.api import Api
@@ -21,7 +20,7 @@ async def read(api: Api, claim_id: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("headers", [{}, MERGE_PATCH], ids=["json", "merge-patch"])
-async def test_a_patch_answers_the_claim_as_it_is_now(api: Api, headers: dict[str, str]) -> None:
+async def test_a_patch_returns_the_changed_claim(api: Api, headers: dict[str, str]) -> None:
     [claim_id] = await api.nordwind.create(mobileNumber="+4915112345678")
     before = await read(api, claim_id)
 
@@ -32,7 +31,7 @@ async def test_a_patch_answers_the_claim_as_it_is_now(api: Api, headers: dict[st
     assert answer.json()["result"] == {**before, **body} == await read(api, claim_id)
 
 
-async def test_a_faulty_patch_names_every_fault_and_changes_nothing(api: Api) -> None:
+async def test_a_faulty_patch_reports_every_fault_and_changes_nothing(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
     before = await read(api, claim_id)
 
@@ -46,7 +45,7 @@ async def test_a_faulty_patch_names_every_fault_and_changes_nothing(api: Api) ->
     assert await read(api, claim_id) == before
 
 
-async def test_what_is_no_json_object_is_refused(api: Api) -> None:
+async def test_a_patch_that_is_not_a_json_object_is_refused(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
     path = f"/merchants/{api.nordwind.merchant_id}/claims/{claim_id}"
     for content, kind, status in (
@@ -63,7 +62,9 @@ async def test_what_is_no_json_object_is_refused(api: Api) -> None:
 
 
 @pytest.mark.parametrize(("word", "status"), [("withdraw", "WITHDRAWN"), ("archive", "ARCHIVED")])
-async def test_a_claim_is_ended_once_and_for_good(api: Api, word: str, status: str) -> None:
+async def test_an_ended_claim_cannot_be_ended_in_another_way(
+    api: Api, word: str, status: str
+) -> None:
     [claim_id] = await api.nordwind.create()
     other = {"withdraw": "archive", "archive": "withdraw"}[word]
 
@@ -78,7 +79,7 @@ async def test_a_claim_is_ended_once_and_for_good(api: Api, word: str, status: s
     assert await api.count("events") == 0
 
 
-async def test_a_pause_stands_until_it_is_resumed(api: Api) -> None:
+async def test_a_pause_lasts_until_the_claim_is_resumed(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
     until = "2026-03-24T08:00:00.000Z"
 
@@ -92,40 +93,3 @@ async def test_a_pause_stands_until_it_is_resumed(api: Api) -> None:
     [hold] = open_ended.json()["result"]["holds"]
     assert (hold["until"], hold["reason"]) == (None, None)
     assert (resumed.status_code, resumed.json()["result"]["holds"]) == (200, [])
-
-
-@pytest.mark.parametrize(
-    ("body", "path"),
-    [
-        ({"until": "2026-03-01T08:00:00Z"}, "/until"),
-        ({"until": "tomorrow"}, "/until"),
-        ({"till": "2026-03-24T08:00:00Z"}, "/till"),
-        ({"reason": ""}, "/reason"),
-    ],
-)
-async def test_a_faulty_pause_is_refused(api: Api, body: dict[str, str], path: str) -> None:
-    [claim_id] = await api.nordwind.create()
-
-    answer = await api.nordwind.post(f"/claims/{claim_id}/pause", body)
-
-    assert answer.status_code == 422
-    assert [each["path"] for each in answer.json()["error"]["details"]["errors"]] == [path]
-    assert await api.count("holds") == 0
-
-
-async def test_a_withdrawal_under_a_key_is_answered_the_same(api: Api) -> None:
-    [claim_id] = await api.nordwind.create()
-
-    first = await api.nordwind.post(f"/claims/{claim_id}/withdraw", key="k-1")
-    again = await api.nordwind.post(f"/claims/{claim_id}/withdraw", key="k-1")
-
-    assert first.content == again.content
-    assert msgspec.json.decode(again.content)["result"]["status"] == "WITHDRAWN"
-
-
-async def test_an_addresss_method_is_told_from_those_it_takes(api: Api) -> None:
-    path = f"/merchants/{api.nordwind.merchant_id}/claims/1"
-    answer = await api.nordwind.send("PUT", path, json={})
-
-    assert answer.status_code == 405
-    assert answer.json()["error"]["details"] == {"allowed": ["GET", "PATCH"]}

@@ -1,4 +1,4 @@
-"""Almost valid claims: each claim is created completely or not at all."""
+"""Almost valid claims are created completely or not at all."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""Credentials over two web processes: what is ended anywhere, ends on both at once."""
+"""Credentials with two web processes: both refuse a revoked credential or token at once."""
 
 import math
 import secrets
@@ -36,7 +36,7 @@ from tests.support.web_processes import Web
 
 @dataclass(frozen=True)
 class Office:
-    """Two merchants, their operator, and the two processes that serve them. Real time."""
+    """Two merchants and the two processes that serve them, with the real clock."""
 
     webs: Sequence[Web]
     nordwind: Harness
@@ -56,7 +56,7 @@ class Office:
             )  # fmt: skip
 
     def ask(self, token: str, harness: Harness | None = None) -> list[int]:
-        """How each process answers a request for one of the merchants."""
+        """Return each process's status for a request of one of the merchants."""
         path = f"/merchants/{(harness or self.nordwind).merchant.merchant_id}/events"
         return [web.call("GET", path, token).status_code for web in self.webs]
 
@@ -70,7 +70,9 @@ async def office(webs: Sequence[Web], resources: Resources, clock: MovableClock)
     return Office(webs, *harnesses)
 
 
-async def test_a_revoked_credential_and_its_tokens_end_on_both_at_once(office: Office) -> None:
+async def test_a_revoked_credential_and_its_tokens_are_refused_by_both_processes_at_once(
+    office: Office,
+) -> None:
     credential, other = await office.create(), await office.create("shop")
     token, kept = office.webs[0].token_of(credential), office.webs[0].token_of(other)
     assert office.ask(token) == [200, 200]
@@ -84,7 +86,7 @@ async def test_a_revoked_credential_and_its_tokens_end_on_both_at_once(office: O
     assert office.obtain(other) == [200, 200]
 
 
-async def test_a_revoked_token_ends_on_both_at_once_and_leaves_its_credential(
+async def test_a_revoked_token_is_refused_by_both_processes_and_its_credential_stays_valid(
     office: Office,
 ) -> None:
     credential = await office.create()
@@ -103,7 +105,9 @@ async def test_a_revoked_token_ends_on_both_at_once_and_leaves_its_credential(
     assert office.ask(kept) == [200, 200]
 
 
-async def test_both_secrets_live_while_rotating_until_the_old_one_is_ended(office: Office) -> None:
+async def test_both_secrets_are_valid_during_a_rotation_until_the_old_one_is_ended(
+    office: Office,
+) -> None:
     old = await office.create()
     async with office.work() as work:
         randomness = secrets.token_bytes(SECRET_RANDOM_BYTES)
@@ -120,7 +124,7 @@ async def test_both_secrets_live_while_rotating_until_the_old_one_is_ended(offic
     assert office.obtain(new) == [200, 200]
 
 
-async def test_a_shared_credential_reaches_the_other_merchant_while_it_is_allowed(
+async def test_a_shared_credential_gives_access_to_another_merchant_while_it_is_allowed(
     office: Office,
 ) -> None:
     credential = await office.create()
@@ -138,7 +142,7 @@ async def test_a_shared_credential_reaches_the_other_merchant_while_it_is_allowe
     assert office.ask(token) == [200, 200]
 
 
-async def test_a_credential_always_reaches_its_own_merchant(office: Office) -> None:
+async def test_a_credential_keeps_access_to_its_own_merchant(office: Office) -> None:
     credential = await office.create()
     token = office.webs[0].token_of(credential)
 
@@ -149,7 +153,7 @@ async def test_a_credential_always_reaches_its_own_merchant(office: Office) -> N
     assert office.ask(token) == [200, 200]
 
 
-async def test_a_limit_is_one_credentials_over_both_processes_and_all_its_merchants(
+async def test_a_rate_limit_applies_to_one_credential_across_processes_and_merchants(
     office: Office,
 ) -> None:
     small, large = await office.create("small", per_minute=8), await office.create("large")
@@ -167,7 +171,7 @@ async def test_a_limit_is_one_credentials_over_both_processes_and_all_its_mercha
 
 
 def _spend_within_a_minute(office: Office, token: str) -> tuple[list[int], httpx.Response]:
-    """Twelve answers and a last one; all anew if the minute of the clock ended meanwhile."""
+    """Return twelve statuses and a further response, all from one minute of the clock."""
     while True:
         minute = time.time() // 60
         answers = [

@@ -1,18 +1,18 @@
-"""What a debtor gave as evidence, as the merchant reads it."""
+"""The evidence of a debtor, as the merchant downloads it."""
 
 import re
 
 import pytest
 
 from tests.support.api import Api
-from tests.support.disputes import ACCEPTED, dispute, give_evidence, resolve
+from tests.support.disputes import dispute, give_evidence
 from tests.support.files import an_image
 from tests.support.hostile_pdfs import EVIL
 
 ABSENT = "01955c04-1180-7f02-a6de-31b2c3d4e5f6"
 
 
-async def test_a_dispute_lists_its_files_the_oldest_first(api: Api) -> None:
+async def test_a_dispute_lists_its_files_oldest_first(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
     without = await dispute(api.harness, claim_id, "DEFECTIVE")
     opened = await dispute(api.harness, claim_id)
@@ -29,7 +29,7 @@ async def test_a_dispute_lists_its_files_the_oldest_first(api: Api) -> None:
     assert png["addedAt"] == "2026-03-02T09:00:00.000Z"
 
 
-async def test_a_file_is_downloaded_and_never_shown(api: Api) -> None:
+async def test_a_file_is_downloaded_and_never_shown_inline(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
     opened = await dispute(api.harness, claim_id)
     file_id = await give_evidence(api.harness, opened, 'a"b.png', an_image("PNG") + EVIL)
@@ -46,19 +46,8 @@ async def test_a_file_is_downloaded_and_never_shown(api: Api) -> None:
     assert re.search(r"sandbox$", answer.headers["Content-Security-Policy"])
 
 
-async def test_an_answered_dispute_keeps_its_files(api: Api) -> None:
-    [claim_id] = await api.nordwind.create()
-    opened = await dispute(api.harness, claim_id)
-    await give_evidence(api.harness, opened)
-
-    path = f"/claims/{claim_id}/disputes/{opened.dispute_id}/resolve"
-    answer = await api.nordwind.post(path, {"outcome": "REJECTED"})
-
-    assert [each["name"] for each in answer.json()["result"]["files"]] == ["offer.pdf"]
-
-
 @pytest.mark.parametrize("position", ["claim", "dispute", "file"])
-async def test_a_file_is_found_below_its_own_dispute_and_claim_alone(
+async def test_a_file_is_found_only_under_its_own_dispute_and_claim(
     api: Api, position: str
 ) -> None:
     claim_id, other_claim = await api.nordwind.create("A-1", "A-2")
@@ -75,14 +64,13 @@ async def test_a_file_is_found_below_its_own_dispute_and_claim_alone(
     assert (answer.status_code, answer.json()["error"]["type"]) == (404, "NotFound")
 
 
-async def test_a_file_is_still_there_after_the_claim_has_ended(api: Api) -> None:
+async def test_a_dispute_that_ended_its_claim_keeps_its_files(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
     opened = await dispute(api.harness, claim_id)
     file_id = await give_evidence(api.harness, opened)
-    await resolve(api.harness, opened, ACCEPTED)
+    path = f"/claims/{claim_id}/disputes/{opened.dispute_id}"
 
-    answer = await api.nordwind.get(
-        f"/claims/{claim_id}/disputes/{opened.dispute_id}/files/{file_id}/content"
-    )
+    resolved = await api.nordwind.post(f"{path}/resolve", {"outcome": "ACCEPTED"})
 
-    assert answer.status_code == 200
+    assert [each["name"] for each in resolved.json()["result"]["files"]] == ["offer.pdf"]
+    assert (await api.nordwind.get(f"{path}/files/{file_id}/content")).status_code == 200

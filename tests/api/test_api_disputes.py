@@ -1,20 +1,20 @@
-"""Disputes over HTTP."""
+"""Disputes are opened, resolved and listed."""
 
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 import msgspec
-import pytest
 
 from dunwell.accounts.merchants.configuration import DisputeReason, DisputeSettings
 from dunwell.cases.disputes.dispute import render_case_number
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.api import Answer, Api, an_api
-from tests.support.disputes import dispute, withdraw
+from tests.support.disputes import REJECTED, dispute, resolve, withdraw
+from tests.support.harness import ERP
 from tests.support.merchants import CONFIGURATION
 
-ABSENT = "01955b2e-4c00-7a1f-8d3b-5a6978c0d1e2"
 OWN = msgspec.structs.replace(
     CONFIGURATION, disputes=DisputeSettings((DisputeReason("WRONG_SIZE", {"de": "Falsche Größe"}),))
 )
@@ -40,7 +40,7 @@ async def list_all(api: Api, claim_id: int) -> list[Answer]:
     return found
 
 
-async def test_a_merchants_dispute_holds_the_claim_and_raises_the_event(api: Api) -> None:
+async def test_a_merchants_dispute_puts_the_claim_on_hold_and_publishes_an_event(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
 
     opened = await open_one(api, claim_id)
@@ -59,7 +59,7 @@ async def test_a_merchants_dispute_holds_the_claim_and_raises_the_event(api: Api
     assert event["claim"]["disputeReason"] == {"type": "AMOUNT_WRONG", "disputeId": opened["id"]}
 
 
-async def test_a_reason_of_the_merchants_own_is_other_in_its_words(
+async def test_a_custom_reason_has_the_type_other_and_the_merchants_label(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with an_api(resources, clock, configuration=OWN) as api:
@@ -74,7 +74,7 @@ async def test_a_reason_of_the_merchants_own_is_other_in_its_words(
     }  # fmt: skip
 
 
-async def test_accepting_withdraws_the_claim(api: Api) -> None:
+async def test_an_accepted_dispute_withdraws_the_claim(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
     opened = await open_one(api, claim_id)
     path = f"/claims/{claim_id}/disputes/{opened['id']}/resolve"
@@ -91,7 +91,7 @@ async def test_accepting_withdraws_the_claim(api: Api) -> None:
     assert (again.status_code, again.content) == (200, answer.content)
 
 
-async def test_a_claim_may_live_on_after_an_accepted_dispute(api: Api) -> None:
+async def test_a_claim_can_continue_after_an_accepted_dispute(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
     opened = await open_one(api, claim_id)
     path = f"/claims/{claim_id}/disputes/{opened['id']}/resolve"
@@ -100,19 +100,18 @@ async def test_a_claim_may_live_on_after_an_accepted_dispute(api: Api) -> None:
 
     assert answer.json()["result"]["claimEnded"] is False
     claim = await read(api, claim_id)
-    # It rests until the debtor was told, and some days more.
+    # The claim waits until the debtor has the answer, and some days longer.
     [hold] = claim["holds"]
     assert (claim["status"], hold["kind"], hold["until"]) == ("CREATED", "DISPUTE", None)
 
 
-@pytest.mark.parametrize("key", [None, "key-1"])
-async def test_the_other_outcome_is_refused_with_the_state(api: Api, key: str | None) -> None:
+async def test_another_outcome_is_refused_with_the_disputes_state(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
     opened = await open_one(api, claim_id)
     path = f"/claims/{claim_id}/disputes/{opened['id']}/resolve"
     await api.nordwind.post(path, {"outcome": "REJECTED"})
 
-    answer = await api.nordwind.post(path, {"outcome": "ACCEPTED"}, key=key)
+    answer = await api.nordwind.post(path, {"outcome": "ACCEPTED"})
 
     assert answer.status_code == 409
     error = answer.json()["error"]
@@ -120,7 +119,9 @@ async def test_the_other_outcome_is_refused_with_the_state(api: Api, key: str | 
     assert (await read(api, claim_id))["status"] == "CREATED"
 
 
-async def test_a_debtors_dispute_is_listed_and_a_withdrawn_one_is_not_answered(api: Api) -> None:
+async def test_a_dispute_that_its_debtor_withdrew_is_listed_and_cannot_be_resolved(
+    api: Api,
+) -> None:
     [claim_id] = await api.nordwind.create()
     theirs = await withdraw(api.harness, await dispute(api.harness, claim_id))
 
@@ -133,74 +134,38 @@ async def test_a_debtors_dispute_is_listed_and_a_withdrawn_one_is_not_answered(a
     assert answer.json()["error"]["details"] == {"state": "WITHDRAWN"}
 
 
-@pytest.mark.parametrize(
-    ("changes", "paths"),
-    [
-        ({"type": "AMOUNT_WORNG"}, {"/type"}),
-        ({"type": ""}, {"/type"}),
-        ({"type": None}, {"/type"}),
-        ({"type": "OTHER", "message": None}, {"/message"}),
-        ({"type": "OTHER", "message": "  "}, {"/message"}),
-        ({"message": "x" * 2001}, {"/message"}),
-        ({"message": "a\x00"}, {"/message"}),
-        ({"message": ""}, {"/message"}),
-        ({"mesage": "a", "type": 1}, {"/mesage", "/type"}),
-    ],
-)
-async def test_a_faulty_dispute_is_refused_and_changes_nothing(
-    api: Api, changes: dict[str, Any], paths: set[str]
+async def find(api: Api, **params: Any) -> Any:
+    answer = await api.nordwind.get("/disputes", params=params)
+    assert answer.status_code == 200, answer.text
+    return answer.json()["result"]
+
+
+async def find_ids(api: Api, **params: Any) -> list[str]:
+    return [each["id"] for each in (await find(api, **params))["items"]]
+
+
+async def test_the_list_across_claims_adds_the_reference_number_and_the_answer_date(
+    api: Api,
 ) -> None:
     [claim_id] = await api.nordwind.create()
-
-    given = {"type": "AMOUNT_WRONG", "message": "a", **changes}
-    answer = await api.nordwind.post(f"/claims/{claim_id}/disputes", given)
-
-    assert answer.status_code == 422
-    assert {each["path"] for each in answer.json()["error"]["details"]["errors"]} == paths
-    assert [await api.count(table) for table in ("disputes", "holds", "events")] == [0, 0, 0]
-
-
-@pytest.mark.parametrize(
-    ("body", "path"),
-    [
-        ({}, "/outcome"),
-        ({"outcome": "WITHDRAWN"}, "/outcome"),
-        ({"outcome": "ACCEPTED", "endClaim": "no"}, "/endClaim"),
-        ({"outcome": "REJECTED", "endClaim": True}, "/endClaim"),
-        ({"outcome": "REJECTED", "message": "x" * 2001}, "/message"),
-        ({"outcome": "ACCEPTED", "endclaim": False}, "/endclaim"),
-    ],
-)
-async def test_a_faulty_answer_is_refused_and_changes_nothing(
-    api: Api, body: dict[str, Any], path: str
-) -> None:
-    [claim_id] = await api.nordwind.create()
-    opened = await open_one(api, claim_id)
-
-    answer = await api.nordwind.post(f"/claims/{claim_id}/disputes/{opened['id']}/resolve", body)
-
-    assert answer.status_code == 422
-    assert [each["path"] for each in answer.json()["error"]["details"]["errors"]] == [path]
-    assert await list_all(api, claim_id) == [opened]
+    await dispute(api.harness, claim_id)
+    [listed] = await list_all(api, claim_id)
+    assert await find(api) == {
+        "items": [listed | {"referenceNumber": "INV-1001", "answerBy": "2026-03-16"}],
+        "nextCursor": None,
+    }
 
 
-@pytest.mark.parametrize("dispute_id", [ABSENT, "1", "%00"])
-async def test_an_unknown_dispute_is_absent(api: Api, dispute_id: str) -> None:
-    [claim_id] = await api.nordwind.create()
-
-    path = f"/claims/{claim_id}/disputes/{dispute_id}/resolve"
-    answer = await api.nordwind.post(path, {"outcome": "ACCEPTED"})
-
-    assert (answer.status_code, answer.json()["error"]["type"]) == (404, "NotFound")
-
-
-async def test_a_repeated_post_under_a_key_opens_one_dispute(api: Api) -> None:
-    [claim_id] = await api.nordwind.create()
-
-    answers = [
-        await api.nordwind.post(f"/claims/{claim_id}/disputes", {"type": "DEFECTIVE"}, key="k")
-        for _ in range(2)
-    ]
-
-    assert answers[0].content == answers[1].content
-    assert len(await list_all(api, claim_id)) == 1
+async def test_filters_select_open_and_overdue_disputes(api: Api, clock: MovableClock) -> None:
+    first, second = await api.nordwind.create("A-1", "A-2")
+    answered, late = await dispute(api.harness, first), await dispute(api.harness, second)
+    await resolve(api.harness, answered, REJECTED)
+    clock.advance(timedelta(days=15))
+    await api.nordwind.obtain_token()
+    young = await dispute(api.harness, first, "DEFECTIVE", "a hole", actor=ERP)
+    assert await find_ids(api, state="OPEN") == [str(young.dispute_id), str(late.dispute_id)]
+    assert await find_ids(api, state="REJECTED") == [str(answered.dispute_id)]
+    assert await find_ids(api, overdue="true") == [str(late.dispute_id)]
+    assert await find_ids(api, overdue="true", state="OPEN") == [str(late.dispute_id)]
+    assert await find_ids(api, overdue="true", state="REJECTED") == []
+    assert len(await find_ids(api, overdue="false")) == 3

@@ -1,4 +1,4 @@
-"""What holds for every address alike: methods, slashes, heads, and what every answer bears."""
+"""Rules of all addresses: methods, slashes, hosts, and the headers of every response."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from tests.support.application import ORIGIN, connect
 from tests.support.interfaces import list_addresses
 
 
-async def test_a_head_is_its_get_without_a_body_at_every_address(
+async def test_head_returns_the_headers_of_get_without_a_body_at_every_address(
     api: Api, resources: Resources
 ) -> None:
     headers = {"Authorization": f"Bearer {api.nordwind.token}"}
@@ -30,14 +30,14 @@ async def test_a_head_is_its_get_without_a_body_at_every_address(
 
 
 def _outline(answer: httpx.Response) -> tuple[int, dict[str, str]]:
-    """Its status and its headers; but for what each answer has of its own."""
+    """Return the status and the headers without those that differ between any two responses."""
     own = {"x-request-id", "set-cookie", "last-modified"}
     return answer.status_code, {
         name: each for name, each in answer.headers.items() if name not in own
     }
 
 
-async def test_an_operation_that_reads_takes_head_too(api: Api) -> None:
+async def test_an_operation_that_reads_accepts_head(api: Api) -> None:
     path = f"/api/merchants/{api.nordwind.merchant_id}/events"
     headers = {"Authorization": f"Bearer {api.nordwind.token}"}
     http = api.nordwind.http
@@ -50,7 +50,7 @@ async def test_an_operation_that_reads_takes_head_too(api: Api) -> None:
 
 
 @pytest.mark.parametrize("path", dict.fromkeys(each.path for each in OPERATIONS))
-async def test_every_address_of_the_api_says_what_it_takes(api: Api, path: str) -> None:
+async def test_every_address_of_the_api_lists_its_methods(api: Api, path: str) -> None:
     methods: set[str] = {each.method for each in OPERATIONS if each.path == path}
     methods |= {"HEAD"} if "GET" in methods else set()
 
@@ -64,21 +64,21 @@ async def test_every_address_of_the_api_says_what_it_takes(api: Api, path: str) 
 
 
 @pytest.mark.parametrize("path", ["/healthz/", "//healthz", "/docs//claims/", "/api//openapi.json"])
-async def test_slashes_too_many_change_nothing(api: Api, path: str) -> None:
+async def test_additional_slashes_are_ignored(api: Api, path: str) -> None:
     answer = await api.nordwind.http.get(f"{ORIGIN}{path}")
 
     assert answer.status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/api", "/api/nothing", "/api/merchants/1"])
-async def test_an_unknown_address_is_told_in_the_envelope(api: Api, path: str) -> None:
+async def test_an_unknown_address_returns_the_error_envelope(api: Api, path: str) -> None:
     answer = await api.nordwind.http.get(path)
 
     assert (answer.status_code, answer.json()["error"]["type"]) == (404, "NotFound")
     assert path in answer.json()["error"]["message"]
 
 
-async def test_a_host_that_can_be_none_is_refused(api: Api) -> None:
+async def test_an_impossible_host_is_refused(api: Api) -> None:
     answer = await api.nordwind.http.get("/healthz", headers={"Host": "a b"})
 
     assert (answer.status_code, answer.json()["error"]["type"]) == (400, "InvalidRequest")
@@ -98,7 +98,7 @@ async def test_a_request_with_two_hosts_is_refused(api: Api) -> None:
     ["127.0.0.1:8000", "127.0.0.1", "127.9.9.9:1", "localhost:9000", "LocalHost", "[::1]:8000",
      "dunwell.localhost"],
 )  # fmt: skip
-async def test_development_answers_to_the_names_of_its_own_machine(api: Api, host: str) -> None:
+async def test_development_accepts_the_local_machines_names(api: Api, host: str) -> None:
     answer = await api.nordwind.http.get(f"{ORIGIN}/docs", headers={"Host": host})
 
     assert answer.status_code == 200
@@ -109,7 +109,7 @@ async def test_development_answers_to_the_names_of_its_own_machine(api: Api, hos
     ["attacker.example", "attacker.example:8000", "127.0.0.1.attacker.example", "192.168.1.1",
      "localhost.attacker.example", "evil-localhost", "attacker@127.0.0.1", "[::2]", "0.0.0.0", ""],
 )  # fmt: skip
-async def test_development_answers_to_no_other_name(api: Api, host: str) -> None:
+async def test_development_refuses_other_host_names(api: Api, host: str) -> None:
     for path in ("/docs", "/metrics", "/api/openapi.json"):
         answer = await api.nordwind.http.get(f"{ORIGIN}{path}", headers={"Host": host})
         assert answer.status_code == 400
@@ -119,7 +119,7 @@ async def test_development_answers_to_no_other_name(api: Api, host: str) -> None
     assert health.status_code == 200
 
 
-async def test_development_answers_to_its_public_address(resources: Resources) -> None:
+async def test_development_accepts_its_public_address(resources: Resources) -> None:
     settings = replace(resources.settings, public_url="https://try.example")
     async with open_web(replace(resources, settings=settings)) as web, connect(web.app) as http:
         for host, status in {"try.example": 200, "other.example": 400}.items():
@@ -128,7 +128,9 @@ async def test_development_answers_to_its_public_address(resources: Resources) -
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/docs", "/nothing", "/api/token", "/metrics"])
-async def test_every_answer_has_an_id_of_its_own_and_is_kept_nowhere(api: Api, path: str) -> None:
+async def test_every_response_has_a_unique_request_id_and_is_not_cached(
+    api: Api, path: str
+) -> None:
     answers = [await api.nordwind.http.get(path) for _ in range(2)]
 
     assert len({answer.headers["X-Request-Id"] for answer in answers}) == 2

@@ -1,4 +1,4 @@
-"""Every example of the reference is what the service answers to the example of a request."""
+"""Every example in the reference is the service's response to the example of the request."""
 
 import json
 import re
@@ -28,11 +28,11 @@ from tests.support.example_data import (
 )
 from tests.support.failures import PROVOCATIONS, TOKEN_PROVOCATIONS, read_error
 
-# Those that tell of all claims, and what happened to them.
+# Operations whose examples describe all claims.
 _OF_ALL_CLAIMS = ("replayEvents", "advanceTestClock")
 _OF_SCENARIOS = ("listScenarios", "assignToScenario")
 _OF_ONE_CLAIM = {each.operation_id for each in OPERATIONS} - {*_OF_ALL_CLAIMS, *_OF_SCENARIOS}
-# What no two answers have in common.
+# Values that differ between any two responses.
 _CHANGING = {
     r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}": "UUID",
     r"https?://[^/\s]+/q/[\w-]{22}": "LINK",
@@ -52,7 +52,7 @@ async def sandbox(resources: Resources, clock: MovableClock) -> AsyncIterator[Ap
 
 
 def level(value: Any, name: str = "") -> Any:
-    """The value with ids, instants, sizes and secrets told by their kind alone."""
+    """Replace ids, instants, sizes and secrets by their kind."""
     if isinstance(value, dict):
         return {key: level(each, key) for key, each in value.items()}
     if isinstance(value, list):
@@ -69,7 +69,7 @@ def level(value: Any, name: str = "") -> Any:
 
 
 def read_answer(operation: Operation, scene: ExampleClaim, answer: httpx.Response) -> Any:
-    """What the example is to be; a file by how it begins."""
+    """Return the part of the response that the example shows; of a file, its first bytes."""
     assert answer.status_code == 200, (operation.operation_id, answer.text)
     if operation.file_types:
         return f"{answer.text[:5]}"
@@ -78,7 +78,7 @@ def read_answer(operation: Operation, scene: ExampleClaim, answer: httpx.Respons
 
 
 async def find_untrue(world: ExampleData, operation_ids: Collection[str]) -> dict[str, Any]:
-    """By operation, what was answered and the example, where they differ."""
+    """Return the response and the example of each operation for which they differ."""
     untrue = {}
     for operation in OPERATIONS:
         if operation.operation_id not in operation_ids:
@@ -93,20 +93,20 @@ async def find_untrue(world: ExampleData, operation_ids: Collection[str]) -> dic
     return untrue
 
 
-async def test_every_example_of_an_answer_is_true(sandbox: Api) -> None:
+async def test_every_example_of_a_response_is_correct(sandbox: Api) -> None:
     world = await create_example_data(sandbox, claims=2 * len(_OF_ONE_CLAIM))
 
     assert await find_untrue(world, _OF_ONE_CLAIM) == {}
 
 
 @pytest.mark.parametrize("operation_id", _OF_ALL_CLAIMS)
-async def test_those_that_tell_of_all_claims_are_true_of_two(
+async def test_examples_about_all_claims_are_correct_for_two_claims(
     sandbox: Api, operation_id: str
 ) -> None:
     assert await find_untrue(await create_example_data(sandbox), [operation_id]) == {}
 
 
-async def test_those_of_scenarios_are_true_before_the_switch(
+async def test_examples_of_scenarios_are_correct_before_the_switch(
     resources: Resources, clock: MovableClock
 ) -> None:
     given: dict[str, Any] = {"configuration": CONFIGURATION, "sandbox": True}
@@ -118,7 +118,7 @@ async def test_those_of_scenarios_are_true_before_the_switch(
 
 @pytest.fixture
 async def own(settings: Settings, database: Database, clock: MovableClock) -> AsyncIterator[Api]:
-    """The application over a pool of its own, which may be closed."""
+    """The application with a connection pool that the test may close."""
     assert settings.database_url is not None
     pool = await Database.open(settings.database_url, size=2)
     keys = KeyRing(settings.secret_key)
@@ -128,17 +128,19 @@ async def own(settings: Settings, database: Database, clock: MovableClock) -> As
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda each: each.name)
-async def test_every_example_of_an_error_is_true(own: Api, kind: FailureKind) -> None:
+async def test_every_example_of_an_error_is_correct(own: Api, kind: FailureKind) -> None:
     answer = await PROVOCATIONS[kind.name](own)
 
-    # One claim fails within an answer of 200.
+    # One claim fails within a response with status 200.
     is_of_one_claim = kind.name == "DuplicateReferenceNumber"
     assert answer.status_code == (200 if is_of_one_claim else kind.status)
     assert level(read_error(answer)) == level(build_failure_example(kind.name)["error"])
 
 
 @pytest.mark.parametrize("status", TOKEN_FAILURES)
-async def test_every_example_of_an_error_without_an_envelope_is_true(own: Api, status: int) -> None:
+async def test_every_example_of_an_error_without_an_envelope_is_correct(
+    own: Api, status: int
+) -> None:
     answer = await TOKEN_PROVOCATIONS[status](own)
 
     assert (answer.status_code, answer.json()) == (status, TOKEN_FAILURES[status])

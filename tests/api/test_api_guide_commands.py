@@ -1,4 +1,4 @@
-"""What merchants copy from the guides: each command is taken, and does what its page says."""
+"""The commands in the guides are valid requests and have the described results."""
 
 import json
 import re
@@ -17,13 +17,13 @@ from dunwell.platform.resources import Resources
 from tests.support.api import Api, an_api, find_operation
 from tests.support.guides import FOLDER, GUIDES, GuideCommand, fill, read_blocks, read_commands
 
-# What the pages leave to their readers.
+# Values that readers of the pages fill in.
 OPEN = {"MERCHANT": 1, "CLAIM": 4711, "PAYMENT": "x", "MODALITY": "x", "WORKFLOW": "x"}
 COMMANDS = [
     (guide, command)
     for guide in GUIDES
     for command in read_commands(guide)
-    if "INV-2026-0816" not in (command.body or "")  # the quick start's mistake
+    if "INV-2026-0816" not in (command.body or "")  # The quick start shows this claim as a mistake.
 ]
 
 
@@ -36,7 +36,7 @@ def sample(guide: str, place: int) -> Any:
     [command for _, command in COMMANDS],
     ids=[f"{guide}: {command.method} {command.path}" for guide, command in COMMANDS],
 )
-def test_every_command_is_a_request_the_reference_knows(command: GuideCommand) -> None:
+def test_every_command_is_a_documented_request(command: GuideCommand) -> None:
     known = {**OPEN, **command.variables}
     operation = find_operation(command.method, fill(command.path, known))
     assert operation is not None
@@ -57,7 +57,7 @@ def test_every_command_is_a_request_the_reference_knows(command: GuideCommand) -
     assert asked <= {each["name"] for each in operation["parameters"]}
 
 
-async def test_the_sandbox_guide_is_a_story_that_happens(sandbox: Api) -> None:
+async def test_the_commands_of_the_sandbox_guide_have_the_described_results(sandbox: Api) -> None:
     client, commands = sandbox.nordwind, iter(read_commands("sandbox"))
     clock = await next(commands).send(client)
     assert clock.json() == sample("sandbox", 0)
@@ -80,7 +80,7 @@ async def test_the_sandbox_guide_is_a_story_that_happens(sandbox: Api) -> None:
     assert list(commands) == []
 
 
-def test_the_sandbox_guide_names_what_makes_a_message_fail() -> None:
+def test_the_sandbox_guide_lists_every_simulated_failure() -> None:
     text = (FOLDER / "sandbox.md").read_text()
     rows = re.findall(r"^\| `\+([a-z-]+)` \| `(\d{6})` \|", text, re.MULTILINE)
     mode = {"is_sandbox": True, "is_development": False}
@@ -93,7 +93,7 @@ def test_the_sandbox_guide_names_what_makes_a_message_fail() -> None:
     assert {word for word, _ in rows} == kept
 
 
-async def test_the_workflow_guide_lists_assigns_and_tells_what_was_not(api: Api) -> None:
+async def test_the_commands_of_the_workflow_guide_list_and_assign(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
     listing, starting, assigning, explaining = read_commands("workflows")
     [listed] = (await listing.send(api.nordwind)).json()["result"]
@@ -121,7 +121,7 @@ async def test_the_migration_guide_shows_the_refusal_before_the_switch(
     assert refused.json() == sample("migration-to-workflows", 0)
 
 
-async def test_the_deprecation_guide_shows_the_headers_that_are_sent(
+async def test_the_deprecation_guide_shows_the_sent_headers(
     resources: Resources, clock: MovableClock
 ) -> None:
     settings = replace(

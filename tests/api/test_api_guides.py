@@ -1,4 +1,5 @@
-"""The guides: pages made of docs/merchant, and what they say of errors and of the first steps."""
+"""The guides are pages generated from docs/merchant. Their lists of errors are complete, and the
+quick start works."""
 
 import json
 import re
@@ -15,14 +16,14 @@ ERRORS = " ".join((FOLDER / "errors.md").read_text().split())
 POLICY = "default-src 'none'; style-src 'self'"
 
 
-def test_every_refusal_has_a_kind_of_its_own() -> None:
+def test_every_refusal_has_its_own_error_type() -> None:
     assert {get_failure_kind(each).name for each in Refusal.__subclasses__()} == {
         each.__name__ for each in Refusal.__subclasses__()
     }
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda each: each.name)
-def test_every_error_type_has_its_section_with_cause_and_remedy(kind: object) -> None:
+def test_every_error_type_has_a_section_with_cause_and_remedy(kind: object) -> None:
     assert any(
         f"## {each.name} Status {each.status}. **Cause.** {each.cause} **Remedy.** {each.remedy} ##"
         in ERRORS
@@ -31,12 +32,12 @@ def test_every_error_type_has_its_section_with_cause_and_remedy(kind: object) ->
     )
 
 
-def test_the_guide_has_a_section_of_every_error_type_and_of_no_other() -> None:
+def test_the_guide_has_sections_of_existing_error_types_only() -> None:
     sections = re.findall(r"## (\w+) Status \d+\.", ERRORS)
     assert sorted(sections) == sorted(each.name for each in KINDS)
 
 
-def test_every_fault_code_is_in_the_guide_and_no_other() -> None:
+def test_the_guide_lists_exactly_the_existing_fault_codes() -> None:
     rows = re.findall(r"\| `([A-Z_]+)` \| ([^|]+) \|", ERRORS)
     assert dict(rows) == FAULT_CODES
 
@@ -49,7 +50,7 @@ def test_every_operation_is_named_in_a_guide() -> None:
 
 
 @pytest.mark.parametrize("guide", GUIDES)
-def test_every_guide_leads_to_others_and_is_led_to(guide: str) -> None:
+def test_every_guide_links_to_others_and_is_linked_to(guide: str) -> None:
     led_to = {other: read_links(other) - {other} for other in GUIDES}
     assert len(led_to[guide]) >= 2
     assert any(guide in names for other, names in led_to.items() if other != guide)
@@ -59,7 +60,7 @@ def read_links(guide: str) -> set[str]:
     return set(re.findall(r"\]\(([\w-]+)\.md", (FOLDER / f"{guide}.md").read_text()))
 
 
-async def test_every_guide_is_a_page_and_every_link_leads_somewhere(api: Api) -> None:
+async def test_every_guide_is_a_page_whose_links_work(api: Api) -> None:
     get = api.nordwind.http.get
     index = (await get("/docs/guides")).text
     paths = {f"/docs/{each.stem}" for each in FOLDER.glob("*.md")}
@@ -76,14 +77,14 @@ async def test_every_guide_is_a_page_and_every_link_leads_somewhere(api: Api) ->
         assert anchors <= set(re.findall(r'id="([^"]+)"', page.text)), path
 
 
-async def test_the_quick_start_asks_for_a_token_as_the_endpoint_takes_it(sandbox: Api) -> None:
+async def test_the_quick_start_requests_a_token_with_valid_fields(sandbox: Api) -> None:
     [text] = [each for each in read_blocks("quick-start", "sh") if each.startswith("TOKEN=")]
     fields = dict(each.split("=", 1) for each in re.findall(r'-d (\w+=[\w"$]+)', text))
     assert fields.keys() == form_of(sandbox.nordwind.credential).keys()
     assert fields["grant_type"] == "client_credentials"
 
 
-async def test_the_commands_of_the_quick_start_do_what_they_say(sandbox: Api) -> None:
+async def test_the_commands_of_the_quick_start_have_the_described_results(sandbox: Api) -> None:
     *commands, mistaken = read_commands("quick-start")
     assert len(commands) == 5
     for command in commands:
@@ -97,8 +98,8 @@ async def test_the_commands_of_the_quick_start_do_what_they_say(sandbox: Api) ->
 
 
 @pytest.mark.parametrize("guide", GUIDES)
-def test_a_guide_names_no_file_that_merchants_cannot_open(guide: str) -> None:
-    """What links lead to is a page; what is named in the text besides is the operator's alone."""
+def test_a_guide_does_not_name_files_that_merchants_cannot_open(guide: str) -> None:
+    """Links lead to pages. Other file names belong to the operator's documentation."""
     text = (FOLDER / f"{guide}.md").read_text()
     prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     without_links = re.sub(r"\]\([^)]*\)", "]", prose)

@@ -1,4 +1,4 @@
-"""`Idempotency-Key` (CONTRACT 1): one key, one effect, one answer."""
+"""`Idempotency-Key` (CONTRACT 1): a key has one effect and one response."""
 
 import asyncio
 from collections import Counter
@@ -17,7 +17,7 @@ from tests.support.files import a_pdf, an_image
 from tests.support.web_processes import Web
 
 
-async def test_the_same_request_gets_the_same_bytes_and_has_one_effect(api: Api) -> None:
+async def test_a_repeated_request_gets_the_same_bytes_and_has_one_effect(api: Api) -> None:
     answers = [await api.nordwind.post("/claims", [a_claim()], key="k") for _ in range(3)]
 
     assert {each.content for each in answers} == {answers[0].content}
@@ -25,7 +25,7 @@ async def test_the_same_request_gets_the_same_bytes_and_has_one_effect(api: Api)
     assert await api.count("claims") == 1
 
 
-async def test_fifty_at_once_make_one_effect(api: Api) -> None:
+async def test_fifty_concurrent_requests_have_one_effect(api: Api) -> None:
     async def post() -> tuple[int, bytes]:
         answer = await api.nordwind.post("/claims", [a_claim()], key="k")
         if answer.status_code == 409:
@@ -42,7 +42,7 @@ async def test_fifty_at_once_make_one_effect(api: Api) -> None:
     assert (await post())[0] == 200
 
 
-async def test_fifty_at_once_over_two_processes_make_one_effect(
+async def test_fifty_concurrent_requests_in_two_processes_have_one_effect(
     api: Api, webs: Sequence[Web]
 ) -> None:
     path = f"/api/merchants/{api.nordwind.merchant_id}/claims"
@@ -66,7 +66,7 @@ async def test_fifty_at_once_over_two_processes_make_one_effect(
     assert await api.count("idempotency_keys") == 1
 
 
-async def test_another_request_under_the_key_is_refused(api: Api) -> None:
+async def test_another_request_with_the_same_key_is_refused(api: Api) -> None:
     await api.nordwind.post("/claims", [a_claim("A-1")], key="k")
 
     answer = await api.nordwind.post("/claims", [a_claim("A-2")], key="k")
@@ -76,7 +76,7 @@ async def test_another_request_under_the_key_is_refused(api: Api) -> None:
     assert await api.count("claims") == 1
 
 
-async def test_one_still_running_is_said_to_be(api: Api) -> None:
+async def test_a_request_whose_key_is_in_progress_is_refused_for_a_second(api: Api) -> None:
     async with api.resources.database.transaction() as tx:
         assert await try_lock_idempotency_key(tx, api.nordwind.merchant_id, "k")
         answer = await api.nordwind.post("/claims", [a_claim()], key="k")
@@ -85,16 +85,7 @@ async def test_one_still_running_is_said_to_be(api: Api) -> None:
     assert await api.count("claims") == 0
 
 
-async def test_merchants_keys_are_their_own(api: Api) -> None:
-    await api.nordwind.post("/claims", [a_claim()], key="k")
-
-    answer = await api.hansen.post("/claims", [a_claim("B-1")], key="k")
-
-    assert answer.status_code == 200
-    assert await api.count("claims") == 2
-
-
-async def test_a_key_lives_thirty_days(api: Api, clock: MovableClock) -> None:
+async def test_a_key_is_kept_for_thirty_days(api: Api, clock: MovableClock) -> None:
     first = await api.nordwind.post("/claims", [a_claim("A-1")], key="k")
     clock.advance(timedelta(days=30, microseconds=-1))
     await api.nordwind.obtain_token()
@@ -117,9 +108,7 @@ async def test_a_key_lives_thirty_days(api: Api, clock: MovableClock) -> None:
         ("/test-clock", {"advanceTo": "2026-03-10T09:00:00Z"}, 409),
     ],
 )
-async def test_refusals_that_stay_refusals_are_kept(
-    api: Api, path: str, body: Any, status: int
-) -> None:
+async def test_permanent_refusals_are_stored(api: Api, path: str, body: Any, status: int) -> None:
     [claim_id] = await api.nordwind.create()
     path = path.format(claim=claim_id, workflow=api.version.workflow_id)
 
@@ -148,7 +137,7 @@ async def test_refusals_that_stay_refusals_are_kept(
         ),
     ],
 )
-async def test_refusals_that_may_turn_out_well_are_not_kept(
+async def test_temporary_refusals_are_not_stored(
     api: Api, path: str, given: dict[str, Any], status: int
 ) -> None:
     answer = await api.nordwind.post(path, key="k", **given)
@@ -157,7 +146,7 @@ async def test_refusals_that_may_turn_out_well_are_not_kept(
     assert await api.count("idempotency_keys") == 0
 
 
-async def test_an_upload_is_told_by_the_contents_of_its_parts(api: Api) -> None:
+async def test_an_upload_is_identified_by_the_contents_of_its_parts(api: Api) -> None:
     pdf = a_pdf()
     first = await api.nordwind.upload("invoice.pdf", pdf, key="k")
 
@@ -169,7 +158,7 @@ async def test_an_upload_is_told_by_the_contents_of_its_parts(api: Api) -> None:
     assert await api.count("uploads") == 1
 
 
-async def test_what_was_assigned_stays_though_others_failed(api: Api) -> None:
+async def test_a_partly_failed_assignment_is_stored(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
     path = f"/assignments/workflows/{api.version.workflow_id}"
 
@@ -181,7 +170,7 @@ async def test_what_was_assigned_stays_though_others_failed(api: Api) -> None:
 
 
 @pytest.mark.parametrize("key", ["", "k" * 256, "a\tb"])
-async def test_a_malformed_key_is_an_invalid_request(api: Api, key: str) -> None:
+async def test_a_malformed_key_is_refused(api: Api, key: str) -> None:
     answer = await api.nordwind.post("/claims", [a_claim()], key=key)
 
     assert (answer.status_code, answer.json()["error"]["type"]) == (400, "InvalidRequest")

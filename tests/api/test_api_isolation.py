@@ -1,6 +1,5 @@
-"""No merchant sees another's data: every route, with the other merchant's ids in every position
-(PROMISES 16).
-"""
+"""No merchant sees another's data: every route is tried with another merchant's ids in every
+position (PROMISES 16)."""
 
 import itertools
 import re
@@ -31,7 +30,7 @@ from tests.support.positions import Position, positions_of, put_at
 
 OPERATIONS = [endpoint.operation for endpoint in ENDPOINTS]
 WITH_NAMES = [each for each in OPERATIONS if each.takes_key or each.operation_id == "changeClaim"]
-# In an order in which none stands in the way of the next.
+# Sorted so that no request prevents a later one.
 OTHERS = sorted(
     (each for each in OPERATIONS if each not in WITH_NAMES),
     key=lambda each: ("GET", "PUT", "DELETE").index(each.method),
@@ -45,12 +44,12 @@ _CASE = re.compile(r'(?<="caseNumber":")[^"]+')
 
 @dataclass(frozen=True)
 class Ask:
-    """A request that is good but for the ids at some positions, which are `named`'s."""
+    """A request that is valid except for the ids in `named`."""
 
     operation: Operation
     given: Things
     body: Any
-    # What answers may echo.
+    # The ids that a response may repeat.
     named: tuple[object, ...]
 
 
@@ -63,7 +62,7 @@ async def world(
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.operation_id)
-def test_it_is_said_of_every_position_what_it_holds(operation: Operation) -> None:
+def test_every_position_of_an_id_is_declared(operation: Operation) -> None:
     for position in positions_of(operation.operation_id):
         last = position.name.removesuffix("/*").rpartition("/")[2]
         is_plain = last in PLAIN.get(position.place, ())
@@ -74,7 +73,9 @@ def test_it_is_said_of_every_position_what_it_holds(operation: Operation) -> Non
 
 
 @pytest.mark.parametrize("is_switched", [True, False], ids=["workflows", "scenarios"])
-async def test_another_merchants_ids_are_absent_to_the_byte(world: IsolationData) -> None:
+async def test_another_merchants_ids_get_the_same_bytes_as_unknown_ids(
+    world: IsolationData,
+) -> None:
     before = await world.digest(world.own), await world.digest(world.theirs)
 
     leaks = [leak for each in OPERATIONS async for leak in _find_leaks(world, each)]
@@ -95,7 +96,7 @@ async def _find_leaks(
 
 @pytest.mark.parametrize("is_switched", [True])
 @pytest.mark.parametrize("operation", WITH_NAMES, ids=lambda each: each.operation_id)
-async def test_another_merchants_own_names_are_free(
+async def test_names_that_another_merchant_uses_are_free(
     world: IsolationData, operation: Operation
 ) -> None:
     before = await world.digest(world.theirs)
@@ -109,12 +110,26 @@ async def test_another_merchants_own_names_are_free(
 
 
 @pytest.mark.parametrize("is_switched", [True])
-async def test_what_is_asked_is_good_but_for_the_ids(world: IsolationData) -> None:
+async def test_the_requests_are_valid_with_the_merchants_own_ids(world: IsolationData) -> None:
     given = {**world.own.things, "key": None}
     for operation in OTHERS:
         body = valid_body(operation, world.own.things)
         answer = await world.own.send(operation, given, body)
         assert _is_good(answer), (operation.operation_id, answer.text)
+
+
+@pytest.mark.parametrize("is_switched", [True])
+async def test_every_operation_with_a_key_has_one_effect(world: IsolationData) -> None:
+    for operation in OPERATIONS:
+        if not operation.takes_key:
+            continue
+        given = {**world.own.things, "key": operation.operation_id}
+        body = valid_body(operation, world.own.things)
+        first = await world.own.send(operation, given, body)
+        before = await world.digest(world.own)
+        again = await world.own.send(operation, given, body)
+        assert again.content == first.content, operation.operation_id
+        assert await world.digest(world.own) == before, operation.operation_id
 
 
 async def _send(side: MerchantSide, ask: Ask) -> httpx.Response:
@@ -126,7 +141,7 @@ def _is_good(answer: httpx.Response) -> bool:
 
 
 def _is_empty(answer: httpx.Response) -> bool:
-    """Refused, alone or as a claim among others; or a list of nothing."""
+    """Return whether a response is a refusal, a refused claim among others, or an empty list."""
     if answer.status_code in (404, 422):
         return True
     result = answer.json()["result"]
@@ -136,7 +151,8 @@ def _is_empty(answer: httpx.Response) -> bool:
 
 
 def _wrong_asks(operation: Operation, world: IsolationData) -> Iterator[tuple[Ask, Ask]]:
-    """Each with the other merchant's ids, and the same with ids of nothing."""
+    """Yield each request with another merchant's ids, together with the same request with unknown
+    ids."""
     names = [each.name for each in positions_of(operation.operation_id) if each.place == "path"]
     for chosen in itertools.product((False, True), repeat=len(names)):
         changed = [name for name, is_changed in zip(names, chosen, strict=True) if is_changed]
@@ -161,7 +177,7 @@ def _free_asks(operation: Operation, world: IsolationData) -> Iterator[tuple[Ask
 
 
 def _others_positions(operation: Operation, *, is_free: bool) -> Iterator[Position]:
-    """Behind the path. A name of the merchant's own that is asked for is no free one."""
+    """Yield the positions outside the path. A filter by the merchant's own name is not free."""
     for position in positions_of(operation.operation_id):
         kind = IDS.get((position.place, position.name))
         if kind is None or position.place == "path":
@@ -200,7 +216,7 @@ def _cursor_of(operation: Operation, other: Things) -> str:
 
 
 def _strict(answer: httpx.Response, ask: Ask) -> tuple[object, ...]:
-    """Status, headers and body, with what the request named masked."""
+    """Return status, headers and body, with the requested ids masked."""
     text = answer.text
     for value in ask.named:
         text = re.sub(rf"\b{re.escape(str(value))}\b", "ID", text)
@@ -209,7 +225,7 @@ def _strict(answer: httpx.Response, ask: Ask) -> tuple[object, ...]:
 
 
 def _loose(answer: httpx.Response, ask: Ask) -> tuple[object, ...]:
-    """The same with every id masked, and the names merchants give."""
+    """Return the same with every id and the names that merchants choose masked."""
     status, headers, text = _strict(answer, ask)
     text = _LINK.sub("LINK", _NUMBER.sub(r"\1ID", _UUID.sub("ID", str(text))))
     text = _CASE.sub("CASE", text)
@@ -217,7 +233,7 @@ def _loose(answer: httpx.Response, ask: Ask) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("is_switched", [True])
-async def test_lists_hold_the_merchants_own_only(world: IsolationData) -> None:
+async def test_lists_contain_only_the_merchants_own_entries(world: IsolationData) -> None:
     seen = []
     for side in (world.own, world.theirs):
         claims = (await side.client.get("/claims")).json()["result"]["items"]

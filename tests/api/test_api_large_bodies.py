@@ -1,4 +1,4 @@
-"""Large JSON bodies: two in memory at a time, whoever sends them; none while it comes in."""
+"""At most two large JSON bodies are in memory at a time, and none while it is being received."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -18,7 +18,7 @@ _LARGE = b"a" * (256 * 1024 + 1)
 
 
 class Sender:
-    """One request of a merchant, which is worked on until it is told to end."""
+    """A request of a merchant that is processed until `ending` is set."""
 
     def __init__(self, bodies: LargeBodies, body: bytes, merchant_id: int = 1) -> None:
         self._bodies = bodies
@@ -58,7 +58,7 @@ async def _is_read(sender: Sender) -> bool:
     return True
 
 
-async def test_two_large_bodies_are_in_memory_and_a_merchant_without_one_is_next(
+async def test_two_large_bodies_are_in_memory_and_a_merchant_without_one_is_served_next(
     bodies: LargeBodies,
 ) -> None:
     one, two, three = [Sender(bodies, _LARGE) for _ in range(3)]
@@ -78,7 +78,7 @@ async def test_two_large_bodies_are_in_memory_and_a_merchant_without_one_is_next
     assert [task.result() for task in tasks] == [_LARGE] * 4
 
 
-async def test_small_bodies_wait_for_nobody(bodies: LargeBodies) -> None:
+async def test_small_bodies_do_not_wait(bodies: LargeBodies) -> None:
     senders = [Sender(bodies, _LARGE), Sender(bodies, _LARGE), Sender(bodies, _SMALL)]
     async with asyncio.TaskGroup() as running:
         for each in senders:
@@ -88,7 +88,7 @@ async def test_small_bodies_wait_for_nobody(bodies: LargeBodies) -> None:
             each.ending.set()
 
 
-async def test_a_large_body_takes_no_place_while_it_is_coming_in(bodies: LargeBodies) -> None:
+async def test_a_large_body_occupies_no_slot_while_it_is_received(bodies: LargeBodies) -> None:
     slow = [Sender(bodies, _LARGE + bytes(2 * _MIB)) for _ in range(4)]
     quick = Sender(bodies, _LARGE)
     async with asyncio.TaskGroup() as running:
@@ -104,7 +104,7 @@ async def test_a_large_body_takes_no_place_while_it_is_coming_in(bodies: LargeBo
             each.ending.set()
 
 
-async def test_a_merchant_has_a_quarter_of_a_gibibyte_on_its_way(bodies: LargeBodies) -> None:
+async def test_a_merchant_may_be_sending_a_quarter_of_a_gibibyte(bodies: LargeBodies) -> None:
     UPLOADS.count(255 * _MIB, 1)
     try:
         with pytest.raises(RateLimited):

@@ -1,4 +1,4 @@
-"""Lists over all claims over HTTP: filters, pages, what each entry has."""
+"""The lists across all claims: filters, pages and the content of an entry."""
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
@@ -10,6 +10,7 @@ from dunwell.contact.messages.suppression import suppress
 from dunwell.core.events.webhooks.endpoints import NewEndpoint, add_endpoint
 from dunwell.platform.clock import MovableClock
 from tests.support.api import Api
+from tests.support.disputes import dispute
 from tests.support.harness import ERP
 
 _TRIES = """
@@ -65,6 +66,10 @@ async def make_communication(api: Api, claim_id: int) -> None:
     )  # fmt: skip
 
 
+async def make_dispute(api: Api, claim_id: int) -> None:
+    await dispute(api.harness, claim_id, actor=ERP)
+
+
 async def make_suppression(api: Api, claim_id: int) -> None:
     async with api.harness.work() as work:
         address = f"{claim_id}@example.org"
@@ -78,7 +83,8 @@ async def make_endpoint(api: Api, claim_id: int) -> None:
 
 
 Make = Callable[[Api, int], Awaitable[None]]
-# Each with a filter that all of its entries meet, and one that none does; and how it tells one.
+# How to create an entry, a filter that all entries match, a filter that none matches, and the field
+# that identifies an entry.
 LISTS: dict[str, tuple[Make, dict[str, str], dict[str, str], str]] = {
     "payment-modalities": (
         make_modality, {"state": "REQUESTED", "stands": "true"}, {"state": "APPROVED"}, "claimId",
@@ -90,6 +96,9 @@ LISTS: dict[str, tuple[Make, dict[str, str], dict[str, str], str]] = {
     "communications": (
         make_communication, {"state": "UNKNOWN", "channel": "EMAIL", "stepId": "1"},
         {"state": "FAILED"}, "claimId",
+    ),
+    "disputes": (
+        make_dispute, {"state": "OPEN", "overdue": "false"}, {"state": "REJECTED"}, "claimId",
     ),
     "suppressions": (
         make_suppression, {"channel": "EMAIL", "reason": "MERCHANT"}, {"channel": "SMS"},
@@ -117,7 +126,7 @@ async def read_all(api: Api, name: str, **params: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", LISTS)
-async def test_pages_hold_everything_once_newest_first(
+async def test_pages_contain_every_entry_once_newest_first(
     api: Api, clock: MovableClock, name: str
 ) -> None:
     make, all_meet, none_meets, _ = LISTS[name]
@@ -132,6 +141,8 @@ async def test_pages_hold_everything_once_newest_first(
         assert await read_all(api, name, limit=limit) == whole
         assert await read_all(api, name, limit=limit, **all_meet) == whole
     assert await find(api, name, **none_meets) == {"items": [], "nextCursor": None}
+    if name == "disputes":  # It has no filter by time.
+        return
     now, later = clock.now().isoformat(), (clock.now() + timedelta(seconds=1)).isoformat()
     assert await read_all(api, name, since=now, until=later, limit=2) == whole
     assert await read_all(api, name, since=later) == []
@@ -139,7 +150,7 @@ async def test_pages_hold_everything_once_newest_first(
 
 
 @pytest.mark.parametrize("name", LISTS)
-async def test_nothing_appears_behind_a_cursor_that_was_handed_out(api: Api, name: str) -> None:
+async def test_entries_after_a_running_transaction_are_not_listed_yet(api: Api, name: str) -> None:
     make = LISTS[name][0]
     first, second = await api.nordwind.create("A-1", "A-2")
     async with api.harness.work(ERP) as work:
@@ -152,14 +163,14 @@ async def test_nothing_appears_behind_a_cursor_that_was_handed_out(api: Api, nam
 
 
 @pytest.mark.parametrize("name", LISTS)
-async def test_bad_filters_and_cursors_are_refused(api: Api, name: str) -> None:
+async def test_invalid_filters_and_cursors_are_refused(api: Api, name: str) -> None:
     others = (await find(api, "claims"))["nextCursor"] or "Y2xtMQ"
     for params in ({"state": "LOST"}, {"since": "soon"}, {"cursor": others}, {"claim": "1"}):
         answer = await api.nordwind.get(f"/{name}", params=params)
         assert answer.status_code == 422, params
 
 
-async def test_what_may_have_left_the_installation_is_found_among_all_that_was_sent(
+async def test_communications_with_an_unknown_outcome_are_found(
     api: Api,
 ) -> None:
     [claim_id] = await api.nordwind.create()
@@ -175,7 +186,7 @@ async def test_what_may_have_left_the_installation_is_found_among_all_that_was_s
     assert accepted["text"] is not None
 
 
-async def test_an_endpoint_says_how_it_is_doing(api: Api) -> None:
+async def test_an_endpoint_shows_its_health(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
     await make_endpoint(api, claim_id)
     await api.harness.rows(_TRIES, claim_id)

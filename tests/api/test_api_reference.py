@@ -18,7 +18,7 @@ from tests.support.api import Api
 COMMITTED = Path(__file__).parents[2] / "docs" / "openapi.json"
 
 
-def test_the_committed_document_is_the_served_one() -> None:
+def test_the_committed_document_is_up_to_date() -> None:
     assert COMMITTED.read_bytes() == encode_document(), "run tools/write_openapi.py"
 
 
@@ -30,11 +30,11 @@ async def test_the_document_is_served(api: Api) -> None:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.operation_id)
-def test_every_example_is_what_the_document_says(operation: Operation) -> None:
+def test_every_example_matches_its_schema(operation: Operation) -> None:
     document = build_document()
     described = document["paths"][operation.path][operation.method.lower()]
     answers: dict[str, Any] = described["responses"]["200"]["content"]
-    # A file is shown by no example.
+    # An operation that returns a file has no example.
     contents = [] if operation.file_types else [answers["application/json"]]
     if operation.body and operation.body.media_type.endswith("json"):
         contents.append(described["requestBody"]["content"][operation.body.media_type])
@@ -51,7 +51,7 @@ def test_every_error_type_has_its_status_cause_and_remedy() -> None:
         assert kind.remedy in schemas[get_failure_name(kind)]["description"]
 
 
-def test_every_reference_in_the_document_leads_somewhere() -> None:
+def test_every_reference_in_the_document_resolves() -> None:
     document = build_document()
     names = re.findall(rb'"#/components/(\w+)/([\w-]+)"', encode_document())
     assert names
@@ -59,7 +59,7 @@ def test_every_reference_in_the_document_leads_somewhere() -> None:
         assert name.decode() in document["components"][part.decode()]
 
 
-async def test_the_page_shows_everything_and_asks_nobody_else(api: Api) -> None:
+async def test_the_page_shows_everything_and_loads_nothing_from_elsewhere(api: Api) -> None:
     page = await api.nordwind.http.get("/docs")
 
     assert page.headers["Content-Type"] == "text/html; charset=utf-8"
@@ -79,17 +79,19 @@ async def test_the_page_shows_everything_and_asks_nobody_else(api: Api) -> None:
     assert "url(" not in style.text
 
 
-async def test_the_page_marks_no_additions_and_the_document_does(api: Api) -> None:
+async def test_additions_are_marked_in_the_document_only(api: Api) -> None:
     page = (await api.nordwind.http.get("/docs")).text
     assert "addition" not in page.lower().replace("additionalproperties", "")
-    # A debtor's contract has a number; the contract that this API keeps to is not the reader's.
+    # Debtors' contracts have numbers, but readers of the reference do not know this API's contract.
     assert "the contract" not in page.replace("number of the contract", "")
     document = (await api.nordwind.http.get("/api/openapi.json")).text
     assert document.count('"x-addition": true') > 50
 
 
 @pytest.mark.parametrize("path", ["/docs", "/docs/claims", "/docs/guides", "/docs/style.css"])
-async def test_the_docs_are_compressed_for_who_takes_it(api: Api, path: str) -> None:
+async def test_the_documentation_is_compressed_if_the_client_accepts_it(
+    api: Api, path: str
+) -> None:
     http = api.nordwind.http
     plain = await http.get(path, headers={"Accept-Encoding": "identity"})
     refused = await http.get(path, headers={"Accept-Encoding": "br, gzip;q=0"})
@@ -103,7 +105,7 @@ async def test_the_docs_are_compressed_for_who_takes_it(api: Api, path: str) -> 
 
 
 @pytest.mark.parametrize("path", ["/docs/nothing", "/docs/claims/nothing", "/docs/a%20b.html"])
-async def test_an_unknown_page_of_the_docs_answers_a_browser_with_a_page(
+async def test_an_unknown_page_of_the_documentation_is_a_page_for_browsers(
     api: Api, path: str
 ) -> None:
     browser = await api.nordwind.http.get(path, headers={"Accept": "text/html,*/*;q=0.8"})
@@ -119,7 +121,7 @@ async def test_an_unknown_page_of_the_docs_answers_a_browser_with_a_page(
     assert (program.status_code, program.json()["error"]["type"]) == (404, "NotFound")
 
 
-async def test_every_link_within_the_page_leads_somewhere(api: Api) -> None:
+async def test_every_link_within_the_page_works(api: Api) -> None:
     page = (await api.nordwind.http.get("/docs")).text
     ids = re.findall(r'id="([^"]+)"', page)
 
@@ -128,13 +130,13 @@ async def test_every_link_within_the_page_leads_somewhere(api: Api) -> None:
 
 
 def count_of_lists(figures: str) -> float:
-    """How often workflows were listed; other tests of this process ask the same application."""
+    """Return how often workflows were listed, including by other tests of this process."""
     name = 'dunwell_api_requests_total{operation="listWorkflows",status="200"} '
     [line] = [each for each in figures.splitlines() if each.startswith(name)]
     return float(line.removeprefix(name))
 
 
-async def test_figures_count_requests_and_name_nobody(api: Api) -> None:
+async def test_metrics_count_requests_and_contain_no_names(api: Api) -> None:
     await api.nordwind.get("/workflows-meta")
     before = (await api.nordwind.http.get("/metrics")).text
     await api.nordwind.get("/workflows-meta")

@@ -1,4 +1,4 @@
-"""What every route refuses alike: unreadable bodies, unknown addresses, too much at once."""
+"""Refusals of every route: unreadable bodies, other media types, crashes and too many requests."""
 
 import json
 from datetime import timedelta
@@ -20,7 +20,7 @@ JSON = {"Content-Type": "application/json"}
     "content", [b"", b"{", b"[}", b'[{"a":"\xff"}]', b"[" * 2_900, b"[1,]", b"\x00", b"[NaN]"]
 )
 @pytest.mark.parametrize("path", ["/claims", "/claims/1/payments", "/assignments/workflows/x"])
-async def test_what_is_not_json_is_an_invalid_request(api: Api, path: str, content: bytes) -> None:
+async def test_a_body_that_is_not_json_is_refused(api: Api, path: str, content: bytes) -> None:
     answer = await api.nordwind.post(path, content=content, headers=JSON)
 
     assert (answer.status_code, answer.json()["error"]["type"]) == (400, "InvalidRequest")
@@ -28,7 +28,9 @@ async def test_what_is_not_json_is_an_invalid_request(api: Api, path: str, conte
 
 
 @pytest.mark.parametrize("body", [{}, "claims", 1, None, True, []])
-async def test_what_is_no_array_of_claims_is_refused_as_a_whole(api: Api, body: Any) -> None:
+async def test_a_body_that_is_not_a_list_of_claims_is_refused_as_a_whole(
+    api: Api, body: Any
+) -> None:
     answer = await api.nordwind.post("/claims", content=json.dumps(body), headers=JSON)
 
     assert (answer.status_code, answer.json()["error"]["type"]) == (422, "ValidationError")
@@ -46,17 +48,7 @@ async def test_another_media_type_is_refused(api: Api, content_type: str) -> Non
     assert error["details"] == {"allowed": ["application/json"]}
 
 
-async def test_unknown_addresses_and_wrong_methods_answer_in_the_envelope(api: Api) -> None:
-    unknown = await api.nordwind.get("/nothing")
-    wrong = await api.nordwind.get("/uploads")
-
-    assert (unknown.status_code, unknown.json()["error"]["type"]) == (404, "NotFound")
-    assert (wrong.status_code, wrong.json()["error"]["type"]) == (405, "MethodNotAllowed")
-    assert wrong.json()["error"]["details"] == {"allowed": ["POST"]}
-    assert wrong.headers["Allow"] == "POST"
-
-
-async def test_a_crash_tells_the_request_id_and_nothing_else(
+async def test_the_response_to_a_crash_contains_only_the_request_id(
     resources: Resources, clock: MovableClock
 ) -> None:
     async def crash(_request: Request) -> Response:
@@ -71,7 +63,7 @@ async def test_a_crash_tells_the_request_id_and_nothing_else(
     assert "Mustermann" not in answer.text
 
 
-async def test_a_crash_of_an_operation_is_told_alike(api: Api) -> None:
+async def test_the_crash_of_an_operation_gets_the_same_response(api: Api) -> None:
     async with api.resources.database.connection() as connection:
         await connection.execute(
             "ALTER TABLE events RENAME TO events_elsewhere; "
@@ -85,7 +77,7 @@ async def test_a_crash_of_an_operation_is_told_alike(api: Api) -> None:
     assert error["details"] == {"requestId": answer.headers["X-Request-Id"]}
 
 
-async def test_requests_past_the_limit_wait_for_the_next_minute(
+async def test_requests_above_the_rate_limit_wait_for_the_next_minute(
     api: Api, clock: MovableClock
 ) -> None:
     credential = await a_credential(api.harness, "small", requests_per_minute=3)

@@ -1,4 +1,4 @@
-"""Scenarios over HTTP, before the switch and after it (spec, List scenarios; Versioning 5)."""
+"""Scenarios before and after the switch to workflows (spec, List scenarios; Versioning 5)."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -19,7 +19,7 @@ from tests.support.definitions import DOCUMENT, a_definition
 
 @pytest.fixture
 async def api(resources: Resources, clock: MovableClock) -> AsyncIterator[Api]:
-    """Nordwind is on scenarios, with Standard as the default; Hansen has workflows."""
+    """Nordwind uses scenarios, with Standard as the default. Hansen has workflows."""
     async with an_api(resources, clock, switched_to_workflows=False) as api:
         yield api
 
@@ -31,7 +31,7 @@ async def scenario_id_of(api: Api, name: str = "Standard") -> int:
 
 
 async def add_other(api: Api) -> SavedScenario:
-    """A second scenario, without contact hours and holidays."""
+    """Save a second scenario, without contact hours and holidays."""
     other = a_definition(settings={"languages": ["de", "en"], "currency": "EUR"})
     async with api.harness.work() as work:
         return await save_scenario(work, "Other", other, "Any time.")
@@ -83,7 +83,7 @@ async def test_the_list_still_works_after_the_switch(api: Api) -> None:
     assert (await api.nordwind.get("/scenarios")).json() == before
 
 
-async def test_the_default_follows_the_rules_and_activity_the_workflow(api: Api) -> None:
+async def test_a_scenario_is_default_by_the_rules_and_active_by_its_workflow(api: Api) -> None:
     other = await add_other(api)
     async with api.harness.work() as work:
         await publish_rules(work, RuleSet(default=other.workflow_id))
@@ -97,13 +97,13 @@ async def test_the_default_follows_the_rules_and_activity_the_workflow(api: Api)
     ]  # fmt: skip
 
 
-async def test_a_merchant_that_began_with_workflows_has_no_scenarios(api: Api) -> None:
+async def test_a_merchant_that_started_with_workflows_has_no_scenarios(api: Api) -> None:
     assert (await api.hansen.get("/scenarios")).json() == {"error": None, "result": []}
 
 
 @pytest.mark.parametrize("shape", ["object", "array", "objects"])
 @pytest.mark.parametrize("is_switched", [False, True])
-async def test_claims_are_assigned_whatever_the_shape(
+async def test_claims_are_assigned_to_a_scenario_from_each_shape_of_body(
     api: Api, shape: str, *, is_switched: bool
 ) -> None:
     other = await add_other(api)
@@ -129,7 +129,9 @@ async def test_claims_are_assigned_whatever_the_shape(
     assert {tuple(row) for row in rows} == {(other.workflow_id, 2)}
 
 
-async def test_what_cannot_be_assigned_is_named_and_the_rest_is_assigned(api: Api) -> None:
+async def test_claims_that_cannot_be_assigned_are_named_and_the_others_are_assigned(
+    api: Api,
+) -> None:
     other = await add_other(api)
     [claim_id] = await api.nordwind.create("A-1")
     [swiss] = await api.nordwind.create("A-2", currency="CHF")
@@ -145,22 +147,6 @@ async def test_what_cannot_be_assigned_is_named_and_the_rest_is_assigned(api: Ap
     assert claim["assignment"] == {"scenarioId": other.scenario_id}
 
 
-@pytest.mark.parametrize("is_switched", [False, True])
-async def test_absent_foreign_and_impossible_scenarios_are_told_alike(
-    api: Api, *, is_switched: bool
-) -> None:
-    [claim_id] = await api.nordwind.create()
-    foreign = await scenario_id_of(api)
-    if is_switched:
-        await api.harness.switch()
-    for given in (foreign, 999_999, 2**31, 0, "standard", "-1", "1.0"):
-        answer = await api.hansen.post(f"/scenarios/{given}/assignments", [claim_id])
-        assert answer.status_code == 404
-        assert answer.json()["error"] == {
-            "type": "NotFound", "message": f"There is no scenario {given}.", "details": {},
-        }  # fmt: skip
-
-
 async def test_before_the_switch_no_claim_can_be_assigned_to_a_workflow(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
     [copy] = (await api.nordwind.get("/workflows-meta")).json()["result"]
@@ -173,7 +159,7 @@ async def test_before_the_switch_no_claim_can_be_assigned_to_a_workflow(api: Api
     assert answer.json()["result"] == [{"claimId": claim_id, "workflowId": copy["id"]}]
 
 
-async def test_the_workflow_list_names_the_copies_beforehand(api: Api) -> None:
+async def test_the_workflow_list_shows_the_copies_of_scenarios_before_the_switch(api: Api) -> None:
     before = (await api.nordwind.get("/workflows-meta")).json()
     [copy] = before["result"]
     assert (copy["name"], copy["assignmentEnabled"]) == ("Standard", True)
@@ -184,7 +170,9 @@ async def test_the_workflow_list_names_the_copies_beforehand(api: Api) -> None:
     assert (await api.nordwind.get("/workflows-meta")).json() == before
 
 
-async def test_starting_the_assignment_names_the_scenario_then_the_workflow(api: Api) -> None:
+async def test_starting_the_assignment_returns_the_scenario_and_after_the_switch_the_workflow(
+    api: Api,
+) -> None:
     default = await scenario_id_of(api)
     async with api.harness.work() as work:
         rules = RuleSet(default=(await load_scenarios(work.tx, work.merchant_id))[0].workflow_id)
@@ -203,7 +191,7 @@ async def test_starting_the_assignment_names_the_scenario_then_the_workflow(api:
     }  # fmt: skip
 
 
-async def test_a_claim_is_read_back_with_its_scenario_then_with_its_workflow(api: Api) -> None:
+async def test_a_claim_shows_its_scenario_and_after_the_switch_its_workflow(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
     claim = (await api.nordwind.get(f"/claims/{claim_id}")).json()["result"]
     assert claim["assignment"] == {"scenarioId": await scenario_id_of(api)}
@@ -228,7 +216,7 @@ async def test_a_claim_is_read_back_with_its_scenario_then_with_its_workflow(api
     ],
     ids=["unannounced", "deprecated", "retired"],
 )
-async def test_retirement_is_told_once_settings_name_its_day(
+async def test_the_headers_announce_the_retirement_from_the_settings(
     resources: Resources, clock: MovableClock, given: dict[str, Any], expected: dict[str, str]
 ) -> None:
     announced = replace(resources, settings=replace(resources.settings, **given))

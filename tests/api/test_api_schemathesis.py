@@ -1,4 +1,4 @@
-"""Schemathesis over the served document, with all its checks: what is documented is done.
+"""Schemathesis tries the served document with all its checks.
 
 `SCHEMATHESIS=full` tries every field of every operation at each of its limits, which takes minutes.
 """
@@ -17,13 +17,13 @@ from tests.support.api_server import a_server
 from tests.support.contract_run import ContractRun, run_contract, with_ids
 from tests.support.example_data import CONFIGURATION, create_example_data
 
-# What is valid by its schema may yet be refused with 422: an unknown currency or language, no name
-# at all, an end before its beginning, a ticket or a signed cursor that was never handed out. JSON
-# Schema cannot say these; the tests of each operation do.
+# A body that matches its schema may still be refused with 422: an unknown currency or language, a
+# claim without any name, an end before its beginning, an unknown ticket or cursor. JSON Schema
+# cannot express these rules.
 _ACCEPTANCE = ["2xx", "401", "403", "404", "409", "422", "429"]
-# A file that is generated is none of the four kinds that are taken.
+# A generated file has none of the four accepted types.
 _UPLOAD_ACCEPTANCE = [*_ACCEPTANCE, "415"]
-# A wrong claim fails alone, inside of a 200 (spec, Errors 2).
+# A faulty claim is refused alone, in a response with status 200 (spec, Errors 2).
 _CREATION_REJECTION = ["200", "400", "401", "404", "405", "413", "415", "422"]
 # One address of each kind: a form, a list, a body, several methods, an id that is a UUID.
 _LIMITS_TRIED_AT = (
@@ -31,14 +31,15 @@ _LIMITS_TRIED_AT = (
     "/merchants/{merchant_id}/claims/{claim_id}/disputes",
     "/merchants/{merchant_id}/claims/{claim_id}/payments/{payment_id}/reverse",
 )
-# Moving it ends every claim's process: it is tried where nothing else is.
+# Advancing the clock ends the workflow of every claim, so it is tried separately.
 _CLOCK = "/merchants/{merchant_id}/test-clock"
 _OTHERS = tuple(dict.fromkeys(each.path for each in OPERATIONS if each.path != _CLOCK))
 _IS_FULL = os.environ.get("SCHEMATHESIS") == "full"
-# The paths one test tries, so that processes can share the full form.
+# The paths that one test tries, so that processes can share the full form.
 _SHARES = [_OTHERS[start::4] for start in range(4)] if _IS_FULL else [_LIMITS_TRIED_AT]
 
-# A file cannot be generated; a merchant has scenarios or workflows; /token is sent no other token.
+# A file cannot be generated, a merchant has either scenarios or workflows, and /token gets no other
+# token.
 _NOT_REACHED = {
     "POST /token",
     "POST /merchants/{merchant_id}/uploads",
@@ -72,7 +73,7 @@ async def sandbox(resources: Resources, clock: MovableClock) -> AsyncIterator[Ap
 
 
 async def try_all(api: Api, phases: Mapping[str, bool], paths: Sequence[str]) -> ContractRun:
-    """What becomes of these paths' operations, each on a claim of its own."""
+    """Try the operations of these paths, each on its own claim."""
     operation_ids = [each.operation_id for each in OPERATIONS if each.path in paths]
     client = api.nordwind
     client.credential = await a_credential(api.harness, "shop", requests_per_minute=10**6)
@@ -90,7 +91,7 @@ async def try_all(api: Api, phases: Mapping[str, bool], paths: Sequence[str]) ->
 
 
 @pytest.mark.parametrize("paths", [_OTHERS, (_CLOCK,)], ids=["others", "clock"])
-async def test_schemathesis_finds_nothing_anywhere(sandbox: Api, paths: Sequence[str]) -> None:
+async def test_schemathesis_finds_no_faults(sandbox: Api, paths: Sequence[str]) -> None:
     phases = {"examples": True, "coverage": False, "fuzzing": True, "stateful": True}
 
     run = await try_all(sandbox, phases, paths)

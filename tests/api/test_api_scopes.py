@@ -1,4 +1,5 @@
-"""Each operation under each scope of a credential: what was not given is refused at the door."""
+"""Each operation with each scope of a credential: operations outside the scope are refused before
+anything is read."""
 
 import uuid
 from typing import Any
@@ -14,7 +15,7 @@ from dunwell.interfaces.api.catalogue import ENDPOINTS
 from dunwell.interfaces.api.operation import Operation
 from tests.support.api import Api
 
-# The right of every operation but those that only read.
+# The right of every operation that does not only read.
 _RIGHTS = {
     "uploadFile": Right.CHANGE_CLAIMS,
     "createClaims": Right.CHANGE_CLAIMS,
@@ -45,7 +46,7 @@ _OPERATIONS = [each.operation for each in ENDPOINTS]
 
 
 async def narrow(api: Api, *scopes: Scope) -> None:
-    """From now on Nordwind's credential may do this at Nordwind, and the token it has too."""
+    """Limit the scopes of Nordwind's credential, which also limits its existing token."""
     async with api.harness.work(COMMAND_LINE) as work:
         await allow_credential(work, api.nordwind.credential.client_id, scopes)
 
@@ -63,7 +64,7 @@ async def call(api: Api, operation: Operation, claim_id: int) -> httpx.Response:
     return await api.nordwind.send(operation.method, prefix + path, **given)
 
 
-def test_what_each_operation_asks_for_is_as_decided() -> None:
+def test_each_operation_requires_its_right() -> None:
     for operation in _OPERATIONS:
         wanted = _RIGHTS.get(operation.operation_id, Right.READ_CLAIMS)
         assert operation.right is wanted, operation.operation_id
@@ -72,7 +73,7 @@ def test_what_each_operation_asks_for_is_as_decided() -> None:
 
 
 @pytest.mark.parametrize("scope", Scope)
-async def test_a_scope_opens_what_its_rights_allow_and_nothing_else(api: Api, scope: Scope) -> None:
+async def test_a_scope_allows_exactly_the_operations_of_its_rights(api: Api, scope: Scope) -> None:
     [claim_id] = await api.nordwind.create()
     await narrow(api, scope)
     before = await api.count("audit_log")
@@ -90,7 +91,7 @@ async def test_a_scope_opens_what_its_rights_allow_and_nothing_else(api: Api, sc
             assert (await call(api, operation, claim_id)).status_code != 403, operation.operation_id
 
 
-async def test_a_refusal_does_not_tell_what_exists(api: Api) -> None:
+async def test_a_refusal_does_not_reveal_what_exists(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
     [others] = await api.hansen.create()
     await narrow(api, Scope.READ)
@@ -101,7 +102,7 @@ async def test_a_refusal_does_not_tell_what_exists(api: Api) -> None:
     assert len(answers) == 1
 
 
-async def test_an_answer_kept_for_another_credential_is_not_shown(api: Api) -> None:
+async def test_a_stored_response_is_refused_without_its_right(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
     payment = {"amount": 100, "currency": "EUR", "transactionId": "t-1"}
     path = f"/claims/{claim_id}/payments"
@@ -110,7 +111,7 @@ async def test_an_answer_kept_for_another_credential_is_not_shown(api: Api) -> N
     assert (await api.nordwind.post(path, payment, key="k")).status_code == 403
 
 
-async def test_of_a_webhooks_address_only_the_origin_is_read_without_the_right_to_configure(
+async def test_without_the_right_to_configure_only_the_origin_of_a_webhook_url_is_shown(
     api: Api,
 ) -> None:
     async with api.harness.work(COMMAND_LINE) as work:
@@ -127,7 +128,7 @@ async def test_of_a_webhooks_address_only_the_origin_is_read_without_the_right_t
     assert await read() == "http://127.0.0.1:8099"
 
 
-async def test_scopes_add_up_and_count_at_once(api: Api) -> None:
+async def test_scopes_are_cumulative_and_apply_at_once(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
     await narrow(api, Scope.MONEY)
     pause = f"/claims/{claim_id}/pause"
@@ -138,8 +139,8 @@ async def test_scopes_add_up_and_count_at_once(api: Api) -> None:
     assert (await api.nordwind.post(f"/claims/{claim_id}/payments", payment)).status_code == 200
 
 
-async def test_a_scope_is_of_one_merchant(api: Api) -> None:
-    """Elsewhere the same credential may do other things."""
+async def test_a_scope_applies_to_one_merchant(api: Api) -> None:
+    """The same credential may have other rights at another merchant."""
     [claim_id] = await api.nordwind.create()
     async with api.harness.work(COMMAND_LINE) as work:
         await allow_credential(work, api.hansen.credential.client_id, [Scope.READ])

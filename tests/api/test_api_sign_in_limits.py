@@ -1,4 +1,5 @@
-"""Wrong client secrets: counted by visitor over all processes, told in the log and the figures."""
+"""Wrong client secrets are counted by visitor across all processes, logged and shown in the
+metrics."""
 
 import asyncio
 import re
@@ -22,7 +23,7 @@ def _wrong(api: Api) -> dict[str, str]:
     return {**form_of(api.nordwind.credential), "client_secret": "dws_wrong"}
 
 
-async def test_the_twenty_first_wrong_secret_is_not_looked_at(
+async def test_the_twenty_first_wrong_secret_is_not_checked(
     api: Api, clock: MovableClock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stranger = connect(api.app, "203.0.113.9")
@@ -47,7 +48,7 @@ async def test_the_twenty_first_wrong_secret_is_not_looked_at(
     assert statuses == [429, 200]
 
 
-async def test_a_stranger_locks_no_merchant_out(api: Api) -> None:
+async def test_wrong_secrets_of_one_visitor_do_not_lock_out_others(api: Api) -> None:
     stranger = connect(api.app, "203.0.113.9")
     for _ in range(25):
         await _try(stranger, _wrong(api))
@@ -57,7 +58,9 @@ async def test_a_stranger_locks_no_merchant_out(api: Api) -> None:
     assert answer.status_code == 200
 
 
-async def test_fifty_at_once_over_two_processes_are_twenty_tries(api: Api) -> None:
+async def test_fifty_concurrent_wrong_secrets_in_two_processes_are_twenty_attempts(
+    api: Api,
+) -> None:
     other = an_application(replace(api.resources)).app
     visitors = [connect(app, f"2001:db8:1:2::{n}") for n, app in enumerate((api.app, other))]
 
@@ -69,9 +72,7 @@ async def test_fifty_at_once_over_two_processes_are_twenty_tries(api: Api) -> No
     assert (statuses.count(401), statuses.count(429)) == (20, 30)
 
 
-async def test_housekeeping_sweeps_attempts_that_count_no_more(
-    api: Api, clock: MovableClock
-) -> None:
+async def test_housekeeping_deletes_expired_attempts(api: Api, clock: MovableClock) -> None:
     await _try(connect(api.app, "203.0.113.9"), _wrong(api))
     left = []
     for hours in (timedelta(minutes=59), timedelta(minutes=2)):

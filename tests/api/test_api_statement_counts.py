@@ -1,4 +1,5 @@
-"""No operation sends more statements as rows grow: each is asked over few rows, and over many."""
+"""The number of statements of an operation does not depend on the number of rows: each operation is
+tried with few rows and with many."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
@@ -64,13 +65,14 @@ UPDATE claims SET workflow_id = NULL, workflow_major = NULL, due_at = NULL, next
 WHERE merchant_id = $1 AND claim_id = ANY($2::bigint[])
 """
 
-# What is asked beside the claim's id: further ids in the path, and what the request carries.
+# The parts of a request besides the claim's id: further ids in the path, and what the request
+# carries.
 Asked = dict[str, Any]
 Case = Callable[[Api, CrowdedClaim], Awaitable[Asked]]
 
 
 def plain(**asked: Any) -> Case:
-    """The same of every claim."""
+    """Return a case with the same request for every claim."""
 
     async def ask(_api: Api, _crowd: CrowdedClaim) -> Asked:
         return asked
@@ -79,7 +81,7 @@ def plain(**asked: Any) -> Case:
 
 
 def by_id(name: str, statement: str, **asked: Any) -> Case:
-    """Of a part of the claim, found by a statement."""
+    """Return a case for a part of the claim that a statement finds."""
 
     async def ask(api: Api, crowd: CrowdedClaim) -> Asked:
         return {name: await find_id(api, statement, crowd.claim_id), **asked}
@@ -161,7 +163,8 @@ async def assign_to_scenario(api: Api, crowd: CrowdedClaim) -> Asked:
 
 
 async def advance(api: Api, _crowd: CrowdedClaim) -> Asked:
-    """To where nothing falls due: what does is work of its own, a set of claims at a time."""
+    """Advance to an instant at which nothing is due. The work on due claims is done in sets and not
+    counted here."""
     shown = (await api.nordwind.get("/test-clock")).json()["result"]["now"]
     later = datetime.fromisoformat(shown) + timedelta(seconds=1)
     return {"json": {"advanceTo": later.isoformat()}}
@@ -229,7 +232,8 @@ OPERATIONS = [endpoint.operation for endpoint in ENDPOINTS]
 async def counted(
     resources: Resources, clock: MovableClock, request: pytest.FixtureRequest
 ) -> AsyncIterator[tuple[Api, Statements]]:
-    """Nordwind is a sandbox merchant that offers plans; on scenarios where the test says so."""
+    """Nordwind is a sandbox merchant that offers plans. It uses scenarios for the operations on
+    scenarios."""
     operation: Operation = request.getfixturevalue("operation")
     given = {
         "sandbox": True,
@@ -240,8 +244,8 @@ async def counted(
         yield counted
 
 
-# Requests are drawn in blocks, by the minute and not by rows. asyncpg asks once for each connection
-# what a type of array is made of, and turns JIT off meanwhile.
+# Statements that do not depend on rows: requests are counted in blocks for each minute, and asyncpg
+# queries the types of arrays once for each connection, with JIT switched off.
 _NOT_THE_OPERATIONS = ("request_quotas", "typeinfo_tree", "'jit'")
 
 
@@ -250,7 +254,7 @@ async def test_many_rows_take_as_many_statements_as_few(
     counted: tuple[Api, Statements], operation: Operation
 ) -> None:
     api, statements = counted
-    await count(api, statements, operation, FEW)  # connections learn the types they meet
+    await count(api, statements, operation, FEW)  # Connections query the types that they meet.
 
     few = await count(api, statements, operation, FEW)
     many = await count(api, statements, operation, MANY)
@@ -259,7 +263,7 @@ async def test_many_rows_take_as_many_statements_as_few(
 
 
 async def count(api: Api, statements: Statements, operation: Operation, size: int) -> Sequence[str]:
-    """What the operation sends of a claim and a merchant with so many rows of everything."""
+    """Return the statements of the operation for a merchant with `size` rows of every kind."""
     crowd = await a_crowded_claim(api, size)
     asked = await CASES[operation.operation_id](api, crowd)
     ids = {name: asked.pop(name) for name in list(asked) if f"{{{name}}}" in operation.path}
@@ -271,3 +275,23 @@ async def count(api: Api, statements: Statements, operation: Operation, size: in
 
     assert answer.status_code == 200, answer.text
     return [each for each in sent if not any(words in each for words in _NOT_THE_OPERATIONS)]
+
+
+async def test_creating_a_claim_takes_two_statements_and_reading_the_clock_one(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_counted_api(resources, clock) as (api, statements):
+        await api.nordwind.post("/claims", [a_claim("A-1")])
+        await statements.take()
+        answer = await api.nordwind.post("/claims", [a_claim("A-2")])
+        created = await statements.take()
+        await api.nordwind.get("/test-clock")
+        await statements.take()
+        await api.nordwind.get("/test-clock")
+        read = await statements.take()
+
+    assert answer.json()["result"][0]["error"] is None
+    assert len(created) == 2, created
+    assert created[0].lstrip().startswith("SELECT asked.n, token.merchant_id")
+    assert "INSERT INTO claims" in created[1]
+    assert len(read) == 1, read

@@ -1,4 +1,4 @@
-"""An upload for which the merchant's storage has no room is refused, and says what to do."""
+"""An upload that exceeds the merchant's storage limit is refused with instructions."""
 
 import asyncio
 from urllib.parse import urlsplit
@@ -19,7 +19,7 @@ def _merchant_id(api: Api) -> int:
 
 
 @pytest.mark.parametrize("key", [None, "key-1"], ids=["without a key", "with a key"])
-async def test_beyond_the_limit_an_upload_is_refused_with_limit_and_use(
+async def test_an_upload_above_the_storage_limit_is_refused_with_limit_and_use(
     api: Api, key: str | None
 ) -> None:
     used = await leave_free(api.resources, _merchant_id(api), 10)
@@ -32,15 +32,15 @@ async def test_beyond_the_limit_an_upload_is_refused_with_limit_and_use(
     assert error["details"] == {"limit": 10 * GIB, "used": used}
     assert "ask the operator" in error["message"]
     assert await api.count("uploads") == 0
-    # Another merchant's storage is its own.
+    # The limit of another merchant is not affected.
     assert (await api.hansen.upload("invoice.pdf", a_pdf())).status_code == 200
-    # The refusal is not kept: the same request succeeds when there is room.
+    # The refusal is not stored: the same request succeeds when there is room.
     await leave_free(api.resources, _merchant_id(api), MIB)
     again = await api.nordwind.upload("invoice.pdf", a_pdf(), headers=headers)
     assert again.status_code == 200
 
 
-async def test_a_repetition_gets_its_ticket_when_the_storage_is_full(api: Api) -> None:
+async def test_a_repeated_upload_gets_its_ticket_when_the_storage_is_full(api: Api) -> None:
     headers = {"Idempotency-Key": "key-1"}
     # A PDF contains the second in which it was made, so two calls may differ.
     content = a_pdf()
@@ -52,7 +52,7 @@ async def test_a_repetition_gets_its_ticket_when_the_storage_is_full(api: Api) -
     assert (again.status_code, again.content) == (200, first.content)
 
 
-async def test_a_file_that_does_not_fit_is_refused_before_it_is_read(api: Api) -> None:
+async def test_a_file_that_does_not_fit_is_refused_before_it_is_received(api: Api) -> None:
     await leave_free(api.resources, _merchant_id(api), 4 * MIB)
     async with a_server(api.app) as origin:
         host = urlsplit(origin)

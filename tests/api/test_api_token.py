@@ -1,4 +1,4 @@
-"""The token endpoint, as RFC 6749 has it, and what stock OAuth clients make of it."""
+"""The token endpoint as defined in RFC 6749, and OAuth libraries that use it."""
 
 import asyncio
 import base64
@@ -19,7 +19,8 @@ from dunwell.platform.clock import MovableClock
 from tests.support.api import Api, form_of
 from tests.support.api_server import a_server
 
-# Origin, credential, "basic" or "form": the token's answer.
+# The arguments are the origin, the credential, and "basic" or "form". The result is the token
+# response.
 Fetch = Callable[[str, NewCredential, str], dict[str, Any]]
 
 
@@ -33,7 +34,7 @@ async def ask(api: Api, form: dict[str, str] | None = None, **given: object) -> 
     return await api.nordwind.send("POST", "/token", token="", data=data, **given)  # type: ignore[arg-type]
 
 
-async def test_form_fields_get_a_bearer_token_for_an_hour_and_no_envelope(api: Api) -> None:
+async def test_form_fields_get_a_bearer_token_for_an_hour_without_an_envelope(api: Api) -> None:
     answer = await ask(api)
 
     assert answer.status_code == 200
@@ -43,7 +44,7 @@ async def test_form_fields_get_a_bearer_token_for_an_hour_and_no_envelope(api: A
     assert (body["token_type"], body["expires_in"]) == ("bearer", 3600)
 
 
-async def test_http_basic_does_as_well(api: Api) -> None:
+async def test_http_basic_authentication_gets_a_token(api: Api) -> None:
     credential = api.nordwind.credential
     headers = basic(credential.client_id, credential.client_secret)
 
@@ -52,7 +53,7 @@ async def test_http_basic_does_as_well(api: Api) -> None:
     assert answer.status_code == 200
 
 
-async def test_fields_nobody_knows_are_ignored(api: Api) -> None:
+async def test_unknown_fields_are_ignored(api: Api) -> None:
     answer = await ask(api, {**form_of(api.nordwind.credential), "scope": "claims", "x": "y"})
 
     assert answer.status_code == 200
@@ -69,7 +70,7 @@ async def test_fields_nobody_knows_are_ignored(api: Api) -> None:
         ({"x": "y" * 70_000}, 413, "invalid_request"),
     ],
 )
-async def test_a_bad_request_is_answered_bare(
+async def test_a_refused_token_request_has_no_envelope(
     api: Api, changes: dict[str, str], status: int, error: str
 ) -> None:
     before = await api.count("access_tokens")
@@ -82,7 +83,7 @@ async def test_a_bad_request_is_answered_bare(
     assert await api.count("access_tokens") == before
 
 
-async def test_a_missing_grant_type_and_a_repeated_field_are_invalid_requests(api: Api) -> None:
+async def test_a_missing_grant_type_and_a_repeated_field_are_refused(api: Api) -> None:
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     credential = api.nordwind.credential
     body = f"client_id={credential.client_id}&client_secret={credential.client_secret}"
@@ -94,7 +95,7 @@ async def test_a_missing_grant_type_and_a_repeated_field_are_invalid_requests(ap
         assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
 
 
-async def test_credentials_sent_twice_are_an_invalid_request(api: Api) -> None:
+async def test_credentials_sent_in_two_ways_are_refused(api: Api) -> None:
     credential = api.nordwind.credential
     headers = basic(credential.client_id, credential.client_secret)
 
@@ -103,14 +104,14 @@ async def test_credentials_sent_twice_are_an_invalid_request(api: Api) -> None:
     assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
 
 
-async def test_another_method_is_answered_bare_too(api: Api) -> None:
+async def test_another_method_gets_an_error_without_an_envelope(api: Api) -> None:
     answer = await api.nordwind.http.get("/api/token")
 
     assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
     assert answer.json()["error"] == "invalid_request"
 
 
-async def test_a_token_ends_after_an_hour(api: Api, clock: MovableClock) -> None:
+async def test_a_token_expires_after_an_hour(api: Api, clock: MovableClock) -> None:
     clock.advance(timedelta(seconds=3599))
     assert (await api.nordwind.get("/workflows-meta")).status_code == 200
 
@@ -164,7 +165,7 @@ STOCK_CLIENTS = [fetch_by_requests_oauthlib, fetch_by_authlib]
 
 @pytest.mark.parametrize("way", ["basic", "form"])
 @pytest.mark.parametrize("fetch", STOCK_CLIENTS)
-async def test_stock_clients_get_a_token_that_works_for_an_hour(
+async def test_oauth_libraries_get_a_token_that_is_valid_for_an_hour(
     api: Api, clock: MovableClock, monkeypatch: pytest.MonkeyPatch, fetch: Fetch, way: str
 ) -> None:
     monkeypatch.setenv("OAUTHLIB_INSECURE_TRANSPORT", "1")
@@ -183,7 +184,7 @@ async def test_stock_clients_get_a_token_that_works_for_an_hour(
 
 @pytest.mark.parametrize("way", ["basic", "form"])
 @pytest.mark.parametrize("fetch", STOCK_CLIENTS)
-async def test_stock_clients_read_the_refusal_of_a_wrong_secret(
+async def test_oauth_libraries_understand_the_refusal_of_a_wrong_secret(
     api: Api, monkeypatch: pytest.MonkeyPatch, fetch: Fetch, way: str
 ) -> None:
     monkeypatch.setenv("OAUTHLIB_INSECURE_TRANSPORT", "1")

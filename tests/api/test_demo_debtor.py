@@ -1,4 +1,4 @@
-"""The demo's debtor finds every button it presses on the pages as they are now."""
+"""The debtor of the demo finds every button that it presses on the current pages."""
 
 from pathlib import Path
 from typing import cast
@@ -19,7 +19,7 @@ _DEMO = Path(__file__).parents[2] / "examples" / "demo-merchant.yaml"
 _NEWEST = "SELECT max(merchant_id) AS merchant_id FROM merchants"
 
 
-async def test_the_demo_s_debtor_pays_at_the_demo_s_merchant(
+async def test_a_demo_debtor_pays_the_demo_merchant(
     resources: Resources, clock: MovableClock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with serve(resources) as served:
@@ -33,7 +33,7 @@ async def test_the_demo_s_debtor_pays_at_the_demo_s_merchant(
 
 
 async def _open_demo_merchant(served: ServedApplication, clock: MovableClock) -> LandingHarness:
-    """With one claim."""
+    """Return the harness of the demo merchant, with one claim."""
     await apply_file(
         served.resources, _DEMO, available_providers=["sandbox"],
         available_adapters={channel: ["outbox"] for channel in ("EMAIL", "SMS", "LETTER")},

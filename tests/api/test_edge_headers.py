@@ -1,5 +1,5 @@
-"""The headers that every answer bears, whichever interface it is of and whoever makes it: a route,
-a refusal, a crash, or the server itself before any route sees the request."""
+"""The security headers of every response of every interface, whether it comes from a route, a
+refusal, a crash or the server itself."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -66,7 +66,9 @@ def _check(answer: httpx.Response, *, is_production: bool, what: str) -> None:
         assert len(headers.get_list(name)) == 1, f"{what} says {name} twice"
 
 
-async def test_every_answer_of_every_address_bears_them(app: tuple[Starlette, bool]) -> None:
+async def test_every_response_of_every_address_has_the_security_headers(
+    app: tuple[Starlette, bool],
+) -> None:
     root, is_production = app
     addresses = [*list_addresses(root), "/nothing", "/claim/nothing", "/api/nothing", "/q"]
 
@@ -79,7 +81,9 @@ async def test_every_answer_of_every_address_bears_them(app: tuple[Starlette, bo
     assert len(addresses) > 90
 
 
-async def test_an_answer_to_a_crash_and_to_no_host_bears_them(resources: Resources) -> None:
+async def test_responses_to_crashes_and_missing_hosts_have_the_security_headers(
+    resources: Resources,
+) -> None:
     async def crash(_request: object) -> None:
         raise RuntimeError
 
@@ -96,7 +100,7 @@ async def test_an_answer_to_a_crash_and_to_no_host_bears_them(resources: Resourc
 
 @pytest.mark.parametrize("refusal", _REFUSALS, ids=lambda each: each.type)
 @pytest.mark.parametrize("profile", ["development", "production"])
-def test_what_the_server_itself_refuses_bears_them(
+def test_the_servers_own_refusals_have_the_security_headers(
     resources: Resources, refusal: Refusal, profile: str
 ) -> None:
     is_production = profile == "production"
@@ -111,7 +115,9 @@ def test_what_the_server_itself_refuses_bears_them(
     _check(response, is_production=is_production, what=refusal.type)
 
 
-async def test_the_servers_refusals_reach_the_wire_with_them(resources: Resources) -> None:
+async def test_the_servers_refusals_are_sent_with_the_security_headers(
+    resources: Resources,
+) -> None:
     resources = _in_production(resources)
     app = build_app(resources, [], INSPECTOR)
 

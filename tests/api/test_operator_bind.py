@@ -1,5 +1,5 @@
-"""What stands at the operators' address alone, what beside the other interfaces too, and under
-which names a process is asked in production."""
+"""What the operators' address serves, what both addresses serve, and which hosts are accepted in
+production."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -22,7 +22,7 @@ async def _in_production(resources: Resources) -> AsyncIterator[WebService]:
         yield web
 
 
-async def test_in_production_figures_stand_at_the_operators_address_alone(
+async def test_in_production_only_the_operators_address_serves_metrics(
     resources: Resources,
 ) -> None:
     async with _in_production(resources) as web:
@@ -36,7 +36,7 @@ async def test_in_production_figures_stand_at_the_operators_address_alone(
     assert "dunwell_" in inside.text
 
 
-async def test_the_operators_figures_count_what_the_other_face_answers(
+async def test_the_operators_metrics_count_requests_to_the_public_address(
     resources: Resources,
 ) -> None:
     async with _in_production(resources) as web:
@@ -48,14 +48,16 @@ async def test_the_operators_figures_count_what_the_other_face_answers(
     assert 'dunwell_api_requests_total{operation="obtainToken",status="401"} 1.0' in figures
 
 
-async def test_in_development_figures_stand_beside_the_rest(resources: Resources) -> None:
+async def test_in_development_metrics_are_served_at_the_public_address(
+    resources: Resources,
+) -> None:
     async with open_web(resources) as web, connect(web.app) as http:
         assert (await http.get("/metrics")).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
 @pytest.mark.parametrize("host", ["10.0.0.7", _PUBLIC, "10.0.0.7:8000"])
-async def test_health_is_told_on_both_under_any_name(
+async def test_both_addresses_report_health_for_any_host(
     resources: Resources, path: str, host: str
 ) -> None:
     async with _in_production(resources) as web:
@@ -66,18 +68,14 @@ async def test_health_is_told_on_both_under_any_name(
 
 @pytest.mark.parametrize("host", [_PUBLIC, f"{_PUBLIC.upper()}:443"])
 @pytest.mark.parametrize("path", ["/docs", "/claim", "/api/openapi.json"])
-async def test_all_else_is_told_under_the_public_name(
-    resources: Resources, host: str, path: str
-) -> None:
+async def test_the_public_host_serves_all_pages(resources: Resources, host: str, path: str) -> None:
     async with _in_production(resources) as web, connect(web.app) as http:
         assert (await http.get(path, headers={"Host": host})).status_code not in {400, 404}
 
 
 @pytest.mark.parametrize("host", ["10.0.0.7", "evil.example", f"{_PUBLIC}:8443", f"a.{_PUBLIC}"])
 @pytest.mark.parametrize("path", ["/docs", "/claim", "/api/openapi.json", "/healthz/more"])
-async def test_all_else_is_refused_under_another_name(
-    resources: Resources, host: str, path: str
-) -> None:
+async def test_another_host_is_refused(resources: Resources, host: str, path: str) -> None:
     async with _in_production(resources) as web, connect(web.app) as http:
         answer = await http.get(path, headers={"Host": host})
 
@@ -85,7 +83,7 @@ async def test_all_else_is_refused_under_another_name(
     assert f"https://{_PUBLIC}" in answer.json()["error"]["message"]
 
 
-def test_the_usual_port_may_be_named_or_not() -> None:
+def test_the_default_port_may_be_given_or_omitted() -> None:
     assert list_host_names("https://A.example") == {"a.example", "a.example:443"}
     assert list_host_names("https://a.example:443") == {"a.example", "a.example:443"}
     assert list_host_names("http://a.example:8000") == {"a.example:8000"}

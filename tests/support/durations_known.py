@@ -268,14 +268,14 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     ),
     "accounts/merchants/store.py KEPT_FOR": (
         f"{_AGES}[idempotency_keys]",
-        "tests/api/test_api_idempotency.py::test_a_key_lives_thirty_days",
+        "tests/api/test_api_idempotency.py::test_a_key_is_kept_for_thirty_days",
     ),
     "accounts/merchants/credentials/tokens.py WINDOW": (
-        "tests/api/test_api_sign_in_limits.py::test_the_twenty_first_wrong_secret_is_not_looked_at",
+        "tests/api/test_api_sign_in_limits.py::test_the_twenty_first_wrong_secret_is_not_checked",
     ),
     "accounts/merchants/sweep.py sweep_merchant_rows": (f"{_AGES}[request_quotas]",),
     "accounts/merchants/credentials/tokens.py TOKEN_LIFETIME": (
-        "tests/api/test_api_token.py::test_a_token_ends_after_an_hour",
+        "tests/api/test_api_token.py::test_a_token_expires_after_an_hour",
     ),
     "contact/messages/guards/guards.py _WEEK": (
         "tests/domain/test_guards.py::test_the_week_is_the_day_and_the_six_before",

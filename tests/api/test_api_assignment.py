@@ -1,4 +1,5 @@
-"""Workflows listed and claims assigned over HTTP (spec, Assign claims to a workflow)."""
+"""Workflows are listed and claims assigned, directly or by rules (spec, Assign claims to a
+workflow)."""
 
 from typing import Any
 
@@ -9,11 +10,12 @@ from dunwell.cases.assignment.rules_draft import publish_rules
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.api import Api, an_api
+from tests.support.rules import a_rule
 
 UNKNOWN = "0195547a-1f40-7c3e-9a41-6f1f0c2f9d11"
 
 
-async def test_the_list_names_each_workflow_and_its_current_version(api: Api) -> None:
+async def test_each_workflow_is_listed_with_its_current_version(api: Api) -> None:
     answer = await api.nordwind.get("/workflows-meta")
 
     assert answer.json() == {
@@ -31,9 +33,7 @@ async def test_the_list_names_each_workflow_and_its_current_version(api: Api) ->
 
 
 @pytest.mark.parametrize("shape", ["object", "array", "objects"])
-async def test_claims_are_assigned_in_the_order_given_whatever_the_shape(
-    api: Api, shape: str
-) -> None:
+async def test_claims_are_assigned_in_order_from_each_shape_of_body(api: Api, shape: str) -> None:
     first, second = await api.nordwind.create("A-1", "A-2")
     ids = [second, first, second]
     shapes: dict[str, Any] = {
@@ -52,7 +52,9 @@ async def test_claims_are_assigned_in_the_order_given_whatever_the_shape(
     ]
 
 
-async def test_what_cannot_be_assigned_is_named_and_the_rest_is_assigned(api: Api) -> None:
+async def test_claims_that_cannot_be_assigned_are_named_and_the_others_are_assigned(
+    api: Api,
+) -> None:
     async with api.harness.work() as work:
         await publish_rules(work, RuleSet())
     [claim_id] = await api.nordwind.create("A-1")
@@ -69,15 +71,7 @@ async def test_what_cannot_be_assigned_is_named_and_the_rest_is_assigned(api: Ap
     assert claim["assignment"]["workflowId"] == str(api.version.workflow_id)
 
 
-async def test_an_unknown_workflow_is_absent(api: Api) -> None:
-    [claim_id] = await api.nordwind.create()
-    for given in (UNKNOWN, "standard", "0", UNKNOWN.replace("-", "")):
-        answer = await api.nordwind.post(f"/assignments/workflows/{given}", [claim_id])
-
-        assert (answer.status_code, answer.json()["error"]["type"]) == (404, "NotFound")
-
-
-async def test_a_merchant_not_switched_gets_every_claim_back(
+async def test_every_claim_of_a_merchant_on_scenarios_is_refused(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with an_api(resources, clock, switched_to_workflows=False) as api:
@@ -109,32 +103,37 @@ async def test_a_body_of_another_shape_is_refused(api: Api, body: Any, paths: se
     assert {each["path"] for each in answer.json()["error"]["details"]["errors"]} == paths
 
 
-async def test_at_most_a_thousand_claims_are_assigned_at_once(api: Api) -> None:
-    path = f"/assignments/workflows/{api.version.workflow_id}"
-
-    answer = await api.nordwind.post(path, {"claimIds": list(range(1, 1002))})
-
-    assert (answer.status_code, answer.json()["error"]["type"]) == (422, "ValidationError")
-
-
-async def test_starting_the_assignment_answers_the_present_one(api: Api) -> None:
-    [claim_id] = await api.nordwind.create()
-
-    answer = await api.nordwind.post(f"/assignments/claim/{claim_id}")
-
-    assert answer.json()["result"] == {
-        "claimId": claim_id,
-        "workflowId": str(api.version.workflow_id),
-    }
+async def publish_rule(api: Api, *, default: bool = False, **when: Any) -> None:
+    """Publish one rule with these conditions for the published workflow."""
+    workflow_id = api.version.workflow_id
+    rules = RuleSet(workflow_id if default else None, (a_rule("one", workflow_id, **when),))
+    async with api.harness.work() as work:
+        await publish_rules(work, rules)
 
 
-async def test_an_ended_claim_cannot_be_assigned(api: Api) -> None:
-    [claim_id] = await api.nordwind.create()
-    payment = {"amount": 10240, "currency": "EUR", "transactionId": "t"}
-    await api.nordwind.post(f"/claims/{claim_id}/payments", payment)
+async def read_assignment(api: Api, claim_id: int) -> Any:
+    answer = await api.nordwind.get(f"/claims/{claim_id}")
+    return answer.json()["result"]["assignment"]
 
-    answer = await api.nordwind.post(f"/assignments/claim/{claim_id}")
 
-    error = answer.json()["error"]
-    assert (answer.status_code, error["type"]) == (409, "InvalidState")
-    assert error["details"] == {"state": "COLLECTED"}
+async def test_a_created_claim_is_assigned_by_its_rule(api: Api) -> None:
+    await publish_rule(api, country="DE")
+    [german] = await api.nordwind.create("A-1", address={"country": "DE"})
+    [other] = await api.nordwind.create("A-2")
+
+    assert (await read_assignment(api, german))["workflowId"] == str(api.version.workflow_id)
+    assert await read_assignment(api, other) is None
+
+
+async def test_starting_the_assignment_applies_the_current_rules(api: Api) -> None:
+    await publish_rule(api, country="AT")
+    [claim_id] = await api.nordwind.create("A-1", address={"country": "DE"})
+    path = f"/assignments/claim/{claim_id}"
+
+    assert (await api.nordwind.post(path)).json()["result"] == {"claimId": claim_id}
+
+    await publish_rule(api, country=["AT", "DE"])
+    expected = {"claimId": claim_id, "workflowId": str(api.version.workflow_id)}
+    for _ in range(2):
+        answer = await api.nordwind.post(path)
+        assert (answer.status_code, answer.json()["result"]) == (200, expected)

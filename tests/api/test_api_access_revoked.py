@@ -1,4 +1,4 @@
-"""A request whose access ends while its body is still coming is refused and changes nothing."""
+"""A request is refused and changes nothing if its access is revoked while its body is received."""
 
 import asyncio
 import json
@@ -41,7 +41,8 @@ async def _send(
     api: Api, path: str, media_type: str, body: bytes, meanwhile: Callable[[Api], Awaitable[None]],
     key: str | None,
 ) -> int:  # fmt: skip
-    """The status of a request of whose body half comes late."""
+    """Return the status of a request whose access changes before the second half of its body is
+    sent."""
 
     async def give_slowly() -> AsyncIterator[bytes]:
         yield body[: len(body) // 2]
@@ -73,7 +74,7 @@ def _write_form() -> bytes:
         (_revoke_token, 401), (_revoke_credential, 401), (_take_right, 403), (_do_nothing, 200),
     ],
 )  # fmt: skip
-async def test_claims_are_created_only_with_access_that_still_is(
+async def test_claims_are_created_only_with_access_that_is_still_valid(
     api: Api, meanwhile: Callable[[Api], Awaitable[None]], status: int, key: str | None
 ) -> None:
     body = json.dumps([a_claim("LATE-1")]).encode()
@@ -83,7 +84,7 @@ async def test_claims_are_created_only_with_access_that_still_is(
 
 @pytest.mark.parametrize("key", [None, "once"])
 @pytest.mark.parametrize(("meanwhile", "status"), [(_revoke_token, 401), (_do_nothing, 200)])
-async def test_files_are_taken_only_with_access_that_still_is(
+async def test_files_are_accepted_only_with_access_that_is_still_valid(
     api: Api, meanwhile: Callable[[Api], Awaitable[None]], status: int, key: str | None
 ) -> None:
     media_type = f"multipart/form-data; boundary={_BOUNDARY}"
@@ -91,7 +92,7 @@ async def test_files_are_taken_only_with_access_that_still_is(
     assert await api.count("uploads") == (1 if status == 200 else 0)
 
 
-async def test_a_kept_answer_is_not_given_to_one_whose_access_ended(api: Api) -> None:
+async def test_a_stored_response_is_not_sent_after_access_was_revoked(api: Api) -> None:
     body = json.dumps([a_claim("LATE-1")]).encode()
     assert await _send(api, "/claims", _JSON, body, _do_nothing, "once") == 200
     assert await _send(api, "/claims", _JSON, body, _revoke_token, "once") == 401

@@ -1,4 +1,4 @@
-"""Requests that arrive together share statements, and nobody is answered for another."""
+"""Concurrent requests share statements, and each gets its own response."""
 
 import asyncio
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from tests.support.web_processes import Web
 _REFERENCES = "SELECT merchant_id, claim_id, reference_number FROM claims WHERE merchant_id = $1"
 
 
-async def test_requests_of_many_merchants_at_once_each_create_their_own(
+async def test_concurrent_requests_of_many_merchants_create_their_own_claims(
     api: Api, resources: Resources, clock: MovableClock
 ) -> None:
     harnesses = [await a_harness(resources, clock, key=f"shop-{n}") for n in range(8)]
@@ -44,7 +44,7 @@ async def test_requests_of_many_merchants_at_once_each_create_their_own(
         assert {row["reference_number"]: row["claim_id"] for row in rows} == created
 
 
-async def test_no_merchants_token_opens_another_in_the_same_look_up(api: Api) -> None:
+async def test_a_token_gives_no_access_to_another_merchant_in_the_same_lookup(api: Api) -> None:
     own, other = api.nordwind, api.hansen
     paths = [own.merchant_id, other.merchant_id, 999_999] * 5
     answers = await asyncio.gather(
@@ -54,7 +54,7 @@ async def test_no_merchants_token_opens_another_in_the_same_look_up(api: Api) ->
     assert [each.status_code for each in answers] == [200, 404, 404] * 5 + [401] * 15
 
 
-async def test_tokens_of_requests_that_arrive_together_take_one_statement(
+async def test_tokens_of_concurrent_requests_are_checked_in_one_statement(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_counted_api(resources, clock) as (api, statements):
@@ -62,14 +62,14 @@ async def test_tokens_of_requests_that_arrive_together_take_one_statement(
         await statements.take()
         await asyncio.gather(*(api.nordwind.get("/test-clock") for _ in range(20)))
         sent = await statements.take()
-    # The first found nobody there.
+    # The first request arrives while no other one waits, so it may have its own statement.
     assert len(sent) <= 2, sent
 
 
-async def test_a_token_is_read_after_its_request_arrived(
+async def test_a_token_is_checked_after_its_request_arrived(
     api: Api, resources: Resources, clock: MovableClock
 ) -> None:
-    """However many look-ups are under way when the credential is revoked."""
+    """This holds for any number of lookups in progress when the credential is revoked."""
     for n in range(5):
         client = await a_client(api.nordwind.http, await a_harness(resources, clock, key=f"x-{n}"))
         under_way = [asyncio.create_task(api.nordwind.get("/events")) for _ in range(10)]
@@ -83,7 +83,7 @@ async def test_a_token_is_read_after_its_request_arrived(
         await asyncio.gather(*under_way)
 
 
-async def test_with_and_without_a_key_at_once_each_has_its_effect(api: Api) -> None:
+async def test_concurrent_requests_with_and_without_a_key_each_have_an_effect(api: Api) -> None:
     async def post(n: int, key: str | None) -> int:
         answer = await api.nordwind.post("/claims", [a_claim(f"A-{n}")], key=key)
         [result] = answer.json()["result"]

@@ -1,5 +1,5 @@
-"""What a process reads of somebody who proves nothing, how many requests of one visitor it works on
-at once, and that a response that does not wait for its request's body still arrives."""
+"""Limits for unauthenticated clients: how much of a body is read, how many requests of one visitor
+are processed at a time, and that a refusal arrives although its request's body was not read."""
 
 import asyncio
 import socket
@@ -22,24 +22,24 @@ from tests.support.served import ServedApplication, serve
 
 _CHUNK = 4 * 1024
 _MOST = {
-    # Its signature is of the whole body, and providers send much.
+    # The signature covers the whole body, and providers send large ones.
     "/callbacks/payments/1": 64 * 1024,
     "/callbacks/channels/1/incoming": 16 * 1024,
     "/callbacks/channels/1/1": 16 * 1024,
-    # A signed token.
+    # The form has a signed token.
     "/portal/sign-in/with/1/logout": 16 * 1024,
 }
 
 
 def _list_posts(app: Starlette) -> list[str]:
-    """The addresses of all interfaces that take a form or a document."""
+    """Return the addresses of all interfaces that accept a form or a document."""
     portal = {fill(path): frozenset(runs) for path, runs in PORTAL_ROUTES.items()}
     addresses = {**list_addresses(app), **portal}
     return [path for path, methods in addresses.items() if "POST" in methods]
 
 
 class Sender:
-    """Sends a body that never ends, and counts what was read of it until the response began."""
+    """Send an endless body, and count the bytes that were read before the response began."""
 
     def __init__(self, path: str, content_type: str) -> None:
         self.scope: Scope = {
@@ -68,7 +68,7 @@ class Sender:
     "content_type",
     ["application/x-www-form-urlencoded", "application/json", "multipart/form-data; boundary=a"],
 )
-async def test_no_address_reads_more_than_a_little_of_a_stranger(
+async def test_no_address_reads_a_large_body_without_authentication(
     resources: Resources, content_type: str
 ) -> None:
     async with open_web(resources) as web:
@@ -79,7 +79,9 @@ async def test_no_address_reads_more_than_a_little_of_a_stranger(
             assert 300 <= sender.status < 500, path
 
 
-async def test_a_stranger_who_asks_first_is_never_told_to_send_much(resources: Resources) -> None:
+async def test_no_address_invites_an_unauthenticated_client_to_send_a_large_body(
+    resources: Resources,
+) -> None:
     async with serve(resources) as served:
         for path in _list_posts(served.app):
             answer = await talk(_port(served), _head(served, path, "Expect: 100-continue"))
@@ -92,7 +94,7 @@ async def test_a_stranger_who_asks_first_is_never_told_to_send_much(resources: R
 @pytest.mark.parametrize(
     ("path", "status"), [("/api/merchants/1/claims", 401), ("/api/token", 413), ("/q", 413)]
 )
-async def test_whoever_sends_everything_first_can_still_read_why_it_is_refused(
+async def test_a_client_that_sends_everything_first_can_read_the_refusal(
     resources: Resources, path: str, status: int, framing: str
 ) -> None:
     async with serve(resources) as served:
@@ -142,7 +144,7 @@ def _port(served: ServedApplication) -> int:
 
 
 class Slow:
-    """An application whose requests stay in progress until it is told."""
+    """An application whose requests stay in progress until `ending` is set."""
 
     def __init__(self) -> None:
         self.begun = asyncio.Semaphore(0)
@@ -159,7 +161,7 @@ class Slow:
             await self.begun.acquire()
 
 
-async def test_one_visitor_has_a_hundred_requests_in_progress_and_others_have_theirs(
+async def test_one_visitor_may_have_a_hundred_requests_in_progress(
     resources: Resources,
 ) -> None:
     slow = Slow()

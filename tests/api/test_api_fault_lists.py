@@ -1,5 +1,5 @@
-"""Over HTTP every fault of a body is told in one answer, and the largest bodies full of faults let
-other requests have their turn."""
+"""A response reports every fault of a body, and the largest bodies full of faults do not delay
+other requests."""
 
 import asyncio
 import gc
@@ -22,7 +22,7 @@ def list_faults(answer: Any) -> list[tuple[str, str]]:
     return sorted((each["path"], each["code"]) for each in error["details"]["errors"])
 
 
-async def test_a_fault_of_type_hides_none_of_the_others(api: Api) -> None:
+async def test_a_wrong_type_does_not_hide_other_faults(api: Api) -> None:
     claim = a_claim(
         currency="ABC", language="qqq", mobileNumber="+9991234567", address={"country": "XX"},
         customerNumber=7,
@@ -73,7 +73,7 @@ async def test_a_fault_of_type_hides_none_of_the_others(api: Api) -> None:
          [("/0", "TOO_SMALL"), ("/1", "WRONG_TYPE"), ("/2/claimId", "WRONG_TYPE")]),
     ],
 )  # fmt: skip
-async def test_every_fault_of_another_body_is_told_at_once(
+async def test_every_fault_of_a_body_is_reported_at_once(
     api: Api, path: str, body: Any, faults: list[tuple[str, str]]
 ) -> None:
     [claim_id] = await api.nordwind.create()
@@ -84,7 +84,7 @@ async def test_every_fault_of_another_body_is_told_at_once(
     assert list_faults(answer) == faults
 
 
-async def test_every_fault_of_an_answer_to_a_dispute_is_told_at_once(api: Api) -> None:
+async def test_every_fault_of_an_answer_to_a_dispute_is_reported_at_once(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
     opened = await api.nordwind.post(f"/claims/{claim_id}/disputes", {"type": "AMOUNT_WRONG"})
     path = f"/claims/{claim_id}/disputes/{opened.json()['result']['id']}/resolve"
@@ -97,7 +97,9 @@ async def test_every_fault_of_an_answer_to_a_dispute_is_told_at_once(api: Api) -
     assert list_faults(answer) == [("/endClaim", "NOT_ALLOWED"), ("/message", "CONTROL_CHARACTER")]
 
 
-async def test_a_change_tells_faults_of_type_rule_and_repetition_at_once(api: Api) -> None:
+async def test_a_change_reports_wrong_types_broken_rules_and_repeated_keys_at_once(
+    api: Api,
+) -> None:
     [claim_id] = await api.nordwind.create()
     body = (
         b'{"debtorName": 7, "language": "qqq", "address": {"country": "XX", "town": "x"},'
@@ -117,7 +119,7 @@ async def test_a_change_tells_faults_of_type_rule_and_repetition_at_once(api: Ap
     ]  # fmt: skip
 
 
-async def test_a_claim_stored_with_such_a_character_can_be_changed_in_other_fields(
+async def test_a_claim_with_a_stored_control_character_can_be_changed_in_other_fields(
     api: Api,
 ) -> None:
     [claim_id] = await api.nordwind.create()
@@ -131,7 +133,7 @@ async def test_a_claim_stored_with_such_a_character_can_be_changed_in_other_fiel
     assert answer.json()["result"]["email"] == "new@example.org"
 
 
-async def test_an_amount_and_an_id_are_integers_however_they_are_spelled(api: Api) -> None:
+async def test_an_integer_with_an_exponent_or_a_zero_fraction_is_accepted(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
     payment = b'{"amount": 2.97e2, "currency": "EUR", "transactionId": "bank-1"}'
     workflow = f"/assignments/workflows/{api.version.workflow_id}"
@@ -149,7 +151,7 @@ async def test_an_amount_and_an_id_are_integers_however_they_are_spelled(api: Ap
 
 
 _ITEM = {"reference": "\x85", "type": "X", "value": "0", "itemDate": "x", "dueDate": 5}
-# The claim, and how often a body of 10 MiB or 1,000 claims holds it.
+# The claim, and how often a body of at most 10 MiB or 1,000 claims contains it.
 _HOSTILE = {
     "faults of shape": (a_claim(items=[_ITEM] * 100), 1_000),
     "faults of rules": (
@@ -166,8 +168,8 @@ _HOSTILE = {
 
 @pytest.fixture
 def collector() -> Iterator[None]:
-    """As in a process that serves (`kit.process`): what was there before is not looked at again,
-    which in a process with many tests takes longer than the work itself."""
+    """Exclude existing objects from garbage collection, as a serving process does. In a process
+    with many tests, collecting them takes longer than the work itself."""
     gc.collect()
     gc.freeze()
     yield
@@ -176,9 +178,7 @@ def collector() -> Iterator[None]:
 
 @pytest.mark.usefixtures("collector")
 @pytest.mark.parametrize("kind", _HOSTILE)
-async def test_a_body_full_of_faults_never_holds_the_event_loop_for_long(
-    api: Api, kind: str
-) -> None:
+async def test_a_body_full_of_faults_does_not_block_the_event_loop(api: Api, kind: str) -> None:
     claim, count = _HOSTILE[kind]
     body = msgspec.json.encode([claim] * count)
     assert len(body) < 10 * 1024 * 1024
@@ -189,7 +189,7 @@ async def test_a_body_full_of_faults_never_holds_the_event_loop_for_long(
     longest, is_over = 0.0, asyncio.Event()
 
     async def watch() -> None:
-        """Measures the processor time that passes between two turns of its own."""
+        """Measure the processor time between two turns of this task in the event loop."""
         nonlocal longest
         while not is_over.is_set():
             began = time.thread_time()
