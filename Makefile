@@ -55,7 +55,7 @@ setup: $(VENV)/installed  ## install into .venv
 demo: $(VENV)/installed  ## the life of seven claims, told as it happens (ONCE=1: and end; PORT=8010)
 	$(BIN)/python -m examples.demo $(if $(ONCE),--once) $(if $(PORT),--port $(PORT))
 
-# Three, as those that start servers of their own wait more than they work.
+# Three, because a test waits for the database while another one works.
 test: $(VENV)/installed-dev  ## the tests, without the browser
 	$(PYTEST) -n 3 $(APART) $(ARGS)
 
@@ -84,14 +84,15 @@ contract: $(VENV)/installed-dev  ## every operation of the API, every property a
 	$(PYTEST) --dist loadfile tests/plans --ignore tests/plans/test_page_plans.py $(ARGS)
 	$(PYTEST) -n 0 tests/plans/test_page_plans.py $(ARGS)
 
-# Whole installations: started, killed, restored, with a full disk, once; and the tests' own controls,
-# each of which plants a fault, and the tests of the promise it breaks must fail. Long: what kills,
+# Tests that start, freeze, kill or confine processes, or wait for a limit in real time; whole
+# installations, killed, restored, with a full disk, once; and the tests' own controls, each of which
+# plants a fault, and the tests of the promise it breaks must fail. Long: tests that kill processes run
 # ROUNDS times; 200 kills under load, 20 full disks, backups restored into every newer PostgreSQL.
 # -rs says what could not be tried: only root may mount the disk that is filled.
 faults: $(VENV)/installed-dev $(POSTGRES_17)/native/bin/postgres  ## faults planted, processes killed, disks filled (FAULTS=long, ROUNDS=10)
 ifeq ($(FAULTS),long)
 	FAULT_ROUNDS=$(ROUNDS) FAULT_KILLS=200 FULL_DISKS=20 RESTORE_PAIRS=all $(BIN)/python -m pytest -rs -s \
-	  tests/engine/test_process_machine.py tests/faults tests/controls $(ARGS)
+	  tests/faults tests/controls $(ARGS)
 else
 	$(PYTEST) -n 3 -rs tests/faults tests/controls $(ARGS)
 endif

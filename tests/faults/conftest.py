@@ -1,4 +1,4 @@
-"""Fixtures of the tests that start and kill complete installations."""
+"""Fixtures of the tests that start, freeze and kill processes and complete installations."""
 
 import subprocess
 from collections.abc import Iterator
@@ -7,13 +7,16 @@ from pathlib import Path
 import pytest
 
 from dunwell.platform.resources import Resources
+from tests.api.conftest import api, landing
 from tests.faults.installation import Installation
+from tests.portal.conftest import clerk
 from tests.support.clusters import NEWER, Cluster, Servers, a_served_cluster, an_outbox_on
 from tests.support.operator_pages import follow, run_printed
 from tests.support.postgres_versions import find_binaries_of
 from tests.support.webhooks import Outbox
+from tests.usecases.conftest import dunwell
 
-__all__ = ["follow", "run_printed"]
+__all__ = ["api", "clerk", "dunwell", "follow", "landing", "run_printed"]
 
 
 @pytest.fixture

@@ -253,7 +253,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     ),
     "interfaces/landing/disputes/receive_form.py _UNTAKEN": (
         (
-            "tests/api/test_api_storage_away.py"
+            "tests/faults/test_api_storage_away.py"
             "::test_what_is_left_of_a_debtors_file_is_kept_for_an_hour"
         ),
     ),
