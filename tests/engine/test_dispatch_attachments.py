@@ -75,11 +75,13 @@ async def test_an_sms_has_no_attachments(resources: Resources, clock: MovableClo
     assert message.attachments == ()
 
 
-@pytest.mark.parametrize("channel", ["EMAIL", "LETTER"])
-async def test_missing_optional_attachments_do_not_hold_the_contact(
-    resources: Resources, clock: MovableClock, channel: Channel
+@pytest.mark.parametrize(
+    ("channel", "attachments"), [("EMAIL", "NONE"), ("EMAIL", "OPTIONAL"), ("LETTER", "OPTIONAL")]
+)
+async def test_a_contact_that_requires_no_attachment_does_not_wait_for_one(
+    resources: Resources, clock: MovableClock, channel: Channel, attachments: str
 ) -> None:
-    harness = await a_harness_with_channels(resources, clock, channel, attachments="OPTIONAL")
+    harness = await a_harness_with_channels(resources, clock, channel, attachments=attachments)
     await _create(harness)
     await harness.run()
     assert await sent_by(harness) == {channel: 1}

@@ -1,6 +1,5 @@
 """The debtor is notified of the answer to a dispute, and the claim rests for some days after it."""
 
-import asyncio
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,14 +11,13 @@ from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.notices.notice_outcomes import report_notice_failure
 from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.core.claims.states import HoldKind, Status
-from dunwell.interfaces.landing.notifications.send_occasions import send_due_occasions
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.disputes import ACCEPTED, REJECTED, answer, dispute, resolve, withdraw
 from tests.support.harness import ERP, Harness, ScriptedChannel, a_harness
 from tests.support.merchants import CONFIGURATION
-from tests.support.notice_sending import a_notice_writer, send_due_notices
+from tests.support.notice_sending import send_due_notices
 from tests.support.notices import WITH_SMS
 
 DAY = timedelta(days=1)
@@ -151,16 +149,6 @@ async def test_the_quiet_days_count_from_the_answer_when_the_notice_is_in_doubt(
     assert len(channel.sent) == 1
     assert resolved.resolved_at is not None
     assert await _until(harness, opened.claim_id) == [resolved.resolved_at + 7 * DAY]
-
-
-async def test_many_workers_send_it_once(resources: Resources, clock: MovableClock) -> None:
-    harness, opened = await _a_disputed(resources, clock)
-    await resolve(harness, opened, REJECTED)
-    await asyncio.gather(
-        *(send_due_occasions(resources, a_notice_writer(harness)) for _ in range(4))
-    )
-    await send_due_notices(harness)
-    assert len(_sent(harness)) == 1
 
 
 async def test_an_accepted_dispute_is_confirmed_and_the_claim_withdrawn(

@@ -173,20 +173,6 @@ async def test_a_file_that_cannot_be_moved_does_not_hold_up_others(post: LetterH
     assert await post.items() == [("WAITING", "ACCEPTED", None, "POSTED", True)]
 
 
-async def test_records_of_old_status_files_are_deleted(post: LetterHarness) -> None:
-    post.say("1.csv", write_status())
-    await post.read_statuses()
-    clock, reader = (
-        post.harness.clock,
-        StatusFileReader(post.harness.resources, lambda: post.delivery_providers),
-    )
-    clock.move_to(clock.now() + timedelta(days=90))
-    assert await reader.sweep() == 0
-    clock.move_to(clock.now() + timedelta(microseconds=1))
-    assert await reader.sweep() == 1
-    assert await post.harness.rows(_FILES) == []
-
-
 async def test_a_large_file_is_saved_in_batches(post: LetterHarness) -> None:
     """Also, the latest status of a letter wins, wherever it is in the file."""
     (reference,) = post.references()

@@ -243,16 +243,6 @@ async def test_an_instalment_that_is_being_paid_is_not_requested(arrangement: Ar
     assert await subjects(arrangement) == []
 
 
-async def test_many_workers_send_each_notice_once(arrangement: Arrangement) -> None:
-    harness = arrangement.harness
-    harness.clock.move_to(REMINDED)
-    await asyncio.gather(*(sweep_modalities(harness.resources) for _ in range(3)))
-    writer = a_notice_writer(harness)
-    await asyncio.gather(*(send_due_occasions(harness.resources, writer) for _ in range(3)))
-    await send_due_notices(harness)
-    assert await subjects(arrangement) == ["Ihre nächste Rate an Nordwind"]
-
-
 async def test_notices_that_a_clock_jump_skipped_are_not_sent_later(
     arrangement: Arrangement,
 ) -> None:

@@ -138,22 +138,6 @@ async def test_replay_sends_earlier_events_to_an_endpoint_added_later(
     assert sorted(receiver.event_ids) == sorted(str(event.event_id) for event in events)
 
 
-async def test_replay_skips_erased_claims_and_other_merchants(
-    outbox: Outbox, resources: Resources
-) -> None:
-    other = await an_outbox(resources, "hansen")
-    for each in (outbox, other):
-        await each.add_endpoint("http://127.0.0.1:1/a")
-        await each.raise_events(2)
-        await each.rows(
-            "UPDATE deliveries SET state = 'GIVEN_UP', due_at = NULL WHERE merchant_id = $1"
-        )
-    await outbox.rows("DELETE FROM claims WHERE merchant_id = $1")
-
-    assert await replay(outbox) == 0
-    assert {state for _, state, _ in await other.deliveries()} == {"GIVEN_UP"}
-
-
 async def test_replay_with_an_invalid_range_sends_nothing(
     outbox: Outbox, resources: Resources
 ) -> None:

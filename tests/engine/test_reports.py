@@ -11,7 +11,6 @@ import pytest
 from dunwell.contact.escalation.reports.delivery_reports import (
     process_reports,
     query_unknown_outcomes,
-    sweep_old_reports,
 )
 from dunwell.contact.escalation.reports.store import load_unknown, lock_report
 from dunwell.contact.sending.adapters import Adapters
@@ -35,7 +34,6 @@ UPDATE communication_contents SET recipient = 'nobody'
 WHERE merchant_id = $1 AND communication_id = $2
 RETURNING recipient
 """
-_TO_UNKNOWN = "UPDATE communications SET state = 'UNKNOWN' WHERE merchant_id = $1"
 
 
 async def a_sent_contact(
@@ -294,13 +292,3 @@ async def test_a_provider_is_queried_only_about_its_own_messages(
         of_email = await load_unknown(connection, merchant_id, "EMAIL", later, 10)
         of_letters = await load_unknown(connection, merchant_id, "LETTER", later, 10)
     assert (of_email, of_letters) == ([provider.sent[0].communication_id], [])
-
-
-async def test_old_reports_are_deleted(resources: Resources, clock: MovableClock) -> None:
-    harness, provider = await a_sent_contact(resources, clock)
-    await report(harness, provider, state="DELIVERED")
-    await join(harness)
-    clock.advance(timedelta(days=90))
-    assert await sweep_old_reports(resources) == 0
-    clock.advance(timedelta(seconds=1))
-    assert await sweep_old_reports(resources) == 1

@@ -14,7 +14,7 @@ from dunwell.contact.escalation.contacts.outcomes.record_outcomes import resolve
 from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.drafts.publish_draft import publish_draft
 from dunwell.platform.clock import MovableClock
-from dunwell.platform.errors import InvalidState, NotFound
+from dunwell.platform.errors import InvalidState
 from dunwell.platform.resources import Resources
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.harness import Harness, ScriptedChannel, a_harness
@@ -191,14 +191,3 @@ async def test_only_an_unknown_contact_can_be_settled(
     assert raised.value.details == {"state": "ACCEPTED"}
     assert await contacts(harness) == [("ACCEPTED", 1, True)]
     assert await outcomes(harness) == ["ACCEPTED"]
-
-
-async def test_a_communication_of_another_merchant_is_not_found(
-    resources: Resources, clock: MovableClock
-) -> None:
-    harness = await a_harness_in_doubt(resources, clock)
-    other = await a_harness(resources, clock, key="hansen")
-    async with other.work() as work:
-        with pytest.raises(NotFound):
-            await resolve_unknown_contact(work, reference(harness), was_sent=True)
-    assert await contacts(harness) == [("UNKNOWN", 1, True)]

@@ -1,7 +1,6 @@
 """A debtor is notified once that a request was received and how it was answered, by whoever
 answers."""
 
-import asyncio
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -68,14 +67,6 @@ async def test_an_approval_by_the_merchant_is_confirmed_once(teller: Teller) -> 
     )  # fmt: skip
     assert notice["subject"] == "Ihre Ratenzahlung mit Nordwind"
     assert "16. April 2026" in notice["body_text"]
-
-
-async def test_many_workers_send_one_confirmation(teller: Teller) -> None:
-    await teller.arrangement.ask()
-
-    await asyncio.gather(*(teller.tell() for _ in range(4)))
-
-    assert len(await teller.told()) == 1
 
 
 async def test_an_automatic_approval_is_confirmed(

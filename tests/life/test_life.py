@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dunwell.core.claims.claim_holds import lift_hold, open_hold
-from dunwell.core.claims.states import HoldKind, Status
+from dunwell.core.claims.states import Status
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import DOCUMENT, a_definition
-from tests.support.harness import Harness, a_harness
+from tests.support.disputes import ACCEPTED, REJECTED, answer, dispute
+from tests.support.harness import ERP, Harness, a_harness
 
 # A Monday, 10:00 in Berlin.
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -67,35 +67,29 @@ async def test_an_unpaid_claim_runs_through_all_steps(life: Life) -> None:
     assert await life.sent() == 2
 
 
-async def test_a_claim_paid_after_the_fee_ends_the_process(life: Life) -> None:
-    await life.at_day(7)
-    await life.harness.pay(life.claim_id, 10490)
-    assert await life.status() is Status.COLLECTED
-    assert await life.at_day(60) == ["ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED", "ESCALATED"]
-    assert await life.sent() == 2
-
-
-async def test_a_claim_disputed_until_day_21_then_runs_its_due_steps(life: Life) -> None:
-    await life.at_day(3)
-    async with life.harness.work() as work:
-        await open_hold(work, life.claim_id, HoldKind.DISPUTE)
-    assert await life.at_day(21) == ["ESCALATED"]
+async def test_steps_due_during_two_disputes_run_after_both_are_resolved(
+    life: Life,
+) -> None:
+    harness, claim_id = life.harness, life.claim_id
+    reminded = ["FEE_ADDED", "CHECKPOINT_REACHED", "ESCALATED"]
+    assert await life.at_day(3) == ["ESCALATED"]
+    amount = await dispute(harness, claim_id, "AMOUNT_WRONG")
+    assert await life.at_day(5) == ["ESCALATED", "DISPUTED"]
+    phoned = await dispute(harness, claim_id, "OTHER", "It is broken, she says.", actor=ERP)
+    told = ["ESCALATED", "DISPUTED", "DISPUTED"]
+    assert await life.at_day(10) == told
+    await answer(harness, amount, REJECTED)
+    assert await life.at_day(17) == told
     assert await life.outstanding() == 10240
-    async with life.harness.work() as work:
-        await lift_hold(work, life.claim_id, HoldKind.DISPUTE)
-    reminded = ["ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED", "ESCALATED"]
-    assert await life.at_day(21) == reminded
-    assert await life.at_day(34) == reminded
-    assert await life.at_day(35) == [*reminded, "ARCHIVED"]
-
-
-async def test_each_step_runs_once_after_six_weeks_of_downtime(life: Life) -> None:
-    await life.at_day(0)
-    life.harness.clock.move_to(START + timedelta(days=42))
-    assert await life.at_day(42) == ["ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED", "ESCALATED"]
-    assert await life.sent() == 2
-    assert (await life.at_day(55))[-1] == "ESCALATED"
-    assert (await life.at_day(56))[-1] == "ARCHIVED"
+    await answer(harness, phoned, ACCEPTED, end_claim=False)
+    # After the answer, nothing happens for a week.
+    assert await life.at_day(23) == told
+    assert (await life.outstanding(), await life.sent()) == (10240, 5)
+    # The fee of day 7, the checkpoint and the second reminder follow in order.
+    assert await life.at_day(24) == [*told, *reminded]
+    assert (await life.outstanding(), await life.sent()) == (10490, 6)
+    assert await life.at_day(37) == [*told, *reminded]
+    assert await life.at_day(38) == [*told, *reminded, "ARCHIVED"]
 
 
 async def test_events_are_in_order_and_contain_the_facts_of_each_step(life: Life) -> None:

@@ -80,19 +80,6 @@ async def test_a_plan_ends_when_its_third_instalment_is_missed(life: Life) -> No
     assert await life.at_day(92) == [*reminded, "ARCHIVED"]
 
 
-async def test_a_fulfilled_plan_collects_the_claim_without_fees(life: Life) -> None:
-    await life.at_day(3)
-    await life.arrangement.agree(PlanTerms(2, date(2026, 3, 10)))
-    await life.at_day(8)
-    await life.pay(5120, "tx-1")
-    await life.at_day(40)
-    await life.pay(5120, "tx-2")
-    assert await life.at_day(200) == ["ESCALATED", CHANGE, CHANGE]
-    assert await life.ended() == [ModalityEndReason.FULFILLED]
-    status = (await life.arrangement.harness.read(life.arrangement.claim_id)).status
-    assert status == "COLLECTED"
-
-
 async def test_the_process_continues_after_a_deferment(life: Life) -> None:
     await life.at_day(3)
     await life.arrangement.agree(DeferralTerms(date(2026, 3, 25)))
@@ -107,10 +94,3 @@ async def test_a_short_deferment_does_not_delay_later_steps(life: Life) -> None:
     await life.arrangement.agree(DeferralTerms(date(2026, 3, 4)))
     assert await life.at_day(6) == ["ESCALATED", CHANGE, CHANGE]
     assert (await life.at_day(7))[3:] == ["FEE_ADDED", "CHECKPOINT_REACHED"]
-
-
-async def test_a_request_on_the_first_day_holds_the_first_contact(life: Life) -> None:
-    asked = await life.arrangement.ask()
-    assert await life.at_day(2) == [CHANGE]
-    await life.arrangement.reject(asked.modality_id)
-    assert await life.at_day(2) == [CHANGE, CHANGE, "ESCALATED"]

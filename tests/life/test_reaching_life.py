@@ -1,12 +1,8 @@
 """Whom a step reaches and through which channel: fallbacks, unreachable debtors, fees that require
 a contact, suppressed addresses, and contacts that later turn out to have failed."""
 
-from typing import Any
-
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.contact.escalation.reports.delivery_reports import report_failure
-from dunwell.contact.messages.suppression import suppress
-from dunwell.contact.sending.channel import Permanent
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.channels import REACHABLE
@@ -23,31 +19,6 @@ async def bounce(harness: Harness, channel: int) -> None:
     message = harness.channels[channel].sent[-1]
     async with harness.work(COMMAND_LINE) as work:
         await report_failure(work, harness.resources.keys, message.communication_id, "bounced")
-
-
-async def test_channels_are_tried_in_order_until_one_accepts(
-    resources: Resources, clock: MovableClock
-) -> None:
-    harness = await a_lifecycle_harness(resources, clock, a_process(THREE, wait(7), FEE))
-    harness.channels[0].answers.append(Permanent("mailbox gone"))
-    harness.channels[1].answers.append(Permanent("number gone"))
-    [claim_id] = await harness.create(**REACHABLE)
-    await run_until_local_time(harness, END)
-    assert await list_timeline(harness, claim_id) == [
-        "Mon 02 Mar 10:00 LETTER",
-        # Seven days after Wednesday, by which the letter can have arrived.
-        "Wed 11 Mar 10:00 fee 250",
-        "Wed 11 Mar 10:00 archived",
-    ]
-
-
-async def test_a_channel_without_an_address_is_skipped(
-    resources: Resources, clock: MovableClock
-) -> None:
-    harness = await a_lifecycle_harness(resources, clock, a_process(THREE, wait(1)))
-    [claim_id] = await harness.create(**REACHABLE | {"mobileNumber": None, "email": None})
-    await run_until_local_time(harness, END)
-    assert (await list_timeline(harness, claim_id))[0] == "Mon 02 Mar 10:00 LETTER"
 
 
 async def test_an_unreachable_debtor_is_charged_no_fee(
@@ -74,28 +45,6 @@ async def test_a_fee_without_required_contact_is_charged_to_an_unreachable_debto
     [claim_id] = await harness.create(email=None)
     await run_until_local_time(harness, END)
     assert "Mon 09 Mar 10:00 fee 250" in await list_timeline(harness, claim_id)
-
-
-async def test_a_bounce_uses_the_next_channel_and_restarts_the_wait(
-    resources: Resources, clock: MovableClock
-) -> None:
-    harness = await a_lifecycle_harness(
-        resources, clock, a_process(THREE, wait(7), FEE, contact(), wait(1))
-    )
-    [claim_id] = await harness.create(**REACHABLE)
-    await run_until_local_time(harness, "2026-03-05 15:30")
-    await bounce(harness, 0)
-    await run_until_local_time(harness, "2026-03-09 16:00")
-    await bounce(harness, 1)
-    await run_until_local_time(harness, END)
-    assert await list_timeline(harness, claim_id) == [
-        "Mon 02 Mar 10:00 EMAIL",
-        "Thu 05 Mar 15:30 SMS",
-        "Mon 09 Mar 16:00 LETTER",
-        "Wed 18 Mar 16:00 fee 250",
-        "Wed 18 Mar 16:00 EMAIL",
-        "Thu 19 Mar 16:00 archived",
-    ]
 
 
 async def test_the_fallback_for_a_bounce_at_night_waits_for_contact_hours(
@@ -130,22 +79,4 @@ async def test_a_bounce_on_the_last_channel_keeps_all_dates(
         "Mon 09 Mar 10:00 archived",
         # After the bounce, no contact has reached the debtor.
         "Mon 09 Mar 10:00 step 3 SKIPPED NOBODY_REACHED",
-    ]
-
-
-async def test_a_suppressed_address_is_not_used(resources: Resources, clock: MovableClock) -> None:
-    harness = await a_lifecycle_harness(resources, clock, a_process(THREE, wait(7), THREE, wait(1)))
-    [claim_id] = await harness.create(**REACHABLE)
-    await run_until_local_time(harness, "2026-03-04 12:00")
-    addresses: list[tuple[Any, str]] = [("EMAIL", "ERIKA@example.org"), ("SMS", "+49 151 12345678")]
-    async with harness.work() as work:
-        for channel, address in addresses:
-            await suppress(
-                work, resources.keys, channel, address, "DEBTOR"
-            )  # fmt: skip
-    await run_until_local_time(harness, END)
-    assert await list_timeline(harness, claim_id) == [
-        "Mon 02 Mar 10:00 EMAIL",
-        "Mon 09 Mar 10:00 LETTER",
-        "Thu 12 Mar 10:00 archived",
     ]

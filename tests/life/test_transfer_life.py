@@ -41,17 +41,3 @@ async def test_an_announced_transfer_that_never_arrives_delays_the_fee_by_bankin
     # Nothing happens until the end of Wednesday.
     assert await at_day(payments, 9) == ["ESCALATED", TOLD]
     assert (await at_day(payments, 10))[:3] == ["ESCALATED", TOLD, "FEE_ADDED"]
-
-
-async def test_an_announced_transfer_that_arrives_ends_the_claim_without_a_fee(
-    resources: Resources, clock: MovableClock
-) -> None:
-    payments = await a_payment_harness(
-        resources, clock, configuration=taking(), definition=a_definition()
-    )
-    assert await at_day(payments, 4) == ["ESCALATED"]
-    await send(payments, date(2026, 3, 6))
-    await at_day(payments, 7)
-    await payments.harness.pay(payments.claim_id, 10240, "bank-1")
-    assert await at_day(payments, 60) == ["ESCALATED", TOLD]
-    assert (await payments.harness.read(payments.claim_id)).status == "COLLECTED"

@@ -122,9 +122,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "contact/escalation/reports/delivery_reports.py _MIN_AGE": (
         "tests/engine/test_reports.py::test_a_message_in_doubt_is_queried_after_two_minutes",
     ),
-    "contact/escalation/reports/delivery_reports.py KEPT_FOR": (
-        "tests/engine/test_reports.py::test_old_reports_are_deleted",
-    ),
+    "contact/escalation/reports/delivery_reports.py KEPT_FOR": (_AGES,),
     "contact/escalation/reports/delivery_reports.py _AGAIN_AFTER": (
         "tests/engine/test_reports.py::test_a_report_waits_until_the_answer_is_recorded",
     ),
@@ -134,12 +132,8 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "operations/dashboards/delivery_providers.py MAX_LIMIT_PERIOD": (
         "tests/portal/test_delivery_providers.py::test_sent_messages_and_delivery_reports_are_shown",
     ),
-    "contact/sending/receive_sms.py _KEPT_FOR": (
-        "tests/usecases/test_take_incoming_sms.py::test_old_messages_are_deleted",
-    ),
-    "contact/sending/batches/read_statuses.py _KEPT_FOR": (
-        "tests/engine/test_letter_statuses.py::test_records_of_old_status_files_are_deleted",
-    ),
+    "contact/sending/receive_sms.py _KEPT_FOR": (_AGES,),
+    "contact/sending/batches/read_statuses.py _KEPT_FOR": (_AGES,),
     "contact/sending/batches/release_batches.py _COPIES_KEPT_FOR": (
         "tests/engine/test_letters_after_restore.py::test_old_manifest_copies_are_removed_except_the_newest",
     ),

@@ -9,12 +9,12 @@ from dunwell.accounts.installation.alerts.alert import AlertKind
 from dunwell.accounts.installation.alerts.store import raise_alert
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
-from dunwell.accounts.merchants.actor import COMMAND_LINE, credential_actor
+from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.operations.alerts.check_alerts import check_for_alerts, load_alert_overview
 from dunwell.operations.alerts.send_alert_emails import send_alert_emails
 from dunwell.platform.clock import MovableClock
-from dunwell.platform.errors import InsufficientScope, ValidationError
+from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.delivery_providers import a_harness_with_a_provider, report
 from tests.support.durations import JUST
@@ -311,13 +311,6 @@ async def test_old_alerts_and_emails_are_deleted(world: World) -> None:
     assert await count() == (1, 2)
     await world.look()
     assert await count() == (0, 0)
-
-
-async def test_alerts_require_the_right_to_operate(world: World) -> None:
-    async with world.harness.resources.database.transaction() as tx:
-        nobody = credential_actor("erp", frozenset())
-        with pytest.raises(InsufficientScope):
-            await load_alert_overview(tx, nobody, world.harness.clock.now())
 
 
 async def test_a_missing_alert_check_is_noticed_after_ten_minutes(world: World) -> None:

@@ -6,8 +6,6 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
-import pytest
-
 from dunwell.cases.assignment.assign_claims import assign_to_workflow
 from dunwell.cases.assignment.decision import AssignedWorkflow, AssignmentFailure, AssignmentOutcome
 from dunwell.cases.assignment.rules_draft import publish_rules
@@ -16,7 +14,6 @@ from dunwell.contact.escalation.engine import Engine
 from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.clock import MovableClock
-from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition, a_document
 from tests.support.harness import Harness, a_harness
@@ -125,21 +122,6 @@ async def test_assignable_claims_are_assigned_and_the_others_have_a_reason(
     assert {(await standing(harness, each))["run"] for each in (swiss, ended)} == {0}
 
 
-async def test_claims_and_workflows_of_another_merchant_are_not_found(
-    resources: Resources, clock: MovableClock
-) -> None:
-    harness = await a_harness(resources, clock, OTHER)
-    other = await a_harness(resources, clock, OTHER, key="hansen")
-    [theirs] = await other.create()
-    [own] = await harness.rows("SELECT workflow_id FROM workflows WHERE merchant_id = $1")
-    before = await standing(other, theirs)
-    outcome = await assign(harness, own["workflow_id"], theirs)
-    assert outcome.failures == [AssignmentFailure(theirs, "There is no such claim.")]
-    with pytest.raises(NotFound):
-        await assign(harness, before["workflow_id"], theirs)
-    assert await standing(other, theirs) == before
-
-
 async def test_a_deactivated_or_unpublished_workflow_accepts_no_claims(
     resources: Resources, clock: MovableClock
 ) -> None:
@@ -166,14 +148,6 @@ async def test_assignment_fails_for_every_claim_of_a_merchant_on_scenarios(
     outcome = await assign(harness, uuid4(), claim_id, 999, claim_id)
     assert outcome.assigned == []
     assert [failure.claim_id for failure in outcome.failures] == [claim_id, 999]
-
-
-async def test_an_unknown_workflow_is_not_found(resources: Resources, clock: MovableClock) -> None:
-    harness = await a_harness(resources, clock)
-    [claim_id] = await harness.create()
-    with pytest.raises(NotFound):
-        await assign(harness, uuid4(), claim_id)
-    assert (await standing(harness, claim_id))["run"] == 0
 
 
 async def test_two_concurrent_assignments_start_one_run(

@@ -12,7 +12,7 @@ from dunwell.cases.assignment.rulebook import load_rulebook
 from dunwell.cases.assignment.rules import RuleSet
 from dunwell.cases.assignment.rules_draft import publish_rules
 from dunwell.platform.clock import MovableClock
-from dunwell.platform.errors import InvalidState, NotFound, ValidationError
+from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.harness import Harness, a_harness
@@ -101,15 +101,3 @@ async def test_the_cached_rulebook_is_reloaded_after_a_change(
             rulebook = await load_rulebook(work.tx, work.merchant)
         found.append([version.name for version in rulebook.versions.values()])
     assert found == [["v1.0"], ["v1.1"], []]
-
-
-async def test_a_default_of_another_merchant_is_refused(
-    resources: Resources, clock: MovableClock
-) -> None:
-    harness = await a_harness(resources, clock)
-    other = await a_harness(resources, clock, key="hansen")
-    theirs = await other.publish(a_definition())
-    with pytest.raises(ValidationError):
-        async with harness.work() as work:
-            await publish_rules(work, RuleSet(default=theirs.workflow_id))
-    assert await harness.rows("SELECT 1 FROM assignment_rules WHERE merchant_id = $1") == []

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.installation.audit_log import AuditEntry, AuditFilter
-from dunwell.accounts.merchants.actor import COMMAND_LINE, credential_actor
+from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.audit_log import list_audit
-from dunwell.accounts.merchants.rights import ALL_RIGHTS, Right
 from dunwell.accounts.merchants.set_up_merchant import change_configuration
 from dunwell.cases.intake.change_contact_data import change_contact_data
 from dunwell.cases.payments.change_items import NewItem, add_fee
@@ -18,7 +17,6 @@ from dunwell.contact.messages.suppression import suppress
 from dunwell.core.claims.claim_holds import pause_claim, resume_claim
 from dunwell.core.workflows.change_workflow import rename_workflow
 from dunwell.platform.clock import MovableClock
-from dunwell.platform.errors import InsufficientScope, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.disputes import REJECTED, dispute, resolve
@@ -188,24 +186,3 @@ async def test_filters_narrow_by_time_subject_action_and_actor(
     assert "hold.open" not in {e.action for e in await read(harness, until=later)}
     assert "claims.create" in {e.action for e in await read(harness, since=begin, until=later)}
     assert await read(harness, since=later + timedelta(microseconds=1)) == []
-
-
-async def test_rows_and_cursors_of_another_merchant_are_not_accessible(
-    harness: Harness, resources: Resources, clock: MovableClock
-) -> None:
-    other = await a_harness(resources, clock, a_definition(), key="hansen")
-    await harness.create("A-1", "A-2")
-    async with harness.work() as work:
-        cursor = (await list_audit(work, limit=1)).next_cursor
-    async with other.work() as work:
-        with pytest.raises(ValidationError):
-            await list_audit(work, limit=1, cursor=cursor)
-    subjects = {each.subject for each in await read(other)}
-    assert f"merchant:{harness.merchant.merchant_id}" not in subjects
-
-
-async def test_reading_the_audit_log_requires_the_right(harness: Harness) -> None:
-    for rights in (ALL_RIGHTS - {Right.AUDIT}, frozenset[Right]()):
-        async with harness.work(credential_actor("shop", rights)) as work:
-            with pytest.raises(InsufficientScope, match="AUDIT"):
-                await list_audit(work, limit=1)

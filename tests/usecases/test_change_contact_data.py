@@ -9,7 +9,7 @@ from dunwell.cases.intake.change_contact_data import change_contact_data
 from dunwell.contact.escalation.end_claim import withdraw_claim
 from dunwell.core.claims.fields import DebtorFields
 from dunwell.platform.clock import MovableClock
-from dunwell.platform.errors import NotFound, ValidationError
+from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.harness import Harness, a_harness
 
@@ -97,13 +97,3 @@ async def test_contact_data_can_be_changed_in_every_state(harness: Harness) -> N
         debtor = await change(harness, claim_id, {"email": "late@example.org"})
         assert debtor.email == "late@example.org"
         assert (await harness.read(claim_id)).status is before
-
-
-async def test_a_claim_of_another_merchant_is_not_found(
-    harness: Harness, resources: Resources, clock: MovableClock
-) -> None:
-    hansen = await a_harness(resources, clock, key="hansen")
-    [claim_id] = await hansen.create()
-    with pytest.raises(NotFound):
-        await change(harness, claim_id, {"email": "new@example.org"})
-    assert (await hansen.read(claim_id)).debtor.email == "erika@example.org"

@@ -160,19 +160,3 @@ async def test_items_of_an_ended_claim_cannot_change(harness: Harness, end: str)
         with pytest.raises(InvalidState):
             await refused
     assert await harness.read(claim_id) == before
-
-
-async def test_claims_and_items_of_another_merchant_are_not_found(
-    harness: Harness, resources: Resources, clock: MovableClock
-) -> None:
-    hansen = await a_harness(resources, clock, key="hansen")
-    [own], [theirs] = await harness.create(), await hansen.create()
-    await add(hansen, theirs)
-    item_id = await first_item(hansen, theirs)
-    for absent in (
-        add(harness, theirs), fee(harness, theirs), delete(harness, theirs, item_id),
-        delete(harness, own, item_id),
-    ):  # fmt: skip
-        with pytest.raises(NotFound):
-            await absent
-    assert len((await hansen.read(theirs)).items) == 2

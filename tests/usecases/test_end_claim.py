@@ -10,7 +10,7 @@ from dunwell.contact.escalation.engine import Engine
 from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.states import HoldKind, Status
 from dunwell.platform.clock import MovableClock
-from dunwell.platform.errors import InvalidState, NotFound
+from dunwell.platform.errors import InvalidState
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.harness import Harness, a_harness
@@ -107,14 +107,3 @@ async def test_a_claim_without_a_process_can_be_withdrawn(
     [claim_id] = await harness.create()
     await do(harness, withdraw_claim, claim_id)
     assert (await harness.read(claim_id)).status is Status.WITHDRAWN
-
-
-@pytest.mark.parametrize("end", ENDS, ids=["withdraw", "archive"])
-async def test_a_claim_of_another_merchant_is_not_found(
-    harness: Harness, resources: Resources, clock: MovableClock, end: End
-) -> None:
-    hansen = await a_harness(resources, clock, key="hansen")
-    [claim_id] = await hansen.create()
-    with pytest.raises(NotFound):
-        await do(harness, end[0], claim_id)
-    assert (await hansen.read(claim_id)).status is Status.CREATED

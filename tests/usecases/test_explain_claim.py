@@ -19,7 +19,6 @@ from dunwell.operations.claim_status.views import (
     render_explanation,
 )
 from dunwell.platform.clock import MovableClock
-from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.wire import convert_to_json, render_instant
 from tests.support.channels import a_harness_with_channels
@@ -170,11 +169,6 @@ async def test_the_explanation_of_an_unassigned_claim_says_that_no_workflow_runs
     told = await explain(harness, claim_id)
     assert told.assignment is None
     assert told.reason == "No workflow is running because the claim is not assigned."
-
-
-async def test_an_unknown_claim_is_not_explained(harness: Harness) -> None:
-    with pytest.raises(NotFound):
-        await explain(harness, 999)
 
 
 async def test_the_command_prints_the_explanation(harness: Harness, dunwell: CommandLine) -> None:

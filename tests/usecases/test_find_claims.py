@@ -11,7 +11,6 @@ from dunwell.core.claims.lists.store import ClaimFilter, ClaimRow
 from dunwell.core.claims.states import HoldKind, Status
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.listed_table import ListPage
-from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.claims import a_submission
 from tests.support.harness import Harness, a_harness
@@ -127,16 +126,3 @@ async def test_a_listed_claim_has_its_balance_and_holds(
         paid: (10240, 0, 60, []), part: (10240, 10000, 0, []), held: (10240, 10240, 0,
                                                                       [HoldKind.PAUSE]),
     }  # fmt: skip
-
-
-async def test_claims_and_cursors_of_another_merchant_are_not_accessible(
-    harness: Harness, resources: Resources, clock: MovableClock
-) -> None:
-    hansen = await a_harness(resources, clock, key="hansen")
-    await harness.create("A-1", "A-2", customerNumber="C-1", email="erika@example.org")
-    assert await find(hansen) == []
-    assert await find(hansen, ClaimFilter(reference_number="A-1")) == []
-    assert await find(hansen, ClaimFilter(customer_number="C-1")) == []
-    cursor = (await load(harness, limit=1)).next_cursor
-    with pytest.raises(ValidationError):
-        await load(hansen, cursor)

@@ -29,7 +29,7 @@ from dunwell.operations.merchant_file.changes import ApplyReport
 from dunwell.operations.merchant_file.check_file import InstallationLimits
 from dunwell.operations.merchant_file.logo import LogoMaker
 from dunwell.operations.merchant_file.open_merchant import open_merchant
-from dunwell.platform.errors import InsufficientScope, InvalidState, ValidationError
+from dunwell.platform.errors import InvalidState, ValidationError
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import parse_yaml, render_yaml
 from tests.support.children import DOCUMENTS, INSPECTOR, PRINTER
@@ -264,14 +264,3 @@ async def test_an_uploaded_file_discards_no_draft(resources: Resources, tmp_path
             (await home.merchant()).merchant_id,
         )
     assert count == 1
-
-
-async def test_exporting_and_applying_require_the_right_to_configure(
-    resources: Resources, tmp_path: Path
-) -> None:
-    home = await a_desk(resources, tmp_path, FILE)
-    text = await home.export()
-    home.actor = user_actor("user", ROLE_RIGHTS[Role.MERCHANT_USER], Origin(Interface.PORTAL))
-    for act in (home.export, lambda: home.plan(text), lambda: home.apply(text)):
-        with pytest.raises(InsufficientScope):
-            await act()

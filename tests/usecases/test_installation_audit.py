@@ -11,12 +11,11 @@ from dunwell.accounts.installation.audit_log import (
     save_installation_audit,
 )
 from dunwell.accounts.installation.installation_file import Installation
-from dunwell.accounts.merchants.actor import COMMAND_LINE, Interface, Origin, user_actor
+from dunwell.accounts.merchants.actor import COMMAND_LINE, Interface, Origin
 from dunwell.accounts.merchants.audit_log import list_installation_audit
-from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.operations.seals.seals import seal_installation, verify_installation_seals
 from dunwell.platform.clock import MovableClock
-from dunwell.platform.errors import InsufficientScope, ValidationError
+from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
 
 _PLACE = Origin(Interface.PORTAL, "192.0.2.0/24", "s-1")
@@ -66,13 +65,6 @@ async def test_the_installation_audit_log_has_pages_newest_first(sealed: Resourc
     assert (entry.before, entry.after) == (None, {"factor": "TOTP"})
     assert entry.origin == {"face": "PORTAL", "network": "192.0.2.0/24", "session": "s-1"}
     assert entry.seal == 2
-
-
-async def test_reading_the_installation_audit_log_requires_the_right(resources: Resources) -> None:
-    user = user_actor("u-1", ROLE_RIGHTS[Role.MERCHANT_USER], _PLACE)
-    async with resources.database.connection() as tx:
-        with pytest.raises(InsufficientScope, match="AUDIT"):
-            await list_installation_audit(tx, user, limit=1)
 
 
 async def test_an_unaltered_chain_verifies_and_has_a_head(sealed: Resources) -> None:

@@ -9,7 +9,7 @@ from dunwell.contact.escalation.end_claim import withdraw_claim
 from dunwell.core.claims.claim_holds import open_hold, pause_claim, resume_claim
 from dunwell.core.claims.states import HoldKind
 from dunwell.platform.clock import MovableClock
-from dunwell.platform.errors import InvalidState, NotFound, ValidationError
+from dunwell.platform.errors import InvalidState, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.harness import Harness, a_harness
@@ -126,14 +126,3 @@ async def test_an_ended_claim_cannot_be_paused(harness: Harness) -> None:
     with pytest.raises(InvalidState):
         await pause(harness, claim_id)
     assert await holds(harness, claim_id) == []
-
-
-async def test_a_claim_of_another_merchant_is_not_found(
-    harness: Harness, resources: Resources, clock: MovableClock
-) -> None:
-    hansen = await a_harness(resources, clock, key="hansen")
-    [claim_id] = await hansen.create()
-    for deed in (pause, resume):
-        with pytest.raises(NotFound):
-            await deed(harness, claim_id)
-    assert await holds(hansen, claim_id) == []

@@ -11,7 +11,7 @@ import pytest
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.actor import Actor, credential_actor
+from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.cases.rollout.preview.costs import MessageCost, PreviewCosts
 from dunwell.cases.rollout.preview.effects import PreviewScope
@@ -22,7 +22,6 @@ from dunwell.core.workflows.change_workflow import get_workflow_by_name
 from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import snapshot
-from dunwell.platform.errors import InsufficientScope
 from dunwell.platform.resources import Resources
 from tests.support.channels import ADDRESS, TEMPLATE
 from tests.support.command_line import CommandLine
@@ -170,14 +169,6 @@ async def test_no_costs_are_shown_without_prices_or_days(
     bare = {name: {**line, "prices": {}} for name, line in _LINES.items()}
     await apply_installation(harness.resources, check_installation({"deliveryProviders": bare}))
     assert await foresee(harness, printer) is None
-
-
-async def test_costs_require_the_right_to_configure(
-    harness: Harness, printer: LetterPrinter
-) -> None:
-    await save(harness, steps=steps("SMS"))
-    with pytest.raises(InsufficientScope):
-        await foresee(harness, printer, credential_actor("erp", frozenset()))
 
 
 async def test_the_command_line_shows_the_costs(dunwell: CommandLine, harness: Harness) -> None:

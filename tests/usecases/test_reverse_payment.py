@@ -2,7 +2,6 @@
 
 import asyncio
 from datetime import timedelta
-from uuid import uuid4
 
 import pytest
 
@@ -11,7 +10,6 @@ from dunwell.cases.payments.requests.request_states import PaymentRequestState
 from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.core.claims.states import Status
 from dunwell.platform.clock import MovableClock
-from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources
 from tests.support.payments import PaymentHarness, a_payment_harness
 
@@ -129,22 +127,6 @@ async def test_a_providers_payment_is_reversed_and_can_be_paid_again(
     await payments.settle(second.request_id)
     assert await balance_of(payments) == (0, 0)
     assert await payments.events() == ["PAYMENT_IN_PROGRESS", "PAYMENT_COMPLETED"] * 2
-
-
-async def test_unknown_and_foreign_payments_are_not_found(
-    payments: PaymentHarness, resources: Resources, clock: MovableClock
-) -> None:
-    other = await a_payment_harness(resources, clock, key="hansen")
-    theirs = await other.harness.pay(other.claim_id, 10240)
-    for claim_id, payment_id in (
-        (payments.claim_id, uuid4()),
-        (payments.claim_id, theirs.payment.payment_id),
-        (other.claim_id, theirs.payment.payment_id),
-    ):
-        async with payments.harness.work() as work:
-            with pytest.raises(NotFound):
-                await reverse_payment(work, claim_id, payment_id)
-    assert await balance_of(other) == (0, 0)
 
 
 async def test_a_claim_without_a_process_is_owed_again_and_nothing_is_due(

@@ -273,16 +273,3 @@ async def test_a_hypothetical_claim_without_id_gets_each_share(harness: Harness)
     names, [one] = await try_on(harness, HypotheticalClaim(outstanding="100", claim_id=1))
     assert one.match.workflow_id is not None
     assert names[one.match.workflow_id] == "Texts"
-
-
-async def test_workflows_rules_and_claims_of_another_merchant_are_not_found(
-    harness: Harness, resources: Resources, clock: MovableClock
-) -> None:
-    other = await a_harness(resources, clock, a_definition(), key="hansen")
-    [theirs] = await other.create()
-    with pytest.raises(ValidationError):
-        await draft(other, LARGE)
-    with pytest.raises(NotFound):
-        await try_on(harness, theirs)
-    await draft(harness, LARGE)
-    assert (await read(other)).draft is None

@@ -3,7 +3,7 @@ often."""
 
 import asyncio
 from datetime import timedelta
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 
@@ -19,7 +19,6 @@ from dunwell.cases.payments.requests.request_states import LOAD_RECEIPT, Payment
 from dunwell.core.claims.states import HoldKind, Status
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Row
-from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources
 from tests.support.payments import PaymentHarness, a_payment_harness
 
@@ -243,17 +242,6 @@ async def test_a_transaction_recorded_with_another_amount_is_left_to_a_person(
         await payments.count("payments"),
         await payments.audited("paymentRequest.mismatch"),
     ) == (1, 1)
-
-
-async def test_unknown_requests_and_those_of_other_merchants_are_not_found(
-    payments: PaymentHarness, resources: Resources, clock: MovableClock
-) -> None:
-    other = await a_payment_harness(resources, clock, key="hansen")
-    started = await payments.start()
-    for request_id in (started.request_id, uuid4()):
-        with pytest.raises(NotFound):
-            await other.settle(request_id)
-    assert (other.provider.fetched, payments.provider.fetched) == ([], [])
 
 
 async def test_a_sandbox_merchants_payment_is_made_at_its_own_time(

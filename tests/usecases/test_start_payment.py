@@ -13,7 +13,7 @@ from dunwell.cases.payments.provider import (
     PaymentProviderUnavailable,
 )
 from dunwell.platform.clock import MovableClock
-from dunwell.platform.errors import InvalidState, NotFound, ValidationError
+from dunwell.platform.errors import InvalidState, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.merchants import CONFIGURATION
 from tests.support.payments import (
@@ -204,13 +204,7 @@ async def test_a_claim_paid_while_the_provider_was_called_is_not_handed_off(
     assert (await payments.states(), await payments.events()) == (["CANCELLED"], [])
 
 
-async def test_ended_and_foreign_claims_cannot_be_paid(
-    payments: PaymentHarness, resources: Resources, clock: MovableClock
-) -> None:
-    other = await a_payment_harness(resources, clock, key="hansen")
-    other.claim_id = payments.claim_id
-    with pytest.raises(NotFound):
-        await other.start()
+async def test_an_ended_claim_cannot_be_paid(payments: PaymentHarness) -> None:
     await payments.end_claim("WITHDRAWN")
     with pytest.raises(InvalidState):
         await payments.start()

@@ -152,19 +152,6 @@ async def test_a_workflow_that_a_scenario_is_mapped_to_is_not_deleted(harness: H
             await delete_workflow(work, other.workflow_id)
 
 
-async def test_another_merchant_stays_on_its_scenarios(
-    harness: Harness, resources: Resources, clock: MovableClock
-) -> None:
-    other = await a_harness(
-        resources, clock, a_definition(), key="hansen", switched_to_workflows=False
-    )
-    await harness.switch()
-    async with other.work() as work:
-        assert not work.merchant.switched_to_workflows
-    rows = await other.rows("SELECT state FROM workflow_versions WHERE merchant_id = $1")
-    assert [row["state"] for row in rows] == ["SCENARIO"]
-
-
 async def test_a_merchant_without_scenarios_can_be_switched(
     resources: Resources, clock: MovableClock
 ) -> None:

@@ -15,7 +15,7 @@ from dunwell.contact.notices.occasions.facts import CodeFacts, LinkFacts
 from dunwell.contact.notices.sender import NoticeSender
 from dunwell.contact.sending.adapters import find_no_provider
 from dunwell.contact.sending.incoming_sms import ReceivedSms, is_stop, parse_number
-from dunwell.contact.sending.receive_sms import receive_sms, sweep_old_sms
+from dunwell.contact.sending.receive_sms import receive_sms
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.servers.sms_world import a_sending_harness
@@ -215,15 +215,6 @@ async def test_an_ambiguous_reply_waits_for_a_person(
     assert await kinds(one) == [("UNMATCHED", None)] * 3
     assert await one.rows(_NOTES) == await two.rows(_NOTES) == []
     assert await suppressed(one) == await suppressed(two) == []
-
-
-async def test_old_messages_are_deleted(resources: Resources, clock: MovableClock) -> None:
-    harness, _ = await a_harness(resources, clock, "one")
-    await receive_sms(harness.resources, an_sms("Hallo"))
-    clock.move_to(clock.now() + timedelta(days=90))
-    assert await sweep_old_sms(harness.resources) == 0
-    clock.move_to(clock.now() + timedelta(seconds=1))
-    assert await sweep_old_sms(harness.resources) == 1
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
-"""Waits after letters start on the day by which the letter can have arrived."""
+"""When a wait starts and ends: after a delayed contact, after a letter, and over holidays."""
 
 import msgspec
+import pytest
 
 from dunwell.accounts.merchants.configuration import LetterSettings
 from dunwell.accounts.merchants.store import save_configuration
@@ -9,7 +10,15 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.channels import REACHABLE
 from tests.support.harness import Harness
-from tests.support.lifecycles import FEE, a_lifecycle_harness, a_process, checkpoint, contact, wait
+from tests.support.lifecycles import (
+    FEE,
+    a_lifecycle_harness,
+    a_process,
+    business_days,
+    checkpoint,
+    contact,
+    wait,
+)
 from tests.support.timeline import list_timeline, run_until_local_time
 
 
@@ -20,23 +29,6 @@ async def set_postal_days(harness: Harness, postal_days: int) -> None:
     )
     async with harness.work() as work:
         await save_configuration(work.tx, work.merchant_id, work.merchant.name, configuration)
-
-
-async def test_the_wait_after_a_letter_starts_two_postal_days_later(
-    resources: Resources, clock: MovableClock
-) -> None:
-    process = a_process(contact("LETTER"), checkpoint("posted"), wait(7), FEE, contact(), wait(7))
-    harness = await a_lifecycle_harness(resources, clock, process, start="2026-02-27 10:00")
-    [claim_id] = await harness.create(**REACHABLE)
-    await run_until_local_time(harness, "2026-04-30 12:00")
-    assert await list_timeline(harness, claim_id) == [
-        "Fri 27 Feb 10:00 LETTER",
-        "Fri 27 Feb 10:00 checkpoint posted",
-        # The letter can have arrived by Monday, 2 March.
-        "Mon 09 Mar 10:00 fee 250",
-        "Mon 09 Mar 10:00 EMAIL",
-        "Mon 16 Mar 10:00 archived",
-    ]
 
 
 async def test_the_wait_after_a_returned_letter_starts_with_the_fallback_email(
@@ -71,3 +63,38 @@ async def test_a_wait_that_has_started_keeps_its_end_when_the_setting_changes(
     assert (await list_timeline(harness, started))[-1] == "Mon 09 Mar 10:00 fee 250"
     # Five postal days after Friday is Thursday, 5 March.
     assert (await list_timeline(harness, later))[-1] == "Thu 12 Mar 10:00 fee 250"
+
+
+async def test_the_wait_after_a_delayed_contact_starts_when_it_is_sent(
+    resources: Resources, clock: MovableClock
+) -> None:
+    harness = await a_lifecycle_harness(
+        resources, clock, a_process(contact(), wait(2), checkpoint("two days on"))
+    )
+    first, second = await harness.create("A", "B", email="erika@example.org")
+    await run_until_local_time(harness, "2026-06-30 12:00")
+    assert (await list_timeline(harness, first))[1] == "Wed 04 Mar 10:00 checkpoint two days on"
+    assert (await list_timeline(harness, second))[:2] == [
+        "Tue 03 Mar 09:00 EMAIL",
+        "Thu 05 Mar 09:00 checkpoint two days on",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("subdivision", "first", "second"),
+    [
+        # Reformation Day, a Friday, is a holiday in Hamburg. In Bavaria, All Saints' Day is a
+        # Saturday.
+        ("HH", "Mon 03 Nov 09:00 EMAIL", "Thu 06 Nov 09:00 EMAIL"),
+        ("BY", "Fri 31 Oct 09:00 EMAIL", "Wed 05 Nov 09:00 EMAIL"),
+    ],
+)
+async def test_business_days_skip_the_holidays_of_the_region(
+    resources: Resources, clock: MovableClock, subdivision: str, first: str, second: str
+) -> None:
+    region = {"country": "DE", "subdivision": subdivision}
+    process = a_process(contact(), business_days(3), contact(), wait(9), holidays=region)
+    harness = await a_lifecycle_harness(resources, clock, process, start="2025-10-30 18:00")
+    [claim_id] = await harness.create()
+    await run_until_local_time(harness, "2025-11-10 12:00")
+    assert await list_timeline(harness, claim_id) == [first, second]
