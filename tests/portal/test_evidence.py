@@ -8,7 +8,7 @@ from dunwell.core.files.storage import SealedFiles, Storage
 from dunwell.platform.resources import Resources
 from tests.support.disputes import dispute, give_evidence
 from tests.support.files import a_written_pdf
-from tests.support.harness import Harness, a_harness
+from tests.support.harness import Harness
 from tests.support.hostile_pdfs import UNDRAWABLE
 from tests.support.portal import Clerk
 
@@ -99,20 +99,6 @@ async def test_a_broken_file_is_explained_in_words(
         await harness.rows("DELETE FROM dispute_files WHERE merchant_id = $1")
         await harness.rows("DELETE FROM uploads WHERE merchant_id = $1")
         await harness.rows("DELETE FROM disputes WHERE merchant_id = $1")
-
-
-async def test_another_merchants_file_is_not_found(
-    clerk: Clerk, staff: Clerk, harness: Harness, claim_id: int
-) -> None:
-    other = await a_harness(harness.resources, harness.clock, key="other")
-    [theirs] = await other.create("X-1")
-    at = await _give(other, theirs)
-    for path in ("/pages", "/pages/1/large", "/pages/1/small", ""):
-        # By the other merchant's address, and by an own address with the other merchant's ids.
-        whole = f"/portal/m/{other.merchant.merchant_id}{at}{path}"
-        assert (await staff.get(whole)).status_code == 404
-        assert (await clerk.get(f"{at}{path}")).status_code == 404
-        assert (await clerk.get(whole)).status_code == 200
 
 
 async def test_a_file_of_another_dispute_or_claim_is_not_found(

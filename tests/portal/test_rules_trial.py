@@ -6,8 +6,6 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.user import UserRoles
 from tests.portal.test_rules import plain
 from tests.support.application import an_application
 from tests.support.harness import Harness
@@ -135,18 +133,3 @@ async def test_many_claims_are_counted_in_several_pages(
     older = await clerk.get(onward)
     assert "1 of 1 claims would have been assigned" in plain(older.text)
     assert re.findall(r'translate="no">([ABC])</bdi>', older.text) == ["A"]
-
-
-@pytest.mark.parametrize("role", [Role.AUDITOR, Role.MERCHANT_USER])
-async def test_users_who_may_not_configure_get_a_missing_page(harness: Harness, role: Role) -> None:
-    place = UserRoles(memberships={harness.merchant.merchant_id: role})
-    person = await sign_in(harness.resources, an_application(harness.resources).app, harness, place)
-    paths = ("", "/rule", "/try", "/effect", "/publish", "/versions", "/versions/5", "/file",
-             "/file/rules.yaml")  # fmt: skip
-    token = read_fields((await person.get("/portal/account")).text.replace("sign-out", ""))["token"]
-    for path in paths:
-        assert (await person.get(f"/rules{path}")).status_code == 404, path
-    for path in ("", "/default", "/rule", "/try", "/publish", "/discard", "/versions/5", "/file"):
-        answer = await person.post(f"/rules{path}", {"token": token, "text": "rules: []"})
-        assert answer.status_code == 404, path
-    assert ">Assignment rules</a>" not in (await person.get("")).text

@@ -116,6 +116,5 @@ async def test_users_without_the_permission_see_the_list_but_no_form(
     assert "e***@example.org" in page.text
     assert "Add address" not in page.text
     assert digest not in page.text
-    assert (await staff.get(f"/suppressions/EMAIL/{digest}")).status_code == 404
     for bad in (f"/suppressions/SMS/{digest}", "/suppressions/EMAIL/xyz", "/suppressions/NO/00"):
         assert (await clerk.get(bad)).status_code == 404

@@ -31,12 +31,6 @@ async def test_lists_contain_no_data_of_another_merchant(clerk: Clerk, other: Ha
         assert "Mustermann" not in page.text, path
 
 
-async def test_another_merchants_claim_has_no_preview(clerk: Clerk, other: Harness) -> None:
-    [row] = await other.rows("SELECT min(claim_id) AS id FROM claims WHERE merchant_id = $1")
-
-    assert (await clerk.get(f"/claims/{row['id']}/debtor")).status_code == 404
-
-
 async def test_a_saved_view_is_private_until_it_is_shared(
     clerk: Clerk, staff: Clerk, harness: Harness, claim_id: int
 ) -> None:

@@ -163,21 +163,25 @@ class IsolationData:
     theirs: MerchantSide
 
     async def digest(self, side: MerchantSide) -> Things:
-        """Return the rows of every table that belong to this merchant; request counts are listed
-        separately."""
-        resources, merchant_id = side.harness.resources, side.client.merchant_id
-        async with resources.database.connection() as connection:
-            tables = [row["table_name"] for row in await connection.fetch(_TABLES)]
-            rows = await connection.fetch(
-                " UNION ALL ".join(
-                    f"SELECT '{each}' AS name, count(*) AS rows,"
-                    f" md5(string_agg(t::text, '' ORDER BY t::text)) AS digest"
-                    f" FROM {each} t WHERE merchant_id = $1"
-                    for each in tables
-                ),
-                merchant_id,
-            )
-        return {row["name"]: (row["rows"], row["digest"]) for row in rows}
+        return await digest_rows(side.harness)
+
+
+async def digest_rows(harness: Harness) -> Things:
+    """Return the number and the digest of the merchant's rows in every table except request
+    quotas."""
+    merchant_id = harness.merchant.merchant_id
+    async with harness.resources.database.connection() as connection:
+        tables = [row["table_name"] for row in await connection.fetch(_TABLES)]
+        rows = await connection.fetch(
+            " UNION ALL ".join(
+                f"SELECT '{each}' AS name, count(*) AS rows,"
+                f" md5(string_agg(t::text, '' ORDER BY t::text)) AS digest"
+                f" FROM {each} t WHERE merchant_id = $1"
+                for each in tables
+            ),
+            merchant_id,
+        )
+    return {row["name"]: (row["rows"], row["digest"]) for row in rows}
 
 
 async def create_isolation_data(
