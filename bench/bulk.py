@@ -12,7 +12,7 @@ from bench.merchant import BenchMerchant, make_merchant, submit_claims
 from bench.rounds import Scale
 from dunwell.operations.jobs.claim_jobs import run_jobs
 from dunwell.operations.jobs.job import Pause
-from dunwell.operations.jobs.start_job import cancel_job, start_job
+from dunwell.operations.jobs.jobs import cancel_job, start_job
 
 _CLAIMS, _MAX_SECONDS = 10_000, 30
 _SELECT = "SELECT claim_id FROM claims WHERE merchant_id = $1 ORDER BY claim_id"

@@ -14,8 +14,11 @@ from bench.claims import make_submission
 from bench.environment import Ground
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import Actor, credential_actor
-from dunwell.accounts.merchants.credentials.secrets import SECRET_RANDOM_BYTES, NewCredential
-from dunwell.accounts.merchants.credentials.tokens import issue_token
+from dunwell.accounts.merchants.credentials.tokens import (
+    SECRET_RANDOM_BYTES,
+    NewCredential,
+    issue_token,
+)
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import SCOPE_RIGHTS, Scope
 from dunwell.accounts.merchants.store import load_merchant

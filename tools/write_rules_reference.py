@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from dunwell.cases.assignment.matching import RuleOutcome, RuleVerdict
-from dunwell.cases.assignment.wording import describe_verdict
+from dunwell.cases.assignment.rule_results import describe_verdict
 from dunwell.core.claims.conditions import PROPERTIES
 
 PAGE = Path(__file__).parents[1] / "docs" / "operator" / "assignment-rules.md"

@@ -21,12 +21,12 @@ from dunwell.accounts.merchants.credentials.credentials import (
     revoke_credential,
     rotate_credential,
 )
-from dunwell.accounts.merchants.credentials.secrets import (
+from dunwell.accounts.merchants.credentials.tokens import (
     CREDENTIAL_RANDOM_BYTES,
     SECRET_RANDOM_BYTES,
     NewCredential,
+    revoke_token,
 )
-from dunwell.accounts.merchants.credentials.tokens import revoke_token
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.resources import Resources

@@ -9,7 +9,7 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from dunwell.accounts.merchants.sweep import sweep_merchant_rows
+from dunwell.accounts.merchants.store import sweep_merchant_rows
 from dunwell.platform.clock import MovableClock
 from tests.support.api import Api, form_of
 from tests.support.application import an_application, connect

@@ -14,7 +14,7 @@ from oauthlib.oauth2 import BackendApplicationClient, InvalidClientError
 from requests.auth import HTTPBasicAuth
 from requests_oauthlib import OAuth2Session
 
-from dunwell.accounts.merchants.credentials.secrets import NewCredential
+from dunwell.accounts.merchants.credentials.tokens import NewCredential
 from dunwell.platform.clock import MovableClock
 from tests.support.api import Api, form_of
 from tests.support.api_server import a_server

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dunwell.cases.payments.provider import CheckoutSucceeded
-from dunwell.cases.payments.reverse_payment import reverse_payment
+from dunwell.cases.payments.record_payment import reverse_payment
 from dunwell.contact.notices.notice import REPEATED_WITHIN
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

@@ -324,5 +324,5 @@ def test_durations_are_found_in_constants_sql_and_functions() -> None:
         "core/events/webhooks/retry.py DELAYS",
         "interfaces/landing/sign_in/attempt_limits.py MAX_DELAY_SECONDS",
         "contact/escalation/store.py _POSTPONE",
-        "accounts/merchants/sweep.py sweep_merchant_rows",
+        "accounts/merchants/store.py sweep_merchant_rows",
     } <= found  # fmt: skip

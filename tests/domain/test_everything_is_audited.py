@@ -56,8 +56,7 @@ from dunwell.interfaces.portal.web import claim_access
 from dunwell.interfaces.portal.workflows import part_forms, routes_list
 from dunwell.operations.alerts import check_alerts as look
 from dunwell.operations.dashboards import delivery_providers, print_batches
-from dunwell.operations.jobs import list_jobs as read_jobs
-from dunwell.operations.jobs import start_job
+from dunwell.operations.jobs import jobs
 from dunwell.operations.jobs.previews import draft_previews as start_preview
 from dunwell.operations.merchant_file import apply_file as apply
 from dunwell.operations.merchant_file import apply_file as apply_given
@@ -95,7 +94,7 @@ _NO_ROW = {
         print_batches.get_batch,
         print_batches.list_batches,
         delivery_providers.load_provider_overview,
-        start_job.preview_job, start_preview.find_draft_preview,
+        jobs.preview_job, start_preview.find_draft_preview,
         credentials.list_credentials,
         credentials.get_rotation,
         apply_given.export_merchant_file,
@@ -226,7 +225,7 @@ _NO_BEFORE: Mapping[Callable[..., object], str] = {
     receive_reply.mark_replies_read: _LOOK,
     receive_reply.receive_reply: "it is new, and a hold it opens tells its own",
     uploads._remove_rows: _SET,
-    read_jobs.open_export: _LOOK,
+    jobs.open_export: _LOOK,
     lifecycle.end_session: _VISIT,
     lifecycle.open_session: _VISIT,
     lifecycle.raise_level: _VISIT,

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.contact.messages.ledger.ledger import (
+from dunwell.contact.messages.ledger.seal_ledger import (
     FIRST_PREVIOUS_DIGEST,
     SealParts,
     digest_content,

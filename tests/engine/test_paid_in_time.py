@@ -8,7 +8,7 @@ import pytest
 
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.cases.payments.provider import CheckoutFailed, CheckoutPending, CheckoutSucceeded
-from dunwell.cases.payments.reverse_payment import reverse_payment
+from dunwell.cases.payments.record_payment import reverse_payment
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import Message, Outcome, Permanent, Temporary

@@ -33,7 +33,7 @@ from dunwell.core.claims.searching.search_claims import search_claims
 from dunwell.core.claims.searching.store import BUDGET as SEARCH_BUDGET
 from dunwell.core.claims.states import HoldKind, Status
 from dunwell.operations.dashboards.overview import list_attention_items
-from dunwell.operations.jobs.list_jobs import list_jobs
+from dunwell.operations.jobs.jobs import list_jobs
 from dunwell.platform.database.listed_table import BUDGET
 from dunwell.platform.resources import Resources
 from tests.support.plans import Explaining

@@ -17,8 +17,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from dunwell.accounts.merchants.credentials.secrets import SECRET_RANDOM_BYTES
-from dunwell.accounts.merchants.credentials.tokens import IssuedToken, issue_token_with_limit
+from dunwell.accounts.merchants.credentials.tokens import (
+    SECRET_RANDOM_BYTES,
+    IssuedToken,
+    issue_token_with_limit,
+)
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.config import Settings
 from dunwell.platform.resources import Resources

@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute
 
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.credentials.credentials import create_credential
-from dunwell.accounts.merchants.credentials.secrets import CREDENTIAL_RANDOM_BYTES, NewCredential
+from dunwell.accounts.merchants.credentials.tokens import CREDENTIAL_RANDOM_BYTES, NewCredential
 from dunwell.core.workflows.versions.versions import Version
 from dunwell.interfaces.api.reference.document import build_document
 from dunwell.platform.clock import MovableClock

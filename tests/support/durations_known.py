@@ -267,7 +267,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "accounts/merchants/credentials/tokens.py WINDOW": (
         "tests/api/test_api_sign_in_limits.py::test_the_twenty_first_wrong_secret_is_not_checked",
     ),
-    "accounts/merchants/sweep.py sweep_merchant_rows": (f"{_AGES}[request_quotas]",),
+    "accounts/merchants/store.py sweep_merchant_rows": (f"{_AGES}[request_quotas]",),
     "accounts/merchants/credentials/tokens.py TOKEN_LIFETIME": (
         "tests/api/test_api_token.py::test_a_token_expires_after_an_hour",
     ),

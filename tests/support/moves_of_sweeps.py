@@ -5,7 +5,6 @@ from datetime import timedelta
 from uuid import UUID
 
 from dunwell.accounts.installation.alerts import store as alerts_store
-from dunwell.accounts.merchants import find_merchants, sweep
 from dunwell.accounts.merchants import store as merchants_store
 from dunwell.accounts.merchants.credentials import store as credentials_store
 from dunwell.accounts.users.factors import store as factors_store
@@ -74,17 +73,17 @@ def _old(
 
 
 _REMOVALS = [
-    _old(sweep._REMOVE_TOKENS, "access_tokens", "credential_id", "expires_at"),
+    _old(merchants_store._REMOVE_TOKENS, "access_tokens", "credential_id", "expires_at"),
     _old(
-        sweep._REMOVE_SECRETS, "credential_secrets", "credential_id",
+        merchants_store._REMOVE_SECRETS, "credential_secrets", "credential_id",
         "expires_at",
         takes_limit=False,
     ),
     _old(
-        sweep._REMOVE_QUOTAS, "request_quotas", "credential_id", "minute",
+        merchants_store._REMOVE_QUOTAS, "request_quotas", "credential_id", "minute",
         takes_limit=False,
     ),
-    _old(sweep._REMOVE_KEPT_ANSWERS, "idempotency_keys", "key", "created_at"),
+    _old(merchants_store._REMOVE_KEPT_ANSWERS, "idempotency_keys", "key", "created_at"),
     _old(session_store._REMOVE_SESSIONS, "debtor_sessions", "claim_id",
     "expires_at"),
     _old(session_store._REMOVE_OLD, "debtor_drafts", "claim_id",
@@ -371,7 +370,7 @@ _WHY_NOT_TWO = {
     debtor_sign_in_store._FIND_CODE: _READS,
     debtor_sign_in_store._FIND_LINK: _READS,
     details.PREVIEW: _READS,
-    find_merchants._SEARCH: _READS,
+    merchants_store._SEARCH: _READS,
     credentials_store._FIND_ACCESSES: _READS,
     merchants_store._LOAD_MERCHANT: _READS,
     merchants_store._LOAD_MERCHANTS_PAGE: _READS,

@@ -7,7 +7,6 @@ from dunwell.accounts.installation import audit_log
 from dunwell.accounts.installation import store as installation_store
 from dunwell.accounts.installation import store as secrets
 from dunwell.accounts.installation.alerts import store as alerts_store
-from dunwell.accounts.merchants import find_merchants, sweep
 from dunwell.accounts.merchants import store as merchants_store
 from dunwell.accounts.merchants.credentials import store as credentials_store
 from dunwell.accounts.users import store as users_store
@@ -154,9 +153,9 @@ NOT_ONE_MERCHANTS = _name({
         contact_preferences_store._SWEEP,
         session_store._REMOVE_SESSIONS,
         session_store._REMOVE_OLD,
-        sweep._REMOVE_KEPT_ANSWERS,
-        sweep._REMOVE_QUOTAS, sweep._REMOVE_SECRETS,
-        sweep._REMOVE_TOKENS, sending_store._SWEEP,
+        merchants_store._REMOVE_KEPT_ANSWERS,
+        merchants_store._REMOVE_QUOTAS, merchants_store._REMOVE_SECRETS,
+        merchants_store._REMOVE_TOKENS, sending_store._SWEEP,
         batches_store._SWEEP,
     ),
     "values are sealed anew for all merchants, or counted by the key's version": (
@@ -398,7 +397,7 @@ QUIET = _name({
         users_store._LIST_COLLEAGUES,
     ),
     "it finds merchants among those that are given: tests.portal tries it at two": (
-        find_merchants._SEARCH,
+        merchants_store._SEARCH,
     ),
     "a part of a statement, tried whole by tests.api.test_api_isolation": (
         lists_store._FIND_CLAIMS, searching_store._COUNT_WORDS,

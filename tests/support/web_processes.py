@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 
-from dunwell.accounts.merchants.credentials.secrets import NewCredential
+from dunwell.accounts.merchants.credentials.tokens import NewCredential
 from dunwell.interfaces.cli.main import main
 from tests.support.api import form_of
 from tests.support.processes import start

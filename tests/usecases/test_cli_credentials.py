@@ -2,9 +2,8 @@
 
 from datetime import UTC, datetime
 
-from dunwell.accounts.merchants.credentials.secrets import NewCredential, hash_secret
 from dunwell.accounts.merchants.credentials.store import find_credential_by_secret
-from dunwell.accounts.merchants.credentials.tokens import issue_token
+from dunwell.accounts.merchants.credentials.tokens import NewCredential, hash_secret, issue_token
 from dunwell.platform.database.database import Database
 from dunwell.platform.ids import RandomIds
 from tests.conftest import MONDAY_MORNING

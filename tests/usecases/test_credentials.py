@@ -11,11 +11,9 @@ from dunwell.accounts.merchants.credentials.credentials import (
     revoke_credential,
     rotate_credential,
 )
-from dunwell.accounts.merchants.credentials.secrets import NewCredential, hash_secret
 from dunwell.accounts.merchants.credentials.store import PresentedToken, load_accesses
-from dunwell.accounts.merchants.credentials.tokens import issue_token
-from dunwell.accounts.merchants.store import load_credentials
-from dunwell.accounts.merchants.sweep import sweep_merchant_rows
+from dunwell.accounts.merchants.credentials.tokens import NewCredential, hash_secret, issue_token
+from dunwell.accounts.merchants.store import load_credentials, sweep_merchant_rows
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import AuthenticationError, InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources

@@ -14,10 +14,9 @@ from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.core.files.storage import ContentMissing, SealedFiles
 from dunwell.operations.jobs import run_exports as running
 from dunwell.operations.jobs.job import BackgroundJob, Export, ExportedList, JobState
-from dunwell.operations.jobs.list_jobs import JobView, get_job, open_export
+from dunwell.operations.jobs.jobs import JobView, cancel_job, get_job, open_export, start_export
 from dunwell.operations.jobs.run_exports import run_exports
 from dunwell.operations.jobs.runner import sweep_jobs
-from dunwell.operations.jobs.start_job import cancel_job, start_export
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.config import Settings
 from dunwell.platform.errors import InsufficientScope, NotFound, ValidationError

@@ -12,7 +12,7 @@ from dunwell.operations.jobs.job import (
     Pause,
     Resume,
 )
-from dunwell.operations.jobs.start_job import (
+from dunwell.operations.jobs.jobs import (
     TooManyJobs,
     cancel_job,
     retry_failed,

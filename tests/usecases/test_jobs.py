@@ -29,10 +29,14 @@ from dunwell.operations.jobs.job import (
     RowOutcome,
     RowReason,
 )
-from dunwell.operations.jobs.list_jobs import JobFilter, JobView, get_job, list_job_rows, list_jobs
-from dunwell.operations.jobs.start_job import (
+from dunwell.operations.jobs.jobs import (
     DryRun,
+    JobFilter,
+    JobView,
     cancel_job,
+    get_job,
+    list_job_rows,
+    list_jobs,
     preview_job,
     retry_failed,
     start_job,

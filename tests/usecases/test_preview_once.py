@@ -8,9 +8,9 @@ import pytest
 from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.store import load_draft
 from dunwell.operations.jobs.job import BackgroundJob
+from dunwell.operations.jobs.jobs import cancel_job
 from dunwell.operations.jobs.previews import draft_previews as run_previews
 from dunwell.operations.jobs.previews.draft_previews import PreviewRunning, start_preview
-from dunwell.operations.jobs.start_job import cancel_job
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState
 from dunwell.platform.resources import Resources

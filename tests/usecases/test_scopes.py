@@ -19,7 +19,7 @@ from dunwell.accounts.merchants.credentials.credentials import (
     create_credential,
     list_credentials,
 )
-from dunwell.accounts.merchants.credentials.secrets import CREDENTIAL_RANDOM_BYTES, NewCredential
+from dunwell.accounts.merchants.credentials.tokens import CREDENTIAL_RANDOM_BYTES, NewCredential
 from dunwell.accounts.merchants.rights import ALL_RIGHTS, ROLE_RIGHTS, Right, Role, Scope
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database

@@ -1,5 +1,6 @@
 """The SQL of merchants, credentials, tokens, rate limits, and the responses stored for idempotency
-keys. Configurations are parsed once per process and revision."""
+keys. Configurations are parsed once per process and revision.
+"""
 
 import hashlib
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from dunwell.accounts.merchants.credentials.credential import (
 )
 from dunwell.accounts.merchants.merchant import Merchant, NewMerchant
 from dunwell.accounts.merchants.rights import Scope
+from dunwell.platform.database.attempts import remove_attempts
 from dunwell.platform.database.database import Connection, Row
 
 _MAX_CACHED = 10_000
@@ -369,3 +371,69 @@ async def save_response(
     tx: Connection, merchant_id: int, key: str, answer: StoredResponse, now: datetime
 ) -> None:
     await tx.execute(_SAVE, merchant_id, key, answer.request_hash, answer.status, answer.body, now)
+
+
+# Uses the primary key. There are few merchants, so names are compared without an index.
+_SEARCH = """
+SELECT merchant_id, key, name, sandbox_now IS NOT NULL AS is_sandbox
+FROM merchants
+WHERE merchant_id > $1
+    AND ($2::integer[] IS NULL OR merchant_id = ANY($2))
+    AND ($3 = '' OR strpos(lower(name), $3) > 0 OR strpos(lower(key), $3) > 0
+         OR merchant_id::text = $3)
+ORDER BY merchant_id
+LIMIT $4
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMerchant:
+    merchant_id: int
+    key: str
+    name: str
+    is_sandbox: bool
+
+
+async def search_merchants(
+    tx: Connection, query: str, *, among: Sequence[int] | None, after: int, limit: int
+) -> list[FoundMerchant]:
+    """Return merchants with ids above `after`, in the order of their ids. `among`: only these ids;
+    None: all merchants."""
+    rows = await tx.fetch(_SEARCH, after, among, query.lower(), limit)
+    return [FoundMerchant(**row) for row in rows]
+
+
+_ROWS_AT_ONCE = 5000
+
+# Uses access_tokens_expiry.
+_REMOVE_TOKENS = """
+DELETE FROM access_tokens
+WHERE (merchant_id, token_hash) IN (
+    SELECT merchant_id, token_hash FROM access_tokens WHERE expires_at < $1 LIMIT $2
+)
+"""
+
+_REMOVE_SECRETS = "DELETE FROM credential_secrets WHERE expires_at < $1"
+
+_REMOVE_QUOTAS = "DELETE FROM request_quotas WHERE minute < $1"
+
+# Uses idempotency_keys_age.
+_REMOVE_KEPT_ANSWERS = """
+DELETE FROM idempotency_keys
+WHERE (merchant_id, key) IN (
+    SELECT merchant_id, key FROM idempotency_keys WHERE created_at < $1 LIMIT $2
+)
+"""
+
+
+async def sweep_merchant_rows(tx: Connection, now: datetime) -> int:
+    """Delete what had expired at the real time `now` and return the number of rows. If it is
+    _ROWS_AT_ONCE or more, call it again."""
+    done = [
+        await tx.execute(_REMOVE_TOKENS, now, _ROWS_AT_ONCE),
+        await tx.execute(_REMOVE_SECRETS, now),
+        await tx.execute(_REMOVE_QUOTAS, now - timedelta(minutes=2)),
+        await tx.execute(_REMOVE_KEPT_ANSWERS, now - KEPT_FOR, _ROWS_AT_ONCE),
+    ]
+    removed = sum(int(tag.rpartition(" ")[2]) for tag in done)
+    return removed + await remove_attempts(tx, now)

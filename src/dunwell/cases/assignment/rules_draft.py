@@ -14,6 +14,7 @@ from dunwell.accounts.merchants.audit_log import save_audit, select_changed_fiel
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import increment_revision, lock_merchant
 from dunwell.cases.assignment.overlaps import Overlap, list_overlaps
+from dunwell.cases.assignment.rule_results import describe_obstacles, describe_overlap
 from dunwell.cases.assignment.rulebook import load_rulebook_of_rules
 from dunwell.cases.assignment.rules import (
     RulesDocument,
@@ -40,7 +41,6 @@ from dunwell.cases.assignment.store import (
     load_targets,
     save_draft,
 )
-from dunwell.cases.assignment.wording import describe_obstacles, describe_overlap
 from dunwell.core.workflows.store import lock_workflows_for_reference
 from dunwell.platform.errors import EditConflict, Fault, InvalidState, ValidationError
 from dunwell.platform.text.texts import find_unprintable

@@ -15,8 +15,8 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.account import check_right
 from dunwell.accounts.merchants.credentials.credential import CredentialAccess
 from dunwell.accounts.merchants.credentials.request_allowance import RateLimiter
-from dunwell.accounts.merchants.credentials.secrets import hash_secret
 from dunwell.accounts.merchants.credentials.store import PresentedToken, load_accesses
+from dunwell.accounts.merchants.credentials.tokens import hash_secret
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.request_sets import RequestBatcher
 from dunwell.core.files.uploads import check_storage_room

@@ -11,8 +11,9 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dunwell.accounts.merchants.credentials.secrets import SECRET_RANDOM_BYTES, NewCredential
 from dunwell.accounts.merchants.credentials.tokens import (
+    SECRET_RANDOM_BYTES,
+    NewCredential,
     digest_client_network,
     issue_token_with_limit,
     log_refused_token_request,

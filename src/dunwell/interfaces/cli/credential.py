@@ -17,14 +17,14 @@ from dunwell.accounts.merchants.credentials.credentials import (
     revoke_credential,
     rotate_credential,
 )
-from dunwell.accounts.merchants.credentials.secrets import (
+from dunwell.accounts.merchants.credentials.store import find_credential, find_token_owner
+from dunwell.accounts.merchants.credentials.tokens import (
     CREDENTIAL_RANDOM_BYTES,
     SECRET_RANDOM_BYTES,
     NewCredential,
     hash_secret,
+    revoke_token,
 )
-from dunwell.accounts.merchants.credentials.store import find_credential, find_token_owner
-from dunwell.accounts.merchants.credentials.tokens import revoke_token
 from dunwell.accounts.merchants.rights import Scope, order_scopes
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json

@@ -7,6 +7,7 @@ import click
 import msgspec
 
 from dunwell.accounts.merchants.account import Work
+from dunwell.cases.assignment.rule_results import describe_default, describe_verdict
 from dunwell.cases.assignment.rulebook import Rulebook, load_draft_rulebook, load_rulebook
 from dunwell.cases.assignment.rules import (
     RuleDocument,
@@ -31,7 +32,6 @@ from dunwell.cases.assignment.try_claim import (
     parse_hypothetical_claim,
     try_claim,
 )
-from dunwell.cases.assignment.wording import describe_default, describe_verdict
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import confirm, echo_json, render_table
 from dunwell.interfaces.cli.work import find_merchant_by_key, run_use_case

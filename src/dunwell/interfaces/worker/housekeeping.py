@@ -3,7 +3,7 @@ transactions. The packages that own the rows decide what is outdated."""
 
 from datetime import UTC, datetime
 
-from dunwell.accounts.merchants.sweep import sweep_merchant_rows
+from dunwell.accounts.merchants.store import sweep_merchant_rows
 from dunwell.accounts.users.sweep_users import sweep_user_rows
 from dunwell.core.events.store import save_spans
 from dunwell.core.files.storage import SealedFiles

@@ -9,6 +9,7 @@ from msgspec import UNSET
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.assignment.matching import RuleMatch, match_rules
+from dunwell.cases.assignment.rule_results import describe_default, describe_verdict
 from dunwell.cases.assignment.rulebook import (
     Rulebook,
     compute_today,
@@ -17,7 +18,6 @@ from dunwell.cases.assignment.rulebook import (
     load_rulebook_of_rules,
 )
 from dunwell.cases.assignment.store import find_rules_version
-from dunwell.cases.assignment.wording import describe_default, describe_verdict
 from dunwell.contact.escalation.due_claim import DueClaim, find_position
 from dunwell.contact.escalation.forecast.person_guard import build_person_guard
 from dunwell.contact.escalation.forecast.running_claim import AwaitedContact as RunningContact

@@ -10,6 +10,7 @@ from dunwell.accounts.merchants.merchant import NewMerchant
 from dunwell.accounts.merchants.rights import Scope, order_scopes
 from dunwell.cases.assignment.matching import RuleTarget
 from dunwell.cases.assignment.overlaps import list_overlaps
+from dunwell.cases.assignment.rule_results import describe_overlap
 from dunwell.cases.assignment.rules import (
     NO_RULES,
     RulesDocument,
@@ -17,7 +18,6 @@ from dunwell.cases.assignment.rules import (
     list_workflow_names,
     resolve_names,
 )
-from dunwell.cases.assignment.wording import describe_overlap
 from dunwell.cases.rollout.contact_waits import describe_contact_warnings
 from dunwell.cases.rollout.scenarios.scenario_edit import ScenarioEdit, decide_edit
 from dunwell.core.events.webhooks.endpoint import sort_types

@@ -10,7 +10,7 @@ import msgspec
 from dunwell.accounts.merchants.account import Work, check_right
 from dunwell.accounts.merchants.actor import Actor, operator_actor
 from dunwell.accounts.merchants.credentials.credentials import allow_credential, create_credential
-from dunwell.accounts.merchants.credentials.secrets import CREDENTIAL_RANDOM_BYTES
+from dunwell.accounts.merchants.credentials.tokens import CREDENTIAL_RANDOM_BYTES
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.set_up_merchant import change_configuration, create_merchant

@@ -9,9 +9,8 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.contact.messages.ledger.ledger import (
+from dunwell.contact.messages.ledger.seal_ledger import (
     FIRST_PREVIOUS_DIGEST,
-    LedgerFinding,
     SealParts,
     digest_row,
     digest_seal,
@@ -24,7 +23,7 @@ from dunwell.contact.messages.ledger.store import (
     stream_seal_range,
     stream_sealed_rows_of_range,
 )
-from dunwell.contact.messages.ledger.verify_ledger import LedgerVerdict, check_chain
+from dunwell.contact.messages.ledger.verify_ledger import LedgerFinding, LedgerVerdict, check_chain
 from dunwell.operations.seals.store import (
     TABLE,
     count_unsealed,

@@ -10,12 +10,6 @@ from datetime import datetime, timedelta
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import MASKED, save_audit
 from dunwell.accounts.merchants.credentials.credential import REQUESTS_PER_MINUTE, Credential
-from dunwell.accounts.merchants.credentials.secrets import (
-    NewCredential,
-    hash_secret,
-    render_client_secret,
-    render_credential,
-)
 from dunwell.accounts.merchants.credentials.store import (
     CredentialRotation,
     delete_reach,
@@ -23,6 +17,12 @@ from dunwell.accounts.merchants.credentials.store import (
     load_rotation,
     save_old_secret_expiry,
     save_revocation,
+)
+from dunwell.accounts.merchants.credentials.tokens import (
+    NewCredential,
+    hash_secret,
+    render_client_secret,
+    render_credential,
 )
 from dunwell.accounts.merchants.rights import Right, Scope, order_scopes, rights_of_scopes
 from dunwell.accounts.merchants.store import (

@@ -1,27 +1,73 @@
-"""Exchange a client id and secret for an access token, limit failed attempts per network, and
-revoke tokens (spec, Authentication 2 to 4)."""
+"""Client secrets and access tokens: their format and stored hash, the exchange of a client id and
+secret for a token, and the limit of failed attempts per network (spec, Authentication 2 to 4).
 
+The caller supplies the random bytes: 16 for a client id, 32 (256 bits) for a secret or a token. The
+prefixes let secret scanners recognise a leaked one.
+"""
+
+import base64
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import credential_actor
 from dunwell.accounts.merchants.audit_log import MASKED, save_audit
-from dunwell.accounts.merchants.credentials.secrets import (
-    NewCredential,
-    hash_secret,
-    render_access_token,
-)
 from dunwell.accounts.merchants.credentials.store import delete_token, find_credential_by_secret
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import load_merchant, save_token
-from dunwell.platform.crypto import KeyRing
+from dunwell.platform.crypto import KeyRing, sha256
 from dunwell.platform.database.attempts import count_attempt, load_attempts
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import AuthenticationError, NotFound, RateLimited
 from dunwell.platform.http.addresses import get_visitor_network
 from dunwell.platform.ids import Ids
 from dunwell.platform.security_events import log_security_event
+
+_ID_BYTES = 16
+_SECRET_BYTES = 32
+# The random bytes of a new credential: its id and its secret.
+CREDENTIAL_RANDOM_BYTES = _ID_BYTES + _SECRET_BYTES
+SECRET_RANDOM_BYTES = _SECRET_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class NewCredential:
+    """A client id and its secret, which is shown only once."""
+
+    client_id: str
+    client_secret: str
+
+
+def render_credential(randomness: bytes) -> NewCredential:
+    """Encode CREDENTIAL_RANDOM_BYTES random bytes as a client id and a secret."""
+    if len(randomness) != CREDENTIAL_RANDOM_BYTES:
+        raise ValueError(f"a credential needs {CREDENTIAL_RANDOM_BYTES} random bytes")
+    client_id = "dwc_" + _encode(randomness[:_ID_BYTES])
+    return NewCredential(client_id, render_client_secret(randomness[_ID_BYTES:]))
+
+
+def render_client_secret(randomness: bytes) -> str:
+    return "dws_" + _encode_secret(randomness)
+
+
+def render_access_token(randomness: bytes) -> str:
+    return "dwt_" + _encode_secret(randomness)
+
+
+def hash_secret(secret: str) -> bytes:
+    """Return the stored hash. SHA-256 suffices because the secret has 256 random bits."""
+    return sha256(secret.encode())
+
+
+def _encode_secret(randomness: bytes) -> str:
+    if len(randomness) != _SECRET_BYTES:
+        raise ValueError(f"a secret needs {_SECRET_BYTES} random bytes")
+    return _encode(randomness)
+
+
+def _encode(randomness: bytes) -> str:
+    return base64.urlsafe_b64encode(randomness).rstrip(b"=").decode()
+
 
 TOKEN_LIFETIME = timedelta(seconds=3600)
 

@@ -13,7 +13,7 @@ from dunwell.contact.escalation.store import CONTACTS
 from dunwell.contact.messages.contact import Content, LeasedContact, PlannedContact, RenderedContact
 from dunwell.contact.messages.guards.guards import ContactHold, UpdatedGuard
 from dunwell.contact.messages.guards.store import encode_days
-from dunwell.contact.messages.ledger.ledger import digest_content, digest_recipient
+from dunwell.contact.messages.ledger.seal_ledger import digest_content, digest_recipient
 from dunwell.contact.messages.templates.facts import MessageClaim, MessageItem
 from dunwell.core.claims.fields import DebtorName, build_shape, render_columns
 from dunwell.platform.crypto import KeyRing

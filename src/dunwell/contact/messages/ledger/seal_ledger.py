@@ -1,17 +1,16 @@
-"""Seal the ledger of contacts and the audit log. A seal covers a batch of rows and the previous
-seal; its digest needs the secret key of the installation. A timer runs this.
+"""Seal the ledger of contacts and the audit log: the keyed digests of entries and seals, and the
+job that a timer runs.
 
-Sealing writes no audit entry. A seal documents itself, and the entry would need a seal in turn.
+A seal covers a batch of rows and the previous seal; its digest needs the secret key of the
+installation. Sealing writes no audit entry. A seal documents itself, and the entry would need a
+seal in turn.
 """
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import structlog
 
-from dunwell.contact.messages.ledger.ledger import (
-    FIRST_PREVIOUS_DIGEST,
-    SealParts,
-    digest_row,
-    digest_seal,
-)
 from dunwell.contact.messages.ledger.store import (
     AUDITS,
     CONTACTS,
@@ -22,13 +21,79 @@ from dunwell.contact.messages.ledger.store import (
     save_seal,
     try_lock_sealing,
 )
+from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 
 SEAL_SECONDS = 5.0
 BATCH_SIZE = 10_000
+# The digest before the first seal of a chain.
+FIRST_PREVIOUS_DIGEST = bytes(32)
+
+_RECIPIENT = "ledger.recipient"
+_CONTENT = "ledger.content"
+_ROW = "ledger.row"
+_SEAL = "ledger.seal"
 
 log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SealParts:
+    """The data that a seal covers: its place in the chain and the digests of its rows, ordered by
+    key."""
+
+    seal: int
+    previous: bytes
+    contacts: Sequence[bytes]
+    audits: Sequence[bytes]
+
+
+def digest_recipient(
+    keys: KeyRing, merchant_id: int, channel: str, recipient: str, key_version: int | None = None
+) -> bytes:
+    text = _encode_parts([str(merchant_id), channel, recipient])
+    return keys.digest(_RECIPIENT, text, key_version)
+
+
+def digest_content(
+    keys: KeyRing, merchant_id: int, parts: Iterable[str | None], key_version: int | None = None
+) -> bytes:
+    """Return the digest of a message's content.
+
+    parts: `Content.parts`, with the link token and the codes masked.
+    """
+    return keys.digest(_CONTENT, _encode_parts([str(merchant_id), *parts]), key_version)
+
+
+def digest_row(
+    keys: KeyRing, merchant_id: int, table: str, fields: str, key_version: int | None = None
+) -> bytes:
+    """Return the digest of a row.
+
+    fields: every column of the row as one JSON text, including the number of its seal.
+    """
+    return keys.digest(_ROW, _encode_parts([str(merchant_id), table, fields]), key_version)
+
+
+def digest_seal(
+    keys: KeyRing, merchant_id: int, parts: SealParts, key_version: int | None = None
+) -> bytes:
+    numbers = [merchant_id, parts.seal, len(parts.contacts), len(parts.audits)]
+    head = _encode_parts([str(number) for number in numbers])
+    covered = b"".join([head, parts.previous, *parts.contacts, *parts.audits])
+    return keys.digest(_SEAL, covered, key_version)
+
+
+def _encode_parts(parts: Iterable[str | None]) -> bytes:
+    encoded_parts = []
+    for part in parts:
+        if part is None:
+            encoded_parts.append(b"-,")
+        else:
+            encoded = part.encode()
+            encoded_parts.append(b"%d:%b," % (len(encoded), encoded))
+    return b"".join(encoded_parts)
 
 
 async def seal_ledger(resources: Resources) -> int:

@@ -3,15 +3,13 @@ the recorded contacts."""
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Protocol
 from uuid import UUID
 
 from dunwell.accounts.merchants.store import load_merchant, load_merchants_page
-from dunwell.contact.messages.ledger.ledger import (
+from dunwell.contact.messages.ledger.seal_ledger import (
     FIRST_PREVIOUS_DIGEST,
-    LedgerFault,
-    LedgerFinding,
-    LedgerFindings,
     SealParts,
     digest_content,
     digest_recipient,
@@ -39,6 +37,43 @@ from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection, snapshot
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources
+
+# The maximum number of findings that are listed for one merchant. Further ones are only counted.
+MAX_FINDINGS = 1000
+
+
+class LedgerFault(StrEnum):
+    ROW_ALTERED = "ROW_ALTERED"
+    ROWS_MISSING = "ROWS_MISSING"
+    ROWS_ADDED = "ROWS_ADDED"
+    SEAL_ALTERED = "SEAL_ALTERED"
+    SEAL_MISSING = "SEAL_MISSING"
+    HEAD_MISSING = "HEAD_MISSING"
+    CONTACTED_TWICE = "CONTACTED_TWICE"
+    CONTACT_CONTRADICTS = "CONTACT_CONTRADICTS"
+    CONTACT_MISSING = "CONTACT_MISSING"
+    CONTENT_ALTERED = "CONTENT_ALTERED"
+    RECIPIENT_ALTERED = "RECIPIENT_ALTERED"
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerFinding:
+    fault: LedgerFault
+    # A sentence that names the row, contact or seal and the fault.
+    message: str
+    # The number of the seal, if the finding is about one.
+    seal: int | None = None
+
+
+@dataclass(slots=True)
+class LedgerFindings:
+    listed: list[LedgerFinding] = field(default_factory=list)
+    count: int = 0
+
+    def add(self, finding: LedgerFinding) -> None:
+        self.count += 1
+        if len(self.listed) < MAX_FINDINGS:
+            self.listed.append(finding)
 
 
 class _HasContact(Protocol):

@@ -30,7 +30,7 @@ from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.templates import Page
 from dunwell.operations.claim_status.store import list_user_names
 from dunwell.operations.jobs.job import Export, ExportedList
-from dunwell.operations.jobs.start_job import start_export
+from dunwell.operations.jobs.jobs import start_export
 from dunwell.operations.seals.seals import SpanVerdict, verify_span
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.text.wire import render_instant

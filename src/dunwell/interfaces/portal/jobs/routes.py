@@ -20,18 +20,16 @@ from dunwell.interfaces.web.templates import Page
 from dunwell.operations.claim_status.store import list_user_names
 from dunwell.operations.jobs.exported_lists import BYTE_ORDER_MARK, render_rows
 from dunwell.operations.jobs.job import BackgroundJob, JobRow, RowOutcome, RowReason
-from dunwell.operations.jobs.list_jobs import (
+from dunwell.operations.jobs.jobs import (
+    DryRun,
     JobView,
+    TooManyJobs,
+    cancel_job,
     get_job,
     list_job_rows,
     list_jobs,
-    open_export,
-)
-from dunwell.operations.jobs.start_job import (
-    DryRun,
-    TooManyJobs,
-    cancel_job,
     may_cancel,
+    open_export,
     retry_failed,
 )
 from dunwell.platform.errors import InvalidState

@@ -32,7 +32,7 @@ from dunwell.operations.jobs.job import (
     Pause,
     Resume,
 )
-from dunwell.operations.jobs.start_job import DryRun, preview_job, start_export, start_job
+from dunwell.operations.jobs.jobs import DryRun, preview_job, start_export, start_job
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.platform.text.texts import is_line
 

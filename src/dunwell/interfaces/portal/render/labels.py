@@ -4,7 +4,7 @@ warn, bad, info or none."""
 
 from collections.abc import Mapping
 
-from dunwell.cases.assignment.wording import RULE_OUTCOMES
+from dunwell.cases.assignment.rule_results import RULE_OUTCOMES
 from dunwell.operations.claim_status.reasons import STEP_REASONS
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.translation import Language, LazyText

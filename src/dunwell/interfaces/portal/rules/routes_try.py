@@ -8,9 +8,9 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.assignment.known_facts import list_trials
 from dunwell.cases.assignment.matching import MatchedClaim
 from dunwell.cases.assignment.preview_rules import continue_rules_preview, start_rules_preview
+from dunwell.cases.assignment.rule_results import list_trials
 from dunwell.cases.assignment.rulebook import Rulebook, load_rulebook_of_rules
 from dunwell.cases.assignment.rules import RuleSet, build_document
 from dunwell.cases.assignment.rules_views import RulesView, get_rules

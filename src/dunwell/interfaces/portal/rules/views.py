@@ -12,10 +12,10 @@ import msgspec
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.assignment.known_facts import KnownFact, RuleTrial, list_tested_facts
 from dunwell.cases.assignment.matching import RuleOutcome
 from dunwell.cases.assignment.overlaps import Overlap, OverlapExtent, find_witness, list_overlaps
 from dunwell.cases.assignment.preview_rules import AssignmentEffect
+from dunwell.cases.assignment.rule_results import KnownFact, RuleTrial, list_tested_facts
 from dunwell.cases.assignment.rulebook import Rulebook, load_rulebook_of_rules
 from dunwell.cases.assignment.rules import (
     Rule,

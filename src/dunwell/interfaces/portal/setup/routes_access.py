@@ -17,7 +17,7 @@ from dunwell.accounts.merchants.credentials.credentials import (
     revoke_credential,
     rotate_credential,
 )
-from dunwell.accounts.merchants.credentials.secrets import (
+from dunwell.accounts.merchants.credentials.tokens import (
     CREDENTIAL_RANDOM_BYTES,
     SECRET_RANDOM_BYTES,
 )

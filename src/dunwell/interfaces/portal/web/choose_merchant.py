@@ -6,7 +6,7 @@ from typing import ClassVar
 import msgspec
 from starlette.responses import Response
 
-from dunwell.accounts.merchants.find_merchants import search_merchants
+from dunwell.accounts.merchants.store import search_merchants
 from dunwell.accounts.users.user import SignedInUser
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in
 from dunwell.interfaces.portal.web.portal_request import PortalRequest

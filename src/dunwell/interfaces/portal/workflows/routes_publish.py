@@ -38,8 +38,8 @@ from dunwell.interfaces.portal.workflows.views import (
 )
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import add_etag
+from dunwell.operations.jobs.jobs import TooManyJobs
 from dunwell.operations.jobs.previews.draft_previews import find_draft_preview, start_preview
-from dunwell.operations.jobs.start_job import TooManyJobs
 from dunwell.platform.errors import InvalidState, ValidationError
 
 # The worker counts the claims if there are more.

@@ -18,6 +18,7 @@ from dunwell.cases.rollout.preview.preview_costs import (
 from dunwell.cases.rollout.preview.preview_draft import preview_draft
 from dunwell.core.workflows.store import load_draft
 from dunwell.operations.jobs.job import BackgroundJob, JobKind, JobState, PreviewDraft
+from dunwell.operations.jobs.jobs import TooManyJobs, create_job
 from dunwell.operations.jobs.previews.store import (
     find_live_preview,
     find_preview,
@@ -25,7 +26,6 @@ from dunwell.operations.jobs.previews.store import (
     save_result,
 )
 from dunwell.operations.jobs.runner import RunnableKind, RunningJob, run_due_job
-from dunwell.operations.jobs.start_job import TooManyJobs, create_job
 from dunwell.operations.jobs.store import load_jobs
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import EditConflict

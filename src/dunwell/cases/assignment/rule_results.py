@@ -1,14 +1,17 @@
-"""What is known about a claim for each property that a condition tests, to be shown next to the
-condition. Pure."""
+"""What people see of a rule's result: the facts that a condition tests, and descriptions of
+verdicts and overlaps. Pure."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
-from dunwell.cases.assignment.matching import RuleMatch, RuleOutcome, RuleVerdict
-from dunwell.cases.assignment.rules import RuleDocument
+from dunwell.cases.assignment.matching import RuleMatch, RuleOutcome, RuleTarget, RuleVerdict
+from dunwell.cases.assignment.overlaps import Overlap, OverlapExtent
+from dunwell.cases.assignment.rules import RuleDocument, RuleSet, list_targets
 from dunwell.core.claims.conditions import PROPERTIES, ConditionFacts, list_tests
 from dunwell.core.workflows.definition import Condition
+from dunwell.platform.text.translation import LazyText
 
 _PRESENT = (("email", "email"), ("mobileNumber", "mobile_number"))
 
@@ -93,3 +96,57 @@ def _get_value(attribute: str, test: Any, facts: ConditionFacts) -> Any:
     if attribute == "custom_fields":
         return {name: facts.custom_fields.get(name) for name in test}
     return getattr(facts, attribute)
+
+
+RULE_OUTCOMES: Mapping[RuleOutcome, LazyText] = {
+    RuleOutcome.MATCHED: LazyText("matches"),
+    RuleOutcome.INACTIVE: LazyText("not active"),
+    RuleOutcome.UNMET: LazyText("does not match"),
+    RuleOutcome.SKIPPED_DEACTIVATED: LazyText("skipped: its workflow is deactivated"),
+    RuleOutcome.SKIPPED_DELETED: LazyText("skipped: its workflow is deleted"),
+    RuleOutcome.SKIPPED_UNPUBLISHED: LazyText("skipped: its workflow was never published"),
+    RuleOutcome.SKIPPED_CURRENCY: LazyText("skipped: its workflow has a different currency"),
+    RuleOutcome.NOT_REACHED: LazyText("not reached"),
+}
+_OBSTACLES = {
+    RuleOutcome.SKIPPED_DEACTIVATED: "is deactivated",
+    RuleOutcome.SKIPPED_DELETED: "is deleted",
+    RuleOutcome.SKIPPED_UNPUBLISHED: "was never published",
+}
+
+
+def describe_verdict(verdict: RuleVerdict) -> str:
+    """Describe the result of a rule, with the conditions that are not met."""
+    words = RULE_OUTCOMES[verdict.outcome]
+    return f"{words}: {', '.join(verdict.unmet)}" if verdict.unmet else words
+
+
+def describe_default(match: RuleMatch) -> str:
+    """Describe the result of the default."""
+    if match.default is None:
+        return "none"
+    return "taken" if match.default is RuleOutcome.MATCHED else RULE_OUTCOMES[match.default]
+
+
+def describe_overlap(overlap: Overlap) -> str:
+    if overlap.extent is OverlapExtent.ALL:
+        return (
+            f'rule "{overlap.later}" can never match: '
+            f'"{overlap.earlier}", which comes first, takes every such claim'
+        )
+    return (
+        f'rules "{overlap.earlier}" and "{overlap.later}" can both match a claim: '
+        f'"{overlap.earlier}" wins'
+    )
+
+
+def describe_obstacles(
+    rules: RuleSet, targets: Mapping[UUID, RuleTarget], names: Mapping[UUID, str]
+) -> Iterator[str]:
+    """Yield a line for each workflow that the rules refer to and that accepts no claims now."""
+    for workflow_id in list_targets(rules):
+        target = targets.get(workflow_id)
+        obstacle = RuleOutcome.SKIPPED_DELETED if target is None else target.obstacle
+        if obstacle is not None:
+            name = names.get(workflow_id, str(workflow_id))
+            yield f'workflow "{name}" {_OBSTACLES[obstacle]}: rules that refer to it are skipped'
