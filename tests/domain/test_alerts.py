@@ -26,7 +26,7 @@ from dunwell.operations.alerts.alert_conditions import (
     Observations,
     ProviderCount,
     ProviderFigures,
-    find_alert_signs,
+    list_alert_conditions,
 )
 from dunwell.operations.alerts.alert_emails import (
     AlertNotification,
@@ -72,16 +72,29 @@ def an_alarm(kind: AlertKind = AlertKind.PROVIDER_BACKLOG, **given: Any) -> Aler
     [
         (an_alarm(), HOUR, AlertPhase.BEGAN),
         (an_alarm(ended_at=NOW), HOUR, None),
-        (an_alarm(told_as=AlertPhase.BEGAN, told_at=NOW), DAY - JUST, None),
-        (an_alarm(told_as=AlertPhase.BEGAN, told_at=NOW), DAY, AlertPhase.LASTS),
-        (an_alarm(told_as=AlertPhase.LASTS, told_at=NOW), DAY - JUST, None),
-        (an_alarm(told_as=AlertPhase.LASTS, told_at=NOW), DAY, AlertPhase.LASTS),
-        (an_alarm(told_as=AlertPhase.BEGAN, told_at=NOW, ended_at=NOW), JUST, AlertPhase.OVER),
-        (an_alarm(told_as=AlertPhase.LASTS, told_at=NOW, ended_at=NOW), JUST, AlertPhase.OVER),
-        (an_alarm(told_as=AlertPhase.OVER, told_at=NOW, ended_at=NOW), 9 * DAY, None),
+        (an_alarm(reported_phase=AlertPhase.BEGAN, reported_at=NOW), DAY - JUST, None),
+        (an_alarm(reported_phase=AlertPhase.BEGAN, reported_at=NOW), DAY, AlertPhase.LASTS),
+        (an_alarm(reported_phase=AlertPhase.LASTS, reported_at=NOW), DAY - JUST, None),
+        (an_alarm(reported_phase=AlertPhase.LASTS, reported_at=NOW), DAY, AlertPhase.LASTS),
+        (
+            an_alarm(reported_phase=AlertPhase.BEGAN, reported_at=NOW, ended_at=NOW),
+            JUST,
+            AlertPhase.OVER,
+        ),
+        (
+            an_alarm(reported_phase=AlertPhase.LASTS, reported_at=NOW, ended_at=NOW),
+            JUST,
+            AlertPhase.OVER,
+        ),
+        (an_alarm(reported_phase=AlertPhase.OVER, reported_at=NOW, ended_at=NOW), 9 * DAY, None),
         (an_alarm(AlertKind.BREAK_GLASS, ended_at=NOW), JUST, AlertPhase.BEGAN),
         (
-            an_alarm(AlertKind.BREAK_GLASS, ended_at=NOW, told_as=AlertPhase.BEGAN, told_at=NOW),
+            an_alarm(
+                AlertKind.BREAK_GLASS,
+                ended_at=NOW,
+                reported_phase=AlertPhase.BEGAN,
+                reported_at=NOW,
+            ),
             DAY,
             None,
         ),
@@ -94,13 +107,13 @@ def test_an_alert_is_sent_once_repeated_later_and_sent_when_it_is_over(
 
 
 def test_a_condition_that_comes_and_goes_is_one_alert() -> None:
-    sign = AlertCondition(AlertKind.PROVIDER_BACKLOG, "post", AlertFigures(count=4))
+    condition = AlertCondition(AlertKind.PROVIDER_BACKLOG, "post", AlertFigures(count=4))
     other = AlertCondition(AlertKind.PROVIDER_BACKLOG, "box")
     alarm = an_alarm()
-    assert compare_alerts([], [sign, sign], NOW).began == [sign]
-    changes = compare_alerts([alarm], [sign, other], NOW)
+    assert compare_alerts([], [condition, condition], NOW).began == [condition]
+    changes = compare_alerts([alarm], [condition, other], NOW)
     assert (changes.began, changes.over) == ([other], [])
-    assert changes.lasting == {alarm.alert_id: sign}
+    assert changes.lasting == {alarm.alert_id: condition}
     a_quarter = timedelta(minutes=15)
     assert compare_alerts([alarm], [], NOW + a_quarter - JUST).over == []
     assert compare_alerts([alarm], [], NOW + a_quarter).over == [alarm.alert_id]
@@ -120,7 +133,7 @@ def test_a_provider_fails_by_the_number_and_share_of_failures(
 def look(
     figures: ProviderFigures = NO_FIGURES, outside: ExternalFindings | None = None, **seen: Any
 ) -> Any:
-    found = find_alert_signs(
+    found = list_alert_conditions(
         AlertSettings(), LINES, msgspec.structs.replace(NOTHING, **seen), figures,
         outside or ExternalFindings(),
         now=NOW,
@@ -208,12 +221,12 @@ def test_an_alert_email_lists_all_changes_with_links_to_their_pages() -> None:
         subject="7",
         figures=AlertFigures(count=2, since=NOW, merchant="nordwind"),
     )
-    tellings = [
+    notifications = [
         AlertNotification(an_alarm(), AlertPhase.BEGAN), AlertNotification(unknown,
         AlertPhase.LASTS),
         AlertNotification(an_alarm(AlertKind.BATCH_LATE, subject="print"), AlertPhase.OVER),
     ]  # fmt: skip
-    subject, body = render_alert_email(tellings, AlertSettings(), "https://pay.example.com")
+    subject, body = render_alert_email(notifications, AlertSettings(), "https://pay.example.com")
     assert subject == (
         "Dunwell alert: Delivery provider post: unsent messages: 3, "
         "since 2026-03-02 08:00 UTC, and 1 more"

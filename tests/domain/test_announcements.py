@@ -17,7 +17,10 @@ from dunwell.contact.escalation.forecast.forecast import (
     forecast,
     list_announcements,
 )
-from dunwell.contact.escalation.process import Process, build_process_for_timezone
+from dunwell.contact.escalation.prepared_workflow import (
+    PreparedWorkflow,
+    prepare_workflow_for_timezone,
+)
 from dunwell.contact.escalation.schedule import (
     Archived,
     ContactPlanned,
@@ -46,24 +49,24 @@ FACTS = StepFacts(
 )
 
 
-def a_process(*steps: dict[str, Any]) -> Process:
+def a_process(*steps: dict[str, Any]) -> PreparedWorkflow:
     numbered = [{"id": n, "name": f"Step {n}", **step} for n, step in enumerate(steps, start=1)]
-    return build_process_for_timezone(a_definition(steps=numbered), "Europe/Berlin")
+    return prepare_workflow_for_timezone(a_definition(steps=numbered), "Europe/Berlin")
 
 
 def wait(days: int) -> dict[str, Any]:
     return {"kind": "WAIT", "days": days}
 
 
-def play(process: Process, now: datetime = NOW) -> list[ForecastStep]:
-    position = WorkflowPosition(process.id_at(0), now)
-    return list(forecast(process, position, FACTS, now, until=now + 4000 * DAY))
+def play(workflow: PreparedWorkflow, now: datetime = NOW) -> list[ForecastStep]:
+    position = WorkflowPosition(workflow.id_at(0), now)
+    return list(forecast(workflow, position, FACTS, now, until=now + 4000 * DAY))
 
 
 def announce(*steps: dict[str, Any]) -> list[tuple[str, int, int]]:
     """Return kind, days from today and cents of each announcement."""
-    process = a_process(*steps)
-    announced = list_announcements(play(process), process.calendar)
+    workflow = a_process(*steps)
+    announced = list_announcements(play(workflow), workflow.calendar)
     return [(each.kind.value, (each.on - TODAY).days, each.cents) for each in announced]
 
 
@@ -118,18 +121,18 @@ def test_skipped_steps_and_unreachable_contacts_are_not_announced() -> None:
 def test_the_pay_by_date_leaves_time_for_a_transfer_to_be_recorded(
     steps: list[dict[str, Any]], days: int | None
 ) -> None:
-    process = a_process(EMAIL, *steps)
-    contact = ContactPlanned(process.steps[0], 0, "EMAIL")  # type: ignore[arg-type]
-    pay_by = compute_pay_by(process, contact, FACTS, NOW)
+    workflow = a_process(EMAIL, *steps)
+    contact = ContactPlanned(workflow.steps[0], 0, "EMAIL")  # type: ignore[arg-type]
+    pay_by = compute_pay_by(workflow, contact, FACTS, NOW)
     assert pay_by == (None if days is None else TODAY + days * DAY)
 
 
 def test_bank_holidays_move_the_pay_by_date_forward() -> None:
     """A contact on Thursday, 9 April: banks are closed from Good Friday to Easter Monday."""
-    process = a_process(EMAIL, wait(14), EMAIL)
-    contact = ContactPlanned(process.steps[0], 0, "EMAIL")  # type: ignore[arg-type]
+    workflow = a_process(EMAIL, wait(14), EMAIL)
+    contact = ContactPlanned(workflow.steps[0], 0, "EMAIL")  # type: ignore[arg-type]
     sent_at = datetime(2026, 3, 26, 9, tzinfo=UTC)
-    assert compute_pay_by(process, contact, FACTS, sent_at) == date(2026, 4, 1)
+    assert compute_pay_by(workflow, contact, FACTS, sent_at) == date(2026, 4, 1)
 
 
 # Friday, 27 February: Saturday is the first postal day, Monday the second.
@@ -150,12 +153,12 @@ def test_the_pay_by_date_of_a_letter_allows_for_its_delivery(
         {"id": 2, "name": "Wait", **wait(days)},
         {"id": 3, "name": "Fee", **FEE},
     ]
-    process = build_process_for_timezone(
+    workflow = prepare_workflow_for_timezone(
         a_definition(steps=steps), "Europe/Berlin", postal_days=postal_days
     )
-    contact = ContactPlanned(process.steps[0], 0, "LETTER")  # type: ignore[arg-type]
+    contact = ContactPlanned(workflow.steps[0], 0, "LETTER")  # type: ignore[arg-type]
     sent_at = datetime(2026, 2, 27, 9, tzinfo=UTC)
-    assert compute_pay_by(process, contact, FACTS, sent_at) == pay_by
+    assert compute_pay_by(workflow, contact, FACTS, sent_at) == pay_by
 
 
 _STEPS = st.lists(
@@ -175,9 +178,9 @@ _NOW = st.datetimes(datetime(2026, 1, 1), datetime(2028, 1, 1)).map(
 def test_a_transfer_on_the_pay_by_date_is_recorded_before_the_next_step(
     steps: list[dict[str, Any]], now: datetime
 ) -> None:
-    process = a_process(*steps)
-    calendar, today = process.calendar, process.calendar.local_date(now)
-    foreseen = play(process, now)
+    workflow = a_process(*steps)
+    calendar, today = workflow.calendar, workflow.calendar.local_date(now)
+    foreseen = play(workflow, now)
     pay_by = find_pay_by(foreseen, calendar, today)
     next_on = next(
         calendar.local_date(each.at)
@@ -193,11 +196,11 @@ def test_a_transfer_on_the_pay_by_date_is_recorded_before_the_next_step(
 
 @given(_STEPS, _NOW)
 def test_announcements_match_the_forecast(steps: list[dict[str, Any]], now: datetime) -> None:
-    process = a_process(*steps)
-    foreseen = play(process, now)
-    told = list_announcements(foreseen, process.calendar)
+    workflow = a_process(*steps)
+    foreseen = play(workflow, now)
+    told = list_announcements(foreseen, workflow.calendar)
     assert [each.on for each in told] == sorted(each.on for each in told)
-    assert {each.on for each in told} <= {process.calendar.local_date(f.at) for f in foreseen}
+    assert {each.on for each in told} <= {workflow.calendar.local_date(f.at) for f in foreseen}
     fees = [f.outcome for f in foreseen if isinstance(f.outcome, FeeAdded)]
     assert [each.cents for each in told if each.kind is AnnouncementKind.FEE] == [250] * len(fees)
     assert [each.kind for each in told][-1:] == [AnnouncementKind.END]
@@ -205,10 +208,10 @@ def test_announcements_match_the_forecast(steps: list[dict[str, Any]], now: date
 
 def test_announced_days_are_in_the_timezone_of_the_process() -> None:
     """23:30 in Berlin is the previous day in London."""
-    process = a_process(FEE)
+    workflow = a_process(FEE)
     late = datetime(2026, 7, 1, 22, 30, tzinfo=UTC)
     [fee, *_] = list_announcements(
-        [ForecastStep(late, process.steps[0], None, FeeAdded(process.steps[0]))],  # type: ignore[arg-type]
-        process.calendar,
+        [ForecastStep(late, workflow.steps[0], None, FeeAdded(workflow.steps[0]))],  # type: ignore[arg-type]
+        workflow.calendar,
     )
     assert fee == Announcement(AnnouncementKind.FEE, date(2026, 7, 2), 250)

@@ -34,7 +34,7 @@ from dunwell.cases.rollout.preview.effects import NextContacts, PreviewScope
 from dunwell.contact.escalation.contacts.render_leased import render_leased
 from dunwell.contact.escalation.due_claim import DueClaim
 from dunwell.contact.escalation.forecast.running_claim import RunningClaim, forecast_claim
-from dunwell.contact.escalation.process import build_process_for_timezone
+from dunwell.contact.escalation.prepared_workflow import prepare_workflow_for_timezone
 from dunwell.contact.escalation.schedule import StepFacts, TriedChannels, WorkflowPosition
 from dunwell.contact.messages.guards.guards import ContactHold, GuardCandidate, decide_contacts
 from dunwell.contact.notices.notice import (
@@ -66,7 +66,7 @@ ONE_DAY = timedelta(days=1)
 _APP = "JBSWY3DPEHPK3PXP" * 2
 _KEYS = KeyRing({1: b"k" * 32})
 _EMAIL = {"kind": "COMMUNICATION", "channel": "EMAIL", "template": "reminder"}
-_PROCESS = build_process_for_timezone(
+_PROCESS = prepare_workflow_for_timezone(
     a_definition(steps=[{"id": 1, "name": "One", "send": "IMMEDIATE", **_EMAIL}]),
     "Europe/Berlin",
 )
@@ -124,7 +124,7 @@ def _is_contact_foreseen(until: timedelta) -> bool:
 def _is_claim_foreseen(until: timedelta) -> bool:
     claim = DueClaim(
         claim_id=1, reference_number="A", currency="EUR", status=Status.IN_PROCESS,
-        process_key=(ID, 1), run=1, position=WorkflowPosition(1, NOW + until), event_sequence=0,
+        workflow_key=(ID, 1), run=1, position=WorkflowPosition(1, NOW + until), event_sequence=0,
         next_item_position=1, outstanding_cents=1, total_cents=1, first_primary_on=None,
         item_types=frozenset(), custom_fields={}, has_reached=False,
         tried=TriedChannels(frozenset(), 0),

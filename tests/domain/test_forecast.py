@@ -9,7 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.contact.escalation.forecast.forecast import ForecastStep, PendingContact, forecast
-from dunwell.contact.escalation.process import Process, build_process_for_timezone
+from dunwell.contact.escalation.prepared_workflow import (
+    PreparedWorkflow,
+    prepare_workflow_for_timezone,
+)
 from dunwell.contact.escalation.schedule import (
     Archived,
     ContactPlanned,
@@ -39,17 +42,19 @@ FACTS = StepFacts(
 )
 
 
-def a_process(*steps: dict[str, Any]) -> Process:
+def a_process(*steps: dict[str, Any]) -> PreparedWorkflow:
     numbered = [{"id": n, "name": f"Step {n}", **step} for n, step in enumerate(steps, start=1)]
-    return build_process_for_timezone(a_definition(steps=numbered), "Europe/Berlin")
+    return prepare_workflow_for_timezone(a_definition(steps=numbered), "Europe/Berlin")
 
 
 def foresee(
-    process: Process, position: WorkflowPosition | PendingContact | None = None, **given: Any
+    workflow: PreparedWorkflow,
+    position: WorkflowPosition | PendingContact | None = None,
+    **given: Any,
 ) -> Any:
     facts, until = given.pop("facts", FACTS), given.pop("until", EVER)
-    standing = position or WorkflowPosition(process.id_at(0), NOW)
-    return list(forecast(process, standing, facts, NOW, until=until, **given))
+    standing = position or WorkflowPosition(workflow.id_at(0), NOW)
+    return list(forecast(workflow, standing, facts, NOW, until=until, **given))
 
 
 def read(foreseen: list[ForecastStep]) -> list[tuple[int | None, int, str | None]]:
@@ -61,16 +66,16 @@ def read(foreseen: list[ForecastStep]) -> list[tuple[int | None, int, str | None
 
 
 def test_the_usual_process_is_foreseen_to_its_end() -> None:
-    process = build_process_for_timezone(a_definition(), "Europe/Berlin")
-    assert read(foresee(process)) == [
+    workflow = prepare_workflow_for_timezone(a_definition(), "Europe/Berlin")
+    assert read(foresee(workflow)) == [
         (1, 0, "EMAIL"), (2, 0, None), (3, 7, None), (4, 7, None), (5, 7, None), (None, 21, None),
     ]  # fmt: skip
 
 
 def test_a_forecast_includes_the_last_instant_of_its_window() -> None:
-    process = a_process(EMAIL, WEEK, EMAIL)
-    assert len(foresee(process, until=NOW + 7 * DAY)) == 4
-    assert len(foresee(process, until=NOW + 7 * DAY - timedelta(seconds=1))) == 2
+    workflow = a_process(EMAIL, WEEK, EMAIL)
+    assert len(foresee(workflow, until=NOW + 7 * DAY)) == 4
+    assert len(foresee(workflow, until=NOW + 7 * DAY - timedelta(seconds=1))) == 2
 
 
 def test_later_conditions_see_the_fee_of_an_earlier_step() -> None:
@@ -110,25 +115,25 @@ def test_a_contact_held_by_a_guard_is_forecast_in_the_contact_hours_after_it() -
 
 
 def test_a_pending_contact_is_forecast_first_and_the_process_continues_after_it() -> None:
-    process = a_process(EMAIL, WEEK, EMAIL)
-    step = process.steps[0]
+    workflow = a_process(EMAIL, WEEK, EMAIL)
+    step = workflow.steps[0]
     assert isinstance(step, ContactStep)
     planned = ContactPlanned(step, 0, "EMAIL")
     waiting = PendingContact(planned, NOW + DAY, 1)
     tried = replace(FACTS, tried=TriedChannels(frozenset({"EMAIL"}), 1))
-    assert read(foresee(process, waiting, facts=tried))[:3] == [
+    assert read(foresee(workflow, waiting, facts=tried))[:3] == [
         (1, 1, "EMAIL"),
         (2, 1, None),
         (3, 8, "EMAIL"),
     ]
     late = PendingContact(planned, NOW + DAY, 2)
-    assert read(foresee(process, late))[:3] == [(1, 1, "EMAIL"), (2, 1, None), (3, 8, "EMAIL")]
+    assert read(foresee(workflow, late))[:3] == [(1, 1, "EMAIL"), (2, 1, None), (3, 8, "EMAIL")]
 
 
 def test_an_ended_or_waiting_claim_has_an_empty_forecast() -> None:
-    process = a_process(EMAIL)
-    assert foresee(process, WorkflowPosition(None, None)) == []
-    assert foresee(process, WorkflowPosition(1, None)) == []
+    workflow = a_process(EMAIL)
+    assert foresee(workflow, WorkflowPosition(None, None)) == []
+    assert foresee(workflow, WorkflowPosition(1, None)) == []
 
 
 def test_an_unreachable_debtor_is_forecast_as_such() -> None:
@@ -158,15 +163,15 @@ _INSTANTS = st.datetimes(datetime(2025, 1, 1), datetime(2030, 1, 1), timezones=s
 def test_a_forecast_is_in_order_and_has_every_step_once(
     kinds: list[dict[str, Any]], now: datetime, due_in_hours: int
 ) -> None:
-    process = a_process(*kinds)
+    workflow = a_process(*kinds)
     due_at = now + timedelta(hours=due_in_hours)
     foreseen = list(
-        forecast(process, WorkflowPosition(1, due_at), FACTS, now, until=now + 2000 * DAY)
+        forecast(workflow, WorkflowPosition(1, due_at), FACTS, now, until=now + 2000 * DAY)
     )
     instants = [each.at for each in foreseen]
     assert instants == sorted(instants)
     assert instants[0] >= max(now, due_at)
-    assert [each.step for each in foreseen] == [*process.steps, None]
+    assert [each.step for each in foreseen] == [*workflow.steps, None]
 
 
 @given(_STEPS, _INSTANTS, st.integers(1, 5))
@@ -181,13 +186,15 @@ def test_contacts_are_within_their_hours_whatever_a_guard_holds_back(
             made.append(at)
         return allowed
 
-    process = a_process(*kinds)
+    workflow = a_process(*kinds)
     foreseen = list(
-        forecast(process, WorkflowPosition(1, now), FACTS, now, until=now + 2000 * DAY, guard=guard)
+        forecast(
+            workflow, WorkflowPosition(1, now), FACTS, now, until=now + 2000 * DAY, guard=guard
+        )
     )
     contacts = [each for each in foreseen if isinstance(each.outcome, ContactPlanned)]
     assert [each.at for each in contacts] == made
     assert all(later - first >= days_between * DAY for first, later in pairwise(made))
     for each in contacts:
         if isinstance(each.step, ContactStep) and each.step.send == "CONTACT_HOURS":
-            assert process.calendar.next_opening(each.at) == each.at
+            assert workflow.calendar.next_opening(each.at) == each.at

@@ -8,7 +8,11 @@ import pytest
 from dunwell.accounts.merchants.configuration import Configuration, LetterSettings
 from dunwell.contact.escalation.calendars import compute_arrival_day
 from dunwell.contact.escalation.forecast.forecast import forecast
-from dunwell.contact.escalation.process import Process, build_process, build_process_for_timezone
+from dunwell.contact.escalation.prepared_workflow import (
+    PreparedWorkflow,
+    prepare_workflow,
+    prepare_workflow_for_timezone,
+)
 from dunwell.contact.escalation.schedule import (
     StepDecision,
     StepFacts,
@@ -28,15 +32,17 @@ SENT_AT = datetime(2026, 2, 27, 9, tzinfo=UTC)
 EASTER = frozenset({date(2026, 4, 3), date(2026, 4, 6)})
 
 
-def a_process(*steps: dict[str, Any], **more: Any) -> Process:
+def a_process(*steps: dict[str, Any], **more: Any) -> PreparedWorkflow:
     numbered = [{"id": n, "name": f"Step {n}", **step} for n, step in enumerate(steps, start=1)]
-    return build_process_for_timezone(a_definition(steps=numbered), "Europe/Berlin", **more)
+    return prepare_workflow_for_timezone(a_definition(steps=numbered), "Europe/Berlin", **more)
 
 
-def decide_wait(process: Process, letter_sent_at: datetime | None, due_at: datetime) -> datetime:
+def decide_wait(
+    workflow: PreparedWorkflow, letter_sent_at: datetime | None, due_at: datetime
+) -> datetime:
     condition = ConditionFacts(5000, 5000, due_at.date())
     facts = StepFacts(condition, True, frozenset({"LETTER"}), letter_sent_at=letter_sent_at)
-    decision: StepDecision = decide_steps(process, WorkflowPosition(2, due_at), facts, due_at)
+    decision: StepDecision = decide_steps(workflow, WorkflowPosition(2, due_at), facts, due_at)
     [waiting] = [each for each in decision.outcomes if isinstance(each, WaitBegun)]
     return waiting.until
 
@@ -62,20 +68,20 @@ def test_postal_days_are_monday_to_saturday_without_public_holidays(
 
 
 def test_the_wait_after_a_letter_starts_when_it_can_have_arrived() -> None:
-    process = a_process(LETTER, WAIT)
+    workflow = a_process(LETTER, WAIT)
     # It arrives on Monday, 2 March; the local time of the hand-over is kept.
-    assert decide_wait(process, SENT_AT, SENT_AT) == datetime(2026, 3, 9, 9, tzinfo=UTC)
-    assert decide_wait(process, None, SENT_AT) == datetime(2026, 3, 6, 9, tzinfo=UTC)
+    assert decide_wait(workflow, SENT_AT, SENT_AT) == datetime(2026, 3, 9, 9, tzinfo=UTC)
+    assert decide_wait(workflow, None, SENT_AT) == datetime(2026, 3, 6, 9, tzinfo=UTC)
 
 
 def test_a_step_between_the_letter_and_the_wait_changes_nothing() -> None:
-    process = a_process(LETTER, CHECKPOINT, WAIT)
-    assert decide_wait(process, SENT_AT, SENT_AT) == datetime(2026, 3, 9, 9, tzinfo=UTC)
+    workflow = a_process(LETTER, CHECKPOINT, WAIT)
+    assert decide_wait(workflow, SENT_AT, SENT_AT) == datetime(2026, 3, 9, 9, tzinfo=UTC)
 
 
 def test_a_wait_long_after_a_letter_starts_at_once() -> None:
-    process, later = a_process(LETTER, WAIT), SENT_AT + timedelta(days=30)
-    assert decide_wait(process, SENT_AT, later) == later + timedelta(days=7)
+    workflow, later = a_process(LETTER, WAIT), SENT_AT + timedelta(days=30)
+    assert decide_wait(workflow, SENT_AT, later) == later + timedelta(days=7)
 
 
 def test_the_arrival_depends_on_the_merchants_setting_and_country() -> None:
@@ -87,7 +93,7 @@ def test_the_arrival_depends_on_the_merchants_setting_and_country() -> None:
     # Maundy Thursday: without a region in the workflow, the holidays of the country count.
     thursday = datetime(2026, 4, 2, 8, tzinfo=UTC)
     arrivals = [
-        build_process(definition, each).find_letter_arrival(thursday).date()
+        prepare_workflow(definition, each).find_letter_arrival(thursday).date()
         for each in (
             german,
             Configuration("de", "Europe/Berlin", "EUR", letters=LetterSettings(postal_days=4)),
@@ -100,18 +106,18 @@ def test_the_arrival_depends_on_the_merchants_setting_and_country() -> None:
 def test_a_country_without_known_holidays_excludes_only_sundays() -> None:
     settings = {**DOCUMENT["settings"]}
     del settings["holidays"]
-    process = build_process_for_timezone(
+    workflow = prepare_workflow_for_timezone(
         a_definition(settings=settings), "Europe/Berlin", country="XX"
     )
-    assert process.find_letter_arrival(SENT_AT) == datetime(2026, 3, 2, 9, tzinfo=UTC)
+    assert workflow.find_letter_arrival(SENT_AT) == datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 
 def test_a_forecast_counts_postal_days_like_the_engine() -> None:
-    process = a_process(LETTER, WAIT, EMAIL, WAIT)
+    workflow = a_process(LETTER, WAIT, EMAIL, WAIT)
     condition = ConditionFacts(5000, 5000, SENT_AT.date())
     facts = StepFacts(condition, False, frozenset({"LETTER", "EMAIL"}))
     until = SENT_AT + timedelta(days=60)
-    foreseen = list(forecast(process, WorkflowPosition(1, SENT_AT), facts, SENT_AT, until=until))
+    foreseen = list(forecast(workflow, WorkflowPosition(1, SENT_AT), facts, SENT_AT, until=until))
     ends = [each.outcome.until for each in foreseen if isinstance(each.outcome, WaitBegun)]
     # The wait after the letter of 2 March, and after the e-mail of 9 March.
     assert ends == [datetime(2026, 3, 9, 9, tzinfo=UTC), datetime(2026, 3, 16, 9, tzinfo=UTC)]

@@ -25,7 +25,7 @@ from dunwell.cases.rollout.preview.preview_effects import (
     PersonForecast,
     build_quiet_guard,
 )
-from dunwell.contact.escalation.process import build_process_for_timezone
+from dunwell.contact.escalation.prepared_workflow import prepare_workflow_for_timezone
 from dunwell.contact.escalation.schedule import StepFacts, WorkflowPosition
 from dunwell.contact.messages.guards.guards import HoldReason
 from dunwell.core.claims.conditions import ConditionFacts
@@ -53,9 +53,9 @@ def play(
 ) -> PreviewOutlook:
     until = NOW + 60 * DAY
     outlook = PreviewOutlook(NOW, until)
-    process = build_process_for_timezone(a_definition(steps=steps), "Europe/Berlin")
+    workflow = prepare_workflow_for_timezone(a_definition(steps=steps), "Europe/Berlin")
     configuration = msgspec.structs.replace(CONFIGURATION, guards=guards)
-    PersonForecast(process, configuration, NOW, until, outlook).forecast_person(players, {})
+    PersonForecast(workflow, configuration, NOW, until, outlook).forecast_person(players, {})
     return outlook
 
 
@@ -145,7 +145,7 @@ def test_definitions_with_the_same_steps_have_the_same_next_contacts(
     quiet = build_quiet_guard(CONFIGURATION)
     position = WorkflowPosition(1, NOW + timedelta(hours=due_in_hours))
     contacts = [
-        NextContacts(build_process_for_timezone(each, "Europe/Berlin"), NOW, quiet).find(
+        NextContacts(prepare_workflow_for_timezone(each, "Europe/Berlin"), NOW, quiet).find(
             position, FACTS
         )
         for each in (before, after)

@@ -6,7 +6,7 @@ import pytest
 
 from dunwell.cases.assignment.matching import RuleTarget, choose_workflow, prepare_rules
 from dunwell.cases.assignment.rules import RuleSet
-from dunwell.contact.escalation.process import build_process_for_timezone
+from dunwell.contact.escalation.prepared_workflow import prepare_workflow_for_timezone
 from dunwell.contact.escalation.schedule import (
     ContactPlanned,
     Skipped,
@@ -67,12 +67,12 @@ def test_an_inactive_rule_matches_no_claim() -> None:
 def test_channels_tried_at_one_step_can_be_used_at_the_next() -> None:
     first, other = DOCUMENT["steps"][0], {**DOCUMENT["steps"][0], "id": 2, "name": "Again"}
     skipped = {**first, "when": {"outstanding": {"min": "999999"}}}
-    process = build_process_for_timezone(a_definition(steps=[skipped, other]), "Europe/Berlin")
+    workflow = prepare_workflow_for_timezone(a_definition(steps=[skipped, other]), "Europe/Berlin")
     now = datetime(2026, 3, 2, 9, tzinfo=UTC)
     condition = ConditionFacts(outstanding_cents=5000, total_cents=5000, today=now.date())
     tried = TriedChannels(frozenset({"EMAIL"}), 1)
     facts = StepFacts(condition, True, frozenset({"EMAIL"}), tried)
-    outcomes = decide_steps(process, WorkflowPosition(1, now), facts, now).outcomes
+    outcomes = decide_steps(workflow, WorkflowPosition(1, now), facts, now).outcomes
     assert [type(each) for each in outcomes] == [Skipped, ContactPlanned]
     planned = outcomes[1]
     assert isinstance(planned, ContactPlanned)

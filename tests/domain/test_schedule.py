@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.contact.escalation.process import build_process_for_timezone
+from dunwell.contact.escalation.prepared_workflow import prepare_workflow_for_timezone
 from dunwell.contact.escalation.schedule import (
     Archived,
     CheckpointReached,
@@ -40,8 +40,8 @@ def the_facts(
 def run(
     step_id: int | None, due_at: datetime = NOW, now: datetime = NOW, **facts: Any
 ) -> StepDecision:
-    process = build_process_for_timezone(a_definition(), "Europe/Berlin")
-    return decide_steps(process, WorkflowPosition(step_id, due_at), the_facts(**facts), now)
+    workflow = prepare_workflow_for_timezone(a_definition(), "Europe/Berlin")
+    return decide_steps(workflow, WorkflowPosition(step_id, due_at), the_facts(**facts), now)
 
 
 def test_no_step_runs_after_a_planned_contact() -> None:
@@ -90,8 +90,8 @@ def test_an_unreachable_debtor_is_recorded_and_the_process_continues() -> None:
 
 def test_an_unmet_condition_skips_the_step_and_names_the_property() -> None:
     steps = [{**DOCUMENT["steps"][0], "when": {"outstanding": {"min": "9000"}}}]
-    process = build_process_for_timezone(a_definition(steps=steps), "Europe/Berlin")
-    decision = decide_steps(process, WorkflowPosition(1, NOW), the_facts(), NOW)
+    workflow = prepare_workflow_for_timezone(a_definition(steps=steps), "Europe/Berlin")
+    decision = decide_steps(workflow, WorkflowPosition(1, NOW), the_facts(), NOW)
     skipped = decision.outcomes[0]
     assert isinstance(skipped, Skipped)
     assert (skipped.reason, skipped.unmet) == (SkipReason.GUARD_UNMET, ("outstanding",))
@@ -102,20 +102,20 @@ def test_a_condition_sees_the_fees_of_the_same_moment() -> None:
     fee, contact = DOCUMENT["steps"][2], DOCUMENT["steps"][0]
     guard = {"outstanding": {"min": "5250"}, "total": {"min": "5250"}, "itemType": "DUNNING_FEE"}
     steps = [fee, {**contact, "id": 7, "when": guard}]
-    process = build_process_for_timezone(a_definition(steps=steps), "Europe/Berlin")
-    fee_added, planned = decide_steps(process, WorkflowPosition(3, NOW), the_facts(), NOW).outcomes
+    workflow = prepare_workflow_for_timezone(a_definition(steps=steps), "Europe/Berlin")
+    fee_added, planned = decide_steps(workflow, WorkflowPosition(3, NOW), the_facts(), NOW).outcomes
     assert isinstance(fee_added, FeeAdded)
     assert isinstance(planned, ContactPlanned)
 
 
 def test_a_contact_missed_during_an_outage_is_skipped_if_the_policy_says_so() -> None:
     settings = {**DOCUMENT["settings"], "latePolicy": {"skipIfOlderThanDays": 30}}
-    process = build_process_for_timezone(a_definition(settings=settings), "Europe/Berlin")
+    workflow = prepare_workflow_for_timezone(a_definition(settings=settings), "Europe/Berlin")
     late, later = NOW + 30 * DAY, NOW + 31 * DAY
-    kept = decide_steps(process, WorkflowPosition(1, NOW), the_facts(), late)
+    kept = decide_steps(workflow, WorkflowPosition(1, NOW), the_facts(), late)
     assert isinstance(kept.outcomes[0], ContactPlanned)
-    left_out = decide_steps(process, WorkflowPosition(1, NOW), the_facts(), later)
-    assert left_out.outcomes[0] == Skipped(process.steps[0], SkipReason.TOO_LATE)
+    left_out = decide_steps(workflow, WorkflowPosition(1, NOW), the_facts(), later)
+    assert left_out.outcomes[0] == Skipped(workflow.steps[0], SkipReason.TOO_LATE)
 
 
 def test_processing_starts_at_creation_or_with_the_due_date() -> None:
@@ -150,19 +150,19 @@ def test_every_process_moves_forward_and_ends(
     kinds: list[dict[str, Any]], start: datetime, late_minutes: int
 ) -> None:
     steps = [{"id": n, "name": f"Step {n}", **kind} for n, kind in enumerate(kinds, start=1)]
-    process = build_process_for_timezone(a_definition(steps=steps), "Europe/Berlin")
-    position, now = WorkflowPosition(process.id_at(0), start), start
+    workflow = prepare_workflow_for_timezone(a_definition(steps=steps), "Europe/Berlin")
+    position, now = WorkflowPosition(workflow.id_at(0), start), start
     ran: list[Outcome] = []
     for _ in range(4 * len(steps) + 4):
         if position.due_at is not None:
             assert position.due_at >= start
             now = max(now, position.due_at) + timedelta(minutes=late_minutes)
         elif isinstance(ran[-1], ContactPlanned):
-            index = process.index_of(position.next_step_id) + 1
-            position = WorkflowPosition(process.id_at(index), now)
+            index = workflow.index_of(position.next_step_id) + 1
+            position = WorkflowPosition(workflow.id_at(index), now)
         else:
             break
-        decision = decide_steps(process, position, the_facts(), now)
+        decision = decide_steps(workflow, position, the_facts(), now)
         ran += decision.outcomes
         position = decision.position
     assert isinstance(ran[-1], Archived)

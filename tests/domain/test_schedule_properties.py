@@ -15,7 +15,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dunwell.contact.escalation.calendars import Calendar, build_calendar
-from dunwell.contact.escalation.process import Process, build_process_for_timezone
+from dunwell.contact.escalation.prepared_workflow import (
+    PreparedWorkflow,
+    prepare_workflow_for_timezone,
+)
 from dunwell.contact.escalation.schedule import (
     Archived,
     ContactPlanned,
@@ -80,27 +83,31 @@ def the_document(
     return {"settings": kept, "steps": steps}
 
 
-def the_process(course: tuple[Any, ...], change: Any = lambda step: step) -> Process:
-    return build_process_for_timezone(a_definition(**the_document(course, change)), "Europe/Berlin")
+def the_process(course: tuple[Any, ...], change: Any = lambda step: step) -> PreparedWorkflow:
+    return prepare_workflow_for_timezone(
+        a_definition(**the_document(course, change)), "Europe/Berlin"
+    )
 
 
-def play(process: Process, start: datetime, delays: Iterator[int]) -> list[tuple[Any, Outcome]]:
+def play(
+    workflow: PreparedWorkflow, start: datetime, delays: Iterator[int]
+) -> list[tuple[Any, Outcome]]:
     """Return (instant, outcome) until the end; every contact is accepted at once, and the engine is
     late."""
     facts = StepFacts(ConditionFacts(5000, 5000, start.date()), True, frozenset({"EMAIL"}))
-    position, now = WorkflowPosition(process.id_at(0), start), start
+    position, now = WorkflowPosition(workflow.id_at(0), start), start
     ran: list[tuple[datetime, Outcome]] = []
     while position.due_at is not None:
         assert position.due_at >= start
         now = max(now, position.due_at) + timedelta(minutes=next(delays))
-        decision = decide_steps(process, position, facts, now)
-        before, after = (process.index_of(p.next_step_id) for p in (position, decision.position))
+        decision = decide_steps(workflow, position, facts, now)
+        before, after = (workflow.index_of(p.next_step_id) for p in (position, decision.position))
         assert after >= before, "it went back"
         assert decision.outcomes or (decision.position.due_at or now) > now, "it stands still"
         ran += [(now, outcome) for outcome in decision.outcomes]
         position = decision.position
         if decision.outcomes and isinstance(decision.outcomes[-1], ContactPlanned):
-            position = WorkflowPosition(process.id_at(after + 1), now)
+            position = WorkflowPosition(workflow.id_at(after + 1), now)
     return ran
 
 
@@ -123,10 +130,10 @@ def test_every_step_runs_once_in_order_and_the_claim_ends(
 
 @given(_COURSES, _INSTANTS)
 def test_contacts_are_planned_within_their_hours(course: tuple[Any, ...], start: datetime) -> None:
-    process = the_process(course)
-    for at, outcome in play(process, start, iter(lambda: 0, 1)):
+    workflow = the_process(course)
+    for at, outcome in play(workflow, start, iter(lambda: 0, 1)):
         if isinstance(outcome, ContactPlanned) and outcome.step.send == "CONTACT_HOURS":
-            assert process.calendar.next_opening(at) == at
+            assert workflow.calendar.next_opening(at) == at
 
 
 def _minor(step: dict[str, Any]) -> dict[str, Any]:
@@ -146,7 +153,7 @@ def test_a_minor_version_never_changes_the_steps(course: tuple[Any, ...], start:
         [
             (at, type(outcome), getattr(outcome, "step", None) and outcome.step.id)  # type: ignore[union-attr]
             for at, outcome in play(
-                build_process_for_timezone(each, "Europe/Berlin"), start, iter(lambda: 0, 1)
+                prepare_workflow_for_timezone(each, "Europe/Berlin"), start, iter(lambda: 0, 1)
             )
         ]
         for each in (old, new)
@@ -175,10 +182,12 @@ def test_a_start_by_due_date_is_never_before_the_assignment(
 @pytest.mark.parametrize("night", [date(2026, 3, 28), date(2026, 10, 24)])
 @given(minute=st.integers(0, 24 * 60 - 1))
 def test_a_daily_step_runs_once_a_day_across_both_clock_changes(night: date, minute: int) -> None:
-    process = the_process(([{"kind": "WAIT", "days": 1}] * 6, "Europe/Berlin", None, None))
+    workflow = the_process(([{"kind": "WAIT", "days": 1}] * 6, "Europe/Berlin", None, None))
     local = datetime.combine(night - 2 * DAY, time(*divmod(minute, 60)))
-    start = process.calendar.to_instant(local)
-    dates = [process.calendar.local_date(at) for at, _ in play(process, start, iter(lambda: 0, 1))]
+    start = workflow.calendar.to_instant(local)
+    dates = [
+        workflow.calendar.local_date(at) for at, _ in play(workflow, start, iter(lambda: 0, 1))
+    ]
     assert dates == [night + n * DAY for n in range(-2, 5)]
 
 
@@ -213,10 +222,10 @@ def _regional(subdivision: str | None) -> Calendar:
 @given(st.integers(0, 60), st.booleans())
 def test_only_contacts_can_be_too_late(days_late: int, is_contact: bool) -> None:
     kind = _CONTACT if is_contact else {"kind": "CHECKPOINT", "offset": 1, "message": "here"}
-    process = the_process(([kind], "Europe/Berlin", None, None))
+    workflow = the_process(([kind], "Europe/Berlin", None, None))
     due = datetime(2026, 3, 2, 9, tzinfo=UTC)
     facts = StepFacts(ConditionFacts(5000, 5000, due.date()), True, frozenset({"EMAIL"}))
-    first = decide_steps(process, WorkflowPosition(1, due), facts, due + days_late * DAY).outcomes[
+    first = decide_steps(workflow, WorkflowPosition(1, due), facts, due + days_late * DAY).outcomes[
         0
     ]
     is_skipped = isinstance(first, Skipped) and first.reason is SkipReason.TOO_LATE

@@ -14,7 +14,7 @@ from dunwell.contact.escalation.contacts.sending_hours import (
     build_sending_hours,
     list_quiet_channels,
 )
-from dunwell.contact.escalation.process import build_process_for_timezone
+from dunwell.contact.escalation.prepared_workflow import prepare_workflow_for_timezone
 from dunwell.contact.messages.guards.guards import ContactHold, HoldReason
 from dunwell.core.workflows.definition import ContactStep
 from tests.support.definitions import DOCUMENT, a_definition
@@ -38,8 +38,8 @@ def hours_of(
     step = definition.steps[0]
     assert isinstance(step, ContactStep)
     step = msgspec.structs.replace(step, send=send)
-    process = build_process_for_timezone(definition, "Europe/Berlin")
-    return build_sending_hours(process, step, channel, configuration or quiet())
+    workflow = prepare_workflow_for_timezone(definition, "Europe/Berlin")
+    return build_sending_hours(workflow, step, channel, configuration or quiet())
 
 
 def berlin(day: int, hour: int, minute: int = 0) -> datetime:

@@ -92,7 +92,7 @@ def test_long_sentences_are_listed_and_a_placeholder_is_one_word() -> None:
     found = review(f"{_GOOD}\n\n{long} {{{{ debtor.name }}}}.\n\n{long}.")
 
     assert found.long_sentences == [(f"{long} {{{{ debtor.name }}}}.", 21)]
-    assert found.most_words == 21
+    assert found.max_words == 21
 
 
 def test_sentences_are_split_in_the_right_places() -> None:

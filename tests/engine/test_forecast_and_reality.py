@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dunwell.contact.escalation.forecast.forecast import forecast
-from dunwell.contact.escalation.process import build_process_for_timezone
+from dunwell.contact.escalation.prepared_workflow import prepare_workflow_for_timezone
 from dunwell.contact.escalation.schedule import ContactPlanned, Outcome, StepFacts, WorkflowPosition
 from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.operations.sandbox.advance_clock import advance_clock
@@ -95,7 +95,7 @@ async def _foresee(harness: Harness, definition: Any) -> list[tuple[datetime, in
         first_primary_on=date(2026, 3, 9), item_types=frozenset({"PRIMARY"}),
     )  # fmt: skip
     foreseen = forecast(
-        build_process_for_timezone(definition, "Europe/Berlin"),
+        prepare_workflow_for_timezone(definition, "Europe/Berlin"),
         WorkflowPosition(row["next_step_id"], row["due_at"]),
         StepFacts(condition, has_reached=False, usable_channels=frozenset({"EMAIL"})),
         START,

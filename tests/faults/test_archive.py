@@ -174,8 +174,8 @@ async def mark(settings: Settings, archive: WalArchive) -> None:
     """Write a mark, and a second one if a base backup was taken meanwhile."""
     keeper = ArchiveKeeper(settings, archive, get_embedded_postgres(settings))
     await keeper.mark_once()
-    if keeper.taking is not None:
-        await keeper.taking
+    if keeper.base_backup is not None:
+        await keeper.base_backup
         await keeper.mark_once()
 
 

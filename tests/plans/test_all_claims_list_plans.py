@@ -185,7 +185,7 @@ def list_often(now: datetime) -> dict[str, Ask]:
         ),
         "paused claims": of_claims(ClaimFilter(hold=HoldKind.PAUSE)),
         "claims of a workflow": of_claims(ClaimFilter(workflow_id=UUID(int=8))),
-        "claims owing little": of_claims(ClaimFilter(most_cents=500)),
+        "claims owing little": of_claims(ClaimFilter(max_cents=500)),
         "payments": lambda w, c: list_payments(w, limit=PAGE, cursor=c),
         "payments of a time": lambda w, c: list_payments(w, limit=PAGE, cursor=c, wanted=paid),
         "pending requests": lambda w, c: list_payment_requests(
@@ -228,7 +228,7 @@ def list_seldom(now: datetime) -> dict[str, tuple[Ask, int]]:
         ),
         "claims of a rare workflow": (of_claims(ClaimFilter(workflow_id=_OTHER)), MAX_READ_OVERALL),
         "claims owing much": (
-            of_claims(ClaimFilter(least_cents=5000)), 2 * BUDGET + MAX_READ_OVERALL,
+            of_claims(ClaimFilter(min_cents=5000)), 2 * BUDGET + MAX_READ_OVERALL,
         ),
         "disputed claims": (of_claims(ClaimFilter(hold=HoldKind.DISPUTE)), 4 * BUDGET),
         "claims that changed in an hour": (

@@ -74,7 +74,7 @@ def ground(resources: Resources, postgres: EmbeddedPostgres, tmp_path: Path) -> 
 async def crowd(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> Crowd:
     monkeypatch.setattr(listed_table, "BUDGET", 300)
     monkeypatch.setattr(lists_store, "MAX_FOUND", 200)
-    for name, budget in {"least_cents": 100, "most_cents": 100, "hold": 150}.items():
+    for name, budget in {"min_cents": 100, "max_cents": 100, "hold": 150}.items():
         monkeypatch.setitem(CLAIMS.budgets, name, budget)
     monkeypatch.setattr(searching, "BUDGET", 100)
     monkeypatch.setattr(overview, "MAX_NEWEST", 300)

@@ -64,10 +64,10 @@ async def test_claims_are_filtered_by_state_hold_workflow_and_debt(
     assert await find(harness, ClaimFilter(workflow_id=workflow_id), 1) == [
         "A-4", "A-3", "A-2", "A-1",
     ]  # fmt: skip
-    assert await find(harness, ClaimFilter(least_cents=1, most_cents=10000)) == ["A-2"]
-    assert await find(harness, ClaimFilter(least_cents=10001)) == ["A-4", "A-3"]
-    assert await find(harness, ClaimFilter(most_cents=0)) == ["A-1"]
-    both = ClaimFilter(statuses=open_states, hold=HoldKind.PAUSE, least_cents=10240)
+    assert await find(harness, ClaimFilter(min_cents=1, max_cents=10000)) == ["A-2"]
+    assert await find(harness, ClaimFilter(min_cents=10001)) == ["A-4", "A-3"]
+    assert await find(harness, ClaimFilter(max_cents=0)) == ["A-1"]
+    both = ClaimFilter(statuses=open_states, hold=HoldKind.PAUSE, min_cents=10240)
     assert await find(harness, both) == ["A-3"]
     clock.advance(DAY)
     assert await find(harness, ClaimFilter(hold=HoldKind.PAUSE)) == []
@@ -93,7 +93,7 @@ async def test_claims_are_filtered_by_times(
     changed = ClaimFilter(updated_since=middle["since"], updated_until=middle["until"])
     assert await find(harness, changed, 1) == ["A-2", "A-1"]
     assert await find(harness, ClaimFilter(updated_since=clock.now(), updated_until=None,
-                                         least_cents=1)) == ["A-0"]  # fmt: skip
+                                         min_cents=1)) == ["A-0"]  # fmt: skip
     rows = await harness.rows(
         "SELECT reference_number, due_at FROM claims WHERE merchant_id = $1 ORDER BY claim_id DESC"
     )
@@ -106,10 +106,10 @@ async def test_claims_are_filtered_by_times(
 async def test_a_rare_filter_continues_after_the_rows_it_has_read(
     harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(CLAIMS.budgets, "most_cents", 2)
+    monkeypatch.setitem(CLAIMS.budgets, "max_cents", 2)
     [first, *_] = await harness.create(*(f"A-{n}" for n in range(6)))
     await harness.pay(first, 240)
-    wanted = ClaimFilter(most_cents=10000)
+    wanted = ClaimFilter(max_cents=10000)
     async with harness.work() as work:
         page = await list_claims(work, limit=50, wanted=wanted)
     assert list(page.items) == []

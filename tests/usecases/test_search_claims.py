@@ -100,7 +100,7 @@ async def test_a_forged_cursor_is_refused(harness: Harness, place: tuple[str, in
         await load(harness, "a-", forged)
     form = CursorFormat("claims", owner=(int,), place=(int, int))
     listed = form.render(owner, (2**64 - 1, 2**63 + 1))
-    for wanted in (ClaimFilter(), ClaimFilter(least_cents=1)):
+    for wanted in (ClaimFilter(), ClaimFilter(min_cents=1)):
         async with harness.work() as work:
             with pytest.raises(ValidationError):
                 await list_claims(work, limit=1, cursor=listed, wanted=wanted)

@@ -121,7 +121,7 @@ ORDER BY m.claim_id, m.step_id DESC, m.place DESC
 
 
 async def iterate_persons(
-    tx: Connection, keys: KeyRing, merchant: Merchant, process_key: tuple[UUID, int],
+    tx: Connection, keys: KeyRing, merchant: Merchant, workflow_key: tuple[UUID, int],
     *, page_size: int = PAGE_SIZE,
 ) -> AsyncIterator[list[RunningClaim]]:  # fmt: skip
     """Yield the claims of a workflow's major version, in lists of about one page that never
@@ -131,7 +131,7 @@ async def iterate_persons(
     cursor keeps memory constant. The caller must be in a transaction; at isolation level repeatable
     read, all pages share its snapshot.
     """
-    cursor = await tx.cursor(_SELECT, merchant.merchant_id, *process_key)
+    cursor = await tx.cursor(_SELECT, merchant.merchant_id, *workflow_key)
     kept: list[RunningClaim] = []
     while rows := await cursor.fetch(page_size):
         kept += await _load_page(tx, keys, merchant, rows)

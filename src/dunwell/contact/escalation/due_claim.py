@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.contact.escalation.process import Process
+from dunwell.contact.escalation.prepared_workflow import PreparedWorkflow
 from dunwell.contact.escalation.schedule import StepFacts, TriedChannels, WorkflowPosition
 from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.core.claims.states import Status
@@ -43,7 +43,7 @@ class DueClaim(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     currency: str
     status: Status
     # The id of the workflow and its major version.
-    process_key: tuple[UUID, int]
+    workflow_key: tuple[UUID, int]
     run: int
     position: WorkflowPosition
     event_sequence: int
@@ -96,9 +96,9 @@ class DueClaim(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         )
 
 
-def find_position(process: Process, claim: DueClaim) -> WorkflowPosition:
+def find_position(workflow: PreparedWorkflow, claim: DueClaim) -> WorkflowPosition:
     """Return the claim's position. A claim that has not started begins with the workflow's current
     first step, because its scenario may have been edited after the claim was created."""
     if claim.status is Status.CREATED:
-        return WorkflowPosition(process.id_at(0), claim.position.due_at)
+        return WorkflowPosition(workflow.id_at(0), claim.position.due_at)
     return claim.position

@@ -14,7 +14,7 @@ from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.contact.escalation.due_claim import DueClaim, find_position
-from dunwell.contact.escalation.process import get_process
+from dunwell.contact.escalation.prepared_workflow import get_prepared_workflow
 from dunwell.contact.escalation.schedule import (
     Archived,
     CheckpointReached,
@@ -256,7 +256,7 @@ class Engine:
             )
             if not claims:
                 return 0
-            versions = await load_newest(tx, merchant_id, {claim.process_key for claim in claims})
+            versions = await load_newest(tx, merchant_id, {claim.workflow_key for claim in claims})
             decided, undecidable = _decide_all(merchant, claims, versions, work.now)
             await record_decisions(work, decided)
             if undecidable:
@@ -279,7 +279,7 @@ def _decide_all(
     decided, undecidable = [], []
     for claim in claims:
         try:
-            decided.append(_decide_one(merchant, claim, versions[claim.process_key], now))
+            decided.append(_decide_one(merchant, claim, versions[claim.workflow_key], now))
         except Exception as error:
             log.exception("claim not decided", claim_id=claim.claim_id, error=type(error).__name__)
             undecidable.append(claim.claim_id)
@@ -289,8 +289,8 @@ def _decide_all(
 def _decide_one(
     merchant: Merchant, claim: DueClaim, version: Version, now: datetime
 ) -> DecidedClaim:
-    process = get_process(version, merchant.configuration)
-    today = process.calendar.local_date(now)
+    workflow = get_prepared_workflow(version, merchant.configuration)
+    today = workflow.calendar.local_date(now)
     facts = claim.step_facts(today)
-    decision = decide_steps(process, find_position(process, claim), facts, now)
+    decision = decide_steps(workflow, find_position(workflow, claim), facts, now)
     return DecidedClaim(claim, version.version_id, decision, today)

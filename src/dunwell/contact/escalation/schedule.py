@@ -28,7 +28,7 @@ from enum import StrEnum
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.escalation.calendars import build_calendar
-from dunwell.contact.escalation.process import Process
+from dunwell.contact.escalation.prepared_workflow import PreparedWorkflow
 from dunwell.core.claims.conditions import ConditionFacts, list_unmet
 from dunwell.core.workflows.definition import (
     CheckpointStep,
@@ -168,22 +168,22 @@ def find_channel(
 
 
 def decide_steps(
-    process: Process, position: WorkflowPosition, facts: StepFacts, now: datetime
+    workflow: PreparedWorkflow, position: WorkflowPosition, facts: StepFacts, now: datetime
 ) -> StepDecision:
     """Run everything that is due at `now`, in the order of the steps."""
     outcomes: list[Outcome] = []
-    index, due_at = process.index_of(position.next_step_id), position.due_at
+    index, due_at = workflow.index_of(position.next_step_id), position.due_at
     while due_at is not None and due_at <= now:
-        if index == len(process.steps):
+        if index == len(workflow.steps):
             outcomes.append(Archived())
             due_at = None
             break
-        step = process.steps[index]
-        opening = compute_opening(process, step, now)
-        if opening > now and not _is_too_late(process, step, due_at, now):
+        step = workflow.steps[index]
+        opening = compute_opening(workflow, step, now)
+        if opening > now and not _is_too_late(workflow, step, due_at, now):
             due_at = opening
             break
-        outcome = _run_step(process, step, due_at=due_at, facts=facts, now=now)
+        outcome = _run_step(workflow, step, due_at=due_at, facts=facts, now=now)
         outcomes.append(outcome)
         if isinstance(outcome, ContactPlanned):
             due_at = None
@@ -195,7 +195,7 @@ def decide_steps(
             facts = replace(facts, tried=NOTHING_TRIED)
         if isinstance(outcome, FeeAdded):
             facts = add_fee(facts, outcome.step)
-    return StepDecision(tuple(outcomes), WorkflowPosition(process.id_at(index), due_at))
+    return StepDecision(tuple(outcomes), WorkflowPosition(workflow.id_at(index), due_at))
 
 
 def add_fee(facts: StepFacts, fee: FeeStep) -> StepFacts:
@@ -210,53 +210,55 @@ def add_fee(facts: StepFacts, fee: FeeStep) -> StepFacts:
     return replace(facts, condition=after)
 
 
-def compute_start_of_wait(process: Process, facts: StepFacts, due_at: datetime) -> datetime:
+def compute_start_of_wait(
+    workflow: PreparedWorkflow, facts: StepFacts, due_at: datetime
+) -> datetime:
     """Return when a due WAIT starts to count: not before the letters of this run can have arrived.
 
     Steps between the letter and the WAIT (a checkpoint, a fee) make no difference.
     """
     if facts.letter_sent_at is None:
         return due_at
-    return max(due_at, process.find_letter_arrival(facts.letter_sent_at))
+    return max(due_at, workflow.find_letter_arrival(facts.letter_sent_at))
 
 
-def compute_opening(process: Process, step: Step, now: datetime) -> datetime:
+def compute_opening(workflow: PreparedWorkflow, step: Step, now: datetime) -> datetime:
     if isinstance(step, ContactStep) and step.send == "CONTACT_HOURS":
-        return process.calendar.next_opening(now)
+        return workflow.calendar.next_opening(now)
     return now
 
 
 def _run_step(
-    process: Process, step: Step, due_at: datetime, facts: StepFacts, now: datetime
+    workflow: PreparedWorkflow, step: Step, due_at: datetime, facts: StepFacts, now: datetime
 ) -> Outcome:
     unmet = list_unmet(step.when, facts.condition)
     if unmet:
         return Skipped(step, SkipReason.GUARD_UNMET, tuple(unmet))
     if isinstance(step, WaitStep):
-        since = compute_start_of_wait(process, facts, due_at)
-        return WaitBegun(step, process.calendar.end_of_wait(step, since=since))
+        since = compute_start_of_wait(workflow, facts, due_at)
+        return WaitBegun(step, workflow.calendar.end_of_wait(step, since=since))
     if isinstance(step, FeeStep):
-        if process.fees_need_contact and not facts.has_reached:
+        if workflow.fees_need_contact and not facts.has_reached:
             return Skipped(step, SkipReason.NOBODY_REACHED)
         return FeeAdded(step)
     if isinstance(step, CheckpointStep):
         return CheckpointReached(step)
-    return _plan_contact(process, step, due_at=due_at, facts=facts, now=now)
+    return _plan_contact(workflow, step, due_at=due_at, facts=facts, now=now)
 
 
-def _is_too_late(process: Process, step: Step, due_at: datetime, now: datetime) -> bool:
+def _is_too_late(workflow: PreparedWorkflow, step: Step, due_at: datetime, now: datetime) -> bool:
     """Return whether a contact was delayed by an outage for longer than the late policy allows."""
-    limit = process.skip_contacts_older_than
+    limit = workflow.skip_contacts_older_than
     return isinstance(step, ContactStep) and limit is not None and now - due_at > limit
 
 
 def _plan_contact(
-    process: Process,
+    workflow: PreparedWorkflow,
     step: ContactStep,
     due_at: datetime,
     facts: StepFacts,
     now: datetime,
 ) -> Outcome:
-    if _is_too_late(process, step, due_at, now):
+    if _is_too_late(workflow, step, due_at, now):
         return Skipped(step, SkipReason.TOO_LATE)
     return find_channel(step, facts.usable_channels, facts.tried) or NobodyReachable(step)

@@ -238,7 +238,7 @@ def build_due_claim(row: Row, usable_channels: frozenset[Channel]) -> DueClaim:
         reference_number=row["reference_number"],
         currency=row["currency"],
         status=Status(row["status"]),
-        process_key=(row["workflow_id"], row["workflow_major"]),
+        workflow_key=(row["workflow_id"], row["workflow_major"]),
         run=row["run"],
         position=WorkflowPosition(row["next_step_id"], row["due_at"]),
         event_sequence=row["event_sequence"],

@@ -23,7 +23,7 @@ class LeasedContact:
     channel: Channel
     # Attempts before this one.
     attempts: int
-    process_key: tuple[UUID, int]
+    workflow_key: tuple[UUID, int]
     reference_number: str
     customer_number: str | None
     email: str | None

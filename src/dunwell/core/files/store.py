@@ -49,9 +49,9 @@ async def save_used_bytes(tx: Connection, merchant_id: int, used_bytes: int) -> 
     await tx.execute(_SAVE_USE, merchant_id, used_bytes)
 
 
-async def list_near_limit(tx: Connection, least_bytes: int, most: int) -> list[tuple[str, int]]:
+async def list_near_limit(tx: Connection, min_bytes: int, most: int) -> list[tuple[str, int]]:
     """Return the merchants whose files take at least this much, by key."""
-    rows = await tx.fetch(_LIST_NEAR, least_bytes, most)
+    rows = await tx.fetch(_LIST_NEAR, min_bytes, most)
     return [(row["key"], row["used_bytes"]) for row in rows]
 
 

@@ -1,4 +1,4 @@
-"""Decide which observations of the installation are signs that a person has to act. Pure."""
+"""Decide which observations of the installation are conditions that a person has to act. Pure."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -73,43 +73,45 @@ class ProviderFigures:
     deliveries: Sequence[DestinationFigures]
 
 
-def find_alert_signs(
-    alarms: AlertSettings, providers: Mapping[str, DeliveryProvider], seen: Observations,
+def list_alert_conditions(
+    settings: AlertSettings, providers: Mapping[str, DeliveryProvider], observations: Observations,
     figures: ProviderFigures,
     outside: ExternalFindings,
     *, now: datetime,
 ) -> list[AlertCondition]:  # fmt: skip
-    signs = [
-        *_check_providers(alarms, providers, seen, now),
-        *_check_failure_rates(alarms, figures),
-        *_check_unmatched(alarms, seen),
-        *_build_merchant_signs(AlertKind.UNKNOWN_SENDS, seen.unknown),
-        *_build_merchant_signs(AlertKind.OVERDUE_DISPUTES, seen.overdue),
-        *_build_merchant_signs(AlertKind.UNSEEN_REPLIES, seen.unseen),
-        *_build_merchant_signs(AlertKind.WEBHOOKS_OFF, seen.off),
-        *_build_merchant_signs(AlertKind.WEBHOOKS_FAILING, seen.failing),
+    conditions = [
+        *_check_providers(settings, providers, observations, now),
+        *_check_failure_rates(settings, figures),
+        *_check_unmatched(settings, observations),
+        *_build_merchant_conditions(AlertKind.UNKNOWN_SENDS, observations.unknown),
+        *_build_merchant_conditions(AlertKind.OVERDUE_DISPUTES, observations.overdue),
+        *_build_merchant_conditions(AlertKind.UNSEEN_REPLIES, observations.unseen),
+        *_build_merchant_conditions(AlertKind.WEBHOOKS_OFF, observations.off),
+        *_build_merchant_conditions(AlertKind.WEBHOOKS_FAILING, observations.failing),
     ]
-    signs += [
+    conditions += [
         AlertCondition(AlertKind.PROVIDER_UNUSABLE, name) for name in sorted(outside.unusable)
     ]
-    if seen.step_due_at is not None:
-        signs.append(AlertCondition(AlertKind.STEPS_LATE, "", AlertFigures(since=seen.step_due_at)))
+    if observations.step_due_at is not None:
+        conditions.append(
+            AlertCondition(AlertKind.STEPS_LATE, "", AlertFigures(since=observations.step_due_at))
+        )
     if outside.is_archive_behind:
-        signs.append(AlertCondition(AlertKind.ARCHIVE_BEHIND, ""))
-    return signs
+        conditions.append(AlertCondition(AlertKind.ARCHIVE_BEHIND, ""))
+    return conditions
 
 
 def _check_providers(
-    alarms: AlertSettings,
+    settings: AlertSettings,
     providers: Mapping[str, DeliveryProvider],
-    seen: Observations,
+    observations: Observations,
     now: datetime,
 ) -> Iterator[AlertCondition]:
-    late = timedelta(minutes=alarms.late_after_minutes)
-    for each in seen.waiting:
+    late = timedelta(minutes=settings.late_after_minutes)
+    for each in observations.waiting:
         figures = AlertFigures(count=each.count, since=each.since)
         yield AlertCondition(AlertKind.PROVIDER_BACKLOG, each.provider, figures)
-    for each in seen.batches:
+    for each in observations.batches:
         provider = providers.get(each.provider)
         usual = (
             provider.batch.every_minutes
@@ -119,7 +121,7 @@ def _check_providers(
         if now - each.since >= late + timedelta(minutes=usual):
             figures = AlertFigures(count=each.count, since=each.since)
             yield AlertCondition(AlertKind.BATCH_LATE, each.provider, figures)
-    for name, read_at in seen.mailboxes:
+    for name, read_at in observations.mailboxes:
         provider = providers.get(name)
         is_read = isinstance(provider, SmtpProvider) and provider.mailbox is not None
         if is_read and now - read_at >= late:
@@ -127,16 +129,16 @@ def _check_providers(
 
 
 def _check_failure_rates(
-    alarms: AlertSettings, figures: ProviderFigures
+    settings: AlertSettings, figures: ProviderFigures
 ) -> Iterator[AlertCondition]:
     for name, sent in figures.sent.items():
-        if alarms.failing.is_reached(sent=sent.sent, failed=sent.failed):
+        if settings.failing.is_reached(sent=sent.sent, failed=sent.failed):
             yield AlertCondition(
                 AlertKind.PROVIDER_FAILING, name, AlertFigures(count=sent.failed, among=sent.sent)
             )
     for each in figures.deliveries:
         sent = each.sent
-        is_reached = alarms.failing.is_reached(sent=sent.sent, failed=sent.failed)
+        is_reached = settings.failing.is_reached(sent=sent.sent, failed=sent.failed)
         if is_reached and each.destination is not None and each.people >= _MIN_PEOPLE:
             told = AlertFigures(count=sent.failed, among=sent.sent)
             yield AlertCondition(
@@ -144,18 +146,20 @@ def _check_failure_rates(
             )
 
 
-def _check_unmatched(alarms: AlertSettings, seen: Observations) -> Iterator[AlertCondition]:
-    for each in seen.strange_reports:
-        if each.count >= alarms.failing.least:
+def _check_unmatched(
+    settings: AlertSettings, observations: Observations
+) -> Iterator[AlertCondition]:
+    for each in observations.strange_reports:
+        if each.count >= settings.failing.least:
             figures = AlertFigures(count=each.count, since=each.since)
             yield AlertCondition(AlertKind.UNMATCHED_REPORTS, each.provider, figures)
-    for each in seen.strange_sms:
+    for each in observations.strange_sms:
         yield AlertCondition(
             AlertKind.UNMATCHED_SMS, each.provider, AlertFigures(count=each.count, since=each.since)
         )
 
 
-def _build_merchant_signs(
+def _build_merchant_conditions(
     kind: AlertKind, found: Sequence[MerchantCount]
 ) -> Iterator[AlertCondition]:
     for each in found:

@@ -88,66 +88,66 @@ _HEADS: Mapping[AlertPhase, LazyText] = {
 
 @dataclass(frozen=True, slots=True)
 class AlertNotification:
-    alarm: Alert
+    alert: Alert
     phase: AlertPhase
 
 
 def render_alert_email(
-    tellings: Sequence[AlertNotification], alarms: AlertSettings, public_url: str
+    notifications: Sequence[AlertNotification], settings: AlertSettings, public_url: str
 ) -> tuple[str, str]:
     """Return the subject and the text."""
-    language = find_staff_language(alarms.language)
+    language = find_staff_language(settings.language)
     blocks = [
         f"{language.translate(_HEADS[phase])}:\n"
         + "\n".join(_render_alerts(each, language, public_url))
         for phase in AlertPhase
-        for each in [[t for t in tellings if t.phase is phase]]
+        for each in [[t for t in notifications if t.phase is phase]]
         if each
     ]
     end = language.translate(
         "You will be reminded of active alerts every %(hours)s hours and notified when "
         "they are resolved. The recipients are set in the installation file (alerts).",
-        hours=alarms.again_after_hours,
+        hours=settings.again_after_hours,
     )
     blocks.append(end)
-    return _render_subject(tellings, language), "\n\n".join(blocks) + "\n"
+    return _render_subject(notifications, language), "\n\n".join(blocks) + "\n"
 
 
-def _render_subject(tellings: Sequence[AlertNotification], language: Language) -> str:
-    news = [each for each in tellings if each.phase is not AlertPhase.OVER]
-    told = news or tellings
-    translate, what = language.translate, describe_alert(told[0].alarm, language)
-    if len(told) > 1:
-        what = translate("%(what)s, and %(more)s more", what=what, more=len(told) - 1)
+def _render_subject(notifications: Sequence[AlertNotification], language: Language) -> str:
+    news = [each for each in notifications if each.phase is not AlertPhase.OVER]
+    shown = news or notifications
+    translate, what = language.translate, describe_alert(shown[0].alert, language)
+    if len(shown) > 1:
+        what = translate("%(what)s, and %(more)s more", what=what, more=len(shown) - 1)
     if news:
         return translate("Dunwell alert: %(what)s", what=what)
     return translate("Dunwell alert resolved: %(what)s", what=what)
 
 
 def _render_alerts(
-    tellings: Sequence[AlertNotification], language: Language, public_url: str
+    notifications: Sequence[AlertNotification], language: Language, public_url: str
 ) -> list[str]:
     return [
-        f"- {describe_alert(each.alarm, language)}.\n  {public_url}{find_alert_page(each.alarm)}"
-        for each in tellings
+        f"- {describe_alert(each.alert, language)}.\n  {public_url}{find_alert_page(each.alert)}"
+        for each in notifications
     ]
 
 
-def find_alert_page(alarm: Alert) -> str:
+def find_alert_page(alert: Alert) -> str:
     """Return the path of the portal page for the alert."""
-    return ALERT_PAGES.get(alarm.kind, _PROVIDERS_PAGE).format(subject=alarm.subject)
+    return ALERT_PAGES.get(alert.kind, _PROVIDERS_PAGE).format(subject=alert.subject)
 
 
-def describe_alert(alarm: Alert, language: Language) -> str:
-    figures = alarm.figures
+def describe_alert(alert: Alert, language: Language) -> str:
+    figures = alert.figures
     return language.translate(
-        _DESCRIPTIONS[alarm.kind],
-        subject=alarm.subject,
+        _DESCRIPTIONS[alert.kind],
+        subject=alert.subject,
         merchant=figures.merchant,
         count=figures.count,
         among=figures.among,
         since=_render_time(figures.since, language),
-        began=_render_time(alarm.began_at, language),
+        began=_render_time(alert.began_at, language),
         host_clock=_render_clock(figures.host_clock),
         database_clock=_render_clock(figures.database_clock),
     )

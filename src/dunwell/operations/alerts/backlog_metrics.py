@@ -57,11 +57,13 @@ class BacklogMetrics:
             providers = (await load_installation(connection)).installation.delivery_providers or {}
             steps = await count_due_steps(connection, now, MAX_WAITING)
             messages = await count_messages(connection, now, MAX_WAITING)
-        _show_steps(steps, now)
-        self._show_messages(messages, providers)
+        _set_step_metrics(steps, now)
+        self._set_message_metrics(messages, providers)
         return 0
 
-    def _show_messages(self, messages: Sequence[MessageCount], providers: Collection[str]) -> None:
+    def _set_message_metrics(
+        self, messages: Sequence[MessageCount], providers: Collection[str]
+    ) -> None:
         counts = compute_message_counts(messages, providers)
         labels = {provider for provider, _ in counts}
         # A process that shares its metrics cannot remove a series, so it is set to 0 first.
@@ -95,7 +97,7 @@ def compute_message_counts(
     return counts
 
 
-def _show_steps(steps: DueSteps, now: datetime) -> None:
+def _set_step_metrics(steps: DueSteps, now: datetime) -> None:
     waited = 0.0 if steps.oldest is None else max(0.0, (now - steps.oldest).total_seconds())
     _STEPS.set(steps.count)
     _OLDEST_STEP.set(waited)

@@ -35,7 +35,7 @@ from dunwell.contact.sending.adapters import FindProvider
 from dunwell.operations.alerts.alert_conditions import (
     ExternalFindings,
     ProviderFigures,
-    find_alert_signs,
+    list_alert_conditions,
 )
 from dunwell.operations.alerts.alert_emails import AlertNotification, render_alert_email
 from dunwell.operations.alerts.store import (
@@ -68,59 +68,69 @@ async def check_for_alerts(
         if not await lock_alert_check(tx, now, now - _MIN_INTERVAL):
             return 0
         installation = (await load_installation(tx)).installation
-        alarms, providers = (
+        alert_settings, providers = (
             installation.alerts or AlertSettings(),
             installation.delivery_providers or {},
         )
         outside = ExternalFindings(_list_unusable_providers(providers, find_provider), is_behind)
-        signs = await _load_signs(tx, alarms, providers, outside, now=now)
-        changes = compare_alerts(await list_active_alerts(tx), signs, now)
+        conditions = await _load_conditions(tx, alert_settings, providers, outside, now=now)
+        changes = compare_alerts(await list_active_alerts(tx), conditions, now)
         await save_alert_changes(tx, changes, now, resources.ids)
-        told = await _plan_emails(tx, resources, alarms, now) if alarms.email else 0
+        reported = (
+            await _plan_emails(tx, resources, alert_settings, now) if alert_settings.email else 0
+        )
         await sweep_alerts(tx, now - KEPT_FOR, _SWEPT_AT_ONCE)
-    return told
+    return reported
 
 
-async def _load_signs(
+async def _load_conditions(
     tx: Connection,
-    alarms: AlertSettings,
+    alert_settings: AlertSettings,
     providers: Mapping[str, DeliveryProvider],
     outside: ExternalFindings,
     *,
     now: datetime,
 ) -> list[AlertCondition]:
-    looked = ContactSelection(list(providers), now - _DAY, _MAX_SENT)
+    selection = ContactSelection(list(providers), now - _DAY, _MAX_SENT)
     figures = ProviderFigures(
-        await list_sent(tx, looked), await list_deliveries(tx, looked, _MAX_DELIVERIES)
+        await list_sent(tx, selection), await list_deliveries(tx, selection, _MAX_DELIVERIES)
     )
-    seen = await load_observations(
+    observations = await load_observations(
         tx, now,
-        late_before=now - timedelta(minutes=alarms.late_after_minutes),
-        unseen_before=now - timedelta(minutes=alarms.unseen_after_minutes),
+        late_before=now - timedelta(minutes=alert_settings.late_after_minutes),
+        unseen_before=now - timedelta(minutes=alert_settings.unseen_after_minutes),
         strange_since=now - _DAY,
     )  # fmt: skip
-    return find_alert_signs(alarms, providers, seen=seen, figures=figures, outside=outside, now=now)
+    return list_alert_conditions(
+        alert_settings,
+        providers,
+        observations=observations,
+        figures=figures,
+        outside=outside,
+        now=now,
+    )
 
 
 async def _plan_emails(
-    tx: Connection, resources: Resources, alarms: AlertSettings, now: datetime
+    tx: Connection, resources: Resources, alert_settings: AlertSettings, now: datetime
 ) -> int:
     """Plan one e-mail to each recipient with all alerts that are due to be reported."""
-    again_after = timedelta(hours=alarms.again_after_hours)
-    tellings: list[AlertNotification] = []
-    for alarm in await list_unreported_alerts(tx, now - KEPT_FOR, _MAX_REPORTED):
-        phase = decide_phase(alarm, now, again_after)
+    again_after = timedelta(hours=alert_settings.again_after_hours)
+    notifications: list[AlertNotification] = []
+    for alert in await list_unreported_alerts(tx, now - KEPT_FOR, _MAX_REPORTED):
+        phase = decide_phase(alert, now, again_after)
         if phase is not None:
-            tellings.append(AlertNotification(alarm, phase))
-    if not tellings:
+            notifications.append(AlertNotification(alert, phase))
+    if not notifications:
         return 0
-    await insert_notifications(tx, tellings, now)
-    words = render_alert_email(tellings, alarms, resources.settings.public_url)
+    await insert_notifications(tx, notifications, now)
+    text = render_alert_email(notifications, alert_settings, resources.settings.public_url)
     mails = [
-        NewAlertMail(resources.ids.new(now), each, *words, alarms.language) for each in alarms.email
+        NewAlertMail(resources.ids.new(now), each, *text, alert_settings.language)
+        for each in alert_settings.email
     ]
     await save_alert_mails(tx, mails, now)
-    return len(tellings)
+    return len(notifications)
 
 
 def _list_unusable_providers(

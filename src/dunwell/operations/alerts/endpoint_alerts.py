@@ -47,9 +47,9 @@ class EndpointAlerts:
     async def run_once(self) -> int:
         """Return how many endpoints were logged or reported; 0 if nothing was left to do."""
         logged = await self._log_failing()
-        told = await self._tell_merchants()
-        await self._show_figures()
-        return logged + told
+        notified = await self._notify_merchants()
+        await self._update_metrics()
+        return logged + notified
 
     async def _log_failing(self) -> int:
         now = self._resources.clock.now()
@@ -63,7 +63,7 @@ class EndpointAlerts:
             )  # fmt: skip
         return len(failing)
 
-    async def _tell_merchants(self) -> int:
+    async def _notify_merchants(self) -> int:
         """Plan e-mails to merchants. Nothing is marked as reported while the installation has no
         delivery provider for e-mail."""
         now = self._resources.clock.now()
@@ -93,11 +93,11 @@ class EndpointAlerts:
         language = "de" if merchant.configuration.language == "de" else "en"
         if contact is None:
             return None
-        words = render_webhook_email(endpoints, language, self._resources.settings.public_url)
+        text = render_webhook_email(endpoints, language, self._resources.settings.public_url)
         email_id = self._resources.ids.new(self._resources.clock.now())
-        return NewAlertMail(email_id, contact.email, *words, language=language)
+        return NewAlertMail(email_id, contact.email, *text, language=language)
 
-    async def _show_figures(self) -> None:
+    async def _update_metrics(self) -> None:
         async with self._resources.database.connection() as connection:
             failing, switched_off = await count_failing(connection)
             waiting = await count_undelivered(connection, MAX_UNDELIVERED)
@@ -106,6 +106,8 @@ class EndpointAlerts:
 
 
 def _group_by_merchant(endpoints: Sequence[FailingEndpoint]) -> Iterator[Sequence[FailingEndpoint]]:
-    """Group the endpoints by merchant, because each merchant is told only about its own."""
+    """Group the endpoints by merchant, because each merchant is notified only about its own
+    endpoints.
+    """
     for _, of_merchant in groupby(endpoints, key=lambda each: each.merchant_id):
         yield list(of_merchant)

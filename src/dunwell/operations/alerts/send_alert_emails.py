@@ -33,19 +33,19 @@ from dunwell.platform.resources import Resources
 
 
 def order_email_providers(
-    alarms: AlertSettings, providers: Mapping[str, DeliveryProvider], unwell: Collection[str]
+    settings: AlertSettings, providers: Mapping[str, DeliveryProvider], unwell: Collection[str]
 ) -> list[str]:
     """Return the delivery providers for e-mail in the order in which to try them: providers without
     an alert first, and the one named in the installation file before the others."""
     mail = [name for name, provider in providers.items() if provider.channel == "EMAIL"]
-    return sorted(mail, key=lambda name: (name in unwell, name != alarms.provider))
+    return sorted(mail, key=lambda name: (name in unwell, name != settings.provider))
 
 
 def choose_sender(installation: Installation, recipient: str) -> str:
     """Return the sender named in the installation file, else the operator's contact, else the
     recipient."""
-    alarms, operator = installation.alerts or AlertSettings(), installation.operator
-    return alarms.sender or (operator.contact.email if operator else recipient)
+    settings, operator = installation.alerts or AlertSettings(), installation.operator
+    return settings.sender or (operator.contact.email if operator else recipient)
 
 
 EMAIL_SECONDS = 5.0

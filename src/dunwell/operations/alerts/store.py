@@ -237,9 +237,10 @@ async def find_last_check(tx: Connection) -> datetime | None:
 
 
 async def insert_notifications(
-    tx: Connection, tellings: Sequence[AlertNotification], now: datetime
+    tx: Connection, notifications: Sequence[AlertNotification], now: datetime
 ) -> None:
     await tx.execute(
-        _SAVE_TELLINGS, [each.alarm.alert_id for each in tellings],
-        [each.alarm.tellings + 1 for each in tellings], [each.phase for each in tellings], now,
+        _SAVE_TELLINGS, [each.alert.alert_id for each in notifications],
+        [each.alert.report_count + 1 for each in notifications],
+        [each.phase for each in notifications], now,
     )  # fmt: skip

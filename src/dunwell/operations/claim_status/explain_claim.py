@@ -26,7 +26,7 @@ from dunwell.contact.escalation.forecast.running_claim import (
     build_debtor_person,
     forecast_claim,
 )
-from dunwell.contact.escalation.process import Process, get_process
+from dunwell.contact.escalation.prepared_workflow import PreparedWorkflow, get_prepared_workflow
 from dunwell.contact.escalation.schedule import StepFacts
 from dunwell.contact.escalation.store import load_claims
 from dunwell.contact.messages.guards.store import load_contact_days
@@ -125,7 +125,7 @@ class _Case:
     claim_state: ClaimState
     claim: DueClaim
     version: Version
-    process: Process
+    workflow: PreparedWorkflow
     facts: StepFacts
     history: Sequence[PastStep]
     holds: Sequence[Hold]
@@ -172,19 +172,19 @@ async def _load_case(
         return None
     key = (claim_state.workflow_id, claim_state.workflow_major)
     version = (await load_newest(work.tx, work.merchant_id, [key]))[key]
-    process = get_process(version, work.merchant.configuration)
+    workflow = get_prepared_workflow(version, work.merchant.configuration)
     [claim] = await load_claims(work.tx, keys, work.merchant, [claim_state.claim_id])
     run = (work.merchant_id, claim_state.claim_id, claim_state.run)
     return _Case(
         claim_state=claim_state,
         claim=claim,
         version=version,
-        process=process,
-        facts=claim.step_facts(process.calendar.local_date(work.now)),
+        workflow=workflow,
+        facts=claim.step_facts(workflow.calendar.local_date(work.now)),
         history=await list_past_steps(work.tx, *run),
         holds=holds,
         contact=await find_open_contact(work.tx, *run),
-        zone=process.calendar.zone.key,
+        zone=workflow.calendar.zone.key,
         is_switched=work.merchant.switched_to_workflows,
     )
 
@@ -195,7 +195,7 @@ async def _forecast(work: Work, keys: KeyRing, case: _Case) -> tuple[ExplainedNe
     identities = list_identities(keys, work.merchant_id, build_debtor_person(case.claim))
     contacted_on = await load_contact_days(work.tx, work.merchant_id, identities)
     guard = build_person_guard(work.merchant.configuration, identities, contacted_on)
-    foreseen = forecast_claim(case.process, _find_current_step(case), work.now, guard)
+    foreseen = forecast_claim(case.workflow, _find_current_step(case), work.now, guard)
     contacts = (
         ExplainedNextContact(
             render_instant(each.at), each.channel, step_id=each.step.id, name=each.step.name
@@ -240,9 +240,9 @@ def _describe_assignment(case: _Case) -> ExplainedAssignment:
 
 
 def _describe_history(case: _Case) -> tuple[ExplainedStep, ...]:
-    order = {step.id: place for place, step in enumerate(case.process.steps)}
-    names = {step.id: step.name for step in case.process.steps}
-    waits = {step.id for step in case.process.steps if isinstance(step, WaitStep)}
+    order = {step.id: place for place, step in enumerate(case.workflow.steps)}
+    names = {step.id: step.name for step in case.workflow.steps}
+    waits = {step.id for step in case.workflow.steps if isinstance(step, WaitStep)}
     ordered = sorted(case.history, key=lambda each: (each.at, order.get(each.step_id, len(order))))
     return tuple(
         ExplainedStep(
@@ -272,9 +272,9 @@ def _describe_next(case: _Case) -> ExplainedNextStep | None:
     claim_state = case.claim_state
     if Status(claim_state.status) not in ACTIVE:
         return None
-    position = find_position(case.process, case.claim)
+    position = find_position(case.workflow, case.claim)
     wanted = case.contact.step_id if case.contact else position.next_step_id
-    step = next((each for each in case.process.steps if each.id == wanted), None)
+    step = next((each for each in case.workflow.steps if each.id == wanted), None)
     unmet: tuple[str, ...] = ()
     if step is not None and case.contact is None:
         unmet = tuple(list_unmet(step.when, case.facts.condition))

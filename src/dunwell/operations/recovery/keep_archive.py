@@ -96,7 +96,7 @@ async def keep_archive(
     stopping = asyncio.create_task(stop.wait())
     while not stop.is_set():
         await keeper.mark_once()
-        waiting = {stopping} if keeper.taking is None else {stopping, keeper.taking}
+        waiting = {stopping} if keeper.base_backup is None else {stopping, keeper.base_backup}
         await asyncio.wait(waiting, timeout=MARK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
     keeper.is_stopping = True
     await keeper.give_up_base()
@@ -110,18 +110,18 @@ class ArchiveKeeper:
         self._postgres = postgres
         self._copied: set[str] = set()
         self.is_stopping = False
-        self.taking: asyncio.Task[None] | None = None
+        self.base_backup: asyncio.Task[None] | None = None
 
     async def mark_once(self) -> None:
         try:
-            if self.taking is not None and self.taking.done():
-                finished, self.taking = self.taking, None
+            if self.base_backup is not None and self.base_backup.done():
+                finished, self.base_backup = self.base_backup, None
                 finished.result()
             await self._mark()
         except Exception:
             # The next attempt may succeed, whatever the error was.
             log.exception("archiving failed")
-        await asyncio.to_thread(self._tell_figures)
+        await asyncio.to_thread(self._set_metrics)
 
     async def _mark(self) -> None:
         connection = await asyncpg.connect(self._postgres.url, timeout=_TIMEOUT_SECONDS)
@@ -141,10 +141,10 @@ class ArchiveKeeper:
         is_based = await asyncio.to_thread(
             extend_bases, self._archive, ArchiveReach(until, segment)
         )
-        if not is_based and self.taking is None and not self.is_stopping:
-            self.taking = asyncio.create_task(self._take_base(server, until))
+        if not is_based and self.base_backup is None and not self.is_stopping:
+            self.base_backup = asyncio.create_task(self._make_base_backup(server, until))
 
-    def _tell_figures(self) -> None:
+    def _set_metrics(self) -> None:
         """Set the metrics as instants, so that their age grows even if this process stops."""
         with contextlib.suppress(OSError):
             status = load_archive_status(self._archive)
@@ -172,7 +172,7 @@ class ArchiveKeeper:
                     _copy(path, target, self._archive.folder / "file.draft")
             self._copied.add(name)
 
-    async def _take_base(self, server: ArchivedServer, now: datetime) -> None:
+    async def _make_base_backup(self, server: ArchivedServer, now: datetime) -> None:
         archive, name = self._archive, f"{now:%Y-%m-%dT%H-%M-%SZ}"
         draft = await asyncio.to_thread(archive.draft_base, name)
         try:
@@ -184,7 +184,7 @@ class ArchiveKeeper:
             await connection.close()
             base = BaseBackup(
                 dunwell=version("dunwell"), schema=server.schema, server=server.version,
-                start_segment=_read_start(draft), started_at=now, ended_at=ended_at,
+                start_segment=_get_first_segment(draft), started_at=now, ended_at=ended_at,
                 fingerprints=fingerprint_keys(self._settings),
             )  # fmt: skip
             await asyncio.to_thread(archive.finish_base, draft, base)
@@ -195,11 +195,11 @@ class ArchiveKeeper:
 
     async def give_up_base(self) -> None:
         """Stop the base backup in progress. After the next start it begins again."""
-        if self.taking is not None and not self.taking.done():
-            self.taking.cancel()
+        if self.base_backup is not None and not self.base_backup.done():
+            self.base_backup.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await self.taking
-            self.taking = None
+                await self.base_backup
+            self.base_backup = None
 
 
 async def _run_base_backup(postgres: EmbeddedPostgres, draft: Path) -> None:
@@ -211,16 +211,16 @@ async def _run_base_backup(postgres: EmbeddedPostgres, draft: Path) -> None:
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     )  # fmt: skip
     try:
-        _, told = await program.communicate()
+        _, output = await program.communicate()
     except asyncio.CancelledError:
         program.send_signal(signal.SIGTERM)
         await program.wait()
         raise
     if program.returncode != 0:
-        raise BaseFailed(f"pg_basebackup: {told.decode(errors='replace').strip()}")
+        raise BaseFailed(f"pg_basebackup: {output.decode(errors='replace').strip()}")
 
 
-def _read_start(draft: Path) -> str:
+def _get_first_segment(draft: Path) -> str:
     """Return the first segment that the base backup needs."""
     manifest = msgspec.json.decode((draft / "backup_manifest").read_bytes())
     [log_range] = manifest["WAL-Ranges"]

@@ -72,7 +72,7 @@ async def hold_installation(resources: Resources, taken_at: datetime) -> None:
 async def wait_until_resumed(resources: Resources, stop: asyncio.Event) -> None:
     """Wait until nothing is on hold, or until `stop` is set. If the database does not answer, or
     does not have the table yet, ask again."""
-    is_told = False
+    is_logged = False
     while not stop.is_set():
         try:
             async with resources.database.connection() as connection:
@@ -82,8 +82,8 @@ async def wait_until_resumed(resources: Resources, stop: asyncio.Event) -> None:
         else:
             if held is None:
                 return
-        if held is not None and not is_told:
-            is_told = True
+        if held is not None and not is_logged:
+            is_logged = True
             log.warning("held after a restore: dunwell restore --resume")
         try:
             await asyncio.wait_for(stop.wait(), _LOOK_SECONDS)

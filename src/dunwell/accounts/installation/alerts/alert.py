@@ -56,26 +56,26 @@ class AlertSettings(ProviderPart, frozen=True):
     failing: FailureThreshold = field(default_factory=FailureThreshold)
 
 
-def find_alert_settings_faults(alarms: AlertSettings) -> Iterator[Fault]:
+def find_alert_settings_faults(settings: AlertSettings) -> Iterator[Fault]:
     """Yield the faults that the shape does not show, with pointers into the file."""
-    for index, address in enumerate(alarms.email):
+    for index, address in enumerate(settings.email):
         if not is_email_address(address):
             yield _build_email_fault(["alerts", "email", index], address)
-    if alarms.sender is not None and not is_email_address(alarms.sender):
-        yield _build_email_fault(["alerts", "from"], alarms.sender)
+    if settings.sender is not None and not is_email_address(settings.sender):
+        yield _build_email_fault(["alerts", "from"], settings.sender)
 
 
 def find_alert_provider_faults(
-    alarms: AlertSettings | None, providers: Mapping[str, DeliveryProvider]
+    settings: AlertSettings | None, providers: Mapping[str, DeliveryProvider]
 ) -> Iterator[Fault]:
     """Yield a fault if `provider` is not an e-mail provider. `providers`: the delivery providers
     after the file is applied."""
-    if alarms is None or alarms.provider is None:
+    if settings is None or settings.provider is None:
         return
-    provider = providers.get(alarms.provider)
+    provider = providers.get(settings.provider)
     if provider is None or provider.channel != "EMAIL":
         message = (
-            f'"{alarms.provider}" is not a delivery provider for e-mail. Name one that is, '
+            f'"{settings.provider}" is not a delivery provider for e-mail. Name one that is, '
             "or remove the key."
         )
         yield Fault(render_pointer(["alerts", "provider"]), message, "UNKNOWN_LINE")
@@ -158,9 +158,9 @@ class Alert(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     seen_at: datetime
     ended_at: datetime | None
     # How often the alert was reported, when last, and in which phase.
-    tellings: int = 0
-    told_at: datetime | None = None
-    told_as: AlertPhase | None = None
+    report_count: int = 0
+    reported_at: datetime | None = None
+    reported_phase: AlertPhase | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,20 +181,20 @@ def compare_alerts(
         began=[sign for key, sign in signs.items() if key not in known],
         lasting={known[key].alert_id: sign for key, sign in signs.items() if key in known},
         over=[
-            alarm.alert_id
-            for key, alarm in known.items()
-            if key not in signs and now - alarm.seen_at >= QUIET_PERIOD
+            alert.alert_id
+            for key, alert in known.items()
+            if key not in signs and now - alert.seen_at >= QUIET_PERIOD
         ],
     )
 
 
-def decide_phase(alarm: Alert, now: datetime, again_after: timedelta) -> AlertPhase | None:
+def decide_phase(alert: Alert, now: datetime, again_after: timedelta) -> AlertPhase | None:
     """Return the phase in which the alert must be reported now, or None."""
-    if alarm.told_as is None or alarm.told_at is None:
-        is_news = alarm.ended_at is None or alarm.kind in EVENTS
+    if alert.reported_phase is None or alert.reported_at is None:
+        is_news = alert.ended_at is None or alert.kind in EVENTS
         return AlertPhase.BEGAN if is_news else None
-    if alarm.told_as is AlertPhase.OVER or alarm.kind in EVENTS:
+    if alert.reported_phase is AlertPhase.OVER or alert.kind in EVENTS:
         return None
-    if alarm.ended_at is not None:
+    if alert.ended_at is not None:
         return AlertPhase.OVER
-    return AlertPhase.LASTS if now - alarm.told_at >= again_after else None
+    return AlertPhase.LASTS if now - alert.reported_at >= again_after else None

@@ -23,16 +23,16 @@ from dunwell.platform.ids import Ids
 
 _REPORTS = """
 LEFT JOIN LATERAL (
-    SELECT count(*)::integer AS tellings, max(sent_at) AS told_at,
-           (array_agg(phase ORDER BY number DESC))[1] AS told_as
+    SELECT count(*)::integer AS report_count, max(sent_at) AS reported_at,
+           (array_agg(phase ORDER BY number DESC))[1] AS reported_phase
     FROM alert_notifications t
-    WHERE t.alert_id = a.alert_id) told ON true
+    WHERE t.alert_id = a.alert_id) reports ON true
 """
 _COLUMNS = """
-SELECT a.alert_id, a.kind, a.subject, a.figures, a.began_at, a.seen_at, a.ended_at, told.tellings,
-       told.told_at, told.told_as
+SELECT a.alert_id, a.kind, a.subject, a.figures, a.began_at, a.seen_at, a.ended_at,
+       reports.report_count, reports.reported_at, reports.reported_phase
 FROM alerts a
-{told}
+{reports}
 """
 # Uses alarms_standing; few alerts are active at a time.
 _LIST_ACTIVE = compose(
@@ -41,17 +41,17 @@ _LIST_ACTIVE = compose(
 WHERE a.ended_at IS NULL
 ORDER BY a.began_at, a.alert_id
 """,
-    columns=compose(_COLUMNS, told=_REPORTS),
+    columns=compose(_COLUMNS, reports=_REPORTS),
 )
 # Uses alarms_standing and alarms_over. Finds the alerts that may have to be reported.
 _LIST_UNREPORTED = compose(
     """
 {columns}
-WHERE a.ended_at IS NULL OR (a.ended_at >= $1 AND told.told_as IS DISTINCT FROM 'OVER')
+WHERE a.ended_at IS NULL OR (a.ended_at >= $1 AND reports.reported_phase IS DISTINCT FROM 'OVER')
 ORDER BY a.began_at, a.alert_id
 LIMIT $2
 """,
-    columns=compose(_COLUMNS, told=_REPORTS),
+    columns=compose(_COLUMNS, reports=_REPORTS),
 )
 # At most one alert of a kind and subject is active (unique index alarms_standing).
 _INSERT_ALERTS = """
@@ -143,9 +143,9 @@ def _build_alert(row: Row) -> Alert:
         began_at=row["began_at"],
         seen_at=row["seen_at"],
         ended_at=row["ended_at"],
-        tellings=row["tellings"],
-        told_at=row["told_at"],
-        told_as=AlertPhase(row["told_as"]) if row["told_as"] else None,
+        report_count=row["report_count"],
+        reported_at=row["reported_at"],
+        reported_phase=AlertPhase(row["reported_phase"]) if row["reported_phase"] else None,
     )
 
 

@@ -17,7 +17,7 @@ from dunwell.contact.escalation.forecast.forecast import (
     PendingContact,
     forecast,
 )
-from dunwell.contact.escalation.process import Process
+from dunwell.contact.escalation.prepared_workflow import PreparedWorkflow
 from dunwell.contact.escalation.schedule import (
     Archived,
     FeeAdded,
@@ -87,12 +87,12 @@ class NextContacts:
     """Finds the next contacts of many claims under one version. If no step has a condition, claims
     in the same position (such as those created by one request) share a result."""
 
-    def __init__(self, process: Process, now: datetime, quiet: Guard) -> None:
+    def __init__(self, workflow: PreparedWorkflow, now: datetime, quiet: Guard) -> None:
         """Create the finder. `quiet` delays contacts that fall into quiet hours."""
-        self._process = process
+        self._process = workflow
         self._now = now
         self._quiet = quiet
-        self._has_guards = any(step.when is not None for step in process.steps)
+        self._has_guards = any(step.when is not None for step in workflow.steps)
         self._known: dict[object, NextContact | None] = {}
 
     def find(

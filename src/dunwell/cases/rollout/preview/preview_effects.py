@@ -39,7 +39,7 @@ from dunwell.contact.escalation.forecast.running_claim import (
     build_debtor_person,
     find_forecast_start,
 )
-from dunwell.contact.escalation.process import Process, build_process
+from dunwell.contact.escalation.prepared_workflow import PreparedWorkflow, prepare_workflow
 from dunwell.contact.escalation.schedule import StepFacts, WorkflowPosition, list_channels
 from dunwell.contact.messages.guards.guards import Days
 from dunwell.contact.messages.guards.store import load_contact_days
@@ -76,7 +76,7 @@ def build_quiet_guard(configuration: Configuration) -> Guard:
 class PersonForecast:
     """Forecasts the claims of each person of a preview under one version."""
 
-    process: Process
+    workflow: PreparedWorkflow
     configuration: Configuration
     now: datetime
     until: datetime
@@ -131,7 +131,7 @@ class PersonForecast:
             note=self.outlook.add_hold,
         )
         return ClaimForecast(
-            process=self.process,
+            workflow=self.workflow,
             position=claim.position,
             facts=claim.facts,
             now=self.now,
@@ -162,12 +162,12 @@ async def preview_effects(
     scope.check()
     current = change.current
     versions = _prepare_comparison(work, current, change.draft, scope)
-    process_key: tuple[UUID, int] = (current.workflow_id, current.major)
+    workflow_key: tuple[UUID, int] = (current.workflow_id, current.major)
     effects = PreviewEffects()
     if scope.days:
         effects.outlook = versions.forecast.outlook
         effects.outlook_before = versions.find_outlook_before() if scope.costs else None
-    async for claims in iterate_persons(work.tx, keys, work.merchant, process_key):
+    async for claims in iterate_persons(work.tx, keys, work.merchant, workflow_key):
         for claim in claims:
             effects.add(versions.compare(claim), scope)
         if scope.days:
@@ -181,8 +181,8 @@ async def preview_effects(
 class _VersionsCompared:
     """The present version and the draft, side by side."""
 
-    before: Process
-    after: Process
+    before: PreparedWorkflow
+    after: PreparedWorkflow
     is_same_course: bool
     changed: ChangedContents
     # For each place in the steps: the channels that contacts from there on may use.
@@ -226,14 +226,14 @@ def _prepare_comparison(
     work: Work, current: Version, draft: Definition, scope: PreviewScope
 ) -> _VersionsCompared:
     configuration = work.merchant.configuration
-    before, after = (build_process(each, configuration) for each in (current.definition, draft))
+    before, after = (prepare_workflow(each, configuration) for each in (current.definition, draft))
     until = work.now + timedelta(days=scope.days)
     quiet = build_quiet_guard(configuration)
     is_same_course = has_same_course(current.definition, draft)
 
-    def build_forecast(process: Process) -> PersonForecast:
+    def build_forecast(workflow: PreparedWorkflow) -> PersonForecast:
         return PersonForecast(
-            process=process,
+            workflow=workflow,
             configuration=configuration,
             now=work.now,
             until=until,
@@ -257,10 +257,10 @@ def _prepare_comparison(
     )
 
 
-def _list_channels_from(process: Process) -> Iterator[frozenset[Channel]]:
+def _list_channels_from(workflow: PreparedWorkflow) -> Iterator[frozenset[Channel]]:
     """Yield the channels for each place, including the one after the last step."""
-    for place in range(len(process.steps) + 1):
-        contacts = [s for s in process.steps[place:] if isinstance(s, ContactStep)]
+    for place in range(len(workflow.steps) + 1):
+        contacts = [s for s in workflow.steps[place:] if isinstance(s, ContactStep)]
         yield frozenset(channel for step in contacts for channel in list_channels(step))
 
 

@@ -134,7 +134,7 @@ async def prepare_message(
     work.require(Right.CONFIGURE)
     _check_wanted(definition, wanted)
     writer = await prepare_trial_writer(work, resources, definition)
-    today = writer.process.calendar.local_date(work.now)
+    today = writer.workflow.calendar.local_date(work.now)
     recipient = await get_recipient(work, definition, wanted.claim_id, wanted.case, today=today)
     _check_reachable(recipient, wanted)
     pay_by = await _find_pay_by(work, resources, writer=writer, wanted=wanted, recipient=recipient)
@@ -180,8 +180,8 @@ async def _find_pay_by(
 ) -> date | None:
     """Return the pay-by date as if the first step with this template ran now. Without such a step,
     return a sample date."""
-    today = writer.process.calendar.local_date(work.now)
-    steps = (each for each in writer.process.steps if isinstance(each, ContactStep))
+    today = writer.workflow.calendar.local_date(work.now)
+    steps = (each for each in writer.workflow.steps if isinstance(each, ContactStep))
     step = next((each for each in steps if each.template == wanted.template), None)
     if step is None:
         return today + _SAMPLE_PAY_BY_DELAY
@@ -190,7 +190,7 @@ async def _find_pay_by(
         [claim] = await load_claims(work.tx, resources.keys, work.merchant, [wanted.claim_id])
         facts = claim.step_facts(today)
     planned = ContactPlanned(step, 0, wanted.channel)
-    return compute_pay_by(writer.process, planned, facts, work.now)
+    return compute_pay_by(writer.workflow, planned, facts, work.now)
 
 
 def _check_wanted(definition: Definition, wanted: WantedMessage) -> None:

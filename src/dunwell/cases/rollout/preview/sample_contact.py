@@ -71,7 +71,7 @@ class SampleRecipient:
             place=0,
             channel=channel,
             attempts=0,
-            process_key=(SAMPLE_ID, 1),
+            workflow_key=(SAMPLE_ID, 1),
             reference_number=self.claim.reference_number,
             customer_number=self.claim.customer_number,
             email=self.email,

@@ -59,7 +59,7 @@ class TextReview:
     # Long sentences with their number of words.
     long_sentences: Sequence[tuple[str, int]]
     # The number of words in the longest sentence.
-    most_words: int
+    max_words: int
 
 
 def review_text(
@@ -78,7 +78,7 @@ def review_text(
     return TextReview(
         faults=[each for each in dict.fromkeys(found) if each.path in place.pointers],
         long_sentences=[(each, words) for each, words in counted if words > MAX_SENTENCE_WORDS],
-        most_words=max((words for _, words in counted), default=0),
+        max_words=max((words for _, words in counted), default=0),
     )
 
 

@@ -151,7 +151,7 @@ async def prepare_simulation(
     work.require(Right.CONFIGURE)
     writer = await prepare_trial_writer(work, resources, definition)
     start = _find_start(work, writer, played)
-    today = writer.process.calendar.local_date(start)
+    today = writer.workflow.calendar.local_date(start)
     recipient = await get_recipient(work, definition, played.claim_id, played.case, today=today)
     simulated = await _load_simulated_claim(
         work, resources, recipient=recipient, played=played, today=today
@@ -168,7 +168,7 @@ async def simulate(prepared: PreparedSimulation, *, printer: LetterPrinter | Non
     return Simulation(
         recipient=recipient,
         start=prepared.start,
-        timezone=str(prepared.writer.process.calendar.zone),
+        timezone=str(prepared.writer.workflow.calendar.zone),
         currency=recipient.claim.currency,
         steps=steps,
         contacts=Counter(each.channel for each in steps if each.channel),
@@ -182,7 +182,7 @@ async def simulate(prepared: PreparedSimulation, *, printer: LetterPrinter | Non
 def _list_events(prepared: PreparedSimulation) -> list[SimulatedEvent]:
     writer = prepared.writer
     configuration = writer.merchant.configuration
-    return list(simulate_events(writer.process, configuration, prepared.simulated, prepared.start))
+    return list(simulate_events(writer.workflow, configuration, prepared.simulated, prepared.start))
 
 
 def _is_priced(step: SimulatedStep) -> bool:
@@ -193,7 +193,7 @@ def _find_start(work: Work, writer: TrialWriter, played: SimulationScope) -> dat
     """Return the start, at the present time of day."""
     if played.start_on is None:
         return work.now
-    calendar = writer.process.calendar
+    calendar = writer.workflow.calendar
     time = work.now.astimezone(calendar.zone).time()
     return calendar.to_instant(datetime.combine(played.start_on, time))
 
@@ -234,8 +234,8 @@ async def _write(run: _SimulationRun, event: SimulatedEvent) -> SimulatedText | 
         return None
     run.written += 1
     template, channel = planned.step.template, planned.channel
-    today = run.writer.process.calendar.local_date(event.at)
-    pay_by = compute_pay_by(run.writer.process, planned, _find_facts(run, event, today), event.at)
+    today = run.writer.workflow.calendar.local_date(event.at)
+    pay_by = compute_pay_by(run.writer.workflow, planned, _find_facts(run, event, today), event.at)
     recipient = replace(run.prepared.recipient, claim=event.claim)
     message = TrialMessage(template, channel, today, pay_by)
     try:

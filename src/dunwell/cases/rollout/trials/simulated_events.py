@@ -10,7 +10,7 @@ from dunwell.accounts.merchants.configuration import Configuration
 from dunwell.contact.escalation.calendars import Calendar
 from dunwell.contact.escalation.forecast.forecast import ClaimForecast, ForecastStep
 from dunwell.contact.escalation.forecast.person_guard import PersonGuard, build_quiet_hours
-from dunwell.contact.escalation.process import Process
+from dunwell.contact.escalation.prepared_workflow import PreparedWorkflow
 from dunwell.contact.escalation.schedule import (
     FeeAdded,
     StepFacts,
@@ -117,7 +117,10 @@ class SimulatedEvent:
 
 
 def simulate_events(
-    process: Process, configuration: Configuration, simulated: SimulatedClaim, start: datetime
+    workflow: PreparedWorkflow,
+    configuration: Configuration,
+    simulated: SimulatedClaim,
+    start: datetime,
 ) -> Iterator[SimulatedEvent]:
     """Yield the events from `start` until the claim is archived, if nobody pays and each contact is
     accepted at once."""
@@ -134,13 +137,13 @@ def simulate_events(
     )  # fmt: skip
     facts = replace(simulated.facts, has_reached=False, letter_sent_at=None)
     course = ClaimForecast(
-        process, WorkflowPosition(process.id_at(0), start), facts=facts, now=start, guard=guard
+        workflow, WorkflowPosition(workflow.id_at(0), start), facts=facts, now=start, guard=guard
     )
     claim, due_at = simulated.claim, start
     while (at := course.next_at) is not None and at <= start + _MAX_DURATION:
         for foreseen in course.advance():
-            claim = _add_fee(claim, foreseen, process.calendar.local_date(at))
-            reasons = [*_explain(process, foreseen, facts=facts, due_at=due_at), *held]
+            claim = _add_fee(claim, foreseen, workflow.calendar.local_date(at))
+            reasons = [*_explain(workflow, foreseen, facts=facts, due_at=due_at), *held]
             yield SimulatedEvent(foreseen, reasons, claim, facts.letter_sent_at)
             held.clear()
             if foreseen.channel == "LETTER":
@@ -150,16 +153,16 @@ def simulate_events(
 
 
 def _explain(
-    process: Process, foreseen: ForecastStep, facts: StepFacts, due_at: datetime
+    workflow: PreparedWorkflow, foreseen: ForecastStep, facts: StepFacts, due_at: datetime
 ) -> Iterator[DayReason]:
     step, outcome = foreseen.step, foreseen.outcome
     if isinstance(outcome, WaitBegun):
-        since = compute_start_of_wait(process, facts, due_at)
+        since = compute_start_of_wait(workflow, facts, due_at)
         if since > due_at:
-            yield DayReason("LETTER_ON_ITS_WAY", process.calendar.local_date(since))
-        yield from explain_wait(process.calendar, outcome.step, since)
+            yield DayReason("LETTER_ON_ITS_WAY", workflow.calendar.local_date(since))
+        yield from explain_wait(workflow.calendar, outcome.step, since)
     elif isinstance(step, ContactStep) and step.send == "CONTACT_HOURS":
-        yield from explain_put_off(process.calendar, due_at, foreseen.at)
+        yield from explain_put_off(workflow.calendar, due_at, foreseen.at)
 
 
 def _add_fee(claim: MessageClaim, foreseen: ForecastStep, day: date) -> MessageClaim:

@@ -86,7 +86,7 @@ async def prepare_sms_costs(
     """
     work.require(Right.CONFIGURE)
     writer = await prepare_trial_writer(work, resources, definition)
-    today = writer.process.calendar.local_date(work.now)
+    today = writer.workflow.calendar.local_date(work.now)
     sample = build_sample(work.merchant.configuration.currency, today)
     claims = await list_recent_claims(work.tx, work.merchant_id, MAX_CLAIMS)
     message = TrialMessage(

@@ -21,7 +21,7 @@ from dunwell.contact.escalation.contacts.compose_contact import (
     gather_facts,
     render_contact,
 )
-from dunwell.contact.escalation.process import Process, build_process
+from dunwell.contact.escalation.prepared_workflow import PreparedWorkflow, prepare_workflow
 from dunwell.contact.messages.claim_links import CODE_MASK, TOKEN_MASK
 from dunwell.contact.messages.contact import RenderedContact
 from dunwell.contact.messages.templates.formatting import MessageValues
@@ -63,7 +63,7 @@ class TrialWriter:
 
     head: MessageSource
     definition: Definition
-    process: Process
+    workflow: PreparedWorkflow
     providers: Mapping[str, DeliveryProvider]
 
     @property
@@ -124,8 +124,8 @@ async def prepare_trial_writer(
         operator=installation.operator,
         layout=choose_letter_layout(work.merchant, providers),
     )
-    process = build_process(definition, work.merchant.configuration)
-    return TrialWriter(head, definition, process, providers)
+    workflow = prepare_workflow(definition, work.merchant.configuration)
+    return TrialWriter(head, definition, workflow, providers)
 
 
 _SAMPLE_PAY_BY_DELAY = timedelta(days=13)
@@ -151,7 +151,7 @@ def list_placeholders(
     """Return the placeholders that may be used at the place, snippets last. Raises
     MerchantNotConfigured."""
     work.require(Right.CONFIGURE)
-    today = writer.process.calendar.local_date(work.now)
+    today = writer.workflow.calendar.local_date(work.now)
     sample = build_sample(work.merchant.configuration.currency, today)
     planned = sample.plan(place.channel or CHANNELS[0])
     values = MessageValues(

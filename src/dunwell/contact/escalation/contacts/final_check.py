@@ -18,7 +18,7 @@ from dunwell.contact.escalation.contacts.store import (
     lock_contacts,
     save_hand_over,
 )
-from dunwell.contact.escalation.process import get_process
+from dunwell.contact.escalation.prepared_workflow import get_prepared_workflow
 from dunwell.contact.escalation.usable_channels import find_address
 from dunwell.contact.messages.contact import LeasedContact, RenderedContact
 from dunwell.contact.messages.guards.guards import (
@@ -136,6 +136,6 @@ def _keep_back(head: MessageSource, each: ContactToRender, hold: GuardHold) -> C
     """Hold the contact until the first moment on the guard's day at which its step may be sent."""
     assert each.step is not None
     configuration = head.merchant.configuration
-    process = get_process(each.version, configuration)
-    hours = build_sending_hours(process, each.step, each.planned.contact.channel, configuration)
+    workflow = get_prepared_workflow(each.version, configuration)
+    hours = build_sending_hours(workflow, each.step, each.planned.contact.channel, configuration)
     return ContactHold(hours.first_moment_on(hold.until), hold.held_by)

@@ -31,7 +31,7 @@ from dunwell.contact.escalation.contacts.outcomes.settlement import (
     decide_settlement,
 )
 from dunwell.contact.escalation.contacts.store import renew_contacts
-from dunwell.contact.escalation.process import get_process
+from dunwell.contact.escalation.prepared_workflow import get_prepared_workflow
 from dunwell.contact.escalation.schedule import NOTHING_TRIED, TriedChannels
 from dunwell.contact.escalation.store import load_tried
 from dunwell.contact.escalation.usable_channels import load_usable_channels
@@ -187,7 +187,7 @@ class HandedOverContacts:
         answered = [pair for pair in answers if not self._keeps_its_lease(*pair)]
         resources, merchant = self._resources, self.merchant
         work = Work.open(resources, tx, merchant, SYSTEM)
-        keys = {contact.process_key for contact, _ in answered}
+        keys = {contact.workflow_key for contact, _ in answered}
         if not merchant.switched_to_workflows:
             # A scenario is edited in place. Lock it until its claims have continued.
             await lock_workflows_for_reference(tx, merchant.merchant_id, {key for key, _ in keys})
@@ -196,14 +196,14 @@ class HandedOverContacts:
         attempts = await self._load_attempts(tx, refused)
         settled = []
         for contact, answer in answered:
-            version = versions[contact.process_key]
-            process = get_process(version, merchant.configuration)
-            step = process.find_contact_step(contact.step_id)
+            version = versions[contact.workflow_key]
+            workflow = get_prepared_workflow(version, merchant.configuration)
+            step = workflow.find_contact_step(contact.step_id)
             usable, tried = attempts.get(contact.communication_id, (frozenset(), NOTHING_TRIED))
             spread = contact.communication_id.int % _SPREADS / _SPREADS
             attempt = ContactAttempt(step, contact.attempts + 1, usable, tried, spread=spread)
             settlement = decide_settlement(attempt, answer, work.now)
-            settled.append(AnsweredContact(contact, settlement, process, version.version_id))
+            settled.append(AnsweredContact(contact, settlement, workflow, version.version_id))
         count = await record_outcomes(work, settled, self.lease.lease_id)
         refusals = [
             (contact.channel, self._calls[contact.communication_id].content.recipient, answer)

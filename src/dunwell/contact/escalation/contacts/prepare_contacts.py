@@ -161,7 +161,7 @@ async def _lease(
     contacts = await _lease_within_rate(tx, merchant_id, lease=lease, times=times, taking=taking)
     if not contacts:
         return []
-    keys = {planned.contact.process_key for planned in contacts}
+    keys = {planned.contact.workflow_key for planned in contacts}
     versions = await load_newest(tx, merchant_id, keys)
     leased = [_find_step(planned, versions) for planned in contacts]
     wanting = {each.planned.contact.claim_id for each in leased if _wants_attachments(each)}
@@ -202,7 +202,7 @@ def _wants_attachments(each: ContactToRender) -> bool:
 def _find_step(
     planned: PlannedContact, versions: dict[tuple[UUID, int], Version]
 ) -> ContactToRender:
-    version = versions[planned.contact.process_key]
+    version = versions[planned.contact.workflow_key]
     steps = (each for each in version.definition.steps if each.id == planned.contact.step_id)
     step = next(steps, None)
     return ContactToRender(planned, version, step if isinstance(step, ContactStep) else None)

@@ -30,7 +30,7 @@ from dunwell.contact.escalation.forecast.forecast import (
 )
 from dunwell.contact.escalation.forecast.person_guard import build_person_guard
 from dunwell.contact.escalation.forecast.running_claim import FORECAST_HORIZON, build_debtor_person
-from dunwell.contact.escalation.process import Process, get_process
+from dunwell.contact.escalation.prepared_workflow import PreparedWorkflow, get_prepared_workflow
 from dunwell.contact.escalation.schedule import ContactPlanned, StepFacts
 from dunwell.contact.escalation.store import load_claims
 from dunwell.contact.messages.contact import PlannedContact, RenderedContact
@@ -127,11 +127,11 @@ def _decide_execution(
     if each.step is None:
         return Permanent("the step was removed from the workflow")
     configuration, channel = head.merchant.configuration, each.planned.contact.channel
-    process = get_process(each.version, configuration)
-    limit, ready_at = process.skip_contacts_older_than, each.planned.ready_at
+    workflow = get_prepared_workflow(each.version, configuration)
+    limit, ready_at = workflow.skip_contacts_older_than, each.planned.ready_at
     if limit is not None and ready_at is not None and now - ready_at > limit:
         return ContactTooLate()
-    hold = build_sending_hours(process, each.step, channel, configuration).find_hold(now)
+    hold = build_sending_hours(workflow, each.step, channel, configuration).find_hold(now)
     if hold is not None:
         return hold
     lost = _find_lost_channel(
@@ -141,7 +141,7 @@ def _decide_execution(
         return lost
     if each.step.attachments == "REQUIRED" and not each.attachments:
         return AttachmentMissing()
-    today: date = process.calendar.local_date(now)
+    today: date = workflow.calendar.local_date(now)
     # An SMS carries no files; its link leads to them.
     carries = channel != "SMS"
     ids = tuple(file.attachment_id for file in each.attachments) if carries else ()
@@ -215,7 +215,7 @@ async def add_pay_by(
 
 
 def compute_pay_by(
-    process: Process, contact: ContactPlanned, facts: StepFacts, now: datetime, *,
+    workflow: PreparedWorkflow, contact: ContactPlanned, facts: StepFacts, now: datetime, *,
     next_step_id: int | None = None, guard: Guard | None = None,
 ) -> date | None:  # fmt: skip
     """Return the pay-by date of a contact that is made now.
@@ -223,10 +223,10 @@ def compute_pay_by(
     next_step_id: the claim's position, if it is not at the contact's step.
     """
     stands = PendingContact(contact, now, contact.step.id if next_step_id is None else next_step_id)
-    foreseen = forecast(process, stands, facts, now, until=now + FORECAST_HORIZON, guard=guard)
+    foreseen = forecast(workflow, stands, facts, now, until=now + FORECAST_HORIZON, guard=guard)
     next(foreseen, None)  # Skip the contact itself.
-    arrives_at = process.find_letter_arrival(now) if contact.channel == "LETTER" else now
-    return find_pay_by(foreseen, process.calendar, process.calendar.local_date(arrives_at))
+    arrives_at = workflow.find_letter_arrival(now) if contact.channel == "LETTER" else now
+    return find_pay_by(foreseen, workflow.calendar, workflow.calendar.local_date(arrives_at))
 
 
 def _compute_pay_by(
@@ -234,12 +234,12 @@ def _compute_pay_by(
     known: tuple[tuple[bytes, ...], dict[bytes, Days]], now: datetime,
 ) -> date | None:  # fmt: skip
     assert each.step is not None
-    process = get_process(each.version, merchant.configuration)
+    workflow = get_prepared_workflow(each.version, merchant.configuration)
     contact = each.planned.contact
     return compute_pay_by(
-        process,
+        workflow,
         ContactPlanned(each.step, contact.place, contact.channel),
-        claim.step_facts(process.calendar.local_date(now)),
+        claim.step_facts(workflow.calendar.local_date(now)),
         now,
         next_step_id=claim.position.next_step_id,
         guard=build_person_guard(merchant.configuration, *known),

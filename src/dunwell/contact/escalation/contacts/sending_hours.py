@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 from dunwell.accounts.merchants.configuration import Channel, Configuration, QuietHours
 from dunwell.contact.escalation.calendars import Calendar
-from dunwell.contact.escalation.process import Process
+from dunwell.contact.escalation.prepared_workflow import PreparedWorkflow
 from dunwell.contact.messages.guards.guards import ContactHold, HoldReason
 from dunwell.core.workflows.definition import ContactStep
 
@@ -88,10 +88,10 @@ class SendingHours:
 
 
 def build_sending_hours(
-    process: Process, step: ContactStep, channel: Channel, configuration: Configuration
+    workflow: PreparedWorkflow, step: ContactStep, channel: Channel, configuration: Configuration
 ) -> SendingHours:
     return SendingHours(
-        contact_hours=process.calendar if step.send == "CONTACT_HOURS" else None,
+        contact_hours=workflow.calendar if step.send == "CONTACT_HOURS" else None,
         quiet_hours=configuration.guards.quiet_hours if channel != "LETTER" else None,
         calendar=get_day_calendar(configuration.timezone),
     )

@@ -210,7 +210,7 @@ def build_leased_contact(row: Mapping[str, Any]) -> LeasedContact:
         place=row["place"],
         channel=row["channel"],
         attempts=row["attempts"],
-        process_key=(row["workflow_id"], row["workflow_major"]),
+        workflow_key=(row["workflow_id"], row["workflow_major"]),
         reference_number=row["reference_number"],
         customer_number=row["customer_number"],
         email=row["email"],

@@ -11,7 +11,7 @@ import msgspec
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.escalation.calendars import Calendar
-from dunwell.contact.escalation.process import Process
+from dunwell.contact.escalation.prepared_workflow import PreparedWorkflow
 from dunwell.contact.escalation.schedule import (
     NOTHING_TRIED,
     Archived,
@@ -59,17 +59,18 @@ class ClaimForecast:
     __slots__ = ("_facts", "_guard", "_has_guards", "_now", "_position", "_process")
 
     def __init__(
-        self, process: Process, position: WorkflowPosition | PendingContact, facts: StepFacts,
+        self, workflow: PreparedWorkflow, position: WorkflowPosition | PendingContact,
+        facts: StepFacts,
         now: datetime,
         guard: Guard | None = None,
     ) -> None:  # fmt: skip
-        self._process = process
+        self._process = workflow
         self._position = position
         self._facts = facts
         self._now = now
         self._guard = guard
         # Dates and amounts affect nothing but conditions. Updating them costs more than the rest.
-        self._has_guards = any(step.when is not None for step in process.steps)
+        self._has_guards = any(step.when is not None for step in workflow.steps)
 
     @property
     def next_at(self) -> datetime | None:
@@ -123,7 +124,8 @@ class ClaimForecast:
 
 
 def forecast(
-    process: Process, position: WorkflowPosition | PendingContact, facts: StepFacts, now: datetime,
+    workflow: PreparedWorkflow, position: WorkflowPosition | PendingContact, facts: StepFacts,
+    now: datetime,
     *,
     until: datetime, guard: Guard | None = None,
 ) -> Iterator[ForecastStep]:  # fmt: skip
@@ -132,17 +134,17 @@ def forecast(
     position: a `PendingContact` if the claim waits for a contact. A position without `due_at`
     yields nothing.
     """
-    course = ClaimForecast(process, position, facts=facts, now=now, guard=guard)
+    course = ClaimForecast(workflow, position, facts=facts, now=now, guard=guard)
     while (at := course.next_at) is not None and at <= until:
         yield from course.advance()
 
 
-def _find_following(process: Process, waiting: PendingContact) -> int | None:
+def _find_following(workflow: PreparedWorkflow, waiting: PendingContact) -> int | None:
     """Return the step after the contact's step, or the claim's own position if it was stopped at a
     later step."""
     if waiting.next_step_id != waiting.planned.step.id:
         return waiting.next_step_id
-    return process.id_at(process.index_of(waiting.next_step_id) + 1)
+    return workflow.id_at(workflow.index_of(waiting.next_step_id) + 1)
 
 
 def _set_day(facts: StepFacts, today: date) -> StepFacts:

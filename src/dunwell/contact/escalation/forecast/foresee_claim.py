@@ -15,7 +15,7 @@ from dunwell.contact.escalation.forecast.forecast import Announcement, list_anno
 from dunwell.contact.escalation.forecast.person_guard import build_person_guard
 from dunwell.contact.escalation.forecast.running_claim import RunningClaim, forecast_claim
 from dunwell.contact.escalation.forecast.store import load_forecast_facts
-from dunwell.contact.escalation.process import get_process
+from dunwell.contact.escalation.prepared_workflow import get_prepared_workflow
 from dunwell.contact.escalation.store import build_due_claim
 from dunwell.contact.escalation.usable_channels import HasAddresses, find_address
 from dunwell.contact.messages.identities import DebtorPerson, digest_address, list_identities
@@ -31,7 +31,7 @@ class ForecastedClaim:
     person: DebtorPerson
     reachable: HasAddresses
     # The id of the workflow and its major version.
-    process_key: tuple[UUID, int]
+    workflow_key: tuple[UUID, int]
     is_held: bool
     # The latest end of the claim's holds; None if a hold has no end.
     held_until: datetime | None
@@ -48,7 +48,7 @@ async def forecast_for_debtor(
         for channel in get_args(Channel)
         if (address := find_address(claim.reachable, channel))
     }
-    known = find_cached_version(merchant_id, claim.process_key)
+    known = find_cached_version(merchant_id, claim.workflow_key)
     asked = [digest for each in digests.values() for digest in each]
     known_id = known.version_id if known else None
     found = await load_forecast_facts(
@@ -57,7 +57,7 @@ async def forecast_for_debtor(
     if found is None:
         return []
     version = build_newest_version(found.row, merchant_id, known)
-    process = get_process(version, merchant.configuration)
+    workflow = get_prepared_workflow(version, merchant.configuration)
     channels = list_usable_channels(
         merchant.configuration.channels,
         email=found.row["email"], mobile_number=found.row["mobile_number"],
@@ -74,4 +74,4 @@ async def forecast_for_debtor(
         open_contact=found.open_contact,
     )
     guard = build_person_guard(merchant.configuration, identities, found.contacted)
-    return list_announcements(forecast_claim(process, running, now, guard), process.calendar)
+    return list_announcements(forecast_claim(workflow, running, now, guard), workflow.calendar)

@@ -13,7 +13,7 @@ from dunwell.contact.escalation.forecast.forecast import (
     PendingContact,
     forecast,
 )
-from dunwell.contact.escalation.process import Process
+from dunwell.contact.escalation.prepared_workflow import PreparedWorkflow
 from dunwell.contact.escalation.schedule import ContactPlanned, WorkflowPosition
 from dunwell.contact.messages.identities import DebtorPerson
 from dunwell.core.workflows.definition import ContactStep
@@ -58,43 +58,45 @@ def build_debtor_person(claim: DueClaim) -> DebtorPerson:
 
 
 def find_forecast_start(
-    process: Process, claim: RunningClaim, now: datetime
+    workflow: PreparedWorkflow, claim: RunningClaim, now: datetime
 ) -> WorkflowPosition | PendingContact:
     """Return the position at which the forecast starts. A hold with an end delays it until then."""
     since = claim.held_until or now
-    position, waiting = find_position(process, claim.facts), claim.open_contact
+    position, waiting = find_position(workflow, claim.facts), claim.open_contact
     if position.due_at is not None:
         return WorkflowPosition(position.next_step_id, max(position.due_at, since))
-    step = next((s for s in process.steps if waiting and s.id == waiting.step_id), None)
+    step = next((s for s in workflow.steps if waiting and s.id == waiting.step_id), None)
     if waiting is None or not isinstance(step, ContactStep):
         return position
     if waiting.state == "HANDED_OVER":
-        return WorkflowPosition(_find_step_after(process, position, step), since)
+        return WorkflowPosition(_find_step_after(workflow, position, step), since)
     if waiting.state == "ATTACHMENT_MISSING":
         # The contact fails when its waiting time is over.
         return WorkflowPosition(
-            _find_step_after(process, position, step), max(waiting.not_before, since)
+            _find_step_after(workflow, position, step), max(waiting.not_before, since)
         )
     planned = ContactPlanned(step, waiting.place, waiting.channel)
     return PendingContact(planned, max(waiting.not_before, since), position.next_step_id)
 
 
 def forecast_claim(
-    process: Process, claim: RunningClaim, now: datetime, guard: Guard
+    workflow: PreparedWorkflow, claim: RunningClaim, now: datetime, guard: Guard
 ) -> Iterator[ForecastStep]:
     """Forecast the claim's steps from now on if nothing is paid. The forecast is empty if the claim
     is on hold without an end or if an operator has to resolve its last contact first. The claim
     must be active."""
     if claim.is_held_without_end or claim.is_unsettled:
         return iter(())
-    facts = claim.facts.step_facts(process.calendar.local_date(now))
-    start = find_forecast_start(process, claim, now)
-    return forecast(process, start, facts, now, until=now + FORECAST_HORIZON, guard=guard)
+    facts = claim.facts.step_facts(workflow.calendar.local_date(now))
+    start = find_forecast_start(workflow, claim, now)
+    return forecast(workflow, start, facts, now, until=now + FORECAST_HORIZON, guard=guard)
 
 
-def _find_step_after(process: Process, position: WorkflowPosition, step: ContactStep) -> int | None:
+def _find_step_after(
+    workflow: PreparedWorkflow, position: WorkflowPosition, step: ContactStep
+) -> int | None:
     """Return the step after the contact's step. A handed-over message is assumed to be accepted, a
     missing attachment to stay missing."""
     if position.next_step_id != step.id:
         return position.next_step_id
-    return process.id_at(process.index_of(step.id) + 1)
+    return workflow.id_at(workflow.index_of(step.id) + 1)

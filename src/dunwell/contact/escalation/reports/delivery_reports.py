@@ -25,7 +25,7 @@ from dunwell.contact.escalation.contacts.outcomes.store import (
     save_fallback,
     save_late_failure,
 )
-from dunwell.contact.escalation.process import get_process
+from dunwell.contact.escalation.prepared_workflow import get_prepared_workflow
 from dunwell.contact.escalation.reports.store import (
     ReportedMessage,
     has_failed_before,
@@ -89,10 +89,10 @@ async def _decide_fallback(
     work: Work, keys: KeyRing, locked: ContactWithClaim
 ) -> LateFallback | None:
     contact, claim = locked.contact, locked.claim
-    versions = await load_newest(work.tx, work.merchant_id, {contact.process_key})
-    version = versions[contact.process_key]
-    process = get_process(version, work.merchant.configuration)
-    step = process.find_contact_step(contact.step_id)
+    versions = await load_newest(work.tx, work.merchant_id, {contact.workflow_key})
+    version = versions[contact.workflow_key]
+    workflow = get_prepared_workflow(version, work.merchant.configuration)
+    step = workflow.find_contact_step(contact.step_id)
     if step is None:
         return None
     contact_id = contact.communication_id
@@ -100,7 +100,7 @@ async def _decide_fallback(
     position = WorkflowPosition(claim.next_step_id, claim.due_at)
     tried = await load_tried(work.tx, work.merchant_id, [contact_id])
     return decide_late_failure(
-        process, position, failed=step, usable_channels=usable[contact_id], tried=tried[contact_id]
+        workflow, position, failed=step, usable_channels=usable[contact_id], tried=tried[contact_id]
     )
 
 

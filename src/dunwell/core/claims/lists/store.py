@@ -76,8 +76,8 @@ class ClaimFilter:
     hold: HoldKind | None = None
     workflow_id: UUID | None = None
     # The outstanding amount in cents, both inclusive.
-    least_cents: int | None = None
-    most_cents: int | None = None
+    min_cents: int | None = None
+    max_cents: int | None = None
     created_since: datetime | None = None
     created_until: datetime | None = None
     # Only claims without a hold.

@@ -88,11 +88,11 @@ _MAX_NAMED = 20
 async def check_merchant_storage(url: str, settings: Settings) -> list[DoctorFinding]:
     """Return nothing if the database is not migrated or does not respond. Other checks report
     that."""
-    least_bytes = settings.merchant_storage_bytes * NEAR_PERCENT // 100
+    min_bytes = settings.merchant_storage_bytes * NEAR_PERCENT // 100
     database = await Database.open(url, application="dunwell doctor")
     try:
         async with database.connection() as connection:
-            near = await list_near_limit(connection, least_bytes, _MAX_NAMED)
+            near = await list_near_limit(connection, min_bytes, _MAX_NAMED)
     except (Unavailable, asyncpg.PostgresError):
         return []
     finally:

@@ -96,7 +96,7 @@ def _decide_course(facts: PageClaim, topics: Collection[Topic], now: datetime) -
 
 
 def is_foreseeable(opened: OpenedClaim, now: datetime) -> bool:
-    is_running = opened.facts.status in ACTIVE and opened.facts.process is not None
+    is_running = opened.facts.status in ACTIVE and opened.facts.workflow_key is not None
     return is_running and decide_next_kind(opened, now) is NextKind.COURSE
 
 
@@ -145,7 +145,7 @@ async def load_forecast(
     `now` is the merchant's time. `tx` is the caller's connection if it has one open, because a task
     must not hold one connection while it waits for another."""
     facts = opened.facts
-    if facts.process is None or not is_foreseeable(opened, now):
+    if facts.workflow_key is None or not is_foreseeable(opened, now):
         return ()
     known = facts.on_file
     address = None if known.postal_address is None else dict(known.postal_address)
@@ -154,7 +154,7 @@ async def load_forecast(
             facts.claim_id, known.email, known.mobile_number, known.customer_number
         ),
         reachable=DebtorAddresses(known.email, known.mobile_number, address),
-        process_key=facts.process,
+        workflow_key=facts.workflow_key,
         is_held=bool(list_active_holds(facts, now)),
         held_until=find_held_until(opened, now),
     )

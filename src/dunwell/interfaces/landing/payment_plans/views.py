@@ -77,7 +77,7 @@ class ChoosePlanPage(Page, frozen=True):
     # Whether more offers are available than those shown.
     has_more: bool
     # The minimum instalment.
-    least_cents: int
+    min_cents: int
     # The first and the last day on which a plan can start.
     first_day: date
     last_day: date
@@ -205,7 +205,7 @@ def describe_plans(
         offer=offer if is_known else "",
         own=OWN,
         has_more=len(plans) > len(offered) or offer == OWN,
-        least_cents=compute_instalment_cents(plans[-1], request_facts.facts),
+        min_cents=compute_instalment_cents(plans[-1], request_facts.facts),
         first_day=request_facts.today,
         last_day=last_day,
         typed=typed,

@@ -116,7 +116,7 @@ class PageClaim(msgspec.Struct, frozen=True, gc=False):
     holds: list[HoldFacts]
     request: RequestFacts | None
     # The workflow's id and its major version.
-    process: tuple[UUID, int] | None = None
+    workflow_key: tuple[UUID, int] | None = None
     on_file: OnFile = OnFile()
     # No instalment and no deferred payment may be due after this day.
     max_deferral_on: date | None = None

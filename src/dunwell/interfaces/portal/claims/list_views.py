@@ -206,8 +206,8 @@ def meets(claim: ClaimRow, wanted: ClaimFilter) -> bool:
     return (
         wanted.status in (None, claim.status)
         and (wanted.hold is None or any(each.kind is wanted.hold for each in claim.holds))
-        and (wanted.least_cents is None or cents >= wanted.least_cents)
-        and (wanted.most_cents is None or cents <= wanted.most_cents)
+        and (wanted.min_cents is None or cents >= wanted.min_cents)
+        and (wanted.max_cents is None or cents <= wanted.max_cents)
         and (
             wanted.next_step_since is None
             or (next_at is not None and next_at >= wanted.next_step_since)

@@ -83,8 +83,8 @@ def parse_claim_filters(
         status=_pick(Status, filters.status),
         hold=_pick(HoldKind, filters.hold),
         workflow_id=_read_uuid(filters.workflow),
-        least_cents=read_cents("least", filters.least),
-        most_cents=read_cents("most", filters.most),
+        min_cents=read_cents("least", filters.least),
+        max_cents=read_cents("most", filters.most),
         next_step_since=read_start("due_from", filters.due_from, 0),
         next_step_until=read_start("due_to", filters.due_to, 1),
     )

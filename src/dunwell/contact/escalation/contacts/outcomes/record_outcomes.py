@@ -30,7 +30,7 @@ from dunwell.contact.escalation.contacts.outcomes.store import (
     lock_contact,
     save_outcomes,
 )
-from dunwell.contact.escalation.process import Process, get_process
+from dunwell.contact.escalation.prepared_workflow import PreparedWorkflow, get_prepared_workflow
 from dunwell.contact.escalation.schedule import SkipReason
 from dunwell.contact.messages.contact import LeasedContact
 from dunwell.contact.messages.guards.store import free_contact_days
@@ -55,7 +55,7 @@ _LEDGER_OUTCOMES = {"ACCEPTED": "ACCEPTED", "FAILED": "REFUSED", "UNKNOWN": "UNK
 class AnsweredContact:
     contact: LeasedContact
     settlement: ContactSettlement
-    process: Process
+    workflow: PreparedWorkflow
     version_id: UUID
     # True if an operator resolved the contact, rather than its channel.
     is_by_person: bool = False
@@ -168,8 +168,8 @@ def _position_rows(work: Work, each: AnsweredContact, claim: ContactClaim) -> li
     next_step_id, due_at = claim.next_step_id, claim.due_at
     if isinstance(each.settlement, ContactAccepted | FailContact) and _waits_for(each, claim):
         if next_step_id == each.contact.step_id:
-            following = each.process.index_of(each.contact.step_id) + 1
-            next_step_id = each.process.id_at(following)
+            following = each.workflow.index_of(each.contact.step_id) + 1
+            next_step_id = each.workflow.id_at(following)
         due_at = work.now if claim.status in ACTIVE else None
     elif not new_events:
         return []
@@ -219,7 +219,7 @@ def _compose_events(work: Work, each: AnsweredContact, claim: ContactClaim) -> l
         return []
     contact = each.contact
     # A scenario is edited in place and may have lost the step.
-    names = {step.id: step.name for step in each.process.steps}
+    names = {step.id: step.name for step in each.workflow.steps}
     step = EventActionStep(contact.step_id, names.get(contact.step_id, f"Step {contact.step_id}"))
     head = EventHead(
         event_id=work.ids.new(work.now),
@@ -265,9 +265,9 @@ async def _answer_for_operator(
     work: Work, locked: ContactWithClaim, *, was_sent: bool
 ) -> AnsweredContact:
     """Treat the decision like an answer of the channel: accepted, or to be sent again at once."""
-    key, version_id = locked.contact.process_key, locked.claim.sent_version_id
+    key, version_id = locked.contact.workflow_key, locked.claim.sent_version_id
     assert version_id is not None
     versions = await load_newest(work.tx, work.merchant_id, {key})
-    process = get_process(versions[key], work.merchant.configuration)
+    workflow = get_prepared_workflow(versions[key], work.merchant.configuration)
     settlement = ContactAccepted() if was_sent else RetryContact(work.now)
-    return AnsweredContact(locked.contact, settlement, process, version_id, is_by_person=True)
+    return AnsweredContact(locked.contact, settlement, workflow, version_id, is_by_person=True)

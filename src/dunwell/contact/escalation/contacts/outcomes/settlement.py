@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.contact.escalation.process import Process
+from dunwell.contact.escalation.prepared_workflow import PreparedWorkflow
 from dunwell.contact.escalation.schedule import (
     ContactPlanned,
     SkipReason,
@@ -158,7 +158,7 @@ class LateFallback:
 
 
 def decide_late_failure(
-    process: Process,
+    workflow: PreparedWorkflow,
     position: WorkflowPosition,
     failed: ContactStep,
     usable_channels: Collection[Channel],
@@ -172,15 +172,15 @@ def decide_late_failure(
     if following is None:
         return None
     return LateFallback(
-        following, WorkflowPosition(_find_resume_step(process, position, failed), None)
+        following, WorkflowPosition(_find_resume_step(workflow, position, failed), None)
     )
 
 
 def _find_resume_step(
-    process: Process, position: WorkflowPosition, failed: ContactStep
+    workflow: PreparedWorkflow, position: WorkflowPosition, failed: ContactStep
 ) -> int | None:
     """Return the id of the WAIT step that the claim is in, which is restarted after the fallback,
     or its current step."""
-    index = process.index_of(position.next_step_id)
-    before = process.steps[index - 1] if index > process.index_of(failed.id) + 1 else None
+    index = workflow.index_of(position.next_step_id)
+    before = workflow.steps[index - 1] if index > workflow.index_of(failed.id) + 1 else None
     return before.id if isinstance(before, WaitStep) else position.next_step_id

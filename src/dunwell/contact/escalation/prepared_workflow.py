@@ -22,11 +22,11 @@ from dunwell.core.workflows.versions.versions import Version
 
 _MAX_CACHED = 2000
 # The key is the version, the time zone, the postal days and the creditor's country.
-_cache: dict[tuple[UUID, str, int, str | None], "Process"] = {}
+_cache: dict[tuple[UUID, str, int, str | None], "PreparedWorkflow"] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Process:
+class PreparedWorkflow:
     steps: tuple[Step, ...]
     calendar: Calendar
     fees_need_contact: bool
@@ -60,7 +60,7 @@ class Process:
         return self.steps[index].id if index < len(self.steps) else None
 
 
-def get_process(version: Version, configuration: Configuration) -> Process:
+def get_prepared_workflow(version: Version, configuration: Configuration) -> PreparedWorkflow:
     """Return the prepared version for its merchant, from the cache if possible."""
     key = (
         version.version_id,
@@ -68,17 +68,17 @@ def get_process(version: Version, configuration: Configuration) -> Process:
         configuration.letters.postal_days,
         find_country(configuration),
     )
-    process = _cache.get(key)
-    if process is None:
+    workflow = _cache.get(key)
+    if workflow is None:
         if len(_cache) >= _MAX_CACHED:
             _cache.clear()
-        process = _cache[key] = build_process(version.definition, configuration)
-    return process
+        workflow = _cache[key] = prepare_workflow(version.definition, configuration)
+    return workflow
 
 
-def build_process(definition: Definition, configuration: Configuration) -> Process:
+def prepare_workflow(definition: Definition, configuration: Configuration) -> PreparedWorkflow:
     """Prepare a definition that has no version yet, such as a draft."""
-    return build_process_for_timezone(
+    return prepare_workflow_for_timezone(
         definition,
         configuration.timezone,
         postal_days=configuration.letters.postal_days,
@@ -86,18 +86,18 @@ def build_process(definition: Definition, configuration: Configuration) -> Proce
     )
 
 
-def build_process_for_timezone(
+def prepare_workflow_for_timezone(
     definition: Definition, merchant_timezone: str, *,
     postal_days: int = LetterSettings().postal_days,
     country: str | None = None,
-) -> Process:  # fmt: skip
+) -> PreparedWorkflow:  # fmt: skip
     """Prepare a definition for a time zone.
 
     country: the creditor's country. Its holidays have no mail delivery if the definition names no
     region.
     """
     late = definition.settings.late_policy
-    return Process(
+    return PreparedWorkflow(
         steps=tuple(definition.steps),
         calendar=build_calendar(definition.settings, merchant_timezone),
         fees_need_contact=definition.settings.fees_need_contact,
