@@ -100,7 +100,7 @@ class ContactClaim(msgspec.Struct, frozen=True, gc=False):
 
 class ContactWithClaim(msgspec.Struct, frozen=True, gc=False):
     """A contact in any state, with its claim. If the claim was reassigned in the meantime, the
-    contact's process key is that of its own run."""
+    contact's workflow key is that of its own run."""
 
     state: str
     contact: LeasedContact
