@@ -1,4 +1,4 @@
-"""What every channel adapter promises the dispatcher. Subclass it and give `adapter` and `sent`.
+"""Tests that every channel adapter has to pass. Subclass `ChannelContract` and provide `channel`:
 
 class TestOutbox(ChannelContract):
     @pytest.fixture
@@ -33,16 +33,16 @@ _RECIPIENTS: dict[Channel, str] = {
 
 @dataclass(frozen=True)
 class ChannelUnderTest:
-    """An adapter, and what reached the far side through it, in the order it did."""
+    """An adapter, and the messages that were received through it, in order."""
 
     adapter: ChannelAdapter
-    # One text per message received: everything its reader sees, decoded.
+    # One text for each received message: everything that its reader sees, decoded.
     received: Callable[[], list[str]]
-    # An address the channel cannot carry at all.
+    # An address that the channel cannot send to.
     bad_recipient: str
 
     def a_message(self, **changes: Any) -> Message:
-        """One the channel can carry; a letter's document stands for itself."""
+        """Return a message that the channel can send. A letter consists of its document."""
         channel = self.adapter.channel
         usual: dict[str, Any] = {"channel": channel, "recipient": _RECIPIENTS[channel]}
         if channel == "SMS":
@@ -58,9 +58,9 @@ class ChannelContract:
     @pytest.fixture
     @abstractmethod
     def channel(self) -> ChannelUnderTest:
-        """The adapter, with its outside simulated or not needed."""
+        """Return the adapter, with a simulated receiver if it needs one."""
 
-    async def test_an_accepted_message_arrives_with_its_words(
+    async def test_an_accepted_message_arrives_with_its_text(
         self, channel: ChannelUnderTest
     ) -> None:
         message = channel.a_message(body_text="Fällig: 10,00 €, 漢字")
@@ -68,12 +68,12 @@ class ChannelContract:
         (text,) = channel.received()
         assert "Fällig: 10,00 €, 漢字" in text
 
-    async def test_two_messages_are_two(self, channel: ChannelUnderTest) -> None:
+    async def test_two_messages_arrive_separately(self, channel: ChannelUnderTest) -> None:
         for message in (channel.a_message(), channel.a_message(communication_id=_OTHER_ID)):
             assert isinstance(await channel.adapter.send(message), Accepted)
         assert len(channel.received()) == 2
 
-    async def test_a_repeatable_channel_makes_one_message_of_one_id(
+    async def test_a_repeatable_channel_sends_one_message_for_one_id(
         self, channel: ChannelUnderTest
     ) -> None:
         if not channel.adapter.is_repeatable:
@@ -82,7 +82,7 @@ class ChannelContract:
             assert isinstance(await channel.adapter.send(channel.a_message()), Accepted)
         assert len(channel.received()) == 1
 
-    async def test_an_address_it_cannot_carry_is_refused_for_good(
+    async def test_an_unusable_address_is_a_permanent_failure(
         self, channel: ChannelUnderTest
     ) -> None:
         outcome = await channel.adapter.send(channel.a_message(recipient=channel.bad_recipient))
@@ -90,16 +90,14 @@ class ChannelContract:
         assert channel.bad_recipient.strip() not in outcome.reason
         assert channel.received() == []
 
-    async def test_values_cannot_add_lines_to_what_surrounds_the_message(
-        self, channel: ChannelUnderTest
-    ) -> None:
+    async def test_values_cannot_inject_headers(self, channel: ChannelUnderTest) -> None:
         hostile = "x\r\nBcc: evil@example.org\r\n\r\nX"
         message = channel.a_message(subject=hostile, sender_name=hostile, language=hostile)
         assert isinstance(await channel.adapter.send(message), Accepted)
         (text,) = channel.received()
         assert not [line for line in text.splitlines() if line.lower().startswith("bcc:")]
 
-    async def test_files_go_along(self, channel: ChannelUnderTest) -> None:
+    async def test_attached_files_are_sent(self, channel: ChannelUnderTest) -> None:
         file = MessageFile("Rechnung für März.pdf", "application/pdf", b"%PDF-1.7 \x00\xff")
         if channel.adapter.channel == "SMS":
             pytest.skip("an SMS carries no files")

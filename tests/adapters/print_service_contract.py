@@ -1,4 +1,4 @@
-"""What every line for letters promises beside the channels' contract: its files and answers."""
+"""Tests of every print service in addition to those of a channel: its files and status files."""
 
 from dataclasses import replace
 from uuid import UUID
@@ -21,8 +21,8 @@ _STATES = "SELECT state, country, pages, files FROM letter_batch_items ORDER BY 
 
 
 class PrintServiceContract(ChannelContract):
-    async def test_files_go_along(self, channel: ChannelUnderTest) -> None:
-        """Behind the letter, in one PDF."""
+    async def test_attached_files_are_sent(self, channel: ChannelUnderTest) -> None:
+        """The attached files follow the letter in one PDF."""
         assert isinstance(channel, PrintServiceUnderTest)
         files = (
             MessageFile("Rechnung.pdf", "application/pdf", a_pdf(pages=2)),
@@ -34,7 +34,7 @@ class PrintServiceContract(ChannelContract):
         assert read_pdf(content)[1] == 4
         assert [name[-4:] for name in list_files(channel.letter_folder)] == [".pdf"]
 
-    async def test_what_is_no_pdf_or_picture_is_refused_for_good(
+    async def test_a_file_that_is_neither_pdf_nor_picture_is_a_permanent_failure(
         self, channel: ChannelUnderTest
     ) -> None:
         broken = MessageFile("x.pdf", "application/pdf", b"%PDF-1.7 \x00\xff")
@@ -42,7 +42,7 @@ class PrintServiceContract(ChannelContract):
         assert isinstance(outcome, Permanent)
         assert channel.received() == []
 
-    async def test_too_many_pages_are_refused_for_good_and_counted(
+    async def test_too_many_pages_are_a_permanent_failure_with_their_number(
         self, channel: ChannelUnderTest, resources: Resources
     ) -> None:
         many = MessageFile("x.pdf", "application/pdf", a_pdf(pages=20))
@@ -52,7 +52,7 @@ class PrintServiceContract(ChannelContract):
         outcome = await channel.adapter.send(channel.a_message(attachments=(few,)))
         assert isinstance(outcome, Accepted)
 
-    async def test_a_letter_is_known_by_its_reference(
+    async def test_a_letter_is_found_by_its_reference(
         self, channel: ChannelUnderTest, resources: Resources
     ) -> None:
         assert isinstance(channel, PrintServiceUnderTest)
@@ -68,10 +68,11 @@ class PrintServiceContract(ChannelContract):
         assert (row["state"], row["country"], row["pages"]) == ("WAITING", "AT", 1)
         assert [each["name"] for each in row["files"]] == [name]
 
-    async def test_what_became_of_letters_is_what_is_there(
+    async def test_the_outcomes_of_letters_match_the_files(
         self, channel: ChannelUnderTest, resources: Resources
     ) -> None:
-        """Handed over; broken off before its name; broken off behind it; never heard of."""
+        """The letters were handed over, interrupted before and after their name was written, and
+        never sent."""
         assert isinstance(channel, PrintServiceUnderTest)
         sent, before, behind, never = (UUID(int=(7 << 76) + (2 << 62) + n) for n in range(4))
         for each in (sent, before, behind):
@@ -92,10 +93,10 @@ class PrintServiceContract(ChannelContract):
             states = [row["state"] for row in await connection.fetch(_STATES)]
         assert states == ["WAITING", "WAITING"]
 
-    async def test_what_is_in_a_manifest_is_not_written_again(
+    async def test_a_letter_in_a_manifest_is_not_written_again(
         self, channel: ChannelUnderTest, resources: Resources
     ) -> None:
-        """The service has printed it and taken it away."""
+        """The service has printed the letter and removed its file."""
         assert isinstance(channel, PrintServiceUnderTest)
         message = channel.a_message()
         await channel.adapter.send(message)

@@ -1,4 +1,5 @@
-"""What every payment provider promises the core. Subclass it and give `provider`.
+"""Tests that every payment provider has to pass. Subclass `ProviderContract` and provide
+`provider`:
 
 class TestSandbox(ProviderContract):
     @pytest.fixture
@@ -43,8 +44,8 @@ Headers = dict[str, str]
 
 @dataclass(frozen=True)
 class ProviderUnderTest:
-    """An adapter, and hands on the far side of it. `decide` takes a checkout's reference and one
-    of pay, fail, cancel, pending; `notify` makes the notice the provider would send about it."""
+    """An adapter and its simulated provider. `decide` takes a checkout's reference and one of pay,
+    fail, cancel and pending. `notify` returns the notice that the provider would send about it."""
 
     adapter: PaymentProvider
     decide: Callable[[str, str], Awaitable[None]]
@@ -55,28 +56,30 @@ class ProviderContract:
     @pytest.fixture
     @abstractmethod
     def provider(self) -> ProviderUnderTest:
-        """The adapter, with its outside simulated or not needed."""
+        """Return the adapter, with a simulated provider if it needs one."""
 
-    async def test_a_checkout_has_an_address_and_is_open(self, provider: ProviderUnderTest) -> None:
+    async def test_a_new_checkout_has_an_address_and_is_open(
+        self, provider: ProviderUnderTest
+    ) -> None:
         checkout = await provider.adapter.start(ASKED)
         assert checkout.url.startswith(("http://", "https://"))
         assert await provider.adapter.fetch(7, checkout.provider_reference) == CheckoutOpen()
 
-    async def test_one_key_is_one_checkout_at_once_and_later(
+    async def test_concurrent_and_later_requests_with_one_key_get_one_checkout(
         self, provider: ProviderUnderTest
     ) -> None:
         first = await asyncio.gather(*(provider.adapter.start(ASKED) for _ in range(8)))
-        # A retry may come from another page, in another language.
+        # A retry may come from another page and in another language.
         again = await provider.adapter.start(replace(ASKED, language="en", return_url="http://x/"))
         assert len({*first, again}) == 1
 
-    async def test_two_keys_are_two_checkouts(self, provider: ProviderUnderTest) -> None:
+    async def test_two_keys_get_two_checkouts(self, provider: ProviderUnderTest) -> None:
         one, two = [await provider.adapter.start(each) for each in (ASKED, OTHER)]
         assert one.provider_reference != two.provider_reference
         await provider.decide(one.provider_reference, "pay")
         assert await provider.adapter.fetch(7, two.provider_reference) == CheckoutOpen()
 
-    async def test_a_paid_checkout_says_what_was_paid(self, provider: ProviderUnderTest) -> None:
+    async def test_a_paid_checkout_has_the_paid_amount(self, provider: ProviderUnderTest) -> None:
         checkout = await provider.adapter.start(ASKED)
         await provider.decide(checkout.provider_reference, "pay")
         paid = await provider.adapter.fetch(7, checkout.provider_reference)
@@ -94,14 +97,14 @@ class ProviderContract:
             ("pending", CheckoutPending()),
         ],
     )
-    async def test_every_other_outcome_is_told_apart(
+    async def test_every_other_outcome_is_distinguished(
         self, provider: ProviderUnderTest, word: str, state: object
     ) -> None:
         checkout = await provider.adapter.start(ASKED)
         await provider.decide(checkout.provider_reference, word)
         assert await provider.adapter.fetch(7, checkout.provider_reference) == state
 
-    async def test_pending_money_can_arrive_or_turn_back(self, provider: ProviderUnderTest) -> None:
+    async def test_a_pending_payment_can_succeed_or_fail(self, provider: ProviderUnderTest) -> None:
         for asked, word, kind in (
             (ASKED, "pay", CheckoutSucceeded),
             (OTHER, "fail", CheckoutFailed),
@@ -113,13 +116,13 @@ class ProviderContract:
             assert isinstance(state, kind)
 
     @pytest.mark.parametrize("reference", ["", "x", "sbx_7_" + "0" * 32, "../7", "é\x00"])
-    async def test_a_checkout_it_does_not_know_is_no_state_at_all(
+    async def test_an_unknown_checkout_has_no_state(
         self, provider: ProviderUnderTest, reference: str
     ) -> None:
         with pytest.raises(PaymentProviderUnavailable):
             await provider.adapter.fetch(7, reference)
 
-    async def test_another_merchants_checkout_is_not_known(
+    async def test_another_merchants_checkout_has_no_state(
         self, provider: ProviderUnderTest
     ) -> None:
         checkout = await provider.adapter.start(ASKED)

@@ -1,4 +1,4 @@
-"""Signatures that other mail servers can check."""
+"""DKIM signatures are valid for other mail servers."""
 
 import builtins
 from typing import Any
@@ -31,7 +31,7 @@ def render_private(key: rsa.RSAPrivateKey) -> bytes:
     )
 
 
-def test_a_signed_message_is_believed_and_a_changed_one_is_not(key: rsa.RSAPrivateKey) -> None:
+def test_a_signed_message_is_valid_and_a_changed_one_is_not(key: rsa.RSAPrivateKey) -> None:
     signer = open_signer("post", _LINE, {_NAME: render_private(key)})
     assert signer is not None
     signed = signer.sign(build_internet_message(a_message()))
@@ -49,12 +49,12 @@ def test_a_signed_message_is_believed_and_a_changed_one_is_not(key: rsa.RSAPriva
 
 
 @pytest.mark.parametrize("secrets", [{}, {_NAME: b"no key"}])
-def test_a_key_that_is_none_is_told(secrets: dict[str, bytes]) -> None:
+def test_an_invalid_key_is_reported(secrets: dict[str, bytes]) -> None:
     with pytest.raises(DeliveryProviderUnusable, match="RSA private key"):
         open_signer("post", _LINE, secrets)
 
 
-def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 
     def without(name: str, *given: Any, **named: Any) -> Any:

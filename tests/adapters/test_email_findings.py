@@ -1,4 +1,4 @@
-"""What doctor says of a mail server: reached, encrypted, let in."""
+"""Findings of `doctor` about a mail server: connection, encryption and sign-in."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -22,38 +22,38 @@ async def look(provider: SmtpProvider, password: bytes = b"right") -> tuple[str,
 
 
 def local(port: int, **given: object) -> SmtpProvider:
-    """Without a return domain: nothing is looked up."""
+    """Return a provider without a return domain, for which no DNS records are queried."""
     return a_provider(port, server=f"localhost:{port}", returnDomain=None, **given)
 
 
-async def test_a_server_that_lets_us_in_is_well() -> None:
+async def test_a_server_that_accepts_the_sign_in_has_no_finding() -> None:
     async with a_mail_server() as sink:
         assert await look(local(sink.port)) == ("ok", "SERVER accepts the login unencrypted")
     mark, words = await look(local(sink.port))
     assert (mark, words) == ("FAULT", "SERVER does not respond (SMTPConnectError)")
 
 
-async def test_a_server_without_starttls_is_a_fault() -> None:
+async def test_a_server_without_starttls_is_a_finding() -> None:
     async with a_mail_server() as sink:
         provider = local(sink.port, encryption="STARTTLS")
         assert await look(provider) == ("FAULT", "SERVER has no STARTTLS")
 
 
-@pytest.mark.filterwarnings("ignore")  # aiosmtpd's, of passwords in clear
-async def test_certificates_and_passwords_are_tried(
+@pytest.mark.filterwarnings("ignore")  # aiosmtpd warns about passwords without encryption.
+async def test_certificates_and_passwords_are_checked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     context = write_certificate(tmp_path, "localhost")
     async with a_mail_server(context=context, auth_required=True) as sink:
         provider = local(sink.port, encryption="STARTTLS", credentials=_CREDENTIALS)
-        nobody = "this machine does not trust the issuer of the certificate of SERVER"
-        assert await look(provider) == ("FAULT", nobody)
+        untrusted = "this machine does not trust the issuer of the certificate of SERVER"
+        assert await look(provider) == ("FAULT", untrusted)
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "certificate.pem"))
         assert await look(provider) == ("ok", "SERVER accepts the login with STARTTLS, as dunwell")
         assert await look(provider, b"wrong") == ("FAULT", "SERVER refuses the login (535)")
 
 
-async def test_a_password_that_is_gone_is_a_fault() -> None:
+async def test_a_missing_password_is_a_finding() -> None:
     provider = local(25, encryption="STARTTLS", credentials=_CREDENTIALS)
     [found] = await check_email_provider("post", provider, {})
     assert (found.mark, found.words) == ("FAULT", "cannot be used")
@@ -66,7 +66,7 @@ async def test_a_password_that_is_gone_is_a_fault() -> None:
         ("other.example", timedelta(days=1), "the certificate of SERVER is for another name"),
     ],
 )
-async def test_what_is_wrong_with_a_certificate_is_said(
+async def test_the_finding_names_the_fault_of_a_certificate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str, lasts: timedelta, words: str
 ) -> None:
     context = write_certificate(tmp_path, host, lasts=lasts)
@@ -76,8 +76,8 @@ async def test_what_is_wrong_with_a_certificate_is_said(
         assert await look(provider) == ("FAULT", words)
 
 
-async def test_the_records_are_asked_of_whoever_answers() -> None:
-    """A server of names that has what it is told, and then one that has it all right."""
+async def test_the_records_are_queried_from_a_resolver_that_responds() -> None:
+    """The first name server has faulty and missing records, the second one correct records."""
     wrong = {("returns.example.com", "TXT"): ["v=spf1 +all"]}
     provider = a_provider(9, dkim={"domain": "example.com", "selector": "s", "keyFile": "k"})
     async with a_name_server(wrong):
@@ -103,7 +103,7 @@ async def test_the_records_are_asked_of_whoever_answers() -> None:
     assert {each.mark for each in found} == {"ok"}
 
 
-async def test_no_resolver_is_no_fault() -> None:
+async def test_a_missing_resolver_is_not_a_finding() -> None:
     async with a_name_server(None):
         [found, _] = await resolve_records(
             "provider post",

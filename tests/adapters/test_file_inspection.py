@@ -1,4 +1,5 @@
-"""Strangers' files are parsed in a child: whatever they do to it, the next file is looked at."""
+"""Uploaded files are parsed in a child process. A file that ends the child does not affect the next
+one."""
 
 import asyncio
 import contextlib
@@ -32,7 +33,7 @@ def _children() -> list[psutil.Process]:
     return find_children("inspection_child")
 
 
-async def test_types_are_found_and_refusals_carried_over(inspector: Inspector) -> None:
+async def test_the_child_returns_types_and_refusals(inspector: Inspector) -> None:
     assert await inspector.inspect(a_pdf()) == "application/pdf"
     assert await inspector.inspect(an_image("WEBP")) == "image/webp"
     with pytest.raises(UnsupportedMediaType, match="of no type that is taken") as caught:
@@ -47,7 +48,7 @@ async def test_one_child_serves_many_files(inspector: Inspector) -> None:
     assert len(_children()) == 1
 
 
-async def test_a_file_of_ten_megabytes_passes_through(inspector: Inspector) -> None:
+async def test_a_file_of_ten_megabytes_is_inspected(inspector: Inspector) -> None:
     with pytest.raises(UnsupportedMediaType, match="end mark"):
         await inspector.inspect(b"%PDF-" + os.urandom(10 * 1024 * 1024))
 
@@ -60,7 +61,7 @@ async def test_a_child_killed_between_files_is_replaced(inspector: Inspector) ->
     assert await inspector.inspect(a_pdf()) == "application/pdf"
 
 
-async def test_a_file_that_takes_too_long_is_refused_and_the_next_is_read() -> None:
+async def test_a_file_that_takes_too_long_is_refused_and_the_next_one_is_read() -> None:
     inspector = Inspector(1, timeout_seconds=0.001)
     with pytest.raises(UnsupportedMediaType, match="too much time or memory"):
         await inspector.inspect(a_pdf())
@@ -68,7 +69,7 @@ async def test_a_file_that_takes_too_long_is_refused_and_the_next_is_read() -> N
     await inspector.close()
 
 
-async def test_a_cancelled_upload_leaves_no_child_at_work(inspector: Inspector) -> None:
+async def test_a_cancelled_upload_ends_its_child(inspector: Inspector) -> None:
     await inspector.inspect(a_pdf())
     task = asyncio.create_task(inspector.inspect(a_png_bomb(7000, 8000)))
     await asyncio.sleep(0)
@@ -89,9 +90,9 @@ async def test_the_child_has_limits_and_no_environment(inspector: Inspector) -> 
     assert "HOME" not in child.environ()
 
 
-async def test_forty_pictures_of_one_merchant_do_not_hold_up_another_merchant() -> None:
+async def test_forty_pictures_of_one_merchant_do_not_delay_another_merchant() -> None:
     inspector, picture = Inspector(), a_noisy_jpeg()
-    # Both children are started before.
+    # Start both children before the test.
     await asyncio.gather(*(inspector.clean(a_pdf(), merchant) for merchant in (1, 2)))
     mine = [asyncio.create_task(inspector.clean(picture, 1)) for _ in range(40)]
     await asyncio.sleep(0)
@@ -107,7 +108,7 @@ async def test_forty_pictures_of_one_merchant_do_not_hold_up_another_merchant() 
     await inspector.close()
 
 
-async def test_a_merchant_has_so_many_files_waiting() -> None:
+async def test_the_number_of_waiting_files_of_a_merchant_is_limited() -> None:
     inspector = Inspector()
     asked = [asyncio.create_task(inspector.clean(a_pdf(), 1)) for _ in range(66)]
     outcomes = await asyncio.gather(*asked, return_exceptions=True)
@@ -116,7 +117,7 @@ async def test_a_merchant_has_so_many_files_waiting() -> None:
     await inspector.close()
 
 
-async def test_closing_ends_the_children_and_no_file_is_taken_afterwards(
+async def test_closing_ends_the_children_and_refuses_further_files(
     inspector: Inspector,
 ) -> None:
     await inspector.inspect(a_pdf())

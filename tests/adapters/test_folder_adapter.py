@@ -1,4 +1,5 @@
-"""Letters into a folder on this machine: the contract, and what a disk can do to it."""
+"""Letters are written into a folder on this machine: the contract of channels, and failures of the
+disk."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -52,7 +53,7 @@ class TestFolder(PrintServiceContract):
         return channel
 
 
-async def test_enclosures_stand_beside_the_letter_where_the_line_says_so(
+async def test_enclosures_are_separate_files_if_the_provider_is_configured_so(
     letter_folder: Path, resources: Resources, channel: PrintServiceUnderTest
 ) -> None:
     adapter = FolderChannel("post", a_provider(letter_folder, enclosures="BESIDE"), resources)
@@ -66,7 +67,7 @@ async def test_enclosures_stand_beside_the_letter_where_the_line_says_so(
     await adapter.close()
 
 
-async def test_a_folder_that_is_away_takes_nothing_and_is_not_made(
+async def test_a_missing_folder_is_a_temporary_failure_and_is_not_created(
     letter_folder: Path, channel: PrintServiceUnderTest
 ) -> None:
     with that_is_away(letter_folder):
@@ -75,7 +76,7 @@ async def test_a_folder_that_is_away_takes_nothing_and_is_not_made(
     assert isinstance(await channel.adapter.send(channel.a_message()), Accepted)
 
 
-async def test_equal_letters_are_equal_bytes(
+async def test_equal_letters_have_equal_bytes(
     letter_folder: Path, channel: PrintServiceUnderTest, resources: Resources
 ) -> None:
     files = (MessageFile("Bild.png", "image/png", an_image("PNG")),)

@@ -21,7 +21,7 @@ _CHUNKS = b"a;name=value\r\n0123456789\r\n%x\r\n%b\r\n0\r\nTrailer: 1\r\n\r\n" %
 )
 
 Request = tuple[str, bytes, bytes]
-# The bytes of one connection, and below the requests that they contain.
+# The bytes of one connection, followed by the requests that they contain.
 _STREAM = b"".join((
     b"GET /first HTTP/1.1\r\nHost: x\r\n\r\n",
     _COUNTED % (_UPGRADE, len(_INSIDE), _INSIDE),
@@ -60,7 +60,7 @@ def _read_each(reader: RequestReader, pieces: Iterable[bytes]) -> Iterator[Reque
             head, body = None, b""
 
 
-def test_a_body_is_not_taken_for_a_request_wherever_the_bytes_are_split() -> None:
+def test_a_body_is_never_read_as_a_request_wherever_the_bytes_are_split() -> None:
     for cut in range(len(_STREAM) + 1):
         assert _read([_STREAM[:cut], _STREAM[cut:]]) == _REQUESTS, cut
 
@@ -167,4 +167,4 @@ def test_trailers_and_chunk_extensions_share_one_limit(pieces: int) -> None:
         assert _find_refusal(tail % (b"a" * (room + 4)), pieces) is HeadTooLarge, name
     assert _find_refusal(b"0\r\n" + b"a:b\r\n" * 30, pieces) is HeadTooLarge
     assert _find_refusal(b"1;a\r\na\r\n" * 100, pieces) is HeadTooLarge
-    assert _find_refusal(b"0\r\n" + b"a" * 200, pieces) is HeadTooLarge  # a line without an end
+    assert _find_refusal(b"0\r\n" + b"a" * 200, pieces) is HeadTooLarge  # A line without an end.

@@ -1,4 +1,5 @@
-"""What the server itself bounds: heads, slowness, connections; each refused in the envelope."""
+"""Limits of the HTTP server for heads, slow clients and connections. Each refusal has the error
+envelope."""
 
 import asyncio
 import json
@@ -54,7 +55,7 @@ async def test_a_head_over_the_limit_is_refused(filling: bytes) -> None:
     assert (_read_type(answer), served.bodies) == ("HeadTooLarge", [])
 
 
-async def test_a_head_at_the_limit_is_taken() -> None:
+async def test_a_head_at_the_limit_is_accepted() -> None:
     end = b"Connection: close\r\nContent-Length: 0\r\n\r\n"
     room = _QUICK.head_bytes - len(_HEAD) - len(end) - len(b"X: \r\n")
     async with _served() as served:
@@ -70,7 +71,7 @@ async def test_blank_lines_between_requests_count_as_a_head() -> None:
     assert _read_type(answer) in {"HeadTooLarge", "AddressTooLong"}
 
 
-async def test_an_address_over_the_limit_is_refused_as_such() -> None:
+async def test_an_address_over_the_limit_has_its_own_refusal() -> None:
     async with _served() as served:
         answer = await _talk(served, b"GET /" + b"a" * 3_000)
     assert _read_type(answer) == "AddressTooLong"
@@ -85,7 +86,7 @@ def _send_all_then_read(port: int) -> bytes:
     return answer
 
 
-async def test_whoever_goes_on_sending_can_still_read_why() -> None:
+async def test_a_client_that_continues_to_send_can_read_the_refusal() -> None:
     async with _served() as served:
         answer = await asyncio.to_thread(_send_all_then_read, served.port)
     assert _read_type(answer) == "HeadTooLarge"
@@ -97,25 +98,25 @@ async def test_a_head_that_does_not_end_in_time_is_refused() -> None:
     assert _read_type(answer) == "TooSlow"
 
 
-async def test_the_second_head_of_a_connection_has_its_time_too() -> None:
+async def test_the_time_limit_applies_to_the_second_head_of_a_connection() -> None:
     async with _served() as served:
         answer = await _talk(served, _HEAD + b"Content-Length: 0\r\n\r\n", b"POST /cl")
     assert answer.startswith(b"HTTP/1.1 200")
     assert _read_type(answer.partition(b"ok")[2]) == "TooSlow"
 
 
-async def test_who_says_nothing_is_not_answered() -> None:
+async def test_a_client_that_sends_nothing_gets_no_response() -> None:
     async with _served() as served:
         assert await _talk(served) == b""
 
 
-async def test_a_body_that_does_not_come_is_refused() -> None:
+async def test_a_body_that_does_not_arrive_is_refused() -> None:
     async with _served() as served:
         answer = await _talk(served, _HEAD + b"Content-Length: 500\r\n\r\nab")
     assert (_read_type(answer), served.bodies) == ("TooSlow", [])
 
 
-async def test_a_body_that_drips_is_refused() -> None:
+async def test_a_body_that_arrives_too_slowly_is_refused() -> None:
     async with _served() as served:
         reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
         writer.write(_HEAD + b"Content-Length: 5000\r\n\r\n")
@@ -130,7 +131,7 @@ async def test_a_body_that_drips_is_refused() -> None:
         writer.close()
 
 
-async def test_a_body_nobody_reads_yet_is_not_slow() -> None:
+async def test_a_body_that_is_not_read_yet_does_not_count_as_slow() -> None:
     body = b"a" * 300_000
     async with _served() as served:
         served.reading.clear()
@@ -161,7 +162,7 @@ async def _open(served: BodyKeeper, count: int) -> list[tuple[asyncio.StreamRead
     return [await asyncio.open_connection("127.0.0.1", served.port) for _ in range(count)]
 
 
-async def test_one_visitor_has_so_many_connections() -> None:
+async def test_the_number_of_connections_of_a_visitor_is_limited() -> None:
     async with _served() as served:
         held = await _open(served, _QUICK.connections_per_visitor)
         assert _read_type(await _talk(served)) == "RateLimited"
@@ -172,7 +173,7 @@ async def test_one_visitor_has_so_many_connections() -> None:
         assert b"200 OK" in await _talk(served, _HEAD + end)
 
 
-async def test_a_proxy_may_have_more_and_all_together_so_many() -> None:
+async def test_a_proxy_may_have_more_connections_and_all_visitors_together_are_limited() -> None:
     async with _served(proxies=frozenset({"127.0.0.1"})) as served:
         held = await _open(served, _QUICK.connections)
         assert _read_type(await _talk(served)) == "Unavailable"

@@ -1,4 +1,4 @@
-"""A web process that stops while a proxy sends it requests answers all that were sent to it."""
+"""A web process that stops answers every request that a proxy has already sent to it."""
 
 import asyncio
 import contextlib
@@ -52,7 +52,8 @@ async def read_all(client: socket.socket) -> bytes:
 
 async def test_a_request_that_was_sent_before_the_process_accepted_it_is_answered() -> None:
     async with a_draining_server() as (server, listening):
-        # Nothing here waits, so the server cannot have accepted it when it has to stop.
+        # Nothing waits here, so the server cannot have accepted the connection before it has to
+        # stop.
         with socket.create_connection(listening.getsockname()) as client:
             client.sendall(_POST)
             stopping = asyncio.create_task(server.shutdown([listening]))
@@ -61,7 +62,7 @@ async def test_a_request_that_was_sent_before_the_process_accepted_it_is_answere
     assert answer.startswith(b"HTTP/1.1 200 OK")
 
 
-async def test_a_request_on_a_connection_that_is_kept_is_answered_as_its_last_one() -> None:
+async def test_a_request_on_a_kept_connection_is_answered_and_the_connection_closed() -> None:
     async with a_draining_server() as (server, listening):
         reader, writer = await asyncio.open_connection(*listening.getsockname())
         writer.write(_POST)
@@ -76,7 +77,7 @@ async def test_a_request_on_a_connection_that_is_kept_is_answered_as_its_last_on
     assert second.startswith(b"HTTP/1.1 200 OK")
 
 
-async def test_a_connection_that_nobody_uses_does_not_keep_the_process_for_long() -> None:
+async def test_an_idle_connection_does_not_delay_the_end_of_the_process() -> None:
     async with a_draining_server() as (server, listening):
         reader, writer = await asyncio.open_connection(*listening.getsockname())
         began = time.monotonic()
@@ -86,7 +87,7 @@ async def test_a_connection_that_nobody_uses_does_not_keep_the_process_for_long(
         writer.close()
 
 
-async def test_nobody_connects_any_more() -> None:
+async def test_new_connections_are_refused_while_draining() -> None:
     async with a_draining_server() as (server, listening):
         address = listening.getsockname()
         await server.shutdown([listening])

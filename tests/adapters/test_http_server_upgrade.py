@@ -1,4 +1,4 @@
-"""Clients that ask for an upgrade to HTTP/2 (h2c) get an answer in HTTP/1.1, and lose no body."""
+"""Clients that request an upgrade to HTTP/2 (h2c) get HTTP/1.1 responses and lose no body."""
 
 import asyncio
 from pathlib import Path
@@ -45,8 +45,8 @@ async def test_curl_with_http2_sends_its_body(chunked: tuple[str, ...], tmp_path
     assert served.bodies == [b"x" * 300_000]
 
 
-async def test_the_client_of_java_sends_its_bodies() -> None:
-    find_tool("javac")  # A program in source needs the compiler, too.
+async def test_the_java_client_sends_its_bodies() -> None:
+    find_tool("javac")  # A program that is given as source also needs the compiler.
     java = find_tool("java")
     bodies = ["short", "GET /inside HTTP/1.1\r\nHost: x\r\n\r\n", "y" * 20_000]
     async with served_bodies(ServerLimits()) as served:
@@ -56,7 +56,7 @@ async def test_the_client_of_java_sends_its_bodies() -> None:
 
 
 async def _send(served: BodyKeeper, *pieces: bytes) -> bytes:
-    """Send the pieces in packets of their own, and return all that comes back."""
+    """Send each piece in its own packet, and return everything that is received."""
     reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
     for piece in pieces:
         writer.write(piece)
@@ -68,7 +68,7 @@ async def _send(served: BodyKeeper, *pieces: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("first", [_COUNTED, _CHUNKED], ids=["counted", "chunked"])
-async def test_the_body_of_an_upgrade_is_no_request_wherever_it_is_split(first: bytes) -> None:
+async def test_the_body_of_an_upgrade_is_never_read_as_a_request(first: bytes) -> None:
     stream = first + first + _LAST
     async with served_bodies(ServerLimits()) as served:
         for cut in range(1, len(stream)):
@@ -81,7 +81,7 @@ async def test_the_body_of_an_upgrade_is_no_request_wherever_it_is_split(first: 
 
 
 @pytest.mark.parametrize("first", [_COUNTED, _CHUNKED], ids=["counted", "chunked"])
-async def test_an_upgrade_that_comes_byte_by_byte_is_read_whole(first: bytes) -> None:
+async def test_an_upgrade_that_arrives_byte_by_byte_is_read_completely(first: bytes) -> None:
     async with served_bodies(ServerLimits()) as served:
         answer = await _send(served, *(bytes([each]) for each in first + _LAST))
     assert answer.count(b"HTTP/1.1 200 OK") == 2

@@ -1,4 +1,4 @@
-"""A message as the bytes of an e-mail, read back by the standard library as the oracle."""
+"""A message is encoded as an e-mail that the standard library parses to the same content."""
 
 from email import message_from_bytes
 from email.message import EmailMessage
@@ -28,7 +28,7 @@ def _body(message: EmailMessage, kind: str) -> str:
     return str(part.get_content()).replace("\r\n", "\n")
 
 
-def test_the_headers_are_these_in_this_order() -> None:
+def test_the_headers_have_a_fixed_order() -> None:
     message = _parse(build_internet_message(a_message()))
     assert sorted(message.keys()) == sorted(_HEADERS)
     assert message["Date"] == "Mon, 02 Mar 2026 09:00:00 +0000"
@@ -50,7 +50,7 @@ def test_text_comes_before_html_and_both_are_utf_8() -> None:
     assert _body(message, "html") == a_message().body_html
 
 
-def test_a_message_without_html_is_one_part() -> None:
+def test_a_message_without_html_has_one_part() -> None:
     message = _parse(build_internet_message(a_message(body_html=None)))
     assert message.get_content_type() == "text/plain"
     assert message.get_content().replace("\r\n", "\n") == a_message().body_text
@@ -68,7 +68,7 @@ def test_attachments_keep_name_type_and_bytes() -> None:
     assert _body(message, "plain") == a_message().body_text
 
 
-def test_a_logo_lies_beside_the_html_that_shows_it_and_before_the_attachments() -> None:
+def test_a_logo_is_related_to_the_html_and_precedes_the_attachments() -> None:
     logo = MessageImage("logo@brand", "image/png", bytes(range(256)) * 20)
     file = MessageFile("a.pdf", "application/pdf", b"%PDF")
     message = _parse(build_internet_message(a_message(logo=logo, attachments=(file,))))
@@ -86,7 +86,7 @@ def test_a_logo_lies_beside_the_html_that_shows_it_and_before_the_attachments() 
     assert [part.get_filename() for part in message.iter_attachments()] == ["a.pdf"]
 
 
-def test_an_international_domain_is_written_in_ascii() -> None:
+def test_an_international_domain_is_encoded_in_ascii() -> None:
     message = _parse(build_internet_message(a_message(recipient="ada@bücher.example")))
     assert message["To"] == "ada@xn--bcher-kva.example"
 
@@ -99,7 +99,7 @@ def test_an_international_domain_is_written_in_ascii() -> None:
         "a@example.org\n", "a@exam\x00ple.org", 'a"b@example.org', "a@" + "x" * 70 + ".org",
     ],
 )  # fmt: skip
-def test_what_is_not_one_address_is_refused(address: str) -> None:
+def test_a_recipient_that_is_not_one_address_is_refused(address: str) -> None:
     for changes in ({"recipient": address}, {"sender": address}):
         with pytest.raises(AddressUnusable):
             build_internet_message(a_message(**changes))
@@ -113,7 +113,7 @@ _TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]))
 
 
 @given(_TEXT, _TEXT)
-def test_any_subject_and_name_survive_and_add_no_header(subject: str, name: str) -> None:
+def test_any_subject_and_name_are_kept_and_inject_no_header(subject: str, name: str) -> None:
     content = build_internet_message(a_message(subject=subject, sender_name=name))
     message = _parse(content)
     assert sorted(message.keys()) == sorted(_HEADERS)
@@ -124,7 +124,7 @@ def test_any_subject_and_name_survive_and_add_no_header(subject: str, name: str)
 
 
 @given(_TEXT, _TEXT)
-def test_any_body_survives_in_short_lines(text: str, html: str) -> None:
+def test_any_body_is_kept_in_short_lines(text: str, html: str) -> None:
     content = build_internet_message(a_message(body_text=text, body_html=html))
     assert max(len(line) for line in content.split(b"\r\n")) <= 78
     assert b"\n" not in content.replace(b"\r\n", b"")

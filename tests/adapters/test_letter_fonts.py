@@ -1,4 +1,5 @@
-"""Names of every script are printed by fonts that have it, or not at all: never as boxes."""
+"""Names in every script are printed with fonts that have the script, or refused, but never printed
+as boxes."""
 
 import os
 from collections.abc import AsyncIterator
@@ -26,7 +27,7 @@ _NAMES = {
     "Thai": "สมชาย", "Devanagari": "राम शर्मा", "Georgian": "ნინო", "Armenian": "Արամ",
     "Tibetan": "བསོད་ནམས", "Tamil": "குமார்",
 }  # fmt: skip
-# Monospaced, in a font that comes along.
+# Names in a monospaced font that is bundled.
 _ALONG = ("Arabic", "Armenian", "Devanagari", "Georgian")
 _HEBREW = "שרה כהן"
 
@@ -54,15 +55,15 @@ async def test_a_name_is_printed_in_its_script(
     foreign = name in _NAMES.values()
     assert any("Noto" in font for font in fonts) == foreign
     shown = "".join(letter.text().split())
-    # An extraction may turn words of right-to-left scripts; their letters are all there.
+    # Text extraction may reorder words of right-to-left scripts, but all letters are there.
     assert sorted(set("".join(name.split())) - set(shown)) == []
 
 
 @pytest.mark.parametrize(
     ("script", "name"), [each for each in _NAMES.items() if each[0] not in _ALONG]
 )
-async def test_a_script_that_no_font_has_stops_the_letter(script: str, name: str) -> None:
-    """The reason names the script, and nothing of the name."""
+async def test_a_letter_in_a_script_without_a_font_is_refused(script: str, name: str) -> None:
+    """The reason names the script but not the name."""
     printer = LetterPrinter(1)
     with pytest.raises(ScriptMissing) as refused:
         await printer.print_sheet(encode_sheet(a_letter(address=[name, "x", "y"]).sheet))
@@ -72,7 +73,7 @@ async def test_a_script_that_no_font_has_stops_the_letter(script: str, name: str
     await printer.close()
 
 
-async def test_an_emoji_in_a_name_does_not_stop_the_letter(tmp_path: Path) -> None:
+async def test_a_letter_with_an_emoji_in_a_name_is_printed(tmp_path: Path) -> None:
     printer = LetterPrinter(1)
     debtor = DebtorName(first_name="Erika 🌸", last_name="Mustermann 👩🏽\u200d⚕️")
     address = render_address(debtor, {"street": "Deichstraße 1", "city": "Hamburg"}, None, "de")
@@ -87,22 +88,22 @@ async def test_an_emoji_in_a_name_does_not_stop_the_letter(tmp_path: Path) -> No
     assert "Teekontor GmbH" in text
 
 
-def test_most_letters_need_nothing_and_ask_no_folder() -> None:
+def test_most_letters_need_no_further_fonts() -> None:
     shelf = FontLibrary([Path("/nowhere")])
     assert shelf.choose("Müller, Łódź, Ελλάδα, Київ, שלום „€“ …") == FontChoice()
 
 
-def test_only_what_is_needed_is_chosen() -> None:
+def test_only_the_needed_fonts_are_chosen() -> None:
     shelf = FontLibrary(find_noto_fonts())
     assert len(shelf.choose("王小明").faces) == 1
     assert len(shelf.choose("王小明 محمد").faces) == 2
     assert shelf.choose("山田さくら").faces != shelf.choose("王小明").faces
-    # An arrow is no name: it costs no font.
+    # An arrow is not part of a name and needs no font.
     assert shelf.choose("→ ✓").faces == ()
     assert shelf.choose("A\u200d\ufe0f\u2066x\u2069") == FontChoice()
 
 
-def test_a_file_that_is_no_font_is_passed_over(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_font_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "a.ttf").write_bytes(b"no font")
     (tmp_path / "b.ttf").write_bytes(b"")
     (tmp_path / "c.ttc").write_bytes(b"ttcf" + b"\xff" * 40)
@@ -110,21 +111,22 @@ def test_a_file_that_is_no_font_is_passed_over(tmp_path: Path) -> None:
     assert FontLibrary([tmp_path]).choose("王").missing == ("Han",)
 
 
-def test_what_comes_along_is_written_down() -> None:
+def test_every_bundled_font_is_documented() -> None:
     for name, text in write_coverage().items():
         assert (FOLDER / name).read_text() == text
 
 
-def test_scripts_have_names() -> None:
+def test_every_script_has_a_name() -> None:
     assert [get_script_name(each) for each in "王か한ཀ😀\ue123"] == [
         "Han", "Hiragana", "Hangul", "Tibetan", "symbols", "Unknown",
     ]  # fmt: skip
 
 
-async def test_right_to_left_names_turn_nothing_around_them(
+async def test_right_to_left_names_do_not_change_the_surrounding_text(
     printer: LetterPrinter, tmp_path: Path
 ) -> None:
-    """The name reads from right to left; number and street below it from left to right."""
+    """The name is written from right to left, and the number and street below it from left to
+    right."""
     letter = await print_to(
         tmp_path / "letter.pdf", printer, _HEBREW, "12 - 14 Hauptstraße", "51147 Köln"
     )
@@ -136,7 +138,7 @@ async def test_right_to_left_names_turn_nothing_around_them(
     assert min(left["12"], cohen) == pytest.approx(25, abs=0.6)
 
 
-async def test_equal_letters_are_equal_bytes_whatever_was_printed_before(
+async def test_equal_letters_have_equal_bytes_after_any_other_letter(
     printer: LetterPrinter,
 ) -> None:
     sheets = [encode_sheet(a_letter(address=[name, "x"]).sheet) for name in _NAMES.values()]
@@ -145,9 +147,9 @@ async def test_equal_letters_are_equal_bytes_whatever_was_printed_before(
     assert again[::-1] == first
 
 
-async def test_children_with_fonts_are_few_and_as_confined(printer: LetterPrinter) -> None:
+async def test_children_with_further_fonts_are_limited_and_confined(printer: LetterPrinter) -> None:
     others = {*list_children()}
-    # Each needs other fonts, hence another child.
+    # Each name needs other fonts and therefore another child.
     for name in [*_NAMES.values()][:4]:
         await printer.print_sheet(encode_sheet(a_letter(address=[name, "x"]).sheet))
     children = [each for each in list_children() if each not in others]
@@ -165,7 +167,7 @@ def list_children() -> list[int]:
 
 
 def list_open(pid: int) -> tuple[list[str], int]:
-    """What a process has open, and how much it may have."""
+    """Return the open files of a process and its memory limit."""
     opened = [str(each.readlink()) for each in Path(f"/proc/{pid}/fd").iterdir()]
     limits = Path(f"/proc/{pid}/limits").read_text()
     (files,) = [line for line in limits.splitlines() if line.startswith("Max open files")]

@@ -1,4 +1,5 @@
-"""Layouts are data: checked when loaded, and what they leave free is free on the sheet."""
+"""Layouts are data. They are checked when they are loaded, and their free zones stay empty on the
+page."""
 
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -27,7 +28,7 @@ _LONG = (
     "Dr. Ada Konstanze Lovelace-Byron", "Hinterhaus, dritter Stock links",
     "Heidestraße 17", "51147 Köln", "DEUTSCHLAND",
 )  # fmt: skip
-# A page and a half of text.
+# One and a half pages of text.
 _BODY = "Guten Tag,\n\n" + "wir bitten um Zahlung der offenen Rechnung. " * 60
 
 
@@ -38,12 +39,12 @@ async def printer() -> AsyncIterator[LetterPrinter]:
     await printer.close()
 
 
-def test_a_line_names_the_layouts_there_are() -> None:
+def test_an_unknown_layout_is_refused_with_the_names_of_all_layouts() -> None:
     assert sorted(get_args(LayoutName)) == list_layouts()
 
 
 @pytest.mark.parametrize("name", list_layouts())
-async def test_nothing_else_stands_in_the_window_or_in_free_zones(
+async def test_the_window_and_the_free_zones_contain_nothing_else(
     printer: LetterPrinter, tmp_path: Path, name: str
 ) -> None:
     layout = parse_layout(load_layout(name))
@@ -62,14 +63,14 @@ async def test_nothing_else_stands_in_the_window_or_in_free_zones(
 
 
 @pytest.mark.parametrize("name", list_layouts())
-async def test_equal_input_is_equal_bytes(printer: LetterPrinter, name: str) -> None:
+async def test_equal_input_gives_equal_bytes(printer: LetterPrinter, name: str) -> None:
     sheet = encode_sheet(a_letter(layout=name).sheet)
     first = await printer.print_sheet(sheet)
     await printer.print_sheet(encode_sheet(a_letter(layout="c5-6").sheet))
     assert await printer.print_sheet(sheet) == first
 
 
-async def test_form_a_stands_eighteen_millimetres_higher(
+async def test_form_a_is_eighteen_millimetres_higher(
     printer: LetterPrinter, tmp_path: Path
 ) -> None:
     tops = []
@@ -119,7 +120,7 @@ def _corners(box: LayoutBox) -> tuple[float, float, float, float]:
 
 
 def _list_dark(path: Path, layout: Layout) -> list[tuple[float, float]]:
-    """Where in free zones, and where in the window around the address, something is drawn."""
+    """Return the positions of ink in the free zones, and in the window outside the address."""
     prefix = path.with_suffix("")
     run_tool("pdftoppm", "-r", "127", "-gray", "-singlefile", str(path), str(prefix))
     own = (layout.return_line, layout.address)
@@ -134,7 +135,8 @@ def _list_dark(path: Path, layout: Layout) -> list[tuple[float, float]]:
 def _find_dark(
     sheet: Image.Image, zone: LayoutBox, may_be: Callable[[float, float], bool]
 ) -> list[tuple[float, float]]:
-    """Five pixels a millimetre."""
+    """Return the dark positions of a zone in millimetres. The picture has five pixels per
+    millimetre."""
     left, top = round(zone.left * 5), round(zone.top * 5)
     right, bottom = round((zone.left + zone.width) * 5), round((zone.top + zone.height) * 5)
     pixels = sheet.crop((left, top, right, bottom)).tobytes()

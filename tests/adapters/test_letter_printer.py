@@ -1,4 +1,4 @@
-"""Letters as they are printed, judged by the tools of others: poppler, zbar, qpdf."""
+"""Printed letters, checked with poppler, zbar and qpdf."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -27,7 +27,7 @@ from tests.support.tools import run_tool
 Print = Callable[..., Awaitable[PrintedLetter]]
 _WINDOW = (20.0, 45.0, 85.0, 45.0)
 _ADDRESS_ZONE_TOP = 90.0 - 27.3
-# As long as what most merchants write.
+# As long as the letters of most merchants.
 _USUAL = (
     "{{ snippet.greeting }},\n\nunsere Rechnung {{ claim.referenceNumber }} ist noch offen. Bitte "
     "zahlen Sie **{{ outstanding }}**.\n\nSo setzt sich der Betrag zusammen:\n\n{{ items }}\n\n"
@@ -74,7 +74,7 @@ async def test_the_window_shows_sender_and_address_and_nothing_else(print_letter
 
 
 @pytest.mark.parametrize("repeat", [1, 3])
-async def test_seven_lines_and_more_shrink_into_the_window(
+async def test_seven_and_more_lines_are_reduced_to_fit_the_window(
     print_letter: Print, repeat: int
 ) -> None:
     company = "Gesellschaft für Beteiligungen und Verwaltung mbH & Co. Kommanditgesellschaft"
@@ -87,20 +87,21 @@ async def test_seven_lines_and_more_shrink_into_the_window(
     assert words[0].bottom <= 90.0
 
 
-async def test_fold_marks_and_text_stand_where_the_norm_wants_them(print_letter: Print) -> None:
+async def test_fold_marks_and_text_are_where_the_standard_requires(print_letter: Print) -> None:
     letter = await print_letter()
     (subject,) = [word for word in letter.words() if word.text == "Erinnerung"]
     assert subject.top == pytest.approx(98.4, abs=1.5)
     prefix = letter.path.with_suffix("")
     run_tool("pdftoppm", "-r", "127", "-gray", "-singlefile", str(letter.path), str(prefix))
     with Image.open(prefix.with_suffix(".pgm")) as sheet:
-        # Five pixels a millimetre; six millimetres from the left nothing else is printed.
+        # The picture has five pixels per millimetre. Nothing else is printed six millimetres from
+        # the left edge.
         column = list(sheet.crop((30, 0, 31, sheet.height)).tobytes())
     dark = [y / 5 for y, shade in enumerate(column) if shade < 200]
     assert [round(y * 2) / 2 for y in dark] == [105, 148.5, 210]
 
 
-async def test_both_codes_are_read_back(print_letter: Print) -> None:
+async def test_both_codes_can_be_read(print_letter: Print) -> None:
     letter = await print_letter()
     assert await asyncio.to_thread(letter.codes) == [
         "BCD\n002\n1\nSCT\n\nNordwind\nDE02120300000000202051\nEUR1000.00\n\n\nR-1",
@@ -108,7 +109,7 @@ async def test_both_codes_are_read_back(print_letter: Print) -> None:
     ]
 
 
-async def test_another_currency_or_no_account_leaves_the_page_code_alone(
+async def test_another_currency_or_no_account_leaves_only_the_code_of_the_page(
     print_letter: Print,
 ) -> None:
     letter = await print_letter(claim=replace(CLAIM, currency="CHF"))
@@ -120,7 +121,7 @@ async def test_another_currency_or_no_account_leaves_the_page_code_alone(
     assert "IBAN" not in letter.text()
 
 
-async def test_it_says_everything_in_words_too(print_letter: Print) -> None:
+async def test_the_letter_has_all_payment_data_as_text(print_letter: Print) -> None:
     text = (await print_letter(enclosures=[Enclosure("Rechnung", 2)])).text()
     for said in (
         "ABCD-EFGH-JKMN", "pay.example/q", "DE02 1203 0000 0000 2020 51", "1.234,56 €",
@@ -130,7 +131,7 @@ async def test_it_says_everything_in_words_too(print_letter: Print) -> None:
     assert "Seite 1" not in text
 
 
-async def test_a_long_letter_numbers_its_pages_and_keeps_what_belongs_together(
+async def test_a_long_letter_numbers_its_pages_and_keeps_paragraphs_together(
     print_letter: Print,
 ) -> None:
     items = tuple(MessageItem("PRIMARY", 100 + n, f"RE-{n}") for n in range(60))
@@ -147,7 +148,7 @@ async def test_a_long_letter_numbers_its_pages_and_keeps_what_belongs_together(
     assert "DE02 1203" in last
 
 
-async def test_the_same_sheet_is_the_same_bytes_from_any_child(printer: LetterPrinter) -> None:
+async def test_every_child_prints_the_same_bytes(printer: LetterPrinter) -> None:
     sheet = encode_sheet(a_letter().sheet)
     first = await printer.print_sheet(sheet)
     other = LetterPrinter(1)
@@ -156,7 +157,7 @@ async def test_the_same_sheet_is_the_same_bytes_from_any_child(printer: LetterPr
     assert await printer.print_sheet(encode_sheet(a_letter("x").sheet)) != first
 
 
-async def test_what_was_printed_before_leaves_no_trace(printer: LetterPrinter) -> None:
+async def test_an_earlier_letter_does_not_change_a_later_one(printer: LetterPrinter) -> None:
     svg = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0h9v9z"/></svg>'
     sheets = [
         encode_sheet(a_letter(body, **changes).sheet)
@@ -175,7 +176,7 @@ async def test_what_was_printed_before_leaves_no_trace(printer: LetterPrinter) -
         assert printed == [expected, expected]
 
 
-async def test_every_further_page_says_whose_letter_it_is_and_about_what(
+async def test_every_further_page_names_its_creditor_and_reference(
     print_letter: Print,
 ) -> None:
     letter = await print_letter(_LONG)
@@ -186,7 +187,7 @@ async def test_every_further_page_says_whose_letter_it_is_and_about_what(
     assert heads == [["Nordwind"], ["Nordwind", "Schuhe", "GmbH", "R-1"]]
 
 
-async def test_the_pdf_is_sound_and_tagged(print_letter: Print) -> None:
+async def test_the_pdf_is_valid_and_tagged(print_letter: Print) -> None:
     letter = await print_letter()
     assert "No syntax or stream encoding errors" in run_tool("qpdf", "--check", str(letter.path))
     said = run_tool("pdfinfo", str(letter.path))
@@ -215,13 +216,13 @@ async def test_hostile_texts_are_printed_as_they_are(print_letter: Print, hostil
     assert text.count("".join(name.split())) == 3
 
 
-async def test_operators_text_is_no_source_either(print_letter: Print) -> None:
+async def test_the_operators_text_is_not_interpreted(print_letter: Print) -> None:
     text = (await print_letter('#panic("x") $1$ \\#let <label> @ref // end')).text()
     assert '#panic("x") $1$ #let <label> @ref // end' in text
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "SVG"])
-async def test_a_logo_takes_the_place_of_the_name(printer: LetterPrinter, kind: str) -> None:
+async def test_a_logo_replaces_the_name(printer: LetterPrinter, kind: str) -> None:
     svg = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0h9v9z"/></svg>'
     logo = Picture("image/svg+xml", svg)
     if kind != "SVG":
@@ -231,7 +232,7 @@ async def test_a_logo_takes_the_place_of_the_name(printer: LetterPrinter, kind: 
 
 
 @pytest.mark.parametrize("shape", ["0 0 9 9", "0 0 900 9"])
-async def test_a_logo_stands_at_the_margin(print_letter: Print, shape: str) -> None:
+async def test_a_logo_is_at_the_margin(print_letter: Print, shape: str) -> None:
     svg = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{shape}"><path d="M0 0h900v9H0z"/></svg>'
     )
@@ -239,7 +240,7 @@ async def test_a_logo_stands_at_the_margin(print_letter: Print, shape: str) -> N
     prefix = letter.path.with_suffix("")
     run_tool("pdftoppm", "-r", "127", "-gray", "-singlefile", str(letter.path), str(prefix))
     with Image.open(prefix.with_suffix(".pgm")) as sheet:
-        # Five pixels a millimetre; above the window nothing else is printed.
+        # The picture has five pixels per millimetre. Nothing else is printed above the window.
         logo = (
             sheet.crop((0, 0, sheet.width // 2, 40 * 5)).point(lambda shade: 255 - shade).getbbox()
         )
@@ -249,7 +250,8 @@ async def test_a_logo_stands_at_the_margin(print_letter: Print, shape: str) -> N
 
 
 def _make_items(count: int, cents: int) -> MessageClaim:
-    """Two fees among them; with a total of ten digits where there are many cents."""
+    """Return a claim with `count` items, two of them fees. With large amounts its total has ten
+    digits."""
     fees = [MessageItem("DUNNING_FEE", 250, item_date=date(2026, 3, 1))] * 2
     owed = [
         MessageItem("PRIMARY", cents, f"RE-2026-{n}", date(2026, 1, 2), date(2026, 2, 1))
@@ -261,7 +263,7 @@ def _make_items(count: int, cents: int) -> MessageClaim:
 
 @pytest.mark.parametrize("language", ["de", "en"])
 @pytest.mark.parametrize(("count", "pages"), [(1, 1), (3, 1), (12, 2)])
-async def test_how_to_pay_stands_on_the_first_page_or_beside_some_of_the_letters_text(
+async def test_the_payment_section_is_on_the_first_page_or_with_some_of_the_text(
     print_letter: Print, language: str, count: int, pages: int
 ) -> None:
     claim = _make_items(count, 9_999_999_999)
@@ -275,7 +277,7 @@ async def test_how_to_pay_stands_on_the_first_page_or_beside_some_of_the_letters
     assert max(word.bottom for word in words if word.top < 250) < 258
 
 
-async def test_long_words_run_past_no_margin(print_letter: Print) -> None:
+async def test_long_words_do_not_exceed_the_margin(print_letter: Print) -> None:
     creditor = replace(
         CREDITOR,
         legal_name="Stadtwerke Neubrandenburg Energieversorgungsgesellschaft mbH",
@@ -293,7 +295,7 @@ async def test_long_words_run_past_no_margin(print_letter: Print) -> None:
     assert smallest >= 7.5 * 25.4 / 72
 
 
-async def test_a_creditor_with_everything_fits_its_footer(print_letter: Print) -> None:
+async def test_a_creditor_with_all_details_fits_the_footer(print_letter: Print) -> None:
     creditor: CreditorFacts = replace(
         CREDITOR,
         legal_address="Deichstraße 1\nHaus 3\n20459 Hamburg\nDeutschland",

@@ -1,4 +1,4 @@
-"""Logos that are given to a service are made by the children that it has anyway, in their turn."""
+"""Logos are converted by the service's existing child processes, in order."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -26,7 +26,7 @@ async def maker() -> AsyncIterator[LogoMaker]:
     await printer.close()
 
 
-async def test_many_logos_at_once_take_one_child_of_each_kind(maker: LogoMaker) -> None:
+async def test_many_concurrent_logos_use_one_child_of_each_kind(maker: LogoMaker) -> None:
     logos = await asyncio.gather(*(maker.make_logo(an_image("PNG", 40, 20)) for _ in range(5)))
 
     assert all(logo.png is not None for logo in logos)
@@ -34,7 +34,7 @@ async def test_many_logos_at_once_take_one_child_of_each_kind(maker: LogoMaker) 
     assert len(find_children("printer_child")) == 1
 
 
-async def test_a_caller_has_so_many_logos_waiting(maker: LogoMaker) -> None:
+async def test_the_number_of_waiting_logos_of_a_caller_is_limited(maker: LogoMaker) -> None:
     most = 1 + INTERACTIVE.waiting_per_key
     asked = [asyncio.create_task(maker.make_logo(_SVG)) for _ in range(most + 1)]
     outcomes = await asyncio.gather(*asked, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""Our own listener: what it takes, for whom, and that it relays nothing."""
+"""The mail listener: which messages it accepts, for which recipients, and that it never relays."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -65,7 +65,7 @@ async def saved(resources: Resources) -> list[tuple[object, ...]]:
         return [tuple(row) for row in await connection.fetch(_SAVED)]
 
 
-async def test_a_report_is_kept_before_it_is_confirmed(resources: Resources) -> None:
+async def test_a_report_is_stored_before_it_is_confirmed(resources: Resources) -> None:
     async with a_listener(resources) as port, a_client(port) as client:
         for _ in range(2):
             await client.mail("")
@@ -75,8 +75,8 @@ async def test_a_report_is_kept_before_it_is_confirmed(resources: Resources) -> 
 
 
 @pytest.mark.parametrize("sender", ["", "x@elsewhere.example"])
-async def test_it_is_no_relay(resources: Resources, sender: str) -> None:
-    """Not even for what was written by us, at a domain that is not ours."""
+async def test_the_listener_does_not_relay(resources: Resources, sender: str) -> None:
+    """This also holds for messages that we sent ourselves, to a domain that is not ours."""
     ours_elsewhere = bounce(resources).replace("returns.example.com", "elsewhere.example")
     async with a_listener(resources) as port, a_client(port) as client:
         for recipient in ("x@elsewhere.example", ours_elsewhere):
@@ -88,7 +88,7 @@ async def test_it_is_no_relay(resources: Resources, sender: str) -> None:
     assert await saved(resources) == []
 
 
-async def test_people_are_told_that_an_address_is_none(resources: Resources) -> None:
+async def test_an_unknown_address_is_refused_with_an_explanation(resources: Resources) -> None:
     async with a_listener(resources) as port, a_client(port) as client:
         await client.mail("erika@customer.example")
         with pytest.raises(aiosmtplib.SMTPRecipientRefused) as refused:
@@ -96,7 +96,7 @@ async def test_people_are_told_that_an_address_is_none(resources: Resources) -> 
         assert refused.value.code == 550
 
 
-async def test_a_report_of_nothing_of_ours_is_kept_as_such(resources: Resources) -> None:
+async def test_a_report_on_an_unknown_message_is_stored_as_unmatched(resources: Resources) -> None:
     async with a_listener(resources) as port, a_client(port) as client:
         await client.mail("")
         await client.rcpt("bounce+nonsense@returns.example.com")
@@ -104,7 +104,9 @@ async def test_a_report_of_nothing_of_ours_is_kept_as_such(resources: Resources)
     assert await saved(resources) == [("FAILED", "5.1.1", None, "post")]
 
 
-async def test_an_answer_to_what_is_gone_is_refused_in_words(resources: Resources) -> None:
+async def test_a_reply_to_a_deleted_message_is_refused_with_an_explanation(
+    resources: Resources,
+) -> None:
     reply = bounce(resources).replace("bounce", "reply")
     async with a_listener(resources) as port, a_client(port) as client:
         await client.mail("erika@customer.example")
@@ -114,7 +116,7 @@ async def test_an_answer_to_what_is_gone_is_refused_in_words(resources: Resource
         assert refused.value.code == 550
 
 
-async def test_more_than_so_many_bytes_are_refused(resources: Resources) -> None:
+async def test_a_message_with_too_many_bytes_is_refused(resources: Resources) -> None:
     async with a_listener(resources) as port, a_client(port) as client:
         await client.mail("")
         await client.rcpt(bounce(resources))
@@ -124,7 +126,7 @@ async def test_more_than_so_many_bytes_are_refused(resources: Resources) -> None
     assert await saved(resources) == []
 
 
-async def test_more_than_so_many_lines_are_refused_before_all_of_them_came(
+async def test_a_message_with_too_many_lines_is_refused_before_its_end(
     resources: Resources,
 ) -> None:
     async with a_listener(resources) as port:
@@ -135,7 +137,7 @@ async def test_more_than_so_many_lines_are_refused_before_all_of_them_came(
             writer.write(words.encode() + b"\r\n")
             await reader.readline()
         with suppress(ConnectionError):
-            # No end of the message: the answer comes without it.
+            # The message has no end. The refusal is sent before it.
             for _ in range(400):
                 writer.write(b"\r\n" * 1_000)
                 await writer.drain()
@@ -144,7 +146,7 @@ async def test_more_than_so_many_lines_are_refused_before_all_of_them_came(
     assert await saved(resources) == []
 
 
-async def test_more_than_so_many_connections_are_refused(resources: Resources) -> None:
+async def test_too_many_connections_are_refused(resources: Resources) -> None:
     async with a_listener(resources, max_connections=2) as port, a_client(port), a_client(port):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         assert (await reader.readline()).startswith(b"421 ")
@@ -153,11 +155,11 @@ async def test_more_than_so_many_connections_are_refused(resources: Resources) -
         await writer.wait_closed()
 
 
-async def test_strangers_at_one_door_keep_nobody_from_the_other(
+async def test_connections_to_one_listener_do_not_block_the_other(
     resources: Resources, clock: MovableClock
 ) -> None:
-    """Neither by their connections, nor by what they bring: here answers to a claim that somebody
-    else holds."""
+    """Neither open connections nor messages that wait, here replies to a locked claim, block the
+    other listener."""
     provider = ScriptedDeliveryProvider()
     harness = await a_harness_with_a_provider(resources, clock, provider)
     [claim_id] = await harness.create()
@@ -195,7 +197,7 @@ async def test_strangers_at_one_door_keep_nobody_from_the_other(
 
 
 async def bring_by_lmtp(port: int, recipient: str) -> bytes:
-    """The last answer's code."""
+    """Send a message by LMTP and return the code of the last response."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     await reader.readline()
     said = ("LHLO mail.example.com", "MAIL FROM:<>", f"RCPT TO:<{recipient}>", "DATA")
@@ -209,7 +211,7 @@ async def bring_by_lmtp(port: int, recipient: str) -> bytes:
     return answer[:3]
 
 
-async def test_lmtp_takes_one_recipient_at_a_time(resources: Resources) -> None:
+async def test_lmtp_accepts_one_recipient_at_a_time(resources: Resources) -> None:
     async with a_listener(resources, "LMTP") as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
 
@@ -233,8 +235,9 @@ async def test_lmtp_takes_one_recipient_at_a_time(resources: Resources) -> None:
     assert len(await saved(resources)) == 1
 
 
-async def test_anybody_fills_no_disk(resources: Resources) -> None:
-    """Of one message and of nothing of ours only so many reports are kept, and little of each."""
+async def test_unauthenticated_senders_cannot_fill_the_disk(resources: Resources) -> None:
+    """The number of stored reports on one message, and on unknown messages, is limited, and so is
+    the length of each."""
     async with a_listener(resources) as port, a_client(port) as client:
         answers = [await a_try(client, bounce(resources), number) for number in range(41)]
         assert answers == [250] * 40 + [452]

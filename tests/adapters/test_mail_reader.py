@@ -1,4 +1,4 @@
-"""E-mails of strangers are read in a confined child, within bounds, and none of them is lost."""
+"""Received e-mails are parsed in a confined child within limits, and none of them is lost."""
 
 import resource
 from collections.abc import AsyncIterator, Callable
@@ -53,14 +53,12 @@ def _envelope(content: bytes, recipient: str = _REPLY) -> Envelope:
 
 
 def _measure_ended_children() -> float:
-    """Processor time of children that were ended, as by their limits."""
+    """Return the processor time of ended children."""
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
 
 
 @pytest.mark.parametrize("name", _HOSTILE)
-async def test_a_hostile_mail_is_kept_unread_and_costs_little(
-    reader: MailParser, name: str
-) -> None:
+async def test_a_hostile_mail_is_stored_unread_at_low_cost(reader: MailParser, name: str) -> None:
     content, ended = _HOSTILE[name](), _measure_ended_children()
     read = await reader.read(_KEYS, _envelope(content))
     assert isinstance(read, NewReply)
@@ -72,7 +70,7 @@ async def test_a_hostile_mail_is_kept_unread_and_costs_little(
     assert (stranger.state, stranger.reason) == ("DELAYED", "unreadable")
 
 
-async def test_an_honest_mail_of_the_largest_size_is_read(reader: MailParser) -> None:
+async def test_an_ordinary_mail_of_the_largest_size_is_read(reader: MailParser) -> None:
     photo = b"--b\r\nContent-Disposition: attachment; filename=photo.jpg\r\n\r\n"
     content = _fill(_MIXED + b"--b\r\n\r\nI paid.\r\n" + photo, b"z" * 76 + b"\r\n")
     read = await reader.read(_KEYS, _envelope(content + b"--b--\r\n"))
@@ -80,7 +78,7 @@ async def test_an_honest_mail_of_the_largest_size_is_read(reader: MailParser) ->
     assert (read.text, read.subject, list(read.file_names)) == ("I paid.", "Hello", ["photo.jpg"])
 
 
-async def test_a_mail_that_takes_too_long_is_kept_unread_and_the_next_is_read() -> None:
+async def test_a_mail_that_takes_too_long_is_stored_unread_and_the_next_one_is_read() -> None:
     slow = MailParser(timeout_seconds=0.001)
     read = await slow.read(_KEYS, _envelope(_HEAD + b"\r\nhi"))
     assert isinstance(read, NewReply)
@@ -88,7 +86,7 @@ async def test_a_mail_that_takes_too_long_is_kept_unread_and_the_next_is_read() 
     await slow.close()
 
 
-async def test_a_mail_of_which_only_the_beginning_came_is_kept_unread(reader: MailParser) -> None:
+async def test_an_incomplete_mail_is_stored_unread(reader: MailParser) -> None:
     cut = Envelope("post", "a@example.com", _REPLY, _HEAD + b"\r\nhi", is_cut=True)
     read = await reader.read(_KEYS, cut)
     assert isinstance(read, NewReply)
@@ -103,5 +101,5 @@ async def test_unusual_character_sets_are_read_in_the_confined_child(reader: Mai
         assert read.text == text
 
 
-def test_the_limits_of_a_mail() -> None:
+def test_the_limits_of_a_mail_are_documented() -> None:
     assert (MAX_LINES, MAX_PART_LINES, MAX_HEADER_BYTES) == (200_000, 1_000, 256 * 1024)

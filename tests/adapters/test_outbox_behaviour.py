@@ -1,4 +1,4 @@
-"""The outbox misbehaves when a recipient's address tells it to, in rehearsals and nowhere else."""
+"""The outbox simulates failures for certain addresses, only in sandboxes and development."""
 
 import asyncio
 import subprocess
@@ -50,20 +50,22 @@ def _files(folder: Path) -> list[Path]:
         ("LETTER", "Ada\nStraße 1\nKöln", None),
     ],
 )
-def test_the_address_tells(channel: Channel, recipient: str, behaviour: Behaviour | None) -> None:
+def test_the_address_selects_the_behaviour(
+    channel: Channel, recipient: str, behaviour: Behaviour | None
+) -> None:
     found = find_behaviour(channel, recipient, is_sandbox=False, is_development=True)
     assert found == behaviour
     assert find_behaviour(channel, recipient, is_sandbox=False, is_development=False) is None
 
 
 @pytest.mark.parametrize(("number", "is_told"), [(2, True), (4, False), (5, False)])
-def test_a_sandbox_in_production_costs_nobody_a_process(number: int, is_told: bool) -> None:
+def test_a_sandbox_in_production_cannot_end_the_process(number: int, is_told: bool) -> None:
     recipient = f"+4915112{number:06}"
     found = find_behaviour("SMS", recipient, is_sandbox=True, is_development=False)
     assert (found is not None) == is_told
 
 
-async def test_refusals_write_nothing(tmp_path: Path) -> None:
+async def test_a_refused_message_is_not_written(tmp_path: Path) -> None:
     outbox = OutboxSms(tmp_path, is_development=True)
     assert await outbox.send(a_message(recipient="+4915112000001")) == Temporary(60)
     failed = await outbox.send(a_message(recipient="+4915112000002"))
@@ -71,7 +73,7 @@ async def test_refusals_write_nothing(tmp_path: Path) -> None:
     assert not _files(tmp_path)
 
 
-async def test_a_hanging_recipient_is_never_answered(tmp_path: Path) -> None:
+async def test_a_hanging_recipient_gets_no_outcome(tmp_path: Path) -> None:
     outbox = OutboxSms(tmp_path, is_development=True)
     sending = asyncio.create_task(outbox.send(a_message(recipient="+4915112000004")))
     done, _ = await asyncio.wait([sending], timeout=0.01)
@@ -79,7 +81,7 @@ async def test_a_hanging_recipient_is_never_answered(tmp_path: Path) -> None:
     sending.cancel()
 
 
-async def test_an_ordinary_merchant_in_production_is_never_told(tmp_path: Path) -> None:
+async def test_addresses_of_live_merchants_select_no_behaviour(tmp_path: Path) -> None:
     outbox = OutboxEmail(tmp_path)
     assert await outbox.send(a_message(recipient="ada+die@example.org")) == Accepted()
     assert len(_files(tmp_path)) == 1

@@ -1,4 +1,4 @@
-"""`/outbox`: what was written, to look at, in the development profile alone."""
+"""`/outbox` shows the written messages in development only."""
 
 import os
 from collections.abc import AsyncIterator
@@ -40,7 +40,7 @@ def test_production_has_no_such_pages(resources: Resources) -> None:
     assert outbox_routes(production) == []
 
 
-async def test_before_the_first_message_the_page_says_so(client: Client) -> None:
+async def test_an_empty_outbox_says_so(client: Client) -> None:
     answer = await client.get("/outbox")
     assert answer.status_code == 200
     assert "No message has been written yet." in answer.text
@@ -83,7 +83,7 @@ async def test_the_frame_can_neither_run_nor_load_anything(
     )
 
 
-async def test_the_frame_shows_the_picture_that_the_message_brings(
+async def test_the_frame_shows_the_pictures_of_the_message(
     client: Client, resources: Resources
 ) -> None:
     message = a_message(
@@ -95,9 +95,7 @@ async def test_the_frame_shows_the_picture_that_the_message_brings(
     assert answer.text.strip() == '<img src="data:image/png;base64,iVBORw==">'
 
 
-async def test_the_eml_file_is_downloaded_as_it_was_written(
-    client: Client, resources: Resources
-) -> None:
+async def test_the_eml_file_is_downloaded_unchanged(client: Client, resources: Resources) -> None:
     await OutboxEmail(resources.settings.data_dir).send(a_message())
     answer = await client.get(f"/outbox/1/{_ID}/eml")
     (path,) = resources.settings.data_dir.rglob("*.eml")
@@ -122,9 +120,7 @@ async def test_an_unknown_message_is_not_found(client: Client, kind: str) -> Non
     assert "There is no such message" in answer.text
 
 
-async def test_a_drafts_half_written_file_is_no_message(
-    client: Client, resources: Resources
-) -> None:
+async def test_an_incomplete_file_is_not_listed(client: Client, resources: Resources) -> None:
     folder = resources.settings.data_dir / "outbox/1/EMAIL"
     folder.mkdir(parents=True)
     (folder / f".{_ID}.1-1.part").write_text("half")

@@ -1,4 +1,4 @@
-"""`/sandbox-provider/checkout/<id>`: looking changes nothing, deciding happens once."""
+"""`/sandbox-provider/checkout/<id>`: a GET changes nothing, and the outcome is set once."""
 
 import asyncio
 import re
@@ -54,7 +54,7 @@ async def row_of(resources: Resources) -> tuple[object, ...]:
     return tuple(row)
 
 
-async def test_the_page_says_what_it_is_and_looking_changes_nothing(
+async def test_the_page_says_that_it_is_a_sandbox_and_a_get_changes_nothing(
     client: Client, checkout: Checkout, resources: Resources
 ) -> None:
     for _ in range(2):
@@ -89,7 +89,7 @@ async def test_the_page_has_a_strict_policy_and_no_script(
         ("pending", "PENDING"),
     ],
 )
-async def test_a_button_decides_and_leads_back(
+async def test_a_button_sets_the_outcome_and_redirects_back(
     client: Client, checkout: Checkout, resources: Resources, decision: str, state: str
 ) -> None:
     answer = await press(client, checkout, decision)
@@ -101,7 +101,7 @@ async def test_a_button_decides_and_leads_back(
 @pytest.mark.parametrize(
     ("notices", "count", "after"), [("once", 1, 0), ("late", 1, 30), ("twice", 2, 0)]
 )
-async def test_notices_come_as_they_were_ordered(
+async def test_notices_are_sent_as_chosen(
     client: Client, checkout: Checkout, resources: Resources, notices: str, count: int, after: int
 ) -> None:
     await press(client, checkout, "pay", notices)
@@ -110,14 +110,14 @@ async def test_notices_come_as_they_were_ordered(
     assert (notices_due, notice_at, decided_at) == (count, now + timedelta(seconds=after), now)
 
 
-async def test_no_notice_at_all_can_be_ordered_too(
+async def test_no_notice_can_be_chosen(
     client: Client, checkout: Checkout, resources: Resources
 ) -> None:
     await press(client, checkout, "pay", "never")
     assert (await row_of(resources))[:3] == ("SUCCEEDED", 0, None)
 
 
-async def test_what_is_decided_stays_so_and_a_second_click_leads_back(
+async def test_an_outcome_is_final_and_a_second_click_redirects_back(
     client: Client, checkout: Checkout, resources: Resources
 ) -> None:
     page = (await client.get(path_of(checkout))).text
@@ -133,7 +133,7 @@ async def test_what_is_decided_stays_so_and_a_second_click_leads_back(
     assert "<button" not in (await client.get(path_of(checkout))).text
 
 
-async def test_pending_can_be_paid_or_declined_later(
+async def test_a_pending_checkout_can_be_paid_or_declined_later(
     client: Client, checkout: Checkout, resources: Resources
 ) -> None:
     await press(client, checkout, "pending")
@@ -146,7 +146,7 @@ async def test_pending_can_be_paid_or_declined_later(
 @pytest.mark.parametrize(
     "changes", [{"token": ""}, {"token": "0" * 64}, {"decision": "steal"}, {"notices": "often"}]
 )
-async def test_a_form_that_is_not_the_pages_own_changes_nothing(
+async def test_a_form_without_the_pages_token_changes_nothing(
     client: Client, checkout: Checkout, resources: Resources, changes: dict[str, str]
 ) -> None:
     given = {"decision": "pay", "notices": "once", **changes}
@@ -166,7 +166,7 @@ async def test_another_sites_form_changes_nothing(
 
 
 @pytest.mark.parametrize("more", [b"&x=" + b"y" * 5000, b"&x=%ff", b"&a=1" * 50])
-async def test_a_body_that_is_not_a_small_form_changes_nothing(
+async def test_a_large_or_invalid_form_changes_nothing(
     client: Client, checkout: Checkout, resources: Resources, more: bytes
 ) -> None:
     token = re.findall(

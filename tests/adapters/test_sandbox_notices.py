@@ -1,4 +1,4 @@
-"""The sandbox provider's notices on their way to a listening address."""
+"""The sandbox provider sends its notices to a receiver."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -24,7 +24,7 @@ async def sender(resources: Resources) -> AsyncIterator[CheckoutNoticeSender]:
 
 
 async def pay(resources: Resources, receiver: Receiver, notices: NoticeDelivery) -> str:
-    """A checkout that was paid, and whose notices go to the receiver; its reference."""
+    """Pay a checkout whose notices go to the receiver, and return its reference."""
     asked = replace(ASKED, notice_url=receiver.url)
     checkout = await SandboxProvider(resources).start(asked)
     await decide(resources, checkout.provider_reference, "pay", notices)
@@ -32,14 +32,14 @@ async def pay(resources: Resources, receiver: Receiver, notices: NoticeDelivery)
 
 
 async def send_all(sender: CheckoutNoticeSender) -> int:
-    """Rounds until nothing is due."""
+    """Run until nothing is due, and return the number of sent notices."""
     sent = 0
     while done := await sender.run_once():
         sent += done
     return sent
 
 
-async def test_a_notice_at_once_arrives_and_can_be_read(
+async def test_an_immediate_notice_arrives_and_can_be_parsed(
     resources: Resources, sender: CheckoutNoticeSender
 ) -> None:
     async with a_receiver(answers(200)) as receiver:
@@ -50,7 +50,7 @@ async def test_a_notice_at_once_arrives_and_can_be_read(
     assert (notice.merchant_id, notice.provider_reference) == (7, reference)
 
 
-async def test_a_late_notice_waits_half_a_minute(
+async def test_a_delayed_notice_waits_half_a_minute(
     resources: Resources, sender: CheckoutNoticeSender, clock: MovableClock
 ) -> None:
     async with a_receiver(answers(200)) as receiver:
@@ -64,7 +64,7 @@ async def test_a_late_notice_waits_half_a_minute(
 @pytest.mark.parametrize(
     ("notices", "count"), [(NoticeDelivery.TWICE, 2), (NoticeDelivery.NEVER, 0)]
 )
-async def test_two_or_none_can_be_ordered(
+async def test_two_or_no_notices_can_be_chosen(
     resources: Resources, sender: CheckoutNoticeSender, notices: NoticeDelivery, count: int
 ) -> None:
     async with a_receiver(answers(200)) as receiver:
@@ -73,7 +73,7 @@ async def test_two_or_none_can_be_ordered(
         assert len(receiver.received) == count
 
 
-async def test_one_that_is_not_taken_is_sent_again_each_half_minute(
+async def test_a_refused_notice_is_sent_again_every_half_minute(
     resources: Resources, sender: CheckoutNoticeSender, clock: MovableClock
 ) -> None:
     async with a_receiver(answers_in_turn(404, 503, 200)) as receiver:
@@ -87,7 +87,7 @@ async def test_one_that_is_not_taken_is_sent_again_each_half_minute(
         assert await send_all(sender) == 0
 
 
-async def test_it_is_given_up_after_a_day(
+async def test_a_refused_notice_is_abandoned_after_a_day(
     resources: Resources, sender: CheckoutNoticeSender, clock: MovableClock
 ) -> None:
     async with a_receiver(answers(500)) as receiver:

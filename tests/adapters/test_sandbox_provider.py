@@ -1,4 +1,4 @@
-"""The sandbox provider behind the port."""
+"""The sandbox provider as a payment provider."""
 
 from datetime import timedelta
 
@@ -44,7 +44,7 @@ async def test_an_open_checkout_expires_after_a_day_and_a_pending_one_does_not(
 
 
 @pytest.mark.parametrize(("seconds", "is_locked"), [(0, True), (300, True), (301, False)])
-async def test_a_notice_is_good_for_five_minutes(
+async def test_a_notice_is_valid_for_five_minutes(
     resources: Resources, clock: MovableClock, seconds: int, is_locked: bool
 ) -> None:
     provider = SandboxProvider(resources)
@@ -58,7 +58,7 @@ async def test_a_notice_is_good_for_five_minutes(
             provider.read_notice(headers, body)
 
 
-def test_references_are_read_as_they_are_rendered_and_no_other_way() -> None:
+def test_only_rendered_references_are_parsed() -> None:
     checkout_id = ASKED.request_id
     reference = render_reference(7, checkout_id)
     assert read_reference(reference) == (7, checkout_id)

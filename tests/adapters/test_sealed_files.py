@@ -1,4 +1,4 @@
-"""Uploads and, in production, the outbox are kept sealed, wherever they are kept."""
+"""Uploads and, in production, the outbox are stored encrypted in every kind of storage."""
 
 import dataclasses
 from pathlib import Path
@@ -25,7 +25,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> ObjectStore:
     return LocalStore(tmp_path) if request.param == "folder" else MemoryStore()
 
 
-async def test_an_upload_is_kept_sealed_and_read_as_it_was(store: ObjectStore) -> None:
+async def test_an_upload_is_stored_encrypted_and_read_unchanged(store: ObjectStore) -> None:
     files, raw = SealedFiles(Storage(store), _KEYS), Storage(store)
     for number, content in enumerate(_FILES):
         await files.save(f"7/uploads/{number}", content)
@@ -35,7 +35,7 @@ async def test_an_upload_is_kept_sealed_and_read_as_it_was(store: ObjectStore) -
         assert await files.load(f"7/uploads/{number}") == content
 
 
-async def test_what_was_kept_unsealed_stays_readable(store: ObjectStore) -> None:
+async def test_a_file_that_was_stored_unencrypted_is_readable(store: ObjectStore) -> None:
     assert len(_FILES) == len(ALLOWED_TYPES)
     for content in _FILES:
         assert not content.startswith(HEAD[:1])
@@ -43,7 +43,7 @@ async def test_what_was_kept_unsealed_stays_readable(store: ObjectStore) -> None
         assert await SealedFiles(Storage(store), _KEYS).load("7/uploads/old") == content
 
 
-async def test_a_sealed_file_opens_in_its_own_place_alone(store: ObjectStore) -> None:
+async def test_an_encrypted_file_is_readable_only_under_its_own_name(store: ObjectStore) -> None:
     files, raw = SealedFiles(Storage(store), _KEYS), Storage(store)
     await files.save("7/uploads/a", b"%PDF-1")
     await raw.save("8/uploads/b", await raw.load("7/uploads/a"))
@@ -56,7 +56,7 @@ def development(tmp_path: Path) -> Settings:
     return load_settings({}, data_dir=str(tmp_path / "data"))
 
 
-async def test_the_outbox_is_sealed_in_production_alone(development: Settings) -> None:
+async def test_the_outbox_is_encrypted_only_in_production(development: Settings) -> None:
     production = dataclasses.replace(development, profile="production")
     for settings, is_sealed in ((production, True), (development, False)):
         message = a_message()
@@ -70,7 +70,7 @@ async def test_the_outbox_is_sealed_in_production_alone(development: Settings) -
     assert b"Subject:" in folder.read(folder.find("EMAIL", message, ".eml"))
 
 
-async def test_a_sealed_mark_of_a_late_failure_is_found(tmp_path: Path) -> None:
+async def test_the_encrypted_marker_of_a_late_failure_is_found(tmp_path: Path) -> None:
     folder, message = OutboxFolder(tmp_path, _KEYS), a_message()
     mark = folder.find_mark(message)
     folder.write(mark, b"")

@@ -1,4 +1,5 @@
-"""The SMTP channel against a mail server of tests: what has surely not left, and what may have."""
+"""The SMTP channel with a mail server of the tests: which messages were certainly not sent, and
+which may have been."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -57,7 +58,7 @@ class TestSmtp(ChannelContract):
             )
 
 
-async def test_each_message_has_addresses_of_its_own_to_come_back_to(sink: MailServer) -> None:
+async def test_each_message_has_its_own_return_addresses(sink: MailServer) -> None:
     async with a_channel(a_provider(sink.port)) as channel:
         await channel.send(a_message(merchant_id=7))
     [taken] = sink.taken
@@ -70,7 +71,9 @@ async def test_each_message_has_addresses_of_its_own_to_come_back_to(sink: MailS
     assert message["Message-ID"] == "<01900000-0000-7000-8000-000000000001@nordwind.example>"
 
 
-async def test_without_a_return_domain_it_comes_from_the_sender(sink: MailServer) -> None:
+async def test_without_a_return_domain_the_envelope_has_the_senders_address(
+    sink: MailServer,
+) -> None:
     async with a_channel(a_provider(sink.port, returnDomain=None)) as channel:
         await channel.send(a_message())
     [taken] = sink.taken
@@ -78,7 +81,7 @@ async def test_without_a_return_domain_it_comes_from_the_sender(sink: MailServer
     assert b"Reply-To: hilfe@nordwind.example\r\n" in taken.content
 
 
-async def test_one_click_takes_its_reader_off(sink: MailServer) -> None:
+async def test_a_message_has_headers_for_one_click_unsubscription(sink: MailServer) -> None:
     async with a_channel(a_provider(sink.port)) as channel:
         await channel.send(a_message(unsubscribe_url="https://pay.example/u/abc"))
     message = message_from_bytes(sink.taken[0].content, policy=default)
@@ -86,7 +89,7 @@ async def test_one_click_takes_its_reader_off(sink: MailServer) -> None:
     assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
 
 
-async def test_what_it_says_of_an_accepted_message_is_kept(sink: MailServer) -> None:
+async def test_the_servers_response_to_an_accepted_message_is_kept(sink: MailServer) -> None:
     async with a_channel(a_provider(sink.port)) as channel:
         answer = await channel.send(a_message())
     assert answer == Accepted("250 2.0.0 OK: queued as 00000001")
@@ -102,31 +105,33 @@ async def test_what_it_says_of_an_accepted_message_is_kept(sink: MailServer) -> 
         ("busy", Temporary()),
     ],
 )
-async def test_a_refusal_is_for_good_or_for_now(
+async def test_a_refusal_is_permanent_or_temporary(
     sink: MailServer, word: str, outcome: Permanent | Temporary
 ) -> None:
     async with a_channel(a_provider(sink.port)) as channel:
         assert await channel.send(a_message(recipient=f"ada+{word}@example.org")) == outcome
-        # The connection is there for the next message.
+        # The connection can be used for the next message.
         assert isinstance(await channel.send(a_message()), Accepted)
     assert [each.recipient for each in sink.taken] == ["ada@example.org"]
     assert sink.connections == 1
 
 
-async def test_a_refusal_of_the_sender_says_nothing_of_the_recipient(sink: MailServer) -> None:
+async def test_a_refusal_of_the_sender_does_not_suppress_the_recipient(sink: MailServer) -> None:
     async with a_channel(a_provider(sink.port, returnDomain=None)) as channel:
         outcome = await channel.send(a_message(sender="claims+nobody@nordwind.example"))
     assert outcome == Permanent("The mail server refused it: 550 5.1.1.")
 
 
-async def test_what_is_greylisted_is_taken_the_second_time(sink: MailServer) -> None:
+async def test_a_greylisted_message_is_accepted_at_the_second_attempt(sink: MailServer) -> None:
     message = a_message(recipient="ada+grey@example.org")
     async with a_channel(a_provider(sink.port)) as channel:
         assert await channel.send(message) == Temporary()
         assert isinstance(await channel.send(message), Accepted)
 
 
-async def test_a_server_that_stalls_before_the_content_has_not_taken_it(sink: MailServer) -> None:
+async def test_a_server_that_stalls_before_the_content_has_not_accepted_the_message(
+    sink: MailServer,
+) -> None:
     async with a_channel(a_provider(sink.port), send_seconds=0.3) as channel:
         message = a_message(recipient="a+stall-before@example.org")
         assert await channel.send(message) == Temporary()
@@ -134,7 +139,7 @@ async def test_a_server_that_stalls_before_the_content_has_not_taken_it(sink: Ma
 
 
 @pytest.mark.parametrize("word", ["stall-after", "die-after"])
-async def test_without_an_answer_after_the_content_nobody_knows(
+async def test_without_a_response_after_the_content_the_outcome_is_unknown(
     sink: MailServer, word: str
 ) -> None:
     async with a_channel(a_provider(sink.port), send_seconds=0.5) as channel:
@@ -143,22 +148,22 @@ async def test_without_an_answer_after_the_content_nobody_knows(
     assert len(sink.taken) == 1
 
 
-async def test_an_answer_that_is_none_after_the_content_is_no_refusal(sink: MailServer) -> None:
-    """Taken for one, the message would leave a second time."""
+async def test_an_invalid_response_after_the_content_is_not_a_refusal(sink: MailServer) -> None:
+    """If it were taken for a refusal, the message would be sent twice."""
     async with a_channel(a_provider(sink.port)) as channel:
         with pytest.raises(aiosmtplib.SMTPResponseException):
             await channel.send(a_message(recipient="ada+garble-after@example.org"))
     assert len(sink.taken) == 1
 
 
-async def test_a_server_that_is_away_has_taken_nothing() -> None:
+async def test_an_unavailable_server_has_accepted_nothing() -> None:
     async with a_mail_server() as sink:
         port = sink.port
     async with a_channel(a_provider(port)) as channel:
         assert await channel.send(a_message()) == Temporary()
 
 
-async def test_one_connection_carries_one_message_at_a_time(sink: MailServer) -> None:
+async def test_one_connection_sends_one_message_at_a_time(sink: MailServer) -> None:
     provider = a_provider(sink.port, pace={"atOnce": 3})
     async with a_channel(provider) as channel:
         sends = [
@@ -175,7 +180,7 @@ async def test_one_connection_carries_one_message_at_a_time(sink: MailServer) ->
     assert sink.connections <= 3
 
 
-async def test_a_connection_that_breaks_before_the_content_is_opened_anew_at_once(
+async def test_a_connection_that_breaks_before_the_content_is_replaced_at_once(
     sink: MailServer,
 ) -> None:
     async with a_channel(a_provider(sink.port)) as channel:
@@ -185,7 +190,7 @@ async def test_a_connection_that_breaks_before_the_content_is_opened_anew_at_onc
     assert (sink.connections, len(sink.taken)) == (2, 2)
 
 
-async def test_a_connection_that_was_closed_meanwhile_is_opened_anew() -> None:
+async def test_a_connection_that_the_server_closed_is_replaced() -> None:
     async with a_mail_server(timeout=0.2) as sink, a_channel(a_provider(sink.port)) as channel:
         assert isinstance(await channel.send(a_message()), Accepted)
         await asyncio.sleep(0.5)
@@ -193,9 +198,9 @@ async def test_a_connection_that_was_closed_meanwhile_is_opened_anew() -> None:
         assert sink.connections == 2
 
 
-@pytest.mark.filterwarnings("ignore")  # aiosmtpd's, of passwords in clear
+@pytest.mark.filterwarnings("ignore")  # aiosmtpd warns about passwords without encryption.
 @pytest.mark.parametrize("encryption", ["TLS", "STARTTLS"])
-async def test_it_encrypts_and_signs_in(
+async def test_the_connection_is_encrypted_and_authenticated(
     encryption: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     context = write_certificate(tmp_path, "localhost")
@@ -211,13 +216,13 @@ async def test_it_encrypts_and_signs_in(
         async with a_channel(provider, {name: b"right\n"}) as channel:
             assert isinstance(await channel.send(a_message()), Accepted)
         async with a_channel(provider, {name: b"wrong"}) as channel:
-            # An operator's mistake is no fault of the message: it waits.
+            # A wrong configuration is not a fault of the message, so the message waits.
             assert await channel.send(a_message()) == Temporary(300)
     assert (len(sink.taken), set(sink.logins)) == (1, {"dunwell"})
 
 
 @pytest.mark.parametrize("encryption", ["TLS", "STARTTLS"])
-async def test_a_certificate_nobody_vouches_for_is_not_spoken_to(
+async def test_a_server_with_an_untrusted_certificate_is_refused(
     encryption: str, tmp_path: Path
 ) -> None:
     context = write_certificate(tmp_path, "localhost")
@@ -228,13 +233,13 @@ async def test_a_certificate_nobody_vouches_for_is_not_spoken_to(
     assert sink.taken == []
 
 
-async def test_starttls_is_not_left_out_where_the_server_has_none(sink: MailServer) -> None:
+async def test_a_server_without_starttls_is_refused(sink: MailServer) -> None:
     async with a_channel(a_provider(sink.port, encryption="STARTTLS")) as channel:
         assert await channel.send(a_message()) == Temporary()
     assert sink.taken == []
 
 
-async def test_letters_beyond_ascii_in_an_address_need_a_server_that_takes_them() -> None:
+async def test_a_non_ascii_address_needs_a_server_that_supports_it() -> None:
     message = a_message(recipient="ädä@example.org")
     async with a_mail_server() as sink, a_channel(a_provider(sink.port)) as channel:
         words = "The mail server takes no address with such letters."
@@ -256,5 +261,5 @@ async def test_letters_beyond_ascii_in_an_address_need_a_server_that_takes_them(
         ("[::1]", ("::1", 465)),
     ],
 )
-def test_a_server_may_name_its_port(text: str, read: tuple[str, int]) -> None:
+def test_the_address_of_a_server_may_have_a_port(text: str, read: tuple[str, int]) -> None:
     assert parse_host(text, 465) == read

@@ -1,4 +1,5 @@
-"""Uploads on their way lie on disk, not in memory, within a bound, and nothing is left of them."""
+"""Unfinished uploads are on disk and not in memory, their total size is limited, and none is left
+behind."""
 
 import tempfile
 import tracemalloc
@@ -26,7 +27,7 @@ def _a_reader(spool: Spool, sender: int = 1) -> FormReader:
 
 
 def _held(spool: Spool, megabytes: int, sender: int = 1) -> FormReader:
-    """A form whose file has come in so far, and no further."""
+    """Return a form whose file was received up to this size."""
     reader = _a_reader(spool, sender)
     assert list(reader.take(_HEAD)) == []
     for _ in range(megabytes * 16):
@@ -34,7 +35,7 @@ def _held(spool: Spool, megabytes: int, sender: int = 1) -> FormReader:
     return reader
 
 
-def test_a_hundred_uploads_held_at_four_megabytes_take_little_memory(folder: Path) -> None:
+def test_a_hundred_unfinished_uploads_use_little_memory(folder: Path) -> None:
     spool = Spool(1024 * _MEGABYTE)
     tracemalloc.start()
     try:
@@ -44,13 +45,13 @@ def test_a_hundred_uploads_held_at_four_megabytes_take_little_memory(folder: Pat
         tracemalloc.stop()
     assert taken / len(held) <= 256 * 1024
     assert spool.held_bytes > 399 * _MEGABYTE
-    # Without a name: what a killed process held is gone with it.
+    # The files have no name, so that they vanish with a killed process.
     assert list(folder.iterdir()) == []
     held.clear()
     assert spool.held_bytes == 0
 
 
-def test_a_file_comes_out_as_it_came_in(folder: Path) -> None:
+def test_a_file_is_read_as_it_was_written(folder: Path) -> None:
     spool, content = Spool(4 * _MEGABYTE), bytes(range(256)) * 1024
     [part] = _a_reader(spool).take(_HEAD + content + b"\r\n--x--\r\n")
     assert part.file is not None
@@ -59,7 +60,7 @@ def test_a_file_comes_out_as_it_came_in(folder: Path) -> None:
     assert spool.held_bytes == 0
 
 
-def test_what_is_on_its_way_lies_in_a_folder_of_its_owners(tmp_path: Path) -> None:
+def test_unfinished_uploads_are_in_a_folder_that_only_their_owner_can_read(tmp_path: Path) -> None:
     spool, place = Spool(4 * _MEGABYTE), tmp_path / "data" / "incoming"
     spool.use_folder(place)
     content = spool.get_share(1).open()
@@ -72,12 +73,12 @@ def test_what_is_on_its_way_lies_in_a_folder_of_its_owners(tmp_path: Path) -> No
 
 
 def _find_open_under(place: Path) -> list[Path]:
-    """Files of this process, whether they have a name or not."""
+    """Return the files below `place` that this process has open, with or without a name."""
     links = Path("/proc/self/fd").iterdir()
     return [each for each in links if each.is_symlink() and str(place) in str(each.readlink())]
 
 
-def test_a_process_holds_a_gibibyte_at_most_and_a_quarter_of_it_for_one_sender() -> None:
+def test_a_process_holds_at_most_a_gibibyte_and_a_quarter_of_it_for_one_sender() -> None:
     share = UPLOADS.get_share("a sender")
     share.check_room(256 * _MEGABYTE)
     with pytest.raises(RateLimited):
@@ -86,7 +87,7 @@ def test_a_process_holds_a_gibibyte_at_most_and_a_quarter_of_it_for_one_sender()
         share.check_room(1024 * _MEGABYTE - UPLOADS.held_bytes + 1)
 
 
-def test_past_the_bound_callers_are_asked_to_wait(folder: Path) -> None:
+def test_callers_above_the_limit_are_asked_to_wait(folder: Path) -> None:
     spool = Spool(8 * _MEGABYTE)
     waiting = [_held(spool, 1, sender) for sender in range(1, 8)]
     with pytest.raises(Unavailable) as refusal:
@@ -96,7 +97,7 @@ def test_past_the_bound_callers_are_asked_to_wait(folder: Path) -> None:
     spool.get_share(9).check_room(2 * _MEGABYTE)
 
 
-def test_one_sender_uses_up_a_quarter_and_others_go_on(folder: Path) -> None:
+def test_one_sender_at_its_limit_does_not_block_others(folder: Path) -> None:
     spool = Spool(8 * _MEGABYTE)
     mine = _held(spool, 1, sender=1)
     with pytest.raises(RateLimited) as refusal:
@@ -108,7 +109,7 @@ def test_one_sender_uses_up_a_quarter_and_others_go_on(folder: Path) -> None:
     assert spool.held_bytes == 0
 
 
-def test_a_folder_that_was_removed_is_made_anew(tmp_path: Path) -> None:
+def test_a_removed_folder_of_the_spool_is_created_again(tmp_path: Path) -> None:
     spool, folder = Spool(40 * _MEGABYTE), tmp_path / "incoming"
     spool.use_folder(folder)
     folder.rmdir()

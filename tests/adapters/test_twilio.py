@@ -1,5 +1,5 @@
-"""Twilio's dialect against a provider of ours that speaks it: the channel's promises, its refusals,
-and what it calls back, signed and forged."""
+"""The Twilio adapter with a simulated Twilio: the contract of channels, refusals, and signed and
+forged callbacks."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -78,10 +78,11 @@ class TestTwilio(ChannelContract):
         (400, 21612, "OTHER"), (400, 21606, None), (401, 20003, None), (429, 20429, None),
     ],
 )  # fmt: skip
-async def test_refusals_are_told_apart(
+async def test_permanent_and_temporary_refusals_are_distinguished(
     fake: FakeTwilio, adapter: TwilioChannel, status: int, code: int, told: str | None
 ) -> None:
-    """Of the number, of the message, or of us: then it is tried again."""
+    """The refusal concerns the number, the message, or our account. In the last case the message is
+    sent again later."""
     fake.refusals = [(status, code)]
     outcome = await adapter.send(_MESSAGE)
     assert isinstance(outcome, Temporary if told is None else Permanent)
@@ -89,7 +90,7 @@ async def test_refusals_are_told_apart(
     assert fake.messages == []
 
 
-async def test_a_provider_that_is_broken_may_have_taken_it(
+async def test_after_a_server_error_the_outcome_is_unknown(
     fake: FakeTwilio, adapter: TwilioChannel
 ) -> None:
     fake.refusals = [(500, 20500)]
@@ -97,7 +98,7 @@ async def test_a_provider_that_is_broken_may_have_taken_it(
         await adapter.send(_MESSAGE)
 
 
-async def test_what_may_have_been_taken_is_not_posted_again(
+async def test_a_message_that_may_have_been_accepted_is_not_posted_again(
     fake: FakeTwilio, adapter: TwilioChannel
 ) -> None:
     fake.hangs_up = True
@@ -106,7 +107,7 @@ async def test_what_may_have_been_taken_is_not_posted_again(
     assert len(fake.messages) == 1
 
 
-def test_the_signature_is_the_one_of_the_providers_own_example() -> None:
+def test_the_signature_matches_the_providers_example() -> None:
     pairs = [
         ("CallSid", "CA1234567890ABCDE"), ("Caller", "+14158675309"), ("Digits", "1234"),
         ("From", "+14158675309"), ("To", "+18005551212"),
@@ -117,7 +118,7 @@ def test_the_signature_is_the_one_of_the_providers_own_example() -> None:
 
 @dataclass
 class Sent:
-    """A merchant whose message the provider has taken."""
+    """A merchant with a message that the provider has accepted."""
 
     harness: Harness
     fake: FakeTwilio
@@ -149,13 +150,13 @@ async def sent(resources: Resources, clock: MovableClock, fake: FakeTwilio) -> A
         await channel.close()
 
 
-async def test_its_reports_are_joined_and_final_states_stay(sent: Sent) -> None:
+async def test_reports_are_matched_and_final_states_do_not_change(sent: Sent) -> None:
     for status in ("sent", "delivered", "undelivered", "sending", "delivered"):
         assert (await sent.fake.report(status)).status_code == 200
     assert await sent.contacts() == [("SMS", "ACCEPTED", True)]
 
 
-async def test_a_number_nobody_has_is_suppressed_and_the_next_way_taken(sent: Sent) -> None:
+async def test_a_nonexistent_number_is_suppressed_and_the_next_channel_used(sent: Sent) -> None:
     await sent.fake.report("undelivered", error="30005")
     assert await sent.contacts() == [("SMS", "FAILED", False), ("EMAIL", "ACCEPTED", False)]
     assert [tuple(row) for row in await sent.harness.rows(_SUPPRESSED)] == [("SMS", "BOUNCE")]
@@ -166,7 +167,7 @@ async def test_a_number_nobody_has_is_suppressed_and_the_next_way_taken(sent: Se
     [(21211, [("SMS", "BOUNCE")]), (21610, [("SMS", "BOUNCE")]), (21614, [("SMS", "BOUNCE")]),
      (21612, [])],
 )  # fmt: skip
-async def test_a_number_that_is_refused_at_once_is_suppressed_as_a_reported_one(
+async def test_a_number_that_is_refused_at_once_is_suppressed_like_a_reported_one(
     sent: Sent, code: int, suppressed: list[tuple[str, str]]
 ) -> None:
     sent.fake.refusals = [(400, code)]
@@ -177,7 +178,7 @@ async def test_a_number_that_is_refused_at_once_is_suppressed_as_a_reported_one(
     assert [tuple(row) for row in await sent.harness.rows(_SUPPRESSED)] == suppressed
 
 
-async def test_what_is_not_signed_has_no_effect(
+async def test_an_unsigned_report_has_no_effect(
     sent: Sent, capsys: pytest.CaptureFixture[str]
 ) -> None:
     form = {"MessageSid": "SM1", "MessageStatus": "undelivered"}
@@ -191,7 +192,7 @@ async def test_what_is_not_signed_has_no_effect(
     assert await sent.harness.rows(_SUPPRESSED) == []
 
 
-async def test_a_signed_report_of_nothing_we_sent_is_kept_unmatched(sent: Sent) -> None:
+async def test_a_signed_report_on_an_unknown_message_is_stored_as_unmatched(sent: Sent) -> None:
     address = f"{sent.served.origin}/callbacks/channels/{NAME}/{'a' * 45}"
     form = {"MessageSid": "SM9", "MessageStatus": "failed"}
     assert (await sent.fake.call(address, form)).status_code == 200
@@ -200,7 +201,7 @@ async def test_a_signed_report_of_nothing_we_sent_is_kept_unmatched(sent: Sent) 
     assert [row[0] for row in rows] == [None]
 
 
-async def test_stop_is_confirmed_once(sent: Sent) -> None:
+async def test_a_stop_message_is_confirmed_once(sent: Sent) -> None:
     for number, confirmed in (("SM1", True), ("SM1", False), ("SM2", False)):
         form = {"From": NUMBER, "To": "+4930123", "Body": "Stopp!", "MessageSid": number}
         answer = await sent.fake.call(sent.incoming, form)
@@ -217,7 +218,7 @@ async def test_stop_is_confirmed_once(sent: Sent) -> None:
         ({"networks": ()}, "does not respond"),
     ],
 )
-async def test_doctor_says_what_is_wrong_with_a_line(
+async def test_doctor_reports_the_faults_of_a_delivery_provider(
     fake: FakeTwilio, change: dict[str, Any], words: str | None
 ) -> None:
     provider = msgspec.structs.replace(a_provider(fake.address), **change)
@@ -228,7 +229,7 @@ async def test_doctor_says_what_is_wrong_with_a_line(
     assert fake.messages == []
 
 
-async def test_doctor_says_that_a_password_is_wrong(fake: FakeTwilio) -> None:
+async def test_doctor_reports_a_wrong_password(fake: FakeTwilio) -> None:
     secrets = dict.fromkeys(SECRETS, b"another")
     found = await check_gateway(NAME, a_provider(fake.address), secrets, KEYS)
     assert found.words == "the gateway refuses the user or the password"

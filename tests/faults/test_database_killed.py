@@ -1,4 +1,4 @@
-"""PostgreSQL itself is killed and comes back, while connections to it are idle and in use."""
+"""PostgreSQL is killed and restarted while connections to it are idle and in use."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -12,8 +12,9 @@ from dunwell.platform.embedded.postgres import EmbeddedPostgres, get_binaries_fo
 
 @pytest.fixture
 async def server(tmp_path: Path) -> AsyncIterator[EmbeddedPostgres]:
-    """A server of the test's own, started."""
-    for parent in (tmp_path, *tmp_path.parents):  # as root, the server's user must reach it
+    """A running server that only this test uses."""
+    # If the test runs as root, the server's user must be able to reach its folder.
+    for parent in (tmp_path, *tmp_path.parents):
         if parent.owner() == "root" and not parent.stat().st_mode & 0o001:
             parent.chmod(0o755)
     embedded = EmbeddedPostgres(tmp_path / "postgres", get_binaries_folder(None))
@@ -27,7 +28,7 @@ async def _ask(database: Database, statement: str = "SELECT 1") -> int:
         return answer
 
 
-async def test_a_killed_server_is_away_and_then_there_again(server: EmbeddedPostgres) -> None:
+async def test_a_killed_server_is_used_again_after_its_restart(server: EmbeddedPostgres) -> None:
     process = await asyncio.to_thread(server.start)
     database = await Database.open(server.url, size=3)
     await asyncio.gather(*(_ask(database) for _ in range(3)))

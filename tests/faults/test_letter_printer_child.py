@@ -1,4 +1,5 @@
-"""The printer is a child: whatever a sheet does to it, the next letter is printed."""
+"""Letters are printed by a child process. A letter that ends the child does not affect the next
+one."""
 
 import asyncio
 import signal
@@ -31,7 +32,7 @@ def _children() -> list[psutil.Process]:
     return find_children("printer_child")
 
 
-async def test_many_letters_come_from_few_children_while_others_go_on(
+async def test_few_children_print_many_letters_without_blocking_other_work(
     printer: LetterPrinter,
 ) -> None:
     ticks = 0
@@ -58,7 +59,9 @@ async def test_a_child_killed_between_letters_is_replaced(printer: LetterPrinter
     assert await printer.print_sheet(_SHEET) == first
 
 
-async def test_a_child_killed_in_mid_letter_costs_no_letter(printer: LetterPrinter) -> None:
+async def test_a_letter_whose_child_was_killed_is_printed_by_another(
+    printer: LetterPrinter,
+) -> None:
     first = await printer.print_sheet(_SHEET)
     (child,) = _children()
     child.suspend()
@@ -68,7 +71,7 @@ async def test_a_child_killed_in_mid_letter_costs_no_letter(printer: LetterPrint
     assert await task == first
 
 
-async def test_what_cannot_be_laid_out_is_refused_and_the_next_is_printed(
+async def test_a_letter_that_cannot_be_laid_out_is_refused_and_the_next_one_is_printed(
     printer: LetterPrinter,
 ) -> None:
     await printer.print_sheet(_SHEET)
@@ -93,13 +96,13 @@ async def test_a_letter_that_takes_too_long_is_refused() -> None:
     await printer.close()
 
 
-async def test_the_child_has_limits_no_environment_and_no_way_out(printer: LetterPrinter) -> None:
+async def test_the_child_has_limits_no_environment_and_no_network(printer: LetterPrinter) -> None:
     await printer.print_sheet(_SHEET)
     (child,) = _children()
     assert child.rlimit(psutil.RLIMIT_AS)[0] == 1024 * 1024 * 1024
     assert child.rlimit(psutil.RLIMIT_FSIZE)[0] == 0
     assert 0 < child.rlimit(psutil.RLIMIT_CPU)[0] <= 40
-    # Standard input, output and error are all it will ever have.
+    # The child can open nothing besides standard input, output and error.
     assert child.rlimit(psutil.RLIMIT_NOFILE) == (3, 3)
     assert child.num_fds() == 3
     assert "DUNWELL_SECRET_KEY" not in child.environ()

@@ -1,4 +1,4 @@
-"""`dunwell mail` as an operator starts it: ready, taking a report, ended by a signal."""
+"""The process `dunwell mail` becomes ready, accepts a report and is stopped by a signal."""
 
 import asyncio
 import signal
@@ -18,7 +18,7 @@ from tests.support.smtp_providers import a_provider
 _MESSAGE = UUID("01900000-0000-7000-8000-000000000001")
 
 
-async def test_it_takes_a_report_from_its_first_line_on(resources: Resources) -> None:
+async def test_the_mail_process_accepts_a_report(resources: Resources) -> None:
     await apply_installation(resources, Installation(delivery_providers={"post": a_provider(25)}))
     environment = complete_environment({
         "DUNWELL_DATA_DIR": str(resources.settings.data_dir),

@@ -1,4 +1,4 @@
-"""What the tests of the store share."""
+"""Fixtures of the store tests."""
 
 from collections.abc import AsyncIterator
 

@@ -1,5 +1,4 @@
-"""The database as every request takes it: a connection of a pool that stays whole, whatever ends
-its use."""
+"""The connection pool as requests use it: it stays intact however the use of a connection ends."""
 
 import asyncio
 from contextlib import suppress
@@ -14,17 +13,18 @@ from dunwell.platform.metrics import REGISTRY
 from tests.support.observed_pool import BUSY, PID, PRESENT, Opener
 
 _LONG = "SELECT pg_sleep(600)"
-# For what must succeed beside other busy processes, where each answer may take seconds: much longer
-# than any machine needs, and shorter than _LONG, so that a statement that goes on is noticed.
+# A limit for what must succeed while other processes are busy and a response may take seconds. It
+# is longer than any machine needs and shorter than _LONG, so that a statement that was not
+# cancelled is noticed.
 _BUSY_SECONDS = 120.0
-# For a place that does not come free. The same pool opens its connections within it, so it is long
-# enough for a busy machine to open one.
+# A limit for waiting for a connection that does not become free. The same pool opens its
+# connections within it, so a busy machine must be able to open one.
 _BUSY_TIMEOUT_SECONDS = 3.0
 
 
 @pytest.mark.parametrize("day", [date.min, date(1999, 12, 31), date(2026, 3, 2), date.max])
-async def test_a_day_is_kept_as_it_is(open_own: Opener, day: date) -> None:
-    """Also the first and the last there can be, alone and among others."""
+async def test_a_day_is_stored_unchanged(open_own: Opener, day: date) -> None:
+    """This includes the earliest and the latest day, as a value and in a list."""
     own = await open_own()
     async with own.database.connection() as connection:
         one = await connection.fetchrow("SELECT $1::date AS day, $1::date::text AS text", day)
@@ -37,25 +37,25 @@ async def test_nothing_is_connected_before_it_is_needed(open_own: Opener) -> Non
     assert await own.list_pids() == set()
 
 
-async def test_what_was_used_last_is_taken_first(open_own: Opener) -> None:
+async def test_the_connection_used_last_is_used_first(open_own: Opener) -> None:
     own = await open_own(size=3)
     async with own.database.connection(), own.database.connection() as second:
         last = await second.fetchval(PID)
-    # The blocks end from the inside out: the first lies on top.
+    # The inner block ends first, so the connection of the outer one is used next.
     first = await own.ask()
     assert first != last
     assert [await own.ask() for _ in range(3)] == [first] * 3
     assert await own.list_pids() == {first, last}
 
 
-async def test_no_more_than_its_size_are_opened(open_own: Opener) -> None:
+async def test_the_pool_opens_at_most_its_size(open_own: Opener) -> None:
     own = await open_own(size=3)
     pids = await asyncio.gather(*(own.ask() for _ in range(50)))
     assert set(pids) == await own.list_pids()
     assert len(set(pids)) == 3
 
 
-async def test_giving_back_asks_nothing_of_the_server(open_own: Opener) -> None:
+async def test_releasing_a_connection_sends_no_statement(open_own: Opener) -> None:
     own, sent = await open_own(), []
     async with own.database.connection() as connection:
         connection.add_query_logger(lambda record: sent.append(record.query))
@@ -69,7 +69,7 @@ async def test_giving_back_asks_nothing_of_the_server(open_own: Opener) -> None:
     assert sent == ["SELECT 1", "SELECT 1"]
 
 
-async def test_who_waits_too_long_is_told_that_it_is_busy(open_own: Opener) -> None:
+async def test_a_task_that_waits_too_long_gets_an_error(open_own: Opener) -> None:
     own = await open_own(take_timeout_seconds=_BUSY_TIMEOUT_SECONDS)
     async with own.database.connection():
         with pytest.raises(DatabaseAway, match="too busy"):
@@ -77,7 +77,7 @@ async def test_who_waits_too_long_is_told_that_it_is_busy(open_own: Opener) -> N
     assert await own.ask("SELECT 1") == 1
 
 
-async def test_those_who_wait_are_served_in_their_order(open_own: Opener) -> None:
+async def test_waiting_tasks_are_served_in_order(open_own: Opener) -> None:
     own, served = await open_own(), []
 
     async def wait(number: int) -> None:
@@ -93,18 +93,20 @@ async def test_those_who_wait_are_served_in_their_order(open_own: Opener) -> Non
     assert await own.ask("SELECT 1") == 1
 
 
-async def test_who_is_cancelled_when_its_turn_has_come_passes_it_on(open_own: Opener) -> None:
+async def test_a_task_cancelled_when_it_gets_a_connection_passes_it_on(open_own: Opener) -> None:
     own = await open_own(take_timeout_seconds=1)
     async with own.database.connection():
         first, second = asyncio.create_task(own.ask()), asyncio.create_task(own.ask())
         await own.list_pids()
-    # The place is the first one's now, who has not run since.
+    # The first task has the connection now, but has not run since.
     first.cancel()
     assert await second in await own.list_pids()
     assert first.cancelled()
 
 
-async def test_who_comes_later_waits_behind_one_whose_turn_has_come(open_own: Opener) -> None:
+async def test_a_later_task_waits_for_one_that_is_about_to_get_a_connection(
+    open_own: Opener,
+) -> None:
     own, done = await open_own(take_timeout_seconds=_BUSY_TIMEOUT_SECONDS), asyncio.Event()
 
     async def wait() -> None:
@@ -121,7 +123,7 @@ async def test_who_comes_later_waits_behind_one_whose_turn_has_come(open_own: Op
     assert await own.ask("SELECT 1") == 1
 
 
-async def test_a_connection_being_made_is_no_place_lost(open_own: Opener) -> None:
+async def test_a_failed_connection_attempt_returns_its_slot(open_own: Opener) -> None:
     own = await open_own(take_timeout_seconds=1)
     opening = asyncio.create_task(own.ask())
     await asyncio.sleep(0)
@@ -144,7 +146,7 @@ async def test_a_cancelled_statement_ends_on_the_server_too(open_own: Opener) ->
     assert await own.ask() == pid
 
 
-async def test_cancelled_again_while_it_is_mended_it_is_mended(open_own: Opener) -> None:
+async def test_a_connection_is_cleaned_up_despite_a_second_cancellation(open_own: Opener) -> None:
     own = await open_own(reset_seconds=_BUSY_SECONDS)
     pid = await own.ask()
     asking = asyncio.create_task(own.ask(_LONG))
@@ -173,7 +175,7 @@ async def test_a_statement_without_its_own_limit_has_one(open_own: Opener) -> No
         assert connection._config.command_timeout == 60
 
 
-async def test_connections_in_use_and_waiting_are_shown(open_own: Opener) -> None:
+async def test_the_metrics_show_connections_in_use_and_waiting_tasks(open_own: Opener) -> None:
     def read_figures() -> list[float | None]:
         names = "in_use", "waiting", "limit"
         return [REGISTRY.get_sample_value(f"dunwell_database_connections_{each}") for each in names]
@@ -184,7 +186,7 @@ async def test_connections_in_use_and_waiting_are_shown(open_own: Opener) -> Non
         asking = [asyncio.create_task(own.ask()) for _ in range(3)]
         await asyncio.sleep(0.05)
         assert read_figures() == [2, 3, 2]
-        # Those that give up wait no longer.
+        # Tasks that gave up are no longer counted as waiting.
         ended = await asyncio.gather(*asking, return_exceptions=True)
         assert [type(each) for each in ended] == [DatabaseAway] * 3
         assert read_figures() == [2, 0, 2]

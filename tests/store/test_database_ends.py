@@ -1,4 +1,5 @@
-"""Connections that end, or are left in the midst of something: nothing of it reaches the next."""
+"""After a connection ended or was left in the middle of a transaction, nothing of it affects the
+next use."""
 
 import asyncio
 import os
@@ -20,7 +21,7 @@ async def _write(own: ObservedPool) -> None:
         await connection.execute(_WRITE)
 
 
-async def test_an_exception_undoes_the_transaction_and_keeps_the_connection(
+async def test_an_exception_rolls_the_transaction_back_and_keeps_the_connection(
     open_own: Opener,
 ) -> None:
     own = await open_own()
@@ -50,7 +51,7 @@ async def test_a_transaction_left_open_is_rolled_back(open_own: Opener, is_faili
     assert await own.watch(_COUNT) == 1
 
 
-async def test_a_beginning_interrupted_unseen_takes_no_later_write_along(open_own: Opener) -> None:
+async def test_an_interrupted_begin_does_not_include_later_writes(open_own: Opener) -> None:
     own = await open_own()
     async with own.database.connection() as connection:
         beginning = asyncio.create_task(connection.transaction().start())
@@ -62,7 +63,9 @@ async def test_a_beginning_interrupted_unseen_takes_no_later_write_along(open_ow
     assert await own.watch(_COUNT) == 1
 
 
-async def test_one_begun_by_hand_and_interrupted_takes_none_along_either(open_own: Opener) -> None:
+async def test_an_interrupted_begin_by_statement_does_not_include_later_writes(
+    open_own: Opener,
+) -> None:
     own = await open_own()
     pid = await own.ask()
 
@@ -74,7 +77,7 @@ async def test_one_begun_by_hand_and_interrupted_takes_none_along_either(open_ow
     beginning = asyncio.create_task(begin())
     await asyncio.sleep(0)
     beginning.cancel()
-    # Long enough for it to be mended in the belief that nothing has begun.
+    # Wait until the connection was cleaned up under the assumption that no transaction had begun.
     await own.watch("SELECT 1")
     os.kill(pid, signal.SIGCONT)
     with suppress(asyncio.CancelledError):
@@ -83,7 +86,9 @@ async def test_one_begun_by_hand_and_interrupted_takes_none_along_either(open_ow
     assert await own.watch(_COUNT) == 1
 
 
-async def test_a_commit_interrupted_is_over_when_the_connection_is_free(open_own: Opener) -> None:
+async def test_an_interrupted_commit_has_ended_when_the_connection_is_free(
+    open_own: Opener,
+) -> None:
     own = await open_own()
 
     async def change() -> None:
@@ -100,11 +105,11 @@ async def test_a_commit_interrupted_is_over_when_the_connection_is_free(open_own
         await changing
     before = await own.watch(_COUNT)
     await _write(own)
-    # It was committed or not; in neither case is it open still.
+    # The transaction was committed or not. In neither case is it still open.
     assert await own.watch(_COUNT) == before + 1
 
 
-async def test_a_connection_the_server_ended_meanwhile_is_replaced(open_own: Opener) -> None:
+async def test_an_idle_connection_that_the_server_ended_is_replaced(open_own: Opener) -> None:
     own = await open_own(size=2)
     async with own.database.connection() as one, own.database.connection() as other:
         pids = [await one.fetchval(PID), await other.fetchval(PID)]
@@ -116,7 +121,9 @@ async def test_a_connection_the_server_ended_meanwhile_is_replaced(open_own: Ope
     assert await own.ask() not in pids
 
 
-async def test_one_ended_in_use_says_so_and_is_replaced(open_own: Opener) -> None:
+async def test_a_connection_that_the_server_ended_in_use_fails_and_is_replaced(
+    open_own: Opener,
+) -> None:
     own = await open_own()
     pid = await own.ask()
 
@@ -130,7 +137,7 @@ async def test_one_ended_in_use_says_so_and_is_replaced(open_own: Opener) -> Non
     assert await own.ask() != pid
 
 
-async def test_one_that_does_not_react_is_replaced(open_own: Opener) -> None:
+async def test_a_connection_that_does_not_respond_is_replaced(open_own: Opener) -> None:
     own = await open_own(reset_seconds=0.05)
     pid = await own.ask()
 
@@ -147,18 +154,18 @@ async def test_one_that_does_not_react_is_replaced(open_own: Opener) -> None:
         os.kill(pid, signal.SIGCONT)
 
 
-async def test_one_unused_for_long_is_closed(open_own: Opener) -> None:
+async def test_a_connection_that_is_unused_for_long_is_closed(open_own: Opener) -> None:
     own = await open_own(size=2, idle_seconds=0.05)
     async with own.database.connection() as one, own.database.connection() as other:
         pids = {await one.fetchval(PID), await other.fetchval(PID)}
-        # Those in use stay, however long.
+        # Connections in use stay open for any time.
         await own.watch("SELECT pg_sleep(0.1)")
         assert await own.list_pids() == pids
     await own.wait_for(PRESENT, 0)
     assert await own.ask() not in pids
 
 
-async def test_one_used_so_many_times_is_replaced(open_own: Opener) -> None:
+async def test_a_connection_is_replaced_after_many_uses(open_own: Opener) -> None:
     own = await open_own(max_uses=2)
     pids = [await own.ask() for _ in range(5)]
     assert pids[0] == pids[1] != pids[2] == pids[3] != pids[4]
@@ -189,7 +196,7 @@ async def test_a_changed_schema_fails_once_for_all_connections(open_own: Opener)
         await own.watch("DROP SCHEMA shapes CASCADE")
 
 
-async def test_closing_waits_for_those_in_use(open_own: Opener) -> None:
+async def test_closing_waits_for_connections_in_use(open_own: Opener) -> None:
     own = await open_own(size=2)
     async with own.database.connection() as connection:
         waiting = asyncio.create_task(own.ask())
@@ -205,7 +212,7 @@ async def test_closing_waits_for_those_in_use(open_own: Opener) -> None:
     await own.database.close()
 
 
-async def test_closing_cancelled_closes_those_in_use(open_own: Opener) -> None:
+async def test_a_cancelled_close_closes_connections_in_use(open_own: Opener) -> None:
     own = await open_own()
 
     async def outlive() -> None:

@@ -1,4 +1,4 @@
-"""While nothing is due, no merchant is looked at; what is due is found as ever."""
+"""While nothing is due, no merchant is read. What is due is found in any case."""
 
 from datetime import timedelta
 
@@ -35,7 +35,7 @@ WHERE claim_id = (SELECT min(claim_id) FROM claims WHERE merchant_id = $1)
 
 
 @pytest.mark.parametrize("is_sandbox", [False, True])
-async def test_an_idle_look_reads_no_merchant_but_sandboxes(
+async def test_without_due_work_only_sandbox_merchants_are_read(
     resources: Resources, clock: MovableClock, is_sandbox: bool
 ) -> None:
     harness = await a_harness(resources, clock, a_definition())
@@ -45,14 +45,14 @@ async def test_an_idle_look_reads_no_merchant_but_sandboxes(
     await harness.rows(_PAUSE, now, later)
     await harness.rows(_MANY, _MERCHANTS)
     if is_sandbox:
-        # What is due in the world's time is not due by its own clock, which stands.
+        # The claim is due by the real time but not by the sandbox's own clock, which does not run.
         sandbox = await a_harness(resources, clock, a_definition(), key="sandbox", sandbox=True)
         await sandbox.create("A-1")
         await sandbox.rows(_SLEEP, now + timedelta(hours=1))
         now += timedelta(hours=2)
     async with resources.database.connection() as connection:
-        # What tests before this one left dead in tables and indexes must not change a plan: a
-        # swollen index of sandboxes costs more than all merchants.
+        # Remove the dead rows of earlier tests. A bloated index of sandbox merchants would cost
+        # more than reading all merchants.
         await connection.execute("VACUUM (FULL, ANALYZE) merchants, claims, communications, holds")
     async with resources.database.transaction() as tx:
         explaining = Explaining(tx)
@@ -60,7 +60,7 @@ async def test_an_idle_look_reads_no_merchant_but_sandboxes(
         assert await list_channels_with_contacts(explaining, now, (0, "EMAIL"), [], 50) == []
         assert await list_ended_holds(explaining, now, None, 50) == {}
         assert await list_merchants_to_check(explaining, now, None) == []
-        # Its own rows wait for their seal, and nobody else's.
+        # Only the merchant's own rows wait for their seal.
         assert len(await list_merchants_to_seal(explaining)) == 1 + is_sandbox
         assert explaining.rows_read <= 100, explaining.plans
         assert await list_merchants_with_due_claims(tx, later, 0, 50) == [
@@ -69,10 +69,10 @@ async def test_an_idle_look_reads_no_merchant_but_sandboxes(
         assert [*await list_ended_holds(tx, later, None, 50)] == [harness.merchant.merchant_id]
 
 
-async def test_a_sandbox_whose_clock_stands_behind_keeps_nobody_awake(
+async def test_a_sandbox_with_an_earlier_clock_causes_no_work(
     resources: Resources, clock: MovableClock
 ) -> None:
-    """Its claims are due in the world's time, and not in its own."""
+    """The claims of the sandbox merchant are due by the real time, but not by its own clock."""
     live = await a_harness(resources, clock, a_definition())
     sandbox = await a_harness(resources, clock, a_definition(), key="sandbox", sandbox=True)
     for harness in (live, sandbox):

@@ -1,4 +1,5 @@
-"""Endpoints are added, changed, rotated and removed, and their secrets lie sealed."""
+"""Webhook endpoints are added, changed, rotated and removed, and their secrets are stored
+encrypted."""
 
 import base64
 from datetime import timedelta
@@ -29,7 +30,7 @@ async def audit_of(outbox: Outbox) -> list[str]:
     return [row["action"] for row in rows]
 
 
-async def test_the_secret_is_told_once_and_stored_sealed(resources: Resources) -> None:
+async def test_the_secret_is_shown_once_and_stored_encrypted(resources: Resources) -> None:
     outbox = await an_outbox(resources)
     new = await outbox.add_endpoint(URL, ("ARCHIVED", "ESCALATED"), "Bearer abc")
     assert len(base64.b64decode(new.secret.removeprefix("whsec_"), validate=True)) == 32
@@ -44,7 +45,9 @@ async def test_the_secret_is_told_once_and_stored_sealed(resources: Resources) -
     assert await audit_of(outbox) == ["endpoint.add"]
 
 
-async def test_a_sealed_secret_opens_for_its_own_endpoint_only(resources: Resources) -> None:
+async def test_an_encrypted_secret_is_readable_for_its_own_endpoint_only(
+    resources: Resources,
+) -> None:
     outbox = await an_outbox(resources)
     new = await outbox.add_endpoint(URL)
     sealed = (await outbox.endpoint(new.endpoint_id))["secret_sealed"]
@@ -54,7 +57,7 @@ async def test_a_sealed_secret_opens_for_its_own_endpoint_only(resources: Resour
             open_secret(resources.keys, *owner, sealed)
 
 
-async def test_one_address_is_one_endpoint(resources: Resources) -> None:
+async def test_an_address_can_be_added_only_once(resources: Resources) -> None:
     outbox = await an_outbox(resources)
     await outbox.add_endpoint(URL)
     with pytest.raises(InvalidState):
@@ -63,7 +66,7 @@ async def test_one_address_is_one_endpoint(resources: Resources) -> None:
     assert await audit_of(outbox) == ["endpoint.add"]
 
 
-async def test_production_refuses_what_is_not_https(resources: Resources) -> None:
+async def test_production_requires_https(resources: Resources) -> None:
     outbox = await an_outbox(resources)
     async with resources.database.transaction() as tx:
         with pytest.raises(ValidationError):
@@ -85,7 +88,7 @@ async def test_types_and_authorization_can_be_changed(resources: Resources) -> N
     assert await audit_of(outbox) == ["endpoint.add", "endpoint.change"]
 
 
-async def test_a_rotated_secret_leaves_the_old_one_a_day(resources: Resources) -> None:
+async def test_the_old_secret_is_valid_for_a_day_after_a_rotation(resources: Resources) -> None:
     outbox = await an_outbox(resources)
     new = await outbox.add_endpoint(URL)
     async with resources.database.transaction() as tx:
@@ -98,7 +101,7 @@ async def test_a_rotated_secret_leaves_the_old_one_a_day(resources: Resources) -
     assert row["previous_secret_until"] == outbox.now + timedelta(hours=24)
 
 
-async def test_a_removed_endpoint_gives_its_deliveries_up_and_its_address_free(
+async def test_removing_an_endpoint_abandons_its_deliveries_and_frees_its_address(
     resources: Resources,
 ) -> None:
     outbox = await an_outbox(resources)

@@ -1,4 +1,4 @@
-"""The list of events: nothing is missed, doubled, or shown behind a cursor."""
+"""The list of events: no event is missing, repeated, or listed before a returned cursor."""
 
 import json
 from datetime import timedelta
@@ -23,7 +23,7 @@ async def load(
         )
 
 
-async def test_pages_bring_every_event_once_oldest_first(resources: Resources) -> None:
+async def test_pages_contain_every_event_once_oldest_first(resources: Resources) -> None:
     outbox = await an_outbox(resources)
     events = await outbox.raise_events(4) + await outbox.raise_events(3)
     bodies: list[str] = []
@@ -46,7 +46,7 @@ async def test_the_last_page_has_no_cursor(resources: Resources) -> None:
     assert (await load(outbox, limit=2)).next_cursor is not None
 
 
-async def test_what_a_running_transaction_may_still_add_to_is_held_back(
+async def test_events_after_a_running_transaction_are_not_listed_yet(
     resources: Resources,
 ) -> None:
     outbox = await an_outbox(resources)
@@ -60,7 +60,7 @@ async def test_what_a_running_transaction_may_still_add_to_is_held_back(
     assert (await load(outbox)).items == [slow[0].body, quick[0].body]
 
 
-async def test_filters_take_since_in_and_until_out(
+async def test_filters_include_since_and_exclude_until(
     resources: Resources, clock: MovableClock
 ) -> None:
     outbox = await an_outbox(resources)
@@ -77,7 +77,7 @@ async def test_filters_take_since_in_and_until_out(
     assert (await load(outbox, wanted=EventFilter(claim_id=outbox.claim_id + 1))).items == []
 
 
-async def test_neither_events_nor_cursors_of_another_merchant_are_taken(
+async def test_events_and_cursors_of_another_merchant_are_not_accessible(
     resources: Resources,
 ) -> None:
     nordwind, hansen = await an_outbox(resources), await an_outbox(resources, "hansen")
@@ -88,7 +88,7 @@ async def test_neither_events_nor_cursors_of_another_merchant_are_taken(
         await load(hansen, cursor)
 
 
-async def test_pages_are_in_the_order_of_numbers_not_of_their_text(resources: Resources) -> None:
+async def test_pages_are_in_numeric_order(resources: Resources) -> None:
     outbox = await an_outbox(resources)
     events = [(await outbox.raise_events())[0] for _ in range(3)]
     for event, written_by in zip(events, ("8", "9", "10"), strict=True):

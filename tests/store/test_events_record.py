@@ -28,14 +28,14 @@ async def test_events_and_their_deliveries_are_written_together(resources: Resou
     ]
 
 
-async def test_nothing_is_written_for_an_empty_set(resources: Resources) -> None:
+async def test_an_empty_set_writes_nothing(resources: Resources) -> None:
     outbox = await an_outbox(resources)
     async with resources.database.transaction() as tx:
         await save_events(tx, outbox.merchant.merchant_id, [], outbox.now)
     assert await outbox.rows("SELECT FROM events WHERE merchant_id = $1") == []
 
 
-async def test_another_merchants_endpoint_gets_nothing(resources: Resources) -> None:
+async def test_another_merchants_endpoint_gets_no_delivery(resources: Resources) -> None:
     nordwind, hansen = await an_outbox(resources), await an_outbox(resources, "hansen")
     await hansen.add_endpoint("http://127.0.0.1:1/")
     await nordwind.raise_events(3)
@@ -58,7 +58,7 @@ async def test_a_rolled_back_change_leaves_no_event(resources: Resources) -> Non
     assert await outbox.deliveries() == []
 
 
-async def test_a_body_is_kept_to_the_letter(resources: Resources) -> None:
+async def test_a_body_is_stored_unchanged(resources: Resources) -> None:
     outbox = await an_outbox(resources)
     head = EventHead(
         resources.ids.new(outbox.now), outbox.merchant.merchant_id, outbox.claim_id,

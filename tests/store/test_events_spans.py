@@ -1,4 +1,4 @@
-"""Events by time, found by spans: never one too few, whatever the order of their dates."""
+"""Events are found by time with the help of spans, in whatever order of dates they were written."""
 
 from datetime import datetime, timedelta
 from random import Random
@@ -22,7 +22,7 @@ async def outbox(resources: Resources) -> Outbox:
 
 
 async def raise_at(outbox: Outbox, dates: list[datetime]) -> None:
-    """Events of these dates, a transaction each."""
+    """Publish events with these dates, each in its own transaction."""
     for date in dates:
         [event] = outbox.build()
         async with outbox.resources.database.transaction() as tx:
@@ -40,7 +40,7 @@ async def put_into_spans(outbox: Outbox) -> int:
 
 
 async def list_dates(outbox: Outbox, wanted: EventFilter, limit: int = 7) -> list[datetime]:
-    """Of all pages, in their order."""
+    """Return the dates of all pages, in order."""
     bodies: list[str] = []
     cursor = None
     async with outbox.resources.database.connection() as connection:
@@ -59,7 +59,7 @@ async def list_dates(outbox: Outbox, wanted: EventFilter, limit: int = 7) -> lis
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_dates_in_any_order_are_all_found_in_the_order_of_writing(
+async def test_events_with_dates_in_any_order_are_found_in_the_order_of_writing(
     outbox: Outbox, seed: int
 ) -> None:
     random = Random(seed)
@@ -80,7 +80,7 @@ async def test_dates_in_any_order_are_all_found_in_the_order_of_writing(
         ]
 
 
-async def test_spans_follow_one_another_and_are_made_once(outbox: Outbox) -> None:
+async def test_spans_are_adjacent_and_created_once(outbox: Outbox) -> None:
     await raise_at(outbox, [outbox.now] * (2 * SPAN + 1))
 
     assert [await put_into_spans(outbox) for _ in range(2)] == [2, 0]
@@ -91,7 +91,7 @@ async def test_spans_follow_one_another_and_are_made_once(outbox: Outbox) -> Non
     assert second["after_event_id"] == first["upto_event_id"]
 
 
-async def test_what_may_yet_be_added_before_is_in_no_span(outbox: Outbox) -> None:
+async def test_a_span_ends_before_running_transactions(outbox: Outbox) -> None:
     async with outbox.resources.database.transaction() as running:
         await running.execute("SELECT pg_current_xact_id()")
         await raise_at(outbox, [outbox.now] * SPAN)

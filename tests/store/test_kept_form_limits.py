@@ -1,4 +1,4 @@
-"""Typed values are kept for a day, and only those of a form that is not too large."""
+"""The values of interrupted forms are kept for a day if the form is not too large."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -29,7 +29,7 @@ async def user_id(resources: Resources) -> UUID:
 
 
 def a_form(size: int) -> KeptFields:
-    """Of this many bytes as it is stored."""
+    """Return a form that takes this many bytes when it is stored."""
     empty = len(msgspec.json.encode({"text": [""]}))
     return {"text": ["a" * (size - empty)]}
 
@@ -47,7 +47,7 @@ async def test_a_form_of_256_kib_is_kept_and_a_larger_one_is_not(
         assert await load_kept_form(tx, user_id, _ADDRESS, now) == largest
 
 
-async def test_a_form_is_gone_after_24_hours(
+async def test_a_kept_form_is_deleted_after_24_hours(
     resources: Resources, user_id: UUID, clock: MovableClock
 ) -> None:
     assert timedelta(hours=24) == KEPT_FOR

@@ -1,6 +1,5 @@
-"""Every list that is declared: its indexes exist, it shows rows of its merchant only, and it hides
-rows of a transaction that still runs from pages, counts and the oldest row alike.
-"""
+"""Every declared list has its indexes, contains only rows of its merchant, and hides rows of
+running transactions from pages, counts and the oldest row."""
 
 import importlib
 import pkgutil
@@ -25,7 +24,7 @@ FROM pg_index i
 JOIN pg_attribute a ON a.attrelid = i.indexrelid
 WHERE i.indexrelid = $1::text::regclass AND i.indrelid = $2::text::regclass
 """
-# Its rows are found by another key, and sorted.
+# Lists whose rows are found by another key and then sorted.
 _SORTED = {"claim attachments", "claim communications"}
 
 
@@ -53,7 +52,7 @@ def scope_of(tx: Connection, listed: ListedTable[Any, Any, Any]) -> ListScope:
 async def look(
     tx: Connection, listed: ListedTable[Any, Any, Any], *, oldest_first: bool = False
 ) -> tuple[Sequence[object], int, object]:
-    """The keys of all pages, the count and the oldest row's instant."""
+    """Return the keys of all pages, the count, and the instant of the oldest row."""
     scope, wanted = scope_of(tx, listed), listed.filter()
     keys, cursor = list[object](), None
     for _ in range(10):
@@ -123,7 +122,8 @@ async def test_a_list_hides_rows_of_a_running_transaction(database: Database, na
 async def test_a_list_of_the_oldest_ends_before_running_transactions(
     database: Database, name: str
 ) -> None:
-    """Behind a cursor too: the rows may be followed by others that are committed earlier."""
+    """This also holds after a cursor: the rows may be followed by others that are committed
+    earlier."""
     listed = LISTS[name]
     if len(listed.scope) > 1:
         return

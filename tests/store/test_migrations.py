@@ -1,4 +1,4 @@
-"""Migrations run one by one while the service works; none blocks a large table for long."""
+"""Migrations run one by one while the service is in use, and none blocks a large table for long."""
 
 import asyncio
 import itertools
@@ -33,7 +33,7 @@ DROP INDEX CONCURRENTLY IF EXISTS debtors_nickname;
 CREATE INDEX CONCURRENTLY debtors_nickname ON debtors (merchant_id, language);
 """
 
-# What grows with claims: whoever waits for one of these keeps everybody else waiting.
+# Tables that grow with claims. A migration that waits for one of them blocks all other work.
 _LARGE = """
 SELECT DISTINCT table_name::text FROM information_schema.columns
 WHERE table_schema = 'public' AND column_name IN ('claim_id', 'event_id', 'merchant_id')
@@ -42,22 +42,22 @@ WHERE table_schema = 'public' AND column_name IN ('claim_id', 'event_id', 'merch
     )
 """
 _WATCH = """
-CREATE FUNCTION tell_rewriting() RETURNS event_trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION refuse_rewriting() RETURNS event_trigger LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'writes % anew', pg_event_trigger_table_rewrite_oid()::regclass;
+    RAISE EXCEPTION 'rewrites %', pg_event_trigger_table_rewrite_oid()::regclass;
 END $$;
-CREATE EVENT TRIGGER no_rewriting ON table_rewrite EXECUTE FUNCTION tell_rewriting();
-CREATE FUNCTION tell_changing() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE EVENT TRIGGER no_rewriting ON table_rewrite EXECUTE FUNCTION refuse_rewriting();
+CREATE FUNCTION refuse_changing() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'changes all rows of %', TG_TABLE_NAME;
 END $$;
 """
 _WATCH_TABLE = """
 CREATE TRIGGER no_changing BEFORE UPDATE OR DELETE ON {table}
-FOR EACH STATEMENT EXECUTE FUNCTION tell_changing()
+FOR EACH STATEMENT EXECUTE FUNCTION refuse_changing()
 """
-# To make an index, or to prove a constraint as it is made, reads the whole table while nobody may
-# write; one that was there unproven may be proven beside others.
+# Building an index, or validating a constraint when it is added, reads the whole table and blocks
+# writes. An existing constraint can be validated without blocking.
 _MADE = """
 SELECT 'index ' || indexrelid::regclass FROM pg_index WHERE indrelid::regclass::text = ANY($1)
 UNION ALL
@@ -65,7 +65,7 @@ SELECT 'constraint ' || conname FROM pg_constraint
 WHERE conrelid::regclass::text = ANY($1) AND contype IN ('c', 'f')
     AND (convalidated OR NOT $2)
 """
-# So does a NOT NULL on a column that was there.
+# Setting NOT NULL on an existing column also reads the whole table.
 _NULLABLE = """
 SELECT 'NOT NULL of ' || attrelid::regclass || '.' || attname FROM pg_attribute
 WHERE attrelid::regclass::text = ANY($1) AND attnum > 0 AND NOT attisdropped
@@ -75,7 +75,7 @@ WHERE attrelid::regclass::text = ANY($1) AND attnum > 0 AND NOT attisdropped
 
 @asynccontextmanager
 async def a_database(postgres: EmbeddedPostgres) -> AsyncIterator[str]:
-    """The address of an empty one of the test's own."""
+    """Create an empty database for one test and return its address."""
     name = next(_NAMES)
     async with connected(postgres.url) as server:
         await server.execute(f"CREATE DATABASE {name}")
@@ -153,7 +153,7 @@ async def test_an_index_is_built_while_others_write_to_its_table(
         async with connected(url) as other:
             await other.execute("BEGIN; LOCK TABLE debtors IN ROW EXCLUSIVE MODE")
             building = asyncio.create_task(migrations.run(url))
-            # The statement waits for the other transaction, and others may write meanwhile.
+            # The statement waits for the other transaction, while other transactions may write.
             waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
             while not await _fetchval(url, waiting):
                 assert not building.done()
@@ -227,7 +227,7 @@ async def test_a_migration_that_cannot_lock_a_table_keeps_those_before_it(
         async with connected(url) as other, other.transaction():
             await other.execute("LOCK TABLE debtors IN ACCESS SHARE MODE")
             with pytest.raises(TableLocked, match=rf"Migration {migrations.newest} .* again"):
-                # Without its timeout, the migration would wait for this very transaction.
+                # Without its timeout, the migration would wait for this transaction.
                 async with asyncio.timeout(30):
                     await migrations.run(url, lock_seconds=0.02)
             assert await _revision(url) == f"{int(migrations.newest) - 1:04}"
@@ -237,8 +237,8 @@ async def test_a_migration_that_cannot_lock_a_table_keeps_those_before_it(
 
 @asynccontextmanager
 async def a_role(postgres: EmbeddedPostgres, database: str) -> AsyncIterator[str]:
-    """The address of that database for an ordinary role without any grant."""
-    role = "Ordinary"  # A capital letter: grants have to be quoted.
+    """Return the address of that database for a role without any grant."""
+    role = "Ordinary"  # The name has a capital letter, so that grants must quote it.
     async with connected(postgres.url) as server:
         await server.execute(f'CREATE ROLE "{role}" LOGIN')
         try:
@@ -301,11 +301,11 @@ async def test_no_migration_reads_or_writes_a_whole_large_table_while_others_wai
         await _watch(url)
         for migration in later:
             async with connected(url) as connection:
-                large = _Large(connection)
-                await large.look()
+                large = _LargeTables(connection)
+                await large.record()
                 await migrations.run(url, migration.revision)
                 if migration.is_in_transaction:
-                    assert await large.find_read_whole() == set(), migration.revision
+                    assert await large.find_additions() == set(), migration.revision
 
 
 async def _watch(url: str) -> None:
@@ -315,19 +315,19 @@ async def _watch(url: str) -> None:
             await connection.execute(_WATCH_TABLE.format(table=row["table_name"]))
 
 
-class _Large:
-    """The large tables of a database, and what stood on them when first looked at."""
+class _LargeTables:
+    """The large tables of a database with their indexes and constraints at the first look."""
 
     def __init__(self, connection: asyncpg.Connection) -> None:
         self._connection = connection
 
-    async def look(self) -> None:
+    async def record(self) -> None:
         self._tables = [row["table_name"] for row in await self._connection.fetch(_LARGE)]
         self._made = await self._list(_MADE, False)
         self._nullable = await self._list(_NULLABLE, False)
 
-    async def find_read_whole(self) -> set[str]:
-        """What has been made since then by reading a table."""
+    async def find_additions(self) -> set[str]:
+        """Return what was added since then by reading a whole table."""
         made = await self._list(_MADE, True) - self._made
         return made | (await self._list(_NULLABLE, True) & self._nullable)
 
@@ -335,9 +335,9 @@ class _Large:
         return {row[0] for row in await self._connection.fetch(statement, self._tables, is_so)}
 
 
-# What a migration might say, and what is told of it.
-_TOLD = {
-    "ALTER TABLE claims ALTER reference_number TYPE varchar(99)": "writes claims anew",
+# Statements of a migration, and the finding about each.
+_FINDINGS = {
+    "ALTER TABLE claims ALTER reference_number TYPE varchar(99)": "rewrites claims",
     "UPDATE debtors SET email = email": "changes all rows of debtors",
     "CREATE INDEX another ON claims (created_at)": "index another",
     "ALTER TABLE claims ADD CONSTRAINT fair CHECK (claim_id > 0)": "constraint fair",
@@ -347,23 +347,23 @@ _TOLD = {
 }
 
 
-async def test_what_would_make_others_wait_is_seen(
+async def test_a_migration_that_blocks_others_is_detected(
     postgres: EmbeddedPostgres, migrations: Migrations
 ) -> None:
     async with a_database(postgres) as url:
         await migrations.run(url)
         await _watch(url)
-        assert {sql: await _try(url, sql) for sql in _TOLD} == _TOLD
+        assert {sql: await _find_blocking(url, sql) for sql in _FINDINGS} == _FINDINGS
 
 
-async def _try(url: str, sql: str) -> str | None:
-    """What is told of it; nothing of it is kept."""
+async def _find_blocking(url: str, sql: str) -> str | None:
+    """Return the finding about the statement, and roll it back."""
     async with connected(url) as connection:
         await connection.execute("BEGIN")
-        large = _Large(connection)
-        await large.look()
+        large = _LargeTables(connection)
+        await large.record()
         try:
             await connection.execute(sql)
         except asyncpg.RaiseError as error:
             return str(error)
-        return ", ".join(await large.find_read_whole()) or None
+        return ", ".join(await large.find_additions()) or None

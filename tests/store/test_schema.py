@@ -1,4 +1,4 @@
-"""What must never be false is a constraint."""
+"""Rules that must always hold are constraints of the database."""
 
 import re
 
@@ -26,8 +26,8 @@ async def test_every_primary_key_begins_with_the_merchant(database: Database) ->
         rows = await connection.fetch(_PRIMARY_KEYS)
     keys = {row["table_name"]: re.sub(r"PRIMARY KEY \(|\)", "", row["definition"]) for row in rows}
     assert len(keys) >= 25
-    # A wrong code or secret names no merchant, nor does who asks for a link; the installation is
-    # nobody's, as its users are.
+    # Tables without a merchant: failed attempts and requests for links, which name no merchant, and
+    # tables of the installation and its users.
     assert {n for n, key in keys.items() if not key.startswith("merchant_id")} == {
         "schema_migrations",
         "link_request_counts", "letter_code_failures", "link_requests", "rate_limits",
@@ -51,7 +51,7 @@ async def test_the_tables_of_backups_are_those_that_the_migrations_make(database
     assert list_own_tables() == {row["tablename"] for row in rows}
 
 
-async def test_each_field_of_a_claims_debtor_has_its_column(database: Database) -> None:
+async def test_each_field_of_a_debtor_has_its_column(database: Database) -> None:
     async with database.connection() as connection:
         columns = {row["column_name"] for row in await connection.fetch(_DEBTORS_COLUMNS)}
     missing = {each.name for each in FIELDS} - columns

@@ -1,9 +1,9 @@
-"""Every column that is sealed with the secret key is in the table of key rotation."""
+"""Every column that is encrypted with the secret key is in the table of key rotation."""
 
 from dunwell.operations.keys.sealed_columns import SEALED_COLUMNS
 from dunwell.platform.database.database import Database
 
-# Hashes and digests are told by their names.
+# Hashes and digests are recognised by their names.
 _BINARY = """
 SELECT table_name || '.' || column_name AS name
 FROM information_schema.columns
@@ -26,7 +26,7 @@ _NOT_SEALED = {
 }  # fmt: skip
 
 
-async def test_each_binary_column_is_resealed_or_known_not_to_be_sealed(
+async def test_each_binary_column_is_re_encrypted_or_known_not_to_be_encrypted(
     database: Database,
 ) -> None:
     async with database.connection() as connection:
@@ -36,7 +36,7 @@ async def test_each_binary_column_is_resealed_or_known_not_to_be_sealed(
     assert found >= _NOT_SEALED
 
 
-async def test_each_sealed_column_is_found_by_its_tables_primary_key(database: Database) -> None:
+async def test_each_encrypted_column_is_found_by_its_tables_primary_key(database: Database) -> None:
     async with database.connection() as connection:
         for each in SEALED_COLUMNS:
             keys = await connection.fetchval(_PRIMARY_KEY, each.table)

@@ -1,4 +1,5 @@
-"""Each statement that moves things, on one that must move and one that must not."""
+"""Each statement that changes rows by a condition is run with one row that it must change and one
+that it must not."""
 
 import re
 
@@ -22,8 +23,7 @@ from tests.support.two_claims import (
 MOVES = [
     *MOVES_OF_CLAIMS, *MOVES_OF_CONTACTS, *MOVES_OF_JOBS, *MOVES_OF_REPORTS, *MOVES_OF_SWEEPS,
 ]  # fmt: skip
-# What tells a statement that moves things by itself: it passes by what is locked, or it looks at
-# the time, at a hold or at a lease.
+# The marks of such a statement: it skips locked rows, or compares a time, a hold or a lease.
 _MOVES = re.compile(
     r"SKIP LOCKED|\bNOT \w*\.?held\b|lease_id = \$|sandbox_now"
     r"|\b(\w+_at|until|\w+_until|minute|window_start|not_before) <=? ?(\$|coalesce)"
@@ -32,7 +32,7 @@ _IMPATIENT = "SET LOCAL lock_timeout = '2s'"
 
 
 @pytest.mark.parametrize("moving", MOVES, ids=lambda each: each.name)
-async def test_what_must_not_move_stays_beside_what_moves(
+async def test_a_statement_changes_only_the_rows_that_it_must_change(
     database: Database, moving: MovingStatement
 ) -> None:
     async with database.transaction() as tx:
@@ -45,7 +45,7 @@ async def test_what_must_not_move_stays_beside_what_moves(
 
 
 async def _try(tx: Connection, moving: MovingStatement, why: str) -> list[tuple[int, int]]:
-    """What moves for all that; nothing of it is kept."""
+    """Return the rows that change under this condition, and roll back."""
     trial = tx.transaction()
     await trial.start()
     try:
@@ -62,9 +62,7 @@ async def _try(tx: Connection, moving: MovingStatement, why: str) -> list[tuple[
 @pytest.mark.parametrize(
     "moving", [each for each in MOVES if each.passes_by], ids=lambda each: each.name
 )
-async def test_what_somebody_else_is_at_is_passed_by(
-    database: Database, moving: MovingStatement
-) -> None:
+async def test_a_statement_skips_locked_rows(database: Database, moving: MovingStatement) -> None:
     async with database.transaction() as tx:
         await insert_things(tx, moving)
     async with database.transaction() as first, database.transaction() as second:
@@ -74,7 +72,7 @@ async def test_what_somebody_else_is_at_is_passed_by(
     assert moved == moving.expect(second_moves=False)
 
 
-def test_each_statement_that_moves_things_is_tried_on_two() -> None:
+def test_each_statement_that_changes_rows_is_tried_with_two() -> None:
     tried = {name for each in MOVES for name in each.names}
     assert not tried & NOT_TWO.keys()
     assert set(list_moving()) == tried & set(list_moving()) | NOT_TWO.keys(), (
@@ -82,7 +80,7 @@ def test_each_statement_that_moves_things_is_tried_on_two() -> None:
     )
 
 
-def test_each_statement_that_passes_by_is_tried_beside_another() -> None:
+def test_each_statement_that_skips_locked_rows_is_tried() -> None:
     passing = {name for name, text in list_statements().items() if "SKIP LOCKED" in text}
     tried = {name for each in MOVES if each.passes_by for name in each.names}
     assert passing - NOT_TWO.keys() == tried

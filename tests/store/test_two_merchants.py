@@ -1,6 +1,5 @@
-"""What another merchant has changes nothing: every statement of the code is run for a merchant
-alone, and once more beside another one that has the same rows in every table, with the same ids.
-"""
+"""Rows of another merchant do not change any result: every statement of the code is run for one
+merchant alone, and again with another merchant that has the same rows and ids in every table."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -32,9 +31,9 @@ _IN_PROCESS = {
     "workflow_id": (UUID(int=1), UUID(int=2)),
     "workflow_major": 1,
 }
-# What rows hold beside what they must, wherever there is such a column: in each of them other
-# statements find something.
-WORLDS: Mapping[str, Mapping[str, Any]] = {
+# Values of optional columns, for every table that has such a column. In each state other statements
+# find rows.
+ROW_STATES: Mapping[str, Mapping[str, Any]] = {
     "usual": {},
     "in process": {
         **_IN_PROCESS, "due_at": NOW, "check_at": NOW, "next_check_at": NOW, "until": NOW,
@@ -61,11 +60,11 @@ _ALONE = "SET session_replication_role = replica"
 _OWN = {name: text for name, text in list_statements().items() if find_merchant_parameters(text)}
 
 
-async def test_what_another_merchant_has_changes_nothing(database: Database) -> None:
+async def test_another_merchants_rows_do_not_change_a_statements_result(database: Database) -> None:
     leaks, idle = [], set(_OWN)
     async with database.connection() as tx:
         kinds = {name: await find_kinds(tx, text) for name, text in _OWN.items()}
-    for everywhere in WORLDS.values():
+    for everywhere in ROW_STATES.values():
         async with database.connection() as tx:
             trial = tx.transaction()
             await trial.start()
@@ -81,15 +80,15 @@ async def test_what_another_merchant_has_changes_nothing(database: Database) -> 
     assert idle - tried_on_two == QUIET.keys()
 
 
-def test_each_statement_is_of_one_merchant_or_it_is_said_why_not() -> None:
+def test_each_statement_is_limited_to_one_merchant_or_has_a_recorded_reason() -> None:
     assert set(list_statements()) - set(_OWN) == NOT_ONE_MERCHANTS.keys()
 
 
 async def _compare(
     tx: Connection, everywhere: Mapping[str, Any], kinds: Mapping[str, Sequence[str] | None]
 ) -> tuple[list[object], set[str]]:
-    """What differs for the other's sake, and the statements that did anything. kinds: of each
-    statement's parameters."""
+    """Return the statements whose results differ because of the other merchant, and those that
+    found or changed anything. `kinds` has the types of each statement's parameters."""
     await drop_checks(tx)
     for number in (1, 2):
         await insert_row(tx, "users", number)

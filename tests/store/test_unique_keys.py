@@ -1,6 +1,5 @@
-"""Each unique key, by inserting twice: the same key is refused, another value in any of its columns
-is not, nor is a row that the key is not about.
-"""
+"""Each unique key is tried with two rows: the same key is refused. A row with another value in any
+of its columns is not, nor is a row that the key does not cover."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -28,8 +27,8 @@ SELECT attname AS name, format_type(atttypid, NULL) AS type
 FROM pg_attribute
 WHERE attrelid = $1::regclass AND attnum > 0
 """
-# Of each table its primary key, then the others. They begin with merchant_id, which is left
-# out here; ! stands for a key over all merchants.
+# For each table the primary key and then the other keys. They begin with merchant_id, which is
+# omitted here. ! marks a key across all merchants.
 UNIQUE = """
 access_tokens            token_hash; ! token_hash
 staff_emails              ! email_id
@@ -133,8 +132,8 @@ workflows                workflow_id; name
 letter_code_failures              ! minute
 second_factor_failures     ! failure_id
 """
-# Where a key is not about every row: what is true of those that it is about, and what is not.
-ABOUT: Mapping[tuple[str, str], tuple[Mapping[str, Any], Mapping[str, Any]]] = {
+# Keys that cover only some rows: values of a row that is covered, and of one that is not.
+PARTIAL_KEYS: Mapping[tuple[str, str], tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     ("alert_notifications", "! alert_id"): ({"phase": "OVER"}, {"phase": "LASTS"}),
     ("alerts", "! kind subject"): ({}, {"ended_at": NOW}),
     ("alerts", "! kind subject, of events"): (
@@ -143,7 +142,7 @@ ABOUT: Mapping[tuple[str, str], tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     ("contact_ledger", "claim_id run step_id place"): (
         {"outcome": "SETTLED_SENT"}, {"outcome": "FAILED_LATER"},
     ),
-    # Of an app that waits for its first code; a passkey has no such bound.
+    # Covers an authenticator app that waits for its first code. Passkeys are not limited.
     ("authentication_factors", "! user_id"): ({"kind": "TOTP"}, {"kind": "PASSKEY"}),
     ("authentication_factors", "! user_id, confirmed"): (
         {"kind": "TOTP", "confirmed_at": NOW}, {"kind": "TOTP", "confirmed_at": None},
@@ -175,8 +174,8 @@ def list_keys() -> list[tuple[str, str]]:
     return [*keys, *twice]
 
 
-# Keys whose index has an expression, once more for another value of it.
-FURTHER = [("authentication_factors", "! user_id, confirmed")]
+# Keys whose index has an expression, tried once more with another value of it.
+EXPRESSION_KEYS = [("authentication_factors", "! user_id, confirmed")]
 
 
 def list_columns(key: str) -> list[str]:
@@ -184,12 +183,12 @@ def list_columns(key: str) -> list[str]:
     return columns if key.startswith("!") else ["merchant_id", *columns]
 
 
-@pytest.mark.parametrize(("table", "key"), [*list_keys(), *FURTHER])
-async def test_the_same_key_is_refused_and_another_is_not(
+@pytest.mark.parametrize(("table", "key"), [*list_keys(), *EXPRESSION_KEYS])
+async def test_a_duplicate_key_is_refused_and_another_key_is_not(
     database: Database, table: str, key: str
 ) -> None:
     columns = list_columns(key)
-    about, beside = ABOUT.get((table, key), ({}, {}))
+    about, beside = PARTIAL_KEYS.get((table, key), ({}, {}))
     async with rolled_back(database) as tx:
         await drop_checks(tx)
         kinds = {row["name"]: row["type"] for row in await tx.fetch(_TYPES, table)}
@@ -213,7 +212,7 @@ def _make_other(kind: str) -> Any:
 
 
 async def is_refused(tx: Connection, table: str, values: Mapping[str, Any]) -> bool:
-    """A second row, of which only these values are the first one's."""
+    """Return whether a second row with these values of the first one is refused."""
     trial = tx.transaction()
     await trial.start()
     try:

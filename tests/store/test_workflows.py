@@ -1,4 +1,5 @@
-"""Workflows and versions in the database: one draft, immutable versions, parsed once."""
+"""Workflows and versions in the database: a workflow has one draft, versions are immutable and are
+parsed once."""
 
 from uuid import UUID, uuid4
 
@@ -35,7 +36,7 @@ async def begin(tx: Connection, resources: Resources, key: str = "nordwind") -> 
 
 
 async def publish(work: Work, *definitions: Definition) -> list[Version]:
-    """Publish these after one another as versions of one workflow."""
+    """Publish these definitions one after the other as versions of one workflow."""
     versions = []
     for definition in definitions:
         draft = await save_draft(work, "Standard", definition)
@@ -159,7 +160,7 @@ async def test_a_version_is_parsed_once_and_a_newer_one_is_noticed(resources: Re
         assert await load_newest(tx, work.merchant_id, [pair]) == {pair: minor}
 
 
-async def test_another_merchant_finds_nothing(resources: Resources) -> None:
+async def test_another_merchant_finds_no_workflow(resources: Resources) -> None:
     async with resources.database.transaction() as tx:
         [version] = await publish(await begin(tx, resources), FIRST)
         other = await begin(tx, resources, "hansen")

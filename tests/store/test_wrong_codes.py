@@ -1,4 +1,5 @@
-"""Everybody's wrong codes: counted one after the other, whoever counts at the same time."""
+"""Wrong letter codes of all visitors are counted one after the other, also when they arrive
+concurrently."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -19,19 +20,17 @@ async def _count(database: Database, minutes: int = 0, *, since: datetime = _FIR
         return await count_wrong_codes(tx, _FIRST + minutes * _MINUTE, since - _MINUTE)
 
 
-async def test_no_two_are_told_the_same_number_whatever_their_process_and_minute(
-    database: Database, open_own: Opener
-) -> None:
+async def test_no_two_wrong_codes_get_the_same_number(database: Database, open_own: Opener) -> None:
     other = (await open_own(4)).database
 
-    told = await asyncio.gather(
+    numbers = await asyncio.gather(
         *(_count((database, other)[number % 2], number // 2 % 3) for number in range(40))
     )
 
-    assert sorted(told) == list(range(1, 41))
+    assert sorted(numbers) == list(range(1, 41))
 
 
-async def test_what_is_rolled_back_is_not_counted(database: Database) -> None:
+async def test_a_rolled_back_wrong_code_is_not_counted(database: Database) -> None:
     async with database.connection() as connection:
         given_up = connection.transaction()
         await given_up.start()

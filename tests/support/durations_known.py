@@ -45,7 +45,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         ),
     ),
     "adapters/payments/sandbox/checkout.py LATE_DELAY": (
-        "tests/adapters/test_sandbox_checkout.py::test_notices_come_as_they_were_ordered",
+        "tests/adapters/test_sandbox_checkout.py::test_notices_are_sent_as_chosen",
     ),
     "adapters/payments/sandbox/checkout.py LIFETIME": (
         (
@@ -56,11 +56,11 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "adapters/payments/sandbox/notice_sender.py _RETRY_AFTER": (
         (
             "tests/adapters/test_sandbox_notices.py"
-            "::test_one_that_is_not_taken_is_sent_again_each_half_minute"
+            "::test_a_refused_notice_is_sent_again_every_half_minute"
         ),
     ),
     "adapters/payments/sandbox/notice_sender.py _GIVE_UP_AFTER": (
-        "tests/adapters/test_sandbox_notices.py::test_it_is_given_up_after_a_day",
+        "tests/adapters/test_sandbox_notices.py::test_a_refused_notice_is_abandoned_after_a_day",
     ),
     "adapters/oidc/discovery.py RETRY_AFTER": (
         f"{_KEYS}::test_forged_tokens_do_not_cause_repeated_key_requests",
@@ -144,7 +144,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/engine/test_letter_batches.py::test_letters_that_were_never_completely_uploaded_are_deleted_after_two_days",
     ),
     "adapters/channels/smtp/channel.py LOGIN_RETRY_SECONDS": (
-        "tests/adapters/test_smtp_adapter.py::test_it_encrypts_and_signs_in",
+        "tests/adapters/test_smtp_adapter.py::test_the_connection_is_encrypted_and_authenticated",
     ),
     "cases/replies/reply.py compute_hold_end": (
         "tests/usecases/test_replies.py::test_a_reply_is_stored_and_pauses_the_claim_for_three_business_days",
