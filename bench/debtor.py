@@ -12,7 +12,7 @@ from bench.merchant import BenchMerchant
 from dunwell.interfaces.landing.render.addresses import insert_handle
 from dunwell.interfaces.landing.session.lifecycle import ClaimSessionOpening, open_session
 from dunwell.interfaces.landing.session.session import VALUE_BYTES, Level, derive_handle
-from dunwell.interfaces.web.session_cookies import name_cookie
+from dunwell.interfaces.web.responses import name_cookie
 
 _FORM = re.compile(r"<form.*?</form>", re.DOTALL)
 _HIDDEN = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)">')

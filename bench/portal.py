@@ -24,7 +24,7 @@ from bench.portal_page import Known, Page
 from bench.portal_pages import list_pages
 from bench.rounds import Scale
 from dunwell.interfaces.portal.web.site import SESSION_COOKIE
-from dunwell.interfaces.web.session_cookies import name_cookie
+from dunwell.interfaces.web.responses import name_cookie
 from dunwell.interfaces.wiring import open_web
 from dunwell.platform.database.database import Database
 

@@ -52,7 +52,7 @@ from dunwell.interfaces.landing.session import lifecycle
 from dunwell.interfaces.landing.sign_in import entered_codes
 from dunwell.interfaces.portal.disputes import drafts
 from dunwell.interfaces.portal.jobs import routes_bulk
-from dunwell.interfaces.portal.web import claim_access
+from dunwell.interfaces.portal.web import access as claim_access
 from dunwell.interfaces.portal.workflows import part_forms, routes_list
 from dunwell.operations.alerts import check_alerts as look
 from dunwell.operations.dashboards import delivery_providers, print_batches

@@ -19,8 +19,7 @@ from dunwell.interfaces.portal.workflows.part_forms import (
 )
 from dunwell.interfaces.portal.workflows.views import compute_step_days
 from dunwell.interfaces.web.condition_form import CONDITION_FIELDS
-from dunwell.interfaces.web.form_fields import FormFields
-from dunwell.interfaces.web.forms import AmountFormat, Form
+from dunwell.interfaces.web.forms import AmountFormat, Form, FormFields
 from tests.support.definitions import a_definition, a_document
 
 _EXAMPLES = Path(__file__).parents[2] / "examples"

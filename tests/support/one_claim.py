@@ -12,7 +12,7 @@ from dunwell.interfaces.landing import application
 from dunwell.interfaces.landing.render.addresses import IN_CLAIM, insert_handle, strip_handle
 from dunwell.interfaces.landing.session.session import HANDLE
 from dunwell.interfaces.landing.web.in_session import PageHandler
-from dunwell.interfaces.web.session_cookies import name_cookie
+from dunwell.interfaces.web.responses import name_cookie
 from tests.support.application import ORIGIN
 
 COOKIE = "dunwell"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
+from dunwell.interfaces.cli.main import load_object
 from dunwell.interfaces.cli.options import data_dir_option
-from dunwell.interfaces.cli.words import load_object
 
 
 @click.command("apply")

@@ -21,6 +21,7 @@ from pathlib import Path
 import asyncpg
 import click
 
+from dunwell.interfaces.cli.main import load_object
 from dunwell.interfaces.cli.options import address_options, data_dir_option, read_settings
 from dunwell.interfaces.cli.serving import (
     is_ready,
@@ -28,7 +29,6 @@ from dunwell.interfaces.cli.serving import (
     open_operators_listener,
     render_address,
 )
-from dunwell.interfaces.cli.words import load_object
 from dunwell.operations.recovery.archive import open_embedded
 from dunwell.platform.children.programs import ParentPipe, Process, Program, stop_programs
 from dunwell.platform.config import Settings

@@ -1,18 +1,23 @@
-"""The portal's routes and the response to all other requests. Every address answers every method
-with a page."""
+"""The portal's routes, its error pages, and the response to all other requests. Every address
+answers every method with a page. Refusals of use cases that no page shows itself get an error page.
+Any other exception is an internal error: it is logged with the request's id, and the page shows
+only this id. What a user may not do or reach is shown as not found.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar
 from urllib.parse import urlsplit
 
+from starlette.responses import Response
 from starlette.routing import BaseRoute
 from starlette.types import Scope
 
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.portal.audit import routes as audit
 from dunwell.interfaces.portal.claims import routes_acts, routes_claim, routes_list
-from dunwell.interfaces.portal.communications import routes as lists
-from dunwell.interfaces.portal.delivery_providers import routes as lines
+from dunwell.interfaces.portal.communications import routes as communications
+from dunwell.interfaces.portal.delivery_providers import routes as delivery_providers
 from dunwell.interfaces.portal.disputes import routes as disputes
 from dunwell.interfaces.portal.evidence import routes as evidence
 from dunwell.interfaces.portal.jobs import routes as jobs
@@ -38,31 +43,71 @@ from dunwell.interfaces.portal.users import (
     routes_single_sign_on,
     routes_users,
 )
-from dunwell.interfaces.portal.web import choose_merchant
+from dunwell.interfaces.portal.web.access import PortalRequest
 from dunwell.interfaces.portal.web.guards import RouteHandler
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
-from dunwell.interfaces.portal.web.problems import answer_failure
+from dunwell.interfaces.portal.web.preview_turns import PreviewBusy, PreviewTooSlow
 from dunwell.interfaces.portal.web.site import PortalServices, PortalSite
 from dunwell.interfaces.portal.webhooks import routes as webhooks
 from dunwell.interfaces.portal.workflows import routes_editor, routes_history, routes_publish
 from dunwell.interfaces.portal.workflows import routes_list as workflows
 from dunwell.interfaces.web.application import PageApplication, ScopeRoute
+from dunwell.interfaces.web.problems import Problem, ProblemTable, find_problem, log_crash
 from dunwell.interfaces.web.responses import AssetFolder
+from dunwell.interfaces.web.templates import Page
+from dunwell.platform import errors
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.translation import STAFF_CATALOGUES, load_languages
 
+
+class ProblemPage(Page, frozen=True):
+    template: ClassVar[str] = "problem.html"
+
+    # The kind of the problem, see `Problem`.
+    kind: str
+    # The text of the refusal.
+    message: str = ""
+    # Set only for an internal error.
+    request_id: str = ""
+    # The page's address, if trying again may help.
+    again: str = ""
+
+
+_PORTAL_PROBLEMS: ProblemTable = (
+    # An unauthorised user learns no more than that the page does not exist.
+    (errors.InsufficientScope, Problem(404, "NOT_FOUND")),
+    (errors.InvalidState, Problem(409, "OVERTAKEN")),
+    (errors.TooSlow, Problem(408, "AWAY")),
+    (PreviewBusy, Problem(429, "PREVIEW_BUSY", retry_after=5)),
+    (PreviewTooSlow, Problem(503, "PREVIEW_SLOW", retry_after=5)),
+    (errors.RateLimited, Problem(429, "AWAY", retry_after=30)),
+)
+_OVERTAKEN = Problem(409, "OVERTAKEN")
+
+
+async def answer_failure(site: PortalSite, request: PortalRequest, error: Exception) -> Response:
+    problem, request_id = find_problem(error, _PORTAL_PROBLEMS, otherwise=_OVERTAKEN), ""
+    if problem.status == 500:
+        request_id = log_crash(request, site.resources, error)
+    message = ""
+    if problem.kind == "OVERTAKEN" and isinstance(error, errors.Refusal):
+        message = error.text
+    context = site.build_context(request, getattr(request.state, "access", None))
+    is_preview = isinstance(error, PreviewBusy | PreviewTooSlow)
+    again = request.own_address if is_preview and request.method in ("GET", "HEAD") else ""
+    page = ProblemPage(problem.kind, message, request_id, again)
+    return site.answer(context, page, problem.status, more=problem.headers)
+
+
 _SLICES = (
     routes_sign_in, routes_single_sign_on, routes_invitation, routes_account, routes_users,
-    choose_merchant, start, routes_list, routes_claim, disputes, evidence,
-    plans, lines, lists, jobs, routes_bulk, audit, routes_acts, webhooks, payments, suppressions,
-    rules, routes_rule, routes_try, rules_publish, workflows, routes_editor,
+    start, routes_list, routes_claim, routes_acts, disputes, evidence, plans,
+    delivery_providers, communications, jobs, routes_bulk, audit, webhooks, payments,
+    suppressions, rules, routes_rule, routes_try, rules_publish, workflows, routes_editor,
     routes_publish, routes_history, texts, routes_preview, setup, setup_file,
     routes_section, routes_access, routes_clock,
 )  # fmt: skip
-ASSETS = AssetFolder(
-    Path(choose_merchant.__file__).parent, lambda name: build_address("asset", name=name)
-)
+ASSETS = AssetFolder(Path(__file__).parent / "web", lambda name: build_address("asset", name=name))
 _PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
 _PAGES |= {"asset": {"GET": ASSETS.send}}
 if _PAGES.keys() != PATHS.keys():

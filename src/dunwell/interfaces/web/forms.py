@@ -1,8 +1,7 @@
-"""Forms over a document: show its values as text, and parse the text that a user typed.
-
-A field is named by the path of its value in the document, with dots: "legal.name" is /legal/name. A
-fault at that path or below it belongs to the field. Text that cannot be parsed becomes a fault of
-its field and is shown again as typed. Pure.
+"""Forms over a document: show its values as text, and parse the text that a user typed. A field is
+named by the path of its value in the document, with dots: "legal.name" is /legal/name. A fault at
+that path or below it belongs to the field. Text that cannot be parsed becomes a fault of its field
+and is shown again as typed. Pure.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,8 +10,35 @@ from enum import StrEnum
 from typing import Any, Self, TypeAlias
 
 from dunwell.interfaces.web.amounts import parse_amount, render_typed_amount
-from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import Fault
+
+
+class FormFields(Mapping[str, str]):
+    """The fields of a form by name. A missing field is "", and a repeated one is its last value."""
+
+    def __init__(self, values: Mapping[str, list[str]]) -> None:
+        self._values = values
+
+    def __getitem__(self, name: str) -> str:
+        return self._values.get(name, [""])[-1]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._values
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def text(self, name: str) -> str:
+        """Return the value without surrounding white space and with plain line ends."""
+        return self[name].replace("\r\n", "\n").strip()
+
+    def all(self, name: str) -> list[str]:
+        """Return all values of a repeated field."""
+        return self._values.get(name, [])
+
 
 # The texts in a form by field name, a list if a field can have several values.
 Typed: TypeAlias = Mapping[str, str | Sequence[str]]

@@ -1,4 +1,6 @@
-"""HTTP responses of the pages, and the stylesheets, icons and scripts that they use."""
+"""HTTP responses of the pages, the cookies of sessions, and the stylesheets, icons and scripts that
+pages use.
+"""
 
 import gzip
 from collections.abc import Callable, Mapping
@@ -12,6 +14,25 @@ from dunwell.core.files.upload import render_disposition
 from dunwell.platform.crypto import sha256
 from dunwell.platform.errors import NotFound
 from dunwell.platform.http.requests import accepts_gzip
+
+
+def name_cookie(name: str, *, is_secure: bool) -> str:
+    """Return the cookie's full name. With `__Host-`, browsers limit it to this host, all paths and
+    TLS. Development may run without TLS, so its cookies have no prefix."""
+    return f"__Host-dunwell-{name}" if is_secure else f"dunwell-{name}"
+
+
+def render_cookie(name: str, value: str, *, is_secure: bool) -> str:
+    """Render the Set-Cookie header. An empty value removes the cookie. The cookie has no other
+    maximum age, so that a page can tell a session that timed out from a missing one."""
+    parts = [f"{name_cookie(name, is_secure=is_secure)}={value}", "Path=/"]
+    parts += ["HttpOnly", "SameSite=Lax"]
+    if is_secure:
+        parts.append("Secure")
+    if not value:
+        parts.append("Max-Age=0")
+    return "; ".join(parts)
+
 
 # Sent in addition to the headers that a web process adds to every response.
 _UNLISTED = {"X-Robots-Tag": "noindex, nofollow, noarchive"}

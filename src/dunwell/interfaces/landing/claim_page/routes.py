@@ -53,7 +53,7 @@ from dunwell.interfaces.landing.web.in_session import (
     requires_level,
 )
 from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite, EndedPage
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.interfaces.web.responses import answer_file, answer_redirect
 from dunwell.platform.database.sql import nest_rows
 from dunwell.platform.errors import NotFound

@@ -34,7 +34,7 @@ from dunwell.interfaces.landing.web.in_session import (
     requires_level,
 )
 from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.platform.http.requests import read_body
 
 # Verification returns to this page, which shows masked addresses.

@@ -40,7 +40,7 @@ from dunwell.interfaces.landing.web.in_session import (
     in_session_with,
 )
 from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.platform.errors import InvalidState, Refusal, Unavailable, ValidationError
 
 _PLACE = "claim"

@@ -38,8 +38,8 @@ from dunwell.interfaces.landing.web.in_session import (
     in_session_with,
 )
 from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
-from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.formats import build_message_filters
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.interfaces.web.responses import answer_file
 from dunwell.platform.database.sql import nest_row
 from dunwell.platform.errors import NotFound

@@ -30,7 +30,7 @@ from dunwell.interfaces.landing.session.states import find_announced_transfer, g
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.in_session import RoutedPages, accepts_form, in_session
 from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.interfaces.web.responses import answer_file
 from dunwell.platform.banking_days import compute_recorded_on
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError

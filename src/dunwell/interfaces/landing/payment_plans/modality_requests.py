@@ -29,7 +29,7 @@ from dunwell.interfaces.landing.session.states import PageState, decide_state
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.amounts import parse_amount
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.platform.errors import InvalidState, ValidationError
 
 # The value of a custom choice. An offer has its number of instalments or its date instead.

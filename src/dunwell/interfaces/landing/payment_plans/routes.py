@@ -47,7 +47,7 @@ from dunwell.interfaces.landing.web.in_session import (
     requires_level,
 )
 from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.platform.errors import InvalidState
 
 _PLACE = "help"

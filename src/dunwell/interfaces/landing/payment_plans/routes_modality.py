@@ -36,8 +36,8 @@ from dunwell.interfaces.landing.web.in_session import (
     unless_closed,
 )
 from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
-from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.formats import build_message_filters
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.interfaces.web.responses import answer_file
 from dunwell.platform.database.sql import compose, nest_row
 from dunwell.platform.errors import InvalidState, NotFound

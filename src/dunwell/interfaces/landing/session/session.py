@@ -20,7 +20,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.interfaces.web.session_cookies import name_cookie
+from dunwell.interfaces.web.responses import name_cookie
 from dunwell.platform.crypto import KeyRing, sha256
 
 VALUE_BYTES = 32

@@ -64,7 +64,7 @@ from dunwell.interfaces.landing.sign_in.visitor_limits import digest_visitor, re
 from dunwell.interfaces.landing.web.in_session import RoutedPages, load_browser_sessions
 from dunwell.interfaces.landing.web.problems import answer_problem, too_many
 from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.platform.database.database import Connection
 
 # Characters that can follow a link in a text but are not part of a token.

@@ -16,7 +16,7 @@ from dunwell.interfaces.landing.sign_in.views import CodeField, SentCodePage
 from dunwell.interfaces.landing.sign_in.visitor_limits import digest_visitor
 from dunwell.interfaces.landing.web.problems import too_many
 from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.interfaces.web.problems import Problem
 
 

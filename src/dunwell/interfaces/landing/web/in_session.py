@@ -17,7 +17,7 @@ from dunwell.interfaces.landing.session.session import Level, Session, sort_by_a
 from dunwell.interfaces.landing.session.states import is_closed
 from dunwell.interfaces.landing.session.store import OpenedClaim, list_sessions
 from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.interfaces.web.responses import answer_redirect
 from dunwell.platform.errors import NotFound
 

@@ -37,8 +37,7 @@ from dunwell.interfaces.landing.session.session import (
 from dunwell.interfaces.landing.session.store import OpenedClaim, find_successor, load_opened_claim
 from dunwell.interfaces.web.application import WebSite
 from dunwell.interfaces.web.requests import ForeignForm, PageRequest, choose_language
-from dunwell.interfaces.web.responses import answer_page, answer_redirect
-from dunwell.interfaces.web.session_cookies import render_cookie
+from dunwell.interfaces.web.responses import answer_page, answer_redirect, render_cookie
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.database.database import Connection
 

@@ -21,11 +21,15 @@ from dunwell.interfaces.portal.claims.views import (
     find_open_dispute,
     list_chips,
 )
-from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.portal.web.claim_access import open_claim, parse_claim_id, read_id
+from dunwell.interfaces.portal.web.access import (
+    MerchantAccess,
+    PortalRequest,
+    open_claim,
+    parse_claim_id,
+    read_id,
+)
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, in_preview_turn
 from dunwell.interfaces.portal.web.lists import parse_day
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.formats import parse_instant
 from dunwell.interfaces.web.responses import answer_file

@@ -21,8 +21,12 @@ from dunwell.interfaces.portal.claims.list_views import (
     write_columns,
 )
 from dunwell.interfaces.portal.render.addresses import build_address
-from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.portal.web.claim_access import read_id, record_list_view
+from dunwell.interfaces.portal.web.access import (
+    MerchantAccess,
+    PortalRequest,
+    read_id,
+    record_list_view,
+)
 from dunwell.interfaces.portal.web.claim_filters import (
     ClaimListFilters,
     get_filters,
@@ -30,9 +34,8 @@ from dunwell.interfaces.portal.web.claim_filters import (
 )
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.lists import PAGE_SIZE, load_page
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.interfaces.web.responses import answer_redirect
 from dunwell.platform.errors import ValidationError
 

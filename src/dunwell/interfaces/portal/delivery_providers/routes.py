@@ -14,12 +14,11 @@ from dunwell.contact.sending.batches.after_restore.unconfirmed_letters import (
 )
 from dunwell.contact.sending.store import UnmatchedEntry, UnmatchedKind
 from dunwell.contact.sending.unmatched import list_unmatched, mark_unmatched_as_seen
-from dunwell.interfaces.portal.web.claim_access import read_id
+from dunwell.interfaces.portal.web.access import PortalRequest, read_id
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
 from dunwell.interfaces.portal.web.lists import PAGE_SIZE, load_page
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.interfaces.web.templates import Page
 from dunwell.operations.alerts.alert_emails import describe_alert, find_alert_page
 from dunwell.operations.alerts.check_alerts import AlertOverview, load_alert_overview

@@ -55,8 +55,13 @@ from dunwell.interfaces.portal.disputes.views import (
     ResponseTemplatesPage,
     preview_answer,
 )
-from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.portal.web.claim_access import open_claim, parse_claim_id, read_id
+from dunwell.interfaces.portal.web.access import (
+    MerchantAccess,
+    PortalRequest,
+    open_claim,
+    parse_claim_id,
+    read_id,
+)
 from dunwell.interfaces.portal.web.guards import (
     RoutedPages,
     at_merchant,
@@ -70,9 +75,8 @@ from dunwell.interfaces.portal.web.lists import (
     parse_assignee,
     parse_assignee_filter,
 )
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.interfaces.web.responses import answer_file
 from dunwell.platform.children.process import run_in_thread
 from dunwell.platform.errors import EditConflict, InvalidState, NotFound, ValidationError

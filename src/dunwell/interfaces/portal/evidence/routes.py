@@ -12,10 +12,14 @@ from dunwell.cases.disputes.list_disputes import get_evidence
 from dunwell.core.files.pictures import FULL, THUMBNAIL, FileNotShowable, PictureSize, PictureSource
 from dunwell.core.files.read_attachments import get_attachment
 from dunwell.core.files.storage import ContentMissing
-from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.portal.web.claim_access import open_claim, parse_claim_id, read_id
+from dunwell.interfaces.portal.web.access import (
+    MerchantAccess,
+    PortalRequest,
+    open_claim,
+    parse_claim_id,
+    read_id,
+)
 from dunwell.interfaces.portal.web.guards import RoutedPages, RouteHandler, at_merchant
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.responses import answer_file
 from dunwell.interfaces.web.templates import Page

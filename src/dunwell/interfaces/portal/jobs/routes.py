@@ -8,13 +8,11 @@ from starlette.responses import Response, StreamingResponse
 from dunwell.accounts.merchants.account import Work
 from dunwell.core.files.upload import render_disposition
 from dunwell.interfaces.portal.render.labels import JOB_ROW_OUTCOMES, JOB_ROW_REASONS
-from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.portal.web.claim_access import read_id
+from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest, read_id
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.lists import PAGE_SIZE, load_page
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.interfaces.web.responses import add_etag
 from dunwell.interfaces.web.templates import Page
 from dunwell.operations.claim_status.store import list_user_names

@@ -25,8 +25,13 @@ from dunwell.cases.modalities.progress import compute_response_day
 from dunwell.cases.modalities.store import ListedModality
 from dunwell.contact.messages.templates.formatting import render_name
 from dunwell.core.claims.access import ClaimView, check_claim_exists
-from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.portal.web.claim_access import open_claim, parse_claim_id, read_id
+from dunwell.interfaces.portal.web.access import (
+    MerchantAccess,
+    PortalRequest,
+    open_claim,
+    parse_claim_id,
+    read_id,
+)
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.lists import (
     PAGE_SIZE,
@@ -37,9 +42,8 @@ from dunwell.interfaces.portal.web.lists import (
     parse_assignee_filter,
     parse_sorting,
 )
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import EditConflict, InvalidState, NotFound, ValidationError
 

@@ -30,8 +30,12 @@ from dunwell.cases.payments.requests.request_states import (
 from dunwell.cases.payments.requests.settle_payment import settle_payment
 from dunwell.cases.payments.store import ListedPayment, ListedPaymentRequest
 from dunwell.core.claims.access import check_unchanged, load_claim_revision
-from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.portal.web.claim_access import find_typed_claims, read_id
+from dunwell.interfaces.portal.web.access import (
+    MerchantAccess,
+    PortalRequest,
+    find_typed_claims,
+    read_id,
+)
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.lists import (
     PAGE_SIZE,
@@ -41,9 +45,8 @@ from dunwell.interfaces.portal.web.lists import (
     parse_day,
     parse_sorting,
 )
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import EditConflict, InvalidState, NotFound, ValidationError
 

@@ -31,11 +31,10 @@ from dunwell.interfaces.portal.rules.views import (
     check_page_access,
     load_rules,
 )
-from dunwell.interfaces.portal.web.access import MerchantAccess
+from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.interfaces.web.responses import answer_file
 from dunwell.platform.errors import EditConflict, Fault, ValidationError
 from dunwell.platform.text.yaml_document import InvalidDocument, render_yaml

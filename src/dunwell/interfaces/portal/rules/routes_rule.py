@@ -26,9 +26,8 @@ from dunwell.interfaces.portal.rules.views import (
     list_author_names,
     list_workflow_choices,
 )
-from dunwell.interfaces.portal.web.access import MerchantAccess
+from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.condition_form import (
     CONDITION_FIELDS,
@@ -36,13 +35,13 @@ from dunwell.interfaces.web.condition_form import (
     count_extra_rows,
     flatten_condition,
 )
-from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.forms import (
     AmountFormat,
     Field,
     FieldKind,
     Form,
     FormContent,
+    FormFields,
     PlacedFaults,
     build_form,
     parse_number,

@@ -28,16 +28,14 @@ from dunwell.interfaces.portal.rules.views import (
     TrialPage,
     check_page_access,
 )
-from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.portal.web.claim_access import open_claim
+from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest, open_claim
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.forms import (
     AmountFormat,
     Field,
     FieldKind,
+    FormFields,
     PlacedFaults,
     build_form,
 )

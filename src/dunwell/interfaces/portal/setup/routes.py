@@ -21,14 +21,12 @@ from dunwell.interfaces.portal.setup.views import (
     check_may_configure,
     get_installation_limits,
 )
-from dunwell.interfaces.portal.web.access import MerchantAccess
+from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest
 from dunwell.interfaces.portal.web.confirm_identity import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, signed_in, takes_form
 from dunwell.interfaces.portal.web.lists import PAGE_SIZE
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.web.form_fields import FormFields
-from dunwell.interfaces.web.forms import PlacedFaults, find_field
+from dunwell.interfaces.web.forms import FormFields, PlacedFaults, find_field
 from dunwell.operations.merchant_file.checklist import build_checklist
 from dunwell.operations.merchant_file.open_merchant import open_merchant
 from dunwell.operations.merchant_file.settings import find_counterpart_key

@@ -32,14 +32,12 @@ from dunwell.interfaces.portal.setup.views import (
     WebhookSettingsPage,
     check_may_configure,
 )
-from dunwell.interfaces.portal.web.access import MerchantAccess
+from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest
 from dunwell.interfaces.portal.web.confirm_identity import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.lists import PAGE_SIZE
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.web.form_fields import FormFields
-from dunwell.interfaces.web.forms import PlacedFaults, find_field
+from dunwell.interfaces.web.forms import FormFields, PlacedFaults, find_field
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 
 _FIELD_NAMES = ("name", "scope", "requestsPerMinute")

@@ -12,12 +12,11 @@ from dunwell.accounts.merchants.account import check_right
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.events.event_log import EventFilter, list_events
 from dunwell.interfaces.portal.setup.views import ClockPage
-from dunwell.interfaces.portal.web.access import MerchantAccess
+from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.lists import PAGE_SIZE
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.operations.sandbox.advance_clock import TestClockState, advance_clock, get_test_clock
 from dunwell.platform.database.listed_table import ListPage
 from dunwell.platform.errors import NotFound, ValidationError

@@ -32,19 +32,18 @@ from dunwell.interfaces.portal.setup.views import (
     load_choices,
     open_logo_maker,
 )
-from dunwell.interfaces.portal.web.access import MerchantAccess
+from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest
 from dunwell.interfaces.portal.web.confirm_identity import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.web.uploads import Upload, takes_upload_at_merchant
-from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.forms import (
     AmountFormat,
     Field,
     FieldKind,
     Form,
     FormContent,
+    FormFields,
     PlacedFaults,
     Typed,
     find_field,

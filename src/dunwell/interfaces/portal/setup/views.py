@@ -17,8 +17,7 @@ from dunwell.adapters.installed import list_adapters, list_providers
 from dunwell.core.events.webhooks.endpoint import EndpointHealth, NewEndpointSecret
 from dunwell.core.files.upload import StorageUse
 from dunwell.interfaces.portal.setup.sections import AvailableChoices, ReasonRow
-from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.forms import AmountFormat, Field, Form, PlacedFaults
 from dunwell.interfaces.web.templates import Page

@@ -45,7 +45,7 @@ from dunwell.interfaces.portal.texts.views import (
     load_subject,
     parse_text_place,
 )
-from dunwell.interfaces.portal.web.access import MerchantAccess
+from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest
 from dunwell.interfaces.portal.web.guards import (
     RoutedPages,
     at_merchant,
@@ -53,9 +53,8 @@ from dunwell.interfaces.portal.web.guards import (
     takes_form_at_merchant,
 )
 from dunwell.interfaces.portal.web.lists import parse_day
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.platform.children.process import run_in_thread
 from dunwell.platform.errors import (
     EditConflict,

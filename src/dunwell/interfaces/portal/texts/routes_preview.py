@@ -52,17 +52,16 @@ from dunwell.interfaces.portal.texts.views import (
     parse_text_place,
     parse_wanted_message,
 )
-from dunwell.interfaces.portal.web.access import MerchantAccess
+from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest
 from dunwell.interfaces.portal.web.guards import (
     RoutedPages,
     at_merchant,
     in_preview_turn,
     takes_form_at_merchant,
 )
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.preview_turns import PreviewBusy
 from dunwell.interfaces.portal.web.site import POLICY, PortalSite
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.interfaces.web.responses import answer_file
 from dunwell.platform.crypto import sha256
 from dunwell.platform.errors import (

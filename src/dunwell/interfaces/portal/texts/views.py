@@ -18,9 +18,13 @@ from dunwell.cases.rollout.trials.sms_costs import SmsCosts
 from dunwell.cases.rollout.trials.trial_messages import PlaceholderExample
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.texts import Group, TextContent, TextPlace
-from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.portal.web.claim_access import find_typed_claims, open_claim, read_id
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.access import (
+    MerchantAccess,
+    PortalRequest,
+    find_typed_claims,
+    open_claim,
+    read_id,
+)
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import EditConflict, NotFound, ValidationError
 

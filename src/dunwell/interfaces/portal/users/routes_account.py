@@ -56,10 +56,10 @@ from dunwell.interfaces.portal.users.views import (
     PasswordPage,
     UserAccountPage,
 )
+from dunwell.interfaces.portal.web.access import PortalRequest
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.platform.errors import NotFound, ValidationError
 
 

@@ -31,8 +31,8 @@ from dunwell.interfaces.portal.users.sign_in_cookies import (
     start_browser_session,
 )
 from dunwell.interfaces.portal.users.views import Faults, InvitationGonePage, InvitationPage
+from dunwell.interfaces.portal.web.access import PortalRequest
 from dunwell.interfaces.portal.web.guards import RoutedPages
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.platform.errors import NotFound
 

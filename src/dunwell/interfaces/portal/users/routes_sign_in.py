@@ -40,10 +40,10 @@ from dunwell.interfaces.portal.users.sign_in_cookies import (
     start_browser_session,
 )
 from dunwell.interfaces.portal.users.views import SecondFactorPage, SignInPage
+from dunwell.interfaces.portal.web.access import PortalRequest
 from dunwell.interfaces.portal.web.guards import RoutedPages, takes_form
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.interfaces.web.responses import answer_redirect
 
 # Faults that the query of the address may name.

@@ -45,10 +45,10 @@ from dunwell.interfaces.portal.users.sign_in_cookies import (
     start_browser_session,
 )
 from dunwell.interfaces.portal.users.views import ConfirmationPage, SignInPage, SignOnRefusedPage
+from dunwell.interfaces.portal.web.access import PortalRequest
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.interfaces.web.responses import answer_redirect
 from dunwell.platform.errors import NotFound
 from dunwell.platform.http.requests import read_body

@@ -43,11 +43,11 @@ from dunwell.interfaces.portal.users.views import (
     UserPage,
     UsersPage,
 )
+from dunwell.interfaces.portal.web.access import PortalRequest
 from dunwell.interfaces.portal.web.confirm_identity import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 
 # The name of the field of the role at merchant 7 is "at_7".

@@ -24,7 +24,7 @@ from dunwell.accounts.users.user_work import Visitor
 from dunwell.contact.messages.letters.qr_code import draw_svg
 from dunwell.interfaces.portal.render.addresses import build_address, is_ours
 from dunwell.interfaces.portal.users.views import SignInPage
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.access import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.responses import answer_redirect
 

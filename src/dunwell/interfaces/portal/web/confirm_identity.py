@@ -32,11 +32,10 @@ from dunwell.accounts.users.sessions.confirm_session import (
 from dunwell.accounts.users.sign_in.sign_in import TooManyAttempts
 from dunwell.accounts.users.user import SignedInUser
 from dunwell.accounts.users.user_work import Visitor
-from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.web.uploads import Upload
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import NotFound
 from dunwell.platform.http.multipart import MEDIA_TYPE

@@ -23,11 +23,10 @@ from starlette.responses import Response
 
 from dunwell.accounts.users.sessions.sessions import find_session_user
 from dunwell.accounts.users.user import SignedInUser
-from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.web.stale_forms import answer_stale, forget_typed, restore_typed
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import FormFields
 
 _Form = TypeVar("_Form")
 # Enough for a password, a code, or the response of a passkey.

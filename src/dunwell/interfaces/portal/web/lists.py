@@ -13,9 +13,8 @@ from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.assignee import ANY_ASSIGNEE, Assignee, AssigneeFilter
 from dunwell.accounts.users.store import list_colleagues
-from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.platform.errors import ValidationError
 
 PAGE_SIZE = 50

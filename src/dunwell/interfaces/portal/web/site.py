@@ -22,16 +22,20 @@ from dunwell.core.files.storage import SealedFiles
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.render.pages import PortalPageContext, PortalPages, SignedInPerson
-from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.portal.web.portal_request import (
+from dunwell.interfaces.portal.web.access import (
     LANGUAGE_COOKIE,
+    MerchantAccess,
     PortalRequest,
 )
 from dunwell.interfaces.portal.web.preview_turns import PreviewTurns
 from dunwell.interfaces.web.application import WebSite
 from dunwell.interfaces.web.requests import choose_language
-from dunwell.interfaces.web.responses import answer_page, answer_redirect
-from dunwell.interfaces.web.session_cookies import name_cookie, render_cookie
+from dunwell.interfaces.web.responses import (
+    answer_page,
+    answer_redirect,
+    name_cookie,
+    render_cookie,
+)
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.children.document_reader import DocumentReader
 from dunwell.platform.errors import NotFound

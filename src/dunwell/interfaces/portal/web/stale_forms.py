@@ -16,10 +16,10 @@ from dunwell.accounts.users.sessions.sessions import find_session_user
 from dunwell.accounts.users.sessions.store import delete_kept_form, load_kept_form, save_kept_form
 from dunwell.accounts.users.user import SignedInUser, is_form_of_user
 from dunwell.interfaces.portal.render.addresses import PATHS
+from dunwell.interfaces.portal.web.access import PortalRequest
 from dunwell.interfaces.portal.web.form_filling import fill_form
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.interfaces.web.templates import Page
 
 

@@ -7,12 +7,11 @@ from typing import TypeAlias
 
 from starlette.responses import Response
 
-from dunwell.interfaces.portal.web.access import MerchantAccess
+from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest
 from dunwell.interfaces.portal.web.guards import RouteHandler, open_form
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.web.stale_forms import answer_stale, forget_typed
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.platform.errors import PayloadTooLarge
 from dunwell.platform.http.multipart import MEDIA_TYPE, FormLimits, FormPart
 

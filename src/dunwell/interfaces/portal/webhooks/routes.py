@@ -27,14 +27,12 @@ from dunwell.core.events.webhooks.endpoints import list_endpoints, rotate_secret
 from dunwell.core.events.webhooks.retry import is_success
 from dunwell.core.events.webhooks.send_test import send_test, start_test
 from dunwell.core.events.webhooks.store import AttemptResult
-from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.portal.web.claim_access import read_id
+from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest, read_id
 from dunwell.interfaces.portal.web.confirm_identity import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.lists import PAGE_SIZE, compute_day_span, load_page, parse_day
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.crypto import DecryptionFailed
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError

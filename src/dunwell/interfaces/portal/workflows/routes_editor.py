@@ -20,10 +20,8 @@ from dunwell.core.workflows.drafts.edit_draft import (
     shift_step,
 )
 from dunwell.core.workflows.versions.parts import SETTINGS, STEP_ORDER, name_step
-from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.portal.web.claim_access import read_id
+from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest, read_id
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.workflows.part_forms import (
     STEP_KINDS,
@@ -46,8 +44,7 @@ from dunwell.interfaces.portal.workflows.views import (
     list_faults_of_no_step,
 )
 from dunwell.interfaces.web.condition_form import count_extra_rows
-from dunwell.interfaces.web.form_fields import FormFields
-from dunwell.interfaces.web.forms import Form
+from dunwell.interfaces.web.forms import Form, FormFields
 from dunwell.interfaces.web.responses import add_etag
 from dunwell.platform.errors import EditConflict, NotFound, ValidationError
 from dunwell.platform.text.differences import compute_revision

@@ -40,13 +40,16 @@ from dunwell.core.workflows.versions.differences import PartDifference, compare_
 from dunwell.core.workflows.versions.parts import list_parts
 from dunwell.core.workflows.versions.store import VersionRow
 from dunwell.core.workflows.versions.versions import VersionVerdict
-from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.portal.web.claim_access import read_id, read_known_id
+from dunwell.interfaces.portal.web.access import (
+    MerchantAccess,
+    PortalRequest,
+    read_id,
+    read_known_id,
+)
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.workflows.views import AuthorChanges, group_changes
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.text.yaml_document import InvalidDocument, render_yaml

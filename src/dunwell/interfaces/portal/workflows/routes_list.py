@@ -32,12 +32,10 @@ from dunwell.core.workflows.checking import parse_definition
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.drafts.edit_draft import create_workflow
 from dunwell.core.workflows.store import load_current, load_draft
-from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.portal.web.claim_access import read_id
+from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest, read_id
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.text.differences import compute_revision

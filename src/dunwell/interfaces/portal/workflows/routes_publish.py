@@ -22,10 +22,13 @@ from dunwell.cases.rollout.workflow_overviews import (
 from dunwell.core.workflows.drafts.draft_changes import DraftChange, ReviewedChanges
 from dunwell.core.workflows.drafts.publish_draft import ChangesNotReviewed
 from dunwell.core.workflows.versions.versions import VersionVerdict
-from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.portal.web.claim_access import read_id, read_known_id
+from dunwell.interfaces.portal.web.access import (
+    MerchantAccess,
+    PortalRequest,
+    read_id,
+    read_known_id,
+)
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.workflows.part_forms import get_amount_format
 from dunwell.interfaces.portal.workflows.views import (
@@ -36,7 +39,7 @@ from dunwell.interfaces.portal.workflows.views import (
     describe_faults,
     group_changes,
 )
-from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import FormFields
 from dunwell.interfaces.web.responses import add_etag
 from dunwell.operations.jobs.jobs import TooManyJobs
 from dunwell.operations.jobs.previews.draft_previews import find_draft_preview, start_preview
