@@ -47,7 +47,7 @@ class PrintServiceContract(ChannelContract):
     ) -> None:
         many = MessageFile("x.pdf", "application/pdf", a_pdf(pages=20))
         outcome = await channel.adapter.send(channel.a_message(attachments=(many,)))
-        assert outcome == Permanent("It has 21 pages; this line takes 20.")
+        assert outcome == Permanent("It has 21 pages; the maximum of this delivery provider is 20.")
         few = replace(many, content=a_pdf(pages=19))
         outcome = await channel.adapter.send(channel.a_message(attachments=(few,)))
         assert isinstance(outcome, Accepted)

@@ -242,7 +242,7 @@ async def test_a_server_without_starttls_is_refused(sink: MailServer) -> None:
 async def test_a_non_ascii_address_needs_a_server_that_supports_it() -> None:
     message = a_message(recipient="ädä@example.org")
     async with a_mail_server() as sink, a_channel(a_provider(sink.port)) as channel:
-        words = "The mail server takes no address with such letters."
+        words = "The mail server does not accept an address with such letters."
         assert await channel.send(message) == Permanent(words)
     async with (
         a_mail_server(enable_SMTPUTF8=True) as sink,

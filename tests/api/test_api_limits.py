@@ -61,7 +61,7 @@ async def test_a_thousand_claims_are_accepted(api: Api) -> None:
 async def test_a_thousand_and_one_claims_are_refused_as_a_whole(api: Api) -> None:
     answer = await api.nordwind.post("/claims", [a_claim(f"A-{n}") for n in range(1001)])
 
-    message = "The array holds 1001 claims; send at most 1000 per request."
+    message = "The array has 1001 claims; send at most 1000 per request."
     assert refusal_of(answer) == (422, "ValidationError", [("", "TOO_MANY", message)])
     assert await api.count("claims") == 0
 
@@ -104,7 +104,7 @@ async def test_the_hundred_and_first_item_is_refused(api: Api) -> None:
         f"/claims/{claim_id}/fees", {"type": "DUNNING_FEE", "value": "250"}
     )
 
-    message = "The claim has 100 items; 100 are the most it takes."
+    message = "The claim has 100 items; the maximum is 100."
     assert refusal_of(answer) == (422, "ValidationError", [("", "TOO_MANY", message)])
     assert await api.count("items") == 100
 
@@ -150,7 +150,7 @@ async def test_a_body_with_too_many_objects_gets_one_fault(api: Api) -> None:
 
     [(path, code, message)] = refusal_of(answer)[2]
     assert (answer.status_code, path, code) == (422, "", "TOO_MANY")
-    assert message.startswith("The body holds more than 3000 objects and lists")
+    assert message.startswith("The body has more than 3000 objects and lists")
 
 
 @pytest.mark.parametrize("operation", LISTS, ids=lambda each: each.operation_id)

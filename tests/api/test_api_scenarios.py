@@ -140,7 +140,7 @@ async def test_claims_that_cannot_be_assigned_are_named_and_the_others_are_assig
     answer = await api.nordwind.post(path, [theirs, claim_id, swiss, 999_999])
     assert errors_of(answer) == [
         {"claimId": theirs, "message": "There is no such claim."},
-        {"claimId": swiss, "message": "The scenario takes claims in EUR; this one is in CHF."},
+        {"claimId": swiss, "message": "The scenario accepts claims in EUR; this one is in CHF."},
         {"claimId": 999_999, "message": "There is no such claim."},
     ]
     claim = (await api.nordwind.get(f"/claims/{claim_id}")).json()["result"]

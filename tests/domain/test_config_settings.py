@@ -276,5 +276,5 @@ def test_the_commit_of_the_build_is_hexadecimal() -> None:
 def test_a_file_without_certificates_is_refused(tmp_path: Path, content: str) -> None:
     wrong = tmp_path / "ca.pem"
     wrong.write_text(content)
-    with pytest.raises(InvalidSettings, match="DUNWELL_CA_FILE: it holds no certificate"):
+    with pytest.raises(InvalidSettings, match="DUNWELL_CA_FILE: it contains no certificate"):
         load_settings({**PRODUCTION, "DUNWELL_CA_FILE": str(wrong)})

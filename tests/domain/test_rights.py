@@ -177,7 +177,7 @@ def test_a_refusal_names_and_describes_the_right(right: Right) -> None:
     with pytest.raises(InsufficientScope) as refused:
         check_right(rest, right)
     assert refused.value.details == {"right": right.value}
-    assert f"the right to {RIGHT_WORDS[right]} ({right})" in refused.value.message
+    assert f"the permission to {RIGHT_WORDS[right]} ({right})" in refused.value.message
     for other in ALL_RIGHTS - {right}:
         check_right(rest, other)
 

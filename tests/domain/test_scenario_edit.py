@@ -48,7 +48,7 @@ def test_a_claim_stays_at_a_step_that_is_kept() -> None:
 def test_a_claim_at_a_removed_step_continues_after_the_steps_it_has_run() -> None:
     edited = edit((1, 2, 4, 5), {3: 1})
     assert edited.moves == {3: 4}
-    assert edited.words == ['1 claim that stood at step 3 "Step 3" goes on at step 4 "Step 4"']
+    assert edited.words == ['1 claim at step 3 "Step 3" continues at step 4 "Step 4"']
 
 
 def test_a_claim_continues_at_the_step_that_replaces_its_own() -> None:
@@ -58,7 +58,7 @@ def test_a_claim_continues_at_the_step_that_replaces_its_own() -> None:
 def test_a_claim_at_the_end_continues_at_an_appended_step() -> None:
     edited = edit((1, 2, 3, 4, 5, 9), {None: 2})
     assert edited.moves == {None: 9}
-    assert edited.words == ['2 claims that had done all steps go on at step 9 "Step 9"']
+    assert edited.words == ['2 claims after the last step continue at step 9 "Step 9"']
 
 
 def test_a_claim_whose_last_step_is_removed_is_at_the_end() -> None:
@@ -69,7 +69,7 @@ def test_an_order_that_would_repeat_a_step_is_refused() -> None:
     edited = edit((1, 3, 2, 4, 5), {3: 1})
     assert find_codes(edited) == [("/steps/2", "WOULD_REPEAT")]
     assert edited.faults[0].message.startswith(
-        'Step 2 "Step 2" would run again for 1 claim that stands at step 3 "Step 3".'
+        'Step 2 "Step 2" would run again for 1 claim at step 3 "Step 3".'
     )
 
 
@@ -86,12 +86,12 @@ def test_a_step_id_keeps_its_kind_and_a_removed_one_cannot_be_reused() -> None:
     new = a_course(1, 2, 7)
     steps = [a_step(1), a_step(2, "CHECKPOINT"), a_step(7)]
     changed = msgspec.convert({**msgspec.to_builtins(new), "steps": steps}, Definition)
-    retired = {7: KnownStep("WAIT", "Old wait", "taken out")}
+    retired = {7: KnownStep("WAIT", "Old wait", "removed")}
     edited = decide_edit(a_course(1, 2), changed, retired, {})
     assert find_codes(edited) == [("/steps/1/id", "ID_REUSED"), ("/steps/2/id", "ID_REUSED")]
     assert edited.faults[1].message == (
-        'The id 7 was that of "Old wait", which was taken out; claims may have run it. '
-        "Give this step a new one, such as 8."
+        'The id 7 belonged to "Old wait", which was removed; claims may have run it. '
+        "Give this step a new id, such as 8."
     )
 
 

@@ -30,7 +30,7 @@ def item(**changes: Any) -> dict[str, Any]:
         ({"mobileNumber": "0151"}, "/mobileNumber",
          "a number in international format with a leading plus, like +4915112345678"),
         ({"language": "de-DE"}, "/language",
-         "an ISO 639 code of two or three small letters, like de"),
+         "an ISO 639 code of two or three lower-case letters, such as de"),
         ({"address": {"country": "Germany"}}, "/address/country",
          "an ISO 3166-1 code of two capitals, like DE"),
         ({"debtorName": "a\x00"}, "/debtorName", "a text without control characters"),

@@ -19,8 +19,8 @@ from tests.support.processes import complete_environment
 
 _TIMEOUT_SECONDS = 60
 _WAITING = (
-    "dunwell: not ready: The database does not have the tables of this version; whoever operates "
-    "this service has to run: dunwell migrate\n"
+    "dunwell: not ready: The database does not have the tables of this version; the operator of "
+    "this service must run: dunwell migrate\n"
 )
 _ASKED = ["/api/token", "/api/merchants/1/events", "/readyz", "/q/abcdefghijklmnopqrstuv"]
 

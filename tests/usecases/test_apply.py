@@ -271,7 +271,7 @@ async def test_a_draft_is_published_later_or_discarded_when_its_change_is_revert
     await applying.apply()
     applying.definition["steps"][1]["days"] = 8
     assert (await applying.apply()).changes == [
-        'workflow "Standard": draft discarded; the file says what v2.0 says'
+        'workflow "Standard": draft discarded; the file equals v2.0'
     ]
 
 

@@ -85,7 +85,7 @@ async def test_reverting_a_change_discards_the_draft(applying: Applying) -> None
     await applying.apply()
     with_rules(applying, LARGE, default="Standard")
     assert (await applying.apply()).changes == [
-        "assignment rules: draft discarded; the file says what is published"
+        "assignment rules: draft discarded; the file has the published rules"
     ]
     assert await stored(applying) == (1, 0)
 
@@ -97,7 +97,7 @@ async def test_overlaps_are_reported_for_workflows_that_the_file_creates(
     with_rules(applying, everything, GERMAN, default=None)
     plan = await applying.plan()
     assert plan.changes[-1] == (
-        'rule "German" can never match: "Everything", which comes first, takes every such claim'
+        'rule "German" can never match: "Everything", which comes first, matches every such claim'
     )
     francs = a_document()["settings"] | {"currency": "CHF"}
     applying.document["workflows"][1]["definition"] = a_document(settings=francs)

@@ -80,7 +80,7 @@ async def test_a_changed_definition_is_edited_in_place(
     await harness.create()
     await harness.run()
     del first_of(applying)["definition"]["steps"][2]
-    goes_on = '1 claim that stood at step 3 "Dunning fee" goes on at step 4 "Ask the ERP"'
+    goes_on = '1 claim at step 3 "Dunning fee" continues at step 4 "Ask the ERP"'
     told = [
         'scenario "Standard": step 3 "Dunning fee" removed',
         f'scenario "Standard": {goes_on}',

@@ -114,7 +114,7 @@ async def test_assignable_claims_are_assigned_and_the_others_have_a_reason(
     outcome = await assign(harness, version.workflow_id, swiss, good, 10**30, ended)
     assert outcome.assigned == [AssignedWorkflow(good, version.workflow_id)]
     assert outcome.failures == [
-        AssignmentFailure(swiss, "The workflow takes claims in EUR; this one is in CHF."),
+        AssignmentFailure(swiss, "The workflow accepts claims in EUR; this one is in CHF."),
         AssignmentFailure(10**30, "There is no such claim."),
         AssignmentFailure(ended, "The claim has ended (ARCHIVED); it cannot be assigned."),
     ]

@@ -64,7 +64,7 @@ async def test_an_edit_reports_its_effect_on_running_claims(
     shorter = write(tmp_path / "shorter.yaml", a_document(steps=steps))
     done = dunwell.run("scenario", "save", "nordwind", "Standard", str(shorter))
     assert done.stdout.splitlines()[1:] == [
-        '  1 claim that stood at step 3 "Dunning fee" goes on at step 4 "Ask the ERP"'
+        '  1 claim at step 3 "Dunning fee" continues at step 4 "Ask the ERP"'
     ]
 
 

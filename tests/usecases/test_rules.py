@@ -199,7 +199,7 @@ async def test_overlaps_and_deactivated_workflows_are_reported(harness: Harness)
     again = {**LARGE, "name": "Again", "when": {"outstanding": {"min": "20000"}}, "target": "Texts"}
     review = await draft(harness, LARGE, again)
     assert review.remarks == [
-        'rule "Again" can never match: "Large", which comes first, takes every such claim',
+        'rule "Again" can never match: "Large", which comes first, matches every such claim',
         'workflow "Texts" is deactivated: rules that refer to it are skipped',
     ]
     assert (await publish(harness)).review.remarks == review.remarks

@@ -54,7 +54,9 @@ def build_delivery_provider(
         case SmtpProvider():
             return SmtpChannel(name, provider, secrets, resources.keys)
         case _:
-            raise DeliveryProviderUnusable(f"{provider.channel} is not available by such a line.")
+            raise DeliveryProviderUnusable(
+                f"There is no adapter for {provider.channel} by this delivery provider."
+            )
 
 
 class DeliveryProviderAdapters:

@@ -95,8 +95,8 @@ def find_key_mismatch(keys: KeyRing, known: Sequence[KnownKeyVersion]) -> str | 
             return f"{words} number it so."
         if number is None and version in by_version:
             return (
-                f"Version {version} of the secret key is another key than the one this database "
-                "was served with. Set that one; a new key has a number of its own."
+                f"Version {version} of the secret key is not the key with which this database was "
+                "used. Set that key; a new key needs a new number."
             )
         if number is None and version < newest:
             return (

@@ -40,7 +40,7 @@ SecurityEvent: TypeAlias = Literal[
 ]
 _EVENTS = Counter(
     "dunwell_security_events",
-    "What somebody tried and was not let, by type.",
+    "Refused attempts, by type.",
     ("type",), registry=REGISTRY,
 )  # fmt: skip
 _log = structlog.get_logger("dunwell.security")

@@ -81,8 +81,8 @@ class ClocksDiffer(Unavailable):
 
     def __init__(self, comparison: ClockComparison) -> None:
         super().__init__(
-            f"The clocks are apart: {comparison.describe()}. One of them is wrong, so nothing that "
-            "depends on the time is done here until they agree. Let NTP set both.",
+            f"The clocks differ: {comparison.describe()}. One of them is wrong, so nothing that "
+            "depends on the time is done here until they agree. Synchronise both by NTP.",
             retry_after=30,
         )
         self.comparison = comparison
@@ -184,7 +184,7 @@ class WatchedClock:
             self._logged_at = self._monotonic()
             write = _log.error if comparison.is_apart else _log.warning
             write(
-                "clocks apart, nothing is done" if comparison.is_apart else "clocks differ",
+                "clocks differ, work is suspended" if comparison.is_apart else "clocks differ",
                 host_clock=_render(comparison.host), database_clock=_render(comparison.database),
             )  # fmt: skip
         elif before is not None and before.is_different and not comparison.is_different:

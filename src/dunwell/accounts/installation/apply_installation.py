@@ -52,12 +52,15 @@ def read_secret_files(installation_file: Path, installation: Installation) -> di
         try:
             content = (installation_file.parent / path).read_bytes()
         except OSError as error:
-            words = f"{path} cannot be read ({error.strerror}). It is looked for beside this file."
+            words = (
+                f"{path} cannot be read ({error.strerror}). A relative path "
+                "starts in the folder of this file."
+            )
             faults.append(Fault(f"/{name}", words, "UNREADABLE"))
             continue
         secret = content.rstrip(b"\r\n")
         if not 0 < len(secret) <= _MAX_SECRET_BYTES:
-            words = f"{path} is to hold a secret of 1 to {_MAX_SECRET_BYTES} bytes."
+            words = f"{path} must hold a secret of 1 to {_MAX_SECRET_BYTES} bytes."
             faults.append(Fault(f"/{name}", words, "INVALID"))
         found[name] = secret
     if faults:
@@ -115,7 +118,8 @@ async def apply_installation(
         )
         if not is_saved:
             raise EditConflict(
-                "Another installation file was applied meanwhile. Look, and apply yours again."
+                "Another installation file was applied in the meantime. Check what it changed and "
+                "apply yours again."
             )
         await save_secrets(tx, resources.keys, secrets, resources.clock.now())
         await delete_other_secrets(tx, list(list_secret_files(after)))

@@ -17,7 +17,7 @@ DeliveryProviderName = Annotated[
     str,
     Meta(
         pattern=r"^[a-z0-9][a-z0-9-]{0,39}$(?!\n)",
-        description="a short name of small letters, digits and -",
+        description="a short name of lower-case letters, digits and -",
     ),
 ]
 # host:port, or only a host.
@@ -61,7 +61,7 @@ Domain = Annotated[
     Meta(
         pattern=r"^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}$(?!\n)",
         max_length=190,
-        description='a domain in small letters such as "returns.example.com"',
+        description='a domain in lower case such as "returns.example.com"',
     ),
 ]
 
@@ -221,8 +221,8 @@ def find_gateway_faults(name: str, provider: KannelProvider | TwilioProvider) ->
             )
     if provider.server.startswith("http://") and not provider.networks:
         words = (
-            "Only a gateway in a network of yours is spoken to in clear: name its address in "
-            '"networks", or use https.'
+            "Only a gateway in your own network may be used without encryption: name its address "
+            'in "networks", or use https.'
         )
         yield Fault(render_pointer(["deliveryProviders", name, "server"]), words, "INVALID")
 
@@ -262,8 +262,8 @@ def find_delivery_provider_faults(providers: Mapping[str, DeliveryProvider]) -> 
 
 def _find_smtp_faults(name: str, provider: SmtpProvider) -> Iterator[Fault]:
     if provider.encryption == "NONE" and not provider.server.startswith(_LOOPBACK):
-        words = "Only a server on this machine is spoken to in clear; use STARTTLS or TLS."
+        words = "Only a server on this machine may be used without encryption; use STARTTLS or TLS."
         yield Fault(render_pointer(["deliveryProviders", name, "encryption"]), words, "INVALID")
     if provider.mailbox is not None and provider.return_domain is None:
-        words = 'A mailbox is looked into for what comes back: name the "returnDomain" too.'
+        words = 'A mailbox needs a "returnDomain", so that bounces and replies reach it.'
         yield Fault(render_pointer(["deliveryProviders", name, "returnDomain"]), words, "REQUIRED")

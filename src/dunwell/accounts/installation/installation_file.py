@@ -127,7 +127,7 @@ def find_webhook_network_faults(entries: Sequence[WebhookNetworks]) -> Iterator[
     keys = [each.merchant for each in entries]
     for index, entry in enumerate(entries):
         if entry.merchant in keys[:index]:
-            words = f'"{entry.merchant}" is named twice. Put its networks into one entry.'
+            words = f'"{entry.merchant}" appears twice. Put its networks into one entry.'
             yield Fault(render_pointer(["webhookNetworks", index, "merchant"]), words, "REPEATED")
         for place, network in enumerate(entry.networks):
             words = _describe_network_fault(network)
@@ -144,8 +144,8 @@ def _describe_network_fault(text: str) -> str:
         return f'"{text}" is not a network. Write it as 10.0.0.7, 10.0.0.0/24 or fd00::/64.'
     if is_always_forbidden(network):
         return (
-            f'"{text}" contains addresses to which no webhook is ever sent, such as a cloud\'s '
-            "metadata service. Name a smaller network of your own."
+            f'"{text}" contains addresses to which webhooks are never sent, such as a cloud\'s '
+            "metadata service. Name a smaller network."
         )
     return ""
 

@@ -20,7 +20,7 @@ ProviderName = Annotated[
     str,
     Meta(
         pattern=r"^[a-z0-9][a-z0-9-]{0,39}$(?!\n)",
-        description="a short name of small letters, digits and -",
+        description="a short name of lower-case letters, digits and -",
     ),
 ]
 # Compared byte by byte with the issuer that the provider states.
@@ -99,7 +99,7 @@ def find_sign_in_faults(sign_in: SignInSettings) -> Iterator[Fault]:
             yield Fault(pointer, f'Two providers are called "{provider.name}".', "INVALID")
     issuers = [each.issuer for each in sign_in.oidc]
     if len(set(issuers)) < len(issuers):
-        words = "Two providers have one issuer: whoever comes from it would be somebody else each."
+        words = "Two providers have the same issuer, so their users could not be distinguished."
         yield Fault("/signIn/oidc", words, "INVALID")
     for index, rule in enumerate(sign_in.groups):
         yield from _find_rule_faults(rule, names, ["signIn", "groups", index])
@@ -123,8 +123,8 @@ def _find_provider_faults(
             yield Fault(render_pointer([*at, "networks", index]), words, "INVALID")
     if provider.issuer.startswith("http://") and not provider.networks:
         words = (
-            "Only a provider in a network of yours is spoken to in clear: name its address in "
-            '"networks", or use https.'
+            "Only a provider in your own network may be used without encryption: name its address "
+            'in "networks", or use https.'
         )
         yield Fault(render_pointer([*at, "issuer"]), words, "INVALID")
     if "openid" not in provider.scopes:

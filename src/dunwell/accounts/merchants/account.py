@@ -66,7 +66,7 @@ def check_right(actor: Actor, right: Right) -> None:
     """
     if right not in actor.rights:
         raise InsufficientScope(
-            f"This needs the right to {RIGHT_WORDS[right]} ({right}), which was not given here. "
-            "Ask whoever gave you access for it.",
+            f"This needs the permission to {RIGHT_WORDS[right]} ({right}), which you do not have. "
+            "Ask the person who gave you access.",
             right=str(right),
         )

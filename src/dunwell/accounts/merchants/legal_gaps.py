@@ -20,16 +20,16 @@ _REGISTERED = re.compile(
     r"\b(g?GmbH|AG|SE|UG|KG|KGaA|OHG|OG|eG|eGen|e\.\s?K\.|e\.\s?U\.|FlexCo|FlexKapG)(?!\w)"
 )
 _REPRESENTATIVES = {
-    "DE": "section 5 DDG and section 35a GmbHG want those who represent a company named",
-    "AT": "section 25 MedienG wants those who represent a company named",
+    "DE": "section 5 DDG and section 35a GmbHG require the names of a company's representatives",
+    "AT": "section 25 MedienG requires the names of a company's representatives",
 }
 _REGISTER = {
-    "DE": "section 5 DDG wants a company's register and number",
-    "AT": "section 5 ECG and section 14 UGB want a company's register and number",
+    "DE": "section 5 DDG requires a company's register and number",
+    "AT": "section 5 ECG and section 14 UGB require a company's register and number",
 }
 _PRIVACY = (
-    "Articles 13 and 14 GDPR want debtors told on which basis their data are used, how long they "
-    "are kept, and which authority takes complaints"
+    "Articles 13 and 14 GDPR require that debtors learn on which legal basis their data are used, "
+    "how long they are kept, and which authority accepts complaints"
 )
 
 _NOTICE = "no operator is named, so the legal notice needs the creditor's {}"
@@ -81,7 +81,7 @@ def _list_gaps(legal: LegalDetails, has_privacy: bool, country: str) -> tuple[Le
     if not legal.representatives:
         gaps.append(_build_representatives_gap(country))
     if legal.register is None and _REGISTERED.search(legal.name):
-        reason = _REGISTER.get(country, "many laws want a company's register and number")
+        reason = _REGISTER.get(country, "many laws require a company's register and number")
         gaps.append(LegalGap("legal.register", reason))
     if not has_privacy:
         gaps.append(LegalGap("privacy", _PRIVACY))
@@ -89,5 +89,5 @@ def _list_gaps(legal: LegalDetails, has_privacy: bool, country: str) -> tuple[Le
 
 
 def _build_representatives_gap(country: str) -> LegalGap:
-    reason = _REPRESENTATIVES.get(country, "many laws want those who represent it named")
+    reason = _REPRESENTATIVES.get(country, "many laws require the names of its representatives")
     return LegalGap("legal.representatives", f"{reason}; a sole trader names the owner")

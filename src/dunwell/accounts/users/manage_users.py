@@ -166,7 +166,7 @@ async def set_break_glass(work: UserWork, user_id: UUID, *, is_on: bool) -> None
     user = await lock_active_user(work, user_id)
     if is_on and user.provider is not None:
         raise InvalidState(
-            "This user comes by single sign-on. Take an admin who does not, or create one.",
+            "This user signs in by single sign-on. Choose an admin who does not, or create one.",
             state="LINKED",
         )
     if is_on and user.roles.global_role is not Role.ADMIN:

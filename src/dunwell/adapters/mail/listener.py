@@ -40,8 +40,8 @@ _CONNECTION_SECONDS = 600
 _PARSED_AT_ONCE = 2
 _RESPONSES = {
     ReplyOutcome.NEW: "250 2.0.0 Taken",
-    ReplyOutcome.KNOWN: "250 2.0.0 Taken before",
-    ReplyOutcome.GONE: "550 5.1.1 What this answers is not open any more",
+    ReplyOutcome.KNOWN: "250 2.0.0 Already accepted",
+    ReplyOutcome.GONE: "550 5.1.1 The claim of this message no longer accepts replies",
     ReplyOutcome.TOO_MANY: "452 4.2.2 Too many in one day",
 }
 

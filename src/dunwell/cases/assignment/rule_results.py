@@ -131,8 +131,8 @@ def describe_default(match: RuleMatch) -> str:
 def describe_overlap(overlap: Overlap) -> str:
     if overlap.extent is OverlapExtent.ALL:
         return (
-            f'rule "{overlap.later}" can never match: '
-            f'"{overlap.earlier}", which comes first, takes every such claim'
+            f'rule "{overlap.later}" can never match: "{overlap.earlier}", which comes first, '
+            "matches every such claim"
         )
     return (
         f'rules "{overlap.earlier}" and "{overlap.later}" can both match a claim: '

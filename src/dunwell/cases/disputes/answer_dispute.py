@@ -138,7 +138,7 @@ async def confirm_right_person(work: Work, claim_id: int, dispute_id: UUID) -> C
     _, dispute = await lock_dispute(work, claim_id, dispute_id)
     if dispute.reason not in BUILT_IN_REASONS:
         raise InvalidState(
-            LazyText("This dispute does not say that the person is the wrong one."),
+            LazyText("This dispute does not say that the wrong person was contacted."),
             state=str(dispute.state),
         )
     if dispute.state is DisputeState.OPEN:
@@ -253,7 +253,7 @@ async def add_evidence(
     _, dispute = await lock_dispute(work, claim_id, dispute_id)
     if dispute.state is not DisputeState.OPEN:
         raise InvalidState(
-            f"The dispute is {dispute.state} already and takes no more files.",
+            f"The dispute is already {dispute.state} and accepts no more files.",
             state=str(dispute.state),
         )
     key = (work.merchant_id, dispute_id)

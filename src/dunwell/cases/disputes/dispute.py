@@ -139,7 +139,7 @@ def find_reason_faults(
         yield Fault("/type", sentence, "NOT_ALLOWED")
     is_blank = message is None or (isinstance(message, str) and not message.strip())
     if type_ == DisputeType.OTHER and is_blank:
-        sentence = '"message" is required for OTHER: say what is disputed.'
+        sentence = '"message" is required for OTHER: describe what is disputed.'
         yield Fault("/message", sentence, "REQUIRED")
 
 
@@ -260,5 +260,5 @@ class EvidenceFile(msgspec.Struct, frozen=True, gc=False):
 def check_file_count(present: int, added: int) -> None:
     """Raises ValidationError if the dispute would have too many files."""
     if present + added > MAX_FILES:
-        message = f"A dispute takes {MAX_FILES} files; {present} are there."
+        message = f"A dispute has at most {MAX_FILES} files; this one has {present}."
         raise ValidationError([Fault("/files", message, "TOO_MANY")])

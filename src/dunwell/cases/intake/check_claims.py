@@ -218,10 +218,10 @@ def _build_not_json(error: Exception) -> InvalidRequest:
 
 def _check_count(count: int) -> None:
     if count == 0:
-        message = "The array holds no claim; send at least one."
+        message = "The array is empty; send at least one claim."
         raise ValidationError([Fault("", message, "TOO_FEW")], message)
     if count > MAX_CLAIMS:
-        message = f"The array holds {count} claims; send at most {MAX_CLAIMS} per request."
+        message = f"The array has {count} claims; send at most {MAX_CLAIMS} per request."
         raise ValidationError([Fault("", message, "TOO_MANY")], message)
 
 

@@ -288,8 +288,8 @@ def _find_remarks(
     if start.is_other_currency:
         yield CreationRemark(
             "OTHER_CURRENCY",
-            f"The workflow it would get does not take claims in {claim.currency}; "
-            "the claim stays unassigned.",
+            f"The workflow for this claim does not accept claims in {claim.currency}; the claim "
+            "stays unassigned.",
         )
 
 
@@ -331,6 +331,6 @@ def _unknown_ticket(claim: ClaimSubmission, usable: Container[object]) -> Unknow
 
 def _duplicate(claim_id: int | None) -> DuplicateReferenceNumber:
     return DuplicateReferenceNumber(
-        "This referenceNumber is taken by an earlier claim; see details.claimId.",
+        "An earlier claim has this referenceNumber; see details.claimId.",
         claimId=claim_id,
     )

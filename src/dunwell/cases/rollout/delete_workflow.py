@@ -62,7 +62,7 @@ async def discard_draft_or_workflow(
 async def _check_expected(work: Work, workflow_id: UUID, expected_id: UUID | None) -> None:
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     if expected_id is not None and draft is not None and draft.version_id != expected_id:
-        message = "The draft was changed meanwhile. Review it again."
+        message = "The draft was changed in the meantime. Review it again."
         raise InvalidState(message, state="DRAFT")
 
 

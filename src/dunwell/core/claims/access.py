@@ -61,7 +61,7 @@ async def check_unchanged(work: Work, claim_id: int, seen: str) -> None:
     work.require(Right.READ_CLAIMS)
     await lock_claim_of_merchant(work, claim_id)
     if await _load_revision(work.tx, work.merchant_id, claim_id) != seen:
-        raise EditConflict("The claim was changed since it was looked at.")
+        raise EditConflict("The claim was changed since you opened it.")
 
 
 async def load_claim_revision(work: Work, claim_id: int) -> str:

@@ -87,7 +87,7 @@ def check_changeable(status: Status) -> None:
 def check_room(items: Sequence[OwedItem]) -> None:
     """Check that the claim may get another item. Raises ValidationError."""
     if len(items) >= MAX_ITEMS:
-        message = f"The claim has {len(items)} items; {MAX_ITEMS} are the most it takes."
+        message = f"The claim has {len(items)} items; the maximum is {MAX_ITEMS}."
         raise ValidationError([Fault("", message, "TOO_MANY")])
 
 
@@ -104,7 +104,10 @@ def select_items_to_delete(items: Sequence[OwedItem], item_id: int) -> list[Owed
     going = [each for each in items if item_id in (each.item_id, each.fee_of)]
     if any(each.allocated_cents for each in going):
         raise InvalidState(
-            "Money was paid on this item or on a fee that goes with it. Reverse the payment first.",
+            (
+                "This item, or a fee that belongs to it, was paid at least in part. Reverse the "
+                "payment first."
+            ),
             state="PAID",
         )
     left = [each for each in items if each not in going]

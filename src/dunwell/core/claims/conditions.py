@@ -191,7 +191,7 @@ PROPERTIES = (
         PropertyKind.AMOUNT,
         holds=lambda test, facts: is_within(test, facts.outstanding_cents),
         takes=_MONEY,
-        meaning="what is still owed is at least min and at most max",
+        meaning="the outstanding amount is at least min and at most max",
     ),
     Property(
         "total",
@@ -215,8 +215,8 @@ PROPERTIES = (
         PropertyKind.NUMBER,
         holds=lambda test, facts: is_within(test, facts.primary_age_days),
         takes=_NUMBER,
-        meaning="so many days have passed since the first PRIMARY item's due date, or its item "
-        "date; without either it does not hold",
+        meaning="the number of days since the first PRIMARY item's due date, or else its item "
+        "date, is in the range; without either date the test fails",
     ),
     Property(
         "country",
@@ -258,7 +258,10 @@ PROPERTIES = (
         PropertyKind.TEXT,
         holds=lambda test, facts: matches_text(test, facts.email),
         takes=_TEXT,
-        meaning="the e-mail address reads so, letter by letter; without one it does not hold",
+        meaning=(
+            "the e-mail address passes the text test, compared character by character; without an "
+            "address the test fails"
+        ),
     ),
     Property(
         "mobileNumber",

@@ -49,7 +49,7 @@ Language = Annotated[
     str,
     Meta(
         pattern=r"^[a-z]{2,3}$(?!\n)",
-        description="an ISO 639 code of two or three small letters, like de",
+        description="an ISO 639 code of two or three lower-case letters, such as de",
     ),
 ]
 Salutation = Literal["MR", "MS", "NEUTRAL"]
@@ -87,7 +87,7 @@ class AddressSubmission(_Fields, frozen=True, kw_only=True):
 
     street: Annotated[Text | None, FieldDescription("Street and number.")] = None
     address_line2: Annotated[
-        Text | None, FieldDescription("What stands under it: floor, care of.")
+        Text | None, FieldDescription("A further line of the address: floor, care of.")
     ] = None
     postal_code: Annotated[Text | None, FieldDescription("As it is written in the country.")] = None
     city: Annotated[Text | None, FieldDescription("The town, as letters name it.")] = None
@@ -150,7 +150,7 @@ class ContactData(DebtorName, frozen=True, kw_only=True):
         AddressSubmission | None,
         FieldDescription(
             "The debtor's postal address.",
-            patch_words="What is given of it is changed, the rest stays.",
+            patch_words="Only the given fields change.",
         ),
     ] = None
     customer_number: Annotated[
@@ -161,8 +161,8 @@ class ContactData(DebtorName, frozen=True, kw_only=True):
     custom_fields: Annotated[
         Annotated[CustomFields, Meta(max_length=MAX_CUSTOM_FIELDS)] | None,
         FieldDescription(
-            "Up to 50 texts under names of your own.",
-            patch_words="The fields given are changed, a null takes one away, the rest stays.",
+            "Up to 50 texts under names of your choice.",
+            patch_words="Only the given fields change; null removes a field.",
         ),
     ] = None
 

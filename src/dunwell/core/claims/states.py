@@ -56,7 +56,7 @@ def decide_status(status: Status, happening: ClaimTransition) -> Status:
     if following is None:
         raise InvalidState(
             LazyText(
-                "A claim that is %(claim_status)s does not take part in this any more.",
+                "This is no longer possible for a claim that is %(claim_status)s.",
                 claim_status=status,
             ),
             state=str(status),
@@ -103,7 +103,7 @@ def check_new_hold(hold: Hold, earlier: Iterable[Hold]) -> None:
     if hold.actor_kind is not ActorKind.DEBTOR or hold.kind not in DEBTOR_HOLD_KINDS:
         return
     if hold.until is None:
-        raise ValidationError([Fault("/until", "Give the hold an end.", "REQUIRED")])
+        raise ValidationError([Fault("/until", "State when the hold ends.", "REQUIRED")])
     for other in earlier:
         is_like = other.kind is hold.kind and other.actor_kind is ActorKind.DEBTOR
         if is_like and hold.since < other.since + _DEBTOR_HOLD_INTERVAL:

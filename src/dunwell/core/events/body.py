@@ -95,7 +95,8 @@ class EventDisputeReason(Wire, frozen=True, gc=False, kw_only=True):
         str, Meta(description="The dispute option, as DEBTOR_ALREADY_PAID; OTHER: see the message.")
     ]
     message: Annotated[
-        str | UnsetType, Meta(description="Only of OTHER: what is disputed, in words.")
+        str | UnsetType,
+        Meta(description=("Only with OTHER: what is disputed, in the debtor's words.")),
     ] = UNSET
     dispute_id: Uuid
 

@@ -229,7 +229,7 @@ def clean_file(content: bytes) -> CleanFile:
     """
     content_type = _read_signature(content)
     if content_type is None:
-        raise build_file_refusal("The file's content is of no type that is taken.")
+        raise build_file_refusal("Files of this type are not accepted.")
     try:
         cleaned = _CLEANERS[content_type](content)
     except UnsupportedMediaType:
@@ -260,7 +260,9 @@ def _clean_pdf(content: bytes) -> bytes:
         with pikepdf.open(io.BytesIO(content)) as pdf:
             count = len(pdf.pages)
             if not 0 < count <= MAX_PAGES:
-                raise build_file_refusal(f"The PDF has {count} pages; 1 to {MAX_PAGES} are taken.")
+                raise build_file_refusal(
+                    f"The PDF has {count} pages; 1 to {MAX_PAGES} are accepted."
+                )
             return clean_pdf(pdf)
     except pikepdf.PasswordError as error:
         raise build_file_refusal("The PDF is protected by a password; remove it.") from error

@@ -203,8 +203,8 @@ def check_attachment_count(count: int) -> None:
     """Check that the claim may get another attachment. Raises ValidationError."""
     if count >= MAX_ATTACHMENTS:
         message = (
-            f"The claim has {count} attachments; {MAX_ATTACHMENTS} are the most it takes. Delete "
-            "or replace one."
+            f"The claim has {count} attachments; the maximum is {MAX_ATTACHMENTS}. Delete or "
+            "replace one."
         )
         raise ValidationError([Fault("", message, "TOO_MANY")])
 

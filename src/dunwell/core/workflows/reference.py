@@ -48,11 +48,11 @@ FIELD_WORDS: Mapping[type[msgspec.Struct], Mapping[str, str]] = {
         "item, but not before the claim is assigned.",
         "contact_hours": "When debtors may be contacted. Omitted: at any hour, and waits cannot "
         "be in business days.",
-        "holidays": "The public holidays on which nobody is contacted.",
+        "holidays": "The public holidays on which debtors are not contacted.",
         "fees_need_contact": "A fee is skipped if no contact of this workflow has reached the "
         "debtor.",
         "late_policy": "What happens to contacts that an outage of the service has delayed. "
-        "Omitted: they are made late.",
+        "Omitted: they are sent late.",
     },
     WorkflowContactHours: {
         "weekdays": "The days on which debtors are contacted.",

@@ -23,7 +23,7 @@ class ExplainedAssignment(Wire, frozen=True):
     """The workflow of the claim, and whether assignment rules chose it."""
 
     name: str
-    version: Annotated[str | None, Meta(description="What the next step would use.")]
+    version: Annotated[str | None, Meta(description="The version that the next step would use.")]
     rules_version: Annotated[
         int | None, Meta(description="The rules that chose it; null: it was assigned directly.")
     ]
@@ -46,8 +46,10 @@ class ExplainedRules(Wire, frozen=True):
 
     version: Annotated[int | None, Meta(description="null: no rules were ever published.")]
     rules: tuple[ExplainedRule, ...]
-    default: Annotated[str | None, Meta(description="What became of the default; null: none.")]
-    chosen: Annotated[str | None, Meta(description="What they choose, by name.")]
+    default: Annotated[
+        str | None, Meta(description=("The result of the default; null: there is no default."))
+    ]
+    chosen: Annotated[str | None, Meta(description="The name of the chosen workflow or scenario.")]
 
 
 class ExplainedStep(Wire, frozen=True):
@@ -69,7 +71,8 @@ class ExplainedNextStep(Wire, frozen=True):
         Instant | None, Meta(description="null: it depends on a hold, a channel or a person.")
     ]
     outcome: Annotated[
-        Literal["RUN", "SKIPPED"], Meta(description="What it would do as things stand.")
+        Literal["RUN", "SKIPPED"],
+        Meta(description=("Whether the step would run or be skipped if nothing changed.")),
     ]
     unmet: Annotated[tuple[str, ...], Meta(description="Its conditions that do not hold.")]
     reason: Reason

@@ -175,8 +175,8 @@ def _check_guards(states: Collection[KeyVersionState], version: int, now: dateti
     ]
     if not others or min(others) + _GUARDS_LAST > now:
         raise InvalidState(
-            f"Version {version} must stay for {_GUARDS_LAST.days} days beside the next: till then "
-            "only it tells who was contacted of late."
+            f"Version {version} must stay for {_GUARDS_LAST.days} days after the next one was "
+            "added: until then, only it recognises the persons who were contacted recently."
         )
 
 

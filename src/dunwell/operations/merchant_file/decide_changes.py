@@ -105,7 +105,7 @@ def decide_workflow(
         yield PublishDraft(name, words=[f'workflow "{name}" {published} v1.0'])
     elif current.definition == wanted:
         if draft is not None:
-            words = f'workflow "{name}": draft discarded; the file says what {current.name} says'
+            words = f'workflow "{name}": draft discarded; the file equals {current.name}'
             yield DiscardDraft(present.workflow_id, words=[words])
     elif publish:
         if draft != wanted:
@@ -164,7 +164,7 @@ def decide_rules(
     published, draft = state.rules, state.rules_draft
     if wanted == (published or NO_RULES):
         if draft is not None:
-            words = f"assignment rules: draft {would}discarded; the file says what is published"
+            words = f"assignment rules: draft {would}discarded; the file has the published rules"
             yield DiscardRules(words=[words])
         return
     told = [*describe_rule_differences(published, wanted), *_describe_overlaps(wanted, currencies)]

@@ -32,7 +32,7 @@ Key = Annotated[
     str,
     Meta(
         pattern=r"^[a-z0-9][a-z0-9-]{0,62}$(?!\n)",
-        description="a short name of small letters, digits and -",
+        description="a short name of lower-case letters, digits and -",
     ),
 ]
 # Keys of CONTRACT 11 that this release does not support, by the object that they belong to.

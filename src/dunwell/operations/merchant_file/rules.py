@@ -177,7 +177,7 @@ def find_guard_faults(
         return
     # In HH:MM, text order is time order.
     if quiet.since == quiet.until or (quiet.since, quiet.until) == ("00:00", "24:00"):
-        message = "No e-mail or SMS could ever be sent; leave some hours of the day."
+        message = "No e-mail or SMS could ever be sent; allow some hours of the day."
         yield Fault(f"{_QUIET_PATH}/to", message, "EMPTY_HOURS")
         return
     for name, hours in _find_contact_hours(document, definitions):
@@ -238,7 +238,10 @@ def _find_own_reason_faults(reason: DisputeReason, path: str) -> Iterator[Fault]
         message = f'Did you mean "{near[0]}"? Otherwise choose a name that is less similar.'
         yield Fault(f"{path}/type", message, "NOT_ALLOWED")
     elif not reason.labels:
-        message = f'"{reason.type}" is a reason of your own; give it a "label" in a language.'
+        message = (
+            f'"{reason.type}" is not one of the listed reasons, so it needs a "label" in a '
+            "language."
+        )
         yield Fault(f"{path}/label", message, "REQUIRED")
 
 

@@ -107,8 +107,8 @@ def check_readable(settings: Settings, manifest: BackupManifest | BaseBackup) ->
             )
         if keys.fingerprint(number).hex() != fingerprint:
             raise BackupUnusable(
-                f"Version {number} of the secret key is another one than this backup was taken "
-                "with. Set that one; it is in no backup."
+                f"Version {number} of the secret key differs from the one in use when this backup "
+                "was taken. Set that one; it is in no backup."
             )
     if manifest.schema not in list_revisions():
         raise BackupUnusable(

@@ -98,12 +98,12 @@ async def resume_installation(resources: Resources, lost_until: datetime) -> int
     async with resources.database.connection() as connection:
         held = await find_hold(connection)
         if held is None:
-            raise InvalidState("The installation is not on hold: no restore waits to be resumed.")
+            raise InvalidState("The installation is not on hold after a restore.")
         # Compare whole seconds, because an operator enters no fractions.
         if not held.taken_at.replace(microsecond=0) <= lost_until <= resources.clock.now():
             raise InvalidState(
-                f"The backup was taken at {held.taken_at.isoformat()}; what was lost ended between "
-                f"that and now, not at {lost_until.isoformat()}."
+                f"The backup was taken at {held.taken_at.isoformat()}. The end of the lost time "
+                f"lies between that and now; {lost_until.isoformat()} does not."
             )
         concerned = await connection.fetch(_FIND_CONCERNED, lost_until)
     for merchant_id, claim_id in concerned:

@@ -179,7 +179,7 @@ def _write_filter(audit_number: int, column: int) -> bytes:
 
 
 def _build_confinement_error(what: str) -> OSError:
-    return OSError(ctypes.get_errno(), f"the kernel does not shut this process in ({what})")
+    return OSError(ctypes.get_errno(), f"the kernel does not confine this process ({what})")
 
 
 def confine_process(memory_bytes: int, cpu_seconds: int) -> None:

@@ -46,7 +46,7 @@ def _find_unsafe(settings: Settings) -> list[str]:
         return _find_unsafe_for_development(settings)
     faults = []
     if settings.database_url is None:
-        faults.append("DUNWELL_DATABASE_URL: production needs a PostgreSQL of its own; set it.")
+        faults.append("DUNWELL_DATABASE_URL: production needs its own PostgreSQL; set it.")
     elif not _names_local_server(settings.database_url) and not _asks_for_tls(
         settings.database_url
     ):
@@ -90,8 +90,8 @@ def _find_unusable_addresses(settings: Settings) -> list[str]:
         faults.append("DUNWELL_DATABASE_URL: needs postgresql://user:password@host:port/database.")
     elif set(parse_database_address(settings.database_url or "").poolers) - {TRANSACTION}:
         faults.append(
-            "DUNWELL_DATABASE_URL: pooler=transaction is the only pooler there is to name; for "
-            "one that keeps a session together name none."
+            "DUNWELL_DATABASE_URL: the only pooler to name is pooler=transaction; leave the "
+            "parameter out for one that keeps sessions."
         )
     public = _split(settings.public_url)
     is_origin = public.scheme in ("http", "https") and public.hostname
@@ -110,7 +110,7 @@ def _find_disordered_dates(settings: Settings) -> list[str]:
     if retired_on is None or (deprecated_on is not None and deprecated_on <= retired_on):
         return []
     message = (
-        "DUNWELL_SCENARIOS_RETIRED_ON: clients are told of the deprecation first; set "
+        "DUNWELL_SCENARIOS_RETIRED_ON: the deprecation must be announced first; set "
         "DUNWELL_SCENARIOS_DEPRECATED_ON to the same or an earlier day."
     )
     return [message]
@@ -328,7 +328,7 @@ class _Reader:
             ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=value)
         except (ssl.SSLError, ValueError):
             self.faults.append(
-                f"{PREFIX}{name}_FILE: it holds no certificate; name a file in PEM that begins "
+                f"{PREFIX}{name}_FILE: it contains no certificate; name a file in PEM that begins "
                 "with -----BEGIN CERTIFICATE-----."
             )
             return None

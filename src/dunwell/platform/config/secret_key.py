@@ -38,7 +38,7 @@ def parse_secret_key(text: str, *, is_drawn: bool) -> dict[int, bytes]:
                 "needs base64 of at least 32 random bytes, kept as long as the database; " + _HINT
             )
         if version in keys or key in keys.values():
-            raise InvalidSecretKey(f"version {version} or its key stands there twice; keep one.")
+            raise InvalidSecretKey(f"version {version} or its key appears twice; keep one.")
         keys[version] = key
     if not keys:
         raise InvalidSecretKey("needs base64 of at least 32 random bytes; " + _HINT)

@@ -77,8 +77,8 @@ class NotMigrated(Unavailable):
 
     def __init__(self) -> None:
         super().__init__(
-            "The database does not have the tables of this version; whoever operates this service "
-            "has to run: dunwell migrate"
+            "The database does not have the tables of this version; the operator of this service "
+            "must run: dunwell migrate"
         )
 
 

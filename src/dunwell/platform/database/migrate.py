@@ -295,9 +295,10 @@ async def _run_with_retries(
         except asyncpg.LockNotAvailableError as error:
             if not left:
                 raise TableLocked(
-                    f"Migration {migration.revision} ({migration.name}) waited {_ATTEMPTS} times"
-                    f" {lock_seconds:g} s for a table that others hold; the earlier migrations"
-                    " are done. End long transactions (pg_stat_activity) and migrate again."
+                    f"Migration {migration.revision} ({migration.name}) waited {_ATTEMPTS} times "
+                    f"{lock_seconds} s for a table that other transactions lock; the earlier "
+                    "migrations are done. End long transactions (pg_stat_activity) and migrate "
+                    "again."
                 ) from error
             await asyncio.sleep(min(_PAUSE_SECONDS, lock_seconds))
         else:

@@ -114,8 +114,8 @@ def _find_search_capability(unreachable: Path, user: pwd.struct_passwd) -> int:
             if has_setpcap and permitted >> capability & 1:
                 return capability
     raise FolderUnreachable(
-        f"As root the database runs as the user {user.pw_name}, who cannot reach {unreachable}. "
-        "Run as another user; or use a database of its own (DUNWELL_DATABASE_URL)."
+        f"As root, the database runs as the user {user.pw_name}, who cannot reach {unreachable}. "
+        "Run as another user, or use a database server of your own (DUNWELL_DATABASE_URL)."
     )
 
 

@@ -112,7 +112,9 @@ class SpooledContent:
         try:
             self._file.write(chunk)
         except OSError as error:
-            raise Unavailable("Files cannot be taken in just now. Try again shortly.") from error
+            raise Unavailable(
+                "No files can be received at the moment. Try again shortly."
+            ) from error
         self._size += len(chunk)
         self._share.spool.count(len(chunk), self._share.sender)
 

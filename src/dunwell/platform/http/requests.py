@@ -29,7 +29,7 @@ class BodyTooLarge(PayloadTooLarge):
 
     def __init__(self, what: str, limit: int) -> None:
         super().__init__(
-            f"The {what} is larger than {limit} bytes, the most that is taken. Send less.",
+            f"The {what} is larger than the limit of {limit} bytes. Send less.",
             limit=limit,
         )
 

@@ -41,7 +41,9 @@ def check_encoding(text: bytes) -> None:
     if found is None and b"\x00" in text[:4]:
         found = "UTF-16 or UTF-32"
     if found is not None:
-        raise InvalidRequest(f"The body is {found}. Send it as plain UTF-8, without a mark.")
+        raise InvalidRequest(
+            f"The body is {found}. Send it as plain UTF-8, without a byte order mark."
+        )
 
 
 def check_part_counts(text: bytes, *, containers: int, separators: int) -> None:
@@ -51,7 +53,7 @@ def check_part_counts(text: bytes, *, containers: int, separators: int) -> None:
         return
     if text.count(b"{") + text.count(b"[") > containers or text.count(b",") > separators:
         message = (
-            f"The body holds more than {containers} objects and lists, or more than {separators} "
+            f"The body has more than {containers} objects and lists, or more than {separators} "
             "commas, which no such request needs. Send less at once."
         )
         raise ValidationError([Fault("", message, "TOO_MANY")], message)
@@ -118,7 +120,7 @@ def find_repeated_keys(text: bytes | msgspec.Raw) -> Iterator[Fault]:
         value, path = waiting.pop()
         if isinstance(value, _ObjectWithRepeatedKeys):
             for name in value.names:
-                message = f'"{name[:60]}" stands more than once in this object; give it once.'
+                message = f'"{name[:60]}" appears more than once in this object; give it once.'
                 yield Fault(render_pointer((*path, name)), message, "REPEATED")
         if isinstance(value, dict):
             waiting += [(inner, (*path, name)) for name, inner in reversed(value.items())]

@@ -101,7 +101,7 @@ _MAX_COMPARED_LENGTH = 100
 # megabyte would be repeated in every fault below it.
 _MAX_POINTER_LENGTH = 255
 
-MORE_FAULTS = Fault("", "There may be more faults; mend those that are told first.", "MORE_FAULTS")
+MORE_FAULTS = Fault("", "There may be more faults; correct these first.", "MORE_FAULTS")
 
 
 def find_faults(value: object, shape: Any) -> list[Fault]:

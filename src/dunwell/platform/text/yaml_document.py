@@ -37,7 +37,7 @@ def parse_yaml(text: str) -> Any:
     except RecursionError as error:
         raise InvalidDocument("The document is nested too deeply.") from error
     except (ValueError, LookupError) as error:
-        problem = "a value is not what its tag (!!) says, or too long a number"
+        problem = "a value does not fit its tag (!!), or a number is too long"
         raise InvalidDocument(f"The document cannot be read: {problem}.") from error
 
 
@@ -124,7 +124,7 @@ class _Loader(yaml.CSafeLoader):
         can refer to one another billions of times."""
         node: yaml.Node | None = super().get_single_node()
         if node is not None and _compute_size(node, {}) > self._max_size:
-            problem = "what is shared by & and * makes it far too large; write it out"
+            problem = "aliases (& and *) make it far too large; write the parts out"
             raise yaml.composer.ComposerError(None, None, problem, node.start_mark)
         return node
 

@@ -126,7 +126,7 @@ async def raise_alert(
     `kind` must be in EVENTS. `subject` identifies the occasion, such as a session id, and never
     names a person; the same subject is recorded once. `now` is real time.
     """
-    assert kind in EVENTS, "what lasts is looked for, and not raised"
+    assert kind in EVENTS, "only events are recorded with raise_alert"
     await tx.execute(_SAVE_EVENT, ids.new(now), kind, subject, now)
 
 

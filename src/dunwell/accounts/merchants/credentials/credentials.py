@@ -104,7 +104,7 @@ async def rotate_credential(
     if known_made_at is not None:
         rotation = await get_rotation(work, client_id)
         if rotation.created_at != known_made_at:
-            raise EditConflict("The credential was rotated meanwhile.")
+            raise EditConflict("The credential was rotated in the meantime.")
     secret = render_client_secret(randomness)
     old_until = work.real_now + OLD_SECRET_LIFETIME
     rotated = await save_rotation(

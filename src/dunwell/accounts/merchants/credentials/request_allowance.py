@@ -48,8 +48,8 @@ class RateLimiter:
                     await self._draw(database, access, block)
         if block.left == 0:
             raise RateLimited(
-                f"This credential may send {access.requests_per_minute} requests a minute. "
-                "Wait as long as Retry-After says, then go on.",
+                f"This credential may send {access.requests_per_minute} requests a minute. Wait "
+                "for the seconds in Retry-After, then continue.",
                 retry_after=compute_seconds_to_next_minute(now),
             )
         block.left -= 1

@@ -138,7 +138,7 @@ async def issue_token_with_limit(
         seconds = (known.first_at + WINDOW - now).total_seconds()
         return RateLimited(
             "Too many wrong client secrets came from this address. Correct the client id and the "
-            "client secret, and wait as many seconds as Retry-After says.",
+            "client secret, and wait for the seconds in Retry-After.",
             retry_after=int(seconds) + 1,
         )
     try:

@@ -287,14 +287,17 @@ async def link_identity(work: UserWork, user_id: UUID, provider: str, subject: s
         raise ValidationError([Fault("/provider", message, "INVALID")])
     if user.is_break_glass:
         raise InvalidState(
-            "A break-glass admin signs in without single sign-on. Take that back first.",
+            (
+                "A break-glass admin signs in without single sign-on. Make the user an ordinary "
+                "admin first."
+            ),
             state="BREAK_GLASS",
         )
     if user.provider is not None or not await assign_identity(
         work.tx, user_id, who=(known.issuer, subject), provider=provider, now=work.now
     ):
         raise InvalidState(
-            "One of the two is linked already. Look at: dunwell user list", state="LINKED"
+            "The user or the identity is already linked. See: dunwell user list", state="LINKED"
         )
     await delete_password(work.tx, user_id)
     await delete_all_factors(work.tx, user_id)

@@ -46,7 +46,7 @@ from dunwell.contact.sending.references import build_reference
 from dunwell.platform.resources import Resources
 
 _RETRY_AFTER_SECONDS = 60
-_NOT_UPLOADED = "The print service did not take the letter's file."
+_NOT_UPLOADED = "The print service did not accept the letter's file."
 # An operator has to check the host key first.
 _HOST_KEY_RETRY_SECONDS = 600
 # By then a worker knows the new installation file.

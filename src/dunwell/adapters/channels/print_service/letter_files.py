@@ -75,7 +75,9 @@ async def build_letter_files(
         counts = [await _count_pages(file, printer, is_ours=file is document) for file in files]
     total = sum(counts)
     if total > max_pages:
-        raise LetterRejected(f"It has {total} pages; this line takes {max_pages}.")
+        raise LetterRejected(
+            f"It has {total} pages; the maximum of this delivery provider is {max_pages}."
+        )
     entries = [
         # A file that is not a PDF is a page for the printer, but has no pages to count.
         LetterFile(name, sha256(content).hex(), pages if name.endswith(".pdf") else None)
@@ -124,10 +126,10 @@ def _count_letter_pages(content: bytes) -> int:
 NO_MERCHANT = 0
 _SUBJECT = "TEST: a specimen, not to be posted"
 _BODY = """
-This is a test of the line {name}. It is about no claim, and nothing is owed.
+This is a test of the delivery provider {name}. It is about no claim, and nothing is owed.
 
-Look whether the address stands in the window, whether the folds meet their marks, and whether
-letters such as ä, ö, ü, ß and € are printed. The code below leads nowhere.
+Check that the address is visible in the window, that the folds meet their marks, and that letters
+such as ä, ö, ü, ß and € are printed. The code below leads nowhere.
 """
 
 

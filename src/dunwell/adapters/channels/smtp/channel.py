@@ -246,7 +246,7 @@ class _OutgoingMail:
         """Send the message over a connection. Raises the connection's exceptions."""
         client = connection.client
         if not self._recipient.isascii() and not client.supports_extension("smtputf8"):
-            return Permanent("The mail server takes no address with such letters.")
+            return Permanent("The mail server does not accept an address with such letters.")
         try:
             await self._send_envelope(client)
             connection.messages += 1
@@ -289,7 +289,10 @@ def get_secret_text(secrets: Mapping[str, bytes], name: str) -> str:
     try:
         return secrets[name].decode()
     except (KeyError, UnicodeDecodeError) as error:
-        words = f"What {name} held cannot be read: apply the installation file once more."
+        words = (
+            f"The secret {name} cannot be decrypted or is not text: apply the installation file "
+            "again."
+        )
         raise DeliveryProviderUnusable(words) from error
 
 

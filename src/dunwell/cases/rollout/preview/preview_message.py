@@ -215,5 +215,5 @@ def _check_reachable(recipient: SampleRecipient, wanted: WantedMessage) -> None:
         email=recipient.email, mobile_number=recipient.mobile_number, address=recipient.address,
     )  # fmt: skip
     if not usable:
-        message = f"The claim has no address for {wanted.channel}; take another claim or channel."
+        message = f"The claim has no address for {wanted.channel}; choose another claim or channel."
         raise ValidationError([Fault("/claim", message, "NO_ADDRESS")])

@@ -1,11 +1,11 @@
 -- Puts a scenario's claims where they go on after it was edited, in one statement. Contacts planned
--- by a step that was taken out are cancelled, and their claims go on at once; one that is at its
+-- by a step that was removed are cancelled, and their claims continue at once; one that is at its
 -- channel already is settled as ever. $1 merchant, $2 workflow, $3 version, $4 now, $5 the first step,
--- $6 from and $7 to steps (0: behind the last), $8 steps taken out. The claims are locked.
+-- $6 from and $7 to steps (0: after the last), $8 removed steps. The claims are locked.
 WITH cancelled AS (
     UPDATE communications m
     SET state = 'CANCELLED', settled_at = $4, lease_id = NULL, lease_until = NULL, held_by = NULL,
-        failure = 'Its step was taken out of the process.'
+        failure = 'Its step was removed from the workflow.'
     FROM claims c
     WHERE c.merchant_id = $1 AND c.workflow_id = $2 AND c.status IN ('CREATED', 'IN_PROCESS')
       AND m.merchant_id = $1 AND m.claim_id = c.claim_id AND m.run = c.run

@@ -66,7 +66,7 @@ def decide_edit(
     `claims_by_step` counts the started, unfinished claims by position."""
     change = _StepChange(_number(old.steps), _number(new.steps), _name_all(old, new))
     removed = {
-        step.id: KnownStep(get_kind(step), step.name, "taken out")
+        step.id: KnownStep(get_kind(step), step.name, "removed")
         for step in old.steps
         if step.id not in change.new
     }
@@ -97,8 +97,8 @@ def find_id_faults(
         before = retired.get(step.id)
         if before is not None and before.kind == get_kind(step):
             message = (
-                f'The id {step.id} was that of "{before.name}", which was taken out; claims may '
-                f"have run it. Give this step a new one, such as {free_id}."
+                f'The id {step.id} belonged to "{before.name}", which was removed; claims may have '
+                f"run it. Give this step a new id, such as {free_id}."
             )
             faults.append(Fault(f"/steps/{index}/id", message, "ID_REUSED"))
     return faults
@@ -138,11 +138,10 @@ def _build_order_fault(
     change: _StepChange, pair: tuple[int, StepPosition], claims: int, what: str
 ) -> Fault:
     step_id, place = pair
-    stand = "stands" if claims == 1 else "stand"
     message = (
-        f"{_capital(change.names[step_id])} {what} for {render_claim_count(claims)} "
-        f"that {stand} at {change.names[place]}. Leave it where it was, give it a new id to run "
-        "it as another step, or save the new order as another scenario."
+        f"{_capital(change.names[step_id])} {what} for {render_claim_count(claims)} at "
+        f"{change.names[place]}. Keep the order, give the step a new id to run it as another step, "
+        "or save the new order as another scenario."
     )
     code = "WOULD_REPEAT" if what == "would run again" else "WOULD_SKIP"
     return Fault(f"/steps/{change.new[step_id]}", message, code)
@@ -155,9 +154,9 @@ def _describe_moves(
 ) -> Iterator[str]:
     for place, after in moves.items():
         claims = claims_by_step[place]
-        goes = "goes" if claims == 1 else "go"
-        why = "had done all steps" if place is None else f"stood at {change.names[place]}"
-        yield f"{render_claim_count(claims)} that {why} {goes} on at {change.names[after]}"
+        verb = "continues" if claims == 1 else "continue"
+        origin = "after the last step" if place is None else f"at {change.names[place]}"
+        yield f"{render_claim_count(claims)} {origin} {verb} at {change.names[after]}"
 
 
 def _describe_passed(

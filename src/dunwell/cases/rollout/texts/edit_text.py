@@ -131,7 +131,7 @@ async def get_workflow_texts(
     chosen = choose_version(versions, version or (DRAFT if has_draft else None))
     definition = await load_definition(work.tx, work.merchant_id, workflow_id, chosen.version_id)
     if definition is None:
-        raise NotFound("The draft was discarded just now. Look at the workflow again.")
+        raise NotFound("The draft has just been discarded. Open the workflow again.")
     return WorkflowTexts(
         workflow_id, known[0], version=chosen, versions=versions, definition=definition
     )
@@ -157,8 +157,7 @@ async def edit_text(
     if seen != compute_revision(theirs) and theirs != written:
         changes = await load_open_changes(work.tx, work.merchant_id, workflow_id)
         raise EditConflict(
-            "The text was changed since it was read. Look at it as it is, bring your words in and "
-            "save again.",
+            "The text was changed since you opened it. Compare it with yours and save again.",
             part=place.part,
             current=theirs,
             change=find_last_change(changes, place.part),

@@ -101,7 +101,7 @@ def _find_faults(layout: Layout) -> Iterator[str]:
         if not layout.window.holds(zones[name]):
             yield f"{name} leaves the window."
     if not layout.visible.holds(layout.window):
-        yield "The window leaves what is visible."
+        yield "The window extends beyond the visible area."
     if zones["returnLine"].overlaps(zones["address"]):
         yield "returnLine and address overlap."
     yield from _find_overlaps(layout, zones)
@@ -113,7 +113,7 @@ def _find_overlaps(layout: Layout, zones: Mapping[str, LayoutBox]) -> Iterator[s
             yield f"{name} can be seen in the window."
         for free in layout.free_zones:
             if zone.overlaps(free):
-                yield f"{name} stands in the zone left free for: {free.why}."
+                yield f"{name} is in a zone that must stay free: {free.why}."
 
 
 def _list_boxes(layout: Layout) -> Iterator[tuple[str, LayoutBox]]:

@@ -328,7 +328,7 @@ def _check_body(text: str, _language: str, pointer: str) -> Iterator[Fault]:
         )  # fmt: skip
         yield Fault(pointer, message, "BAD_LINK")
     if parsed.has_items_in_line:
-        message = LazyText("{{ items }} is a table; put it in a paragraph of its own.")
+        message = LazyText("{{ items }} is a table; put it into a separate paragraph.")
         yield Fault(pointer, message, "MISPLACED_ITEMS")
 
 

@@ -114,7 +114,7 @@ async def _find_endpoint_faults(work: Work, wanted: ReplayFilter) -> list[Fault]
     known = await load_endpoints(work.tx, work.merchant_id)
     if wanted.endpoint_id in {each.endpoint_id for each in known}:
         return []
-    message = "There is no such endpoint. Leave endpointId out to send to all of yours."
+    message = "There is no such endpoint. Leave endpointId out to send to all your endpoints."
     return [Fault("/endpointId", message, "UNKNOWN_ENDPOINT")]
 
 
@@ -165,7 +165,7 @@ async def replay_delivery(work: Work, endpoint_id: UUID, event_id: UUID, seen: s
     if delivery is None:
         raise NotFound("There is no such delivery.")
     if delivery.seen != seen:
-        message = "Something has become of this delivery since you looked at it. Look again."
+        message = "The delivery was changed since you opened it. Reload the page and decide again."
         raise InvalidState(message, state=delivery.state)
     is_due = await save_replay(
         work.tx, work.merchant_id, endpoint_id, event_id,

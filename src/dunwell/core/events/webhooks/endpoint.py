@@ -145,7 +145,7 @@ def _find_type_faults(types: Sequence[str]) -> Iterator[Fault]:
     if not types:
         yield Fault("/events", 'Name at least one event type, or "*" for all.', "TOO_FEW")
     if ALL_TYPES in types and len(types) > 1:
-        yield Fault("/events", '"*" stands alone: it means every type.', "NOT_ALLOWED")
+        yield Fault("/events", '"*" means every type and must be the only entry.', "NOT_ALLOWED")
     for place, name in enumerate(types):
         if name != ALL_TYPES and name not in EVENT_TYPES:
             message = f"This is not an event type. Known: {', '.join(EVENT_TYPES)}."

@@ -182,7 +182,7 @@ async def rotate_secret(
     work.require(Right.CONFIGURE)
     endpoint = await _lock(work, endpoint_id)
     if seen is not None and seen != endpoint.secret_mark:
-        message = "The secret was rotated since you looked at it. Nothing was done."
+        message = "The secret was rotated since you opened the page. Nothing was changed."
         raise EditConflict(message, state="ROTATED")
     secret = create_secret()
     sealed = seal_secret(keys, work.merchant_id, endpoint_id, secret)

@@ -179,8 +179,8 @@ async def _check_unchanged(
         if each.seen != compute_revision(theirs) and wanted.get(each.part) != theirs:
             changes = await load_open_changes(work.tx, work.merchant_id, workflow_id)
             raise EditConflict(
-                f"{each.part} was changed since it was read. Look at it as it is, bring your "
-                "change in and save again.",
+                f"{each.part} was changed since you opened it. Compare it with your change and "
+                "save again.",
                 part=each.part,
                 current=theirs,
                 change=find_last_change(changes, each.part),

@@ -32,8 +32,8 @@ class ChangesNotReviewed(InvalidState):
 
     def __init__(self, came: list[DraftChange], unticked: list[DraftChange]) -> None:
         super().__init__(
-            "The draft has changes of others that were not looked at. Look at each, agree to it, "
-            "and publish again.",
+            "The draft has changes of other users that you have not approved. Review and approve "
+            "each, and publish again.",
             state="DRAFT",
         )
         # Changes made after the page was shown, and colleagues' changes that were not approved.
@@ -65,8 +65,8 @@ async def publish_draft(
     await _check_reviewed(work, workflow_id, ticks)
     if expected_id is not None and draft.version_id != expected_id:
         raise EditConflict(
-            f"The draft was changed since version {expected_id} was read (it is "
-            f"{draft.version_id} now). Look at it again before publishing.",
+            f"The draft was changed since version {expected_id} was read (it is {draft.version_id} "
+            "now). Review it again before you publish it.",
             state="DRAFT",
         )
     await _check_publishable(work, workflow_id, draft)

@@ -139,7 +139,7 @@ def _build_scenario(row: Row) -> ScenarioVersion:
     values = dict(row)
     definition = msgspec.convert(values.pop("definition"), Definition)
     retired = {
-        step["id"]: KnownStep(step["kind"], step["name"], "taken out")
+        step["id"]: KnownStep(step["kind"], step["name"], "removed")
         for step in values.pop("retired_steps")
     }
     return ScenarioVersion(**values, definition=definition, retired=retired)

@@ -156,4 +156,4 @@ async def load_known_steps(
 
 
 def _name_version(major: int, minor: int) -> str:
-    return render_version_name(major, minor) if major else "taken out of the scenario"
+    return render_version_name(major, minor) if major else "removed from the scenario"

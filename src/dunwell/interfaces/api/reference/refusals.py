@@ -69,8 +69,8 @@ _EXAMPLES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "InsufficientScope": (
         (
-            "This needs the right to record payments, items and fees (RECORD_MONEY), which was not "
-            "given here. Ask whoever gave you access for it."
+            "This needs the permission to record payments, items and fees (RECORD_MONEY), which "
+            "you do not have. Ask the person who gave you access."
         ),
         {"right": "RECORD_MONEY"},
     ),
@@ -84,7 +84,7 @@ _EXAMPLES: dict[str, tuple[str, dict[str, Any]]] = {
         {"missing": ["legal"]},
     ),
     "DuplicateReferenceNumber": (
-        "This referenceNumber is taken by an earlier claim; see details.claimId.",
+        "An earlier claim has this referenceNumber; see details.claimId.",
         {"claimId": 4711},
     ),
     "IdempotencyConflict": (
@@ -96,16 +96,16 @@ _EXAMPLES: dict[str, tuple[str, dict[str, Any]]] = {
         {"state": "ARCHIVED"},
     ),
     "PayloadTooLarge": (
-        "The body is larger than 10485760 bytes, the most that is taken. Send less.",
+        "The body is larger than the limit of 10485760 bytes. Send less.",
         {"limit": 10485760},
     ),
     "TooSlow": ("The head of the request did not end in time. Send it again.", {}),
     "AddressTooLong": (
-        "The request's address is larger than 65536 bytes, the most that is taken. Send less.",
+        "The request's address is larger than the limit of 65536 bytes. Send less.",
         {"limit": 65536},
     ),
     "HeadTooLarge": (
-        "The head of the request is larger than 65536 bytes, the most that is taken. Send less.",
+        "The head of the request is larger than the limit of 65536 bytes. Send less.",
         {"limit": 65536},
     ),
     "UnsupportedMediaType": (
@@ -144,8 +144,8 @@ _EXAMPLES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "RateLimited": (
         (
-            "This credential may send 600 requests a minute. Wait as long as Retry-After says, "
-            "then go on."
+            "This credential may send 600 requests a minute. Wait for the seconds in Retry-After, "
+            "then continue."
         ),
         {},
     ),
@@ -171,8 +171,7 @@ TOKEN_FAILURES = {
     },
     413: {
         "error": "invalid_request",
-        "error_description": "The body is larger than 8192 bytes, the most that is taken. Send "
-        "less.",
+        "error_description": "The body is larger than the limit of 8192 bytes. Send less.",
     },
     500: {
         "error": "server_error",

@@ -119,7 +119,7 @@ class RequestReader:
 
     def _refuse_size(self) -> None:
         limit = self._head_bytes
-        words = f"is larger than {limit} bytes, the most that is taken. Send less."
+        words = f"is larger than the limit of {limit} bytes. Send less."
         if b"\n" not in self._buffer[: self._parsed]:
             raise AddressTooLong(f"The request's address {words}", limit=limit)
         raise HeadTooLarge(f"The head of the request {words}", limit=limit)
@@ -296,7 +296,7 @@ class _ChunkedBody:
     def _refuse_size(self) -> None:
         limit = self._trailer_bytes
         raise HeadTooLarge(
-            f"The trailers and chunk extensions of the request are larger than {limit} bytes, the "
-            "most that is taken. Send less.",
+            "The trailers and chunk extensions of the request are larger than the limit of "
+            f"{limit} bytes. Send less.",
             limit=limit,
         )
