@@ -95,7 +95,7 @@ def methods(*providers: str) -> dict[str, Any]:
         ({"landingPage": {"verification": {"EMAIL": "ANY"}}}, "/landingPage/verification/EMAIL",
          "NOT_ALLOWED"),
         ({"landingPage": {"verification": {"SMS": ["CODE", "NAME"]}}},
-         "/landingPage/verification/SMS/1", "NOT_ALLOWED"),
+         "/landingPage/verification/SMS/1", "UNKNOWN_PROOF"),
         ({"landingPage": {"verification": {"SMS": ["CODE", "CODE"]}}},
          "/landingPage/verification/SMS/1", "REPEATED"),
         ({"landingPage": {"verification": {"FAX": ["CODE"]}}}, "/landingPage/verification/FAX",

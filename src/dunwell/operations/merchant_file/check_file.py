@@ -4,6 +4,7 @@ Only the file itself is checked. Faults that depend on the stored merchant are f
 `check_against_merchant`. Pure.
 """
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,8 @@ from dunwell.operations.merchant_file.rules import (
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.shape import find_faults, name_renamed_keys, render_pointer
 from dunwell.platform.text.texts import find_unprintable
+
+_VERIFICATION_METHOD = re.compile(r"/landingPage/verification/[A-Z]+/\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +94,9 @@ def _find_faults(source: MerchantFileSource, limits: InstallationLimits) -> Iter
 
 
 def _find_shape_faults(document: dict[str, Any]) -> Iterator[Fault]:
-    """Find faults of the shape. Keys that are planned for a later release get a message of their
-    own."""
+    """Yield the faults of the structure. A key that is planned for a later release gets a message
+    that says so, and an unknown verification method its own fault code.
+    """
     later = {
         render_pointer([*place.split("/")[1:], key]): key
         for place, keys in NOT_AVAILABLE.items()
@@ -102,5 +106,7 @@ def _find_shape_faults(document: dict[str, Any]) -> Iterator[Fault]:
         if fault.path in later and fault.code == "UNKNOWN_FIELD":
             message = f'"{later[fault.path]}" is not available in this release; remove it.'
             yield Fault(fault.path, message, "NOT_AVAILABLE")
+        elif fault.code == "NOT_ALLOWED" and _VERIFICATION_METHOD.fullmatch(fault.path):
+            yield Fault(fault.path, fault.message, "UNKNOWN_PROOF")
         else:
             yield fault
