@@ -1,4 +1,4 @@
-"""What the tests ask of pages in modules beside them is told as fully as in their own."""
+"""Tests with a browser. Failed assertions in these modules show their values."""
 
 import pytest
 

@@ -203,10 +203,10 @@ async def _address(visit: Visit, typed: str = "") -> None:
         await follow(visit.page.locator("main button"))
 
 
-async def _address_late(visit: Visit, *, is_opened_anew: bool) -> None:
+async def _address_late(visit: Visit, *, is_opened_again: bool) -> None:
     await _address(visit)
     await visit.page.locator("#address").fill("erika@neu.example")
-    if is_opened_anew:
+    if is_opened_again:
         token = "document.querySelector('main [name=token]').value = 'x'.repeat(43)"
         await visit.page.evaluate(token)
     else:
@@ -247,8 +247,8 @@ CLAIM_STATES: dict[str, Reach] = {
     "preferences-sure": _be_sure,
     "preferences-address": _address,
     "preferences-address-wrong": lambda visit: _address(visit, "erika"),
-    "preferences-address-late": lambda visit: _address_late(visit, is_opened_anew=False),
-    "preferences-address-stale": lambda visit: _address_late(visit, is_opened_anew=True),
+    "preferences-address-late": lambda visit: _address_late(visit, is_opened_again=False),
+    "preferences-address-stale": lambda visit: _address_late(visit, is_opened_again=True),
     "preferences-code": lambda visit: _address(visit, "erika@neu.example"),
     "preferences-code-wrong": lambda visit: _confirm(visit, "000000"),
     "preferences-changed": _confirm,

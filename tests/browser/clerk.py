@@ -1,8 +1,9 @@
-"""A clerk at the portal in Chromium: has signed in, or stands at its door; presses and fills what
-has a name, by mouse or by keyboard, with scripts or without, in either language.
+"""A clerk who uses the portal in Chromium: the clerk presses and fills elements by their names,
+with the mouse or the keyboard, with or without scripts, in either language.
 
-Names are the templates' English, said in the clerk's language from the portal's own catalogues;
-what stands in for a name or a number (`%(reference)s`) may be anything, or the fact that is given.
+The names are the English texts of the templates, translated into the clerk's language with the
+portal's catalogues. A placeholder such as `%(reference)s` matches any text, or the value that is
+given.
 """
 
 import re
@@ -31,16 +32,16 @@ from tests.support.users import PASSWORD, JoinedUser, a_new_user, build_sign_in_
 _HEIGHT, _PATIENCE = 900, 8_000
 _BLANK = re.compile(r"%\((\w+)\)s")
 _POLICY = "default-src 'none'"
-# A refusal's page has a status of its own.
+# The console message for a page with a status from 400 to 499.
 _STATUS = "Failed to load resource: the server responded with a status of 4"
-# Where the browser signs in from, so that it is no new place.
+# The network and browser of earlier sign-ins, so that this one does not count as a new network.
 _HERE = Visitor("127.0.0.1", "Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0 Safari/537.36")
 _names = iter(range(1, 2**31))
 
 
 @dataclass(frozen=True, slots=True)
 class PortalWay:
-    """How somebody works."""
+    """How a clerk works: language, width, scripts, and mouse or keyboard."""
 
     language: Literal["en", "de"]
     width: int
@@ -52,7 +53,7 @@ class PortalWay:
         return f"{self.language}-{self.width}-{'js' if self.scripts else 'plain'}-{self.by}"
 
 
-# Each two of width, scripts and hand meet; so do each language and hand.
+# Every pair of values of width, scripts and device occurs, and every pair of language and device.
 WAYS = (
     PortalWay("en", 1280, scripts=True, by="mouse"),
     PortalWay("de", 390, scripts=False, by="mouse"),
@@ -63,20 +64,20 @@ in_all_portal_ways = pytest.mark.parametrize("way", WAYS, ids=lambda way: way.na
 
 
 @dataclass
-class AtWork:
-    """One person's browser."""
+class PortalClerk:
+    """A signed-in clerk's browser."""
 
     page: Page
     way: PortalWay
     site: Site
-    world: PortalData
+    data: PortalData
     person: JoinedUser
     complaints: list[str]
     journey: str = ""
     steps: int = 0
 
     def say(self, text: str, /, **facts: str) -> re.Pattern[str]:
-        """The whole text in the clerk's language."""
+        """Return a pattern for the whole text in the clerk's language."""
         words = load_languages(STAFF_CATALOGUES)[self.way.language].words.gettext(text)
         parts = _BLANK.split(words)
         said = [
@@ -88,21 +89,22 @@ class AtWork:
         return re.compile(rf"^\s*{''.join(said)}\s*[↑↓↕]?\s*$")
 
     async def go(self, path: str) -> None:
-        """By an address that was kept: below the merchant's."""
-        merchant_id = self.world.harness.merchant.merchant_id
+        """Open a path below the merchant's."""
+        merchant_id = self.data.harness.merchant.merchant_id
         await self.page.goto(f"{self.site.origin}/portal/m/{merchant_id}{path}")
         await self.arrive()
 
     async def press(self, text: str, /, **facts: str) -> None:
-        """The link or button of this name in the page's main part, to the page it leads to."""
-        await self.press_at(self.find(text, **facts))
+        """Press the link or button with this name in the page's main part and wait for the next
+        page."""
+        await self.press_element(self.find(text, **facts))
 
-    async def turn_to(self, text: str) -> None:
-        """A part of the portal, by its navigation."""
+    async def open_part(self, text: str) -> None:
+        """Open a part of the portal with its navigation."""
         areas = self.page.locator("nav.areas")
-        await self.press_at(areas.get_by_role("link", name=self.say(text)))
+        await self.press_element(areas.get_by_role("link", name=self.say(text)))
 
-    async def press_at(self, control: Locator) -> None:
+    async def press_element(self, control: Locator) -> None:
         async with self.page.expect_navigation():
             await self._hit(control)
         await self.arrive()
@@ -112,9 +114,9 @@ class AtWork:
         return main.get_by_role("link", name=name).or_(main.get_by_role("button", name=name)).first
 
     async def open_named(self, words: str) -> None:
-        """A link by what stands on it, which is nobody's translation."""
+        """Follow the link with these words, which are not translated."""
         link = self.page.locator("main").get_by_role("link", name=re.compile(re.escape(words)))
-        await self.press_at(link.first)
+        await self.press_element(link.first)
 
     async def fill(self, label: str, value: str) -> None:
         box = self.page.locator("main").get_by_label(self.say(label)).first
@@ -129,7 +131,7 @@ class AtWork:
         await self.page.locator("main").get_by_label(self.say(label)).first.select_option(value)
 
     async def choose(self, label: str, /, **facts: str) -> None:
-        """A radio button or a tick."""
+        """Select a radio button or a checkbox."""
         await self.tick(self.page.locator("main").get_by_label(self.say(label, **facts)).first)
 
     async def tick(self, box: Locator) -> None:
@@ -140,15 +142,15 @@ class AtWork:
             await box.click()
 
     async def unfold(self, text: str) -> None:
-        """What the page keeps folded under this."""
+        """Unfold the part of the page with this heading."""
         await self._hit(self.page.locator("main summary").filter(has_text=self.say(text)).first)
 
-    async def unfold_person(self) -> None:
-        """The menu that bears the clerk's name."""
+    async def unfold_user_menu(self) -> None:
+        """Unfold the menu that has the clerk's name."""
         await self._hit(self.page.locator("header summary").first)
 
     async def save(self, text: str) -> bytes:
-        """What the link of this name puts on the device."""
+        """Return the content of the file that the link with this name downloads."""
         async with self.page.expect_download() as download:
             await self._hit(self.find(text))
         saved = await download.value
@@ -156,24 +158,25 @@ class AtWork:
         await saved.delete()
         return content
 
-    async def sees(self, text: str, /, **facts: str) -> None:
+    async def expect_text(self, text: str, /, **facts: str) -> None:
         found = self.page.locator("main").get_by_text(self.say(text, **facts))
         await expect(found.first).to_be_visible()
 
-    async def reads(self, words: str) -> None:
-        """Words that are nobody's translation."""
+    async def expect_words(self, words: str) -> None:
+        """Expect words that are not translated on the page."""
         await expect(self.page.locator("main")).to_contain_text(words)
 
-    async def judge(self, checker: HtmlChecker) -> None:
-        """The page at hand, by axe and by the Nu checker."""
+    async def check_page(self, checker: HtmlChecker) -> None:
+        """Check the current page with axe and the Nu checker."""
         found = await list_violations(self.page)
-        # As the browser has it: what was sent answers a form, and cannot be asked for again.
+        # Check the document in the browser, because the response to a form cannot be requested
+        # again.
         source = f"<!DOCTYPE html>{await self.page.locator('html').evaluate('it => it.outerHTML')}"
         found += await checker.list_faults(source)
         assert not found, found
 
     async def arrive(self) -> None:
-        """On a page of ours that fits, and does nothing but what its policy allows."""
+        """Expect one of our pages that fits its width and keeps to its policy."""
         measured = await measure(self.page)
         assert not measured["scrolls"], self.page.url
         assert not measured["broken"], measured["broken"]
@@ -190,7 +193,7 @@ class AtWork:
         await self.page.keyboard.press("Enter")
 
     async def _reach(self, control: Locator) -> None:
-        """What the Tab key reaches, and shows that it has."""
+        """Reach the control with the Tab key and expect a visible focus."""
         await control.focus()
         assert await control.evaluate(
             "it => it === document.activeElement && it.tabIndex >= 0"
@@ -199,25 +202,25 @@ class AtWork:
 
 
 @asynccontextmanager
-async def sit_down(
-    tabs: Tabs, site: Site, world: PortalData, way: PortalWay, journey: str = ""
-) -> AsyncIterator[AtWork]:
-    """Somebody new who has signed in, at the merchant's first page."""
-    async with stand_at_door(tabs, site, world, way, journey) as clerk:
+async def open_portal(
+    tabs: Tabs, site: Site, data: PortalData, way: PortalWay, journey: str = ""
+) -> AsyncIterator[PortalClerk]:
+    """Yield a new user who is signed in at the merchant's first page."""
+    async with open_sign_in_page(tabs, site, data, way, journey) as clerk:
         secret = clerk.person.session.secret
         await clerk.page.context.add_cookies(
             [{"name": COOKIE, "value": secret, "url": site.origin}]
         )
         await clerk.go("")
-        await clerk.sees("Needs attention")
+        await clerk.expect_text("Needs attention")
         yield clerk
 
 
 @asynccontextmanager
-async def stand_at_door(
-    tabs: Tabs, site: Site, world: PortalData, way: PortalWay, journey: str = ""
-) -> AsyncIterator[AtWork]:
-    """Somebody new, who has a password and an app."""
+async def open_sign_in_page(
+    tabs: Tabs, site: Site, data: PortalData, way: PortalWay, journey: str = ""
+) -> AsyncIterator[PortalClerk]:
+    """Yield a new user with a password and an app who is not signed in."""
     number = next(_names)
     new = a_new_user(
         f"clerk-{number}@example.org",
@@ -229,24 +232,24 @@ async def stand_at_door(
         page.set_default_timeout(_PATIENCE)
         await page.set_viewport_size({"width": way.width, "height": _HEIGHT})
         async with listen(page) as complaints:
-            yield AtWork(page, way, site, world, person, complaints, journey)
+            yield PortalClerk(page, way, site, data, person, complaints, journey)
         strays = [each for each in complaints if not each.startswith(_STATUS)]
         assert not strays, strays
 
 
-async def sign_in(clerk: AtWork) -> None:
-    """With password and app; and choose the merchant."""
+async def sign_in(clerk: PortalClerk) -> None:
+    """Sign in with password and app, and choose the merchant."""
     page = clerk.page
     await page.goto(f"{clerk.site.origin}/portal")
     await clerk.fill("E-mail address", clerk.person.email)
     await clerk.fill("Password", PASSWORD)
     await clerk.press("Continue")
-    # An app's code is taken once, and joining has taken one.
+    # A code of the app works once, and creating the account has used one.
     clerk.site.clock.advance(timedelta(seconds=30))
     code = clerk.person.code(clerk.site.clock.now())
     await clerk.fill("Six-digit code from your authenticator app", code)
     await clerk.press("Sign in")
-    await clerk.fill("Name, key or number", str(clerk.world.harness.merchant.merchant_id))
+    await clerk.fill("Name, key or number", str(clerk.data.harness.merchant.merchant_id))
     await clerk.press("Search")
-    await clerk.press_at(page.locator("main table a").first)
-    await clerk.sees("Needs attention")
+    await clerk.press_element(page.locator("main table a").first)
+    await clerk.expect_text("Needs attention")

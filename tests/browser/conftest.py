@@ -1,4 +1,4 @@
-"""Debian's Chromium over the whole application; every page it loads is kept an eye on."""
+"""Debian's Chromium and the whole application. Every page that it loads is checked for errors."""
 
 import os
 import shutil
@@ -17,29 +17,29 @@ from dunwell.platform.resources import Resources
 from tests.browser.browser_page import Tabs, Visit, a_visit
 from tests.browser.debtor_journey import Setting
 from tests.browser.html_checker import HtmlChecker, an_html_checker
-from tests.browser.site import CLAIM, OFFERING_ALL, Site, Stage
+from tests.browser.site import CLAIM, OFFERING_ALL, RunningApplication, Site
 from tests.conftest import MONDAY_MORNING
 from tests.support.guarded_landing import NUMBER, ON_FILE
 from tests.support.served import serve
 
-# The one without a window, where it is there: it takes two thirds of the time.
+# Prefer the browser without windows, which takes two thirds of the time.
 _PROGRAM = (
     os.environ.get("DUNWELL_CHROMIUM")
     or shutil.which("chromium-headless-shell")
     or shutil.which("chromium")
 )
 
-# They take many times as long as the others: a whole demo, whole processes, all of a part's pages.
+# These tests take much longer than the others.
 _LONG = (
     "test_newcomer",
     "test_portal_whole_process",
     "test_every_page_is_accessible_and_fits",
-    "test_a_merchant_comes_from_nothing_to_configured",
+    "test_a_merchant_is_created_and_configured_in_ten_minutes",
 )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The long ones first: at the end the other processes would have nothing to do beside them."""
+    """Run the long tests first, so that the processes finish at about the same time."""
     items.sort(key=lambda item: not any(name in item.nodeid for name in _LONG))
 
 
@@ -66,48 +66,50 @@ async def tabs(chromium: Browser) -> Tabs:
 
 
 @pytest.fixture(scope="session")
-async def lasting_stage(
+async def lasting_application(
     postgres: EmbeddedPostgres, pool: Database, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Stage]:
+) -> AsyncIterator[RunningApplication]:
     settings = load_settings({
-        "DUNWELL_DATA_DIR": str(tmp_path_factory.mktemp("stage")),
+        "DUNWELL_DATA_DIR": str(tmp_path_factory.mktemp("application")),
         "DUNWELL_DATABASE_URL": postgres.url,
         "DUNWELL_CONTACT_PHONE": "+49 30 23125 010",
     })  # fmt: skip
     clock, keys = MovableClock(MONDAY_MORNING), KeyRing(settings.secret_key)
     async with serve(Resources(settings, pool, clock, RandomIds(), keys)) as served:
-        yield Stage(served, clock)
+        yield RunningApplication(served, clock)
 
 
 @pytest.fixture
-async def stage(lasting_stage: Stage, database: Database) -> Stage:
-    """On a Monday morning, with nobody on it, and nobody who runs it."""
-    lasting_stage.clock.move_to(MONDAY_MORNING)
-    await lasting_stage.served.installation.read()
-    return lasting_stage
+async def application(
+    lasting_application: RunningApplication, database: Database
+) -> RunningApplication:
+    """The application on a Monday morning, without users and without an operator."""
+    lasting_application.clock.move_to(MONDAY_MORNING)
+    await lasting_application.served.installation.read()
+    return lasting_application
 
 
 @pytest.fixture
-async def site(stage: Stage) -> Site:
-    return await stage.give_site()
+async def site(application: RunningApplication) -> Site:
+    return await application.create_site()
 
 
 @pytest.fixture
 async def visit(chromium: Browser, site: Site) -> AsyncIterator[Visit]:
-    """At 390 pixels, German; tests choose otherwise with `page.set_viewport_size`."""
+    """A visit in German at 390 pixels. Tests change the width with `page.set_viewport_size`."""
     async with a_visit(chromium, site) as visit:
         yield visit
 
 
 @pytest.fixture
 async def return_visit(tabs: Tabs, site: Site) -> AsyncIterator[Visit]:
-    """The same, for tests that change nothing but pages."""
+    """A visit in a reused tab, for tests that change only pages."""
     async with tabs.visit(site) as visit:
         yield visit
 
 
 @pytest.fixture
-async def setting(tabs: Tabs, stage: Stage) -> Setting:
-    """A merchant that offers all there is to a debtor whom it knows well."""
+async def setting(tabs: Tabs, application: RunningApplication) -> Setting:
+    """A merchant that offers everything that a verified debtor can choose."""
     debtor = {**CLAIM, **ON_FILE, "mobileNumber": NUMBER}
-    return Setting(tabs, await stage.give_site(OFFERING_ALL, debtor))
+    return Setting(tabs, await application.create_site(OFFERING_ALL, debtor))

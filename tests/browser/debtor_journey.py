@@ -1,7 +1,7 @@
-"""A person on the way through the pages: reads headings, presses and fills what has a name.
+"""A debtor who uses the pages: reads headings, and presses and fills elements by their names.
 
-Names are the templates' English, said in the language of the journey from the pages' own
-catalogue; what stands in for a name or a day (`%(day)s`) may be anything.
+The names are the English texts of the templates, translated into the language of the journey with
+the pages' catalogue. A placeholder such as `%(day)s` matches any text.
 """
 
 import re
@@ -59,7 +59,7 @@ in_all_ways = pytest.mark.parametrize("way", _WAYS, ids=lambda way: way.name)
 
 
 @dataclass
-class Traveller:
+class DebtorJourney:
     visit: Visit
     way: Way
     # The journey's name. None if no screenshots are kept.
@@ -129,12 +129,12 @@ class Traveller:
         await saved.delete()
         return content
 
-    async def reads(self, heading: str) -> None:
+    async def expect_heading(self, heading: str) -> None:
         await expect(self.visit.page.get_by_role("heading", level=1)).to_have_text(
             self.say(heading)
         )
 
-    async def sees(self, text: str) -> None:
+    async def expect_text(self, text: str) -> None:
         await expect(
             self.visit.page.locator("main").get_by_text(self.say(text)).first
         ).to_be_visible()
@@ -163,11 +163,13 @@ class Setting:
     site: Site
 
     @asynccontextmanager
-    async def travel(self, way: Way, journey: str | None = None) -> AsyncIterator[Traveller]:
+    async def start_journey(
+        self, way: Way, journey: str | None = None
+    ) -> AsyncIterator[DebtorJourney]:
         locale = {"de": "de-DE", "en": "en-GB"}[way.language]
         async with self.tabs.visit(
             self.site, locale=locale, width=way.width, scripts=way.scripts
         ) as visit:
             if way.forced_colours:
                 await visit.page.emulate_media(forced_colors="active")
-            yield Traveller(visit, way, journey)
+            yield DebtorJourney(visit, way, journey)

@@ -10,18 +10,18 @@ from tests.support.operators import AGENCY, OWN
 
 
 async def _go(visit: Visit, operator: Operator, path: str) -> None:
-    await visit.site.run_by(operator)
+    await visit.site.set_operator(operator)
     await visit.go(path)
 
 
 async def _read_imprint(visit: Visit) -> None:
-    await visit.site.run_by(OWN)
+    await visit.site.set_operator(OWN)
     await visit.enter()
     await visit.go("/imprint")
 
 
 async def _open_collected(visit: Visit) -> None:
-    await visit.site.run_by(AGENCY)
+    await visit.site.set_operator(AGENCY)
     code = await visit.site.give_code()
     await visit.go("/q")
     await visit.page.locator("#code").fill(code)

@@ -1,4 +1,4 @@
-"""The Nu HTML checker, kept running while the tests do: a Java program that answers over HTTP."""
+"""The Nu HTML checker, a Java program that answers over HTTP and runs as long as the tests."""
 
 import asyncio
 import os
@@ -16,7 +16,7 @@ _PROGRAM = Path(
 )
 _TIMEOUT_SECONDS = 60
 _SEARCHED = "nu.validator.servlet"
-# It runs for minutes: to compile it well takes more than that gives back. Its schemas nest deeply.
+# It runs only for minutes, so optimised compilation does not pay. Its schemas are deeply nested.
 _SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xss8m")
 
 
@@ -25,7 +25,7 @@ class HtmlChecker:
     http: httpx.AsyncClient
 
     async def list_faults(self, html: str) -> list[str]:
-        """Everything it has to say of the document."""
+        """List every message about the document."""
         answer = await self.http.post(
             "/?out=json",
             content=html.encode(),
@@ -37,7 +37,7 @@ class HtmlChecker:
 
 @asynccontextmanager
 async def an_html_checker() -> AsyncIterator[HtmlChecker]:
-    # At the start, before anything else runs on the loop.
+    # This blocks the event loop, but before anything else runs on it.
     assert _PROGRAM.is_file(), f"{_PROGRAM} is missing; make e2e installs it"  # noqa: ASYNC240
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -95,9 +95,9 @@ async def _break(visit: Visit) -> None:
     await visit.page.goto(address)
 
 
-async def _see_broken(visit: Visit, *, is_told: bool) -> None:
+async def _see_broken(visit: Visit, *, is_announced: bool) -> None:
     await _break(visit)
-    if is_told:
+    if is_announced:
         await send_due_notices(visit.site.payments.harness)
     await visit.go("/claim")
 
@@ -144,8 +144,8 @@ PLAN_STATES: dict[str, Reach] = {
     "claim-deferment-refused": lambda visit: _see_refused(visit, _DAY),
     "claim-request-late": lambda visit: _see_late(visit, "/claim"),
     "plan-requested-late": _see_late,
-    "claim-plan-broken": lambda visit: _see_broken(visit, is_told=False),
-    "claim-plan-broken-told": lambda visit: _see_broken(visit, is_told=True),
+    "claim-plan-broken": lambda visit: _see_broken(visit, is_announced=False),
+    "claim-plan-broken-told": lambda visit: _see_broken(visit, is_announced=True),
     "later": lambda visit: _see(visit, "/claim/later"),
     "later-lost-day": lambda visit: _see(visit, f"{_OWN_DAY}&on_day=31&on_month=2&on_year=2026"),
     "later-out-of-range": lambda visit: _see(visit, f"{_OWN_DAY}&on_day=1&on_month=1&on_year=2027"),

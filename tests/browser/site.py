@@ -92,7 +92,7 @@ class Site(LandingHarness):
     async def link(self, **given: Any) -> str:
         return self.origin + await self.give_link(**given)
 
-    async def run_by(self, operator: Operator) -> None:
+    async def set_operator(self, operator: Operator) -> None:
         """Set the operator until the end of the test."""
         assert self.installation is not None
         await apply_installation(self.payments.resources, Installation(operator=operator))
@@ -109,14 +109,14 @@ class Site(LandingHarness):
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class RunningApplication:
     """The application at its address, reused between tests. Building it takes longer than fifty
     requests. `clock` is the only clock that it uses."""
 
     served: ServedApplication
     clock: MovableClock
 
-    async def give_site(
+    async def create_site(
         self, configuration: Configuration = CONFIGURATION, debtor: Mapping[str, Any] = CLAIM
     ) -> Site:
         """Return a site of another merchant."""

@@ -103,8 +103,8 @@ async def list_faults_in_english(visit: Visit, html_checker: HtmlChecker) -> lis
     return [f"English {each}" for each in found]
 
 
-def _name(judge: str, found: Sequence[object]) -> list[str]:
-    return [f"{judge}: {each}" for each in found]
+def _name(check_page: str, found: Sequence[object]) -> list[str]:
+    return [f"{check_page}: {each}" for each in found]
 
 
 async def _list_faults_sent(visit: Visit, html_checker: HtmlChecker) -> list[str]:

@@ -16,7 +16,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.browser.browser_page import a_visit
 from tests.browser.page_checks import FITTING, follow, keep_screenshot, list_violations, measure
-from tests.browser.site import CLAIM, CONFIGURATION, OFFERING_ALL, Stage
+from tests.browser.site import CLAIM, CONFIGURATION, OFFERING_ALL, RunningApplication
 from tests.support.api_server import a_server
 from tests.support.landing import LandingHarness
 from tests.support.merchants import CONFIGURATION as BY_TRANSFER
@@ -47,10 +47,10 @@ msgstr "איני יכול לשלם את הכול עכשיו"
 
 @pytest.mark.parametrize("color", ["#ffe600", "#7a1fa2", "#00857c", None])
 async def test_every_brand_color_is_readable(
-    chromium: Browser, stage: Stage, color: str | None
+    chromium: Browser, application: RunningApplication, color: str | None
 ) -> None:
     configuration = msgspec.structs.replace(CONFIGURATION, brand=Brand(color=color))
-    site = await stage.give_site(configuration)
+    site = await application.create_site(configuration)
     page = await chromium.new_page(viewport={"width": 390, "height": 844})
     await page.goto(await site.link())
     async with page.expect_navigation():
@@ -64,9 +64,9 @@ async def test_every_brand_color_is_readable(
 
 
 async def test_without_a_provider_the_account_replaces_the_button(
-    chromium: Browser, stage: Stage
+    chromium: Browser, application: RunningApplication
 ) -> None:
-    site = await stage.give_site(BY_TRANSFER)
+    site = await application.create_site(BY_TRANSFER)
     page = await chromium.new_page(viewport={"width": 320, "height": 844})
     await page.goto(await site.link())
     async with page.expect_navigation():
@@ -79,7 +79,9 @@ async def test_without_a_provider_the_account_replaces_the_button(
     assert (measured, found) == (FITTING, [])
 
 
-async def test_long_names_addresses_and_millions_fit(chromium: Browser, stage: Stage) -> None:
+async def test_long_names_addresses_and_millions_fit(
+    chromium: Browser, application: RunningApplication
+) -> None:
     long = msgspec.structs.replace(
         OFFERING_ALL,
         brand=Brand(color="#0b5d57"),
@@ -88,7 +90,7 @@ async def test_long_names_addresses_and_millions_fit(chromium: Browser, stage: S
         ),
     )
     claim = {**CLAIM, "items": [{**CLAIM["items"][0], "value": "123456788"}]}
-    site = await stage.give_site(long, claim)
+    site = await application.create_site(long, claim)
     await site.payments.harness.rows(_RENAME, "Wohnungsbaugenossenschaftsverwaltung")
     async with a_visit(chromium, site, width=320) as visit:
         await visit.page.goto(f"{site.origin}/q")

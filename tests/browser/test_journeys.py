@@ -12,26 +12,26 @@ from tests.support.guarded_landing import read_sent_link, send_links
 async def test_from_a_link_that_asks_for_a_fact_over_a_part_payment_to_the_saved_receipt(
     setting: Setting, way: Way
 ) -> None:
-    async with setting.travel(way, "part") as debtor:
+    async with setting.start_journey(way, "part") as debtor:
         await debtor.go(await debtor.site.give_link("SMS"))
         await debtor.fill("Postal code of your address", "20097")
         await debtor.press("Show the details")
-        await debtor.sees("This does not match our records")
+        await debtor.expect_text("This does not match our records")
         await debtor.fill("Postal code of your address", "20095")
         await debtor.press("Show the details")
-        await debtor.reads("Your open amount with %(name)s")
+        await debtor.expect_heading("Your open amount with %(name)s")
         await debtor.press("Pay now")
         await debtor.fill("Amount", "500")
         await debtor.press("Pay this amount")
-        await debtor.reads("Please check your payment")
+        await debtor.expect_heading("Please check your payment")
         await debtor.press("Continue to %(provider)s")
         await debtor.press("Pay")
-        await debtor.reads("We have received your payment")
+        await debtor.expect_heading("We have received your payment")
         await debtor.press("Show the receipt")
         receipt = await debtor.save("Save as PDF")
         await debtor.press("Back to the claim")
 
-        await debtor.sees("Still to pay")
+        await debtor.expect_text("Still to pay")
         shown = await debtor.visit.page.locator(".amount").inner_text()
 
     assert receipt.startswith(b"%PDF")
@@ -42,52 +42,52 @@ async def test_from_a_link_that_asks_for_a_fact_over_a_part_payment_to_the_saved
 async def test_from_the_letter_s_code_over_a_bank_transfer_to_a_pending_claim(
     setting: Setting, way: Way
 ) -> None:
-    async with setting.travel(way, "transfer") as debtor:
+    async with setting.start_journey(way, "transfer") as debtor:
         await debtor.type_code()
         await debtor.press("Pay now")
         await debtor.press("Pay all of it")
         await debtor.press("Pay by bank transfer")
-        await debtor.reads("Pay by bank transfer")
+        await debtor.expect_heading("Pay by bank transfer")
         await debtor.press("I have sent it")
         await debtor.choose("Yesterday, %(day)s")
         await debtor.press("Tell us")
-        await debtor.reads("We are waiting for your transfer")
+        await debtor.expect_heading("We are waiting for your transfer")
         await debtor.press("Back to the claim")
 
-        await debtor.sees("Your payment is being processed.")
+        await debtor.expect_text("Your payment is being processed.")
         assert await debtor.find("Pay now").count() == 0
 
 
 @in_all_ways
 async def test_a_letter_is_checked_without_opening_the_claim(setting: Setting, way: Way) -> None:
-    async with setting.travel(way, "real") as debtor:
+    async with setting.start_journey(way, "real") as debtor:
         await debtor.go("/q")
         await debtor.press("Is this real?")
         await debtor.fill("Code, or link from a text message", await debtor.site.give_code())
         await debtor.fill("Amount", "1")
         await debtor.press("Check it")
-        await debtor.sees("We cannot confirm this message")
+        await debtor.expect_text("We cannot confirm this message")
         # A wrong code delays the visitor's next attempt by a second.
         debtor.site.clock.advance(timedelta(seconds=1))
         await debtor.fill("Code, or link from a text message", await debtor.site.give_code())
         await debtor.fill("Amount", "1337,90 €")
         await debtor.press("Check it")
 
-        await debtor.reads("This letter is ours")
+        await debtor.expect_heading("This letter is ours")
         assert await debtor.visit.page.context.cookies() == []
 
 
 @in_all_ways
 async def test_a_dead_link_leads_to_a_new_link(setting: Setting, way: Way) -> None:
-    async with setting.travel(way, "new-link") as debtor:
+    async with setting.start_journey(way, "new-link") as debtor:
         await debtor.go("/q/AAAAAAAAAAAAAAAAAAAAAA")
         await debtor.press("Ask for a new link")
         await debtor.fill("Your reference", "INV-1001")
         await debtor.fill("Your e-mail address or mobile number", "Erika@example.org")
         await debtor.press("Send me a link")
-        await debtor.reads("If both details are correct, a new link is on its way")
+        await debtor.expect_heading("If both details are correct, a new link is on its way")
         await send_links(debtor.site)
         await debtor.go(await read_sent_link(debtor.site))
         await debtor.press("Show the details")
 
-        await debtor.reads("Your open amount with %(name)s")
+        await debtor.expect_heading("Your open amount with %(name)s")

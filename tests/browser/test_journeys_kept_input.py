@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from playwright.async_api import expect
 
-from tests.browser.debtor_journey import Setting, Traveller, Way, in_all_ways
+from tests.browser.debtor_journey import DebtorJourney, Setting, Way, in_all_ways
 from tests.support.debtor_disputes import disputes
 from tests.support.guarded_landing import read_sent_code
 
@@ -16,7 +16,7 @@ _WHY = "Why is the amount wrong?"
 
 
 @asynccontextmanager
-async def a_second_tab(debtor: Traveller) -> AsyncIterator[Traveller]:
+async def a_second_tab(debtor: DebtorJourney) -> AsyncIterator[DebtorJourney]:
     """Another tab of the same browser, with the same cookies."""
     visit = debtor.visit
     page = await visit.page.context.new_page()
@@ -24,11 +24,11 @@ async def a_second_tab(debtor: Traveller) -> AsyncIterator[Traveller]:
     page.on("response", other.note)
     if debtor.way.forced_colours:
         await page.emulate_media(forced_colors="active")
-    yield Traveller(other, debtor.way, debtor.journey, steps=50)
+    yield DebtorJourney(other, debtor.way, debtor.journey, steps=50)
     await page.close()
 
 
-async def _list_events(debtor: Traveller, claim_id: int) -> list[str]:
+async def _list_events(debtor: DebtorJourney, claim_id: int) -> list[str]:
     return [each["type"] for each in await debtor.site.payments.harness.events(claim_id)]
 
 
@@ -36,7 +36,7 @@ async def _list_events(debtor: Traveller, claim_id: int) -> list[str]:
 async def test_two_open_claims_are_never_confused(setting: Setting, way: Way) -> None:
     site = setting.site
     [second] = await site.payments.harness.create("INV-2", email="anna@example.org")
-    async with setting.travel(way, "side-by-side") as one:
+    async with setting.start_journey(way, "side-by-side") as one:
         await one.type_code()
         await one.press("Something is wrong with this claim")
         await one.press("The amount is wrong")
@@ -46,10 +46,10 @@ async def test_two_open_claims_are_never_confused(setting: Setting, way: Way) ->
             await two.press("Show the details")
             await expect(two.visit.page.get_by_text("INV-2")).to_be_visible()
             await one.press("Send")
-            await one.reads("We have received your dispute")
+            await one.expect_heading("We have received your dispute")
             await two.press("This is not me")
             await two.press("Yes, this is not me")
-            await two.reads("You do not have to pay")
+            await two.expect_heading("You do not have to pay")
             await one.press("Back to the claim")
             await expect(one.visit.page.get_by_text("INV-2")).to_have_count(0)
 
@@ -64,19 +64,19 @@ async def test_two_open_claims_are_never_confused(setting: Setting, way: Way) ->
 
 @in_all_ways
 async def test_text_written_for_longer_than_an_hour_is_restored(setting: Setting, way: Way) -> None:
-    async with setting.travel(way, "kept") as debtor:
+    async with setting.start_journey(way, "kept") as debtor:
         await debtor.type_code()
         await debtor.go("/claim/dispute/AMOUNT_WRONG")
         await debtor.fill(_WHY, "Der Gutschein fehlt.")
         debtor.site.clock.advance(timedelta(minutes=61))
         await debtor.press("Send")
-        await debtor.sees("What you wrote is saved. It has not been sent yet.")
+        await debtor.expect_text("What you wrote is saved. It has not been sent yet.")
         assert await disputes(debtor.site) == []
         await debtor.type_code()
         await debtor.press("Continue with what you wrote")
         written = await debtor.visit.page.locator("#message").input_value()
         await debtor.press("Send")
-        await debtor.reads("We have received your dispute")
+        await debtor.expect_heading("We have received your dispute")
         events = await _list_events(debtor, debtor.site.claim_id)
 
     assert written == "Der Gutschein fehlt."
@@ -87,7 +87,7 @@ async def test_text_written_for_longer_than_an_hour_is_restored(setting: Setting
 
 @in_all_ways
 async def test_two_tabs_lose_no_text(setting: Setting, way: Way) -> None:
-    async with setting.travel(way, "two-tabs") as one:
+    async with setting.start_journey(way, "two-tabs") as one:
         await one.type_code()
         await one.go("/claim/dispute/AMOUNT_WRONG")
         async with a_second_tab(one) as two:
@@ -97,13 +97,13 @@ async def test_two_tabs_lose_no_text(setting: Setting, way: Way) -> None:
             await two.press("Save, and add these files")
         await one.fill(_WHY, "Die Gebühr ist falsch.")
         await one.press("Send")
-        await one.sees("Something else was entered in another window")
+        await one.expect_text("Something else was entered in another window")
         await expect(one.visit.page.locator("blockquote")).to_have_text("Der Gutschein fehlt.")
         assert await disputes(one.site) == []
         mine = await one.visit.page.locator("#message").input_value()
         await one.fill(_WHY, f"{mine} Der Gutschein fehlt.")
         await one.press("Send")
-        await one.reads("We have received your dispute")
+        await one.expect_heading("We have received your dispute")
 
     [dispute] = await disputes(setting.site)
     assert dispute["message"] == "Die Gebühr ist falsch. Der Gutschein fehlt."
@@ -114,7 +114,7 @@ async def test_a_verified_debtor_opens_another_claim(setting: Setting, way: Way)
     site = setting.site
     [mine] = await site.payments.harness.create("INV-2", email="erika@example.org")
     [theirs] = await site.payments.harness.create("INV-3", email="anna@example.org")
-    async with setting.travel(way, "others") as debtor:
+    async with setting.start_journey(way, "others") as debtor:
         await debtor.go(await site.give_link("SMS"))
         await debtor.fill("Postal code of your address", "20095")
         await debtor.press("Show the details")
@@ -122,7 +122,7 @@ async def test_a_verified_debtor_opens_another_claim(setting: Setting, way: Way)
         await debtor.visit.page.locator("main form[action*='/send'] button").click()
         await debtor.visit.page.locator("#code").fill(await read_sent_code(site))
         await debtor.visit.page.locator("form[action*='/code'] button").first.click()
-        await debtor.reads("Other amounts %(name)s says you owe")
+        await debtor.expect_heading("Other amounts %(name)s says you owe")
         await expect(debtor.visit.page.get_by_text("INV-3")).to_have_count(0)
         await debtor.press("Show this claim")
         await expect(debtor.visit.page.get_by_text("INV-2").first).to_be_visible()

@@ -12,7 +12,7 @@ from tests.support.files import a_pdf, an_image
 async def test_a_dispute_with_files_is_sent_extended_and_withdrawn(
     setting: Setting, way: Way
 ) -> None:
-    async with setting.travel(way, "objection") as debtor:
+    async with setting.start_journey(way, "objection") as debtor:
         await debtor.type_code()
         await debtor.press("Something is wrong with this claim")
         await debtor.press("The amount is wrong")
@@ -21,20 +21,20 @@ async def test_a_dispute_with_files_is_sent_extended_and_withdrawn(
         await debtor.unfold()
         await debtor.give_files(("beleg.pdf", a_pdf()), ("foto.png", an_image("PNG")))
         await debtor.press("Send")
-        await debtor.reads("We have received your dispute")
-        await debtor.sees("Pay this part")
+        await debtor.expect_heading("We have received your dispute")
+        await debtor.expect_text("Pay this part")
         await debtor.give_files(("brief.jpg", an_image("JPEG")))
         await debtor.press("Add these files")
         names = await debtor.visit.page.locator(".files li").all_inner_texts()
         number = await debtor.visit.page.locator(".facts .number").inner_text()
         await debtor.press("Back to the claim")
-        await debtor.sees("You sent us a dispute on %(day)s.")
+        await debtor.expect_text("You sent us a dispute on %(day)s.")
         await expect(debtor.visit.page.locator(".notice .number")).to_have_text(number)
         await debtor.press("See it, add files or withdraw it")
         await debtor.press("Withdraw my dispute")
         await debtor.press("Withdraw my dispute")
 
-        await debtor.reads("You have withdrawn your dispute")
+        await debtor.expect_heading("You have withdrawn your dispute")
         await expect(debtor.find("Pay this part")).to_have_count(0)
 
     assert names == ["beleg.pdf", "foto.png", "brief.jpg"]
@@ -42,12 +42,12 @@ async def test_a_dispute_with_files_is_sent_extended_and_withdrawn(
 
 @in_all_ways
 async def test_a_wrong_recipient_reports_it_with_the_link_alone(setting: Setting, way: Way) -> None:
-    async with setting.travel(way, "not-me") as debtor:
+    async with setting.start_journey(way, "not-me") as debtor:
         await debtor.open_link()
         await debtor.press("This is not me")
         await debtor.press("Yes, this is not me")
 
-        await debtor.reads("You do not have to pay")
+        await debtor.expect_heading("You do not have to pay")
         shown = await debtor.visit.page.content()
 
     assert "Mustermann" not in shown
@@ -55,7 +55,7 @@ async def test_a_wrong_recipient_reports_it_with_the_link_alone(setting: Setting
 
 @in_all_ways
 async def test_extending_the_session_keeps_the_text(setting: Setting, way: Way) -> None:
-    async with setting.travel(way, "hour") as debtor:
+    async with setting.start_journey(way, "hour") as debtor:
         await debtor.type_code()
         await debtor.go("/claim/dispute/AMOUNT_WRONG")
         await debtor.fill("Why is the amount wrong?", "Der Gutschein fehlt.")
@@ -64,7 +64,7 @@ async def test_extending_the_session_keeps_the_text(setting: Setting, way: Way) 
         await debtor.press("Save, and add these files")
         debtor.site.clock.advance(timedelta(minutes=56))
         await debtor.go("/claim")
-        await debtor.sees(
+        await debtor.expect_text(
             "This page closes soon. At the end of the page you can stay for one more hour."
         )
         await debtor.go("/claim/dispute/AMOUNT_WRONG")

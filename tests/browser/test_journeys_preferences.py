@@ -12,12 +12,12 @@ _OTHER = {"de": "English", "en": "Deutsch"}
 
 @in_all_ways
 async def test_language_channels_and_address_are_changed(setting: Setting, way: Way) -> None:
-    async with setting.travel(way, "reach") as debtor:
+    async with setting.start_journey(way, "reach") as debtor:
         await debtor.type_code()
         await debtor.press("Change language, channels and addresses")
         await debtor.visit.page.locator("[name=SMS]").uncheck()
         await debtor.press("Save my choice")
-        await debtor.sees("Saved. We use only the ways that you have selected.")
+        await debtor.expect_text("Saved. We use only the ways that you have selected.")
         await debtor.press("Change the e-mail address")
         await debtor.press("Send me the code")
         await debtor.fill("Code", await read_sent_code(debtor.site))
@@ -27,7 +27,7 @@ async def test_language_channels_and_address_are_changed(setting: Setting, way: 
         await debtor.press("Send me the code")
         await debtor.fill("Code", await read_sent_code(debtor.site))
         await debtor.press("Continue")
-        await debtor.sees("Saved. From now on we use your new e-mail address.")
+        await debtor.expect_text("Saved. From now on we use your new e-mail address.")
         await debtor.visit.page.get_by_role("radio", name=_OTHER[way.language]).check()
         await debtor.press("Save the language")
         told = [row["recipient"] for row in await list_notices(debtor.site)]
@@ -42,10 +42,10 @@ async def test_language_channels_and_address_are_changed(setting: Setting, way: 
 async def test_a_document_is_downloaded(setting: Setting, way: Way) -> None:
     site = setting.site
     await attach(site.payments.harness, site.claim_id, "Rechnung RE-2026-0815")
-    async with setting.travel(way, "documents") as debtor:
+    async with setting.start_journey(way, "documents") as debtor:
         await debtor.type_code()
         await debtor.press("View %(count)s document")
-        await debtor.reads("Documents")
+        await debtor.expect_heading("Documents")
         document = await debtor.save("Rechnung RE-2026-0815.pdf")
 
     assert document.startswith(b"%PDF")

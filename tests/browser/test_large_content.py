@@ -6,16 +6,16 @@ from playwright.async_api import Browser, expect
 
 from tests.browser.browser_page import a_visit
 from tests.browser.page_checks import follow, keep_screenshot, measure
-from tests.browser.site import CLAIM, OFFERING_ALL, Stage
+from tests.browser.site import CLAIM, OFFERING_ALL, RunningApplication
 from tests.browser.test_brands import WITH_SUMS
 from tests.support.tools import run_tool
 
 
 async def test_amounts_of_ten_digits_fit_at_twice_the_text_size(
-    chromium: Browser, stage: Stage
+    chromium: Browser, application: RunningApplication
 ) -> None:
     items = [{**CLAIM["items"][0], "value": "9999999999"}, *CLAIM["items"][1:]]
-    site = await stage.give_site(OFFERING_ALL, {**CLAIM, "items": items})
+    site = await application.create_site(OFFERING_ALL, {**CLAIM, "items": items})
     async with a_visit(chromium, site, width=390) as visit:
         await visit.open()
         for path in WITH_SUMS:
@@ -28,10 +28,10 @@ async def test_amounts_of_ten_digits_fit_at_twice_the_text_size(
 
 
 async def test_all_sixty_items_are_selected_or_deselected_with_one_button(
-    chromium: Browser, stage: Stage
+    chromium: Browser, application: RunningApplication
 ) -> None:
     owed = [{**CLAIM["items"][0], "reference": f"RE-{n}", "value": "1000"} for n in range(60)]
-    site = await stage.give_site(OFFERING_ALL, {**CLAIM, "items": owed})
+    site = await application.create_site(OFFERING_ALL, {**CLAIM, "items": owed})
     for scripts in (True, False):
         context = await chromium.new_context(locale="de-DE", java_script_enabled=scripts)
         page = await context.new_page()
@@ -46,10 +46,10 @@ async def test_all_sixty_items_are_selected_or_deselected_with_one_button(
 
 
 async def test_printed_pages_keep_rows_together_and_show_the_total_once_with_the_date(
-    chromium: Browser, stage: Stage, tmp_path: Path
+    chromium: Browser, application: RunningApplication, tmp_path: Path
 ) -> None:
     owed = [{**CLAIM["items"][0], "reference": f"RE-{n}", "value": "1000"} for n in range(60)]
-    site = await stage.give_site(OFFERING_ALL, {**CLAIM, "items": owed})
+    site = await application.create_site(OFFERING_ALL, {**CLAIM, "items": owed})
     async with a_visit(chromium, site) as visit:
         await visit.open()
         path = tmp_path / "claim.pdf"

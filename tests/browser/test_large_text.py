@@ -8,7 +8,7 @@ from playwright.async_api import Browser
 
 from tests.browser.browser_page import a_visit
 from tests.browser.page_checks import follow, keep_screenshot
-from tests.browser.site import CLAIM, OFFERING_ALL, Stage
+from tests.browser.site import CLAIM, OFFERING_ALL, RunningApplication
 from tests.browser.test_brands import WITH_SUMS
 
 # The reader's text size in pixels, from 100 % to 200 %. Media queries in em follow it.
@@ -33,9 +33,9 @@ _READ_AMOUNTS = """() => ({
 
 @pytest.mark.parametrize("width", [320, 390, 641, 1280])
 async def test_amounts_of_ten_digits_fit_and_grow_with_the_text(
-    chromium: Browser, stage: Stage, width: int
+    chromium: Browser, application: RunningApplication, width: int
 ) -> None:
-    site = await stage.give_site(OFFERING_ALL, {**CLAIM, "items": _TEN_DIGITS})
+    site = await application.create_site(OFFERING_ALL, {**CLAIM, "items": _TEN_DIGITS})
     found: list[Any] = []
     counted = 0
     async with a_visit(chromium, site, width=width) as visit:

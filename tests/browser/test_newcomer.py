@@ -1,5 +1,5 @@
-"""A newcomer's path as the README has it: the demo, its login, the disputed claim, the answer, and
-the webhook that the demo's terminal shows."""
+"""Follows the README: the demo, its login, the disputed claim, the response, and the webhook that
+the demo prints."""
 
 import asyncio
 import os
@@ -21,7 +21,7 @@ _CODE = re.compile(r"`\.venv/bin/python (-c '.+?') APP_KEY`", re.DOTALL)
 
 
 def _read_steps() -> list[str]:
-    """The numbered steps of the README's part about the portal, each in one line."""
+    """Return the numbered steps of the README's section about the portal, each on one line."""
     readme = (_ROOT / "README.md").read_text()
     part = readme.partition("## Answer a dispute in the portal")[2].partition("\n## ")[0]
     steps = re.findall(r"^\d\. (.+?)(?=^\d\. |\Z)", part, re.DOTALL | re.MULTILINE)
@@ -29,14 +29,14 @@ def _read_steps() -> list[str]:
 
 
 class Terminal:
-    """Where the demo runs, and what it has said."""
+    """The terminal in which the demo runs, with its output so far."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
         self.said = ""
 
     async def wait_for(self, text: str, behind: int = 0) -> str:
-        """All that was said until then. Of what is behind so many letters."""
+        """Return the output as soon as it contains the text after the first `behind` characters."""
         assert self._process.stdout is not None
         async with asyncio.timeout(_TIMEOUT_SECONDS):
             while text not in self.said[behind:]:
@@ -46,7 +46,7 @@ class Terminal:
         return self.said
 
     def find(self, name: str) -> str:
-        """What stands behind this name in the list of addresses and the login."""
+        """Return the value after this name in the printed addresses and login."""
         found = re.search(rf"^ *{re.escape(name)} +(\S.*)$", self.said, re.MULTILINE)
         assert found, self.said
         return found[1].strip()
@@ -56,7 +56,7 @@ class Terminal:
 async def _demo(folder: Path) -> AsyncIterator[Terminal]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    # Without what tests are told by the environment.
+    # Leave out the variables that the tests are started with.
     environment = {name: text for name, text in os.environ.items() if "DUNWELL" not in name}
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "examples.demo", "--port", str(port), "--data-dir", str(folder),
@@ -70,7 +70,7 @@ async def _demo(folder: Path) -> AsyncIterator[Terminal]:
 
 
 async def _ask_for_code(steps: list[str], key: str) -> str:
-    """By the README's own command."""
+    """Ask for a code with the README's command."""
     command = _CODE.search(steps[0])
     assert command, steps[0]
     words = [sys.executable, *shlex.split(command[1]), key]
@@ -86,7 +86,7 @@ async def _sign_in(page: Page, terminal: Terminal, steps: list[str]) -> None:
     await page.get_by_label("Password").fill(terminal.find("password"))
     await page.get_by_role("button", name="Continue").click()
     assert "Each code works once" in steps[0]
-    # The demo joined with the one that it shows, or with the one before.
+    # The demo has already used the code that it shows, or the previous one.
     code = shown = terminal.find("app code now")
     while code == shown:
         code = await _ask_for_code(steps, terminal.find("app key"))

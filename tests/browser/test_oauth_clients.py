@@ -1,4 +1,4 @@
-"""The token endpoint as openid-client, the stock client in JavaScript, finds it."""
+"""openid-client, a common client in JavaScript, can use the token endpoint."""
 
 import asyncio
 import json
@@ -68,5 +68,5 @@ async def test_it_reads_the_refusal_of_a_wrong_secret(api: Api) -> None:
         refused = await run_client([*wrong, *nobody])
 
     assert [each["status"] for each in refused] == [401] * 4
-    # It goes by the challenge; the body is the same `invalid_client` as everywhere.
+    # The client reports the challenge. The body is the usual `invalid_client`.
     assert {each["error"] for each in refused} == {"OAUTH_WWW_AUTHENTICATE_CHALLENGE"}

@@ -1,5 +1,5 @@
-"""The portal's pages in Chromium, as a clerk sees them: accessible, within their width, without a
-violation of their policy; and a day's work by keyboard."""
+"""The portal's pages in Chromium: they are accessible, fit their width and keep to their policy;
+and the work of a day with the keyboard."""
 
 import asyncio
 import re
@@ -22,19 +22,19 @@ _HEIGHT = 900
 
 
 @dataclass
-class Seat:
-    """A browser of somebody who has signed in."""
+class SignedInPage:
+    """The browser of a signed-in user."""
 
     page: Page
-    world: PortalData
+    data: PortalData
     site: Site
     complaints: list[str]
 
     def address(self, path: str) -> str:
-        return f"{self.site.origin}/portal/m/{self.world.harness.merchant.merchant_id}{path}"
+        return f"{self.site.origin}/portal/m/{self.data.harness.merchant.merchant_id}{path}"
 
     async def go(self, path: str) -> str:
-        """The page's source."""
+        """Open the path and return the page's source."""
         answer = await self.page.goto(self.address(path))
         assert answer is not None
         assert answer.status == 200, path
@@ -42,23 +42,23 @@ class Seat:
 
 
 @asynccontextmanager
-async def _sit_down(
+async def open_portal(
     tabs: Tabs, site: Site, *, locale: str = "en-GB", width: int = 1280,
     scripts: bool = True,
-) -> AsyncIterator[Seat]:  # fmt: skip
-    world = await create_portal_data(site.payments.harness)
+) -> AsyncIterator[SignedInPage]:  # fmt: skip
+    data = await create_portal_data(site.payments.harness)
     language = locale[:2]
-    clerk = await sign_in(site.payments.resources, site.app, world.harness, language=language)
+    clerk = await sign_in(site.payments.resources, site.app, data.harness, language=language)
     secret = clerk.http.cookies[COOKIE]
     async with tabs.lend(site, locale=locale, scripts=scripts) as page, listen(page) as complaints:
         await page.context.add_cookies([{"name": COOKIE, "value": secret, "url": site.origin}])
         await page.set_viewport_size({"width": width, "height": _HEIGHT})
-        yield Seat(page, world, site, complaints)
+        yield SignedInPage(page, data, site, complaints)
 
 
-def _list_paths(world: PortalData) -> dict[str, str]:
-    claim, other = world.claim_id, world.claim_ids[5]
-    dispute_at = f"/claims/{claim}/disputes/{world.disputed.dispute_id}"
+def _list_paths(data: PortalData) -> dict[str, str]:
+    claim, other = data.claim_id, data.claim_ids[5]
+    dispute_at = f"/claims/{claim}/disputes/{data.disputed.dispute_id}"
     return {
         "start": "", "claims": "/claims", "claims-filtered": "/claims?status=IN_PROCESS&hold=PAUSE",
         "claims-none": "/claims?q=nobody", "claim": f"/claims/{claim}",
@@ -69,10 +69,10 @@ def _list_paths(world: PortalData) -> dict[str, str]:
         "answers": f"/claims/{claim}/answers",
         "objection": f"/claims/{other}/dispute", "disputes": "/disputes",
         "disputes-ended": "/disputes?state=REJECTED", "dispute": dispute_at,
-        "evidence": f"{dispute_at}/files/{world.file_id}/pages?page=2",
-        "evidence-large": f"{dispute_at}/files/{world.file_id}/pages?page=13&size=large",
+        "evidence": f"{dispute_at}/files/{data.file_id}/pages?page=2",
+        "evidence-large": f"{dispute_at}/files/{data.file_id}/pages?page=13&size=large",
         "texts": "/answer-texts", "plans": "/plans",
-        "plan": f"/claims/{world.plan_claim_id}/plans/{world.plan_id}", "payments": "/payments",
+        "plan": f"/claims/{data.plan_claim_id}/plans/{data.plan_id}", "payments": "/payments",
         "messages": "/messages", "jobs": "/jobs", "webhooks": "/webhooks",
         "suppressions": "/suppressions", "replies": "/replies",
         "disputes-mine": "/disputes?whose=mine",
@@ -87,42 +87,42 @@ async def test_every_page_is_accessible_and_fits(
     tabs: Tabs, site: Site, html_checker: HtmlChecker, locale: str
 ) -> None:
     found = []
-    async with _sit_down(tabs, site, locale=locale) as seat:
-        paths = {**_list_paths(seat.world), "message": await _find_message(seat)}
+    async with open_portal(tabs, site, locale=locale) as tab:
+        paths = {**_list_paths(tab.data), "message": await _find_message(tab)}
         for name, path in paths.items():
-            source = await seat.go(path)
+            source = await tab.go(path)
             policy = "default-src 'none'"
             problems = [*await html_checker.list_faults(source), *list_loose_ends(source, policy)]
             for width in (1280, 390):
-                await seat.page.set_viewport_size({"width": width, "height": _HEIGHT})
-                measured = await measure(seat.page)
+                await tab.page.set_viewport_size({"width": width, "height": _HEIGHT})
+                measured = await measure(tab.page)
                 problems += [
                     f"{width}: {key} {measured[key]}"
                     for key in ("scrolls", "broken")
                     if measured[key]
                 ]
-                problems += [f"{width}: {each}" for each in await list_violations(seat.page)]
-                await keep_screenshot(seat.page, f"portal-{name}-{locale[:2]}-{width}")
+                problems += [f"{width}: {each}" for each in await list_violations(tab.page)]
+                await keep_screenshot(tab.page, f"portal-{name}-{locale[:2]}-{width}")
             found += [f"{name} {each}" for each in problems]
-        assert seat.complaints == []
+        assert tab.complaints == []
     assert found == []
 
 
-async def _find_message(seat: Seat) -> str:
-    rows = await seat.world.harness.rows(
+async def _find_message(tab: SignedInPage) -> str:
+    rows = await tab.data.harness.rows(
         "SELECT communication_id FROM communications WHERE merchant_id = $1 AND claim_id = $2",
-        seat.world.claim_id,
+        tab.data.claim_id,
     )
-    return f"/claims/{seat.world.claim_id}/messages/{rows[0]['communication_id']}"
+    return f"/claims/{tab.data.claim_id}/messages/{rows[0]['communication_id']}"
 
 
 @pytest.mark.parametrize("width", [390, 1280])
 async def test_the_disputed_claim_is_found_and_answered_by_keyboard(
     tabs: Tabs, site: Site, width: int
 ) -> None:
-    async with _sit_down(tabs, site, width=width) as seat:
-        page = seat.page
-        await seat.go("")
+    async with open_portal(tabs, site, width=width) as tab:
+        page = tab.page
+        await tab.go("")
         await page.keyboard.press("g")
         async with page.expect_navigation():
             await page.keyboard.press("d")
@@ -143,25 +143,25 @@ async def test_the_disputed_claim_is_found_and_answered_by_keyboard(
             await page.keyboard.press("Enter")
         await expect(page.get_by_role("status").first).to_contain_text("Response sent.")
         await expect(page.locator("main")).to_contain_text("Rejected")
-        assert seat.complaints == []
+        assert tab.complaints == []
 
 
 async def test_leaving_a_page_with_input_asks_for_confirmation(tabs: Tabs, site: Site) -> None:
-    async with _sit_down(tabs, site) as seat:
+    async with open_portal(tabs, site) as tab:
         asked: list[str] = []
 
         async def answer(dialog):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
             asked.append(dialog.type)
             await dialog.dismiss()
 
-        seat.page.on("dialog", answer)
-        await seat.go(f"/claims/{seat.world.claim_id}/note")
-        await seat.page.get_by_label("Note").click()
-        await seat.page.keyboard.type("Half a thought")
-        await seat.page.get_by_role("link", name="Back to the claim").click()
-        await expect(seat.page.get_by_label("Note")).to_have_value("Half a thought")
+        tab.page.on("dialog", answer)
+        await tab.go(f"/claims/{tab.data.claim_id}/note")
+        await tab.page.get_by_label("Note").click()
+        await tab.page.keyboard.type("Half a thought")
+        await tab.page.get_by_role("link", name="Back to the claim").click()
+        await expect(tab.page.get_by_label("Note")).to_have_value("Half a thought")
         assert asked == ["beforeunload"]
-        seat.page.remove_listener("dialog", answer)
+        tab.page.remove_listener("dialog", answer)
 
 
 async def _is_drawn(page: Page, selector: str) -> bool:
@@ -175,9 +175,9 @@ async def _is_drawn(page: Page, selector: str) -> bool:
 async def test_evidence_is_viewed_page_by_page_with_the_keyboard(
     tabs: Tabs, site: Site, width: int
 ) -> None:
-    async with _sit_down(tabs, site, width=width) as seat:
-        page, claim = seat.page, seat.world.claim_id
-        await seat.go(f"/claims/{claim}/disputes/{seat.world.disputed.dispute_id}")
+    async with open_portal(tabs, site, width=width) as tab:
+        page, claim = tab.page, tab.data.claim_id
+        await tab.go(f"/claims/{claim}/disputes/{tab.data.disputed.dispute_id}")
         assert await _is_drawn(page, ".files img")
         await page.get_by_role("link", name="View Sendungsnachweis").focus()
         async with page.expect_navigation():
@@ -189,16 +189,16 @@ async def test_evidence_is_viewed_page_by_page_with_the_keyboard(
                 await page.keyboard.press(key)
             await expect(page.locator(".turn")).to_contain_text(f"Page {number} of 15")
         assert await _is_drawn(page, ".thumbs img")
-        assert seat.complaints == []
+        assert tab.complaints == []
 
 
 @pytest.mark.parametrize("scripts", [True, False])
 async def test_evidence_is_viewed_and_saved_with_the_mouse(
     tabs: Tabs, site: Site, *, scripts: bool
 ) -> None:
-    async with _sit_down(tabs, site, scripts=scripts) as seat:
-        page, claim = seat.page, seat.world.claim_id
-        await seat.go(f"/claims/{claim}/disputes/{seat.world.disputed.dispute_id}")
+    async with open_portal(tabs, site, scripts=scripts) as tab:
+        page, claim = tab.page, tab.data.claim_id
+        await tab.go(f"/claims/{claim}/disputes/{tab.data.disputed.dispute_id}")
         await page.get_by_role("link", name="View Sendungsnachweis").click()
         await page.get_by_role("link", name="Next page").click()
         await expect(page.locator(".turn")).to_contain_text("Page 2 of 15")
@@ -209,13 +209,13 @@ async def test_evidence_is_viewed_and_saved_with_the_mouse(
             await page.get_by_role("link", name="Download the original").click()
         saved = await (await coming.value).path()
         assert (await asyncio.to_thread(saved.read_bytes)).startswith(b"%PDF")
-        assert seat.complaints == []
+        assert tab.complaints == []
 
 
 async def test_a_dispute_is_assigned_to_oneself_with_the_keyboard(tabs: Tabs, site: Site) -> None:
-    async with _sit_down(tabs, site) as seat:
-        page = seat.page
-        await seat.go(f"/claims/{seat.world.claim_id}/disputes/{seat.world.disputed.dispute_id}")
+    async with open_portal(tabs, site) as tab:
+        page = tab.page
+        await tab.go(f"/claims/{tab.data.claim_id}/disputes/{tab.data.disputed.dispute_id}")
         await page.get_by_role("button", name="Assign to me").focus()
         async with page.expect_navigation():
             await page.keyboard.press("Enter")
@@ -229,30 +229,30 @@ async def test_a_dispute_is_assigned_to_oneself_with_the_keyboard(tabs: Tabs, si
         await expect(page.locator("main tbody")).to_contain_text("Erika Mustermann")
         await page.get_by_role("link", name="Unassigned").click()
         await expect(page.locator("main")).not_to_contain_text("Erika Mustermann")
-        assert seat.complaints == []
+        assert tab.complaints == []
 
 
 @pytest.mark.parametrize("scripts", [True, False])
 async def test_a_plan_is_assigned_to_a_colleague_with_the_mouse(
     tabs: Tabs, site: Site, *, scripts: bool
 ) -> None:
-    async with _sit_down(tabs, site, width=390, scripts=scripts) as seat:
-        page, world = seat.page, seat.world
-        await seat.go(f"/claims/{world.plan_claim_id}/plans/{world.plan_id}")
+    async with open_portal(tabs, site, width=390, scripts=scripts) as tab:
+        page, data = tab.page, tab.data
+        await tab.go(f"/claims/{data.plan_claim_id}/plans/{data.plan_id}")
         await page.get_by_label("Assignee").select_option(label="Me")
         await page.get_by_role("button", name="Assign", exact=True).click()
         await expect(page.get_by_role("status").first).to_contain_text("Assigned.")
         await page.get_by_label("Assignee").select_option(label="Unassigned")
         await page.get_by_role("button", name="Assign", exact=True).click()
         await expect(page.locator("aside")).to_contain_text("Unassigned")
-        assert seat.complaints == []
+        assert tab.complaints == []
 
 
 async def test_the_audit_log_is_filtered_and_checked_by_keyboard(tabs: Tabs, site: Site) -> None:
-    async with _sit_down(tabs, site) as seat:
+    async with open_portal(tabs, site) as tab:
         await seal_ledger(site.payments.resources)
-        page = seat.page
-        await seat.go("")
+        page = tab.page
+        await tab.go("")
         await page.keyboard.press("g")
         async with page.expect_navigation():
             await page.keyboard.press("a")
@@ -268,4 +268,4 @@ async def test_the_audit_log_is_filtered_and_checked_by_keyboard(tabs: Tabs, sit
         await keep_screenshot(page, "portal-audit-verdict-en-1280")
         await page.get_by_role("button", name="Export CSV").click()
         await expect(page).to_have_url(re.compile(r"/jobs/"))
-        assert seat.complaints == []
+        assert tab.complaints == []

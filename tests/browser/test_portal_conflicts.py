@@ -1,8 +1,8 @@
-"""Two people at one claim, and at one answer, each in their own browser: the second is told what
-has changed, and nothing that was typed is lost."""
+"""Two users work on the same claim or the same response. The second one sees what has changed, and
+no input is lost."""
 
 from tests.browser.browser_page import Tabs
-from tests.browser.clerk import WAYS, PortalWay, in_all_portal_ways, sit_down
+from tests.browser.clerk import WAYS, PortalWay, in_all_portal_ways, open_portal
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.site import Site
 from tests.support.portal_data import create_portal_data
@@ -14,11 +14,11 @@ _FIRST, _SECOND = "We have found your parcel.", "Please send us the receipt of t
 async def test_the_second_save_of_contact_data_shows_what_has_changed(
     tabs: Tabs, site: Site, html_checker: HtmlChecker, way: PortalWay
 ) -> None:
-    world = await create_portal_data(site.payments.harness)
-    form = f"/claims/{world.claim_ids[5]}/contact"
+    data = await create_portal_data(site.payments.harness)
+    form = f"/claims/{data.claim_ids[5]}/contact"
     async with (
-        sit_down(tabs, site, world, WAYS[0]) as other,
-        sit_down(tabs, site, world, way, "together") as clerk,
+        open_portal(tabs, site, data, WAYS[0]) as other,
+        open_portal(tabs, site, data, way, "together") as clerk,
     ):
         await clerk.go(form)
         await clerk.fill("City", "Bremen")
@@ -28,26 +28,26 @@ async def test_the_second_save_of_contact_data_shows_what_has_changed(
 
         await clerk.press("Save")
 
-        await clerk.sees(
+        await clerk.expect_text(
             "Someone else changed this while you were editing. Your changes are not saved yet."
         )
-        await clerk.sees("Currently saved: %(text)s", text="Kiel")
+        await clerk.expect_text("Currently saved: %(text)s", text="Kiel")
         assert await clerk.page.locator("#city").input_value() == "Bremen"
         if way.scripts:
-            await clerk.judge(html_checker)
+            await clerk.check_page(html_checker)
         await clerk.press("Save")
-        await clerk.reads("Bremen")
+        await clerk.expect_words("Bremen")
 
 
 @in_all_portal_ways
 async def test_two_users_who_answer_one_dispute_keep_both_texts(
     tabs: Tabs, site: Site, html_checker: HtmlChecker, way: PortalWay
 ) -> None:
-    world = await create_portal_data(site.payments.harness)
-    answer = f"/claims/{world.claim_id}/disputes/{world.disputed.dispute_id}"
+    data = await create_portal_data(site.payments.harness)
+    answer = f"/claims/{data.claim_id}/disputes/{data.disputed.dispute_id}"
     async with (
-        sit_down(tabs, site, world, WAYS[0]) as other,
-        sit_down(tabs, site, world, way, "together-answer") as clerk,
+        open_portal(tabs, site, data, WAYS[0]) as other,
+        open_portal(tabs, site, data, way, "together-answer") as clerk,
     ):
         await clerk.go(answer)
         await other.go(answer)
@@ -59,21 +59,21 @@ async def test_two_users_who_answer_one_dispute_keep_both_texts(
         await clerk.fill("Message to the debtor", _SECOND)
         await clerk.press("Preview")
 
-        await clerk.sees(
+        await clerk.expect_text(
             "Someone else changed this while you were editing. Your changes are not saved yet."
         )
-        await clerk.reads(_FIRST)
+        await clerk.expect_words(_FIRST)
         assert await clerk.page.locator("#message").input_value() == _SECOND
         if way.scripts:
-            await clerk.judge(html_checker)
+            await clerk.check_page(html_checker)
         await clerk.press("Preview")
         await other.press("Preview")
-        await other.sees(
+        await other.expect_text(
             "Someone else changed this while you were editing. Your changes are not saved yet."
         )
         await clerk.press("Send response")
-        await clerk.sees("Response sent.")
+        await clerk.expect_text("Response sent.")
 
         await other.press("Preview")
-        await other.sees("Someone else has already responded")
-        await other.reads(_FIRST)
+        await other.expect_text("Someone else has already responded")
+        await other.expect_words(_FIRST)

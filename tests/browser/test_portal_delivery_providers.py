@@ -1,4 +1,5 @@
-"""The portal's lines in Chromium: alarms, figures by where messages go to, and why they failed."""
+"""The page of delivery providers in Chromium: alerts, figures by destination, and reasons of
+failures."""
 
 from typing import Any
 
@@ -10,8 +11,8 @@ from dunwell.operations.alerts.check_alerts import check_for_alerts
 from tests.browser.browser_page import Tabs
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.page_checks import list_loose_ends
-from tests.browser.site import Stage
-from tests.browser.test_portal_money import sit_down
+from tests.browser.site import RunningApplication
+from tests.browser.test_portal_money import open_portal
 
 _LINES: dict[str, Any] = {
     "post": {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"},
@@ -20,7 +21,7 @@ _LINES: dict[str, Any] = {
         "credentials": {"user": "AC", "passwordFile": "p"},
     },
 }  # fmt: skip
-# Destination, of how many, of these failed, why.
+# Destination, number of messages, number of failures, reason.
 _SENT = (
     ("post", "t-online.de", 240, 31, "The mail server refused it: 550 5.7.1."),
     ("post", "gmx.de", 412, 3, "5.1.1"),
@@ -43,27 +44,27 @@ RETURNING 1
 
 @pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
 async def test_delivery_providers_and_alerts_are_accessible_and_fit(
-    tabs: Tabs, stage: Stage, html_checker: HtmlChecker, locale: str
+    tabs: Tabs, application: RunningApplication, html_checker: HtmlChecker, locale: str
 ) -> None:
-    async with sit_down(tabs, stage, locale=locale) as seat:
-        harness = seat.world.harness
+    async with open_portal(tabs, application, locale=locale) as signed_in:
+        harness = signed_in.data.harness
         resources, now = harness.resources, harness.clock.now()
         await apply_installation(resources, check_installation({"deliveryProviders": _LINES}))
         for number, (line, place, sent, failed, why) in enumerate(_SENT, 1):
             await harness.rows(
-                _FILL, seat.world.claim_id, line, place, sent, failed, why, number, now
+                _FILL, signed_in.data.claim_id, line, place, sent, failed, why, number, now
             )
         await check_for_alerts(resources, lambda _: None, "")
         for path, name in (
             ("/portal/delivery-providers", "delivery-providers"),
-            (seat.address(""), "start"),
+            (signed_in.address(""), "start"),
         ):
-            address = path if path.startswith("http") else f"{seat.site.origin}{path}"
-            answer = await seat.page.goto(address)
+            address = path if path.startswith("http") else f"{signed_in.site.origin}{path}"
+            answer = await signed_in.page.goto(address)
             assert answer is not None
             assert answer.status == 200
             source = await answer.text()
             faults = await html_checker.list_faults(source)
             assert [*faults, *list_loose_ends(source, "default-src 'none'")] == []
-            await seat.judge(f"{name}-{locale[:2]}")
-        assert seat.complaints == []
+            await signed_in.check_page(f"{name}-{locale[:2]}")
+        assert signed_in.complaints == []

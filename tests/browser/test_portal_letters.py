@@ -1,5 +1,5 @@
-"""The pages of letter batches in Chromium: accessible, within their width, and settled by keyboard,
-with scripts and without."""
+"""The pages of letter batches in Chromium: they are accessible and fit their width, and letters are
+resolved with the keyboard, with and without scripts."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -33,7 +33,7 @@ _LEFT = "SELECT state, doubt FROM letter_batch_items WHERE merchant_id = $1 AND 
 
 @pytest.fixture
 async def post(site: Site, tmp_path: Path) -> AsyncIterator[LetterHarness]:
-    """A batch of three that was spoken of, and three letters that a person is asked about."""
+    """A released batch of three letters, and three letters whose release is unknown."""
     resources, folder = site.payments.resources, tmp_path / "letters"
     line = FolderProvider(channel="LETTER", folder=str(folder))
     await apply_installation(resources, Installation(delivery_providers={"post": line}))
@@ -58,7 +58,7 @@ async def post(site: Site, tmp_path: Path) -> AsyncIterator[LetterHarness]:
 async def a_page(
     tabs: Tabs, site: Site, locale: str = "en-GB", *, with_scripts: bool = True
 ) -> AsyncIterator[Page]:
-    """Of somebody who operates all merchants."""
+    """Yield a page of a user who is an operator for all merchants."""
     clerk = await sign_in(
         site.payments.resources, site.app, site.payments.harness, language=locale[:2]
     )
@@ -102,7 +102,7 @@ async def test_letter_batches_are_listed(
 async def test_letters_are_resolved_with_the_keyboard(
     tabs: Tabs, site: Site, post: LetterHarness, with_scripts: bool
 ) -> None:
-    """With scripts one tick takes them all."""
+    """With scripts, one checkbox selects all letters."""
     async with a_page(tabs, site, with_scripts=with_scripts) as page:
         await page.goto(f"{site.origin}/portal/{_ASKED}")
         boxes = page.locator("input[name=letter]")
@@ -128,7 +128,7 @@ async def test_letters_are_resolved_with_the_keyboard(
 
 
 async def look_at(page: Page, kept: str) -> list[str]:
-    """What is wrong with the page at hand, wide and narrow."""
+    """List the faults of the current page, wide and narrow."""
     found = []
     for width in (1280, 390):
         await page.set_viewport_size({"width": width, "height": 900})

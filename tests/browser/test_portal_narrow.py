@@ -1,5 +1,5 @@
-"""No page of the portal scrolls sideways on the narrowest phone, whatever is in it: every page that
-a link leads to, in German, with names and references as long as they may be."""
+"""No page of the portal scrolls sideways on the narrowest phone, whatever it contains. The test
+follows all links, in German, with names and references of the greatest length."""
 
 import re
 from collections.abc import AsyncIterator
@@ -29,7 +29,7 @@ WIDTH = 320
 # WCAG 2.2, target size (minimum).
 MIN_TARGET = 24
 _REFERENCE = "RECHNUNGSNUMMER2026ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789ABCDEF"[:60]
-# Pages that a crawl has to come by, so that the test does not pass by finding nothing.
+# Pages that the crawl must reach, so that the test cannot pass by finding none.
 MUST_SEE = {
     "start", "claims", "claim", "claim_why", "claim_act", "claim_message", "text", "texts",
     "settings", "settings_section", "settings_webhooks", "credentials", "workflows", "workflow",
@@ -37,7 +37,7 @@ MUST_SEE = {
     "messages", "jobs", "endpoints", "endpoint", "credential", "suppressions", "merchants",
     "account",
 }  # fmt: skip
-# Several pages of one address, told apart by its last part.
+# Addresses with several pages, which differ in the last part.
 _WITH_FORMS_BY_NAME = ("settings_section", "claim_act")
 _ROUTES = {
     page: re.compile(re.sub(r"\{\w+\}", "[^/]+", path) + r"/?") for page, path in PATHS.items()
@@ -59,11 +59,11 @@ def find_page(path: str) -> str | None:
 
 @pytest.fixture
 async def narrow(tabs: Tabs, site: Site) -> AsyncIterator[tuple[Page, PortalData]]:
-    world = await create_portal_data(site.payments.harness)
-    harness = world.harness
+    data = await create_portal_data(site.payments.harness)
+    harness = data.harness
     await harness.rows(
         "UPDATE claims SET reference_number = $2 WHERE merchant_id = $1 AND claim_id = $3",
-        _REFERENCE, world.claim_id,
+        _REFERENCE, data.claim_id,
     )  # fmt: skip
     async with harness.work() as work:
         address = f"{'langer-name' * 5}@{'mail' * 12}.example"
@@ -77,13 +77,13 @@ async def narrow(tabs: Tabs, site: Site) -> AsyncIterator[tuple[Page, PortalData
         cookie = {"name": COOKIE, "value": clerk.http.cookies[COOKIE], "url": site.origin}
         await page.context.add_cookies([cookie])  # type: ignore[list-item]
         await page.set_viewport_size({"width": WIDTH, "height": 800})
-        yield page, world
+        yield page, data
 
 
 async def test_no_page_scrolls_sideways(narrow: tuple[Page, PortalData], site: Site) -> None:
-    page, world = narrow
-    merchant = f"{site.origin}/portal/m/{world.harness.merchant.merchant_id}"
-    waiting = [merchant, f"{merchant}/claims/{world.claim_id}", f"{site.origin}/portal/account"]
+    page, data = narrow
+    merchant = f"{site.origin}/portal/m/{data.harness.merchant.merchant_id}"
+    waiting = [merchant, f"{merchant}/claims/{data.claim_id}", f"{site.origin}/portal/account"]
     seen: dict[str, str] = {}
     found = []
     while waiting:
@@ -92,7 +92,7 @@ async def test_no_page_scrolls_sideways(narrow: tuple[Page, PortalData], site: S
         name, last = find_page(path), path.rpartition("/")[2]
         kind = f"{name}-{last}" if name in _WITH_FORMS_BY_NAME else str(name)
         is_file = "." in last
-        # The debtor's page is tried by the tests of the debtor's pages.
+        # The debtor's page is checked by the tests of the debtor pages.
         if name is None or kind in seen or is_file or name == "claim_debtor":
             continue
         seen[kind] = name
@@ -111,8 +111,8 @@ async def test_no_page_scrolls_sideways(narrow: tuple[Page, PortalData], site: S
 async def test_the_navigation_is_large_enough_for_touch(
     narrow: tuple[Page, PortalData], site: Site
 ) -> None:
-    page, world = narrow
-    await page.goto(f"{site.origin}/portal/m/{world.harness.merchant.merchant_id}")
+    page, data = narrow
+    await page.goto(f"{site.origin}/portal/m/{data.harness.merchant.merchant_id}")
     boxes = [await each.bounding_box() for each in await page.locator("nav.areas a").all()]
     assert len(boxes) > 5
     assert [each for each in boxes if each is not None and each["height"] < MIN_TARGET] == []
@@ -121,9 +121,9 @@ async def test_the_navigation_is_large_enough_for_touch(
 async def test_the_impact_of_a_draft_does_not_widen_the_page(
     narrow: tuple[Page, PortalData], site: Site
 ) -> None:
-    """Its tables scroll in their own frames."""
-    page, world = narrow
-    harness = world.harness
+    """The tables of the effect scroll in their own frames."""
+    page, data = narrow
+    harness = data.harness
     await harness.create("INV-9001")
     async with harness.work(STARTER) as work:
         [workflow] = await load_workflows(work.tx, work.merchant_id)

@@ -1,5 +1,6 @@
-"""Joining and signing in, in Chromium: by a passkey of a virtual authenticator, and by a password
-and an app without scripts on a phone; every page on the way accessible and within its width."""
+"""Joining and signing in, in Chromium: with a passkey of a virtual authenticator, and with a
+password and an app without scripts on a phone. Every page on the way is accessible and fits its
+width."""
 
 from collections.abc import AsyncIterator
 
@@ -24,13 +25,13 @@ _AUTHENTICATOR = {
 
 @pytest.fixture
 async def served(resources: Resources, database: Database) -> AsyncIterator[ServedApplication]:
-    """At a name, as passkeys want it, and in real time, as apps show it."""
+    """The application at a host name, which passkeys need, and in real time, which apps use."""
     live = Resources(resources.settings, database, SystemClock(), resources.ids, resources.keys)
     async with serve(live, "localhost") as served:
         yield served
 
 
-async def make_link(served: ServedApplication, email: str) -> str:
+async def create_invitation_link(served: ServedApplication, email: str) -> str:
     services: SignInServices = build_sign_in_services(served.resources)
     made = await invite(services, a_new_user(email))
     return f"{served.origin}/portal/invitation/{made.secret}"
@@ -42,7 +43,7 @@ async def give_passkeys(context: BrowserContext, page: Page) -> None:
     await session.send("WebAuthn.addVirtualAuthenticator", {"options": _AUTHENTICATOR})
 
 
-async def judge(page: Page) -> None:
+async def check_page(page: Page) -> None:
     assert await list_violations(page) == []
 
 
@@ -53,18 +54,18 @@ async def test_a_passkey_is_registered_used_and_a_second_one_added(
     page, complaints = await context.new_page(), list[str]()
     page.on("pageerror", lambda error: complaints.append(str(error)))
     await give_passkeys(context, page)
-    await page.goto(await make_link(served, "erika@example.org"))
-    await judge(page)
+    await page.goto(await create_invitation_link(served, "erika@example.org"))
+    await check_page(page)
     await page.get_by_role("button", name="Create account with passkey").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("Recovery codes")
-    await judge(page)
+    await check_page(page)
     await page.get_by_role("button", name="I have saved these codes").click()
     await page.goto(f"{served.origin}/portal/account")
-    await judge(page)
+    await check_page(page)
     await page.locator("details.menu summary").click()
     await page.get_by_role("button", name="Sign out").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
-    await judge(page)
+    await check_page(page)
     await page.get_by_role("button", name="Use passkey").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("Create your first merchant")
     assert complaints == []
@@ -78,7 +79,7 @@ async def test_password_and_app_work_without_scripts_on_a_phone(
         locale="de-DE", java_script_enabled=False, viewport={"width": 390, "height": 844}
     )
     page = await context.new_page()
-    await page.goto(await make_link(served, "paul@example.org"))
+    await page.goto(await create_invitation_link(served, "paul@example.org"))
     secret = (await page.locator("[data-secret]").inner_text()).replace(" ", "")
     await page.get_by_label("Passwort", exact=True).fill(PASSWORD)
     await page.get_by_label("Passwort wiederholen").fill(PASSWORD)
@@ -97,7 +98,7 @@ async def test_the_pages_about_users_do_not_scroll_sideways(
     context = await chromium.new_context(viewport={"width": width, "height": 844})
     page = await context.new_page()
     await give_passkeys(context, page)
-    await page.goto(await make_link(served, "erika@example.org"))
+    await page.goto(await create_invitation_link(served, "erika@example.org"))
     await page.get_by_role("button", name="Create account with passkey").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("Recovery codes")
     for path in (
@@ -108,7 +109,7 @@ async def test_the_pages_about_users_do_not_scroll_sideways(
         "accounts/users/audit",
     ):
         await page.goto(f"{served.origin}/portal/{path}")
-        await judge(page)
+        await check_page(page)
         assert await page.evaluate("document.documentElement.scrollWidth") <= width, path
     await context.close()
 
@@ -120,7 +121,7 @@ async def test_a_passkey_confirms_a_sensitive_action_and_sends_the_form(
     context = await chromium.new_context(locale="en-GB", viewport={"width": width, "height": 844})
     page = await context.new_page()
     await give_passkeys(context, page)
-    await page.goto(await make_link(served, "erika@example.org"))
+    await page.goto(await create_invitation_link(served, "erika@example.org"))
     await page.get_by_role("button", name="Create account with passkey").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("Recovery codes")
     assert await page.evaluate("document.documentElement.scrollWidth") <= width
@@ -132,7 +133,7 @@ async def test_a_passkey_confirms_a_sensitive_action_and_sends_the_form(
     await page.get_by_role("radio", name="Admin").check()
     await page.locator("main button.primary").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("Confirm it is you")
-    await judge(page)
+    await check_page(page)
     assert await page.evaluate("document.documentElement.scrollWidth") <= width
     await page.get_by_role("button", name="Confirm with a passkey").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("One-time link for Paul")

@@ -1,5 +1,5 @@
-"""Single sign-on in Chromium, over the pages of oidc-provider: in, out there, refused, and past it
-with a break-glass admin; on a wide screen in English, and on a phone in German.
+"""Single sign-on in Chromium with the pages of oidc-provider: signing in, signing out at the
+provider, a refusal, and a break-glass admin; on a wide screen in English and on a phone in German.
 """
 
 from collections.abc import AsyncIterator
@@ -76,20 +76,20 @@ class Visitor:
     async def go(self, path: str) -> None:
         await self.page.goto(self.harness.served.origin + path)
 
-    async def judge(self, step: str) -> None:
-        """A page of ours."""
+    async def check_page(self, step: str) -> None:
+        """Check one of our pages."""
         assert self.page.url.startswith(f"{self.harness.served.origin}/portal")
         assert await list_violations(self.page) == []
         width = await self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert width <= 0
-        # What was sent cannot be asked for again.
+        # Read the document in the browser, because the request cannot be repeated.
         html = await self.page.locator("html").evaluate("it => it.outerHTML")
         source = f"<!DOCTYPE html>{html}"
         assert await self.checker.list_faults(source) == []
         await keep_screenshot(self.page, f"single-sign-on-{self.name}-{step}")
 
     async def sign_in_there(self, login: str) -> None:
-        """Over the provider's own pages."""
+        """Sign in on the provider's own pages."""
         await self.page.locator("input[name=login]").fill(login)
         await self.page.locator("input[name=password]").fill("any")
         await self.page.locator("button[type=submit]").click()
@@ -123,18 +123,18 @@ async def test_single_sign_on_and_sign_out_work_with_the_mouse(
     async with a_visitor(chromium, harness, html_checker, "wide") as visitor:
         page = visitor.page
         await visitor.go("/portal/people")
-        await visitor.judge("door")
+        await visitor.check_page("door")
         await page.get_by_role("link", name="Sign in with Kontor Login").click()
         await visitor.sign_in_there("erika")
         await expect(page.get_by_role("heading", level=1)).to_have_text("Users")
         assert page.url == f"{harness.served.origin}/portal/people"
         await page.get_by_role("link", name="Erika Mustermann").first.click()
-        await visitor.judge("user")
+        await visitor.check_page("user")
         await visitor.go("/portal/account")
-        await visitor.judge("account")
+        await visitor.check_page("account")
         await page.locator("details.menu summary").click()
         await page.get_by_role("button", name="Sign out").click()
-        await visitor.judge("left")
+        await visitor.check_page("left")
         await page.get_by_role("link", name="Also sign out of Kontor Login").click()
         await page.get_by_role("button", name="Yes").click()
         await expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
@@ -148,14 +148,14 @@ async def test_after_a_refused_single_sign_on_break_glass_access_works_on_a_phon
     async with a_visitor(chromium, harness, html_checker, "phone") as visitor:
         page = visitor.page
         await visitor.go("/portal/sign-in")
-        await visitor.judge("door")
+        await visitor.check_page("door")
         await page.get_by_role("link", name="Mit Kontor Login anmelden").click()
         await visitor.sign_in_there("cook")
         await expect(page.get_by_role("heading", level=1)).to_have_text("Nicht angemeldet")
-        await visitor.judge("refused")
+        await visitor.check_page("refused")
         await page.get_by_role("link", name="Zurück").click()
         await page.locator("summary", has_text="Notfallzugang").click()
-        await visitor.judge("emergency")
+        await visitor.check_page("emergency")
         await page.get_by_label("E-Mail-Adresse").fill(harness.glass.email)
         await page.get_by_label("Passwort").fill(PASSWORD)
         await page.get_by_role("button", name="Weiter").click()
@@ -174,4 +174,4 @@ async def test_an_unavailable_identity_provider_is_reported(
         await expect(visitor.page.get_by_role("alert")).to_contain_text(
             "Kontor Login does not respond."
         )
-        await visitor.judge("away")
+        await visitor.check_page("away")

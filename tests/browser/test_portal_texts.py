@@ -1,5 +1,5 @@
-"""The texts of a process in Chromium: every page accessible and within its width, and journeys from
-a gap to a text that can be published, by keyboard and by mouse, with scripts and without."""
+"""The templates of a workflow in Chromium: every page is accessible and fits its width; journeys
+from a missing text to a complete workflow, with keyboard and mouse, with and without scripts."""
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -9,34 +9,34 @@ import pytest
 from playwright.async_api import expect
 
 from tests.browser.browser_page import Tabs
-from tests.browser.clerk import AtWork, PortalWay, in_all_portal_ways, sit_down
+from tests.browser.clerk import PortalClerk, PortalWay, in_all_portal_ways, open_portal
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.page_checks import keep_screenshot, list_violations, measure
-from tests.browser.site import OFFERING_ALL, Site, Stage
+from tests.browser.site import OFFERING_ALL, RunningApplication, Site
 from tests.support.portal_data import create_portal_data
 from tests.support.texts import a_texts_harness
 
 _HEIGHT = 900
-# What axe asks a frame that may not answer.
+# The error that axe causes in a frame that runs no scripts.
 _AXE = "Failed to execute 'postMessage'"
-Journey = Callable[[AtWork, str], Awaitable[None]]
+Journey = Callable[[PortalClerk, str], Awaitable[None]]
 _ENGLISH_SMS = "?template=reminder&channel=SMS&language=en"
 _GERMAN = "?template=reminder&language=de"
 
 
 @pytest.fixture
-async def site(stage: Stage) -> Site:
-    return await stage.give_site(OFFERING_ALL)
+async def site(application: RunningApplication) -> Site:
+    return await application.create_site(OFFERING_ALL)
 
 
 @asynccontextmanager
 async def at_texts(
     tabs: Tabs, site: Site, way: PortalWay, journey: str
-) -> AsyncIterator[tuple[AtWork, str]]:
-    """And the path of the process's pages."""
-    world = await create_portal_data(site.payments.harness)
-    path = await a_texts_harness(world.harness)
-    async with sit_down(tabs, site, world, way, f"texts-{journey}") as clerk:
+) -> AsyncIterator[tuple[PortalClerk, str]]:
+    """Yield a clerk and the path of the workflow's pages."""
+    data = await create_portal_data(site.payments.harness)
+    path = await a_texts_harness(data.harness)
+    async with open_portal(tabs, site, data, way, f"texts-{journey}") as clerk:
         yield clerk, path
 
 
@@ -78,31 +78,31 @@ async def test_every_page_is_accessible_and_fits(
     assert found == []
 
 
-async def close_the_gaps(clerk: AtWork, path: str) -> None:
-    """From what the grid marks to a process of which nothing is missing."""
+async def write_missing_texts(clerk: PortalClerk, path: str) -> None:
+    """Write every text that the grid marks as missing."""
     await clerk.go(f"{path}/texts")
-    await clerk.sees("%(count)s template is missing.")
-    await clerk.press_at(clerk.page.locator("td a", has=clerk.page.locator(".tag.bad")).first)
+    await clerk.expect_text("%(count)s template is missing.")
+    await clerk.press_element(clerk.page.locator("td a", has=clerk.page.locator(".tag.bad")).first)
     await clerk.fill("Subject", "Your invoice {{ claim.referenceNumber }}")
     await clerk.fill("Text", "{{ items }}")
     await clerk.press("Save in draft")
-    await clerk.sees("Saved.")
-    await clerk.sees("All required content included")
+    await clerk.expect_text("Saved.")
+    await clerk.expect_text("All required content included")
     await clerk.press("Templates")
     await clerk.open_named("{{ outstanding }} are open.")
-    await clerk.sees("Cannot be published")
-    await put_in(clerk, "merchant.name")
-    await clerk.sees("All required content included")
+    await clerk.expect_text("Cannot be published")
+    await insert_placeholder(clerk, "merchant.name")
+    await clerk.expect_text("All required content included")
     await clerk.press("Save in draft")
     await clerk.press("Templates")
-    await clerk.sees("All templates are complete.")
+    await clerk.expect_text("All templates are complete.")
 
 
-async def put_in(clerk: AtWork, name: str) -> None:
-    """Where the cursor stands, or at the end without scripts."""
+async def insert_placeholder(clerk: PortalClerk, name: str) -> None:
+    """Insert a placeholder at the cursor, or at the end without scripts."""
     button = clerk.page.locator(f"button[value='{name}']")
     if not clerk.way.scripts:
-        await clerk.press_at(button)
+        await clerk.press_element(button)
     elif clerk.way.by == "mouse":
         await button.click()
     else:
@@ -111,7 +111,7 @@ async def put_in(clerk: AtWork, name: str) -> None:
     await expect(clerk.page.locator("#body")).to_have_value(re.compile(f"{{{{ {name} }}}}"))
 
 
-async def look_and_simulate(clerk: AtWork, path: str) -> None:
+async def look_and_simulate(clerk: PortalClerk, path: str) -> None:
     await clerk.go(f"{path}/texts")
     await clerk.open_named("Erinnerung {{ claim.referenceNumber }}")
     await clerk.press("Preview")
@@ -124,19 +124,23 @@ async def look_and_simulate(clerk: AtWork, path: str) -> None:
     await clerk.press("Apply")
     await expect(clerk.page.frame_locator("iframe").locator("body")).to_contain_text("Zoë Müller")
     await clerk.press("Letter")
-    await clerk.sees("This claim has no address for this channel. Choose another claim or channel.")
+    await clerk.expect_text(
+        "This claim has no address for this channel. Choose another claim or channel."
+    )
     await clerk.press("Templates")
     await clerk.press("Simulation")
-    await clerk.sees("Timeline")
+    await clerk.expect_text("Timeline")
     await clerk.fill("Start date", "2026-12-23")
     await clerk.press("Apply")
-    await clerk.reads("31" if clerk.way.language == "en" else "31.12.2026")
+    await clerk.expect_words("31" if clerk.way.language == "en" else "31.12.2026")
     await clerk.page.locator("main summary", has_text="Erinnerung INV-2026-0815").click()
-    await clerk.reads("Guten Tag Erika Mustermann")
+    await clerk.expect_words("Guten Tag Erika Mustermann")
 
 
 @in_all_portal_ways
-@pytest.mark.parametrize("journey", [close_the_gaps, look_and_simulate], ids=lambda it: it.__name__)
+@pytest.mark.parametrize(
+    "journey", [write_missing_texts, look_and_simulate], ids=lambda it: it.__name__
+)
 async def test_journeys(tabs: Tabs, site: Site, way: PortalWay, journey: Journey) -> None:
     async with at_texts(tabs, site, way, journey.__name__) as (clerk, path):
         await journey(clerk, path)
@@ -170,18 +174,18 @@ async def test_two_users_who_edit_one_template_lose_nothing(tabs: Tabs, site: Si
     way = PortalWay("en", 1280, scripts=True, by="mouse")
     async with at_texts(tabs, site, way, "together") as (clerk, path):
         address = f"{path}/texts/edit?template=reminder&channel=SMS&language=de"
-        async with sit_down(tabs, site, clerk.world, way) as other:
+        async with open_portal(tabs, site, clerk.data, way) as other:
             await clerk.go(address)
             await other.go(address)
             await other.fill("Text", "Von der Kollegin")
             await other.press("Save in draft")
             await clerk.fill("Text", "Von mir")
             await clerk.press("Save in draft")
-        await clerk.sees(
+        await clerk.expect_text(
             "Someone else changed this while you were editing. Your changes are not saved yet."
         )
-        await clerk.reads("Von der Kollegin")
+        await clerk.expect_words("Von der Kollegin")
         await expect(clerk.page.locator("#body")).to_have_value("Von mir")
         await clerk.press("Save in draft")
-        await clerk.sees("Saved.")
+        await clerk.expect_text("Saved.")
         await expect(clerk.page.locator("#body")).to_have_value("Von mir")

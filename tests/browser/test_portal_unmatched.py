@@ -1,5 +1,5 @@
-"""The pages of the installation's lines in Chromium: accessible, within their width, and looked
-through without scripts."""
+"""The pages of unmatched replies and reports in Chromium: they are accessible, fit their width, and
+can be marked as seen without scripts."""
 
 from dataclasses import replace
 

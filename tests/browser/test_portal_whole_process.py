@@ -1,6 +1,6 @@
-"""Somebody who has never seen it builds the process of examples/ from nothing, by the pages' own
-words alone: a merchant, its settings, the steps, the texts, the rules, a program's credential. What
-the program then hands over has the process."""
+"""A new user builds the workflow of examples/ by following the pages: a merchant, its settings, the
+steps, the templates, the rules and an API credential. A claim that is created with the credential
+is assigned to the workflow."""
 
 import re
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from playwright.async_api import Locator
 from dunwell.core.workflows.checking import parse_definition
 from dunwell.platform.text.yaml_document import parse_yaml
 from tests.browser.browser_page import Tabs
-from tests.browser.clerk import AtWork, PortalWay, sit_down
+from tests.browser.clerk import PortalClerk, PortalWay, open_portal
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.site import Site
 from tests.support.portal_data import create_portal_data
@@ -39,19 +39,19 @@ _CLAIM = {
 }  # fmt: skip
 
 
-async def _open_merchant(clerk: AtWork) -> int:
+async def _open_merchant(clerk: PortalClerk) -> int:
     choice = clerk.page.locator("header").get_by_role("link", name=clerk.say("Switch merchant"))
-    await clerk.press_at(choice)
+    await clerk.press_element(choice)
     await clerk.press("New merchant")
     await clerk.fill("Name", "Teekontor Hansen")
     await clerk.fill("Key", f"whole-{clerk.way.name}")
     await clerk.press("Create merchant")
-    await clerk.sees("Merchant created. The remaining setup steps are listed below.")
+    await clerk.expect_text("Merchant created. The remaining setup steps are listed below.")
     return int(clerk.page.url.split("/m/")[1].split("/")[0])
 
 
-async def _configure(clerk: AtWork) -> None:
-    """What the checklist calls missing, from its top."""
+async def _configure(clerk: PortalClerk) -> None:
+    """Set everything that the checklist marks as missing, from its top."""
     await clerk.press("Creditor details")
     await clerk.fill("Legal name", "Teekontor Hansen GmbH")
     await clerk.fill("Postal address", "Speicherweg 12\n20457 Hamburg")
@@ -71,15 +71,15 @@ async def _configure(clerk: AtWork) -> None:
     await clerk.fill("Account holder", "Teekontor Hansen GmbH")
     await clerk.press("Preview changes")
     await clerk.press("Save")
-    await clerk.sees("Setup complete: claims can be created")
+    await clerk.expect_text("Setup complete: claims can be created")
 
 
-async def _choose_outbox(clerk: AtWork, channel: str) -> None:
+async def _choose_outbox(clerk: PortalClerk, channel: str) -> None:
     box = clerk.page.locator(f'select[name="channels.{channel}.by"]')
     await box.select_option("adapter:outbox")
 
 
-async def _fill_step(clerk: AtWork, step: Mapping[str, Any]) -> None:
+async def _fill_step(clerk: PortalClerk, step: Mapping[str, Any]) -> None:
     await clerk.fill("Name", step["name"])
     if step["kind"] == "CHECKPOINT":
         await clerk.fill("Offset", str(step["offset"]))
@@ -106,13 +106,13 @@ async def _fill_step(clerk: AtWork, step: Mapping[str, Any]) -> None:
             await clerk.choose("If available")
 
 
-def _say_amount(clerk: AtWork, cents: int) -> str:
+def _say_amount(clerk: PortalClerk, cents: int) -> str:
     amount = f"{cents / 100:.2f}"
     return amount.replace(".", ",") if clerk.way.language == "de" else amount
 
 
-async def _build_steps(clerk: AtWork) -> None:
-    """The first message and its wait are there; the other steps come before and after them."""
+async def _build_steps(clerk: PortalClerk) -> None:
+    """Fill the first message and its wait, which exist, and add the steps before and after them."""
     before, first, wait, *behind = _EXAMPLE["steps"]
     for name, step in (("First reminder", first), ("Payment period", wait)):
         await clerk.press(name)
@@ -127,15 +127,15 @@ async def _build_steps(clerk: AtWork) -> None:
         await _add(clerk, step, folded)
 
 
-async def _add(clerk: AtWork, step: Mapping[str, Any], folded: Locator) -> None:
+async def _add(clerk: PortalClerk, step: Mapping[str, Any], folded: Locator) -> None:
     kind = clerk.say(_KINDS[step["kind"]])
-    await clerk.press_at(folded.get_by_role("link", name=kind))
+    await clerk.press_element(folded.get_by_role("link", name=kind))
     await _fill_step(clerk, step)
     await clerk.press("Add step")
     await clerk.press("Back to steps")
 
 
-async def _settle(clerk: AtWork) -> None:
+async def _fill_settings(clerk: PortalClerk) -> None:
     await clerk.press("Settings")
     await clerk.fill("Languages", "de, en")
     await clerk.fill("Currency", "EUR")
@@ -143,17 +143,17 @@ async def _settle(clerk: AtWork) -> None:
     await clerk.fill("Public holidays of the country", "DE")
     await clerk.fill("State or region", "HH")
     await clerk.press("Save")
-    await clerk.sees("Saved in draft.")
+    await clerk.expect_text("Saved in draft.")
 
 
-async def _write_texts(clerk: AtWork) -> None:
-    """What the messages share first, then what the grid calls missing."""
+async def _write_texts(clerk: PortalClerk) -> None:
+    """Write the snippets first, and then every text that the grid marks as missing."""
     await clerk.press("Templates")
     for name, texts in _EXAMPLE["snippets"].items():
         await clerk.unfold("New snippet")
         await clerk.fill("Snippet name", name)
         form = clerk.page.locator("form").filter(has=clerk.page.locator("#snippet"))
-        await clerk.press_at(form.get_by_role("button"))
+        await clerk.press_element(form.get_by_role("button"))
         await _write(clerk, texts["de"])
         await _open_cell(clerk, f"{name} en")
         await _write(clerk, texts["en"])
@@ -164,32 +164,32 @@ async def _write_texts(clerk: AtWork) -> None:
                 if "subject" in texts:
                     await clerk.fill("Subject", texts["subject"][language])
                 await _write(clerk, texts["body"][language])
-    await clerk.sees("All templates are complete.")
+    await clerk.expect_text("All templates are complete.")
 
 
-async def _open_cell(clerk: AtWork, place: str) -> None:
+async def _open_cell(clerk: PortalClerk, place: str) -> None:
     name = re.compile(rf"{re.escape(place)}$")
-    await clerk.press_at(clerk.page.locator("main td").get_by_role("link", name=name))
+    await clerk.press_element(clerk.page.locator("main td").get_by_role("link", name=name))
 
 
-async def _write(clerk: AtWork, text: str) -> None:
-    """Pasted, as somebody does who has the words elsewhere."""
+async def _write(clerk: PortalClerk, text: str) -> None:
+    """Paste the text, as a user does who has it in another file."""
     await clerk.page.locator("main").get_by_label(clerk.say("Text")).fill(text.strip())
     await clerk.press("Save in draft")
     await clerk.press("Templates")
 
 
-async def _look_at_all(clerk: AtWork) -> None:
-    """A text as debtors have it, and the whole course of a claim."""
+async def _open_previews(clerk: PortalClerk) -> None:
+    """Open the preview of a text and the simulation of a claim."""
     await _open_cell(clerk, "first-reminder EMAIL de")
     await clerk.press("Preview")
     await clerk.press("Templates")
     await clerk.press("Simulation")
-    await clerk.sees("Timeline")
+    await clerk.expect_text("Timeline")
     await clerk.press("Steps")
 
 
-async def _publish(clerk: AtWork) -> None:
+async def _publish(clerk: PortalClerk) -> None:
     await clerk.press("Review & publish")
     await clerk.fill("Version note", "The first of all")
     await clerk.press("Publish %(version)s", version="v1.0")
@@ -199,10 +199,10 @@ async def _publish(clerk: AtWork) -> None:
     await clerk.press("Review & publish")
     await clerk.press("Publish")
     await clerk.press("Settings: what is still missing")
-    await clerk.sees("Setup complete: claims can be created")
+    await clerk.expect_text("Setup complete: claims can be created")
 
 
-async def _get_credential(clerk: AtWork) -> dict[str, str]:
+async def _get_credential(clerk: PortalClerk) -> dict[str, str]:
     await clerk.press("API credentials")
     await clerk.fill("Name", "shop")
     await clerk.press("Create")
@@ -210,8 +210,8 @@ async def _get_credential(clerk: AtWork) -> dict[str, str]:
     return {"client_id": client_id, "client_secret": secret}
 
 
-async def _hand_over(origin: str, merchant_id: int, credential: Mapping[str, str]) -> Any:
-    """By the API: the claim as it is read again."""
+async def _create_claim(origin: str, merchant_id: int, credential: Mapping[str, str]) -> Any:
+    """Create a claim with the API and return it as it is read."""
     async with httpx.AsyncClient(base_url=f"{origin}/api") as api:
         asked = {"grant_type": "client_credentials", **credential}
         token = (await api.post("/token", data=asked)).json()["access_token"]
@@ -222,7 +222,7 @@ async def _hand_over(origin: str, merchant_id: int, credential: Mapping[str, str
 
 
 def _plain(document: Any) -> Any:
-    """A definition without the numbers of its steps, which say in what order they were added, and
+    """Return the definition without step ids, which show the order in which steps were added, and
     without blank lines at the ends of texts."""
     built = msgspec.to_builtins(parse_definition(document))
     return _strip({**built, "steps": [{**each, "id": 0} for each in built["steps"]]})
@@ -240,8 +240,8 @@ def _strip(value: Any) -> Any:
 async def test_a_new_user_builds_the_example_workflow_and_assigns_a_claim(
     tabs: Tabs, site: Site, html_checker: HtmlChecker, way: PortalWay
 ) -> None:
-    world = await create_portal_data(site.payments.harness)
-    async with sit_down(tabs, site, world, way, "whole") as clerk:
+    data = await create_portal_data(site.payments.harness)
+    async with open_portal(tabs, site, data, way, "whole") as clerk:
         merchant_id = await _open_merchant(clerk)
         await _configure(clerk)
         await clerk.press("Workflow with templates")
@@ -250,15 +250,15 @@ async def test_a_new_user_builds_the_example_workflow_and_assigns_a_claim(
         workflow_id = clerk.page.url.split("/workflows/")[1].partition("?")[0]
         await _build_steps(clerk)
         if way.scripts:
-            await clerk.judge(html_checker)
-        await _settle(clerk)
+            await clerk.check_page(html_checker)
+        await _fill_settings(clerk)
         await _write_texts(clerk)
-        await _look_at_all(clerk)
+        await _open_previews(clerk)
         await clerk.press("Import & export")
         exported = parse_yaml((await clerk.save("Download as YAML")).decode())
         await clerk.press("Steps")
         await _publish(clerk)
-        claim = await _hand_over(site.origin, merchant_id, await _get_credential(clerk))
+        claim = await _create_claim(site.origin, merchant_id, await _get_credential(clerk))
 
     assert _plain(exported) == _plain(_EXAMPLE)
     assert claim["assignment"]["workflowId"] == workflow_id, claim

@@ -4,7 +4,7 @@ import pytest
 from playwright.async_api import Browser
 
 from tests.browser.browser_page import Visit, a_visit
-from tests.browser.debtor_journey import Setting, Traveller, Way
+from tests.browser.debtor_journey import DebtorJourney, Setting, Way
 from tests.browser.page_checks import follow
 from tests.browser.states import STATES
 
@@ -36,7 +36,7 @@ async def test_a_whole_journey_requests_only_our_own_origin(
 ) -> None:
     kinds, hosts = set(), set()
     async with a_visit(chromium, setting.site) as visit:
-        debtor = Traveller(visit, Way("de", 390, scripts=True))
+        debtor = DebtorJourney(visit, Way("de", 390, scripts=True))
         visit.page.on("request", lambda asked: kinds.add(asked.resource_type))
         visit.page.on("request", lambda asked: hosts.add(asked.url.split("/")[2]))
         await debtor.type_code()

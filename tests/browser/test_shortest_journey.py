@@ -8,15 +8,15 @@ from tests.browser.site import Site
 
 @in_all_ways
 async def test_from_the_link_to_the_receipt(tabs: Tabs, site: Site, way: Way) -> None:
-    async with Setting(tabs, site).travel(way, "whole") as debtor:
+    async with Setting(tabs, site).start_journey(way, "whole") as debtor:
         await debtor.open_link()
         await debtor.press("Pay now")
         await debtor.press("Continue to %(provider)s")
         await debtor.press("Pay")
-        await debtor.reads("We have received your payment")
+        await debtor.expect_heading("We have received your payment")
         await debtor.press("Show the receipt")
         await debtor.press("Back to the claim")
-        await debtor.reads("The claim from %(name)s is paid")
+        await debtor.expect_heading("The claim from %(name)s is paid")
         await debtor.press("End session")
 
-        await debtor.reads("You have ended the session")
+        await debtor.expect_heading("You have ended the session")

@@ -1,4 +1,4 @@
-"""Every delivery verifies with the stock libraries, in Python and in JavaScript."""
+"""Every delivery can be verified with the official libraries for Python and JavaScript."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ _PROGRAM = _ROOT / "tests/support/verify_webhooks.cjs"
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a receiver has in hand."""
+    """The secret, the body and the headers that a receiver verifies."""
 
     secret: str
     body: str
@@ -43,7 +43,7 @@ async def sender() -> AsyncIterator[WebhookSender]:
 
 @pytest.fixture
 def today(resources: Resources) -> Resources:
-    """In real time, which receivers compare the timestamp with."""
+    """Resources in real time, because receivers compare the timestamp with their clock."""
     return replace(resources, clock=SystemClock())
 
 
@@ -75,7 +75,7 @@ async def verify(shown: Sequence[Shown]) -> tuple[list[bool], list[bool]]:
 
 
 async def raise_every_type(outbox: Outbox) -> None:
-    """An event of each type, whose bodies are not plain ASCII."""
+    """Raise an event of each type, with characters outside ASCII in its body."""
     events = [
         msgspec.structs.replace(
             event, type=name, body=event.body.replace("CHECKPOINT_REACHED", name)
@@ -111,7 +111,7 @@ async def test_a_changed_body_another_id_and_an_old_timestamp_are_refused(
         await raise_every_type(outbox)
         await WebhookDispatcher(today, sender).run_once()
         await outbox.raise_events()
-        late = replace(today, clock=resources.clock)  # its clock stands in March 2026
+        late = replace(today, clock=resources.clock)  # The clock is in March 2026.
         await outbox.rows("UPDATE deliveries SET due_at = '2026-01-01' WHERE merchant_id = $1"
                           " AND state = 'PENDING'")  # fmt: skip
         await WebhookDispatcher(late, sender).run_once()
