@@ -75,9 +75,9 @@ check-style: $(VENV)/installed-dev
 check-size: $(VENV)/installed-dev
 	$(BIN)/python tools/check_size.py
 
-# Schemathesis with 20 examples of each operation, Hypothesis with 150 of each property; make test takes
-# two, few of the limits, and 40. Query plans are checked beside 20,000 to 120,000 rows; the portal's pages
-# come last, because the other tests of plans expect smaller tables.
+# Schemathesis with 20 examples of each operation, Hypothesis with 150 of each property; make test tries
+# a few operations with two examples, and 40 of each property. Query plans are checked beside 20,000 to
+# 120,000 rows; the portal's pages come last, because the other tests of plans expect smaller tables.
 contract: $(VENV)/installed-dev  ## every operation of the API, every property and every query plan, at length
 	SCHEMATHESIS=full $(PYTEST) tests/api/test_api_schemathesis.py $(ARGS)
 	PROPERTIES=full $(PYTEST) -m hypothesis $(APART) $(ARGS)

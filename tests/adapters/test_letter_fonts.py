@@ -32,9 +32,17 @@ _ALONG = ("Arabic", "Armenian", "Devanagari", "Georgian")
 _HEBREW = "שרה כהן"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 async def printer() -> AsyncIterator[LetterPrinter]:
+    """The same for all tests of this file, because its child processes start slowly."""
     printer = LetterPrinter(1, fonts=find_noto_fonts())
+    yield printer
+    await printer.close()
+
+
+@pytest.fixture(scope="module")
+async def printer_without_fonts() -> AsyncIterator[LetterPrinter]:
+    printer = LetterPrinter(1)
     yield printer
     await printer.close()
 
@@ -62,27 +70,29 @@ async def test_a_name_is_printed_in_its_script(
 @pytest.mark.parametrize(
     ("script", "name"), [each for each in _NAMES.items() if each[0] not in _ALONG]
 )
-async def test_a_letter_in_a_script_without_a_font_is_refused(script: str, name: str) -> None:
+async def test_a_letter_in_a_script_without_a_font_is_refused(
+    printer_without_fonts: LetterPrinter, script: str, name: str
+) -> None:
     """The reason names the script but not the name."""
-    printer = LetterPrinter(1)
     with pytest.raises(ScriptMissing) as refused:
-        await printer.print_sheet(encode_sheet(a_letter(address=[name, "x", "y"]).sheet))
+        await printer_without_fonts.print_sheet(
+            encode_sheet(a_letter(address=[name, "x", "y"]).sheet)
+        )
     words = describe_missing(refused.value)
     assert script in words
     assert not set(name) & set(words) - {" "}
-    await printer.close()
 
 
-async def test_a_letter_with_an_emoji_in_a_name_is_printed(tmp_path: Path) -> None:
-    printer = LetterPrinter(1)
+async def test_a_letter_with_an_emoji_in_a_name_is_printed(
+    printer_without_fonts: LetterPrinter, tmp_path: Path
+) -> None:
     debtor = DebtorName(first_name="Erika 🌸", last_name="Mustermann 👩🏽\u200d⚕️")
     address = render_address(debtor, {"street": "Deichstraße 1", "city": "Hamburg"}, None, "de")
     creditor = replace(CREDITOR, name="Teekontor 🍵", legal_name="Teekontor 🍵 GmbH")
     rendered = a_letter(address=address, debtor=debtor, creditor=creditor)
     path = tmp_path / "letter.pdf"
-    path.write_bytes(await printer.print_sheet(encode_sheet(rendered.sheet)))
+    path.write_bytes(await printer_without_fonts.print_sheet(encode_sheet(rendered.sheet)))
     text = PrintedLetter(path).text()
-    await printer.close()
     assert rendered.body_text.startswith("Guten Tag Erika Mustermann,")
     assert "Erika Mustermann" in text
     assert "Teekontor GmbH" in text
@@ -141,14 +151,17 @@ async def test_right_to_left_names_do_not_change_the_surrounding_text(
 async def test_equal_letters_have_equal_bytes_after_any_other_letter(
     printer: LetterPrinter,
 ) -> None:
-    sheets = [encode_sheet(a_letter(address=[name, "x"]).sheet) for name in _NAMES.values()]
+    # Each name needs other fonts and therefore another child, which starts slowly.
+    names = [*_NAMES.values()][:4]
+    sheets = [encode_sheet(a_letter(address=[name, "x"]).sheet) for name in names]
     first = [await printer.print_sheet(sheet) for sheet in sheets]
     again = [await printer.print_sheet(sheet) for sheet in reversed(sheets)]
     assert again[::-1] == first
 
 
-async def test_children_with_further_fonts_are_limited_and_confined(printer: LetterPrinter) -> None:
+async def test_children_with_further_fonts_are_limited_and_confined() -> None:
     others = {*list_children()}
+    printer = LetterPrinter(1, fonts=find_noto_fonts())
     # Each name needs other fonts and therefore another child.
     for name in [*_NAMES.values()][:4]:
         await printer.print_sheet(encode_sheet(a_letter(address=[name, "x"]).sheet))
@@ -158,6 +171,7 @@ async def test_children_with_further_fonts_are_limited_and_confined(printer: Let
         opened, most = list_open(pid)
         assert [each for each in opened if "font" in each] == []
         assert most <= len(opened) + 1
+    await printer.close()
 
 
 def list_children() -> list[int]:

@@ -23,8 +23,8 @@ from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.harness import ERP, Harness, ScriptedChannel, a_harness
 
 DAYS = 30
-CLAIMS = 500
-PEOPLE = 350
+CLAIMS = 160
+PEOPLE = 112
 INSTANTS = 9
 _STEPS = [*DOCUMENT["steps"][:3], {**DOCUMENT["steps"][0], "id": 7}, *DOCUMENT["steps"][3:]]
 _DEFINITION = a_definition(

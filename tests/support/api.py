@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 import httpx
-import jsonschema
+import jsonschema_rs
 import msgspec
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute
@@ -207,7 +207,7 @@ def _is_file(operation: Answer) -> bool:
 
 
 @cache
-def _validator(name: str) -> jsonschema.Draft202012Validator:
+def _validator(name: str) -> jsonschema_rs.Draft202012Validator:
     schema: Answer = {"properties": {"error": {"$ref": "#/components/schemas/Failure"}}}
     if name != "failure":
         operation_id, _, status = name.partition(" ")
@@ -219,4 +219,4 @@ def _validator(name: str) -> jsonschema.Draft202012Validator:
         )
         schema = found["responses"][status]["content"]["application/json"]["schema"]
     whole = {**schema, "components": _document()["components"]}
-    return jsonschema.Draft202012Validator(whole, format_checker=jsonschema.FormatChecker())
+    return jsonschema_rs.Draft202012Validator(whole, validate_formats=True)

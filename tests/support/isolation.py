@@ -165,6 +165,11 @@ class IsolationData:
     async def digest(self, side: MerchantSide) -> Things:
         return await digest_rows(side.harness)
 
+    async def forget_keys(self) -> None:
+        """Delete the idempotency keys of the own merchant and of its twin."""
+        for side in (self.own, self.twin):
+            await side.harness.rows("DELETE FROM idempotency_keys WHERE merchant_id = $1")
+
 
 async def digest_rows(harness: Harness) -> Things:
     """Return the number and the digest of the merchant's rows in every table except request
