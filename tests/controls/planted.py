@@ -71,7 +71,7 @@ FAULTS = (
         "        if (now - due_at).days > 1:\n"
         "            return Skipped(step, SkipReason.TOO_LATE)\n"
         "        return FeeAdded(step)\n",
-        ["tests/life/test_standstill_life.py"],
+        ["tests/life/test_downtime_life.py"],
     ),
     Fault(
         16, "one check of the merchant is missing", "cases/disputes/store.py",

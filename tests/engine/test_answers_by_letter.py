@@ -122,12 +122,12 @@ async def test_the_quiet_days_count_from_the_answer_when_no_letter_can_be_sent(
 ) -> None:
     fields = {"address": ADDRESS | {"city": None}} if why == "no city" else {}
     harness, opened = await _a_disputed(resources, clock, **fields)
-    line = render_postal_address(
+    provider = render_postal_address(
         {"street": "Heidestraße 17", "postal_code": "51147", "city": "Köln"}
     )
     async with harness.work() as work:
         if why == "suppressed":
-            await suppress(work, resources.keys, "LETTER", line, "OPERATOR")
+            await suppress(work, resources.keys, "LETTER", provider, "OPERATOR")
     resolved = await resolve(harness, opened, REJECTED)
     clock.advance(DAY)
     await send_due_notices(harness)

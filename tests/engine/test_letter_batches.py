@@ -217,10 +217,10 @@ class UnfinishedLetterFolder(LocalLetterFolder):
 async def test_the_lease_of_a_batch_lasts_three_minutes(post: LetterHarness) -> None:
     await post.create("A-1")
     later(post)
-    line = replace(
+    provider = replace(
         post.adapter.print_provider, letter_folder=UnfinishedLetterFolder(post.letter_folder)
     )
-    await BatchReleaser(post.harness.resources, lambda: {"post": line}).run_once()
+    await BatchReleaser(post.harness.resources, lambda: {"post": provider}).run_once()
     later(post, timedelta(minutes=3) - timedelta(microseconds=1))
     await post.release()
     assert post.manifests() == []
@@ -250,15 +250,15 @@ async def test_a_provider_cannot_be_removed_until_its_letters_are_released(
     post: LetterHarness,
 ) -> None:
     resources = post.harness.resources
-    line = FolderProvider(channel="LETTER", folder=str(post.letter_folder))
-    both = Installation(delivery_providers={"post": line, "old": line})
+    provider = FolderProvider(channel="LETTER", folder=str(post.letter_folder))
+    both = Installation(delivery_providers={"post": provider, "old": provider})
     await apply_installation(resources, both)
     await post.create("A-1")
     await run(post, "UPDATE letter_batch_items SET provider = 'old'")
     with pytest.raises(ValidationError) as refused:
-        await apply_installation(resources, Installation(delivery_providers={"post": line}))
+        await apply_installation(resources, Installation(delivery_providers={"post": provider}))
     assert [(each.path, each.code) for each in refused.value.faults] == [
         ("/deliveryProviders/old", "IN_USE"),
     ]  # fmt: skip
     await run(post, "UPDATE letter_batch_items SET provider = 'post'")
-    await apply_installation(resources, Installation(delivery_providers={"post": line}))
+    await apply_installation(resources, Installation(delivery_providers={"post": provider}))

@@ -208,8 +208,8 @@ async def test_one_worker_at_a_time_reads_the_files_of_a_provider(post: LetterHa
     (reference,) = post.references()
     post.say("1.csv", write_status((reference, "posted", _NOON)))
     letter_folder = ObservedLetterFolder(post)
-    line = replace(post.adapter.print_provider, letter_folder=letter_folder)
-    reader = StatusFileReader(post.harness.resources, lambda: {"post": line})
+    provider = replace(post.adapter.print_provider, letter_folder=letter_folder)
+    reader = StatusFileReader(post.harness.resources, lambda: {"post": provider})
     assert await reader.run_once() == 1
     assert letter_folder.second == [0]
     assert await reader.run_once() == 0

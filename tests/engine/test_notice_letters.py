@@ -52,13 +52,13 @@ async def a_disputed(
 async def print_answer(
     resources: Resources, clock: MovableClock, folder: Path, layout: Any
 ) -> PrintedLetter:
-    line = FolderProvider(
+    provider = FolderProvider(
         channel="LETTER",
         folder=str(folder),
         layout=layout,
         batch=BatchSettings(every_minutes=1, most=1),
     )
-    adapter = FolderChannel("post", line, resources, PRINTER)
+    adapter = FolderChannel("post", provider, resources, PRINTER)
     harness, opened = await a_disputed(resources, clock, {"post": adapter})
     await answer(harness, opened, REJECTED, message="Der Gutschein war abgelaufen.")
     await BatchReleaser(resources, lambda: {"post": adapter.print_provider}).run_once()

@@ -56,7 +56,7 @@ def letters(arrangement: Arrangement) -> list[Any]:
     return arrangement.harness.channels[2].sent
 
 
-async def go(arrangement: Arrangement, until: datetime) -> None:
+async def run_until(arrangement: Arrangement, until: datetime) -> None:
     """Advance hour by hour and run everything that falls due."""
     harness = arrangement.harness
     while harness.clock.now() < until:
@@ -142,9 +142,9 @@ async def test_a_missed_instalment_and_a_broken_plan_are_notified_by_letter(
     arrangement = await at_home(resources, clock)
     await arrangement.agree(PLAN)
     await arrangement.harness.pay(arrangement.claim_id, 1000)
-    await go(arrangement, MISSED - HOUR)
+    await run_until(arrangement, MISSED - HOUR)
     assert len(letters(arrangement)) == 1
-    await go(arrangement, MISSED + DAY)
+    await run_until(arrangement, MISSED + DAY)
     [_, missed] = letters(arrangement)
     text, [payment] = read(missed, tmp_path)
     for part in (
@@ -155,7 +155,7 @@ async def test_a_missed_instalment_and_a_broken_plan_are_notified_by_letter(
     assert "EUR24.14" in payment.splitlines()
     assert list_transfer(missed)[-2:] == ["Betrag: 24,14\u00a0€", "Verwendungszweck: INV-1001"]
 
-    await go(arrangement, BROKEN + DAY)
+    await run_until(arrangement, BROKEN + DAY)
     [_, _, broken] = letters(arrangement)
     text, [payment] = read(broken, tmp_path)
     for part in (
@@ -230,7 +230,7 @@ async def test_each_letter_about_a_plan_is_sent_once(
     await arrangement.approve(approved.modality_id)
     for _ in range(3):
         await send_due_notices(arrangement.harness)
-    await go(arrangement, MISSED + 2 * DAY)
+    await run_until(arrangement, MISSED + 2 * DAY)
     await send_due_occasions(resources, a_notice_writer(arrangement.harness))
     ids = [each.communication_id for each in letters(arrangement)]
     assert len(ids) == len(set(ids)) == 2
@@ -267,13 +267,13 @@ async def test_a_suppressed_postal_address_gets_no_letter(
     resources: Resources, clock: MovableClock
 ) -> None:
     arrangement = await at_home(resources, clock)
-    line = render_postal_address(
+    provider = render_postal_address(
         {"street": "Heidestraße 17", "postal_code": "51147", "city": "Köln"}
     )
     async with arrangement.harness.work() as work:
-        await suppress(work, resources.keys, "LETTER", line, "OPERATOR")
+        await suppress(work, resources.keys, "LETTER", provider, "OPERATOR")
     await arrangement.agree(PLAN)
-    await go(arrangement, MISSED + DAY)
+    await run_until(arrangement, MISSED + DAY)
     assert letters(arrangement) == []
 
 
@@ -285,9 +285,9 @@ async def test_letters_about_a_plan_observe_quiet_hours_and_count_in_no_guard(
     configuration = msgspec.structs.replace(BY_POST, guards=guards)
     arrangement = await at_home(resources, clock, configuration)
     await arrangement.agree(PLAN)
-    await go(arrangement, MISSED + HOUR / 2)
+    await run_until(arrangement, MISSED + HOUR / 2)
     assert len(letters(arrangement)) == 1
-    await go(arrangement, MISSED + HOUR + HOUR / 2)
+    await run_until(arrangement, MISSED + HOUR + HOUR / 2)
     assert len(letters(arrangement)) == 2
     [counted] = await arrangement.harness.rows(_GUARDS)
     assert counted["number"] == 0

@@ -88,7 +88,7 @@ async def advance(harness: Harness, days: int) -> AdvanceResult:
     return await advance_clock(harness.resources, harness.channels, merchant, ERP, end)
 
 
-async def tell(harness: Harness) -> dict[str, list[tuple[Any, ...]]]:
+async def load_history(harness: Harness) -> dict[str, list[tuple[Any, ...]]]:
     """Return everything that happened to the claims, by reference number."""
     told: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
     order = "reference_number, sequence"
@@ -119,9 +119,9 @@ async def test_one_clock_move_has_the_same_result_as_real_time(
     for instant in instants:
         clock.move_to(max(clock.now(), instant))
         await live.run()
-    told = await tell(sandbox)
+    told = await load_history(sandbox)
     assert len(told) == CLAIMS
-    assert told == await tell(live)
+    assert told == await load_history(live)
     [counts] = await sandbox.rows(
         "SELECT count(*) AS events, count(DISTINCT occurred_at) AS instants FROM events"
         " WHERE merchant_id = $1"

@@ -52,12 +52,12 @@ async def history(harness: Harness, claim_id: int) -> list[tuple[int, str, str |
     return [tuple(row) for row in await harness.rows(_HISTORY, claim_id)]
 
 
-async def standing(harness: Harness, claim_id: int) -> tuple[Any, ...]:
+async def load_position(harness: Harness, claim_id: int) -> tuple[Any, ...]:
     [row] = await harness.rows(_STANDING, claim_id)
     return tuple(row)
 
 
-async def told(harness: Harness, claim_id: int) -> list[str]:
+async def list_event_types(harness: Harness, claim_id: int) -> list[str]:
     return [event["type"] for event in await harness.events(claim_id)]
 
 
@@ -82,14 +82,14 @@ async def test_a_claim_at_a_removed_step_continues_with_the_next_step_at_the_sam
     [claim_id] = await harness.create()
     await harness.run()
     due_at = clock.now() + 7 * DAY
-    assert await standing(harness, claim_id) == (3, due_at, "IN_PROCESS")
+    assert await load_position(harness, claim_id) == (3, due_at, "IN_PROCESS")
     saved = await edit(harness, REMINDER, WEEK, CHECKPOINT, LAST_WAIT)
     assert saved.words == [
         '1 claim that stood at step 3 "Dunning fee" goes on at step 4 "Ask the ERP"'
     ]
-    assert await standing(harness, claim_id) == (4, due_at, "IN_PROCESS")
+    assert await load_position(harness, claim_id) == (4, due_at, "IN_PROCESS")
     await harness.run_until(due_at)
-    assert await told(harness, claim_id) == ["ESCALATED", "CHECKPOINT_REACHED"]
+    assert await list_event_types(harness, claim_id) == ["ESCALATED", "CHECKPOINT_REACHED"]
     assert (3, "SKIPPED", "TAKEN_OUT") in await history(harness, claim_id)
 
 
@@ -99,10 +99,10 @@ async def test_a_claim_that_had_run_all_steps_continues_with_appended_steps(
     harness = await on_a_scenario(resources, clock)
     [claim_id] = await harness.create()
     await harness.run_until(clock.now() + 8 * DAY)
-    assert (await standing(harness, claim_id))[0] is None
+    assert (await load_position(harness, claim_id))[0] is None
     await edit(harness, *DOCUMENT["steps"], CALL)
     await harness.run_until(clock.now() + 20 * DAY)
-    assert await told(harness, claim_id) == [
+    assert await list_event_types(harness, claim_id) == [
         "ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED", "CHECKPOINT_REACHED", "ARCHIVED",
     ]  # fmt: skip
 
@@ -113,9 +113,9 @@ async def test_a_claim_that_has_not_started_begins_with_the_new_first_step(
     harness = await on_a_scenario(resources, clock)
     [claim_id] = await harness.create()
     await edit(harness, CALL, WEEK, FEE, CHECKPOINT, LAST_WAIT)
-    assert await standing(harness, claim_id) == (9, clock.now(), "CREATED")
+    assert await load_position(harness, claim_id) == (9, clock.now(), "CREATED")
     await harness.run()
-    assert await told(harness, claim_id) == ["CHECKPOINT_REACHED"]
+    assert await list_event_types(harness, claim_id) == ["CHECKPOINT_REACHED"]
 
 
 async def test_a_claim_created_during_the_edit_begins_with_the_new_first_step(
@@ -134,7 +134,7 @@ async def test_a_claim_created_during_the_edit_begins_with_the_new_first_step(
         claim_id, version.definition.steps[0].id,
     )  # fmt: skip
     await harness.run()
-    assert await told(harness, claim_id) == ["CHECKPOINT_REACHED"]
+    assert await list_event_types(harness, claim_id) == ["CHECKPOINT_REACHED"]
 
 
 async def test_the_planned_contact_of_a_removed_step_is_cancelled(
@@ -143,9 +143,9 @@ async def test_the_planned_contact_of_a_removed_step_is_cancelled(
     harness = await on_a_scenario(resources, clock)
     [claim_id] = await harness.create()
     await Engine(resources).run_once()
-    assert await standing(harness, claim_id) == (1, None, "IN_PROCESS")
+    assert await load_position(harness, claim_id) == (1, None, "IN_PROCESS")
     await edit(harness, WEEK, FEE, CHECKPOINT, LAST_WAIT)
-    assert await standing(harness, claim_id) == (2, clock.now(), "IN_PROCESS")
+    assert await load_position(harness, claim_id) == (2, clock.now(), "IN_PROCESS")
     await harness.run()
     assert harness.channels[0].sent == []
     assert [tuple(row) for row in await harness.rows(_STATES)] == [(1, "CANCELLED")]
@@ -170,8 +170,8 @@ async def test_a_contact_at_its_channel_is_settled_although_its_step_was_removed
     channel.meanwhile = lambda: edit(harness, WEEK, FEE, CHECKPOINT, LAST_WAIT)
     await harness.run_until(clock.now() + timedelta(hours=2))
     assert len(channel.sent) == 1
-    assert await told(harness, claim_id) == events
-    assert (await standing(harness, claim_id))[0] == 3
+    assert await list_event_types(harness, claim_id) == events
+    assert (await load_position(harness, claim_id))[0] == 3
     outcomes = {step: outcome for step, outcome, _ in await history(harness, claim_id)}
     assert outcomes == {1: "DONE" if events else "FAILED", 2: "DONE"}
 
@@ -183,13 +183,13 @@ async def test_a_late_failure_of_a_removed_step_does_not_move_the_claim(
     [claim_id] = await harness.create()
     await harness.run()
     await edit(harness, WEEK, FEE, CHECKPOINT, LAST_WAIT)
-    before = await standing(harness, claim_id)
+    before = await load_position(harness, claim_id)
     [contact] = await harness.rows(
         "SELECT communication_id FROM communications WHERE merchant_id=$1"
     )
     async with harness.work() as work:
         await report_failure(work, resources.keys, contact["communication_id"], "bounced")
-    assert await standing(harness, claim_id) == before
+    assert await load_position(harness, claim_id) == before
     assert [tuple(row) for row in await harness.rows(_STATES)] == [(1, "FAILED")]
 
 
@@ -199,14 +199,18 @@ async def test_an_order_that_would_repeat_a_step_is_refused(
     harness = await on_a_scenario(resources, clock)
     [claim_id] = await harness.create()
     await harness.run()
-    before = await standing(harness, claim_id)
+    before = await load_position(harness, claim_id)
     with pytest.raises(ValidationError) as refusal:
         await edit(harness, WEEK, FEE, REMINDER, CHECKPOINT, LAST_WAIT)
     codes = [(fault.path, fault.code) for fault in refusal.value.faults]
     assert codes == [("/steps/2", "WOULD_REPEAT")]
-    assert await standing(harness, claim_id) == before
+    assert await load_position(harness, claim_id) == before
     await harness.run_until(clock.now() + 7 * DAY)
-    assert await told(harness, claim_id) == ["ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED"]
+    assert await list_event_types(harness, claim_id) == [
+        "ESCALATED",
+        "FEE_ADDED",
+        "CHECKPOINT_REACHED",
+    ]
 
 
 async def test_a_collected_claim_continues_with_the_edited_steps_after_a_reversal(
@@ -217,11 +221,11 @@ async def test_a_collected_claim_continues_with_the_edited_steps_after_a_reversa
     await harness.run()
     paid = await harness.pay(claim_id, 10240)
     await edit(harness, REMINDER, WEEK, CHECKPOINT, LAST_WAIT)
-    assert await standing(harness, claim_id) == (4, None, "COLLECTED")
+    assert await load_position(harness, claim_id) == (4, None, "COLLECTED")
     async with harness.work() as work:
         await reverse_payment(work, claim_id, paid.payment.payment_id)
     await harness.run_until(clock.now() + 8 * DAY)
-    assert await told(harness, claim_id) == ["ESCALATED", "CHECKPOINT_REACHED"]
+    assert await list_event_types(harness, claim_id) == ["ESCALATED", "CHECKPOINT_REACHED"]
 
 
 async def test_an_edit_waits_for_the_engine_that_moves_a_claim_to_the_step_it_takes_out(
@@ -238,7 +242,7 @@ async def test_an_edit_waits_for_the_engine_that_moves_a_claim_to_the_step_it_ta
             "UPDATE claims SET next_step_id = 3, due_at = $1, status = 'IN_PROCESS'", clock.now()
         )
     await editing
-    assert (await standing(harness, claim_id))[0] == 4
+    assert (await load_position(harness, claim_id))[0] == 4
 
 
 async def test_an_answer_of_a_channel_is_settled_by_the_current_steps(
@@ -271,6 +275,10 @@ async def test_an_answer_of_a_channel_is_settled_by_the_current_steps(
     go_on.set()
     await asyncio.gather(sending, *editing)
     await dispatcher.close()
-    assert (await standing(harness, claim_id))[0] == 3
+    assert (await load_position(harness, claim_id))[0] == 3
     await harness.run_until(clock.now() + DAY)
-    assert await told(harness, claim_id) == ["ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED"]
+    assert await list_event_types(harness, claim_id) == [
+        "ESCALATED",
+        "FEE_ADDED",
+        "CHECKPOINT_REACHED",
+    ]

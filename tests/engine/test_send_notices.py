@@ -30,15 +30,17 @@ DEFERMENT = DeferralFacts("INV-1001", "EUR", 10240, date(2026, 4, 1), is_approve
 LEASE = timedelta(seconds=20)
 
 
-class Desk:
+class GatedWorker:
     """A worker with gated channels that can die: its calls then never return."""
 
-    def __init__(self, asker: NoticeHarness, post: SentMessages, *, is_open: bool = True) -> None:
+    def __init__(
+        self, notice_harness: NoticeHarness, post: SentMessages, *, is_open: bool = True
+    ) -> None:
         self.gate = asyncio.Event()
         if is_open:
             self.gate.set()
         channels = [GatedChannel(post, "EMAIL", self.gate), GatedChannel(post, "SMS", self.gate)]
-        self.sender = NoticeSender(asker.harness.resources, channels)
+        self.sender = NoticeSender(notice_harness.harness.resources, channels)
 
     async def run(self) -> None:
         while await self.sender.run_once() or not self.sender.is_idle:
@@ -63,9 +65,9 @@ def _mails(resources: Resources) -> list[EmailMessage]:
 async def test_a_code_is_in_the_email_and_not_in_the_database(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await a_notice_harness(resources, clock)
-    notice_id = await asker.request()
-    await asker.run(OutboxEmail(resources.settings.data_dir))
+    notice_harness = await a_notice_harness(resources, clock)
+    notice_id = await notice_harness.request()
+    await notice_harness.run(OutboxEmail(resources.settings.data_dir))
     [mail] = _mails(resources)
     code = derive_notice_code(resources.keys, notice_id)
     for kind in ("plain", "html"):
@@ -75,7 +77,7 @@ async def test_a_code_is_in_the_email_and_not_in_the_database(
     assert (mail["To"], mail["Subject"]) == ("erika@example.org", "Ihr Code für Nordwind")
     assert "claims@nordwind.example" in mail["From"]
     assert mail["Reply-To"] == "hilfe@nordwind.example"
-    [row] = await asker.rows()
+    [row] = await notice_harness.rows()
     assert (row["state"], row["settled_at"], row["due_at"]) == ("ACCEPTED", clock.now(), None)
     assert code not in str(dict(row))
 
@@ -83,9 +85,9 @@ async def test_a_code_is_in_the_email_and_not_in_the_database(
 async def test_an_sms_notice_with_its_link_fits_in_one_part(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await a_notice_harness(resources, clock)
-    notice_id = await asker.request(LinkFacts(), channel="SMS")
-    await asker.run(OutboxSms(resources.settings.data_dir))
+    notice_harness = await a_notice_harness(resources, clock)
+    notice_id = await notice_harness.request(LinkFacts(), channel="SMS")
+    await notice_harness.run(OutboxSms(resources.settings.data_dir))
     [record] = [msgspec.json.decode(each) for each in _find(resources, "json")]
     token = derive_notice_token(resources.keys, notice_id)
     check = render_code(derive_check_code(resources.keys, notice_id))
@@ -100,9 +102,9 @@ async def test_an_sms_notice_with_its_link_fits_in_one_part(
 async def test_the_outbox_page_shows_a_notice_like_any_message(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await a_notice_harness(resources, clock)
-    notice_id = await asker.request()
-    await asker.run(OutboxEmail(resources.settings.data_dir))
+    notice_harness = await a_notice_harness(resources, clock)
+    notice_id = await notice_harness.request()
+    await notice_harness.run(OutboxEmail(resources.settings.data_dir))
     app = Starlette(routes=outbox_routes(resources))
     async with httpx.AsyncClient(
         transport=httpx.ASGITransport(app), base_url="http://127.0.0.1:8000"
@@ -118,25 +120,29 @@ async def test_a_notice_is_sent_at_night_on_a_holiday_without_event_ledger_or_gu
     resources: Resources, clock: MovableClock
 ) -> None:
     clock.move_to(datetime(2026, 4, 5, 1, 30, tzinfo=UTC))
-    asker = await a_notice_harness(resources, clock)
-    await asker.request(DEFERMENT)
-    await asker.run()
-    assert await asker.states() == [("ACCEPTED", None)]
-    assert await asker.harness.events(asker.claim_id) == []
-    assert await asker.harness.rows("SELECT FROM contact_ledger WHERE merchant_id = $1") == []
-    assert await asker.harness.rows("SELECT FROM contact_guards WHERE merchant_id = $1") == []
+    notice_harness = await a_notice_harness(resources, clock)
+    await notice_harness.request(DEFERMENT)
+    await notice_harness.run()
+    assert await notice_harness.states() == [("ACCEPTED", None)]
+    assert await notice_harness.harness.events(notice_harness.claim_id) == []
+    assert (
+        await notice_harness.harness.rows("SELECT FROM contact_ledger WHERE merchant_id = $1") == []
+    )
+    assert (
+        await notice_harness.harness.rows("SELECT FROM contact_guards WHERE merchant_id = $1") == []
+    )
 
 
 async def test_a_notice_is_retried_until_its_code_expires(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await a_notice_harness(resources, clock)
+    notice_harness = await a_notice_harness(resources, clock)
     channel = ScriptedChannel([Temporary(60)] * 10)
-    await asker.request()
+    await notice_harness.request()
     for _ in range(12):
-        await asker.run(channel)
+        await notice_harness.run(channel)
         clock.advance(timedelta(seconds=60))
-    assert await asker.states() == [("FAILED", "not accepted in time")]
+    assert await notice_harness.states() == [("FAILED", "not accepted in time")]
     assert len(channel.sent) == 7
     assert len({message.communication_id for message in channel.sent}) == 1
 
@@ -144,37 +150,37 @@ async def test_a_notice_is_retried_until_its_code_expires(
 async def test_a_permanently_refused_notice_is_not_retried(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await a_notice_harness(resources, clock)
+    notice_harness = await a_notice_harness(resources, clock)
     channel = ScriptedChannel([Permanent("no such mailbox")])
-    await asker.request()
-    await asker.run(channel)
+    await notice_harness.request()
+    await notice_harness.run(channel)
     clock.advance(timedelta(days=1))
-    await asker.run(channel)
-    assert await asker.states() == [("FAILED", "no such mailbox")]
+    await notice_harness.run(channel)
+    assert await notice_harness.states() == [("FAILED", "no such mailbox")]
     assert len(channel.sent) == 1
 
 
 async def test_an_expired_notice_is_not_sent(resources: Resources, clock: MovableClock) -> None:
-    asker = await a_notice_harness(resources, clock)
-    await asker.request()
+    notice_harness = await a_notice_harness(resources, clock)
+    await notice_harness.request()
     clock.advance(timedelta(minutes=10))
     channel = ScriptedChannel()
-    await asker.run(channel)
-    assert await asker.states() == [("FAILED", "not accepted in time")]
+    await notice_harness.run(channel)
+    assert await notice_harness.states() == [("FAILED", "not accepted in time")]
     assert channel.sent == []
 
 
 async def test_a_suppressed_address_gets_its_code_and_no_confirmation(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await a_notice_harness(resources, clock)
-    await asker.request(DEFERMENT)
-    await asker.request(CodeFacts())
-    async with asker.harness.work() as work:
+    notice_harness = await a_notice_harness(resources, clock)
+    await notice_harness.request(DEFERMENT)
+    await notice_harness.request(CodeFacts())
+    async with notice_harness.harness.work() as work:
         await suppress(work, resources.keys, "EMAIL", "erika@example.org", "DEBTOR")
     channel = ScriptedChannel()
-    await asker.run(channel)
-    assert await asker.states() == [("FAILED", "suppressed"), ("ACCEPTED", None)]
+    await notice_harness.run(channel)
+    assert await notice_harness.states() == [("FAILED", "suppressed"), ("ACCEPTED", None)]
     assert len(channel.sent) == 1
 
 
@@ -182,9 +188,9 @@ async def test_suppressions_of_all_merchants_are_loaded_with_one_statement(
     resources: Resources, clock: MovableClock
 ) -> None:
     askers = [await a_notice_harness(resources, clock, key=key) for key in ("one", "other")]
-    for asker in askers:
+    for notice_harness in askers:
         for number in range(3):
-            await asker.request(DEFERMENT, recipient=f"erika{number}@example.org")
+            await notice_harness.request(DEFERMENT, recipient=f"erika{number}@example.org")
     async with askers[1].harness.work() as work:
         await suppress(work, resources.keys, "EMAIL", "erika1@example.org", "DEBTOR")
     async with a_counted_database(resources, clock) as (over, statements):
@@ -202,70 +208,73 @@ async def test_suppressions_of_all_merchants_are_loaded_with_one_statement(
 async def test_without_an_answer_only_a_repeatable_channel_is_called_again(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await a_notice_harness(resources, clock)
+    notice_harness = await a_notice_harness(resources, clock)
     post = SentMessages({"EMAIL": [ConnectionResetError()], "SMS": [ConnectionResetError()]})
-    await asker.request()
-    await asker.request(channel="SMS")
-    desk = Desk(asker, post)
-    await desk.run()
-    assert await asker.states() == [("HANDED_OVER", None), ("UNKNOWN", None)]
+    await notice_harness.request()
+    await notice_harness.request(channel="SMS")
+    worker = GatedWorker(notice_harness, post)
+    await worker.run()
+    assert await notice_harness.states() == [("HANDED_OVER", None), ("UNKNOWN", None)]
     clock.advance(timedelta(seconds=5))
-    await desk.run()
-    assert await asker.states() == [("ACCEPTED", None), ("UNKNOWN", None)]
+    await worker.run()
+    assert await notice_harness.states() == [("ACCEPTED", None), ("UNKNOWN", None)]
     assert post.faults == []
 
 
 async def test_notices_of_a_dead_worker_are_taken_over_after_its_lease(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await a_notice_harness(resources, clock)
+    notice_harness = await a_notice_harness(resources, clock)
     post = SentMessages()
-    email_id = await asker.request()
-    sms_id = await asker.request(channel="SMS")
-    dead, living = Desk(asker, post, is_open=False), Desk(asker, post)
+    email_id = await notice_harness.request()
+    sms_id = await notice_harness.request(channel="SMS")
+    dead, living = (
+        GatedWorker(notice_harness, post, is_open=False),
+        GatedWorker(notice_harness, post),
+    )
     await _run_until_called(dead.sender, post, 2)
     assert await living.sender.run_once() == 0
     clock.advance(LEASE)
     await living.run()
-    assert await asker.states() == [("ACCEPTED", None), ("UNKNOWN", None)]
+    assert await notice_harness.states() == [("ACCEPTED", None), ("UNKNOWN", None)]
     assert post.calls == {email_id: 2, sms_id: 1}
     # Late answers to the dead worker change nothing.
     dead.gate.set()
     await dead.sender.close()
-    assert await asker.states() == [("ACCEPTED", None), ("UNKNOWN", None)]
+    assert await notice_harness.states() == [("ACCEPTED", None), ("UNKNOWN", None)]
     assert post.faults == []
 
 
 async def test_a_notice_of_a_worker_that_died_before_its_call_is_sent_later(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await a_notice_harness(resources, clock)
-    await asker.request()
-    await asker.harness.rows(
+    notice_harness = await a_notice_harness(resources, clock)
+    await notice_harness.request()
+    await notice_harness.harness.rows(
         "UPDATE debtor_notices SET state = 'HANDED_OVER', due_at = $2, lease_id = notice_id,"
         " attempts = 1 WHERE merchant_id = $1",
         clock.now() + LEASE,
     )
     channel = ScriptedChannel()
-    await asker.run(channel)
+    await notice_harness.run(channel)
     assert channel.sent == []
     clock.advance(LEASE)
-    await asker.run(channel)
-    assert await asker.states() == [("ACCEPTED", None)]
+    await notice_harness.run(channel)
+    assert await notice_harness.states() == [("ACCEPTED", None)]
     assert len(channel.sent) == 1
 
 
 async def test_two_workers_send_each_notice_once(resources: Resources, clock: MovableClock) -> None:
-    asker = await a_notice_harness(resources, clock)
-    claims = await asker.harness.create(*(f"INV-{n}" for n in range(30)))
+    notice_harness = await a_notice_harness(resources, clock)
+    claims = await notice_harness.harness.create(*(f"INV-{n}" for n in range(30)))
     for number, claim_id in enumerate(claims, 4915112345600):
-        await NoticeHarness(asker.harness, claim_id, asker.writer).request(
+        await NoticeHarness(notice_harness.harness, claim_id, notice_harness.writer).request(
             channel="SMS", recipient=f"+{number}"
         )
     post = SentMessages()
-    await asyncio.gather(*(Desk(asker, post).run() for _ in range(2)))
+    await asyncio.gather(*(GatedWorker(notice_harness, post).run() for _ in range(2)))
     assert sorted(post.calls.values()) == [1] * 30
-    assert await asker.states() == [("ACCEPTED", None)] * 30
+    assert await notice_harness.states() == [("ACCEPTED", None)] * 30
 
 
 async def test_a_channel_that_hangs_does_not_hold_up_other_channels_or_merchants(

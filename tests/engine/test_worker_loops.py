@@ -12,7 +12,7 @@ from dunwell.platform.database.database import DatabaseAway
 from dunwell.platform.metrics import REGISTRY
 
 
-class Rounds:
+class ScriptedLoop:
     """A scripted loop: returns numbers, raises exceptions, and stops with the last entry."""
 
     def __init__(self, stop: asyncio.Event, *script: int | Exception) -> None:
@@ -39,7 +39,7 @@ def test_the_delay_after_failures_grows_to_five_seconds(failures: int, seconds: 
 
 async def test_a_loop_continues_at_once_while_there_is_work() -> None:
     stop = asyncio.Event()
-    rounds = Rounds(stop, 500, 500, 3)
+    rounds = ScriptedLoop(stop, 500, 500, 3)
     async with asyncio.timeout(5):
         await run_loops([Loop("engine", rounds.run_once, idle_seconds=3600)], stop)
     assert rounds.done == 3
@@ -47,8 +47,8 @@ async def test_a_loop_continues_at_once_while_there_is_work() -> None:
 
 async def test_a_failed_round_ends_neither_its_loop_nor_the_others() -> None:
     stop, other_stop = asyncio.Event(), asyncio.Event()
-    failing = Rounds(stop, RuntimeError("boom"), 1, 0)
-    other = Rounds(other_stop, *[1] * 50)
+    failing = ScriptedLoop(stop, RuntimeError("boom"), 1, 0)
+    other = ScriptedLoop(other_stop, *[1] * 50)
     async with asyncio.timeout(5):
         loops = [Loop("failing", failing.run_once), Loop("other", other.run_once)]
         await run_loops(loops, stop)
@@ -63,8 +63,8 @@ async def test_the_time_of_the_last_successful_round_is_shown() -> None:
 
     stop, other_stop = asyncio.Event(), asyncio.Event()
     before = time.time()
-    failing = Rounds(stop, RuntimeError("boom"), RuntimeError("boom"))
-    idle = Rounds(other_stop, 0)
+    failing = ScriptedLoop(stop, RuntimeError("boom"), RuntimeError("boom"))
+    idle = ScriptedLoop(other_stop, 0)
     loops = [Loop("always failing", failing.run_once), Loop("idle", idle.run_once)]
     async with asyncio.timeout(5):
         await run_loops(loops, stop)
@@ -106,7 +106,7 @@ async def test_a_round_that_does_not_end_is_cancelled_after_the_grace_period() -
 
 async def test_loops_that_cannot_reach_the_database_log_one_line_a_minute() -> None:
     stop = asyncio.Event()
-    rounds = Rounds(stop, DatabaseAway("away"), RuntimeError("boom"), 0)
+    rounds = ScriptedLoop(stop, DatabaseAway("away"), RuntimeError("boom"), 0)
     with structlog.testing.capture_logs() as logged:
         await run_loops([Loop("engine", rounds.run_once)], stop)
     failed = [each["once_a_minute"] for each in logged if each["event"] == "round failed"]

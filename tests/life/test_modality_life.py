@@ -18,7 +18,7 @@ START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 
 @dataclass
-class Life:
+class ModalityLife:
     """One claim, the days since its creation, and its events so far."""
 
     arrangement: Arrangement
@@ -47,14 +47,14 @@ class Life:
 
 
 @pytest.fixture
-async def life(resources: Resources, clock: MovableClock) -> Life:
-    return Life(await an_arrangement(resources, clock))
+async def life(resources: Resources, clock: MovableClock) -> ModalityLife:
+    return ModalityLife(await an_arrangement(resources, clock))
 
 
 CHANGE = "PAYMENT_MODALITY_STATE_CHANGE"
 
 
-async def test_a_plan_ends_when_its_third_instalment_is_missed(life: Life) -> None:
+async def test_a_plan_ends_when_its_third_instalment_is_missed(life: ModalityLife) -> None:
     assert await life.at_day(3) == ["ESCALATED"]
     # 5 March: three instalments on 10 March, 10 April and 10 May.
     asked = await life.arrangement.ask(PlanTerms(3, date(2026, 3, 10)))
@@ -80,7 +80,7 @@ async def test_a_plan_ends_when_its_third_instalment_is_missed(life: Life) -> No
     assert await life.at_day(92) == [*reminded, "ARCHIVED"]
 
 
-async def test_the_process_continues_after_a_deferment(life: Life) -> None:
+async def test_the_process_continues_after_a_deferment(life: ModalityLife) -> None:
     await life.at_day(3)
     await life.arrangement.agree(DeferralTerms(date(2026, 3, 25)))
     assert await life.at_day(23) == ["ESCALATED", CHANGE, CHANGE]
@@ -88,7 +88,7 @@ async def test_the_process_continues_after_a_deferment(life: Life) -> None:
     assert await life.ended() == [ModalityEndReason.PASSED]
 
 
-async def test_a_short_deferment_does_not_delay_later_steps(life: Life) -> None:
+async def test_a_short_deferment_does_not_delay_later_steps(life: ModalityLife) -> None:
     await life.at_day(1)
     # 4 March: the week of waiting still ends on the 9th.
     await life.arrangement.agree(DeferralTerms(date(2026, 3, 4)))

@@ -11,7 +11,7 @@ from dunwell.core.claims.claim_holds import lift_hold, open_hold
 from dunwell.core.claims.states import HoldKind
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.life.test_life import START, STEPS
+from tests.life.test_claim_life import START, STEPS
 from tests.support.definitions import a_definition
 from tests.support.harness import Harness, ScriptedChannel, a_harness
 
@@ -29,7 +29,7 @@ ORDER BY planned_at, step_id
 
 
 @dataclass
-class Merchant:
+class ObservedMerchant:
     """A merchant with scenarios, one claim in undisturbed process and one that is disputed for a
     while."""
 
@@ -54,35 +54,39 @@ def describe(event: dict[str, Any]) -> tuple[Any, ...]:
     return (event["type"], event["date"], event["source"], event.get("actionStep"), reference, fee)
 
 
-async def a_merchant_on_a_scenario(resources: Resources, clock: MovableClock, key: str) -> Merchant:
+async def a_merchant_on_a_scenario(
+    resources: Resources, clock: MovableClock, key: str
+) -> ObservedMerchant:
     harness = await a_harness(
         resources, clock, a_definition(steps=STEPS), key=key, switched_to_workflows=False,
         channels=[ScriptedChannel()],
     )  # fmt: skip
     [plain] = await harness.create("PLAIN", email="erika@example.org")
     [disputed] = await harness.create("DISPUTED", email="max@example.org")
-    return Merchant(harness, plain, disputed)
+    return ObservedMerchant(harness, plain, disputed)
 
 
 @pytest.fixture
-async def twins(resources: Resources, clock: MovableClock) -> tuple[Merchant, Merchant]:
+async def twins(
+    resources: Resources, clock: MovableClock
+) -> tuple[ObservedMerchant, ObservedMerchant]:
     """The merchant that will be switched, and the one that will not."""
     switched = await a_merchant_on_a_scenario(resources, clock, "nordwind")
     return switched, await a_merchant_on_a_scenario(resources, clock, "hansen")
 
 
-async def run_until(twins: tuple[Merchant, Merchant], day: int) -> None:
+async def run_until(twins: tuple[ObservedMerchant, ObservedMerchant], day: int) -> None:
     """Run engines and dispatchers for both merchants."""
     await twins[0].harness.run_until(START + timedelta(days=day))
 
 
-async def dispute(twins: tuple[Merchant, Merchant]) -> None:
+async def dispute(twins: tuple[ObservedMerchant, ObservedMerchant]) -> None:
     for each in twins:
         async with each.harness.work() as work:
             await open_hold(work, each.disputed, HoldKind.DISPUTE)
 
 
-async def clear(twins: tuple[Merchant, Merchant]) -> None:
+async def clear(twins: tuple[ObservedMerchant, ObservedMerchant]) -> None:
     for each in twins:
         async with each.harness.work() as work:
             await lift_hold(work, each.disputed, HoldKind.DISPUTE)
@@ -90,7 +94,7 @@ async def clear(twins: tuple[Merchant, Merchant]) -> None:
 
 @pytest.mark.parametrize("day", [0, 3, 7], ids=["day 0", "day 3", "day 7"])
 async def test_claims_continue_unchanged_after_the_switch_to_workflows(
-    twins: tuple[Merchant, Merchant], day: int
+    twins: tuple[ObservedMerchant, ObservedMerchant], day: int
 ) -> None:
     switched, stayed = twins
     await run_until(twins, day)

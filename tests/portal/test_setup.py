@@ -19,7 +19,7 @@ from tests.support.harness import Harness
 from tests.support.portal import Clerk, sign_in
 from tests.support.portal_setup import read_form, save, send
 from tests.usecases.test_apply import ADAPTERS
-from tests.usecases.test_given_file import EVERYTHING, a_picture
+from tests.usecases.test_uploaded_merchant_file import EVERYTHING, a_picture
 
 PATHS = (
     "/settings", *(f"/settings/{name}" for name in SECTIONS), "/settings/file",

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-_AGES = "tests/usecases/test_ages.py::test_only_rows_beyond_their_age_limit_are_deleted"
+_AGES = "tests/usecases/test_age_limits.py::test_only_rows_beyond_their_age_limit_are_deleted"
 _KEYS = "tests/people/test_oidc_keys.py"
 _ASKED_ONCE = "test_metadata_is_loaded_once_an_hour_and_keys_every_ten_minutes"
 _DISPATCH_ATTACHMENTS = "tests/engine/test_dispatch_attachments.py"
 _REPORTS = "tests/engine/test_reports.py"
 _SESSIONS = "tests/people/test_sessions.py"
-_ALARMS = "tests/usecases/test_alarms.py"
+_ALARMS = "tests/usecases/test_alerts.py"
 _CLOCKS = "tests/domain/test_watched_clock.py"
 _COMPARED = (
     f"{_CLOCKS}::test_clocks_are_compared_once_a_minute_and_every_five_seconds_while_they_differ"
@@ -93,10 +93,10 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         f"{_ALARMS}::test_only_one_of_many_workers_checks_in_a_minute",
     ),
     "operations/alerts/check_alerts.py KEPT_FOR": (
-        "tests/usecases/test_alarms.py::test_old_alerts_and_emails_are_deleted",
+        "tests/usecases/test_alerts.py::test_old_alerts_and_emails_are_deleted",
     ),
     "operations/alerts/check_alerts.py _DAY": (
-        "tests/usecases/test_alarms.py::test_an_alert_about_failures_covers_one_day",
+        "tests/usecases/test_alerts.py::test_an_alert_about_failures_covers_one_day",
     ),
     "operations/alerts/endpoint_alerts.py _LOGGED_EVERY": (
         (
@@ -114,7 +114,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         f"{_ALARMS}::test_a_missing_alert_check_is_noticed_after_ten_minutes",
     ),
     "operations/alerts/send_alert_emails.py _ANSWERED_WITHIN": (
-        "tests/usecases/test_alarms.py::test_an_alert_email_of_a_dead_worker_is_not_sent_again",
+        "tests/usecases/test_alerts.py::test_an_alert_email_of_a_dead_worker_is_not_sent_again",
     ),
     "accounts/installation/alerts/alert.py QUIET_PERIOD": (
         "tests/domain/test_alerts.py::test_a_condition_that_comes_and_goes_is_one_alert",
@@ -153,7 +153,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/usecases/test_replies.py::test_three_business_days_do_not_include_the_weekend",
     ),
     "contact/sending/adapters.py _NO_PROVIDER_RETRY_SECONDS": (
-        "tests/engine/test_line_pace.py::test_a_contact_waits_for_a_provider_that_was_removed",
+        "tests/engine/test_provider_rate_limits.py::test_a_contact_waits_for_a_provider_that_was_removed",
     ),
     "contact/escalation/forecast/forecast.py MIN_NOTICE": (
         (
@@ -305,8 +305,8 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         ),
     ),
     "cases/modalities/sweep_modalities.py QUIET_AFTER_BREAK": (
-        "tests/engine/test_plans_speak.py::test_a_broken_plan_is_notified_a_day_before_any_step_runs",
-        "tests/engine/test_plans_speak.py::test_the_claim_is_held_until_the_end_of_the_plan_was_sent",
+        "tests/engine/test_plan_notices_sent.py::test_a_broken_plan_is_notified_a_day_before_any_step_runs",
+        "tests/engine/test_plan_notices_sent.py::test_the_claim_is_held_until_the_end_of_the_plan_was_sent",
     ),
     "contact/notices/notice.py REPEATED_WITHIN": (
         "tests/usecases/test_send_notice.py::test_a_repeated_request_within_ten_seconds_is_a_double_click",
@@ -352,10 +352,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/usecases/test_job_exports.py::test_job_and_file_are_deleted_after_a_week",
     ),
     "contact/notices/notice_outcomes.py ANSWERS_KEPT_FOR": (
-        (
-            "tests/engine/test_news_that_bounces.py"
-            "::test_the_content_of_an_answer_is_kept_for_30_days"
-        ),
+        ("tests/engine/test_bounced_notices.py::test_the_content_of_an_answer_is_kept_for_30_days"),
     ),
     "accounts/users/manage_users.py INVITATION_LASTS": (
         "tests/people/test_invitations.py::test_a_link_lasts_72_hours",
@@ -412,14 +409,14 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/people/test_sign_in.py::test_a_pending_sign_in_lasts_ten_minutes",
     ),
     "cases/rollout/trials/send_trial.py _WINDOW": (
-        "tests/usecases/test_send_trial.py::test_twenty_test_messages_are_allowed_in_an_hour",
+        "tests/usecases/test_send_test_message.py::test_twenty_test_messages_are_allowed_in_an_hour",
     ),
     "accounts/users/sign_in/limits.py WINDOW": (
         "tests/people/test_sign_in.py::test_ten_wrong_passwords_lock_an_address_whether_or_not_it_exists",
     ),
     "operations/dashboards/overview.py _BOUNCES_FOR": (
         (
-            "tests/usecases/test_read_waiting.py"
+            "tests/usecases/test_open_tasks.py"
             "::test_a_message_that_did_not_arrive_waits_for_seven_days"
         ),
     ),

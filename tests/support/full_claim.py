@@ -148,14 +148,14 @@ async def a_full_claim(
     async with a_landing(
         resources, clock, configuration=configuration_with_everything(texts), debtor=debtor
     ) as landing:
-        furnished = FullClaim(landing, landing.claim_id)
-        await add_everything(furnished, texts)
-        yield furnished
+        full_claim = FullClaim(landing, landing.claim_id)
+        await add_everything(full_claim, texts)
+        yield full_claim
 
 
-async def add_everything(furnished: FullClaim, texts: Texts = use_name_as_text) -> None:
+async def add_everything(full_claim: FullClaim, texts: Texts = use_name_as_text) -> None:
     """Add everything except the items, which exist since the claim was created."""
-    landing, claim_id = furnished.landing, furnished.claim_id
+    landing, claim_id = full_claim.landing, full_claim.claim_id
     harness = landing.payments.harness
     if texts is not use_name_as_text:
         await harness.rows(_NAME_ALL, texts("merchant"), texts("reference"), claim_id)
@@ -168,7 +168,7 @@ async def add_everything(furnished: FullClaim, texts: Texts = use_name_as_text) 
     own = await dispute(harness, claim_id, "MINE", message=texts("own-objection"))
     answered = await dispute(harness, claim_id, "OTHER", message=texts("record"), actor=ERP)
     await resolve(harness, answered, REJECTED, message=texts("answer"))
-    furnished.ids = {
+    full_claim.ids = {
         "token": (await landing.give_link(claim_id=claim_id)).removeprefix("/q/"),
         "reference": build_reference(
             landing.payments.resources.keys, landing.payments.merchant_id, request_id

@@ -308,16 +308,16 @@ _REST = [
 
 MOVES_OF_SWEEPS = [*_REMOVALS, *_NOTICES, *_OCCASIONS, *_OBJECTIONS, *_DELIVERIES, *_MONEY, *_REST]
 
-_NO_MERCHANT = "of no merchant: its age is tried by tests.usecases.test_ages"
+_NO_MERCHANT = "of no merchant: its age is tried by tests.usecases.test_age_limits"
 _REPORTS = "reports are of no merchant by their key: tried by tests.engine.test_reports"
 _BATCHES = "a batch is of a line, not of a merchant: tried by tests.engine.test_letter_batches"
-_ALARMS = "alarms are of no merchant by their key: tried by tests.usecases.test_alarms"
+_ALARMS = "alarms are of no merchant by their key: tried by tests.usecases.test_alerts"
 _STATUSES = "a reader is of a line: tried by tests.engine.test_letter_statuses"
 _DOUBT = "letters of a line in doubt: tried by tests.engine.test_letters_after_restore"
 _READS = "reads what somebody asked for, and moves nothing"
 _FAILING = "over all merchants: tried by tests.usecases.test_failing_endpoints"
 _BACKLOG = "counts over all merchants: tried by tests.usecases.test_backlog_figures"
-_SEARCH = "what it takes names its merchant: tried by tests.usecases.test_fill_search"
+_SEARCH = "what it takes names its merchant: tried by tests.usecases.test_search_backfill"
 # Statements that depend on the time or on locks and are tested elsewhere, with the test.
 _WHY_NOT_TWO = {
     searching_store._LOAD: _SEARCH,
@@ -352,7 +352,7 @@ _WHY_NOT_TWO = {
     batches_store._SWEEP: "tried by tests.engine.test_letter_statuses",
     reports_store._LOCK_REPORT: _REPORTS,
     sending_store._SWEEP_INCOMING: (
-        "replies are of no merchant by their key: tried by tests.usecases.test_take_incoming_sms"
+        "replies are of no merchant by their key: tried by tests.usecases.test_receive_sms"
     ),
     sending_store._LOCK_DUE: _REPORTS,
     sending_store._SWEEP: _REPORTS,

@@ -390,7 +390,7 @@ QUIET = _name({
     "makes or writes the only row of a merchant: tests.usecases.test_storage_use tries it at two": (
         files_store._BEGIN, files_store._SAVE_USE,
     ),
-    "reads the place of one job: tests.usecases.test_preview_once tries it at two merchants": (
+    "reads the place of one job: tests.usecases.test_concurrent_previews tries two merchants": (
         previews_store._FIND_LIVE,
     ),
     "takes roles that no row has: tests.portal.test_assignees tries it with two merchants": (
@@ -436,7 +436,7 @@ QUIET = _name({
         ledger_store._TWICE,
         ledger_store._WITHOUT_CONTACT,
     ),
-    "writes what stands there already: tests.engine.test_news_that_bounces": (
+    "writes what stands there already: tests.engine.test_bounced_notices": (
         disputes_store._SAVE_HOLD,
     ),
     "acts on a state that none of these rows is in": (

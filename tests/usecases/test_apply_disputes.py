@@ -20,7 +20,7 @@ REASONS = [
 ]
 
 
-async def standing(resources: Resources) -> DisputeSettings:
+async def load_stored_settings(resources: Resources) -> DisputeSettings:
     async with resources.database.connection() as tx:
         merchant_id = await find_merchant_id_by_key(tx, FILE["key"])
         assert merchant_id is not None
@@ -33,12 +33,12 @@ async def test_reasons_are_hidden_renamed_and_added_and_an_absent_key_keeps_them
     resources: Resources, tmp_path: Path
 ) -> None:
     await apply(resources, tmp_path)
-    assert await standing(resources) == DisputeSettings()
+    assert await load_stored_settings(resources) == DisputeSettings()
     report = await apply(resources, tmp_path, disputes={"reasons": REASONS})
     assert report.changes == ["disputes.reasons changed"]
     assert (await apply(resources, tmp_path, disputes={"reasons": REASONS})).changes == []
     assert (await apply(resources, tmp_path)).changes == []
-    assert await standing(resources) == DisputeSettings(
+    assert await load_stored_settings(resources) == DisputeSettings(
         (
             DisputeReason("INSOLVENCY", {}, is_hidden=True),
             DisputeReason("DEFECTIVE", {"de": "Der Schuh drückt"}),
@@ -50,7 +50,7 @@ async def test_reasons_are_hidden_renamed_and_added_and_an_absent_key_keeps_them
 async def test_a_given_list_of_reasons_is_complete(resources: Resources, tmp_path: Path) -> None:
     await apply(resources, tmp_path, disputes={"reasons": REASONS})
     assert (await apply(resources, tmp_path, disputes={"reasons": []})).changes != []
-    assert await standing(resources) == DisputeSettings()
+    assert await load_stored_settings(resources) == DisputeSettings()
 
 
 @pytest.mark.parametrize(
@@ -92,13 +92,13 @@ async def test_the_days_to_answer_are_set_and_default_to_ten(
     resources: Resources, tmp_path: Path
 ) -> None:
     report = await apply(resources, tmp_path, disputes={"reasons": [], "answerWithinDays": 5})
-    assert (await standing(resources)).answer_within_days == 5
+    assert (await load_stored_settings(resources)).answer_within_days == 5
     assert (
         await apply(resources, tmp_path, disputes={"reasons": [], "answerWithinDays": 5})
     ).changes == []
     assert report.changes != []
     await apply(resources, tmp_path, disputes={"reasons": []})
-    assert (await standing(resources)).answer_within_days == 10
+    assert (await load_stored_settings(resources)).answer_within_days == 10
 
 
 @pytest.mark.parametrize("days", [0, 61, "5"])

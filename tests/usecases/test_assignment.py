@@ -43,7 +43,7 @@ async def assign(harness: Harness, workflow_id: UUID, *claim_ids: int) -> Assign
         return await assign_to_workflow(work, workflow_id, claim_ids)
 
 
-async def standing(harness: Harness, claim_id: int) -> dict[str, Any]:
+async def load_position(harness: Harness, claim_id: int) -> dict[str, Any]:
     [row] = await harness.rows(CLAIM, claim_id)
     return dict(row)
 
@@ -62,7 +62,7 @@ async def test_claims_start_at_the_first_step_of_the_current_version(
             AssignedWorkflow(first, version.workflow_id),
         ]
     )
-    assert await standing(harness, first) == {
+    assert await load_position(harness, first) == {
         "workflow_id": version.workflow_id, "workflow_major": 1, "run": 1, "next_step_id": 40,
         "due_at": clock.now(), "status": "CREATED",
     }  # fmt: skip
@@ -78,7 +78,7 @@ async def test_another_workflow_ends_the_run_and_its_unsent_contacts(
     await assign(harness, other.workflow_id, claim_id)
     [contact] = await harness.rows("SELECT state, run FROM communications WHERE merchant_id = $1")
     assert dict(contact) == {"state": "CANCELLED", "run": 1}
-    after = await standing(harness, claim_id)
+    after = await load_position(harness, claim_id)
     assert (after["workflow_id"], after["run"], after["next_step_id"]) == (
         other.workflow_id, 2, 40,
     )  # fmt: skip
@@ -91,10 +91,10 @@ async def test_assigning_a_claim_to_its_present_workflow_changes_nothing(
     harness = await a_harness(resources, clock, a_definition())
     [claim_id] = await harness.create()
     await harness.run()
-    before = await standing(harness, claim_id)
+    before = await load_position(harness, claim_id)
     outcome = await assign(harness, before["workflow_id"], claim_id)
     assert outcome == AssignmentOutcome([AssignedWorkflow(claim_id, before["workflow_id"])])
-    assert await standing(harness, claim_id) == before
+    assert await load_position(harness, claim_id) == before
     audited = await harness.rows(
         "SELECT 1 FROM audit_log WHERE merchant_id = $1 AND action = 'workflow.assign'"
     )
@@ -118,8 +118,8 @@ async def test_assignable_claims_are_assigned_and_the_others_have_a_reason(
         AssignmentFailure(10**30, "There is no such claim."),
         AssignmentFailure(ended, "The claim has ended (ARCHIVED); it cannot be assigned."),
     ]
-    assert (await standing(harness, good))["run"] == 1
-    assert {(await standing(harness, each))["run"] for each in (swiss, ended)} == {0}
+    assert (await load_position(harness, good))["run"] == 1
+    assert {(await load_position(harness, each))["run"] for each in (swiss, ended)} == {0}
 
 
 async def test_a_deactivated_or_unpublished_workflow_accepts_no_claims(
@@ -137,7 +137,7 @@ async def test_a_deactivated_or_unpublished_workflow_accepts_no_claims(
     ):
         outcome = await assign(harness, workflow_id, claim_id)
         assert outcome == AssignmentOutcome([], [AssignmentFailure(claim_id, message)])
-    assert (await standing(harness, claim_id))["run"] == 0
+    assert (await load_position(harness, claim_id))["run"] == 0
 
 
 async def test_assignment_fails_for_every_claim_of_a_merchant_on_scenarios(
@@ -160,7 +160,7 @@ async def test_two_concurrent_assignments_start_one_run(
         assign(harness, version.workflow_id, *claims),
         assign(harness, version.workflow_id, *reversed(claims)),
     )
-    assert [(await standing(harness, each))["run"] for each in claims] == [1, 1, 1]
+    assert [(await load_position(harness, each))["run"] for each in claims] == [1, 1, 1]
 
 
 async def test_a_process_that_waits_for_the_due_date_starts_then(
@@ -176,5 +176,5 @@ async def test_a_process_that_waits_for_the_due_date_starts_then(
     settings = a_document()["settings"] | {"processingStart": "DUE_DATE"}
     version = await harness.publish(a_definition(settings=settings))
     await assign(harness, version.workflow_id, claim_id)
-    due_at = (await standing(harness, claim_id))["due_at"]
+    due_at = (await load_position(harness, claim_id))["due_at"]
     assert due_at.isoformat() == "2026-03-19T23:00:00+00:00"

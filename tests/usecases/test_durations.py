@@ -22,7 +22,7 @@ Look = Callable[[Resources, timedelta], Awaitable[object]]
 
 
 @dataclass(frozen=True, slots=True)
-class StoredEdge:
+class StoredBoundary:
     """A condition that holds until `lasts` is over, and another from then on."""
 
     lasts: timedelta
@@ -62,8 +62,8 @@ async def _find_end_of_lease(resources: Resources) -> timedelta:
     return start_lease(resources).until - resources.clock.now()
 
 
-EDGES: Mapping[str, StoredEdge] = {
-    "interfaces/landing/sign_in/visitor_limits.py WINDOW": StoredEdge(
+EDGES: Mapping[str, StoredBoundary] = {
+    "interfaces/landing/sign_in/visitor_limits.py WINDOW": StoredBoundary(
         timedelta(minutes=16), _counts_as_wrong
     ),
 }

@@ -45,7 +45,7 @@ async def start(harness: Harness, exported: ExportedList, **wanted: Any) -> Back
         return await start_export(work, Export(exported, wanted))
 
 
-async def look(harness: Harness, job: BackgroundJob) -> JobView:
+async def load_view(harness: Harness, job: BackgroundJob) -> JobView:
     async with harness.work(STARTER) as work:
         return await get_job(work, job.job_id)
 
@@ -71,7 +71,7 @@ async def test_a_list_is_written_in_parts_and_read_as_one(
     assert head[:3] == ["claimId", "referenceNumber", "customerNumber"]
     assert [row[1] for row in rows] == references[::-1]
     assert (rows[0][8], rows[0][9], rows[0][3]) == ("EUR", "102.40", "CREATED")
-    view = await look(harness, job)
+    view = await load_view(harness, job)
     assert (view.job.state, view.job.progress.done) == (JobState.DONE, 7)
     assert view.file_bytes == len(content)
 
@@ -191,7 +191,7 @@ async def test_job_and_file_are_deleted_after_a_week(
     with pytest.raises(ContentMissing):
         await storage.load(key)
     with pytest.raises(NotFound):
-        await look(harness, job)
+        await load_view(harness, job)
 
 
 async def test_a_file_of_another_merchant_is_not_found(
@@ -250,9 +250,9 @@ async def test_an_export_that_cannot_be_written_fails_at_the_sixth_attempt(
         with pytest.raises(_Killed):
             await run_exports(harness.resources, storage)
         clock.advance(LEASE)
-    assert (await look(harness, job)).job.state is JobState.RUNNING
+    assert (await load_view(harness, job)).job.state is JobState.RUNNING
     assert await run_exports(harness.resources, storage) == 1
-    found = (await look(harness, job)).job
+    found = (await load_view(harness, job)).job
     assert (found.state, found.failure) == (
         JobState.FAILED,
         "The list could not be written. Start the export again; contact the operator if it fails.",
@@ -267,7 +267,7 @@ async def test_an_export_fails_when_its_starter_has_lost_the_right_to_read_the_l
     async with harness.work(starter) as work:
         job = await start_export(work, Export(ExportedList.CLAIMS))
     assert await run_exports(harness.resources, storage) == 1
-    found = (await look(harness, job)).job
+    found = (await load_view(harness, job)).job
     assert (found.state, found.failure) == (
         JobState.FAILED,
         "The user who started it no longer has permission to read this list.",

@@ -70,7 +70,7 @@ async def dry_run(harness: Harness, action: Action, claim_ids: Sequence[int]) ->
         return await preview_job(work, action, claim_ids)
 
 
-async def look(harness: Harness, job_id: UUID) -> JobView:
+async def load_view(harness: Harness, job_id: UUID) -> JobView:
     async with harness.work(STARTER) as work:
         return await get_job(work, job_id)
 
@@ -108,7 +108,7 @@ async def test_the_dry_run_predicts_the_result_of_the_job(
 
     job = await start(harness, action, claim_ids)
     await run(harness)
-    view = await look(harness, job.job_id)
+    view = await load_view(harness, job.job_id)
     assert view.job.progress == foreseen.progress
     assert view.job.state is JobState.DONE
     assert view.reasons == {(RowOutcome.SKIPPED, each): n for each, n in skipped.items()}
@@ -129,7 +129,7 @@ async def test_a_job_assigns_claims_and_skips_another_currency(harness: Harness)
     assert (await dry_run(harness, action, claims)).skipped == skipped
     job = await start(harness, action, claims)
     await run(harness)
-    assert (await look(harness, job.job_id)).job.progress == Progress(3, 1, 2)
+    assert (await load_view(harness, job.job_id)).job.progress == Progress(3, 1, 2)
     with pytest.raises(NotFound):
         await start(harness, Assign(UUID(int=1)), claims)
 
@@ -152,7 +152,7 @@ async def test_a_finished_job_has_an_outcome_for_each_row(harness: Harness) -> N
         (claim_ids[3], RowOutcome.SKIPPED, RowReason.ABSENT),
     ]
     assert [each.claim_id for each in skipped] == [claim_ids[2]]
-    assert found == (await look(harness, job.job_id)).job
+    assert found == (await load_view(harness, job.job_id)).job
     assert nothing.items == []
 
 
@@ -165,12 +165,12 @@ async def test_a_worker_that_dies_between_batches_leaves_the_rest_to_the_next(
     with pytest.raises(_Killed):
         await run_jobs(harness.resources, batch=2)
     monkeypatch.undo()
-    assert (await look(harness, job.job_id)).job.progress == Progress(6, 4)
+    assert (await load_view(harness, job.job_id)).job.progress == Progress(6, 4)
     # Its lease is still valid.
     assert await run_jobs(harness.resources) == 0
     clock.advance(LEASE)
     await run(harness)
-    assert (await look(harness, job.job_id)).job.progress == Progress(6, 6)
+    assert (await load_view(harness, job.job_id)).job.progress == Progress(6, 6)
     assert [row["claim_id"] for row in await harness.rows(HOLDS)] == claim_ids
 
 
@@ -187,7 +187,7 @@ async def test_a_worker_that_dies_inside_a_batch_leaves_nothing_of_it(
     clock.advance(LEASE)
     await run(harness)
     assert [row["claim_id"] for row in await harness.rows(HOLDS)] == claim_ids
-    assert (await look(harness, job.job_id)).job.progress == Progress(4, 4)
+    assert (await load_view(harness, job.job_id)).job.progress == Progress(4, 4)
 
 
 async def test_a_cancelled_job_leaves_no_claim_half_done(
@@ -210,7 +210,7 @@ async def test_a_cancelled_job_leaves_no_claim_half_done(
     await run_jobs(harness.resources, batch=2)
     monkeypatch.undo()
     await run(harness)
-    view = await look(harness, job.job_id)
+    view = await load_view(harness, job.job_id)
     assert (view.job.state, view.job.progress) == (JobState.CANCELLED, Progress(6, 4))
     assert [row["claim_id"] for row in await harness.rows(HOLDS)] == claim_ids[:4]
     async with harness.work(STARTER) as work:
@@ -223,7 +223,7 @@ async def test_a_finished_job_cannot_be_cancelled(harness: Harness) -> None:
     async with harness.work(STARTER) as work:
         with pytest.raises(InvalidState):
             await cancel_job(work, job.job_id)
-    assert (await look(harness, job.job_id)).job.state is JobState.DONE
+    assert (await load_view(harness, job.job_id)).job.state is JobState.DONE
 
 
 async def test_rows_that_failed_for_a_revoked_right_can_be_retried(
@@ -239,7 +239,7 @@ async def test_rows_that_failed_for_a_revoked_right_can_be_retried(
     async with services.work(OPERATOR) as people:
         await deactivate_user(people, user_id)
     await run(harness)
-    view = await look(harness, job.job_id)
+    view = await load_view(harness, job.job_id)
     assert view.job.progress == Progress(2, failed=2)
     assert view.reasons == {(RowOutcome.FAILED, RowReason.RIGHT_LOST): 2}
     assert await harness.rows(HOLDS) == []
@@ -248,7 +248,7 @@ async def test_rows_that_failed_for_a_revoked_right_can_be_retried(
         again = await retry_failed(work, job.job_id)
     assert (again.retry_of, again.progress) == (job.job_id, Progress(2))
     await run(harness)
-    assert (await look(harness, again.job_id)).job.progress == Progress(2, 2)
+    assert (await load_view(harness, again.job_id)).job.progress == Progress(2, 2)
     async with harness.work(STARTER) as work:
         with pytest.raises(InvalidState):
             await retry_failed(work, again.job_id)
@@ -259,7 +259,7 @@ async def test_a_job_of_a_revoked_credential_does_nothing(harness: Harness) -> N
     async with harness.work(ERP) as work:
         job = await start_job(work, ArchiveAction(), claim_ids)
     await run(harness)
-    view = await look(harness, job.job_id)
+    view = await load_view(harness, job.job_id)
     assert view.reasons == {(RowOutcome.FAILED, RowReason.RIGHT_LOST): 2}
     assert (await harness.read(claim_ids[0])).status is Status.CREATED
 
@@ -282,7 +282,7 @@ async def test_a_row_that_always_fails_is_skipped(
             await run_jobs(harness.resources, batch=2)
         except _Killed:
             clock.advance(LEASE)
-    view = await look(harness, job.job_id)
+    view = await load_view(harness, job.job_id)
     assert (view.job.state, view.job.progress) == (JobState.DONE, Progress(4, 3, 0, 1))
     assert view.reasons == {(RowOutcome.FAILED, RowReason.ERROR): 1}
 
@@ -311,7 +311,7 @@ async def test_a_sandbox_merchants_job_acts_at_its_clock(
         " USING (merchant_id) WHERE c.merchant_id = $1"
     )
     assert row["updated_at"] == row["now"]
-    assert (await look(harness, job.job_id)).job.ended_at == clock.now()
+    assert (await load_view(harness, job.job_id)).job.ended_at == clock.now()
 
 
 async def test_jobs_and_claims_of_another_merchant_are_not_found(
@@ -330,11 +330,11 @@ async def test_jobs_and_claims_of_another_merchant_are_not_found(
         assert (await list_jobs(work, limit=10)).items == []
     theirs = await start(hansen, ArchiveAction(), claim_ids)
     await run(hansen)
-    assert (await look(hansen, theirs.job_id)).reasons == {
+    assert (await load_view(hansen, theirs.job_id)).reasons == {
         (RowOutcome.SKIPPED, RowReason.ABSENT): 2
     }
-    assert (await look(harness, job.job_id)).job == replace(
-        (await look(harness, job.job_id)).job, progress=Progress(2, 2)
+    assert (await load_view(harness, job.job_id)).job == replace(
+        (await load_view(harness, job.job_id)).job, progress=Progress(2, 2)
     )
 
 

@@ -25,7 +25,7 @@ RETURNING 1
 """
 
 
-async def look(harness: Harness) -> Overview:
+async def load_view(harness: Harness) -> Overview:
     async with harness.work() as work:
         return await load_overview(work)
 
@@ -37,9 +37,9 @@ async def test_the_overview_counts_messages_of_seven_days(
     [claim_id] = await harness.create()
     await harness.rows(_SENT, claim_id, clock.now())
     clock.advance(timedelta(days=7))
-    assert (await look(harness)).contacts == {"EMAIL": {"UNKNOWN": 1}}
+    assert (await load_view(harness)).contacts == {"EMAIL": {"UNKNOWN": 1}}
     clock.advance(JUST)
-    assert (await look(harness)).contacts == {}
+    assert (await load_view(harness)).contacts == {}
 
 
 async def test_the_overview_sums_payments_of_fourteen_days(
@@ -50,10 +50,10 @@ async def test_the_overview_sums_payments_of_fourteen_days(
     await harness.pay(claim_id, 240)
     # The end of the 15th, in Berlin.
     clock.move_to(datetime(2026, 3, 15, 23, tzinfo=UTC) - JUST)
-    [paid] = (await look(harness)).paid
+    [paid] = (await load_view(harness)).paid
     assert (paid.day, paid.currency, paid.cents, paid.number) == (date(2026, 3, 2), "EUR", 240, 1)
     clock.advance(JUST)
-    assert (await look(harness)).paid == []
+    assert (await load_view(harness)).paid == []
 
 
 async def test_the_overview_forecasts_the_steps_of_tomorrow(
@@ -62,10 +62,10 @@ async def test_the_overview_forecasts_the_steps_of_tomorrow(
     harness = await a_harness(resources, clock, a_definition())
     await harness.create("A-1", "A-2")
     await harness.run()
-    assert (await look(harness)).tomorrow == TomorrowForecast(0, {}, 0, 0, 0)
+    assert (await load_view(harness)).tomorrow == TomorrowForecast(0, {}, 0, 0, 0)
     clock.move_to(datetime(2026, 3, 8, 12, tzinfo=UTC))
 
-    found = (await look(harness)).tomorrow
+    found = (await load_view(harness)).tomorrow
 
     assert (found.claims, found.contacts, found.fees, found.archived) == (2, {}, 2, 0)
     assert found.fee_cents == 2 * 250

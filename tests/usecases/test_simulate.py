@@ -41,7 +41,7 @@ async def play(
     return await simulate(prepared, printer=PRINTER)
 
 
-def tell(simulation: Simulation) -> list[tuple[str, str]]:
+def describe(simulation: Simulation) -> list[tuple[str, str]]:
     """Return day and time in the workflow's time zone with channel or kind."""
     return [
         (f"{each.event.at.astimezone(UTC):%m-%d %H:%M}", each.channel or each.kind)
@@ -56,7 +56,7 @@ def whys(simulation: Simulation, place: int) -> list[tuple[str, str]]:
 async def test_a_sample_claim_runs_through_all_steps(harness: Harness) -> None:
     simulation = await play(harness)
 
-    assert tell(simulation) == [
+    assert describe(simulation) == [
         ("03-02 09:00", "EMAIL"), ("03-02 09:00", "WaitBegun"), ("03-09 09:00", "FeeAdded"),
         ("03-09 09:00", "LETTER"), ("03-09 09:00", "WaitBegun"), ("03-25 09:00", "Archived"),
     ]  # fmt: skip
@@ -85,7 +85,7 @@ async def test_holidays_and_weekdays_that_delay_a_step_are_named(harness: Harnes
 
     simulation = await play(harness, SimulationScope(start_on=date(2026, 4, 2)))
 
-    assert tell(simulation)[0] == ("04-07 07:00", "EMAIL")
+    assert describe(simulation)[0] == ("04-07 07:00", "EMAIL")
     assert whys(simulation, 0) == [
         ("AFTER_HOURS", "2026-04-02"), ("HOLIDAY", "2026-04-03"), ("NO_WEEKDAY", "2026-04-04"),
         ("NO_WEEKDAY", "2026-04-05"), ("HOLIDAY", "2026-04-06"),
@@ -95,7 +95,7 @@ async def test_holidays_and_weekdays_that_delay_a_step_are_named(harness: Harnes
 async def test_a_wait_of_business_days_lists_the_holidays_within_it(harness: Harness) -> None:
     simulation = await play(harness, SimulationScope(start_on=date(2026, 12, 23)))
 
-    assert tell(simulation)[1:3] == [("12-23 09:00", "WaitBegun"), ("12-31 09:00", "FeeAdded")]
+    assert describe(simulation)[1:3] == [("12-23 09:00", "WaitBegun"), ("12-31 09:00", "FeeAdded")]
     assert whys(simulation, 1) == [("HOLIDAY", "2026-12-25")]
 
 
@@ -110,7 +110,7 @@ async def test_a_wait_that_ends_on_a_weekend_is_explained_by_its_last_days(
 
     simulation = await play(harness, definition=a_texts_definition(steps=steps))
 
-    assert tell(simulation)[1] == ("03-09 08:00", "EMAIL")
+    assert describe(simulation)[1] == ("03-09 08:00", "EMAIL")
     assert whys(simulation, 1) == [("NO_WEEKDAY", "2026-03-07"), ("NO_WEEKDAY", "2026-03-08")]
 
 
@@ -121,7 +121,7 @@ async def test_a_contact_due_before_the_contact_hours_waits_until_they_start(
 
     simulation = await play(harness)
 
-    assert tell(simulation)[0] == ("03-03 08:00", "EMAIL")
+    assert describe(simulation)[0] == ("03-03 08:00", "EMAIL")
     assert whys(simulation, 0) == [("BEFORE_HOURS", "2026-03-03")]
 
 
@@ -139,7 +139,7 @@ async def test_guards_and_quiet_hours_that_delay_a_step_are_named(
 
     simulation = await play(harness, definition=a_texts_definition(steps=steps))
 
-    assert tell(simulation)[:2] == [("03-02 10:00", "EMAIL"), ("03-03 10:00", "EMAIL")]
+    assert describe(simulation)[:2] == [("03-02 10:00", "EMAIL"), ("03-03 10:00", "EMAIL")]
     assert whys(simulation, 0) == [("QUIET_HOURS", "2026-03-02")]
     assert ("GUARD_DAY", "2026-03-02") in whys(simulation, 1)
 

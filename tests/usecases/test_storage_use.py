@@ -28,7 +28,7 @@ _LIMIT = 1000
 _UNUSED = timedelta(hours=1)
 
 
-class _Shelf:
+class _MerchantFiles:
     """The uploads of one merchant, written and removed as use cases do."""
 
     def __init__(self, resources: Resources, merchant: Merchant) -> None:
@@ -68,117 +68,123 @@ class _Shelf:
 
 
 @pytest.fixture
-async def shelf(resources: Resources, clock: MovableClock) -> _Shelf:
+async def merchant_files(resources: Resources, clock: MovableClock) -> _MerchantFiles:
     async with resources.database.transaction() as tx:
-        return _Shelf(resources, await a_merchant(tx, now=clock.now()))
+        return _MerchantFiles(resources, await a_merchant(tx, now=clock.now()))
 
 
-async def test_the_storage_limit_is_exact_to_the_byte(shelf: _Shelf) -> None:
-    await shelf.put(1, 600)
+async def test_the_storage_limit_is_exact_to_the_byte(merchant_files: _MerchantFiles) -> None:
+    await merchant_files.put(1, 600)
     with pytest.raises(StorageFull) as refused:
-        await shelf.put(2, 401)
-    await shelf.put(3, 400)
+        await merchant_files.put(2, 401)
+    await merchant_files.put(3, 400)
 
     assert isinstance(refused.value, PayloadTooLarge)
     assert refused.value.details == {"limit": _LIMIT, "used": 600}
     assert "Delete attachments" in refused.value.message
-    assert await shelf.count() == (1000, 1000)
+    assert await merchant_files.count() == (1000, 1000)
 
 
 @pytest.mark.parametrize("is_begun", [False, True], ids=["the first uploads", "later ones"])
 async def test_concurrent_uploads_do_not_exceed_the_storage_limit(
-    shelf: _Shelf, is_begun: bool
+    merchant_files: _MerchantFiles, is_begun: bool
 ) -> None:
     if is_begun:
-        await shelf.put(99, 100)
-    asked = [shelf.put(number, 300) for number in range(1, 11)]
+        await merchant_files.put(99, 100)
+    asked = [merchant_files.put(number, 300) for number in range(1, 11)]
     outcomes = await asyncio.gather(*asked, return_exceptions=True)
 
     assert sum(outcome is None for outcome in outcomes) == 3
     assert all(isinstance(each, StorageFull) for each in outcomes if each is not None)
-    used, summed = await shelf.count()
+    used, summed = await merchant_files.count()
     assert used == summed == 900 + 100 * is_begun
 
 
 async def test_the_storage_use_is_right_after_concurrent_uploads_and_removals(
-    shelf: _Shelf,
+    merchant_files: _MerchantFiles,
 ) -> None:
     for number in range(1, 6):
-        await shelf.put(number, 100)
-    asked = [shelf.remove(number) for number in range(1, 6)]
-    asked += [shelf.put(number, 100) for number in range(11, 20)]
+        await merchant_files.put(number, 100)
+    asked = [merchant_files.remove(number) for number in range(1, 6)]
+    asked += [merchant_files.put(number, 100) for number in range(11, 20)]
     # The same upload is removed by two at once.
-    asked += [shelf.remove(1, 2, 3)]
+    asked += [merchant_files.remove(1, 2, 3)]
     await asyncio.gather(*asked, return_exceptions=True)
 
-    used, summed = await shelf.count()
+    used, summed = await merchant_files.count()
     assert used == summed <= _LIMIT
 
 
-async def test_an_accepted_upload_counts_once(resources: Resources, shelf: _Shelf) -> None:
-    await shelf.put(1, 600)
+async def test_an_accepted_upload_counts_once(
+    resources: Resources, merchant_files: _MerchantFiles
+) -> None:
+    await merchant_files.put(1, 600)
     async with resources.database.transaction() as tx:
-        work = Work.open(resources, tx, shelf.merchant, SYSTEM)
-        await accept_upload(work, shelf.make(1, 600).prepared)
-    assert await shelf.count() == (600, 600)
+        work = Work.open(resources, tx, merchant_files.merchant, SYSTEM)
+        await accept_upload(work, merchant_files.make(1, 600).prepared)
+    assert await merchant_files.count() == (600, 600)
 
 
 async def test_the_space_of_an_unused_upload_is_free_when_it_is_removed(
-    resources: Resources, clock: MovableClock, shelf: _Shelf
+    resources: Resources, clock: MovableClock, merchant_files: _MerchantFiles
 ) -> None:
-    await shelf.put(1, 900)
+    await merchant_files.put(1, 900)
     clock.advance(timedelta(hours=3))
-    await Housekeeping(resources, shelf.storage).run_once()
+    await Housekeeping(resources, merchant_files.storage).run_once()
 
-    assert await shelf.count() == (0, 0)
-    await shelf.put(2, 1000)
+    assert await merchant_files.count() == (0, 0)
+    await merchant_files.put(2, 1000)
 
 
-class _AbsentStorage:
+class _UnavailableStorage:
     async def save(self, _key: str, _content: bytes) -> None:
         raise Unavailable("away")
 
 
 async def test_an_upload_that_failed_counts_until_it_is_removed(
-    resources: Resources, clock: MovableClock, shelf: _Shelf
+    resources: Resources, clock: MovableClock, merchant_files: _MerchantFiles
 ) -> None:
-    there, shelf.storage = shelf.storage, _AbsentStorage()  # type: ignore[assignment]
+    there, merchant_files.storage = merchant_files.storage, _UnavailableStorage()  # type: ignore[assignment]
     with pytest.raises(Unavailable):
-        await shelf.put(1, 900)
-    assert await shelf.count() == (900, 900)
+        await merchant_files.put(1, 900)
+    assert await merchant_files.count() == (900, 900)
     clock.advance(timedelta(hours=3))
 
     await Housekeeping(resources, there).run_once()
 
-    assert await shelf.count() == (0, 0)
+    assert await merchant_files.count() == (0, 0)
 
 
 async def test_uploads_of_another_merchant_do_not_count(
-    resources: Resources, clock: MovableClock, shelf: _Shelf
+    resources: Resources, clock: MovableClock, merchant_files: _MerchantFiles
 ) -> None:
     async with resources.database.transaction() as tx:
-        other = _Shelf(resources, await a_merchant(tx, "hansen", now=clock.now()))
+        other = _MerchantFiles(resources, await a_merchant(tx, "hansen", now=clock.now()))
     await other.put(1, 900)
 
-    await shelf.put(2, 300)
+    await merchant_files.put(2, 300)
     await other.put(3, 100)
-    await shelf.remove(2)
+    await merchant_files.remove(2)
 
     assert await other.count() == (1000, 1000)
-    assert await shelf.count() == (0, 0)
+    assert await merchant_files.count() == (0, 0)
 
 
-async def test_a_lowered_limit_removes_nothing_and_accepts_nothing(shelf: _Shelf) -> None:
-    await shelf.put(1, 900)
+async def test_a_lowered_limit_removes_nothing_and_accepts_nothing(
+    merchant_files: _MerchantFiles,
+) -> None:
+    await merchant_files.put(1, 900)
     with pytest.raises(StorageFull):
-        await shelf.put(2, 1, limit_bytes=500)
-    assert await shelf.count() == (900, 900)
+        await merchant_files.put(2, 1, limit_bytes=500)
+    assert await merchant_files.count() == (900, 900)
 
 
-async def test_merchants_near_their_limit_are_listed(resources: Resources, shelf: _Shelf) -> None:
-    await shelf.put(1, 800)
+async def test_merchants_near_their_limit_are_listed(
+    resources: Resources, merchant_files: _MerchantFiles
+) -> None:
+    await merchant_files.put(1, 800)
     async with resources.database.connection() as connection:
-        assert await list_near_limit(connection, 800, 5) == [(shelf.merchant.key, 800)]
+        assert await list_near_limit(connection, 800, 5) == [(merchant_files.merchant.key, 800)]
         assert await list_near_limit(connection, 801, 5) == []
 
 

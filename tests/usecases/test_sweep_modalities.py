@@ -48,7 +48,7 @@ async def test_a_missed_instalment_breaks_the_plan_after_seven_days(
     assert (broken.state, broken.ended_at, broken.ended_reason) == (
         ModalityState.APPROVED, FIRST_GRACE_OVER, ModalityEndReason.BROKEN,
     )  # fmt: skip
-    # The hold lasts until the debtor has been notified (tests.engine.test_plans_speak).
+    # The hold lasts until the debtor has been notified (tests.engine.test_plan_notices_sent).
     assert await arrangement.holds() == ["MODALITY_ACTIVE"]
     assert await arrangement.states() == ["REQUESTED", "APPROVED"]
     assert await sweep_modalities(arrangement.harness.resources) == 0

@@ -44,7 +44,7 @@ async def harness(resources: Resources, clock: MovableClock) -> Harness:
     return await a_harness(resources, clock, configuration=OFFERING)
 
 
-async def look(harness: Harness) -> dict[AttentionKind, AttentionItem]:
+async def load_tasks(harness: Harness) -> dict[AttentionKind, AttentionItem]:
     async with harness.work() as work:
         return dict(await list_attention_items(work))
 
@@ -59,7 +59,7 @@ async def add_endpoints(harness: Harness) -> None:
 async def test_a_new_merchant_has_no_open_tasks(harness: Harness) -> None:
     await harness.create()
     await add_endpoints(harness)
-    assert await look(harness) == NOTHING
+    assert await load_tasks(harness) == NOTHING
 
 
 async def test_each_kind_of_task_is_counted_with_its_oldest(
@@ -78,7 +78,7 @@ async def test_each_kind_of_task_is_counted_with_its_oldest(
     clock.advance(timedelta(hours=1))
     await dispute(harness, other, actor=ERP)
 
-    found = await look(harness)
+    found = await load_tasks(harness)
     assert found == {
         AttentionKind.OPEN_DISPUTES: AttentionItem(Count(2, is_more=False), begun),
         AttentionKind.OVERDUE_DISPUTES: AttentionItem(Count(0, is_more=False), None),
@@ -91,11 +91,11 @@ async def test_each_kind_of_task_is_counted_with_its_oldest(
         AttentionKind.PENDING_PAYMENTS: AttentionItem(Count(1, is_more=False), begun),
     }
     clock.advance(30 * DAY)
-    overdue = (await look(harness))[AttentionKind.OVERDUE_DISPUTES]
+    overdue = (await load_tasks(harness))[AttentionKind.OVERDUE_DISPUTES]
     assert (overdue.count, overdue.oldest_at) == (Count(2, is_more=False), begun)
-    overdue = (await look(harness))[AttentionKind.OVERDUE_MODALITIES]
+    overdue = (await load_tasks(harness))[AttentionKind.OVERDUE_MODALITIES]
     assert (overdue.count, overdue.oldest_at) == (Count(1, is_more=False), begun)
-    assert await look(await a_harness(resources, clock, key="hansen")) == NOTHING
+    assert await load_tasks(await a_harness(resources, clock, key="hansen")) == NOTHING
 
 
 @pytest.mark.parametrize(("days", "number"), [(4, 0), (5, 1)])
@@ -107,7 +107,7 @@ async def test_a_request_is_overdue_once_the_promised_day_is_over(
     [claim_id] = await harness.create()
     await Arrangement(harness, claim_id).ask()
     clock.advance((days + 1) * DAY)
-    assert (await look(harness))[AttentionKind.OVERDUE_MODALITIES].count.number == number
+    assert (await load_tasks(harness))[AttentionKind.OVERDUE_MODALITIES].count.number == number
 
 
 async def test_a_message_that_did_not_arrive_waits_for_seven_days(
@@ -116,9 +116,9 @@ async def test_a_message_that_did_not_arrive_waits_for_seven_days(
     [claim_id] = await harness.create()
     await harness.rows(_SENT, claim_id, clock.now())
     clock.advance(7 * DAY)
-    assert (await look(harness))[AttentionKind.BOUNCED_CONTACTS].count.number == 1
+    assert (await load_tasks(harness))[AttentionKind.BOUNCED_CONTACTS].count.number == 1
     clock.advance(JUST)
-    assert (await look(harness))[AttentionKind.BOUNCED_CONTACTS].count.number == 0
+    assert (await load_tasks(harness))[AttentionKind.BOUNCED_CONTACTS].count.number == 0
 
 
 async def test_counting_tasks_stops_at_the_limit(
@@ -128,4 +128,4 @@ async def test_counting_tasks_stops_at_the_limit(
     for _ in range(3):
         await dispute(harness, claim_id, actor=ERP)
     monkeypatch.setattr(overview, "MAX_COUNTED", 2)
-    assert (await look(harness))[AttentionKind.OPEN_DISPUTES].count == Count(2, is_more=True)
+    assert (await load_tasks(harness))[AttentionKind.OPEN_DISPUTES].count == Count(2, is_more=True)

@@ -35,10 +35,10 @@ _STORED = "SELECT name, sealed FROM installation_secrets"
 
 
 async def apply(
-    resources: Resources, lines: Mapping[str, Any], secret: bytes | None = b"s3cret"
+    resources: Resources, providers: Mapping[str, Any], secret: bytes | None = b"s3cret"
 ) -> list[str]:
     secrets = {} if secret is None else {NAME: secret}
-    installation = check_installation({"deliveryProviders": lines})
+    installation = check_installation({"deliveryProviders": providers})
     return (await apply_installation(resources, installation, secrets)).changes
 
 
@@ -48,8 +48,8 @@ async def known(resources: Resources) -> dict[str, bytes]:
 
 
 async def test_a_secret_is_stored_encrypted_and_known_to_processes(resources: Resources) -> None:
-    line, secret = await apply(resources, {"post": POST})
-    assert "post" in line
+    provider, secret = await apply(resources, {"post": POST})
+    assert "post" in provider
     assert secret == f"{NAME}: a secret, changed"
     async with resources.database.connection() as connection:
         [(name, sealed)] = await connection.fetch(_STORED)
@@ -112,7 +112,7 @@ async def test_a_provider_that_a_merchant_uses_cannot_be_removed(
 
 
 @pytest.mark.parametrize(
-    ("line", "path"),
+    ("provider", "path"),
     [
         ({**POST, "channel": "SMS"}, "/deliveryProviders/post/channel"),
         ({**POST, "adapter": "fax"}, "/deliveryProviders/post/adapter"),
@@ -127,9 +127,9 @@ async def test_a_provider_that_a_merchant_uses_cannot_be_removed(
         ({"channel": "EMAIL", "adapter": "smtp"}, "/deliveryProviders/post/server"),
     ],
 )
-def test_a_faulty_provider_is_refused_with_its_path(line: dict[str, Any], path: str) -> None:
+def test_a_faulty_provider_is_refused_with_its_path(provider: dict[str, Any], path: str) -> None:
     with pytest.raises(ValidationError) as refused:
-        check_installation({"deliveryProviders": {"post": line}})
+        check_installation({"deliveryProviders": {"post": provider}})
     assert [fault.path for fault in refused.value.faults] == [path]
 
 
@@ -209,11 +209,11 @@ async def test_changing_a_channel_to_a_provider_is_reported(
     await apply(resources, {"post": POST})
     by_outbox = {"EMAIL": {"adapter": "outbox", "from": "claims@nordwind.example"}}
     await apply_merchant(resources, tmp_path, by_outbox)
-    by_line = {"EMAIL": {"provider": "post", "from": "claims@nordwind.example"}}
-    assert await apply_merchant(resources, tmp_path, by_line) == [
+    by_provider = {"EMAIL": {"provider": "post", "from": "claims@nordwind.example"}}
+    assert await apply_merchant(resources, tmp_path, by_provider) == [
         "channels.EMAIL.adapter removed", 'channels.EMAIL.provider added: "post"',
     ]  # fmt: skip
-    assert await apply_merchant(resources, tmp_path, by_line) == []
+    assert await apply_merchant(resources, tmp_path, by_provider) == []
 
 
 async def test_a_sandbox_merchant_cannot_use_a_provider(

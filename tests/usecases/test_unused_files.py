@@ -26,7 +26,7 @@ _HOUR = timedelta(hours=1)
 _TICKETS = "SELECT ticket_id FROM uploads"
 
 
-class Point(Enum):
+class DeathPoint(Enum):
     """The point at which the process dies."""
 
     BEFORE_CONTENT = "the row is there, the content is not"
@@ -34,30 +34,30 @@ class Point(Enum):
     BETWEEN_REMOVALS = "the content is gone, the row is not"
 
 
-class Died(BaseException):
+class ProcessDied(BaseException):
     """The process is dead: nothing more is done, not even cleaning up."""
 
 
-class MortalStorage:
+class DyingStorage:
     """A storage whose process dies at a given point."""
 
-    def __init__(self, storage: SealedFiles, point: Point) -> None:
+    def __init__(self, storage: SealedFiles, point: DeathPoint) -> None:
         self._storage = storage
         self._point = point
 
     async def save(self, key: str, content: bytes) -> None:
-        if self._point is Point.BEFORE_CONTENT:
-            raise Died
+        if self._point is DeathPoint.BEFORE_CONTENT:
+            raise ProcessDied
         await self._storage.save(key, content)
-        if self._point is Point.AFTER_CONTENT:
-            raise Died
+        if self._point is DeathPoint.AFTER_CONTENT:
+            raise ProcessDied
 
     async def remove(self, key: str) -> None:
         await self._storage.remove(key)
-        raise Died
+        raise ProcessDied
 
 
-class AbsentStorage(MortalStorage):
+class UnavailableStorage(DyingStorage):
     """A storage that is unavailable although the content may have been written."""
 
     async def save(self, key: str, content: bytes) -> None:
@@ -93,14 +93,14 @@ async def _keep(
 
 
 async def _live_and_die(
-    resources: Resources, storage: MortalStorage, inspector: Inspector, merchant_id: int
+    resources: Resources, storage: DyingStorage, inspector: Inspector, merchant_id: int
 ) -> None:
     """Store a file and discard it, until the process dies."""
     mortal: Any = storage
     try:
         await _keep(resources, mortal, inspector, merchant_id)
         await discard_uploads(resources.database, mortal, merchant_id, [_TICKET])
-    except Died:
+    except ProcessDied:
         return
     raise AssertionError("it was to die")
 
@@ -115,12 +115,12 @@ async def _count_rows(resources: Resources) -> int:
         return len(await connection.fetch(_TICKETS))
 
 
-@pytest.mark.parametrize("point", list(Point), ids=lambda point: point.value)
+@pytest.mark.parametrize("point", list(DeathPoint), ids=lambda point: point.value)
 async def test_files_left_by_a_dead_process_are_removed(
     resources: Resources, clock: MovableClock, storage: SealedFiles, merchant_id: int,
-    inspector: Inspector, point: Point,
+    inspector: Inspector, point: DeathPoint,
 ) -> None:  # fmt: skip
-    await _live_and_die(resources, MortalStorage(storage, point), inspector, merchant_id)
+    await _live_and_die(resources, DyingStorage(storage, point), inspector, merchant_id)
     left = (await _count_rows(resources), len(_contents(resources)))
     housekeeping = Housekeeping(resources, storage)
     clock.advance(timedelta(hours=1, minutes=59))
@@ -129,7 +129,7 @@ async def test_files_left_by_a_dead_process_are_removed(
     clock.advance(timedelta(minutes=2))
     await housekeeping.run_once()
 
-    assert left == (1, 1 if point is Point.AFTER_CONTENT else 0)
+    assert left == (1, 1 if point is DeathPoint.AFTER_CONTENT else 0)
     assert (await _count_rows(resources), _contents(resources)) == (0, [])
 
 
@@ -137,7 +137,7 @@ async def test_content_written_despite_a_storage_error_is_removed(
     resources: Resources, clock: MovableClock, storage: SealedFiles, merchant_id: int,
     inspector: Inspector,
 ) -> None:  # fmt: skip
-    absent: Any = AbsentStorage(storage, Point.AFTER_CONTENT)
+    absent: Any = UnavailableStorage(storage, DeathPoint.AFTER_CONTENT)
     with pytest.raises(Unavailable):
         await _keep(resources, absent, inspector, merchant_id)
     assert len(_contents(resources)) == 1

@@ -23,7 +23,7 @@ STEPS = [
 
 
 @dataclass
-class Life:
+class ClaimLife:
     """One claim and the days since its creation."""
 
     harness: Harness
@@ -46,13 +46,13 @@ class Life:
 
 
 @pytest.fixture
-async def life(resources: Resources, clock: MovableClock) -> Life:
+async def life(resources: Resources, clock: MovableClock) -> ClaimLife:
     harness = await a_harness(resources, clock, a_definition(steps=STEPS))
     [claim_id] = await harness.create()
-    return Life(harness, claim_id)
+    return ClaimLife(harness, claim_id)
 
 
-async def test_an_unpaid_claim_runs_through_all_steps(life: Life) -> None:
+async def test_an_unpaid_claim_runs_through_all_steps(life: ClaimLife) -> None:
     assert await life.at_day(0) == ["ESCALATED"]
     assert await life.at_day(6) == ["ESCALATED"]
     assert await life.outstanding() == 10240
@@ -68,7 +68,7 @@ async def test_an_unpaid_claim_runs_through_all_steps(life: Life) -> None:
 
 
 async def test_steps_due_during_two_disputes_run_after_both_are_resolved(
-    life: Life,
+    life: ClaimLife,
 ) -> None:
     harness, claim_id = life.harness, life.claim_id
     reminded = ["FEE_ADDED", "CHECKPOINT_REACHED", "ESCALATED"]
@@ -92,7 +92,7 @@ async def test_steps_due_during_two_disputes_run_after_both_are_resolved(
     assert await life.at_day(38) == [*told, *reminded, "ARCHIVED"]
 
 
-async def test_events_are_in_order_and_contain_the_facts_of_each_step(life: Life) -> None:
+async def test_events_are_in_order_and_contain_the_facts_of_each_step(life: ClaimLife) -> None:
     await life.at_day(21)
     escalated, fee, checkpoint, _, archived = await life.harness.events(life.claim_id)
     assert escalated["date"] == "2026-03-02T09:00:00Z"

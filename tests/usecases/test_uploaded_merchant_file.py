@@ -37,12 +37,12 @@ from tests.support.definitions import a_document
 from tests.usecases.test_apply import ADAPTERS, FILE, PROVIDERS
 
 LOGOS = LogoMaker(INSPECTOR, PRINTER)
-SURROUNDINGS = InstallationLimits(ADAPTERS, is_development=True, available_providers=PROVIDERS)
+LIMITS = InstallationLimits(ADAPTERS, is_development=True, available_providers=PROVIDERS)
 KIM = user_actor("kim", ROLE_RIGHTS[Role.OPERATOR], Origin(Interface.PORTAL))
 
 
 @dataclass
-class Desk:
+class UploadingMerchant:
     """One merchant to which files are uploaded."""
 
     resources: Resources
@@ -67,9 +67,7 @@ class Desk:
         source = await parse_given_file(text, merchant, DOCUMENTS, logos=LOGOS, key="somebody")
         async with self.resources.database.transaction() as tx:
             work = Work.open(self.resources, tx, merchant, self.actor)
-            return await plan_given_file(
-                work, self.resources, source, SURROUNDINGS, publish=publish
-            )
+            return await plan_given_file(work, self.resources, source, LIMITS, publish=publish)
 
     async def apply(
         self, text: str, *, publish: bool = False, known: int | None = None
@@ -79,26 +77,30 @@ class Desk:
         async with self.resources.database.transaction() as tx:
             work = Work.open(self.resources, tx, merchant, self.actor)
             return await apply_given_file(
-                work, self.resources, source, SURROUNDINGS,
+                work, self.resources, source, LIMITS,
                 publish=publish, known_revision=merchant.revision if known is None else known,
             )  # fmt: skip
 
 
-async def a_desk(resources: Resources, folder: Path, document: dict[str, Any]) -> Desk:
+async def an_uploading_merchant(
+    resources: Resources, folder: Path, document: dict[str, Any]
+) -> UploadingMerchant:
     path = folder / f"{document['key']}.yaml"
     path.write_text(render_yaml(document))
     await apply_file(resources, path, available_adapters=ADAPTERS, available_providers=PROVIDERS)
-    return Desk(resources, document["key"])
+    return UploadingMerchant(resources, document["key"])
 
 
-async def a_fresh_desk(resources: Resources, *, sandbox: bool = False) -> Desk:
+async def a_new_uploading_merchant(
+    resources: Resources, *, sandbox: bool = False
+) -> UploadingMerchant:
     document = {
         "key": "elsewhere", "name": "Elsewhere", "language": "en", "timezone": "Europe/Dublin",
         "sandbox": sandbox,
     }  # fmt: skip
     async with resources.database.transaction() as tx:
-        await open_merchant(resources, tx, KIM, document=document, limits=SURROUNDINGS)
-    return Desk(resources, "elsewhere")
+        await open_merchant(resources, tx, KIM, document=document, limits=LIMITS)
+    return UploadingMerchant(resources, "elsewhere")
 
 
 def a_picture(kind: str) -> bytes:
@@ -153,11 +155,11 @@ async def test_an_export_creates_the_same_merchant_elsewhere_and_changes_nothing
 ) -> None:
     svg = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0h9"/></svg>'
     (tmp_path / "logo.svg").write_bytes(svg if kind == "SVG" else a_picture(kind))
-    home = await a_desk(resources, tmp_path, EVERYTHING)
+    home = await an_uploading_merchant(resources, tmp_path, EVERYTHING)
     exported = await home.export()
 
     assert (await home.plan(exported)).changes == []
-    elsewhere = await a_fresh_desk(resources)
+    elsewhere = await a_new_uploading_merchant(resources)
     made = await elsewhere.apply(exported)
     assert len(made.changes) > 20
     assert [each.name for each in made.credentials] == ["erp"]
@@ -169,10 +171,10 @@ async def test_an_export_creates_the_same_merchant_elsewhere_and_changes_nothing
 
 async def test_the_command_line_accepts_an_export(resources: Resources, tmp_path: Path) -> None:
     (tmp_path / "logo.svg").write_bytes(a_picture("PNG"))
-    home = await a_desk(resources, tmp_path, EVERYTHING)
+    home = await an_uploading_merchant(resources, tmp_path, EVERYTHING)
     document = {**parse_yaml(await home.export()), "key": "third"}
 
-    third = await a_desk(resources, tmp_path, document)
+    third = await an_uploading_merchant(resources, tmp_path, document)
 
     (tmp_path / "third.yaml").write_text(render_yaml(document))
     options = {"available_adapters": ADAPTERS, "available_providers": PROVIDERS}
@@ -184,7 +186,7 @@ async def test_the_command_line_accepts_an_export(resources: Resources, tmp_path
 async def test_an_export_contains_no_secret_and_applying_it_removes_none(
     resources: Resources, tmp_path: Path
 ) -> None:
-    home = await a_desk(resources, tmp_path, FILE)
+    home = await an_uploading_merchant(resources, tmp_path, FILE)
     exported = await home.export()
 
     assert "Bearer" not in exported
@@ -211,7 +213,7 @@ async def test_an_export_contains_no_secret_and_applying_it_removes_none(
 async def test_an_uploaded_file_cannot_read_server_files(
     resources: Resources, tmp_path: Path, given: dict[str, Any], place: str
 ) -> None:
-    home = await a_desk(resources, tmp_path, FILE)
+    home = await an_uploading_merchant(resources, tmp_path, FILE)
     document = {key: FILE[key] for key in ("key", "name", "language", "timezone")}
     with pytest.raises(ValidationError) as refusal:
         await home.plan(render_yaml({**document, **given}))
@@ -221,8 +223,8 @@ async def test_an_uploaded_file_cannot_read_server_files(
 async def test_an_uploaded_file_changes_only_its_own_merchant(
     resources: Resources, tmp_path: Path
 ) -> None:
-    home = await a_desk(resources, tmp_path, FILE)
-    elsewhere = await a_fresh_desk(resources, sandbox=True)
+    home = await an_uploading_merchant(resources, tmp_path, FILE)
+    elsewhere = await a_new_uploading_merchant(resources, sandbox=True)
     before = await home.merchant()
     document = {**FILE, "name": "Taken", "sandbox": False, "workflows": []}
     del document["assignmentRules"]
@@ -237,7 +239,7 @@ async def test_an_uploaded_file_changes_only_its_own_merchant(
 async def test_the_second_of_two_concurrent_uploads_is_refused(
     resources: Resources, tmp_path: Path
 ) -> None:
-    home = await a_desk(resources, tmp_path, FILE)
+    home = await an_uploading_merchant(resources, tmp_path, FILE)
     known = (await home.merchant()).revision
     text = await home.export()
     await home.apply(text.replace("Nordwind\n", "First\n", 1), known=known)
@@ -247,7 +249,7 @@ async def test_the_second_of_two_concurrent_uploads_is_refused(
 
 
 async def test_an_uploaded_file_discards_no_draft(resources: Resources, tmp_path: Path) -> None:
-    home = await a_desk(resources, tmp_path, FILE)
+    home = await an_uploading_merchant(resources, tmp_path, FILE)
     text = await home.export()
     document = parse_yaml(text)
     document["workflows"][0]["definition"]["steps"][0]["name"] = "Renamed"

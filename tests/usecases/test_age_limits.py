@@ -31,7 +31,7 @@ JUST = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Age:
+class AgeLimit:
     """An age limit since the instant in a column. `left` is the condition for a row that is
     unchanged."""
 
@@ -42,38 +42,38 @@ class Age:
 
 
 AGES = {
-    "access_tokens": Age("expires_at", timedelta(0)),
-    "credential_secrets": Age("expires_at", timedelta(0)),
-    "request_quotas": Age("minute", timedelta(minutes=2)),
-    "idempotency_keys": Age("created_at", timedelta(days=30)),
-    "rate_limits": Age("last_at", timedelta(hours=1)),
-    "link_request_counts": Age("window_start", timedelta(minutes=16)),
-    "letter_code_failures": Age("minute", timedelta(minutes=16)),
-    "debtor_sessions": Age("expires_at", timedelta(days=1)),
-    "debtor_drafts": Age("kept_until", timedelta(0)),
-    "pending_contact_changes": Age("expires_at", timedelta(0)),
-    "uploads": Age("expires_at", timedelta(hours=1), {"storage_key": ["1/x", "1/y"]}),
-    "debtor_notices": Age(
+    "access_tokens": AgeLimit("expires_at", timedelta(0)),
+    "credential_secrets": AgeLimit("expires_at", timedelta(0)),
+    "request_quotas": AgeLimit("minute", timedelta(minutes=2)),
+    "idempotency_keys": AgeLimit("created_at", timedelta(days=30)),
+    "rate_limits": AgeLimit("last_at", timedelta(hours=1)),
+    "link_request_counts": AgeLimit("window_start", timedelta(minutes=16)),
+    "letter_code_failures": AgeLimit("minute", timedelta(minutes=16)),
+    "debtor_sessions": AgeLimit("expires_at", timedelta(days=1)),
+    "debtor_drafts": AgeLimit("kept_until", timedelta(0)),
+    "pending_contact_changes": AgeLimit("expires_at", timedelta(0)),
+    "uploads": AgeLimit("expires_at", timedelta(hours=1), {"storage_key": ["1/x", "1/y"]}),
+    "debtor_notices": AgeLimit(
         "settled_at", timedelta(days=7), {"state": "ACCEPTED", "due_at": None},
         "recipient IS NOT NULL AND body_text IS NOT NULL",
     ),
-    "portal_sessions": Age("expires_at", timedelta(days=90), {"opened_by": "TOTP"}),
-    "pending_sign_ins": Age("expires_at", timedelta(0)),
-    "interrupted_forms": Age("expires_at", timedelta(0)),
-    "second_factor_failures": Age("failed_at", timedelta(hours=24)),
-    "single_sign_on_attempts": Age("expires_at", timedelta(0)),
-    "provider_logouts": Age("expires_at", timedelta(0), {"session_hash": b"x"}),
-    "passkey_challenges": Age("expires_at", timedelta(0), {"purpose": "SIGN_IN"}),
-    "letter_status_files": Age("read_at", timedelta(days=90), {"outcome": "READ"}),
-    "delivery_reports": Age(
+    "portal_sessions": AgeLimit("expires_at", timedelta(days=90), {"opened_by": "TOTP"}),
+    "pending_sign_ins": AgeLimit("expires_at", timedelta(0)),
+    "interrupted_forms": AgeLimit("expires_at", timedelta(0)),
+    "second_factor_failures": AgeLimit("failed_at", timedelta(hours=24)),
+    "single_sign_on_attempts": AgeLimit("expires_at", timedelta(0)),
+    "provider_logouts": AgeLimit("expires_at", timedelta(0), {"session_hash": b"x"}),
+    "passkey_challenges": AgeLimit("expires_at", timedelta(0), {"purpose": "SIGN_IN"}),
+    "letter_status_files": AgeLimit("read_at", timedelta(days=90), {"outcome": "READ"}),
+    "delivery_reports": AgeLimit(
         "received_at", timedelta(days=90),
         {"state": "FAILED", "cause": "OTHER", "merchant_id": None},
     ),
-    "inbound_sms": Age(
+    "inbound_sms": AgeLimit(
         "received_at", timedelta(days=90), {"kind": "UNMATCHED", "merchant_id": None}
     ),
     # The row is deleted at the exact end of its retention.
-    "jobs": Age(
+    "jobs": AgeLimit(
         "kept_until", -JUST,
         {"kind": "EXPORT", "state": "DONE", "ended_at": datetime(2026, 1, 1, tzinfo=UTC)},
     ),
@@ -124,6 +124,6 @@ def test_each_table_with_an_age_limit_is_tested_on_both_sides() -> None:
     aged = {each[1] for each in found if each}
     # Rows of these tables are found by one statement and deleted or emptied by another.
     aged |= {"uploads", "debtor_notices", "jobs"}
-    # These are tested in tests.usecases.test_alarms, because an alert is deleted only after it has
+    # These are tested in tests.usecases.test_alerts, because an alert is deleted only after it has
     # ended.
     assert aged - {"alerts", "staff_emails"} == AGES.keys()

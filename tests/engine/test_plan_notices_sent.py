@@ -60,7 +60,7 @@ async def arrangement(resources: Resources, clock: MovableClock) -> Arrangement:
     return arrangement
 
 
-async def go(arrangement: Arrangement, until: datetime) -> None:
+async def run_until(arrangement: Arrangement, until: datetime) -> None:
     """Advance hour by hour and run everything that falls due."""
     harness = arrangement.harness
     while harness.clock.now() < until:
@@ -89,9 +89,9 @@ async def fees(arrangement: Arrangement) -> int:
 async def test_an_instalment_is_announced_three_days_before_at_nine(
     arrangement: Arrangement,
 ) -> None:
-    await go(arrangement, REMINDED - HOUR)
+    await run_until(arrangement, REMINDED - HOUR)
     assert await subjects(arrangement) == []
-    await go(arrangement, REMINDED + DAY)
+    await run_until(arrangement, REMINDED + DAY)
     assert await subjects(arrangement) == ["Ihre nächste Rate an Nordwind"]
     *_, notice = await arrangement.harness.rows(_NOTICES)
     assert "Bitte zahlen Sie 34,14\u00a0€ bis zum 16. März 2026." in notice["body_text"]
@@ -102,26 +102,26 @@ async def test_a_missed_instalment_is_notified_with_the_end_of_its_grace_period(
     arrangement: Arrangement,
 ) -> None:
     await arrangement.harness.pay(arrangement.claim_id, 1000)
-    await go(arrangement, MISSED)
+    await run_until(arrangement, MISSED)
     *_, notice = await arrangement.harness.rows(_NOTICES)
     assert notice["subject"] == "Ihre Rate an Nordwind ist noch nicht eingegangen"
     assert "24,14\u00a0€ waren am 16. März 2026 fällig." in notice["body_text"]
     assert "Zahlen Sie bis zum 23. März 2026, dann läuft" in notice["body_text"]
-    await go(arrangement, BROKEN - 10 * HOUR)
+    await run_until(arrangement, BROKEN - 10 * HOUR)
     assert len(await subjects(arrangement)) == 2
 
 
 async def test_a_broken_plan_is_notified_a_day_before_any_step_runs(
     arrangement: Arrangement,
 ) -> None:
-    await go(arrangement, BROKEN - HOUR)
+    await run_until(arrangement, BROKEN - HOUR)
     assert await fees(arrangement) == 0
     assert (await arrangement.harness.read(arrangement.claim_id)).next_step_at is None
-    await go(arrangement, BROKEN)
+    await run_until(arrangement, BROKEN)
     assert (await subjects(arrangement))[-1] == "Ihre Ratenzahlung mit Nordwind ist beendet"
-    await go(arrangement, BROKEN + DAY - HOUR)
+    await run_until(arrangement, BROKEN + DAY - HOUR)
     assert await fees(arrangement) == 0
-    await go(arrangement, BROKEN + DAY + HOUR)
+    await run_until(arrangement, BROKEN + DAY + HOUR)
     assert await fees(arrangement) == 1
 
 
@@ -152,9 +152,9 @@ async def test_an_unreachable_debtor_has_the_day_after_the_end_of_the_plan(
     await arrangement.harness.run()
     await arrangement.agree(PLAN)
     arrangement.harness.channels[:] = [ScriptedChannel([Permanent("no mailbox")] * 9)]
-    await go(arrangement, BROKEN + DAY - HOUR)
+    await run_until(arrangement, BROKEN + DAY - HOUR)
     assert await fees(arrangement) == 0
-    await go(arrangement, BROKEN + DAY + HOUR)
+    await run_until(arrangement, BROKEN + DAY + HOUR)
     assert await fees(arrangement) == 1
 
 
@@ -169,7 +169,7 @@ async def test_a_plan_is_notified_by_letter_when_nothing_else_works(
     await arrangement.harness.run()
     await arrangement.agree(PLAN)
     arrangement.harness.channels[:] = [by_mail, letters]
-    await go(arrangement, BROKEN)
+    await run_until(arrangement, BROKEN)
     assert [each.subject for each in letters.sent] == [
         "Ihre Ratenzahlung mit Nordwind", "Ihre Rate an Nordwind ist noch nicht eingegangen",
         "Ihre Ratenzahlung mit Nordwind ist beendet",
@@ -180,9 +180,9 @@ async def test_a_plan_is_notified_by_letter_when_nothing_else_works(
 
 
 async def test_the_completion_of_a_plan_is_notified_once(arrangement: Arrangement) -> None:
-    await go(arrangement, REMINDED)
+    await run_until(arrangement, REMINDED)
     await arrangement.harness.pay(arrangement.claim_id, 10240)
-    await go(arrangement, REMINDED + 60 * HOUR)
+    await run_until(arrangement, REMINDED + 60 * HOUR)
     assert await subjects(arrangement) == [
         "Ihre nächste Rate an Nordwind", "Ihre Ratenzahlung mit Nordwind ist bezahlt",
     ]  # fmt: skip
@@ -303,7 +303,7 @@ async def test_plans_of_two_merchants_do_not_affect_each_other(
         await each.agree(PLAN)
         await send_due_notices(each.harness)
     await theirs.harness.pay(theirs.claim_id, 3414)
-    await go(ours, BROKEN)
+    await run_until(ours, BROKEN)
     assert await occasions(ours) == ["plan_broken", "rate_due", "rate_missed"]
     assert await occasions(theirs) == []
     assert [row["until"] for row in await ours.harness.rows(_HOLDS)] == [BROKEN + DAY]
@@ -312,9 +312,9 @@ async def test_plans_of_two_merchants_do_not_affect_each_other(
 
 async def test_each_notice_has_a_link_that_opens_the_claim(arrangement: Arrangement) -> None:
     harness = arrangement.harness
-    await go(arrangement, MISSED)
+    await run_until(arrangement, MISSED)
     await harness.pay(arrangement.claim_id, 10240)
-    await go(arrangement, MISSED + HOUR)
+    await run_until(arrangement, MISSED + HOUR)
     links = {
         sent.subject: re.findall(r"https?://\S+/q/(\S+)", sent.body_text)
         for sent in harness.channels[0].sent

@@ -23,45 +23,47 @@ ORDER BY notice_id
 
 
 @dataclass
-class Teller:
+class AnswerHarness:
     arrangement: Arrangement
     resources: Resources
     writer: NoticeWriter
 
-    async def tell(self) -> int:
+    async def send_due(self) -> int:
         return await send_due_occasions(self.resources, self.writer)
 
-    async def told(self) -> list[Any]:
+    async def list_notices(self) -> list[Any]:
         return list(await self.arrangement.harness.rows(_NOTICES))
 
 
-async def _a_teller(resources: Resources, clock: MovableClock, **given: Any) -> Teller:
+async def _an_answer_harness(
+    resources: Resources, clock: MovableClock, **given: Any
+) -> AnswerHarness:
     arrangement = await an_arrangement(resources, clock, **given)
     writer = NoticeWriter(load_languages(DEBTOR_CATALOGUES), resources.settings.public_url)
-    return Teller(arrangement, resources, writer)
+    return AnswerHarness(arrangement, resources, writer)
 
 
 @pytest.fixture
-async def teller(resources: Resources, clock: MovableClock) -> Teller:
-    return await _a_teller(resources, clock)
+async def answer_harness(resources: Resources, clock: MovableClock) -> AnswerHarness:
+    return await _an_answer_harness(resources, clock)
 
 
-async def test_a_request_is_confirmed_at_once_as_a_request(teller: Teller) -> None:
-    await teller.arrangement.ask()
+async def test_a_request_is_confirmed_at_once_as_a_request(answer_harness: AnswerHarness) -> None:
+    await answer_harness.arrangement.ask()
 
-    assert [await teller.tell() for _ in range(2)] == [1, 0]
-    [notice] = await teller.told()
+    assert [await answer_harness.send_due() for _ in range(2)] == [1, 0]
+    [notice] = await answer_harness.list_notices()
     assert notice["subject"] == "Ihre Anfrage an Nordwind zur Ratenzahlung"
 
 
-async def test_an_approval_by_the_merchant_is_confirmed_once(teller: Teller) -> None:
-    modality = await teller.arrangement.ask()
-    await teller.tell()
+async def test_an_approval_by_the_merchant_is_confirmed_once(answer_harness: AnswerHarness) -> None:
+    modality = await answer_harness.arrangement.ask()
+    await answer_harness.send_due()
     for _ in range(2):
-        await teller.arrangement.approve(modality.modality_id)
+        await answer_harness.arrangement.approve(modality.modality_id)
 
-    assert [await teller.tell() for _ in range(3)] == [1, 0, 0]
-    _, notice = await teller.told()
+    assert [await answer_harness.send_due() for _ in range(3)] == [1, 0, 0]
+    _, notice = await answer_harness.list_notices()
     assert (notice["kind"], notice["channel"], notice["recipient"], notice["language"]) == (
         "CONFIRMATION", "EMAIL", "erika@example.org", "de",
     )  # fmt: skip
@@ -72,22 +74,26 @@ async def test_an_approval_by_the_merchant_is_confirmed_once(teller: Teller) -> 
 async def test_an_automatic_approval_is_confirmed(
     resources: Resources, clock: MovableClock
 ) -> None:
-    teller = await _a_teller(resources, clock, configuration=AT_ONCE)
-    await teller.arrangement.ask(DEFERMENT)
+    answer_harness = await _an_answer_harness(resources, clock, configuration=AT_ONCE)
+    await answer_harness.arrangement.ask(DEFERMENT)
 
-    await teller.tell()
+    await answer_harness.send_due()
 
-    [notice] = await teller.told()
+    [notice] = await answer_harness.list_notices()
     assert "31. März 2026" in notice["body_text"]
 
 
-async def test_a_rejection_is_sent_with_its_reason(teller: Teller) -> None:
-    modality = await teller.arrangement.ask()
-    await teller.arrangement.reject(modality.modality_id, "Zu lang. <b>Drei</b> [x](http://a)")
+async def test_a_rejection_is_sent_with_its_reason(answer_harness: AnswerHarness) -> None:
+    modality = await answer_harness.arrangement.ask()
+    await answer_harness.arrangement.reject(
+        modality.modality_id, "Zu lang. <b>Drei</b> [x](http://a)"
+    )
 
-    await teller.tell()
+    await answer_harness.send_due()
 
-    [notice] = [each for each in await teller.told() if "Der Grund" in each["body_text"]]
+    [notice] = [
+        each for each in await answer_harness.list_notices() if "Der Grund" in each["body_text"]
+    ]
     assert "Der Grund: Zu lang. <b>Drei</b> [x](http://a)" in notice["body_text"]
     assert "&lt;b&gt;Drei&lt;/b&gt; [x](http://a)" in notice["body_html"]
 
@@ -95,12 +101,12 @@ async def test_a_rejection_is_sent_with_its_reason(teller: Teller) -> None:
 async def test_the_message_is_in_the_language_of_the_claim(
     resources: Resources, clock: MovableClock
 ) -> None:
-    teller = await _a_teller(resources, clock, debtor={"language": "en"})
-    await teller.arrangement.agree()
+    answer_harness = await _an_answer_harness(resources, clock, debtor={"language": "en"})
+    await answer_harness.arrangement.agree()
 
-    await teller.tell()
+    await answer_harness.send_due()
 
-    assert {each["subject"] for each in await teller.told()} == {
+    assert {each["subject"] for each in await answer_harness.list_notices()} == {
         "Your request to Nordwind for a payment plan",
         "Your payment plan with Nordwind",
     }
@@ -109,27 +115,27 @@ async def test_the_message_is_in_the_language_of_the_claim(
 async def test_without_an_address_nothing_is_sent_or_waits(
     resources: Resources, clock: MovableClock
 ) -> None:
-    teller = await _a_teller(resources, clock, debtor={"email": None})
-    await teller.arrangement.ask()
+    answer_harness = await _an_answer_harness(resources, clock, debtor={"email": None})
+    await answer_harness.arrangement.ask()
 
-    assert [await teller.tell(), await teller.tell()] == [1, 0]
-    assert await teller.told() == []
+    assert [await answer_harness.send_due(), await answer_harness.send_due()] == [1, 0]
+    assert await answer_harness.list_notices() == []
 
 
 async def test_a_notification_that_cannot_be_rendered_is_not_retried(
-    teller: Teller, clock: MovableClock
+    answer_harness: AnswerHarness, clock: MovableClock
 ) -> None:
     """Every message needs the merchant's legal name."""
-    await teller.arrangement.ask()
-    await teller.arrangement.harness.rows(
+    await answer_harness.arrangement.ask()
+    await answer_harness.arrangement.harness.rows(
         "UPDATE merchants"
         " SET revision = revision + 1, configuration = configuration::jsonb - 'legal'"
         " WHERE merchant_id = $1"
     )
 
-    counts = [await teller.tell()]
+    counts = [await answer_harness.send_due()]
     clock.advance(timedelta(minutes=5))
-    counts.append(await teller.tell())
+    counts.append(await answer_harness.send_due())
 
     assert counts == [1, 0]
-    assert await teller.told() == []
+    assert await answer_harness.list_notices() == []

@@ -18,7 +18,7 @@ LATE = {"skipIfOlderThanDays": 30}
 STEPS = (contact(), wait(7), FEE, contact(), checkpoint("end"), wait(7))
 
 
-def stand_still_until(harness: Harness, local: str) -> None:
+def be_down_until(harness: Harness, local: str) -> None:
     """Move the clock without running the engine or the dispatcher."""
     harness.clock.move_to(berlin(local))
 
@@ -40,7 +40,7 @@ async def test_each_due_step_runs_once_after_forty_days_of_downtime(
     harness = await a_lifecycle_harness(resources, clock, a_process(*STEPS))
     [claim_id] = await harness.create()
     await run_until_local_time(harness, "2026-03-02 12:00")
-    stand_still_until(harness, "2026-04-11 12:00")
+    be_down_until(harness, "2026-04-11 12:00")
     await run_until_local_time(harness, END)
     assert await list_timeline(harness, claim_id) == [
         "Mon 02 Mar 10:00 EMAIL",
@@ -61,7 +61,7 @@ async def test_no_debtor_is_contacted_twice_a_day_after_forty_days_of_downtime(
         for n in range(9)
         for claim_id in await harness.create(f"INV-{n}", email=people[n % 3])
     ]
-    stand_still_until(harness, "2026-04-11 12:00")
+    be_down_until(harness, "2026-04-11 12:00")
     await run_until_local_time(harness, END)
     sent = Counter((each.recipient, each.created_at.date()) for each in harness.channels[0].sent)
     assert set(sent.values()) == {1}
@@ -76,7 +76,7 @@ async def test_a_contact_later_than_the_policy_allows_is_skipped(
 ) -> None:
     harness = await a_lifecycle_harness(resources, clock, a_process(*STEPS, latePolicy=LATE))
     [claim_id] = await harness.create()
-    stand_still_until(harness, "2026-04-02 10:00")
+    be_down_until(harness, "2026-04-02 10:00")
     [other] = await harness.create("INV-2", email="b@example.org")
     await run_until_local_time(harness, "2026-04-02 12:00")
     assert await list_timeline(harness, claim_id) == ["Thu 02 Apr 10:00 step 1 SKIPPED TOO_LATE"]
@@ -88,7 +88,7 @@ async def test_a_contact_exactly_as_late_as_the_policy_allows_is_made(
 ) -> None:
     harness = await a_lifecycle_harness(resources, clock, a_process(*STEPS, latePolicy=LATE))
     [claim_id] = await harness.create()
-    stand_still_until(harness, "2026-04-01 11:00")  # Summer time has begun.
+    be_down_until(harness, "2026-04-01 11:00")  # Summer time has begun.
     await run_until_local_time(harness, "2026-04-01 12:00")
     assert await list_timeline(harness, claim_id) == ["Wed 01 Apr 11:00 EMAIL"]
 
@@ -134,7 +134,7 @@ async def test_lateness_is_counted_from_the_end_of_a_hold(
     await hold(harness, kept, days=40)
     await hold(harness, missed, days=9)
     await run_until_local_time(harness, "2026-03-04 12:00")
-    stand_still_until(harness, "2026-04-13 12:00")
+    be_down_until(harness, "2026-04-13 12:00")
     await run_until_local_time(harness, "2026-04-13 13:00")
     assert await list_timeline(harness, kept) == ["Mon 13 Apr 12:00 EMAIL"]
     assert await list_timeline(harness, missed) == ["Mon 13 Apr 12:00 step 1 SKIPPED TOO_LATE"]
@@ -151,7 +151,7 @@ async def test_a_contact_planned_before_the_downtime_can_be_skipped_as_late(
     harness = await a_lifecycle_harness(resources, clock, a_process(*STEPS, latePolicy=LATE))
     [claim_id] = await harness.create()
     await plan_only(harness)
-    stand_still_until(harness, "2026-04-13 12:00")
+    be_down_until(harness, "2026-04-13 12:00")
     await harness.run()
     assert harness.channels[0].sent == []
     await run_until_local_time(harness, END)
@@ -184,6 +184,6 @@ async def test_a_planned_contact_within_the_limit_is_sent_late(
     harness = await a_lifecycle_harness(resources, clock, a_process(*STEPS, latePolicy=LATE))
     [claim_id] = await harness.create()
     await plan_only(harness)
-    stand_still_until(harness, "2026-03-31 10:00")
+    be_down_until(harness, "2026-03-31 10:00")
     await harness.run()
     assert (await list_timeline(harness, claim_id))[0] == "Tue 31 Mar 10:00 EMAIL"
