@@ -195,17 +195,6 @@ async def test_another_amount_cancels_the_open_request(counter: LandingHarness) 
     assert (await counter.payments.events()).count("PAYMENT_IN_PROGRESS") == 2
 
 
-async def test_concurrent_forms_with_the_same_part_create_one_request(
-    counter: LandingHarness,
-) -> None:
-    answers = await hand_off_at_once(counter, *["5000"] * 8)
-
-    assert {answer.status_code for answer in answers} == {303}
-    assert len({answer.headers["Location"] for answer in answers}) == 1
-    assert await counter.payments.states() == ["OPEN"]
-    assert (await counter.payments.events()).count("PAYMENT_IN_PROGRESS") == 1
-
-
 async def test_only_one_of_two_concurrent_parts_can_be_paid(counter: LandingHarness) -> None:
     answers = await hand_off_at_once(counter, "5000", "3000")
 

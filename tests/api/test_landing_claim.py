@@ -11,7 +11,6 @@ from dunwell.accounts.merchants.configuration import Brand, LandingPage, Logo, P
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.landing import LandingHarness, a_landing, read_hidden
-from tests.support.merchants import CONFIGURATION
 from tests.support.payments import PAYING
 
 ITEMS = [
@@ -152,17 +151,6 @@ async def test_no_second_payment_is_offered_while_one_is_pending(landing: Landin
 
     assert "Ihre Zahlung wird bearbeitet." in page.text
     assert "/claim/pay" not in page.text
-
-
-async def test_without_a_provider_the_claim_is_paid_by_bank_transfer(
-    resources: Resources, clock: MovableClock
-) -> None:
-    async with a_landing(resources, clock, configuration=CONFIGURATION) as landing:
-        claim = await landing.open()
-        page = await landing.browser.get("/claim/pay/transfer")
-
-    assert 'href="/claim/pay"' in claim.text
-    assert "DE02 1203 0000 0000 2020 51" in page.text
 
 
 async def test_the_reader_chooses_the_language_and_keeps_it(landing: LandingHarness) -> None:

@@ -192,19 +192,6 @@ async def test_a_draft_survives_an_extended_session_and_is_sent_complete(
     assert "Ten too much" not in (await landing.browser.get(path)).text
 
 
-async def test_extending_the_session_keeps_the_input(landing: LandingHarness) -> None:
-    await sign_in_with_letter_code(landing)
-    path = await open_dispute_form(landing)
-    before = landing.browser.cookie
-    page = await landing.browser.send(path, message="Der Gutschein fehlt.", do="stay")
-
-    assert page.status_code == 200
-    assert page.url.path == path.partition("?")[0]
-    assert "Der Gutschein fehlt.</textarea>" in page.text
-    assert landing.browser.cookie != before
-    assert await disputes(landing) == []
-
-
 async def test_the_pages_buttons_that_extend_the_session_send_its_form(
     landing: LandingHarness,
 ) -> None:

@@ -61,30 +61,6 @@ async def test_a_document_is_downloaded_and_never_shown_inline(landing: LandingH
     assert answer.headers["Cache-Control"] == "no-store"
 
 
-async def test_another_claims_document_is_not_found(landing: LandingHarness) -> None:
-    [other] = await landing.payments.harness.create("INV-OTHER")
-    theirs = await attach(landing.payments.harness, other)
-    await _enter(landing)
-
-    wrong = ["00000000-0000-7000-8000-000000000000", "x", str(theirs)]
-    answers = [await landing.browser.get(f"{_PAGE}/{each}") for each in wrong]
-
-    assert {answer.status_code for answer in answers} == {404}
-    assert len({answer.text for answer in answers}) == 1
-
-
-async def test_a_link_alone_shows_no_documents(landing: LandingHarness) -> None:
-    attachment_id = await attach(landing.payments.harness, landing.claim_id)
-    claim = await landing.open()
-
-    answers = [await landing.browser.get(each) for each in (_PAGE, f"{_PAGE}/{attachment_id}")]
-
-    assert _PAGE not in claim.text
-    assert {(each.status_code, each.headers["Location"]) for each in answers} == {
-        (303, "/claim/verify?for=documents")
-    }
-
-
 async def test_a_document_whose_content_is_lost_says_so(landing: LandingHarness) -> None:
     attachment_id = await attach(landing.payments.harness, landing.claim_id)
     [row] = await landing.payments.harness.rows(

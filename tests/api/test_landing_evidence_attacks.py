@@ -3,14 +3,12 @@
 import time
 from collections.abc import AsyncIterator
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
 from tests.api.test_api_hostile_files import read_all
 from tests.support.debtor_disputes import (
     disputes,
-    files,
     list_stored_files,
     open_dispute_form,
     sign_in_with_letter_code,
@@ -106,23 +104,6 @@ async def test_texts_are_escaped(landing: LandingHarness, reason: str) -> None:
         assert "23333331" not in page.text
 
 
-@pytest.mark.parametrize("token", [None, "", "x"])
-async def test_a_form_without_a_sessions_token_stores_nothing(
-    landing: LandingHarness, token: str | None
-) -> None:
-    await sign_in_with_letter_code(landing)
-    fields = await _read_form(landing)
-    if token is None:
-        del fields["token"]
-    else:
-        fields["token"] = token
-
-    answer = await _post(landing, _compose(fields, b'files"; filename="a.pdf', a_pdf()))
-
-    assert answer.status_code == 403
-    await _assert_nothing(landing)
-
-
 async def test_files_before_the_token_are_not_read(landing: LandingHarness) -> None:
     await sign_in_with_letter_code(landing)
     fields = await _read_form(landing)
@@ -132,51 +113,6 @@ async def test_files_before_the_token_are_not_read(landing: LandingHarness) -> N
 
     assert answer.status_code == 403
     await _assert_nothing(landing)
-
-
-@pytest.mark.parametrize(
-    "headers", [{"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.example"}]
-)
-async def test_a_foreign_form_stores_nothing(
-    landing: LandingHarness, headers: dict[str, str]
-) -> None:
-    await sign_in_with_letter_code(landing)
-    fields = await _read_form(landing)
-    opened = await dispute(landing.payments.harness, landing.claim_id)
-    parts: list[Any] = [*((n, (None, t)) for n, t in fields.items()), ("files", ("a.pdf", a_pdf()))]
-
-    for path in (REASON, f"/claim/disputes/{opened.dispute_id}/files"):
-        answer = await landing.browser.http.post(path, files=parts, headers=headers)
-        assert answer.status_code == 403
-
-    assert await landing.payments.count("uploads") == 0
-    assert [each["state"] for each in await disputes(landing)] == ["OPEN"]
-
-
-@pytest.mark.parametrize("ending", ["", "/files", "/withdraw"])
-async def test_another_claims_dispute_and_an_unknown_one_get_the_same_response(
-    landing: LandingHarness, ending: str
-) -> None:
-    [other] = await landing.payments.harness.create("INV-OTHER", email="other@example.org")
-    theirs = await dispute(landing.payments.harness, other)
-    await sign_in_with_letter_code(landing)
-    page = await landing.browser.get("/claim/dispute")
-    token = read_hidden(page.text, "/claim/end")["token"]
-
-    async def ask(dispute_id: object) -> list[tuple[int, str]]:
-        path = f"/claim/disputes/{dispute_id}{ending}"
-        answers = [await landing.browser.get(path)]
-        if ending:
-            given: Any = {"files": [("token", (None, token)), ("files", FILE)]}
-            if ending == "/withdraw":
-                given = {"data": {"token": token}}
-            answers.append(await landing.browser.http.post(path, **given, headers=OWN_FORM))
-        return [(answer.status_code, answer.text) for answer in answers]
-
-    assert await ask(theirs.dispute_id) == await ask(uuid4()) == await ask("x")
-    assert {status for status, _ in await ask(theirs.dispute_id)} == {404}
-    assert [each["state"] for each in await disputes(landing)] == ["OPEN"]
-    assert await files(landing) == []
 
 
 async def test_a_dispute_recorded_by_the_merchant_cannot_be_withdrawn(

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.support.landing import OWN_FORM, LandingHarness, read_hidden
+from tests.support.landing import LandingHarness, read_hidden
 from tests.support.one_claim import ROUTES
 
 _FORMS = sorted(path for path, runs in ROUTES.items() if "POST" in runs)
@@ -84,17 +84,6 @@ async def test_a_form_without_an_origin_needs_the_sessions_token(
     ended = await landing.browser.http.post("/claim/end", data=fields, headers=nobodys)
 
     assert [each.status_code for each in (opened, code, without, ended)] == [403, 403, 403, 303]
-
-
-async def test_without_a_session_no_form_does_anything(landing: LandingHarness) -> None:
-    answers = [
-        await landing.visitor().http.post(_fill(path), data={"token": "x"}, headers=OWN_FORM)
-        for path in _IN_SESSION
-    ]
-    for path, answer in zip(_IN_SESSION, answers, strict=True):
-        assert answer.status_code in _list_refusals(path), path
-    [traces] = await landing.payments.harness.rows(_TRACES)
-    assert (traces["events"], traces["notices"], traces["requests"]) == (0, 0, 0)
 
 
 def _list_refusals(path: str) -> set[int]:

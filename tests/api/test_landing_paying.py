@@ -3,7 +3,6 @@
 import asyncio
 import re
 from typing import Any
-from uuid import uuid4
 
 import httpx
 import pytest
@@ -19,7 +18,7 @@ from dunwell.cases.payments.provider import (
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import ORIGIN, Application
-from tests.support.landing import OWN_FORM, LandingHarness, a_landing, read_hidden
+from tests.support.landing import LandingHarness, a_landing, read_hidden
 from tests.support.one_claim import hide_handle
 from tests.support.payments import ScriptedPaymentProvider
 
@@ -64,23 +63,6 @@ async def test_the_return_page_keeps_the_readers_language(landing: LandingHarnes
     [asked] = landing.payments.provider.started
     assert asked.return_url.endswith(f"{asked.request_id}?lang=en")
     assert asked.language == "en"
-
-
-async def test_a_double_click_creates_one_request(landing: LandingHarness) -> None:
-    page = await _look_at_payment(landing)
-    fields = read_hidden(page.text, "/claim/pay/method")
-
-    answers = await asyncio.gather(
-        *(
-            landing.browser.http.post("/claim/pay/method", data=fields, headers=OWN_FORM)
-            for _ in range(8)
-        )
-    )
-
-    assert {answer.status_code for answer in answers} == {303}
-    assert len({answer.headers["Location"] for answer in answers}) == 1
-    assert await landing.payments.states() == ["OPEN"]
-    assert (await landing.payments.events()).count("PAYMENT_IN_PROGRESS") == 1
 
 
 @pytest.mark.parametrize("shown", ["1", "10241", "-10240", "10240.0", "", "102,40"])
@@ -235,36 +217,6 @@ async def test_returning_repeatedly_records_one_payment(landing: LandingHarness)
     assert {page.status_code for page in pages} == {200}
     assert await landing.payments.count("payments") == 1
     assert (await landing.payments.events()).count("PAYMENT_COMPLETED") == 1
-
-
-@pytest.mark.parametrize("kind", ["return", "receipt"])
-async def test_another_claims_payment_is_not_found(landing: LandingHarness, kind: str) -> None:
-    path = await _hand_off(landing)
-    landing.payments.pays()
-    await landing.browser.get(path)
-    [other] = await landing.payments.harness.create("INV-2")
-    stranger = landing.visitor()
-    await stranger.open(await landing.give_link(claim_id=other))
-
-    foreign = await stranger.get(path.replace("return", kind))
-    absent = await stranger.get(f"/claim/{kind}/{uuid4()}")
-    garbled = await stranger.get(f"/claim/{kind}/1'--")
-
-    assert {foreign.status_code, absent.status_code, garbled.status_code} == {404}
-    assert foreign.text == absent.text == garbled.text
-
-
-async def test_without_a_session_the_return_page_shows_nothing(
-    landing: LandingHarness,
-) -> None:
-    path = await _hand_off(landing)
-    landing.payments.pays()
-
-    page = await landing.visitor().get(path)
-
-    assert page.status_code == 403
-    assert landing.payments.provider.fetched == []
-    assert await landing.payments.count("payments") == 0
 
 
 async def test_the_policy_of_the_page_with_the_form_names_the_provider(

@@ -76,14 +76,6 @@ async def test_the_page_masks_addresses(landing: LandingHarness) -> None:
     assert NUMBER not in page.text
 
 
-async def test_a_link_alone_does_not_show_the_preferences(landing: LandingHarness) -> None:
-    await landing.open()
-
-    answer = await landing.browser.get(_PAGE)
-
-    assert (answer.status_code, answer.headers["Location"]) == (303, "/claim/verify?for=reach")
-
-
 async def test_the_chosen_language_is_kept_with_the_claim(landing: LandingHarness) -> None:
     await enter(landing)
 
@@ -306,33 +298,6 @@ async def test_a_verification_code_does_not_confirm_an_address(landing: LandingH
 
     assert page.status_code == 422
     assert (await on_file(landing))["email"] == "erika@example.org"
-
-
-async def test_below_its_level_nothing_is_changed(landing: LandingHarness) -> None:
-    page = await enter(landing)
-    token = read_hidden(page.text, f"{_PAGE}/channels")["token"]
-
-    for path in (_EMAIL, f"{_EMAIL}/code", f"{_EMAIL}/send"):
-        answer = await landing.browser.post(path, token=token, address=_NEW, code="000000")
-        assert answer.headers["Location"] == "/claim/verify?for=preferences"
-    assert await list_notices(landing) == []
-    assert await landing.payments.count("pending_contact_changes") == 0
-
-
-@pytest.mark.parametrize(
-    "path", [f"{_PAGE}/language", f"{_PAGE}/channels", _EMAIL, f"{_EMAIL}/code", f"{_EMAIL}/send"]
-)
-async def test_a_form_of_another_session_is_refused(landing: LandingHarness, path: str) -> None:
-    await be_sure(landing)
-    before = await on_file(landing)
-
-    answer = await landing.browser.post(
-        path, token="x", language="en", EMAIL="use", address=_NEW, code="1"
-    )
-
-    assert answer.status_code == 403
-    assert await on_file(landing) == before
-    assert await suppressed(landing) == []
 
 
 async def test_after_five_codes_in_an_hour_the_page_shows_when_to_try_again(

@@ -98,27 +98,6 @@ async def test_without_an_address_no_copy_is_sent(
     assert answer.status_code == 404
 
 
-@pytest.mark.parametrize("more", ["", "/pdf", "/email"])
-async def test_another_claims_receipt_is_not_found(landing: LandingHarness, more: str) -> None:
-    path = await _pay(landing)
-    [other] = await landing.payments.harness.create("INV-2")
-    stranger = landing.visitor()
-    await stranger.open(await landing.give_link(claim_id=other))
-
-    answer = await stranger.get(path + more)
-    assert answer.status_code == 404
-    page = await stranger.get("/claim")
-    token = re.findall(r'name="token" value="([^"]*)"', page.text)[0]
-    assert (await stranger.post(f"{path}/email", token=token)).status_code == 404
-    assert await landing.payments.harness.rows(_NOTICES) == []
-
-
-async def test_a_foreign_form_sends_no_copy(landing: LandingHarness) -> None:
-    path = await _pay(landing)
-    assert (await landing.browser.post(f"{path}/email", token="x")).status_code == 403
-    assert await landing.payments.harness.rows(_NOTICES) == []
-
-
 @pytest.mark.parametrize(
     "method", ["<b>Visa</b>", "Visa\r\nX: 1", "\u202e4242", '#panic("x")', "x" * 300]
 )

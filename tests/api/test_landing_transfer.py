@@ -242,21 +242,6 @@ async def test_after_a_recorded_part_the_rest_can_be_paid(bank: LandingHarness) 
     assert "52,40" in read_text(page.text)
 
 
-async def test_a_foreign_form_announces_nothing(bank: LandingHarness) -> None:
-    page = await bank.browser.get("/claim/pay/sent?want=whole")
-    fields = read_hidden(page.text, "/claim/pay/sent") | TODAY
-
-    answers = [
-        await bank.browser.post("/claim/pay/sent", **(fields | {"token": "x"})),
-        await bank.browser.http.post(
-            "/claim/pay/sent", data=fields, headers={"Sec-Fetch-Site": "cross-site"}
-        ),
-    ]
-
-    assert {answer.status_code for answer in answers} == {403}
-    assert await bank.payments.events() == ["DETAILS_ACCESSED"]
-
-
 async def test_after_the_waiting_time_the_claim_can_be_paid(
     bank: LandingHarness, clock: MovableClock
 ) -> None:
