@@ -97,21 +97,21 @@ def _build_health_routes(resources: Resources) -> list[Route]:
     alive = build_result_response(Health("ok"))
     readiness = Readiness(resources.database, resources.clock)
 
-    async def tell_ready(_request: Request) -> Response:
+    async def send_readiness(_request: Request) -> Response:
         try:
             await readiness.check()
         except Unavailable as refusal:
             return build_refusal_response(refusal)
         return alive
 
-    return [Route("/healthz", alive, methods=["GET"]), Route("/readyz", tell_ready)]
+    return [Route("/healthz", alive, methods=["GET"]), Route("/readyz", send_readiness)]
 
 
 def _build_figures_route(figures: RequestMetrics) -> Route:
-    async def show_figures(_request: Request) -> Response:
+    async def send_metrics(_request: Request) -> Response:
         return Response(figures.render(), media_type=CONTENT_TYPE_LATEST)
 
-    return Route("/metrics", show_figures)
+    return Route("/metrics", send_metrics)
 
 
 def _build_api(tools: ApiServices, figures: RequestMetrics) -> Router:

@@ -134,7 +134,7 @@ def _answer_error(
 
 async def _issue(tools: ApiServices, request: Request) -> Response:
     form = await _read_form(request)
-    given = _read_credential(request.headers.get("authorization"), form)
+    given = _parse_credential(request.headers.get("authorization"), form)
     if not given.client_id.isprintable():
         raise AuthenticationError(
             "The client id is unknown: it has characters that are not printable."
@@ -174,7 +174,7 @@ async def _read_form(request: Request) -> dict[str, str]:
     return form
 
 
-def _read_credential(authorization: str | None, form: dict[str, str]) -> NewCredential:
+def _parse_credential(authorization: str | None, form: dict[str, str]) -> NewCredential:
     if authorization is None:
         client_id, secret = form.get("client_id"), form.get("client_secret")
         if not client_id or not secret:
@@ -182,13 +182,13 @@ def _read_credential(authorization: str | None, form: dict[str, str]) -> NewCred
                 "Send client_id and client_secret, as form fields or with HTTP Basic."
             )
         return NewCredential(client_id, secret)
-    basic = _read_basic(authorization)
+    basic = _parse_basic(authorization)
     if "client_secret" in form or form.get("client_id", basic.client_id) != basic.client_id:
         raise InvalidRequest("Send the credentials only once: as form fields or with HTTP Basic.")
     return basic
 
 
-def _read_basic(authorization: str) -> NewCredential:
+def _parse_basic(authorization: str) -> NewCredential:
     """Parse HTTP Basic. Id and secret are form-encoded before they are joined (RFC 6749, 2.3.1)."""
     scheme, _, packed = authorization.strip().partition(" ")
     try:

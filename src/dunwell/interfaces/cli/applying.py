@@ -42,7 +42,7 @@ def apply(data_dir: str | None, file: Path, *, plan: bool, publish: bool, is_jso
             installation = check_installation(document)
             secrets = read_secret_files(file, installation)
             applied = asyncio.run(_apply_installation(settings, installation, secrets, plan=plan))
-            _tell_installation(applied, is_json=is_json)
+            _print_installation(applied, is_json=is_json)
             return
         report = asyncio.run(_apply(settings, file, plan=plan, publish=publish))
     if is_json:
@@ -59,7 +59,7 @@ async def _apply_installation(
         return await run(resources, installation, secrets)
 
 
-def _tell_installation(applied: AppliedInstallation, *, is_json: bool) -> None:
+def _print_installation(applied: AppliedInstallation, *, is_json: bool) -> None:
     if is_json:
         answer = {"revision": applied.revision, "changes": applied.changes}
         click.echo(msgspec.json.format(msgspec.json.encode(answer)))

@@ -49,7 +49,7 @@ def audit(
 
     Each changed field is shown with its values before and after. Personal data is masked.
     """
-    wanted_rows = _read_filter(**wanted)
+    wanted_rows = _parse_filter(**wanted)
 
     async def read(work: Work, _: Resources) -> ListPage[AuditEntry]:
         return await list_audit(work, limit=limit, cursor=cursor, wanted=wanted_rows)
@@ -73,7 +73,7 @@ def audit(
         click.echo(f"More: --cursor {page.next_cursor}")
 
 
-def _read_filter(
+def _parse_filter(
     since: datetime | None, until: datetime | None,
     actor: str | None, action: str | None, subject: str | None,
 ) -> AuditFilter:  # fmt: skip
@@ -162,7 +162,7 @@ def verify_ledger_command(
         echo_json([_as_json(each) for each in verdicts])
     else:
         for verdict in verdicts:
-            _show_verdict(verdict)
+            _print_verdict(verdict)
     if not all(verdict.is_sound for verdict in verdicts):
         raise SystemExit(1)
 
@@ -174,7 +174,7 @@ async def _choose(resources: Resources, key: str | None) -> Sequence[int]:
         return [await find_merchant_by_key(key)(connection)]
 
 
-def _show_verdict(verdict: LedgerVerdict) -> None:
+def _print_verdict(verdict: LedgerVerdict) -> None:
     what = "sound" if verdict.is_sound else f"FAULTY ({verdict.fault_count:,} found)"
     whose = verdict.merchant_key or "(installation)"
     click.echo(

@@ -61,7 +61,7 @@ def create(
         randomness = secrets.token_bytes(CREDENTIAL_RANDOM_BYTES)
         return await create_credential(
             work, name, randomness=randomness, requests_per_minute=requests_per_minute,
-            scopes=_read_scopes(scope) or (Scope.ALL,),
+            scopes=_parse_scopes(scope) or (Scope.ALL,),
         )  # fmt: skip
 
     _show(run_use_case(data_dir, "credential", find_merchant_by_key(merchant), change))
@@ -150,7 +150,7 @@ def allow(data_dir: str | None, client_id: str, merchant: str, scope: tuple[str,
     With --scope, set what the credential may do there. This also changes the scopes of existing
     access, including access to its own merchant, and takes effect at once.
     """
-    scopes = _read_scopes(scope)
+    scopes = _parse_scopes(scope)
 
     async def change(work: Work, _: Resources) -> bool:
         return await allow_credential(work, client_id, scopes or None)
@@ -191,7 +191,7 @@ def _as_json(credential: Credential) -> dict[str, object]:
     }
 
 
-def _read_scopes(given: tuple[str, ...]) -> tuple[Scope, ...]:
+def _parse_scopes(given: tuple[str, ...]) -> tuple[Scope, ...]:
     return order_scopes(Scope(each) for each in given)
 
 

@@ -43,9 +43,9 @@ from dunwell.platform.embedded.postgres import PostgresFailed
 from dunwell.platform.errors import Refusal
 from dunwell.platform.key_versions import KnownKeyVersion, find_key_mismatch, load_versions
 
-_LEAST_VERSION, _NEWEST_VERSION = 15, 18
+_OLDEST_VERSION, _NEWEST_VERSION = 15, 18
 _MAX_SKEW_SECONDS = 2.0
-_LEAST_FREE_BYTES = 1 << 30
+_MIN_FREE_BYTES = 1 << 30
 _PROBE_KEY = "0/doctor"
 _PROBE = b"written by dunwell doctor, and removed again"
 
@@ -231,9 +231,9 @@ async def _describe_unnamed(url: str) -> DoctorFinding:
 
 
 def check_version(version: int) -> DoctorFinding:
-    if _LEAST_VERSION <= version <= _NEWEST_VERSION:
+    if _OLDEST_VERSION <= version <= _NEWEST_VERSION:
         return DoctorFinding("database", f"responds, PostgreSQL {version}")
-    remedy = f"Use PostgreSQL {_LEAST_VERSION} to {_NEWEST_VERSION}."
+    remedy = f"Use PostgreSQL {_OLDEST_VERSION} to {_NEWEST_VERSION}."
     return DoctorFinding("database", f"is PostgreSQL {version}", remedy)
 
 
@@ -314,6 +314,6 @@ def _check_disk(settings: Settings) -> DoctorFinding:
     folder = next(each for each in (settings.data_dir, *settings.data_dir.parents) if each.exists())
     free = shutil.disk_usage(folder).free
     words = f"{free / (1 << 30):.1f} GiB free under {folder}"
-    if free >= _LEAST_FREE_BYTES:
+    if free >= _MIN_FREE_BYTES:
         return DoctorFinding("disk", words)
     return DoctorFinding("disk", words, "Free disk space: a full disk stops the service.")

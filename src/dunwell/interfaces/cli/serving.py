@@ -109,7 +109,7 @@ async def print_when_ready(
     resources: Resources, line: str, is_up: Callable[[], bool] = lambda: True
 ) -> AsyncIterator[None]:
     """Print `line` once, as soon as the database is usable and `is_up` returns True."""
-    telling = asyncio.create_task(_tell_once(resources, line, is_up))
+    telling = asyncio.create_task(_print_once(resources, line, is_up))
     try:
         yield
     finally:
@@ -118,7 +118,7 @@ async def print_when_ready(
             await telling
 
 
-async def _tell_once(resources: Resources, line: str, is_up: Callable[[], bool]) -> None:
+async def _print_once(resources: Resources, line: str, is_up: Callable[[], bool]) -> None:
     told, readiness = "", Readiness(resources.database, resources.clock)
     while True:
         reason = await _find_reason(readiness)

@@ -70,42 +70,42 @@ def schema() -> None:
 
 def _find_all(document: object) -> list[Fault]:
     faults = find_definition_faults(document)
-    texts = _read_texts(document)
+    texts = _parse_texts(document)
     faults += list_template_faults(texts)
     faults += list_forbidden_word_faults(texts, {})
     return list(dict.fromkeys(faults))
 
 
-def _read_texts(document: object) -> Definition:
+def _parse_texts(document: object) -> Definition:
     """Return the definition's texts as far as they can be read, so that their faults are reported
     together with faults in other fields."""
-    given = _read_object(document)
+    given = _parse_object(document)
     return Definition(
         settings=ProcessSettings(languages=["en"]),
         steps=[],
         templates={
-            name: _read_template(each)
-            for name, each in _read_object(given.get("templates")).items()
+            name: _parse_template(each)
+            for name, each in _parse_object(given.get("templates")).items()
         },
         snippets={
             name: {
                 language: text
-                for language, text in _read_object(each).items()
+                for language, text in _parse_object(each).items()
                 if isinstance(text, str)
             }
-            for name, each in _read_object(given.get("snippets")).items()
+            for name, each in _parse_object(given.get("snippets")).items()
         },
     )
 
 
-def _read_template(document: object) -> Template:
+def _parse_template(document: object) -> Template:
     """Return the channels of the template that can be read."""
-    channels = _read_object(document).items()
+    channels = _parse_object(document).items()
     fitting = {name: each for name, each in channels if convert_if_valid({name: each}, Template)}
     return convert_if_valid(fitting, Template) or Template()
 
 
-def _read_object(document: object) -> dict[str, Any]:
+def _parse_object(document: object) -> dict[str, Any]:
     if not isinstance(document, dict):
         return {}
     return {name: each for name, each in document.items() if isinstance(name, str)}

@@ -55,7 +55,7 @@ def draft(
     are listed, and it cannot be published until they are corrected.
     """
     if file is None:
-        click.echo(render_view(_make_new(data_dir, merchant, name)), nl=False)
+        click.echo(render_view(_create_workflow(data_dir, merchant, name)), nl=False)
         return
     given = read_definition_file(file)
     try:
@@ -77,11 +77,11 @@ def draft(
         return
     click.echo(f'draft of "{name}" saved ({plan.draft_id})')
     click.echo("\n".join(_describe_plan(plan)))
-    _tell_faults(given, plan)
-    _tell_warnings(plan)
+    _print_faults(given, plan)
+    _print_warnings(plan)
 
 
-def _make_new(data_dir: str | None, merchant: str, name: str) -> DefinitionView:
+def _create_workflow(data_dir: str | None, merchant: str, name: str) -> DefinitionView:
     async def change(work: Work, _: Resources) -> DefinitionView:
         check_uses_workflows(work.merchant)
         workflow = await get_workflow_by_name(work.tx, work.merchant_id, name)
@@ -91,13 +91,13 @@ def _make_new(data_dir: str | None, merchant: str, name: str) -> DefinitionView:
     return run_use_case(data_dir, "workflow", find_merchant_by_key(merchant), change)
 
 
-def _tell_faults(given: DefinitionFile, plan: PublicationPlan) -> None:
+def _print_faults(given: DefinitionFile, plan: PublicationPlan) -> None:
     if plan.faults:
         click.echo("It cannot be published yet:", err=True)
         click.echo("\n".join(render_faults(given, plan.faults)), err=True)
 
 
-def _tell_warnings(plan: PublicationPlan) -> None:
+def _print_warnings(plan: PublicationPlan) -> None:
     for warning in plan.warnings:
         click.echo(f"warning: {warning.message}", err=True)
 
@@ -134,7 +134,7 @@ def publish(
     if plan.faults:
         raise ValidationError(plan.faults)
     if not is_json:
-        _tell_warnings(plan)
+        _print_warnings(plan)
     if plan.verdict is not VersionVerdict.NONE:
         confirm(f"Publish it as {plan.after}?", is_sure=is_sure)
 

@@ -96,7 +96,7 @@ async def answer_failure(site: PortalSite, request: PortalRequest, error: Except
     is_preview = isinstance(error, PreviewBusy | PreviewTooSlow)
     again = request.own_address if is_preview and request.method in ("GET", "HEAD") else ""
     page = ProblemPage(problem.kind, message, request_id, again)
-    return site.answer(context, page, problem.status, more=problem.headers)
+    return site.render_page(context, page, problem.status, more=problem.headers)
 
 
 _SLICES = (
@@ -122,7 +122,7 @@ ROUTES: Mapping[str, Mapping[str, RouteHandler]] = {
 
 
 def build_portal_routes(
-    resources: Resources, debtors: DebtorSite, around: PortalServices | None = None
+    resources: Resources, debtors: DebtorSite, services: PortalServices | None = None
 ) -> Sequence[BaseRoute]:
     """Build the routes. debtors: the debtor pages, for the preview of a claim's page."""
     site = PortalSite(
@@ -134,10 +134,10 @@ def build_portal_routes(
             assets=ASSETS.addresses,
         ),
         debtors=debtors,
-        around=around or PortalServices(),
+        services=services or PortalServices(),
     )
     application = PageApplication(
-        site, PortalRequest, answer_failure, check=_check_path, complete=site.keep_language
+        site, PortalRequest, answer_failure, check=_check_path, complete=site.set_language_cookie
     )
     routes = [application.build_route(path, runs) for path, runs in ROUTES.items()]
     return [ScopeRoute(application.build_router(routes), _is_below_root)]

@@ -92,7 +92,7 @@ class PageRequest(Request):
     @property
     def chosen_language(self) -> str | None:
         is_chosen = _CHOICE.encode() in self.scope["query_string"]
-        return self.read_query(LANGUAGE_PARAMETER) if is_chosen else None
+        return self.find_parameter(LANGUAGE_PARAMETER) if is_chosen else None
 
     @property
     def query(self) -> dict[str, list[str]]:
@@ -102,16 +102,16 @@ class PageRequest(Request):
             self._query = parse_qs(query[:_MAX_QUERY_BYTES].decode("latin-1")) if query else {}
         return self._query
 
-    def read_query(self, name: str) -> str | None:
+    def find_parameter(self, name: str) -> str | None:
         """Return the last value of this name in the address's query."""
         values = self.query.get(name, [])
         return values[-1] if values else None
 
-    def ask(self, name: str) -> str:
+    def get_parameter(self, name: str) -> str:
         """Return the same without NUL and surrounding white space, or ""."""
-        return (self.read_query(name) or "").replace("\x00", "").strip()
+        return (self.find_parameter(name) or "").replace("\x00", "").strip()
 
-    def ask_all(self, name: str) -> list[str]:
+    def list_parameters(self, name: str) -> list[str]:
         return self.query.get(name, [])
 
     @property

@@ -44,7 +44,7 @@ _HARMLESS = "default-src 'none'; sandbox"
 MIN_COMPRESSED_BYTES = 10 * 1024
 
 
-def answer_page(
+def build_page_response(
     body: bytes, status: int = 200, *, policy: str, more: Mapping[str, str] | None = None
 ) -> Response:
     """Respond with a page. `policy` is its Content-Security-Policy, `more` has further headers."""
@@ -78,7 +78,7 @@ def add_etag(response: Response, request_headers: Mapping[str, str]) -> Response
     return response
 
 
-def answer_redirect(location: str) -> Response:
+def build_redirect(location: str) -> Response:
     """Redirect with 303. `location` is one of our addresses or a provider's. Raises ValueError for
     characters that an address cannot contain, such as those that would end a header."""
     if not location.isascii() or not location.isprintable() or " " in location:
@@ -86,7 +86,7 @@ def answer_redirect(location: str) -> Response:
     return Response(None, 303, {**_UNLISTED, "Location": location})
 
 
-def answer_asset(
+def build_asset_response(
     body: bytes, content_type: str, *, is_named_by_content: bool,
     more: Mapping[str, str] | None = None,
 ) -> Response:  # fmt: skip
@@ -104,7 +104,7 @@ def answer_asset(
     return Response(body, 200, headers)
 
 
-def answer_file(body: bytes, content_type: str, name: str | None = None) -> Response:
+def build_file_response(body: bytes, content_type: str, name: str | None = None) -> Response:
     """Respond with a file of one claim: a picture on a page or, with `name`, a download. A file
     that is opened on its own cannot run scripts."""
     headers = {**_UNLISTED, "Content-Type": content_type, "Content-Security-Policy": _HARMLESS}
@@ -146,7 +146,9 @@ class AssetFolder:
         more = {"Vary": "Accept-Encoding"}
         if accepts_gzip(request.headers.get("accept-encoding", "")):
             content, more = _compress(content), {**more, "Content-Encoding": "gzip"}
-        return answer_asset(content, _TYPES[suffix], is_named_by_content=is_current, more=more)
+        return build_asset_response(
+            content, _TYPES[suffix], is_named_by_content=is_current, more=more
+        )
 
 
 @cache

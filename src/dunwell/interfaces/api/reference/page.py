@@ -69,7 +69,7 @@ def _list_chapters(document: dict[str, Any]) -> Iterator[Chapter]:
 def _view(operation: Operation, document: dict[str, Any]) -> OperationView:
     described = document["paths"][operation.path][operation.method.lower()]
     named = document["components"]["schemas"]
-    result, answer = _show_answer(operation, described["responses"]["200"]["content"], named)
+    result, answer = _render_response(operation, described["responses"]["200"]["content"], named)
     request: list[ReferenceField] = []
     if operation.body is not None:
         content = described["requestBody"]["content"][operation.body.media_type]
@@ -86,7 +86,7 @@ def _view(operation: Operation, document: dict[str, Any]) -> OperationView:
     )
 
 
-def _show_answer(
+def _render_response(
     operation: Operation, content: dict[str, Any], named: dict[str, Any]
 ) -> tuple[dict[str, Any], str]:
     """Return the schema of the result, and an example of the whole response."""

@@ -92,7 +92,7 @@ UPLOAD_FILE = Operation(
 
 
 async def _prepare(call: ApiCall) -> PreparedUpload:
-    new = _read_upload(call.parts)
+    new = _parse_upload(call.parts)
     call.query.check()
     tools, resources = call.tools, call.tools.resources
     now = call.merchant.now(resources.clock)
@@ -113,7 +113,7 @@ async def _accept(call: ApiCall) -> UploadTicket:
     return UploadTicket(str(await accept_upload(call.work, call.prepared)))
 
 
-def _read_upload(parts: list[FormPart]) -> NewUpload:
+def _parse_upload(parts: list[FormPart]) -> NewUpload:
     """Return the upload that a form describes. Raises ValidationError with every fault of the
     form."""
     faults = _find_faults(parts)
@@ -297,30 +297,30 @@ async def _list(call: ApiCall) -> AttachmentList:
 async def _attach(call: ApiCall) -> Attachment:
     claim_id = parse_claim_id(call.path["claim_id"])
     call.query.check()
-    return build_attachment(await attach_file(call.work, claim_id, _read_ticket(call)))
+    return build_attachment(await attach_file(call.work, claim_id, _parse_ticket(call)))
 
 
 async def _read(call: ApiCall) -> Attachment:
-    claim_id, attachment_id = _read_ids(call)
+    claim_id, attachment_id = _parse_ids(call)
     call.query.check()
     return build_attachment(await get_attachment(call.work, claim_id, attachment_id))
 
 
 async def _replace(call: ApiCall) -> Attachment:
-    claim_id, attachment_id = _read_ids(call)
+    claim_id, attachment_id = _parse_ids(call)
     call.query.check()
-    ticket_id = _read_ticket(call)
+    ticket_id = _parse_ticket(call)
     return build_attachment(await replace_attachment(call.work, claim_id, attachment_id, ticket_id))
 
 
 async def _delete(call: ApiCall) -> Attachment:
-    claim_id, attachment_id = _read_ids(call)
+    claim_id, attachment_id = _parse_ids(call)
     call.query.check()
     return build_attachment(await detach_file(call.work, claim_id, attachment_id))
 
 
 async def _download(call: ApiCall) -> Response:
-    claim_id, attachment_id = _read_ids(call)
+    claim_id, attachment_id = _parse_ids(call)
     call.query.check()
     # Release the connection before calling the file storage.
     async with call.tools.resources.database.connection() as call.tx:
@@ -330,11 +330,11 @@ async def _download(call: ApiCall) -> Response:
     )
 
 
-def _read_ids(call: ApiCall) -> tuple[int, UUID]:
+def _parse_ids(call: ApiCall) -> tuple[int, UUID]:
     return parse_claim_id(call.path["claim_id"]), parse_attachment_id(call.path["attachment_id"])
 
 
-def _read_ticket(call: ApiCall) -> UUID:
+def _parse_ticket(call: ApiCall) -> UUID:
     """Return the ticket of the attachment. Raises UnknownTicket if the source cannot be a
     ticket."""
     given = parse_body(call.body, AttachmentSubmission)

@@ -201,15 +201,15 @@ async def _find(call: ApiCall) -> ClaimList:
         reference_number, customer_number, Status(status) if status else None, updated_since
     )
     page = await list_claims(call.work, limit=limit, cursor=cursor, wanted=wanted)
-    return ClaimList([_show_listed(each) for each in page.items], page.next_cursor)
+    return ClaimList([_build_listed_claim(each) for each in page.items], page.next_cursor)
 
 
 async def _search(call: ApiCall, text: str, limit: int, cursor: str | None) -> ClaimList:
     page = await search_claims(call.work, text, limit=limit, cursor=cursor)
-    return ClaimList([_show_listed(each) for each in page.items], page.next_cursor)
+    return ClaimList([_build_listed_claim(each) for each in page.items], page.next_cursor)
 
 
-def _show_listed(claim: Found) -> ListedClaim:
+def _build_listed_claim(claim: Found) -> ListedClaim:
     return ListedClaim(
         id=claim.claim_id,
         reference_number=claim.reference_number,
@@ -267,7 +267,7 @@ def build_claim(
         id=view.claim_id,
         reference_number=view.reference_number,
         currency=view.currency,
-        **_show_debtor(view.debtor),
+        **_build_debtor(view.debtor),
         status=view.status.value,
         holds=build_claim_holds(view.holds),
         total=str(view.balance.total_cents),
@@ -275,7 +275,7 @@ def build_claim(
         overpaid=str(view.balance.overpaid_cents),
         items=[build_claim_item(item) for item in view.items],
         attachments=[build_attachment(each) for each in attached],
-        assignment=_show_assignment(view.assignment),
+        assignment=_build_assignment(view.assignment),
         next_step_at=render_instant(view.next_step_at),
         created_at=render_instant(view.created_at),
         updated_at=render_instant(view.updated_at),
@@ -283,15 +283,15 @@ def build_claim(
     )
 
 
-def _show_debtor(debtor: DebtorFields) -> dict[str, Any]:
+def _build_debtor(debtor: DebtorFields) -> dict[str, Any]:
     shown = {each.name: getattr(debtor, each.name) for each in FIELDS}
     return shown | {
-        "address": _show_address(debtor.address),
+        "address": _build_address(debtor.address),
         "custom_fields": debtor.custom_fields or None,
     }
 
 
-def _show_address(address: AddressSubmission | None) -> object:
+def _build_address(address: AddressSubmission | None) -> object:
     if address is None:
         return None
     return claims.Address(
@@ -325,7 +325,7 @@ def build_claim_item(item: OwedItem) -> claims.ClaimItem:
     )
 
 
-def _show_assignment(assignment: CurrentAssignment | None) -> claims.ClaimAssignment | None:
+def _build_assignment(assignment: CurrentAssignment | None) -> claims.ClaimAssignment | None:
     if assignment is None:
         return None
     if assignment.scenario_id is not None:

@@ -119,10 +119,10 @@ async def _create(call: ApiCall) -> list[claims.ClaimCreationResult]:
         results = await call.tools.intake.create(call.merchant, call.actor, submissions)
     else:
         results = await create_claims(call.work, submissions)
-    return [_show_result(each) for each in results]
+    return [_build_result(each) for each in results]
 
 
-def _show_result(created: CreationResult) -> claims.ClaimCreationResult:
+def _build_result(created: CreationResult) -> claims.ClaimCreationResult:
     if created.error is not None:
         return claims.FailedClaim(
             id=None,

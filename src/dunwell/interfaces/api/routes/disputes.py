@@ -273,7 +273,7 @@ def build_dispute(dispute: StoredDispute, files: Sequence[EvidenceFile] = ()) ->
         label=dispute.label,
         message=dispute.message,
         answers=dict(dispute.answers),
-        files=[_show_file(each) for each in files],
+        files=[_build_file(each) for each in files],
         state=dispute.state.value,
         opened_by="DEBTOR" if dispute.actor_kind is ActorKind.DEBTOR else "MERCHANT",
         opened_at=render_instant(dispute.opened_at),
@@ -283,7 +283,7 @@ def build_dispute(dispute: StoredDispute, files: Sequence[EvidenceFile] = ()) ->
     )
 
 
-def _show_file(file: EvidenceFile) -> DisputeFile:
+def _build_file(file: EvidenceFile) -> DisputeFile:
     return DisputeFile(
         id=str(file.file_id),
         name=file.name,

@@ -202,7 +202,7 @@ def build_modality(modality: Modality) -> PaymentModality:
         state=modality.state.value,
         currency=modality.currency,
         total=str(modality.amount_cents),
-        schedule=[_show_rate(each) for each in modality.schedule],
+        schedule=[_build_payment(each) for each in modality.schedule],
         requested_at=render_instant(modality.requested_at),
         answered_at=render_instant(answered_at),
         reason=modality.reason,
@@ -211,7 +211,7 @@ def build_modality(modality: Modality) -> PaymentModality:
     )
 
 
-def _show_rate(rate: Instalment) -> ScheduledPayment:
+def _build_payment(rate: Instalment) -> ScheduledPayment:
     return ScheduledPayment(
         number=rate.number,
         due_date=rate.due_on.isoformat(),

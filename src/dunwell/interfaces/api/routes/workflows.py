@@ -300,12 +300,12 @@ async def _list(call: ApiCall) -> list[ScenarioShown]:
         scenarios = await load_scenarios(tx, merchant_id)
         rules = await load_rules(tx, merchant_id)
     return [
-        _show_scenario(call, each, is_default=each.workflow_id == rules.default)
+        _build_scenario(call, each, is_default=each.workflow_id == rules.default)
         for each in scenarios
     ]
 
 
-def _show_scenario(call: ApiCall, scenario: ScenarioVersion, *, is_default: bool) -> ScenarioShown:
+def _build_scenario(call: ApiCall, scenario: ScenarioVersion, *, is_default: bool) -> ScenarioShown:
     definition = scenario.definition
     timezone = definition.settings.timezone or call.merchant.configuration.timezone
     return ScenarioShown(
@@ -316,14 +316,14 @@ def _show_scenario(call: ApiCall, scenario: ScenarioVersion, *, is_default: bool
         is_default=is_default,
         is_active=scenario.is_active,
         languages=definition.settings.languages,
-        calendars=_show_calendars(definition.settings, timezone),
+        calendars=_build_calendars(definition.settings, timezone),
         action_steps=[
             ScenarioActionStep(step.id, step.name, get_kind(step)) for step in definition.steps
         ],
     )
 
 
-def _show_calendars(settings: ProcessSettings, timezone: str) -> list[ScenarioCalendar]:
+def _build_calendars(settings: ProcessSettings, timezone: str) -> list[ScenarioCalendar]:
     hours, holidays = settings.contact_hours, settings.holidays
     if hours is None and holidays is None:
         return []

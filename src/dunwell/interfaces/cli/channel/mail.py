@@ -34,7 +34,7 @@ def command(data_dir: str | None, lmtp: str | None, smtp: str | None) -> None:
     listeners: Listeners = []
     for protocol, address in (("LMTP", lmtp), ("SMTP", smtp)):
         if address is not None:
-            host, port = _read_address(address)
+            host, port = _parse_address(address)
             listeners.append(("LMTP" if protocol == "LMTP" else "SMTP", host, port))
     settings = read_settings("mail", data_dir=data_dir)
     restrict_access(settings)
@@ -42,7 +42,7 @@ def command(data_dir: str | None, lmtp: str | None, smtp: str | None) -> None:
     asyncio.run(_serve(settings, listeners))
 
 
-def _read_address(address: str) -> tuple[str, int]:
+def _parse_address(address: str) -> tuple[str, int]:
     """Raises Refusal."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or int(port) > 65_535:

@@ -30,7 +30,7 @@ _ALLOW_COPIES = (
     "Get the right to create that folder and to write in it, or have it created. No file may have"
     " its name. A batch is released only when a copy of its manifest is there."
 )
-_LEAST_FREE_BYTES = 1 << 28
+_MIN_FREE_BYTES = 1 << 28
 _TIMEOUT_SECONDS = 30
 # One character of each script in which names in Europe are often written. Fonts for Latin, Greek,
 # Cyrillic and Hebrew are included.
@@ -163,7 +163,7 @@ async def _try(subject: str, folder: str, letter_folder: LetterFolder) -> Doctor
             subject, "returns other content than was written", "Use another folder."
         )
     free = await letter_folder.free_bytes()
-    if free is not None and free < _LEAST_FREE_BYTES:
+    if free is not None and free < _MIN_FREE_BYTES:
         words = f"{free / (1 << 20):.0f} MiB free in {folder}"
         return DoctorFinding(subject, words, "Free disk space: letters wait while it is full.")
     room = "" if free is None else f", {free / (1 << 30):.1f} GiB free"

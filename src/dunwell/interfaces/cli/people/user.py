@@ -73,7 +73,7 @@ def create(  # noqa: PLR0913, PLR0917 - the words of a command line
         )
         return await invite_user(work, new, secrets.token_bytes(RANDOM_BYTES))
 
-    _show_link(*_run(data_dir, do))
+    _print_link(*_run(data_dir, do))
 
 
 @command.command("reset")
@@ -87,7 +87,7 @@ def reset(data_dir: str | None, email: str) -> None:
         user = await _require(work, email)
         return await reset_user(work, user.user_id, secrets.token_bytes(RANDOM_BYTES))
 
-    _show_link(*_run(data_dir, do))
+    _print_link(*_run(data_dir, do))
 
 
 @command.command("break-glass")
@@ -221,7 +221,7 @@ def _describe(user: User, keys: dict[int, str]) -> tuple[str, ...]:
     return user.email, user.name, ", ".join(roles), state
 
 
-def _show_link(invitation: Invitation, settings: Settings) -> None:
+def _print_link(invitation: Invitation, settings: Settings) -> None:
     click.echo(_render_link(settings, invitation))
     click.echo("Valid once, for 72 hours. Give it only to this user.", err=True)
 

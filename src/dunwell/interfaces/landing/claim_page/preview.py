@@ -23,7 +23,7 @@ from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.store import load_previewed_claim
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.web.requests import PageRequest
-from dunwell.interfaces.web.responses import answer_page
+from dunwell.interfaces.web.responses import build_page_response
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import NotFound
 
@@ -78,4 +78,4 @@ def answer_claim_preview(
         site.build_context(request, preview.merchant, preview.language), session=_SHOWN
     )
     body = site.pages.render(context, preview.page)
-    return answer_page(body, policy=_POLICY)
+    return build_page_response(body, policy=_POLICY)

@@ -54,7 +54,7 @@ from dunwell.interfaces.landing.web.in_session import (
 )
 from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite, EndedPage
 from dunwell.interfaces.web.forms import FormFields
-from dunwell.interfaces.web.responses import answer_file, answer_redirect
+from dunwell.interfaces.web.responses import build_file_response, build_redirect
 from dunwell.platform.database.sql import nest_rows
 from dunwell.platform.errors import NotFound
 
@@ -91,9 +91,9 @@ async def close_oldest_claims(
     context = site.build_claim_context(request, opened)
     if form.get("do") == "back":
         async with site.resources.database.transaction() as tx:
-            work = site.work(tx, opened.merchant, opened.session.session_id)
+            work = site.build_work(tx, opened.merchant, opened.session.session_id)
             await end_session(work, opened.session)
-        answer = answer_redirect(build_address("claim"))
+        answer = build_redirect(build_address("claim"))
         site.set_cookie(answer, request.handle, "")
         return answer
     answer = site.redirect(context, "claim")
@@ -113,12 +113,12 @@ async def return_to_claim(
 
 
 @in_session_with(OTHERS, also_withheld=True)
-async def show_claim(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+async def get_claim_page(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
     context, merchant = site.build_claim_context(request, opened), opened.merchant
     if closing := await list_claims_to_close(site, request):
-        return site.answer(context, TooManyClaimsPage(closing))
+        return site.render_page(context, TooManyClaimsPage(closing))
     if opened.facts.withheld:
-        return site.answer(context, describe_withheld(opened, opened.facts.withheld))
+        return site.render_page(context, describe_withheld(opened, opened.facts.withheld))
     now, can_pay = merchant.now(site.resources.clock), has_method(site.providers, merchant)
     announced = await load_forecast(site.resources, opened, now)
     others = list_other_claims(site.resources.keys, opened)
@@ -126,7 +126,7 @@ async def show_claim(site: DebtorSite, request: DebtorRequest, opened: OpenedCla
         opened, now, announced, can_pay=can_pay, other_count=len(others),
         alternative=await find_alternative(site.resources, opened, now),
     )  # fmt: skip
-    return site.answer(context, page)
+    return site.render_page(context, page)
 
 
 async def submit_extension(site: DebtorSite, request: DebtorRequest) -> Response:
@@ -153,15 +153,15 @@ async def submit_end(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
     async with site.resources.database.transaction() as tx:
-        work = site.work(tx, opened.merchant, opened.session.session_id)
+        work = site.build_work(tx, opened.merchant, opened.session.session_id)
         await end_session(work, opened.session)
     # Keep the cookie. It opens nothing, but the page can tell why, and text that another tab
     # submits is saved.
     return site.redirect(site.build_claim_context(request, opened), "ended")
 
 
-async def show_ended(site: DebtorSite, request: DebtorRequest) -> Response:
-    return site.answer(site.build_context(request), EndedPage("ENDED"))
+async def get_session_ended_page(site: DebtorSite, request: DebtorRequest) -> Response:
+    return site.render_page(site.build_context(request), EndedPage("ENDED"))
 
 
 async def redirect_to_latest_claim(site: DebtorSite, request: DebtorRequest) -> Response:
@@ -170,7 +170,7 @@ async def redirect_to_latest_claim(site: DebtorSite, request: DebtorRequest) -> 
     return site.redirect(site.build_context(request), "claim")
 
 
-async def show_notices(site: DebtorSite, request: DebtorRequest) -> Response:
+async def get_notices_page(site: DebtorSite, request: DebtorRequest) -> Response:
     """Show the legal notice, the privacy notice and the accessibility statement.
 
     In a session that has timed out they still name the creditor. After the debtor has ended the
@@ -184,15 +184,15 @@ async def show_notices(site: DebtorSite, request: DebtorRequest) -> Response:
         context = site.build_claim_context(request, opened)
     else:
         context = site.build_context(request, opened.merchant, opened.facts.language)
-    return site.answer(context, describe_notices(context.merchant))
+    return site.render_page(context, describe_notices(context.merchant))
 
 
-async def show_imprint(site: DebtorSite, request: DebtorRequest) -> Response:
+async def get_imprint_page(site: DebtorSite, request: DebtorRequest) -> Response:
     """Redirect the usual address of a legal notice to the notice of the claim that was opened
     last."""
     handle = await find_latest_handle(site, request)
     if handle is None:
-        return site.answer(site.build_context(request), describe_notices(None))
+        return site.render_page(site.build_context(request), describe_notices(None))
     return site.redirect(
         msgspec.structs.replace(site.build_context(request), handle=handle), "notices"
     )
@@ -206,7 +206,9 @@ DOCUMENTS: Detail[list[AttachedFile]] = Detail(
 
 @in_session_with(DOCUMENTS)
 @requires_level(Level.FACT, _DOCUMENTS_PLACE)
-async def show_documents(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+async def get_documents_page(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
+) -> Response:
     check_feature(opened, "DOCUMENTS")
     return _answer_list(site, request, opened)
 
@@ -215,16 +217,16 @@ async def show_documents(site: DebtorSite, request: DebtorRequest, opened: Opene
 @requires_level(Level.FACT, _DOCUMENTS_PLACE)
 async def send_document(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
     check_feature(opened, "DOCUMENTS")
-    attachment_id = _read_id(request.path_params["attachment_id"])
+    attachment_id = _parse_id(request.path_params["attachment_id"])
     # Return the connection to the pool before the file storage is called.
     async with site.resources.database.connection() as connection:
-        work = site.work(connection, opened.merchant, opened.session.session_id)
+        work = site.build_work(connection, opened.merchant, opened.session.session_id)
         attached = await get_attachment(work, opened.facts.claim_id, attachment_id)
     try:
         content = await site.storage.load(attached.storage_key)
     except ContentMissing:
         return _answer_list(site, request, opened, missing=attached)
-    return answer_file(content, attached.content_type, name_document(attached))
+    return build_file_response(content, attached.content_type, name_document(attached))
 
 
 def _answer_list(
@@ -236,10 +238,12 @@ def _answer_list(
     """Render the list of documents. `missing` is a document whose file was not found in the
     storage."""
     page = describe_documents(DOCUMENTS.read(opened.detail), missing)
-    return site.answer(site.build_claim_context(request, opened), page, 410 if missing else 200)
+    return site.render_page(
+        site.build_claim_context(request, opened), page, 410 if missing else 200
+    )
 
 
-def _read_id(text: str) -> UUID:
+def _parse_id(text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError:
@@ -251,9 +255,11 @@ _OTHERS_PLACE = "others"
 
 @in_session_with(OTHERS)
 @requires_level(Level.CODE, _OTHERS_PLACE)
-async def show_others(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+async def get_other_claims_page(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
+) -> Response:
     found = list_other_claims(site.resources.keys, opened)
-    return site.answer(site.build_claim_context(request, opened), OtherClaimsPage(found))
+    return site.render_page(site.build_claim_context(request, opened), OtherClaimsPage(found))
 
 
 @accepts_form_with(OTHERS)
@@ -275,7 +281,7 @@ async def redirect_to_other_claim(
     session_id = site.resources.ids.new(site.now())
     other = OtherClaimOpening(claim_id, session_id, site.draw_randomness())
     async with site.resources.database.transaction() as tx:
-        work = site.work(tx, opened.merchant, session_id)
+        work = site.build_work(tx, opened.merchant, session_id)
         session = await open_other_claim(work, keys, opened.session, other)
     return redirect_with_session_cookie(site, context, sessions, session)
 
@@ -291,15 +297,15 @@ async def redirect_to_other_claims(
 
 PAGES: RoutedPages = {
     "room": {"GET": return_to_claim, "POST": close_oldest_claims},
-    "claim": {"GET": show_claim},
+    "claim": {"GET": get_claim_page},
     "extend": {"GET": redirect_to_latest_claim, "POST": submit_extension},
     "end": {"GET": redirect_to_latest_claim, "POST": submit_end},
-    "ended": {"GET": show_ended},
-    "notices": {"GET": show_notices},
-    "imprint": {"GET": show_imprint},
-    "impressum": {"GET": show_imprint},
-    "documents": {"GET": show_documents},
+    "ended": {"GET": get_session_ended_page},
+    "notices": {"GET": get_notices_page},
+    "imprint": {"GET": get_imprint_page},
+    "impressum": {"GET": get_imprint_page},
+    "documents": {"GET": get_documents_page},
     "document": {"GET": send_document},
-    "others": {"GET": show_others},
+    "others": {"GET": get_other_claims_page},
     "other": {"GET": redirect_to_other_claims, "POST": redirect_to_other_claim},
 }

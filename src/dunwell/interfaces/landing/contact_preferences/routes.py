@@ -45,11 +45,11 @@ _SAVED = ("language", "channels", "email", "sms")
 
 @in_session_with(SUPPRESSIONS)
 @requires_level(Level.FACT, _PLACE)
-async def show_preferences(
+async def get_preferences_page(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
     check_feature(opened, "PREFERENCES")
-    return await _answer(site, request, opened, saved=request.read_query("saved"))
+    return await _answer(site, request, opened, saved=request.find_parameter("saved"))
 
 
 @accepts_form
@@ -63,7 +63,7 @@ async def save_language(
     if language not in context.offered:
         return site.redirect(context, "preferences")
     async with site.resources.database.transaction() as tx:
-        work = site.work(tx, opened.merchant, opened.session.session_id)
+        work = site.build_work(tx, opened.merchant, opened.session.session_id)
         await change_contact_data(work, opened.facts.claim_id, {"language": language})
     return site.redirect(
         msgspec.structs.replace(context, chosen=None), "preferences", saved="language"
@@ -78,7 +78,7 @@ async def save_channels(
     check_feature(opened, "PREFERENCES")
     wanted = [channel for channel in CHANNELS if form.get(channel) == "use"]
     async with site.resources.database.transaction() as tx:
-        work = site.work(tx, opened.merchant, opened.session.session_id)
+        work = site.build_work(tx, opened.merchant, opened.session.session_id)
         chosen = await change_channels(work, site.resources.keys, opened.facts.claim_id, wanted)
     if chosen is None:
         return await _answer(site, request, opened, is_last=True)
@@ -103,7 +103,7 @@ async def _answer(
         opened, context, site.pages.languages, await _find_ways(site, opened),
         saved=saved if saved in _SAVED else None, is_last=is_last,
     )  # fmt: skip
-    return site.answer(context, page, 422 if is_last else 200)
+    return site.render_page(context, page, 422 if is_last else 200)
 
 
 async def _find_ways(site: DebtorSite, opened: OpenedClaim) -> list[ContactWay]:
@@ -114,7 +114,7 @@ async def _find_ways(site: DebtorSite, opened: OpenedClaim) -> list[ContactWay]:
     if ways is not None:
         return ways
     async with site.resources.database.connection() as connection:
-        work = site.work(connection, opened.merchant, opened.session.session_id)
+        work = site.build_work(connection, opened.merchant, opened.session.session_id)
         return await list_contact_ways(work, keys, on_file)
 
 
@@ -122,7 +122,7 @@ async def _find_ways(site: DebtorSite, opened: OpenedClaim) -> list[ContactWay]:
 _MAX_BYTES = 8 * 1024
 
 
-async def show_unsubscribe(site: DebtorSite, request: DebtorRequest) -> Response:
+async def get_unsubscribe_page(site: DebtorSite, request: DebtorRequest) -> Response:
     reference, merchant = _read(site, request), None
     if reference is not None:
         async with site.resources.database.connection() as connection:
@@ -139,7 +139,7 @@ async def submit_unsubscribe(site: DebtorSite, request: DebtorRequest) -> Respon
         async with site.resources.database.transaction() as tx:
             merchant = await load_merchant(tx, reference.merchant_id)
             if merchant is not None:
-                work = site.work(tx, merchant, "unsubscribe")
+                work = site.build_work(tx, merchant, "unsubscribe")
                 is_known = await unsubscribe(work, site.resources.keys, reference)
                 merchant = merchant if is_known else None
     return _answer_unsubscribe(site, request, merchant, is_done=True)
@@ -154,14 +154,14 @@ def _answer_unsubscribe(
 ) -> Response:
     """Render the page, or the page of a dead link if `merchant` is None."""
     if merchant is None:
-        return site.answer(site.build_context(request), DeadLinkPage(), 410)
+        return site.render_page(site.build_context(request), DeadLinkPage(), 410)
     page = UnsubscribePage(request.path_params["reference"], is_done)
-    return site.answer(site.build_context(request, merchant), page)
+    return site.render_page(site.build_context(request, merchant), page)
 
 
 PAGES: RoutedPages = {
-    "preferences": {"GET": show_preferences},
+    "preferences": {"GET": get_preferences_page},
     "language": {"GET": redirect_back, "POST": save_language},
     "channels": {"GET": redirect_back, "POST": save_channels},
-    "unsubscribe": {"GET": show_unsubscribe, "POST": submit_unsubscribe},
+    "unsubscribe": {"GET": get_unsubscribe_page, "POST": submit_unsubscribe},
 }

@@ -63,7 +63,7 @@ _MAX_LENGTH = 254
 
 @in_session_with(NEW_ADDRESSES)
 @requires_level(Level.CODE, _PLACE)
-async def show_address_form(
+async def get_address_page(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
     """Show the form with what this session has entered before, so that it can be corrected."""
@@ -115,9 +115,7 @@ async def _take(
 
 @in_session_with(NEW_ADDRESSES)
 @requires_level(Level.CODE, _PLACE)
-async def show_code_field(
-    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
-) -> Response:
+async def get_code_page(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
     return _answer_code(site, request, opened, is_wrong=False)
 
 
@@ -138,7 +136,7 @@ async def enter_code(
         return site.notices.write(opened.merchant, addressee, told)
 
     async with site.resources.database.transaction() as tx:
-        work = site.work(tx, opened.merchant, opened.session.session_id)
+        work = site.build_work(tx, opened.merchant, opened.session.session_id)
         result = await confirm_change(work, keys, typed, tell)
     if isinstance(result, Locked):
         return answer_problem(site, context, describe_lock(result))
@@ -183,13 +181,13 @@ async def _send(
     addressee = Addressee(opened.facts.claim_id, channel, address, context.language)
     notice = site.notices.write(opened.merchant, addressee, ChangeCodeFacts())
     async with site.resources.database.transaction() as tx:
-        work = site.work(tx, opened.merchant, opened.session.session_id)
+        work = site.build_work(tx, opened.merchant, opened.session.session_id)
         sent = await request_change(work, site.resources.keys, notice)
         if isinstance(sent, UUID):
             await save_typed_address(tx, opened.session, channel, address)
     if isinstance(sent, NoticeLimitReached):
         opened = await site.find_opened(request, NEW_ADDRESSES) or opened
-        return answer_too_many_codes(site, context, _read_field(request, opened), sent)
+        return answer_too_many_codes(site, context, _build_code_field(request, opened), sent)
     assert isinstance(sent, UUID), "codes use the merchant's channels"
     return site.redirect(context, "address_code", **_name(request))
 
@@ -208,17 +206,17 @@ def _answer_form(
         is_stale=is_stale,
     )
     status = 422 if fault else 409 if is_stale else 200
-    return site.answer(site.build_claim_context(request, opened), page, status)
+    return site.render_page(site.build_claim_context(request, opened), page, status)
 
 
 def _answer_code(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, *, is_wrong: bool
 ) -> Response:
-    field, context = _read_field(request, opened), site.build_claim_context(request, opened)
+    field, context = _build_code_field(request, opened), site.build_claim_context(request, opened)
     return answer_code_field(site, context, field, is_wrong=is_wrong)
 
 
-def _read_field(request: DebtorRequest, opened: OpenedClaim) -> CodeField:
+def _build_code_field(request: DebtorRequest, opened: OpenedClaim) -> CodeField:
     """Describe the field for the code. `opened` must be loaded with NEW_ADDRESSES."""
     channel, found = _find_channel(request, opened), NEW_ADDRESSES.read(opened.detail)
     waiting, typed = found.waiting, found.find_typed(channel)
@@ -260,7 +258,7 @@ def _name(request: DebtorRequest) -> dict[str, str]:
 
 
 PAGES: RoutedPages = {
-    "address": {"GET": show_address_form, "POST": submit_address},
-    "address_code": {"GET": show_code_field, "POST": enter_code},
+    "address": {"GET": get_address_page, "POST": submit_address},
+    "address_code": {"GET": get_code_page, "POST": enter_code},
     "address_send": {"GET": redirect_to_form, "POST": send_again},
 }

@@ -78,7 +78,7 @@ def parse_address(
     """Parse an entered address. Return it as it is stored, with a fault or None. A number without a
     country code is read in the country of `present`, the number on file."""
     typed = typed.strip()[:_MAX_LENGTH]
-    address = typed if channel == "EMAIL" else _read_number(typed, present)
+    address = typed if channel == "EMAIL" else _parse_number(typed, present)
     if channel == "EMAIL" and not is_email_address(typed):
         return typed, "WRONG_EMAIL"
     if address is None:
@@ -88,7 +88,7 @@ def parse_address(
     return address, None
 
 
-def _read_number(typed: str, present: str | None) -> str | None:
+def _parse_number(typed: str, present: str | None) -> str | None:
     try:
         region = None
         if present is not None:

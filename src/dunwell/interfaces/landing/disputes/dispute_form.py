@@ -83,14 +83,14 @@ def _list_parts(question: DisputeQuestion) -> list[str]:
 
 def _read(question: DisputeQuestion, typed: list[str], currency: str, language: str) -> str:
     if question.kind is QuestionKind.DAY:
-        return _read_day(typed)
+        return _parse_day(typed)
     if question.kind is QuestionKind.AMOUNT:
         cents = parse_amount(typed[0], currency, language)
         return _UNREADABLE if cents is None else str(cents)
     return typed[0]
 
 
-def _read_day(typed: list[str]) -> str:
+def _parse_day(typed: list[str]) -> str:
     """Parse the year, the month and the day."""
     if not all(part.isdecimal() and part.isascii() for part in typed):
         return _UNREADABLE
@@ -112,9 +112,9 @@ async def save_typed_form(
     site: DebtorSite, opened: OpenedClaim, typed: SubmittedForm, removed: str
 ) -> SavedDisputeDraft:
     """Save the form. `removed` is the upload of a file that the debtor has removed."""
-    ticket_id = _read_ticket_id(removed)
+    ticket_id = _parse_ticket_id(removed)
     async with site.resources.database.transaction() as tx:
-        work = site.work(tx, opened.merchant, opened.session.session_id)
+        work = site.build_work(tx, opened.merchant, opened.session.session_id)
         kept = await save_form_draft(work, opened.facts.claim_id, typed)
         key = build_claim_draft_key(work.merchant_id, opened.facts.claim_id, typed.subject)
         is_removed = ticket_id is not None and await delete_draft_file(tx, key, ticket_id)
@@ -144,14 +144,14 @@ def parse_dispute_form(
 ) -> SubmittedForm:
     return SubmittedForm(
         _name_subject(reason),
-        _read_form_id(site, received.fields.get("form", "")),
+        _parse_form_id(site, received.fields.get("form", "")),
         fields=extract_fields(reason, received.fields),
         uploads=received.uploads,
-        revision=_read_revision(received.fields.get("revision", "")),
+        revision=_parse_revision(received.fields.get("revision", "")),
     )
 
 
-def _read_revision(given: str) -> int | None:
+def _parse_revision(given: str) -> int | None:
     is_number = given.isascii() and given.isdecimal() and len(given) < _MAX_REVISION_DIGITS
     return int(given) if is_number else None
 
@@ -160,14 +160,14 @@ def list_refusals(received: ReceivedForm, kept: SavedDisputeDraft) -> list[FileR
     return [*received.refusals, *([FileRefusal("TOO_MANY")] if kept.is_full else [])]
 
 
-def _read_ticket_id(given: str) -> UUID | None:
+def _parse_ticket_id(given: str) -> UUID | None:
     try:
         return UUID(given)
     except ValueError:
         return None
 
 
-def _read_form_id(site: DebtorSite, given: str) -> UUID:
+def _parse_form_id(site: DebtorSite, given: str) -> UUID:
     """Return the id of this rendering of the form, or a new one if the text is not an id."""
     try:
         return UUID(given)

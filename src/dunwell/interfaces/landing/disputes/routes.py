@@ -56,7 +56,7 @@ from dunwell.interfaces.landing.sign_in.browser_sessions import (
 )
 from dunwell.interfaces.landing.web.in_session import RoutedPages, in_session
 from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
-from dunwell.interfaces.web.responses import answer_redirect
+from dunwell.interfaces.web.responses import build_redirect
 from dunwell.platform.errors import InvalidState, NotFound, Refusal, Unavailable
 
 _PLACE = "dispute"
@@ -67,7 +67,9 @@ _STAY = "stay"
 
 
 @in_session
-async def show_reasons(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+async def get_dispute_reasons_page(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
+) -> Response:
     context = site.build_claim_context(request, opened)
     if not can_dispute(opened.facts):
         return site.redirect(context, "claim")
@@ -80,11 +82,13 @@ async def show_reasons(site: DebtorSite, request: DebtorRequest, opened: OpenedC
     is_full = not may_open_dispute(
         await _load_recent(site, opened), opened.merchant.now(site.resources.clock)
     )
-    return site.answer(context, ReasonsPage(reasons, has_more, is_full))
+    return site.render_page(context, ReasonsPage(reasons, has_more, is_full))
 
 
 @in_session
-async def show_questions(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+async def get_dispute_questions_page(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
+) -> Response:
     found = await _find_reason(site, request, opened)
     if isinstance(found, Response):
         return found
@@ -121,9 +125,9 @@ async def _save_or_send(
 ) -> Response:
     """Save what was entered, and submit the dispute if that was requested and there is no fault.
     Then discard the files that neither the draft nor the dispute refers to."""
-    typed, wish = parse_dispute_form(site, reason, received), received.fields.get("do")
+    typed, button = parse_dispute_form(site, reason, received), received.fields.get("do")
     answered = _read(site, request, opened, reason=reason, typed=typed)
-    is_sent = wish == "send" and not received.is_stale
+    is_sent = button == "send" and not received.is_stale
     try:
         if is_sent and not answered.faults and not received.refusals:
             kept = await _send(site, opened, typed, _compose(reason, answered))
@@ -150,7 +154,7 @@ async def _save_or_send(
         overtaking=typed.fields if kept.has_conflict else None,
         is_stale=received.is_stale,
     )
-    if wish == _STAY and not state.is_news:
+    if button == _STAY and not state.is_news:
         value = await _extend(site, request, opened, received)
         if value is not None:
             return await _answer_stay(site, request, reason, state=state, value=value)
@@ -225,14 +229,14 @@ async def _answer_kept(
     if state.faults or state.refusals or state.is_news:
         return await _answer_questions(site, request, opened, reason=reason, state=state)
     context = site.build_claim_context(request, opened)
-    return answer_redirect(context.address("questions", reason=reason.name) + "#saved")
+    return build_redirect(context.address("questions", reason=reason.name) + "#saved")
 
 
 async def _send(
     site: DebtorSite, opened: OpenedClaim, typed: SubmittedForm, new: NewDispute
 ) -> SavedDisputeDraft:
     async with site.resources.database.transaction() as tx:
-        work = site.work(tx, opened.merchant, opened.session.session_id)
+        work = site.build_work(tx, opened.merchant, opened.session.session_id)
         return await submit_dispute(work, site.resources.keys, opened, typed, new=new)
 
 
@@ -302,10 +306,10 @@ async def _answer_questions(
     )  # fmt: skip
     wrong = 409 if state.is_news else 422
     is_plain = not (state.faults or state.refusals or state.is_news)
-    return site.answer(context, page, 200 if is_plain else wrong)
+    return site.render_page(context, page, 200 if is_plain else wrong)
 
 
 PAGES: RoutedPages = {
-    "reasons": {"GET": show_reasons},
-    "questions": {"GET": show_questions, "POST": submit_answers},
+    "reasons": {"GET": get_dispute_reasons_page},
+    "questions": {"GET": get_dispute_questions_page, "POST": submit_answers},
 }

@@ -49,7 +49,9 @@ _SEND_KEPT, _DROP_KEPT = "send-kept", "drop-kept"
 
 
 @in_session_with(DISPUTE)
-async def show_dispute(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+async def get_dispute_page(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
+) -> Response:
     return _answer_dispute(site, request, opened, DISPUTE.read(opened.detail))
 
 
@@ -71,11 +73,11 @@ async def add_files(site: DebtorSite, request: DebtorRequest) -> Response:
     received = await receive_form(site, request, opened)
     if received.is_stale or not site.is_live(received.opened):
         return await _keep(site, request, dispute, received)
-    wish = received.fields.get("do", "")
+    button = received.fields.get("do", "")
     refusals = [*received.refusals, *await _add(site, opened, dispute, received.uploads)]
-    if wish == _SEND_KEPT:
+    if button == _SEND_KEPT:
         refusals += await _send_draft_files(site, opened, dispute)
-    elif wish == _DROP_KEPT:
+    elif button == _DROP_KEPT:
         await _drop_draft_files(site, opened, dispute)
     if refusals:
         opened = await site.find_opened(request, DISPUTE) or opened
@@ -94,7 +96,7 @@ async def _keep(
     taken: list[PreparedUpload] = []
     if opened is not None and received.uploads and dispute.state is DisputeState.OPEN:
         async with site.resources.database.transaction() as tx:
-            work = site.work(tx, opened.merchant, opened.session.session_id)
+            work = site.build_work(tx, opened.merchant, opened.session.session_id)
             subject, form_id = get_draft_key(work, dispute).subject, work.ids.new(work.real_now)
             typed = SubmittedForm(subject, form_id, {}, received.uploads)
             taken = (await save_form_draft(work, dispute.claim_id, typed)).taken
@@ -106,7 +108,7 @@ async def _keep(
     found = DISPUTE.read(shown.detail)
     cents = _find_undisputed(site, shown, found.dispute)
     page = describe_dispute(shown, found, cents, received.refusals, is_stale=True)
-    return site.answer(site.build_claim_context(request, shown), page, 409)
+    return site.render_page(site.build_claim_context(request, shown), page, 409)
 
 
 @in_session_with(DISPUTE)
@@ -132,7 +134,7 @@ async def confirm_withdrawal(
     page = DisputeWithdrawPage(
         dispute.dispute_id, render_case_number(dispute.dispute_id), dispute.reason
     )
-    return site.answer(context, page)
+    return site.render_page(context, page)
 
 
 @accepts_form_with(DISPUTE, also_withheld=True)
@@ -147,7 +149,7 @@ async def withdraw(
             return site.redirect_to_verification(request, opened, _PLACE)
         try:
             async with site.resources.database.transaction() as tx:
-                work = site.work(tx, opened.merchant, opened.session.session_id)
+                work = site.build_work(tx, opened.merchant, opened.session.session_id)
                 await withdraw_dispute(work, opened.facts.claim_id, dispute.dispute_id)
         except InvalidState:
             return _go_to(site, request, opened, dispute)
@@ -164,7 +166,7 @@ async def _add(
         return []
     try:
         async with site.resources.database.transaction() as tx:
-            work = site.work(tx, opened.merchant, opened.session.session_id)
+            work = site.build_work(tx, opened.merchant, opened.session.session_id)
             # Serializes concurrent forms.
             await lock_claim(tx, work.merchant_id, opened.facts.claim_id)
             known = await list_evidence_digests(tx, work.merchant_id, dispute.dispute_id)
@@ -195,7 +197,7 @@ async def _send_draft_files(
     try:
         async with site.resources.database.transaction() as tx:
             await send_draft_files(
-                site.work(tx, opened.merchant, opened.session.session_id), dispute
+                site.build_work(tx, opened.merchant, opened.session.session_id), dispute
             )
     except ValidationError:
         return [FileRefusal("TOO_MANY")]
@@ -206,7 +208,7 @@ async def _send_draft_files(
 
 async def _drop_draft_files(site: DebtorSite, opened: OpenedClaim, dispute: ClaimDispute) -> None:
     async with site.resources.database.transaction() as tx:
-        work = site.work(tx, opened.merchant, opened.session.session_id)
+        work = site.build_work(tx, opened.merchant, opened.session.session_id)
         ticket_ids = await delete_draft_files(work, dispute)
     with suppress(Unavailable):
         await discard_uploads(site.resources.database, site.storage, work.merchant_id, ticket_ids)
@@ -217,7 +219,9 @@ def _answer_dispute(
     refusals: Sequence[FileRefusal] = (),
 ) -> Response:  # fmt: skip
     page = describe_dispute(opened, found, _find_undisputed(site, opened, found.dispute), refusals)
-    return site.answer(site.build_claim_context(request, opened), page, 422 if refusals else 200)
+    return site.render_page(
+        site.build_claim_context(request, opened), page, 422 if refusals else 200
+    )
 
 
 def _find_undisputed(site: DebtorSite, opened: OpenedClaim, dispute: ClaimDispute) -> int | None:
@@ -235,7 +239,7 @@ def _go_to(
 
 
 PAGES: RoutedPages = {
-    "dispute": {"GET": show_dispute},
+    "dispute": {"GET": get_dispute_page},
     "dispute_files": {"GET": redirect_to_dispute, "POST": add_files},
     "dispute_withdraw": {"GET": confirm_withdrawal, "POST": withdraw},
 }

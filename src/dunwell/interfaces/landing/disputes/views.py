@@ -78,7 +78,7 @@ class QuestionsPage(Page, frozen=True):
     reason: ShownReason
     questions: Sequence[DisputeQuestion]
     needs_message: bool
-    most_files: int
+    max_files: int
     # The id of this state of the form.
     form_id: UUID
     # What was entered so far, by field name, and the files of the draft.
@@ -125,7 +125,7 @@ class SentDisputePage(Page, frozen=True):
     # Whether the session may change the dispute.
     is_theirs: bool
     can_withdraw: bool
-    most_files: int
+    max_files: int
     refusals: Sequence[FileRefusal]
 
 
@@ -152,7 +152,7 @@ def describe_questions(
         reason=describe_reason(reason, language, opened),
         questions=list_questions(reason),
         needs_message=needs_message(reason),
-        most_files=MAX_FILES_AT_ONCE,
+        max_files=MAX_FILES_AT_ONCE,
         form_id=state.form_id,
         typed=draft.fields,
         files=draft.files,
@@ -198,7 +198,7 @@ def describe_dispute(
         undisputed_cents=undisputed_cents if shows_content else None,
         is_theirs=is_theirs(dispute, opened.session),
         can_withdraw=can_withdraw(dispute),
-        most_files=MAX_FILES_AT_ONCE,
+        max_files=MAX_FILES_AT_ONCE,
         refusals=refusals,
     )
 

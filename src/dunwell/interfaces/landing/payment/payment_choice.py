@@ -93,15 +93,15 @@ def parse_choice(
 ) -> PaymentChoice | RefusedChoice:
     """Parse the choice from a query. Without any parameter it is the whole amount."""
     if "items" in query:
-        ids = _read_numbers(query["items"][-1].split(","))
+        ids = _parse_numbers(query["items"][-1].split(","))
         return _choose(options, ids) or RefusedChoice.CHANGED
     if "cents" in query:
-        found = _read_numbers(query["cents"][-1:])
+        found = _parse_numbers(query["cents"][-1:])
         part = _check_part(options, found[0]) if found else RefusedChoice.CHANGED
         return RefusedChoice.CHANGED if isinstance(part, RefusedChoice) else part
     wanted = query.get("want", [""])[-1]
     if wanted == "items":
-        return _choose(options, _read_numbers(query.get("item", ()))) or RefusedChoice.NO_ITEM
+        return _choose(options, _parse_numbers(query.get("item", ()))) or RefusedChoice.NO_ITEM
     if wanted == "part":
         cents = parse_amount(query.get("amount", [""])[-1], currency, language)
         return RefusedChoice.UNREADABLE if cents is None else _check_part(options, cents)
@@ -147,7 +147,7 @@ def _choose(options: PaymentOptions, ids: Sequence[int]) -> PaymentChoice | None
     return choice
 
 
-def _read_numbers(texts: Sequence[str]) -> list[int]:
+def _parse_numbers(texts: Sequence[str]) -> list[int]:
     """Parse numbers. Empty if one of them is invalid."""
     if not all(text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS for text in texts):
         return []

@@ -39,7 +39,7 @@ from dunwell.interfaces.landing.web.in_session import RoutedPages, accepts_form,
 from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.amounts import render_typed_amount
 from dunwell.interfaces.web.forms import FormFields
-from dunwell.interfaces.web.responses import answer_redirect
+from dunwell.interfaces.web.responses import build_redirect
 from dunwell.platform.errors import InvalidState, ValidationError
 
 _MAX_TYPED_LENGTH = 40
@@ -94,7 +94,7 @@ async def hand_off(
         return _answer_check(site, request, opened, choice=choice, notice="AWAY", status=503)
     if isinstance(outcome, HandOffFailure):
         return site.redirect(context, "claim")
-    return answer_redirect(outcome)
+    return build_redirect(outcome)
 
 
 def parse_choice_address(
@@ -128,15 +128,17 @@ def _answer_amount(
     refused: RefusedChoice | None = None,
 ) -> Response:
     context = site.build_claim_context(request, opened)
-    typed = (request.read_query("amount") or "")[:_MAX_TYPED_LENGTH]
-    given = request.read_query("cents") or ""
+    typed = (request.find_parameter("amount") or "")[:_MAX_TYPED_LENGTH]
+    given = request.find_parameter("cents") or ""
     if not typed and given.isascii() and given.isdecimal() and len(given) <= len("999999999999"):
         typed = render_typed_amount(int(given), opened.facts.currency, context.language)
     # The buttons that select all items or none.
-    given_items = _TICKED.get(request.read_query("tick") or "", request.query.get("item"))
+    given_items = _TICKED.get(request.find_parameter("tick") or "", request.query.get("item"))
     page = describe_amount(opened, options, typed=typed, ticked=given_items, refused=refused)
     # A change of the claim is not an error of the reader.
-    return site.answer(context, page, 422 if refused not in (None, RefusedChoice.CHANGED) else 200)
+    return site.render_page(
+        context, page, 422 if refused not in (None, RefusedChoice.CHANGED) else 200
+    )
 
 
 def _answer_check(
@@ -156,7 +158,7 @@ def _answer_check(
         notice=notice,
     )
     origins = {site.hand_off_origins.get(method.name) for method in methods}
-    return site.answer(context, page, status, form_origins=sorted(filter(None, origins)))
+    return site.render_page(context, page, status, form_origins=sorted(filter(None, origins)))
 
 
 class HandOffFailure(StrEnum):

@@ -40,7 +40,7 @@ from dunwell.interfaces.landing.web.in_session import (
 from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.formats import build_message_filters
 from dunwell.interfaces.web.forms import FormFields
-from dunwell.interfaces.web.responses import answer_file
+from dunwell.interfaces.web.responses import build_file_response
 from dunwell.platform.database.sql import nest_row
 from dunwell.platform.errors import NotFound
 from dunwell.platform.text.translation import Language
@@ -99,7 +99,9 @@ RECEIPT: Detail[PaymentReceipt] = Detail(
 
 
 @in_session_with(RECEIPT)
-async def show_return(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+async def get_payment_return_page(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
+) -> Response:
     receipt = RECEIPT.read(opened.detail)
     if receipt.provider == BANK_TRANSFER:
         return site.redirect(site.build_claim_context(request, opened), "transfer_sent")
@@ -108,26 +110,28 @@ async def show_return(site: DebtorSite, request: DebtorRequest, opened: OpenedCl
         opened = await site.find_opened(request, RECEIPT) or opened
         receipt = RECEIPT.read(opened.detail)
     page = describe_return(opened, receipt, can_pay=can_pay(site, opened))
-    return site.answer(site.build_claim_context(request, opened), page)
+    return site.render_page(site.build_claim_context(request, opened), page)
 
 
 @in_session_with(RECEIPT)
-async def show_receipt(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
-    receipt, payment = _read_paid(opened)
-    copy = request.read_query("copy")
+async def get_receipt_page(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
+) -> Response:
+    receipt, payment = _get_paid_receipt(opened)
+    copy = request.find_parameter("copy")
     page = describe_receipt(opened, receipt, payment, copy if copy in _COPIES else None)
-    return site.answer(site.build_claim_context(request, opened), page)
+    return site.render_page(site.build_claim_context(request, opened), page)
 
 
 @in_session_with(RECEIPT)
 async def send_pdf(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
-    receipt, payment = _read_paid(opened)
+    receipt, payment = _get_paid_receipt(opened)
     context = site.build_claim_context(request, opened)
     words = site.pages.languages[context.language]
     method, operator = describe_method(opened, receipt, payment), site.pages.find_operator()
     paper = compose_receipt(words, opened, payment=payment, method=method, operator=operator)
     pdf = await site.printer.serving(opened.debtor_key).print_paper(encode_paper(paper))
-    return answer_file(pdf, "application/pdf", "receipt.pdf")
+    return build_file_response(pdf, "application/pdf", "receipt.pdf")
 
 
 @accepts_form_with(RECEIPT)
@@ -135,7 +139,7 @@ async def send_copy(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
     """Send the receipt to the e-mail address on file, which the page shows masked."""
-    receipt, payment = _read_paid(opened)
+    receipt, payment = _get_paid_receipt(opened)
     context, facts = site.build_claim_context(request, opened), opened.facts
     email = find_copy_address(opened)
     if email is None:
@@ -152,7 +156,7 @@ async def send_copy(
     addressee = Addressee(facts.claim_id, "EMAIL", email, context.language)
     notice = site.notices.write(opened.merchant, addressee, receipt_facts)
     async with site.resources.database.transaction() as tx:
-        work = site.work(tx, opened.merchant, opened.session.session_id)
+        work = site.build_work(tx, opened.merchant, opened.session.session_id)
         sent = await find_repeated_notice(work, notice) or await send_notice(
             work, site.resources.keys, notice
         )
@@ -160,7 +164,7 @@ async def send_copy(
     return site.redirect(context, "receipt", request_id=receipt.request_id, copy=outcome)
 
 
-def _read_paid(opened: OpenedClaim) -> tuple[PaymentReceipt, ReceiptPayment]:
+def _get_paid_receipt(opened: OpenedClaim) -> tuple[PaymentReceipt, ReceiptPayment]:
     receipt = RECEIPT.read(opened.detail)
     if receipt.payment is None:
         raise NotFound("This request has no payment.")
@@ -179,8 +183,8 @@ async def _refresh_state(site: DebtorSite, opened: OpenedClaim, request_id: UUID
 
 
 PAGES: RoutedPages = {
-    "return": {"GET": show_return},
-    "receipt": {"GET": show_receipt},
+    "return": {"GET": get_payment_return_page},
+    "receipt": {"GET": get_receipt_page},
     "receipt_pdf": {"GET": send_pdf},
-    "receipt_email": {"GET": show_receipt, "POST": send_copy},
+    "receipt_email": {"GET": get_receipt_page, "POST": send_copy},
 }

@@ -31,7 +31,7 @@ from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.in_session import RoutedPages, accepts_form, in_session
 from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.forms import FormFields
-from dunwell.interfaces.web.responses import answer_file
+from dunwell.interfaces.web.responses import build_file_response
 from dunwell.platform.banking_days import compute_recorded_on
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 
@@ -47,7 +47,9 @@ _PLACES = {
 
 
 @in_session
-async def show_transfer(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+async def get_transfer_page(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
+) -> Response:
     context = site.build_claim_context(request, opened)
     if not _takes(site, opened):
         return site.redirect(context, "claim")
@@ -59,7 +61,7 @@ async def show_transfer(site: DebtorSite, request: DebtorRequest, opened: Opened
         iban=_find_account(opened).iban,
         has_picture=_write_code(opened, choice) is not None,
     )
-    return site.answer(context, page)
+    return site.render_page(context, page)
 
 
 @in_session
@@ -71,11 +73,11 @@ async def send_qr_code(site: DebtorSite, request: DebtorRequest, opened: OpenedC
     if text is None:
         raise NotFound("This payment has no QR code.")
     # Drawing takes milliseconds of CPU time, so it runs in a thread.
-    return answer_file(await asyncio.to_thread(draw_png, text), "image/png")
+    return build_file_response(await asyncio.to_thread(draw_png, text), "image/png")
 
 
 @in_session
-async def show_transfer_date(
+async def get_transfer_date_page(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
     """Ask when the transfer was sent. If one is announced already, show what was recorded."""
@@ -90,7 +92,7 @@ async def show_transfer_date(
             sent_on=sent_on,
             known_on=compute_recorded_on(sent_on),
         )
-        return site.answer(context, page)
+        return site.render_page(context, page)
     if not _takes(site, opened):
         return site.redirect(context, "claim")
     choice = parse_choice_address(request, opened, context.language)
@@ -110,7 +112,7 @@ async def submit_transfer_date(
     choice = parse_submitted_choice(form, get_options(opened), opened.facts.currency)
     if choice is None:
         return site.redirect(context, "pay")
-    sent_on = _read_day(form)
+    sent_on = _parse_day(form)
     if sent_on is None:
         return _answer_form(site, request, opened, choice=choice, form=form, fault="UNREADABLE")
     fault = await _announce(site, opened, AnnouncedTransfer(choice, sent_on))
@@ -123,7 +125,7 @@ async def _announce(site: DebtorSite, opened: OpenedClaim, sent: AnnouncedTransf
     """Record the announced transfer. Return None, or the fault."""
     try:
         async with site.resources.database.transaction() as tx:
-            work = site.work(tx, opened.merchant, opened.session.session_id)
+            work = site.build_work(tx, opened.merchant, opened.session.session_id)
             await announce_transfer(work, opened.facts.claim_id, sent)
     except ValidationError as refusal:
         return refusal.faults[0].code
@@ -151,7 +153,7 @@ def _write_code(opened: OpenedClaim, choice: PaymentChoice) -> str | None:
     )  # fmt: skip
 
 
-def _read_day(form: FormFields) -> date | None:
+def _parse_day(form: FormFields) -> date | None:
     """Parse one of the offered days, or the day in the three fields."""
     chosen = form.get("sent", "")
     if chosen and chosen != _OTHER_DAY:
@@ -180,11 +182,11 @@ def _answer_form(
         fault=fault,
     )
     statuses = {None: 200, "TOO_OFTEN": 409}
-    return site.answer(context, page, statuses.get(fault, 422))
+    return site.render_page(context, page, statuses.get(fault, 422))
 
 
 PAGES: RoutedPages = {
-    "transfer": {"GET": show_transfer},
+    "transfer": {"GET": get_transfer_page},
     "transfer_picture": {"GET": send_qr_code},
-    "transfer_sent": {"GET": show_transfer_date, "POST": submit_transfer_date},
+    "transfer_sent": {"GET": get_transfer_date_page, "POST": submit_transfer_date},
 }

@@ -125,7 +125,7 @@ def parse_deferment(
     given = fields.get("until", "")
     if not given:
         return RefusedRequest.NO_CHOICE
-    terms = _read_own_deferment(fields) if given == OWN else parse_deferment_address(fields)
+    terms = _parse_own_deferral(fields) if given == OWN else parse_deferment_address(fields)
     if terms is None:
         return RefusedRequest.DAY_UNREADABLE
     return terms if is_available(terms, request_facts) else RefusedRequest.DAY_OUT_OF_RANGE
@@ -194,7 +194,7 @@ def _find_day_refused(
     return None if is_within else RefusedRequest.DAY_OUT_OF_RANGE
 
 
-def _read_own_deferment(fields: Fields) -> DeferralTerms | None:
+def _parse_own_deferral(fields: Fields) -> DeferralTerms | None:
     until = parse_day(fields, "on")
     return None if until is None else DeferralTerms(until)
 
@@ -250,7 +250,7 @@ async def submit_request(
     amount shown has changed, or the terms are no longer available."""
     context = site.build_claim_context(request, opened)
     try:
-        modality = await _request(site, opened, terms, _read_shown(form))
+        modality = await _request(site, opened, terms, _parse_shown_amount(form))
     except ValidationError:
         return None
     except InvalidState:
@@ -275,11 +275,11 @@ async def _request(
     site: DebtorSite, opened: OpenedClaim, terms: Terms, shown_cents: int
 ) -> Modality:
     async with site.resources.database.transaction() as tx:
-        work = site.work(tx, opened.merchant, opened.session.session_id)
+        work = site.build_work(tx, opened.merchant, opened.session.session_id)
         return await request_modality(work, opened.facts.claim_id, terms, shown_cents=shown_cents)
 
 
-def _read_shown(form: FormFields) -> int:
+def _parse_shown_amount(form: FormFields) -> int:
     """Return the amount that the form says was shown, or -1 if it is not an amount."""
     text = form.get("shown", "")
     is_sum = text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS

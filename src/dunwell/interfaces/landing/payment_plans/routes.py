@@ -58,18 +58,22 @@ _STOPPING = (
 
 
 @in_session
-async def show_options(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+async def get_payment_options_page(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
+) -> Response:
     """Show the options. A link alone suffices, because the page shows only the amount."""
     context = site.build_claim_context(request, opened)
     if not can_pay_later(site, opened):
         return site.redirect(context, "claim")
     request_facts = await load_request_facts(site, opened)
     now = opened.merchant.now(site.resources.clock)
-    return site.answer(context, describe_options(opened, request_facts, now))
+    return site.render_page(context, describe_options(opened, request_facts, now))
 
 
 @in_session
-async def show_help(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+async def get_payment_help_page(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
+) -> Response:
     """Show debt advice and the pause. A link alone suffices for the page, but a pause needs a known
     fact."""
     if not can_pay_later(site, opened):
@@ -91,7 +95,7 @@ async def pause_claim(
     until = start_of_day(until_on, opened.merchant.configuration.timezone)
     try:
         async with site.resources.database.transaction() as tx:
-            work = site.work(tx, opened.merchant, opened.session.session_id)
+            work = site.build_work(tx, opened.merchant, opened.session.session_id)
             hold_id = await open_hold(work, claim_id, HoldKind.PAUSE, until=until)
             facts = PauseFacts(opened.facts.reference_number, until_on)
             await notify_debtor(work, claim_id, str(hold_id), facts)
@@ -113,7 +117,9 @@ def _answer_help(
         pause_until=None if is_refused else _find_end(site, opened),
         is_refused=is_refused,
     )
-    return site.answer(site.build_claim_context(request, opened), page, 409 if is_refused else 200)
+    return site.render_page(
+        site.build_claim_context(request, opened), page, 409 if is_refused else 200
+    )
 
 
 def _find_end(site: DebtorSite, opened: OpenedClaim) -> date | None:
@@ -144,7 +150,9 @@ _PLAN_TYPED = ("offer", "rate", "first_day", "first_month", "first_year")
 
 @in_session
 @requires_level(Level.FACT, _PLAN_PLACE)
-async def show_plans(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+async def get_payment_plans_page(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
+) -> Response:
     return _answer_plan_form(site, request, opened, await load_request_facts(site, opened))
 
 
@@ -212,9 +220,9 @@ def _answer_plan_form(
     last_day = request_facts.today + timedelta(
         days=request_facts.modalities.plan.first_date_within_days
     )
-    typed = _keep_typed(get_query_fields(request))
+    typed = _choose_typed(get_query_fields(request))
     page = describe_plans(opened, request_facts, last_day=last_day, typed=typed, refused=refused)
-    return site.answer(context, page, 422 if set(refused) - {RefusedRequest.CHANGED} else 200)
+    return site.render_page(context, page, 422 if set(refused) - {RefusedRequest.CHANGED} else 200)
 
 
 def _answer_plan_check(
@@ -230,12 +238,12 @@ def _answer_plan_check(
     elsewhere = redirect_unless_requestable(site, context, opened, request_facts)
     if elsewhere is not None:
         return elsewhere
-    return site.answer(
+    return site.render_page(
         context, describe_plan_check(opened, request_facts, terms, is_changed=is_changed)
     )
 
 
-def _keep_typed(fields: Mapping[str, str]) -> dict[str, str]:
+def _choose_typed(fields: Mapping[str, str]) -> dict[str, str]:
     """Keep what was typed, to show it again."""
     return {name: fields.get(name, "")[:_MAX_PLAN_TYPED] for name in _PLAN_TYPED}
 
@@ -247,7 +255,7 @@ _LATER_TYPED = ("until", "on_day", "on_month", "on_year")
 
 @in_session
 @requires_level(Level.FACT, _LATER_PLACE)
-async def show_deferral_dates(
+async def get_deferral_dates_page(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
     return _answer_later_form(site, request, opened, await load_request_facts(site, opened))
@@ -318,7 +326,9 @@ def _answer_later_form(
         typed={name: fields.get(name, "")[:_MAX_LATER_TYPED] for name in _LATER_TYPED},
         refused=refused,
     )
-    return site.answer(context, page, 200 if refused in (None, RefusedRequest.CHANGED) else 422)
+    return site.render_page(
+        context, page, 200 if refused in (None, RefusedRequest.CHANGED) else 422
+    )
 
 
 def _answer_later_check(
@@ -334,16 +344,16 @@ def _answer_later_check(
     elsewhere = redirect_unless_requestable(site, context, opened, request_facts)
     if elsewhere is not None:
         return elsewhere
-    return site.answer(
+    return site.render_page(
         context, describe_later_check(opened, request_facts, terms, is_changed=is_changed)
     )
 
 
 PAGES: RoutedPages = {
-    "options": {"GET": show_options},
-    "help": {"GET": show_help, "POST": pause_claim},
-    "plan": {"GET": show_plans},
+    "options": {"GET": get_payment_options_page},
+    "help": {"GET": get_payment_help_page, "POST": pause_claim},
+    "plan": {"GET": get_payment_plans_page},
     "plan_check": {"GET": check_plan, "POST": request_plan},
-    "later": {"GET": show_deferral_dates},
+    "later": {"GET": get_deferral_dates_page},
     "later_check": {"GET": check_deferral, "POST": request_deferral},
 }

@@ -38,7 +38,7 @@ from dunwell.interfaces.landing.web.in_session import (
 from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.formats import build_message_filters
 from dunwell.interfaces.web.forms import FormFields
-from dunwell.interfaces.web.responses import answer_file
+from dunwell.interfaces.web.responses import build_file_response
 from dunwell.platform.database.sql import compose, nest_row
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.text.translation import Language
@@ -71,7 +71,7 @@ def compose_confirmation(
             (translate("Extra cost"), translate("none")),
             *([] if is_plan else [(translate("Please pay by"), _say_last_day(modality, language))]),
         ],
-        table=_make_table(modality, language, amount) if is_plan else None,
+        table=_build_table(modality, language, amount) if is_plan else None,
         notes=_list_notes(language, is_plan=is_plan),
     )  # fmt: skip
     brand = opened.merchant.configuration.brand
@@ -96,7 +96,7 @@ def _list_notes(language: Language, *, is_plan: bool) -> list[str]:
     ]
 
 
-def _make_table(modality: Modality, language: Language, amount: str) -> PaperTable:
+def _build_table(modality: Modality, language: Language, amount: str) -> PaperTable:
     translate = language.translate
     rows = [
         (
@@ -121,25 +121,27 @@ _NOTES = ("instead", "sent", "refused")
 @in_session_with(ENDED_MODALITY)
 @unless_closed
 @requires_level(Level.FACT, _PLACE)
-async def show_modality(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+async def get_modality_page(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
+) -> Response:
     context, modality = site.build_claim_context(request, opened), _read(request, opened)
-    note = request.read_query("note")
+    note = request.find_parameter("note")
     page = describe_modality(
         opened, modality, opened.merchant.now(site.resources.clock),
         can_pay=can_pay(site, opened), note=note if note in _NOTES else None,
     )  # fmt: skip
-    return site.answer(context, page)
+    return site.render_page(context, page)
 
 
 @in_session_with(ENDED_MODALITY)
 @unless_closed
 @requires_level(Level.FACT, _PLACE)
 async def send_pdf(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
-    modality = _read_agreed(request, opened)
+    modality = _get_agreed_modality(request, opened)
     words = site.pages.languages[site.build_claim_context(request, opened).language]
     paper = compose_confirmation(words, opened, modality, site.pages.find_operator())
     pdf = await site.printer.serving(opened.debtor_key).print_paper(encode_paper(paper))
-    return answer_file(pdf, "application/pdf", "confirmation.pdf")
+    return build_file_response(pdf, "application/pdf", "confirmation.pdf")
 
 
 @accepts_form_with(ENDED_MODALITY)
@@ -149,7 +151,7 @@ async def send_copy(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
     """Send the confirmation to the e-mail address on file, which the page shows masked."""
-    modality = _read_agreed(request, opened)
+    modality = _get_agreed_modality(request, opened)
     context, facts = site.build_claim_context(request, opened), opened.facts
     email = facts.on_file.email
     if email is None:
@@ -158,7 +160,7 @@ async def send_copy(
     told = build_answer_facts(modality, facts.reference_number)
     notice = site.notices.write(opened.merchant, addressee, told)
     async with site.resources.database.transaction() as tx:
-        work = site.work(tx, opened.merchant, opened.session.session_id)
+        work = site.build_work(tx, opened.merchant, opened.session.session_id)
         sent = await find_repeated_notice(work, notice) or await send_notice(
             work, site.resources.keys, notice
         )
@@ -182,7 +184,7 @@ async def confirm_withdrawal(
         currency=opened.facts.currency,
         outstanding_cents=opened.facts.outstanding_cents,
     )
-    return site.answer(context, page)
+    return site.render_page(context, page)
 
 
 @accepts_form_with(ENDED_MODALITY)
@@ -196,7 +198,7 @@ async def withdraw(
     modality = _read(request, opened)
     try:
         async with site.resources.database.transaction() as tx:
-            work = site.work(tx, opened.merchant, opened.session.session_id)
+            work = site.build_work(tx, opened.merchant, opened.session.session_id)
             await withdraw_modality(work, opened.facts.claim_id, modality.modality_id)
     except InvalidState:
         pass
@@ -210,11 +212,11 @@ async def redirect_to_modality(
     """Redirect a GET request for an address that accepts only forms, for example after a change of
     language."""
     return site.redirect(
-        site.build_claim_context(request, opened), "modality", modality_id=_read_id(request)
+        site.build_claim_context(request, opened), "modality", modality_id=_parse_id(request)
     )
 
 
-def _read_agreed(request: DebtorRequest, opened: OpenedClaim) -> Modality:
+def _get_agreed_modality(request: DebtorRequest, opened: OpenedClaim) -> Modality:
     """Return the approved modality. Raises NotFound: it was not approved."""
     modality = _read(request, opened)
     if not is_kept(modality):
@@ -224,12 +226,12 @@ def _read_agreed(request: DebtorRequest, opened: OpenedClaim) -> Modality:
 
 def _read(request: DebtorRequest, opened: OpenedClaim) -> Modality:
     """Return the modality in the path. Raises NotFound: the claim has no such modality."""
-    if opened.modality is not None and opened.modality.modality_id == _read_id(request):
+    if opened.modality is not None and opened.modality.modality_id == _parse_id(request):
         return opened.modality
     return build_modality(ENDED_MODALITY.read(opened.detail))
 
 
-def _read_id(request: DebtorRequest) -> UUID:
+def _parse_id(request: DebtorRequest) -> UUID:
     try:
         return UUID(request.path_params["modality_id"])
     except ValueError:
@@ -244,7 +246,7 @@ def _go_to(
 
 
 PAGES: RoutedPages = {
-    "modality": {"GET": show_modality},
+    "modality": {"GET": get_modality_page},
     "modality_pdf": {"GET": send_pdf},
     "modality_email": {"GET": redirect_to_modality, "POST": send_copy},
     "modality_withdraw": {"GET": confirm_withdrawal, "POST": withdraw},

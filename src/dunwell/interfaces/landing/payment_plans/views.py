@@ -51,8 +51,8 @@ class OptionsPage(Page, frozen=True):
     live: Modality | None
     can_request: bool
     # The number of instalments of the longest plan and their amount. None if no plan is offered.
-    most_rates: int | None
-    least_rate_cents: int | None
+    max_instalments: int | None
+    min_instalment_cents: int | None
     # The last day for a deferral. None if no deferral is offered.
     latest: date | None
 
@@ -180,8 +180,8 @@ def describe_options(
         outstanding_cents=opened.facts.outstanding_cents,
         live=find_current_modality(request_facts.earlier),
         can_request=can_request(request_facts.earlier, now),
-        most_rates=plans[-1].count if plans else None,
-        least_rate_cents=compute_instalment_cents(plans[-1], request_facts.facts)
+        max_instalments=plans[-1].count if plans else None,
+        min_instalment_cents=compute_instalment_cents(plans[-1], request_facts.facts)
         if plans
         else None,
         latest=deferments[-1].until if deferments else None,

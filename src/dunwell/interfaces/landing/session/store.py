@@ -94,13 +94,13 @@ WHERE merchant_id = $1 AND claim_id = $2
 async def find_session(tx: Connection, session_hash: bytes) -> Session | None:
     """Find the session. It may have ended, because ended sessions are kept for a day."""
     row = await tx.fetchrow(_FIND_SESSION, session_hash)
-    return None if row is None else _read_session(row)
+    return None if row is None else _build_session(row)
 
 
 async def list_sessions(tx: Connection, hashes: Mapping[str, bytes]) -> dict[str, Session | None]:
     """List the sessions of these hashes by the hashes' names, including ended ones."""
     rows = await tx.fetch(_FIND_SESSIONS, [*hashes.values()]) if hashes else []
-    found = {row["session_hash"]: _read_session(row) for row in rows}
+    found = {row["session_hash"]: _build_session(row) for row in rows}
     return {name: found.get(session_hash) for name, session_hash in hashes.items()}
 
 
@@ -118,7 +118,7 @@ async def save_session(tx: Connection, session: Session, address_digests: Sequen
 async def find_successor(tx: Connection, previous_hash: bytes, now: datetime) -> Session | None:
     """Find the live session that replaced this token within the last ten seconds."""
     row = await tx.fetchrow(_FIND_SUCCESSOR, previous_hash, now)
-    return None if row is None else _read_session(row)
+    return None if row is None else _build_session(row)
 
 
 async def insert_token(tx: Connection, session: Session, new_hash: bytes) -> None:
@@ -159,7 +159,7 @@ async def load_on_file(tx: Connection, merchant_id: int, claim_id: int) -> OnFil
     return OnFile(*row)
 
 
-def _read_session(row: Row) -> Session:
+def _build_session(row: Row) -> Session:
     return Session(
         merchant_id=row["merchant_id"],
         session_hash=row["session_hash"],

@@ -168,7 +168,7 @@ async def extend_opened(site: DebtorSite, opened: OpenedClaim) -> str | None:
     """Return the cookie value of the extended session, or None if it has ended meanwhile."""
     session_id = site.resources.ids.new(site.now())
     async with site.resources.database.transaction() as tx:
-        work = site.work(tx, opened.merchant, opened.session.session_id)
+        work = site.build_work(tx, opened.merchant, opened.session.session_id)
         return await extend_session(
             work, site.resources.keys, opened.session, session_id,
             randomness=site.draw_randomness(),
@@ -181,7 +181,7 @@ async def renew_previous_token(
     """Return another cookie value of an extended session, for a form that was sent with the
     previous cookie."""
     async with site.resources.database.transaction() as tx:
-        work = site.work(tx, opened.merchant, opened.session.session_id)
+        work = site.build_work(tx, opened.merchant, opened.session.session_id)
         repeated = await reissue_token(work, previous_hash, site.draw_randomness())
     return repeated.cookie_value if repeated else None
 

@@ -72,12 +72,12 @@ _PURPOSE = "landing-sent-session"
 _AFTER_LINK = ".,;:!?)]}>\"'*»\u2019\u201d"
 
 
-async def show_home(site: DebtorSite, request: DebtorRequest) -> Response:
-    return site.answer(await site.find_context(request), HomePage())
+async def get_home_page(site: DebtorSite, request: DebtorRequest) -> Response:
+    return site.render_page(await site.find_context(request), HomePage())
 
 
-async def show_code_entry(site: DebtorSite, request: DebtorRequest) -> Response:
-    return site.answer(site.build_context(request), LetterCodePage(is_wrong=False))
+async def get_code_entry_page(site: DebtorSite, request: DebtorRequest) -> Response:
+    return site.render_page(site.build_context(request), LetterCodePage(is_wrong=False))
 
 
 async def enter_code(site: DebtorSite, request: DebtorRequest) -> Response:
@@ -91,11 +91,11 @@ async def enter_code(site: DebtorSite, request: DebtorRequest) -> Response:
     if isinstance(found, Slowed):
         return answer_problem(site, context, too_many(found.retry_after_seconds, "SLOWED"))
     if isinstance(found, WrongAttempt):
-        return site.answer(context, LetterCodePage(is_wrong=True), 422)
+        return site.render_page(context, LetterCodePage(is_wrong=True), 422)
     return await _open(site, request, context=context, access=found, level=found.level)
 
 
-async def show_link(site: DebtorSite, request: DebtorRequest) -> Response:
+async def get_link_page(site: DebtorSite, request: DebtorRequest) -> Response:
     """Show the link's page. Every visitor, including a link scanner, sees only the creditor and
     what the link asks for."""
     access = await _find_access(site, request)
@@ -104,12 +104,14 @@ async def show_link(site: DebtorSite, request: DebtorRequest) -> Response:
     )
 
 
-async def show_link_notices(site: DebtorSite, request: DebtorRequest) -> Response:
+async def get_link_notices_page(site: DebtorSite, request: DebtorRequest) -> Response:
     """Show the legal notice of the link's creditor, whether or not the claim is opened."""
     access = await _find_access(site, request)
     if access is None:
         return _answer_dead_link(site, request)
-    return site.answer(_build_context(site, request, access), describe_notices(access.merchant))
+    return site.render_page(
+        _build_context(site, request, access), describe_notices(access.merchant)
+    )
 
 
 async def open_link(site: DebtorSite, request: DebtorRequest) -> Response:
@@ -168,7 +170,7 @@ async def send_link_code(site: DebtorSite, request: DebtorRequest) -> Response:
     return await send_code_and_redirect(site, context, recipient, field)
 
 
-async def show_link_code_field(site: DebtorSite, request: DebtorRequest) -> Response:
+async def get_link_code_page(site: DebtorSite, request: DebtorRequest) -> Response:
     """Show the field for the code that was sent."""
     access = await _find_access(site, request)
     if access is None:
@@ -209,7 +211,7 @@ def _answer_link(
     site: DebtorSite, request: DebtorRequest, access: ClaimAccess, *, is_wrong: bool = False
 ) -> Response:
     page = describe_link(_read_token(request), _decide(access), is_wrong=is_wrong)
-    return site.answer(_build_context(site, request, access), page, 422 if is_wrong else 200)
+    return site.render_page(_build_context(site, request, access), page, 422 if is_wrong else 200)
 
 
 async def _answer_links_code(
@@ -274,7 +276,7 @@ async def _open(
     resources, session_id = site.resources, site.resources.ids.new(site.now())
     visitor = digest_visitor(resources.keys, request.client_host)
     async with resources.database.transaction() as tx:
-        work = site.work(tx, access.merchant, session_id)
+        work = site.build_work(tx, access.merchant, session_id)
         opened = await open_claim_once(
             work,
             resources.keys,
@@ -307,7 +309,7 @@ async def _try_sent(
         return await _open_by_code(
             site, tx, access=access, origin=origin, proven=result.proven_digests
         )
-    work = site.work(tx, access.merchant, access.claim_id)
+    work = site.build_work(tx, access.merchant, access.claim_id)
     repeated = await reissue_token(work, origin, site.draw_randomness())
     return repeated or await record_wrong_code(tx, now)
 
@@ -326,21 +328,21 @@ async def _open_by_code(
         previous_hash=origin,
         proven_digests=proven,
     )
-    work = site.work(tx, access.merchant, session_id)
+    work = site.build_work(tx, access.merchant, session_id)
     return await open_session(work, site.resources.keys, opening)
 
 
 def _answer_dead_link(site: DebtorSite, request: DebtorRequest) -> Response:
     """Answer a link that does not exist. The response is the same for a deleted link and for one
     that never existed."""
-    return site.answer(site.build_context(request), DeadLinkPage(), 410)
+    return site.render_page(site.build_context(request), DeadLinkPage(), 410)
 
 
 PAGES: RoutedPages = {
-    "home": {"GET": show_home},
-    "code": {"GET": show_code_entry, "POST": enter_code},
-    "link": {"GET": show_link, "POST": open_link},
+    "home": {"GET": get_home_page},
+    "code": {"GET": get_code_entry_page, "POST": enter_code},
+    "link": {"GET": get_link_page, "POST": open_link},
     "link_send": {"GET": redirect_to_link, "POST": send_link_code},
-    "link_code": {"GET": show_link_code_field, "POST": enter_link_code},
-    "link_notices": {"GET": show_link_notices},
+    "link_code": {"GET": get_link_code_page, "POST": enter_link_code},
+    "link_notices": {"GET": get_link_notices_page},
 }

@@ -109,8 +109,8 @@ async def _find(tx: Connection, keys: KeyRing, typed: str) -> Sequence[CheckedCl
     )
 
 
-async def show_authenticity_form(site: DebtorSite, request: DebtorRequest) -> Response:
-    return site.answer(await site.find_context(request), AuthenticityPage(None))
+async def get_authenticity_page(site: DebtorSite, request: DebtorRequest) -> Response:
+    return site.render_page(await site.find_context(request), AuthenticityPage(None))
 
 
 async def submit_authenticity_check(site: DebtorSite, request: DebtorRequest) -> Response:
@@ -125,13 +125,13 @@ async def submit_authenticity_check(site: DebtorSite, request: DebtorRequest) ->
     if isinstance(found, Slowed):
         return answer_problem(site, context, too_many(found.retry_after_seconds, "SLOWED"))
     if isinstance(found, WrongAttempt):
-        return site.answer(context, AuthenticityPage("UNCONFIRMED"), 422)
+        return site.render_page(context, AuthenticityPage("UNCONFIRMED"), 422)
     outcome = "LETTER" if found.is_letter else "MESSAGE"
-    return site.answer(site.build_context(request, found.merchant), AuthenticityPage(outcome))
+    return site.render_page(site.build_context(request, found.merchant), AuthenticityPage(outcome))
 
 
-async def show_new_link_form(site: DebtorSite, request: DebtorRequest) -> Response:
-    return site.answer(site.build_context(request), NewLinkPage(()))
+async def get_new_link_page(site: DebtorSite, request: DebtorRequest) -> Response:
+    return site.render_page(site.build_context(request), NewLinkPage(()))
 
 
 async def submit_link_request(site: DebtorSite, request: DebtorRequest) -> Response:
@@ -139,7 +139,7 @@ async def submit_link_request(site: DebtorSite, request: DebtorRequest) -> Respo
     reference, contact = (form.get(name, "").strip() for name in ("reference", "contact"))
     faults = [name for name, given in (("reference", reference), ("contact", contact)) if not given]
     if faults:
-        return site.answer(context, NewLinkPage(faults), 422)
+        return site.render_page(context, NewLinkPage(faults), 422)
     resources, now = site.resources, site.now()
     asked = LinkRequest(reference, contact, now)
     visitor = digest_visitor(resources.keys, request.client_host)
@@ -150,12 +150,12 @@ async def submit_link_request(site: DebtorSite, request: DebtorRequest) -> Respo
     return site.redirect(context, "new_link_sent")
 
 
-async def show_link_sent(site: DebtorSite, request: DebtorRequest) -> Response:
-    return site.answer(site.build_context(request), NewLinkSentPage())
+async def get_link_sent_page(site: DebtorSite, request: DebtorRequest) -> Response:
+    return site.render_page(site.build_context(request), NewLinkSentPage())
 
 
 PAGES: RoutedPages = {
-    "real": {"GET": show_authenticity_form, "POST": submit_authenticity_check},
-    "new_link": {"GET": show_new_link_form, "POST": submit_link_request},
-    "new_link_sent": {"GET": show_link_sent},
+    "real": {"GET": get_authenticity_page, "POST": submit_authenticity_check},
+    "new_link": {"GET": get_new_link_page, "POST": submit_link_request},
+    "new_link_sent": {"GET": get_link_sent_page},
 }

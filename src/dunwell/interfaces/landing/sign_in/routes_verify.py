@@ -149,7 +149,7 @@ async def _raise_level(
 ) -> str | None:
     site = proof.site
     session = msgspec.structs.replace(proof.opened.session, session_hash=proof.session_hash)
-    work = site.work(tx, proof.opened.merchant, session.session_id)
+    work = site.build_work(tx, proof.opened.merchant, session.session_id)
     randomness = site.draw_randomness()
     if result.is_repeated:
         return await reissue_raised_token(work, proof.session_hash, level, randomness=randomness)
@@ -159,7 +159,7 @@ async def _raise_level(
 
 
 async def redirect_to_place(site: DebtorSite, request: DebtorRequest) -> Response:
-    name = request.read_query("for") or ""
+    name = request.find_parameter("for") or ""
     return site.redirect(
         site.build_context(request), "verify", place=name if name in RETURN_PAGES else "claim"
     )
@@ -172,7 +172,9 @@ async def redirect_to_verify(site: DebtorSite, request: DebtorRequest) -> Respon
 
 
 @in_session
-async def show_verify(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+async def get_verification_page(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
+) -> Response:
     path, needed = _find_place(request)
     if opened.session.level.reaches(needed):
         return site.redirect(site.build_claim_context(request, opened), path)
@@ -224,11 +226,13 @@ async def send(
         address=known.addresses[channel],
         asked_by=str(session.session_id),
     )
-    return await send_code_and_redirect(site, context, recipient, _make_field(request, channel))
+    return await send_code_and_redirect(site, context, recipient, _build_field(request, channel))
 
 
 @in_session_with(UNDELIVERED)
-async def show_sent(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+async def get_code_sent_page(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
+) -> Response:
     return _answer_code_field(site, request, opened, is_wrong=False)
 
 
@@ -293,7 +297,7 @@ def _answer_verify(
         channel=_find_channel(opened, known),
         wrong=wrong,
     )
-    return site.answer(site.build_claim_context(request, opened), page, 422 if wrong else 200)
+    return site.render_page(site.build_claim_context(request, opened), page, 422 if wrong else 200)
 
 
 def _answer_code_field(
@@ -306,7 +310,7 @@ def _answer_code_field(
     channel = _find_channel(opened, build_known_facts(opened.facts.on_file))
     if channel is None:
         return site.redirect(context, "verify", place=_name_place(request))
-    field = _make_field(request, channel, is_undelivered=bool(is_undelivered))
+    field = _build_field(request, channel, is_undelivered=bool(is_undelivered))
     return answer_code_field(site, context, field, is_wrong=is_wrong)
 
 
@@ -324,7 +328,7 @@ def _find_place(request: DebtorRequest) -> tuple[str, Level]:
     return RETURN_PAGES[_name_place(request)]
 
 
-def _make_field(
+def _build_field(
     request: DebtorRequest, channel: NoticeChannel, *, is_undelivered: bool = False
 ) -> CodeField:
     where = {"place": _name_place(request)}
@@ -338,8 +342,8 @@ def _name_place(request: DebtorRequest) -> str:
 
 PAGES: RoutedPages = {
     "prove": {"GET": redirect_to_place},
-    "verify": {"GET": show_verify, "POST": enter_fact},
+    "verify": {"GET": get_verification_page, "POST": enter_fact},
     "verify_letter": {"GET": redirect_to_verify, "POST": enter_letters_code},
     "verify_send": {"GET": redirect_to_verify, "POST": send},
-    "verify_code": {"GET": show_sent, "POST": enter_sent},
+    "verify_code": {"GET": get_code_sent_page, "POST": enter_sent},
 }

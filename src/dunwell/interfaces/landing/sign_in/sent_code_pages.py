@@ -42,7 +42,7 @@ async def send_code_and_redirect(
     )
     notice = site.notices.write(recipient.merchant, addressee, CodeFacts())
     async with resources.database.transaction() as tx:
-        work = site.work(tx, recipient.merchant, recipient.asked_by)
+        work = site.build_work(tx, recipient.merchant, recipient.asked_by)
         sent = await send_code(work, resources.keys, notice)
     if isinstance(sent, NoticeLimitReached):
         return answer_too_many_codes(site, context, field, sent)
@@ -56,7 +56,7 @@ def answer_too_many_codes(
     """Answer that no more codes can be sent for now. The newest code can still be entered."""
     seconds = compute_wait_seconds(refusal.again_at - site.now())
     page = SentCodePage(field, wait_minutes=ceil(seconds / 60))
-    return site.answer(context, page, 429, more={"Retry-After": str(seconds)})
+    return site.render_page(context, page, 429, more={"Retry-After": str(seconds)})
 
 
 def describe_lock(result: Locked | Slowed) -> Problem:
@@ -72,7 +72,7 @@ def answer_code_field(
     site: DebtorSite, context: DebtorPageContext, field: CodeField, *, is_wrong: bool
 ) -> Response:
     page = SentCodePage(field, is_wrong=is_wrong)
-    return site.answer(context, page, 422 if is_wrong else 200)
+    return site.render_page(context, page, 422 if is_wrong else 200)
 
 
 def build_typed_code(

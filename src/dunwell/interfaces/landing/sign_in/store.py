@@ -163,7 +163,7 @@ async def list_claims_by_check_code(
 async def list_claims_by_reference(tx: Connection, reference: str) -> list[ReferencedClaim]:
     """List the claims with this reference, of all merchants."""
     return [
-        ReferencedClaim(row["merchant_id"], row["claim_id"], _read_addresses(row), row["language"])
+        ReferencedClaim(row["merchant_id"], row["claim_id"], _build_addresses(row), row["language"])
         for row in await tx.fetch(_FIND_REFERENCES, reference)
     ]
 
@@ -193,7 +193,7 @@ async def _read_merchant(tx: Connection, row: Row) -> Merchant:
     return await get_merchant(tx, whose)
 
 
-def _read_addresses(row: Row) -> dict[NoticeChannel, str]:
+def _build_addresses(row: Row) -> dict[NoticeChannel, str]:
     given: dict[NoticeChannel, str | None] = {"EMAIL": row["email"], "SMS": row["mobile_number"]}
     return {channel: address for channel, address in given.items() if address}
 

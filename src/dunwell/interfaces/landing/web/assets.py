@@ -14,7 +14,7 @@ from dunwell.interfaces.landing.render.addresses import build_address
 from dunwell.interfaces.landing.render.creditor import choose_palette
 from dunwell.interfaces.landing.web.in_session import RoutedPages
 from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
-from dunwell.interfaces.web.responses import CSS, AssetFolder, answer_asset
+from dunwell.interfaces.web.responses import CSS, AssetFolder, build_asset_response
 from dunwell.platform.errors import NotFound
 
 ASSETS = AssetFolder(Path(__file__).parent, lambda name: build_address("asset", name=name))
@@ -27,10 +27,10 @@ async def send_brand(site: DebtorSite, request: DebtorRequest) -> Response:
     is_current = request.path_params["revision"] == str(merchant.revision)
     brand, name = merchant.configuration.brand, request.path_params["name"]
     if name == "brand.css":
-        return answer_asset(render_brand(brand.color), CSS, is_named_by_content=is_current)
+        return build_asset_response(render_brand(brand.color), CSS, is_named_by_content=is_current)
     if name == "logo" and brand.logo is not None:
         logo = brand.logo
-        return answer_asset(logo.content, logo.content_type, is_named_by_content=is_current)
+        return build_asset_response(logo.content, logo.content_type, is_named_by_content=is_current)
     raise NotFound("There is no such asset.")
 
 

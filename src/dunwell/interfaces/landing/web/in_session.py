@@ -18,7 +18,7 @@ from dunwell.interfaces.landing.session.states import is_closed
 from dunwell.interfaces.landing.session.store import OpenedClaim, list_sessions
 from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.forms import FormFields
-from dunwell.interfaces.web.responses import answer_redirect
+from dunwell.interfaces.web.responses import build_redirect
 from dunwell.platform.errors import NotFound
 
 PageHandler: TypeAlias = Callable[[DebtorSite, DebtorRequest], Awaitable[Response]]
@@ -180,7 +180,7 @@ def redirect_to_latest(show: PageHandler) -> PageHandler:
             return await show(site, request)
         query = quote(request.scope["query_string"].decode("latin-1"), safe=punctuation)
         path = insert_handle(quote(request.scope["path"]), handle)
-        return answer_redirect(f"{path}?{query}" if query else path)
+        return build_redirect(f"{path}?{query}" if query else path)
 
     return run
 

@@ -47,4 +47,4 @@ def answer_problem(
     minutes = math.ceil((problem.retry_after or 0) / 60)
     seconds = problem.retry_after or 0
     page = DebtorProblemPage(problem.kind, minutes, seconds, request_id, typed=typed)
-    return site.answer(context, page, problem.status, more=problem.headers)
+    return site.render_page(context, page, problem.status, more=problem.headers)

@@ -37,7 +37,7 @@ from dunwell.interfaces.landing.session.session import (
 from dunwell.interfaces.landing.session.store import OpenedClaim, find_successor, load_opened_claim
 from dunwell.interfaces.web.application import WebSite
 from dunwell.interfaces.web.requests import ForeignForm, PageRequest, choose_language
-from dunwell.interfaces.web.responses import answer_page, answer_redirect, render_cookie
+from dunwell.interfaces.web.responses import build_page_response, build_redirect, render_cookie
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.database.database import Connection
 
@@ -128,7 +128,7 @@ class DebtorSite(WebSite):
     # Prints receipts and confirmations.
     printer: LetterPrinter
 
-    def work(self, tx: Connection, merchant: Merchant, session_id: object) -> Work:
+    def build_work(self, tx: Connection, merchant: Merchant, session_id: object) -> Work:
         actor = debtor_actor(str(session_id))
         return Work.open(self.resources, tx, merchant, actor)
 
@@ -155,10 +155,12 @@ class DebtorSite(WebSite):
     def build_claim_context(self, request: DebtorRequest, opened: OpenedClaim) -> DebtorPageContext:
         """Return the context of a page in a live session. It is built once per request."""
         if request.context is None or request.context[0] is not opened:
-            request.context = (opened, self._make_claim_context(request, opened))
+            request.context = (opened, self._build_claim_context(request, opened))
         return request.context[1]
 
-    def _make_claim_context(self, request: DebtorRequest, opened: OpenedClaim) -> DebtorPageContext:
+    def _build_claim_context(
+        self, request: DebtorRequest, opened: OpenedClaim
+    ) -> DebtorPageContext:
         left = opened.session.expires_at - self.now()
         shown = VisitorSession(
             derive_form_token(self.resources.keys, opened.session.session_hash),
@@ -168,13 +170,15 @@ class DebtorSite(WebSite):
         )
         return self._build_context(request, opened.merchant, opened.facts.language, shown)
 
-    def answer(
+    def render_page(
         self, context: DebtorPageContext, page: Page, status: int = 200,
         *, form_origins: Sequence[str] = (), more: Mapping[str, str] | None = None,
     ) -> Response:  # fmt: skip
         """form_origins: other origins that the form may redirect to. more: additional headers."""
         policy = _POLICY.format(" ".join(["'self'", *form_origins]))
-        return answer_page(self.pages.render(context, page), status, policy=policy, more=more)
+        return build_page_response(
+            self.pages.render(context, page), status, policy=policy, more=more
+        )
 
     async def find_opened(
         self, request: DebtorRequest, detail: Detail[Any] = NOTHING
@@ -224,7 +228,7 @@ class DebtorSite(WebSite):
             )
         typed = list_typed_texts(form) if form and self.is_own_form(request, opened, form) else []
         is_carried = opened is not None and request.method == "GET" and bool(request.carried)
-        return self.answer(
+        return self.render_page(
             context,
             EndedPage(reason, is_kept, is_carried=is_carried, typed=typed, are_files=are_files),
             403,
@@ -251,7 +255,7 @@ class DebtorSite(WebSite):
     ) -> Response:
         """Redirect to one of our pages (`build_address`). `cookie`: the session's new value; ""
         removes it."""
-        answer = answer_redirect(context.address(page, **values))
+        answer = build_redirect(context.address(page, **values))
         if cookie is not None:
             self.set_cookie(answer, context.handle, cookie)
         return answer

@@ -91,16 +91,14 @@ class AuditPage(Page, frozen=True):
     verdict: SpanVerdict | None
 
 
-_MOST_TEXT = 200
-_MOST_DIGITS = 18
+_MAX_TEXT = 200
+_MAX_DIGITS = 18
 _NO_CLAIM = "claim:0"
 
 
-def read_audit_filters(given: PortalRequest | FormFields) -> AuditFilters:
-    find = given.ask if isinstance(given, PortalRequest) else given.text
-    return AuditFilters(
-        **{name: find(name)[:_MOST_TEXT] for name in AuditFilters.__struct_fields__}
-    )
+def parse_audit_filters(given: PortalRequest | FormFields) -> AuditFilters:
+    find = given.get_parameter if isinstance(given, PortalRequest) else given.text
+    return AuditFilters(**{name: find(name)[:_MAX_TEXT] for name in AuditFilters.__struct_fields__})
 
 
 async def understand(
@@ -112,7 +110,7 @@ async def understand(
     faults = list[tuple[str, str]]()
     zone = ZoneInfo(timezone)
 
-    def read_start(name: str, text: str, days: int) -> datetime | None:
+    def parse_start(name: str, text: str, days: int) -> datetime | None:
         day = parse_day(text) if text else None
         if text and day is None:
             faults.append((name, "DAY"))
@@ -125,8 +123,8 @@ async def understand(
     if subject == _NO_CLAIM:
         faults.append(("claim", "ABSENT"))
     wanted = AuditFilter(
-        since=read_start("since", filters.since, 0),
-        until=read_start("until", filters.until, 1),
+        since=parse_start("since", filters.since, 0),
+        until=parse_start("until", filters.until, 1),
         actor_kind=kind,
         actor_id=actor_id,
         action=filters.action or None,
@@ -152,7 +150,7 @@ async def _find_subject(work: Work, given: str) -> str:
     found = await list_claims(work, limit=1, wanted=ClaimFilter(reference_number=given))
     if found.items:
         return f"claim:{found.items[0].claim_id}"
-    is_number = given.isascii() and given.isdigit() and len(given) <= _MOST_DIGITS
+    is_number = given.isascii() and given.isdigit() and len(given) <= _MAX_DIGITS
     return f"claim:{int(given)}" if is_number else _NO_CLAIM
 
 
@@ -165,9 +163,9 @@ async def get_audit_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
     """Show one page. With the parameter `check`, verify the seals of the rows shown."""
-    context, after = site.build_context(request, access), request.ask("after")
-    filters = read_audit_filters(request)
-    async with site.work(access) as work:
+    context, after = site.build_context(request, access), request.get_parameter("after")
+    filters = parse_audit_filters(request)
+    async with site.open_work(access) as work:
         wanted, faults = await understand(work, filters, context.timezone)
         try:
             found = await list_audit(work, limit=_PAGE, cursor=after or None, wanted=wanted)
@@ -177,7 +175,7 @@ async def get_audit_page(
         seals = [each.seal for each in found.items if each.seal is not None]
         span = (min(seals), max(seals)) if seals else None
         verdict = None
-        if span is not None and request.ask("check"):
+        if span is not None and request.get_parameter("check"):
             verdict = await verify_span(work, site.resources.keys, *span)
     page = AuditPage(
         filters=filters,
@@ -189,7 +187,7 @@ async def get_audit_page(
         unsealed=len(found.items) - len(seals),
         verdict=verdict,
     )
-    return site.answer(context, page)
+    return site.render_page(context, page)
 
 
 @takes_form_at_merchant
@@ -198,8 +196,8 @@ async def submit_export(
 ) -> Response:
     """Export the rows that the filters select as CSV."""
     context = site.build_context(request, access)
-    async with site.work(access) as work:
-        wanted, _ = await understand(work, read_audit_filters(fields), context.timezone)
+    async with site.open_work(access) as work:
+        wanted, _ = await understand(work, parse_audit_filters(fields), context.timezone)
         job = await start_export(work, Export(ExportedList.AUDIT, _as_json(wanted)))
     return site.redirect(request, access, "job", job_id=job.job_id)
 

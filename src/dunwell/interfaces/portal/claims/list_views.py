@@ -22,7 +22,7 @@ from dunwell.platform.text.texts import find_unprintable
 
 LONGEST_NAME = 80
 _LONGEST_QUERY = 2_000
-MOST_VIEWS = 50
+MAX_VIEWS = 50
 # Uses the unique key by user, and the index views_shared.
 _LOAD = """
 SELECT v.view_id, v.name, v.query, v.is_shared, v.user_id = $2 AS is_own, u.name AS owner
@@ -77,8 +77,8 @@ async def save_view(work: Work, user_id: UUID, name: str, query: str, *, is_shar
         faults.append(Fault("/name", f"Use 1 to {LONGEST_NAME} characters.", "WRONG_LENGTH"))
     if len(query) > _LONGEST_QUERY:
         faults.append(Fault("/query", "These are too many filters.", "TOO_LONG"))
-    if await work.tx.fetchval(_COUNT, work.merchant_id, user_id) >= MOST_VIEWS:
-        faults.append(Fault("/name", f"There are {MOST_VIEWS} views; end one.", "TOO_MANY"))
+    if await work.tx.fetchval(_COUNT, work.merchant_id, user_id) >= MAX_VIEWS:
+        faults.append(Fault("/name", f"There are {MAX_VIEWS} views; end one.", "TOO_MANY"))
     if faults:
         raise ValidationError(faults)
     view_id: UUID = await work.tx.fetchval(
@@ -151,7 +151,7 @@ def describe_row(claim: ClaimRow) -> Row:
     return Row(claim, render_line(person or claim.company_name or ""))
 
 
-def read_columns(given: str) -> tuple[str, ...]:
+def parse_columns(given: str) -> tuple[str, ...]:
     """Return the columns that the address names, in the fixed order, or () if it names none."""
     named = given.split(".")
     chosen = tuple(each for each in COLUMNS if each in named)
@@ -179,7 +179,7 @@ def choose_columns(asked: Sequence[str], claims: Sequence[ClaimRow]) -> list[str
     ]
 
 
-def read_claim_order(given: str) -> tuple[Sorting, ClaimOrder]:
+def parse_claim_order(given: str) -> tuple[Sorting, ClaimOrder]:
     sorting = parse_sorting(given, ORDERS, _USUAL_ORDER)
     return sorting, ClaimOrder(ORDERS[sorting.column], sorting.is_descending)
 

@@ -236,7 +236,7 @@ async def get_act_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
     act, claim_id = _find_act(request, access), parse_claim_id(request)
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         seen = await load_claim_revision(work, claim_id)
         view = await open_claim(work, access, claim_id)
     if act.is_for_active and not describe_head(view).is_active:
@@ -265,7 +265,7 @@ async def submit_act(
         0,
     )
     try:
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             await check_unchanged(work, claim_id, fields["revision"])
             claim = await get_claim(work, claim_id)
             typed = ClaimForm(fields, claim, language, site.resources.keys)
@@ -281,7 +281,7 @@ async def submit_act(
         faults, refused = [place_fault(each) for each in refusal.faults], 422
     except InvalidState as refusal:
         faults, refused = [("", refusal.text)], 409
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         seen = await load_claim_revision(work, claim_id)
         view = await open_claim(work, access, claim_id)
     values = {name: fields.text(name) for name in act.names}
@@ -295,7 +295,7 @@ async def _render_conflict_page(
 ) -> Response:
     """Show the form again with what was typed and what is stored now."""
     act, claim_id = _find_act(request, access), parse_claim_id(request)
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         seen = await load_claim_revision(work, claim_id)
         view = await open_claim(work, access, claim_id)
         life = await list_timeline(work, claim_id)
@@ -333,7 +333,7 @@ def _render_page(  # noqa: PLR0913 - what a form shows, by name
         reasons=[each.name for each in list_reasons(access.merchant.configuration.disputes)],
         workflows=(),
     )
-    return site.answer_at(request, access, page, status)
+    return site.render_merchant_page(request, access, page, status)
 
 
 def _find_act(request: PortalRequest, access: MerchantAccess) -> ClaimAct:

@@ -26,13 +26,13 @@ from dunwell.interfaces.portal.web.access import (
     PortalRequest,
     open_claim,
     parse_claim_id,
-    read_id,
+    parse_path_id,
 )
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, in_preview_turn
 from dunwell.interfaces.portal.web.lists import parse_day
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.formats import parse_instant
-from dunwell.interfaces.web.responses import answer_file
+from dunwell.interfaces.web.responses import build_file_response
 from dunwell.operations.claim_status.explain_claim import explain_claim
 from dunwell.operations.claim_status.timeline import MAX_EVENTS, list_timeline
 from dunwell.operations.seals.seals import find_contact_seal
@@ -43,8 +43,8 @@ from dunwell.platform.errors import NotFound
 async def get_claim_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    claim_id, chip = parse_claim_id(request), request.ask("show")
-    async with site.work(access) as work:
+    claim_id, chip = parse_claim_id(request), request.get_parameter("show")
+    async with site.open_work(access) as work:
         view = await open_claim(work, access, claim_id)
         explanation = await explain_claim(work, site.resources.keys, claim_id)
         life = await list_timeline(work, claim_id)
@@ -69,7 +69,7 @@ async def get_claim_page(
         open_dispute_id=find_open_dispute(life),
         has_unseen=any((each.kind, each.word) == ("REPLY", "UNSEEN") for each in life),
     )
-    return site.answer_at(request, access, page)
+    return site.render_merchant_page(request, access, page)
 
 
 @at_merchant
@@ -77,18 +77,20 @@ async def get_explanation_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
     claim_id = parse_claim_id(request)
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         view = await open_claim(work, access, claim_id)
         explanation = await explain_claim(work, site.resources.keys, claim_id)
-    return site.answer_at(request, access, ExplanationPage(describe_head(view), explanation))
+    return site.render_merchant_page(
+        request, access, ExplanationPage(describe_head(view), explanation)
+    )
 
 
 @at_merchant
 async def get_message_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    claim_id, message_id = parse_claim_id(request), read_id(request, "message_id")
-    async with site.work(access) as work:
+    claim_id, message_id = parse_claim_id(request), parse_path_id(request, "message_id")
+    async with site.open_work(access) as work:
         view = await open_claim(work, access, claim_id)
         message = await get_communication(work, message_id)
         seal = await find_contact_seal(work, message_id)
@@ -105,7 +107,7 @@ async def get_message_page(
         seal=seal.seal if seal else None,
         sealed_at=seal.sealed_at if seal else None,
     )
-    return site.answer_at(request, access, page)
+    return site.render_merchant_page(request, access, page)
 
 
 @at_merchant
@@ -115,11 +117,11 @@ async def get_account_page(
     """Show the statement of account as of the day in the address, by default today."""
     claim_id, context = parse_claim_id(request), site.build_context(request, access)
     assert context.today is not None
-    on = parse_day(request.ask("on")) or context.today
-    async with site.work(access) as work:
+    on = parse_day(request.get_parameter("on")) or context.today
+    async with site.open_work(access) as work:
         view = await open_claim(work, access, claim_id)
         account = await get_statement_of_account(work, claim_id, on)
-    return site.answer(context, StatementPage(describe_head(view), on, account))
+    return site.render_page(context, StatementPage(describe_head(view), on, account))
 
 
 @at_merchant
@@ -128,13 +130,13 @@ async def send_document(
 ) -> Response:
     """Send a document as a download, so that foreign content never opens next to the portal's
     pages."""
-    claim_id, attachment_id = parse_claim_id(request), read_id(request, "attachment_id")
-    async with site.work(access) as work:
+    claim_id, attachment_id = parse_claim_id(request), parse_path_id(request, "attachment_id")
+    async with site.open_work(access) as work:
         await open_claim(work, access, claim_id)
         attached = await get_attachment(work, claim_id, attachment_id)
     content = await site.storage.load(attached.storage_key)
     name = render_download_name(attached.friendly_name, attached.content_type)
-    return answer_file(content, attached.content_type, name)
+    return build_file_response(content, attached.content_type, name)
 
 
 @at_merchant
@@ -145,8 +147,8 @@ async def get_debtors_page_page(
     """Show the debtor page as a preview. It opens no session, publishes no event, and its forms
     cannot be sent."""
     claim_id = parse_claim_id(request)
-    is_link_only = request.ask("level") == "link"
-    async with site.work(access) as work:
+    is_link_only = request.get_parameter("level") == "link"
+    async with site.open_work(access) as work:
         await open_claim(work, access, claim_id)
         preview = await prepare_claim_preview(
             site.debtors, work, claim_id, is_link_only=is_link_only

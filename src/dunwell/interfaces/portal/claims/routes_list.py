@@ -14,8 +14,8 @@ from dunwell.interfaces.portal.claims.list_views import (
     describe_row,
     end_view,
     list_views,
-    read_claim_order,
-    read_columns,
+    parse_claim_order,
+    parse_columns,
     save_view,
     search_rows,
     write_columns,
@@ -24,7 +24,7 @@ from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.web.access import (
     MerchantAccess,
     PortalRequest,
-    read_id,
+    parse_path_id,
     record_list_view,
 )
 from dunwell.interfaces.portal.web.claim_filters import (
@@ -36,7 +36,7 @@ from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes
 from dunwell.interfaces.portal.web.lists import PAGE_SIZE, load_page
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.forms import FormFields
-from dunwell.interfaces.web.responses import answer_redirect
+from dunwell.interfaces.web.responses import build_redirect
 from dunwell.platform.errors import ValidationError
 
 
@@ -46,14 +46,14 @@ async def get_claims_page(
 ) -> Response:
     """Show the list, or what a search finds. Invalid filters are reported and ignored, and claims
     are counted up to a limit."""
-    context, filters = site.build_context(request, access), _read_address(request)
-    if request.ask_all("column"):
+    context, filters = site.build_context(request, access), _parse_filters_of_address(request)
+    if request.list_parameters("column"):
         # Redirect to an address that is short enough to share.
         return site.redirect(request, access, "claims", **filters.query)
-    sorting, order = read_claim_order(filters.sort)
+    sorting, order = parse_claim_order(filters.sort)
     wanted, faults = parse_claim_filters(filters, access.merchant, context.language)
-    after, asked = request.ask("after"), read_columns(filters.columns)
-    async with site.work(access) as work:
+    after, asked = request.get_parameter("after"), parse_columns(filters.columns)
+    async with site.open_work(access) as work:
         views = await list_views(work, access.person.user_id)
         workflows = [(str(each), name) for each, name in await list_workflow_names(work)]
         rows, cursor, count, is_more = list[Row](), None, None, False
@@ -85,7 +85,7 @@ async def get_claims_page(
         views=views,
         view_id=next((each.view_id for each in views if _is_same(each.query, filters)), None),
     )
-    return site.answer(context, page)
+    return site.render_page(context, page)
 
 
 async def _count(work: Work, order: ClaimOrder, wanted: ClaimFilter) -> tuple[int | None, bool]:
@@ -106,7 +106,7 @@ async def submit_view(
     address = build_address("claims", merchant_id=access.merchant_id, **filters.query)
     query = address.partition("?")[2]
     try:
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             await save_view(
                 work, access.person.user_id, fields.text("name"), query,
                 is_shared=fields["shared"] == "yes",
@@ -120,8 +120,8 @@ async def submit_view(
 async def submit_view_removal(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, _fields: FormFields
 ) -> Response:
-    async with site.work(access) as work:
-        await end_view(work, access.person.user_id, read_id(request, "view_id"))
+    async with site.open_work(access) as work:
+        await end_view(work, access.person.user_id, parse_path_id(request, "view_id"))
     return site.redirect(request, access, "claims", done="view_end")
 
 
@@ -130,16 +130,16 @@ async def redirect_to_list(
     _site: PortalSite, _request: PortalRequest, access: MerchantAccess
 ) -> Response:
     """Redirect users who open the address of a form by hand."""
-    return answer_redirect(build_address("claims", merchant_id=access.merchant_id))
+    return build_redirect(build_address("claims", merchant_id=access.merchant_id))
 
 
-def _read_address(request: PortalRequest) -> ClaimListFilters:
+def _parse_filters_of_address(request: PortalRequest) -> ClaimListFilters:
     """Read the filters. The columns come as one value, or as one checkbox each."""
-    filters = get_filters(request.ask)
-    ticked = request.ask_all("column")
-    columns = write_columns([*read_columns(filters.columns), *ticked])
+    filters = get_filters(request.get_parameter)
+    ticked = request.list_parameters("column")
+    columns = write_columns([*parse_columns(filters.columns), *ticked])
     return msgspec.structs.replace(
-        filters, sort=read_claim_order(filters.sort)[0].word, columns=columns
+        filters, sort=parse_claim_order(filters.sort)[0].word, columns=columns
     )
 
 

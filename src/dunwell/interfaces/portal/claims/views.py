@@ -183,7 +183,7 @@ def _is_told_elsewhere(each: TimelineEvent) -> bool:
     return each.kind == "STEP" and each.word == "DONE" and each.actor_kind in _TOLD_ELSEWHERE
 
 
-def read_reference(text: str | None) -> UUID | None:
+def parse_reference(text: str | None) -> UUID | None:
     try:
         return UUID(text or "")
     except ValueError:

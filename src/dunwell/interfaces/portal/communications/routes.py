@@ -19,7 +19,7 @@ from dunwell.contact.messages.communications.list_communications import (
     list_communications,
 )
 from dunwell.contact.messages.communications.store import load_found_communications
-from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest, read_id
+from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest, parse_path_id
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.lists import PAGE_SIZE, Sorting, load_page, parse_sorting
 from dunwell.interfaces.portal.web.site import PortalSite
@@ -62,13 +62,17 @@ class SettlePage(Page, frozen=True):
 async def get_messages_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    state, channel, after = request.ask("state"), request.ask("channel"), request.ask("after")
+    state, channel, after = (
+        request.get_parameter("state"),
+        request.get_parameter("channel"),
+        request.get_parameter("after"),
+    )
     wanted = CommunicationFilter(
         state=next((each for each in get_args(CommunicationState) if each == state), None),
         channel=next((each for each in get_args(Channel) if each == channel), None),
     )
-    sorting = parse_sorting(request.ask("sort"), {"time"}, "-time")
-    async with site.work(access) as work:
+    sorting = parse_sorting(request.get_parameter("sort"), {"time"}, "-time")
+    async with site.open_work(access) as work:
         found = await load_page(
             lambda cursor: list_communications(
                 work,
@@ -84,32 +88,32 @@ async def get_messages_page(
     page = MessagesPage(
         filters, found.items, sorting=sorting, after=after, next_cursor=found.next_cursor
     )
-    return site.answer_at(request, access, page)
+    return site.render_merchant_page(request, access, page)
 
 
 @at_merchant
 async def get_replies_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         replies = await list_unread_replies(work)
-    return site.answer_at(request, access, RepliesPage(replies, MAX_LISTED_REPLIES))
+    return site.render_merchant_page(request, access, RepliesPage(replies, MAX_LISTED_REPLIES))
 
 
 @at_merchant
 async def get_uncertain_messages_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    message_id = read_id(request, "message_id")
+    message_id = parse_path_id(request, "message_id")
     if not access.may(Right.CONTACT_SETTINGS):
         raise NotFound("There is no such page.")
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         work.require(Right.READ_CLAIMS)
         found = await load_found_communications(work.tx, work.merchant_id, [message_id])
     message = found.get(message_id)
     if message is None or message.state != "UNKNOWN":
         return site.redirect(request, access, "messages", state="UNKNOWN")
-    return site.answer_at(request, access, SettlePage(message))
+    return site.render_merchant_page(request, access, SettlePage(message))
 
 
 @takes_form_at_merchant
@@ -121,8 +125,8 @@ async def resolve(
     if outcome not in ("sent", "not_sent"):
         return await get_uncertain_messages_page(site, request)
     try:
-        async with site.work(access) as work:
-            message_id = read_id(request, "message_id")
+        async with site.open_work(access) as work:
+            message_id = parse_path_id(request, "message_id")
             await resolve_unknown_contact(work, message_id, was_sent=outcome == "sent")
     except InvalidState:
         return site.redirect(request, access, "messages", state="UNKNOWN", done="settled_before")

@@ -14,7 +14,7 @@ from dunwell.contact.sending.batches.after_restore.unconfirmed_letters import (
 )
 from dunwell.contact.sending.store import UnmatchedEntry, UnmatchedKind
 from dunwell.contact.sending.unmatched import list_unmatched, mark_unmatched_as_seen
-from dunwell.interfaces.portal.web.access import PortalRequest, read_id
+from dunwell.interfaces.portal.web.access import PortalRequest, parse_path_id
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
 from dunwell.interfaces.portal.web.lists import PAGE_SIZE, load_page
 from dunwell.interfaces.portal.web.site import PortalSite
@@ -119,7 +119,7 @@ async def get_delivery_providers_page(
         max_waiting=MAX_WAITING,
         max_sent=MAX_SENT,
     )
-    return site.answer(context, page)
+    return site.render_page(context, page)
 
 
 def _build_alert_views(view: AlertOverview, language: str) -> Sequence[AlertView]:
@@ -137,7 +137,7 @@ def _build_alert_views(view: AlertOverview, language: str) -> Sequence[AlertView
 async def get_batches_page(
     site: PortalSite, request: PortalRequest, person: SignedInUser
 ) -> Response:
-    provider, after = request.ask("provider"), request.ask("after")
+    provider, after = request.get_parameter("provider"), request.get_parameter("after")
     async with site.resources.database.transaction() as tx:
         view = await load_page(
             lambda cursor: list_batches(
@@ -146,15 +146,15 @@ async def get_batches_page(
             after,
         )
     page = BatchesPage(view, provider, after, print_batches.MAX_WAITING)
-    return site.answer(site.build_context(request), page)
+    return site.render_page(site.build_context(request), page)
 
 
 @signed_in
 async def get_batch_page(
     site: PortalSite, request: PortalRequest, person: SignedInUser
 ) -> Response:
-    batch_id, after = read_id(request, "batch_id"), request.ask("after")
-    only_failed = request.ask("show") == "failed"
+    batch_id, after = parse_path_id(request, "batch_id"), request.get_parameter("after")
+    only_failed = request.get_parameter("show") == "failed"
     async with site.resources.database.transaction() as tx:
         view = await load_page(
             lambda cursor: get_batch(
@@ -162,7 +162,7 @@ async def get_batch_page(
             ),
             after,
         )
-    return site.answer(site.build_context(request), BatchPage(view, only_failed, after))
+    return site.render_page(site.build_context(request), BatchPage(view, only_failed, after))
 
 
 @signed_in
@@ -206,7 +206,7 @@ async def resolve_letters(
 async def _render_doubtful_letters_page(
     site: PortalSite, request: PortalRequest, person: SignedInUser, typed: FormFields, fault: str
 ) -> Response:
-    provider, after = request.path_params["provider"], request.ask("after")
+    provider, after = request.path_params["provider"], request.get_parameter("after")
     async with site.resources.database.transaction() as tx:
         view = await load_page(
             lambda cursor: list_doubtful_letters(
@@ -222,7 +222,7 @@ async def _render_doubtful_letters_page(
         ticked=frozenset(typed.all("letter")),
         outcome=typed["outcome"],
     )
-    return site.answer(site.build_context(request), page, 422 if fault else 200)
+    return site.render_page(site.build_context(request), page, 422 if fault else 200)
 
 
 def _parse_letter_key(text: str) -> tuple[int, UUID] | None:
@@ -252,16 +252,16 @@ class UnmatchedMessagesPage(Page, frozen=True):
 async def get_unmatched_page(
     site: PortalSite, request: PortalRequest, person: SignedInUser
 ) -> Response:
-    kind, after = _parse_unmatched_kind(request.ask("of")), request.ask("after")
+    kind, after = _parse_unmatched_kind(request.get_parameter("of")), request.get_parameter("after")
     async with site.resources.database.transaction() as tx:
         view = await load_page(
             lambda cursor: list_unmatched(tx, person.actor, kind, limit=PAGE_SIZE, cursor=cursor),
             after,
         )
     page = UnmatchedMessagesPage(
-        kind, view.items, view.next_cursor, after, done_here=request.ask("looked")
+        kind, view.items, view.next_cursor, after, done_here=request.get_parameter("looked")
     )
-    return site.answer(site.build_context(request), page)
+    return site.render_page(site.build_context(request), page)
 
 
 @takes_form

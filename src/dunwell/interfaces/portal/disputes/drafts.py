@@ -21,7 +21,7 @@ from dunwell.operations.claim_status.store import list_user_names
 from dunwell.platform.errors import EditConflict, Fault, InvalidState, ValidationError
 from dunwell.platform.text.texts import find_unprintable
 
-LONGEST_ANSWER = 2_000
+MAX_ANSWER_LENGTH = 2_000
 _CHANGED = "Another user has changed this response."
 
 
@@ -47,7 +47,7 @@ class ResponseDraft:
 NOTHING = ResponseDraft(DraftedResponse("", ends_claim=True, message=""), 0, None, "")
 
 
-class AnsweredAlready(InvalidState):
+class DisputeAlreadyAnswered(InvalidState):
     """The dispute has been answered, so there is nothing left to respond to."""
 
     def __init__(self, dispute: ClaimDispute) -> None:
@@ -71,45 +71,47 @@ async def load_draft(work: Work, dispute_id: UUID) -> ResponseDraft:
 
 
 async def save_draft(
-    work: Work, claim_id: int, dispute_id: UUID, answer: DraftedResponse, *, known: int
+    work: Work, claim_id: int, dispute_id: UUID, answer: DraftedResponse, *, expected_revision: int
 ) -> int:
-    """Save a draft and return its new revision. known: the revision that the writer saw. Raises
-    NotFound, ValidationError, AnsweredAlready and EditConflict."""
+    """Save a draft and return its new revision. expected_revision: the revision that the writer
+    saw. Raises NotFound, ValidationError, DisputeAlreadyAnswered and EditConflict."""
     work.require(Right.ANSWER)
-    _check(answer.message)
+    _check_message(answer.message)
     await _lock_open(work, claim_id, dispute_id)
-    standing = await load_draft(work, dispute_id)
-    if standing.answer == answer and standing.revision:
-        return standing.revision
-    if standing.revision != known:
-        raise EditConflict(_CHANGED, current=standing)
-    words = (answer.outcome, answer.ends_claim, answer.message)
+    stored = await load_draft(work, dispute_id)
+    if stored.answer == answer and stored.revision:
+        return stored.revision
+    if stored.revision != expected_revision:
+        raise EditConflict(_CHANGED, current=stored)
+    values = (answer.outcome, answer.ends_claim, answer.message)
     writer = (work.actor.kind, work.actor.actor_id)
     revision = await save_draft_row(
-        work.tx, work.merchant_id, dispute_id, words, saved_at=work.real_now, writer=writer
+        work.tx, work.merchant_id, dispute_id, values, saved_at=work.real_now, writer=writer
     )
     await save_audit(
         work, "answer.save_draft", f"claim:{claim_id}",
-        before=_list_values(standing), after=_list_values(ResponseDraft(answer, revision, None,
+        before=_list_values(stored), after=_list_values(ResponseDraft(answer, revision, None,
         "")),
         disputeId=str(dispute_id),
     )  # fmt: skip
     return revision
 
 
-async def send_answer(work: Work, claim_id: int, dispute_id: UUID, *, known: int) -> ClaimDispute:
-    """Send the draft as the response. known: the revision that was previewed. Raises NotFound,
-    ValidationError (no decision yet), AnsweredAlready and EditConflict."""
+async def send_answer(
+    work: Work, claim_id: int, dispute_id: UUID, *, expected_revision: int
+) -> ClaimDispute:
+    """Send the draft as the response. expected_revision: the revision that was previewed. Raises
+    NotFound, ValidationError (no decision yet), DisputeAlreadyAnswered and EditConflict."""
     work.require(Right.ANSWER)
     await _lock_open(work, claim_id, dispute_id)
-    standing = await load_draft(work, dispute_id)
-    if standing.revision != known:
-        raise EditConflict(_CHANGED, current=standing)
-    resolution = decide_resolution(standing.answer)
+    stored = await load_draft(work, dispute_id)
+    if stored.revision != expected_revision:
+        raise EditConflict(_CHANGED, current=stored)
+    resolution = decide_resolution(stored.answer)
     dispute = await resolve_dispute(work, claim_id, dispute_id, resolution)
     await save_audit(
         work, "answer.send", f"claim:{claim_id}",
-        before=_list_values(standing), after=_list_values(NOTHING), disputeId=str(dispute_id),
+        before=_list_values(stored), after=_list_values(NOTHING), disputeId=str(dispute_id),
     )  # fmt: skip
     return dispute
 
@@ -139,13 +141,13 @@ def decide_resolution(answer: DraftedResponse) -> DisputeResolution:
 async def _lock_open(work: Work, claim_id: int, dispute_id: UUID) -> None:
     _, dispute = await lock_dispute(work, claim_id, dispute_id)
     if dispute.state is not DisputeState.OPEN:
-        raise AnsweredAlready(dispute)
+        raise DisputeAlreadyAnswered(dispute)
 
 
-def _check(message: str) -> None:
+def _check_message(message: str) -> None:
     faults = list(find_unprintable(message, ("message",)))
-    if len(message) > LONGEST_ANSWER:
-        text = f"Use at most {LONGEST_ANSWER} characters."
+    if len(message) > MAX_ANSWER_LENGTH:
+        text = f"Use at most {MAX_ANSWER_LENGTH} characters."
         faults.append(Fault("/message", text, "TOO_LONG"))
     if faults:
         raise ValidationError(faults)

@@ -40,7 +40,7 @@ from dunwell.cases.disputes.store import ListedDispute, UnresolvedDispute
 from dunwell.contact.messages.templates.formatting import render_name
 from dunwell.core.claims.access import ClaimView, check_claim_exists
 from dunwell.interfaces.portal.disputes.drafts import (
-    AnsweredAlready,
+    DisputeAlreadyAnswered,
     DraftedResponse,
     ResponseDraft,
     decide_resolution,
@@ -53,14 +53,14 @@ from dunwell.interfaces.portal.disputes.views import (
     DisputesPage,
     ResponsePreviewPage,
     ResponseTemplatesPage,
-    preview_answer,
+    build_response_preview,
 )
 from dunwell.interfaces.portal.web.access import (
     MerchantAccess,
     PortalRequest,
     open_claim,
     parse_claim_id,
-    read_id,
+    parse_path_id,
 )
 from dunwell.interfaces.portal.web.guards import (
     RoutedPages,
@@ -77,7 +77,7 @@ from dunwell.interfaces.portal.web.lists import (
 )
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.forms import FormFields
-from dunwell.interfaces.web.responses import answer_file
+from dunwell.interfaces.web.responses import build_file_response
 from dunwell.platform.children.process import run_in_thread
 from dunwell.platform.errors import EditConflict, InvalidState, NotFound, ValidationError
 
@@ -96,15 +96,15 @@ class _LoadedDispute:
 async def get_disputes_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    after, given = request.ask("after"), request.ask("state")
-    state = DisputeState(given) if given in list(DisputeState) else DisputeState.OPEN
-    asked, whose = parse_assignee_filter(request, access)
-    async with site.work(access) as work:
+    after, state_name = request.get_parameter("after"), request.get_parameter("state")
+    state = DisputeState(state_name) if state_name in list(DisputeState) else DisputeState.OPEN
+    choice, assignee_filter = parse_assignee_filter(request, access)
+    async with site.open_work(access) as work:
         count = await count_unresolved_disputes(work)
-        waiting, ended, cursor = await _load_disputes(work, state, after, whose)
-    shown = DisputesPage(
+        waiting, ended, cursor = await _load_disputes(work, state, after, assignee_filter)
+    page = DisputesPage(
         state=str(state),
-        whose=asked,
+        whose=choice,
         me=access.person.user_id,
         waiting=waiting,
         ended=ended,
@@ -115,16 +115,16 @@ async def get_disputes_page(
         after=after,
         next_cursor=cursor,
     )
-    return site.answer_at(request, access, shown)
+    return site.render_merchant_page(request, access, page)
 
 
 async def _load_disputes(
-    work: Work, state: DisputeState, after: str, whose: AssigneeFilter
+    work: Work, state: DisputeState, after: str, assignee_filter: AssigneeFilter
 ) -> tuple[Sequence[UnresolvedDispute], Sequence[ListedDispute], str | None]:
     if state is DisputeState.OPEN:
         found = await load_page(
             lambda cursor: list_unresolved_disputes(
-                work, limit=PAGE_SIZE, cursor=cursor, whose=whose
+                work, limit=PAGE_SIZE, cursor=cursor, whose=assignee_filter
             ),
             after,
         )
@@ -154,16 +154,18 @@ async def submit_response(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Save the draft, whichever button was pressed. Then show the preview or return to the page."""
-    claim_id, dispute_id = parse_claim_id(request), read_id(request, "dispute_id")
-    typed, wish = _parse_response(fields), fields["do"]
-    if wish == "insert":
+    claim_id, dispute_id = parse_claim_id(request), parse_path_id(request, "dispute_id")
+    typed, button = _parse_response(fields), fields["do"]
+    if button == "insert":
         typed = await _insert_template(site, access, typed, fields["text"])
     try:
-        async with site.work(access) as work:
-            await save_draft(work, claim_id, dispute_id, typed, known=_parse_revision(fields))
-        if wish == "preview":
+        async with site.open_work(access) as work:
+            await save_draft(
+                work, claim_id, dispute_id, typed, expected_revision=_parse_revision(fields)
+            )
+        if button == "preview":
             decide_resolution(typed)
-    except (EditConflict, AnsweredAlready) as conflict:
+    except (EditConflict, DisputeAlreadyAnswered) as conflict:
         return await _render_dispute_page(
             site, request, access, typed, conflict=conflict, status=409
         )
@@ -171,9 +173,11 @@ async def submit_response(
         faults = [(each.path.rpartition("/")[2], each.code) for each in refusal.faults]
         return await _render_dispute_page(site, request, access, typed, faults=faults, status=422)
     to = {"claim_id": claim_id, "dispute_id": dispute_id}
-    if wish == "preview":
+    if button == "preview":
         return site.redirect(request, access, "dispute_preview", **to)
-    return site.redirect(request, access, "dispute", **to, done="" if wish == "insert" else "draft")
+    return site.redirect(
+        request, access, "dispute", **to, done="" if button == "insert" else "draft"
+    )
 
 
 @at_merchant
@@ -182,13 +186,13 @@ async def get_response_preview_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
     """Show a preview of the stored draft, which is what will be sent."""
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         case = await _load_dispute(work, access, request)
         if case.dispute.state is not DisputeState.OPEN or not case.draft.answer.outcome:
             return _redirect_to_dispute(site, request, access)
         now = work.now
     preview = await run_in_thread(
-        preview_answer,
+        build_response_preview,
         access.merchant,
         now,
         writer=site.debtors.notices,
@@ -200,18 +204,18 @@ async def get_response_preview_page(
     page = ResponsePreviewPage(
         case.claim, name, dispute=case.dispute, draft=case.draft, preview=preview
     )
-    return site.answer_at(request, access, page)
+    return site.render_merchant_page(request, access, page)
 
 
 @takes_form_at_merchant
 async def submit_answer(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    claim_id, dispute_id = parse_claim_id(request), read_id(request, "dispute_id")
+    claim_id, dispute_id = parse_claim_id(request), parse_path_id(request, "dispute_id")
     try:
-        async with site.work(access) as work:
-            await send_answer(work, claim_id, dispute_id, known=_parse_revision(fields))
-    except (EditConflict, AnsweredAlready) as conflict:
+        async with site.open_work(access) as work:
+            await send_answer(work, claim_id, dispute_id, expected_revision=_parse_revision(fields))
+    except (EditConflict, DisputeAlreadyAnswered) as conflict:
         return await _render_dispute_page(site, request, access, conflict=conflict, status=409)
     except ValidationError:
         return _redirect_to_dispute(site, request, access)
@@ -224,20 +228,20 @@ async def submit_answer(
 async def send_file(site: PortalSite, request: PortalRequest, access: MerchantAccess) -> Response:
     """Send the original as a download, so that a debtor's file never opens next to the portal's
     pages."""
-    claim_id, dispute_id = parse_claim_id(request), read_id(request, "dispute_id")
-    file_id = read_id(request, "file_id")
-    async with site.work(access) as work:
+    claim_id, dispute_id = parse_claim_id(request), parse_path_id(request, "dispute_id")
+    file_id = parse_path_id(request, "file_id")
+    async with site.open_work(access) as work:
         await open_claim(work, access, claim_id)
         file = await get_evidence(work, claim_id, dispute_id, file_id)
     content = await site.storage.load(file.storage_key)
-    return answer_file(content, file.content_type, file.name)
+    return build_file_response(content, file.content_type, file.name)
 
 
 async def _load_dispute(
     work: Work, access: MerchantAccess, request: PortalRequest
 ) -> _LoadedDispute:
     """Load the dispute. Raises NotFound, also if it belongs to another claim."""
-    claim_id, dispute_id = parse_claim_id(request), read_id(request, "dispute_id")
+    claim_id, dispute_id = parse_claim_id(request), parse_path_id(request, "dispute_id")
     claim = await open_claim(work, access, claim_id)
     listed = (await list_claim_disputes(work, claim_id, limit=100)).items
     found = next((each for each in listed if each.dispute.dispute_id == dispute_id), None)
@@ -255,9 +259,9 @@ async def _render_dispute_page(  # noqa: PLR0913 - what the page shows, by name
     site: PortalSite, request: PortalRequest, access: MerchantAccess,
     typed: DraftedResponse | None = None, *,
     faults: list[tuple[str, str]] | None = None,
-    conflict: EditConflict | AnsweredAlready | None = None, status: int = 200,
+    conflict: EditConflict | DisputeAlreadyAnswered | None = None, status: int = 200,
 ) -> Response:  # fmt: skip
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         case = await _load_dispute(work, access, request)
         texts = await list_response_templates(work)
         colleagues = await list_assignable_users(work, access)
@@ -278,9 +282,9 @@ async def _render_dispute_page(  # noqa: PLR0913 - what the page shows, by name
         colleagues=colleagues,
         me=access.person.user_id,
         is_conflict=isinstance(conflict, EditConflict),
-        is_answered=isinstance(conflict, AnsweredAlready),
+        is_answered=isinstance(conflict, DisputeAlreadyAnswered),
     )
-    return site.answer_at(request, access, page, status)
+    return site.render_merchant_page(request, access, page, status)
 
 
 def _redirect_to_dispute(
@@ -288,17 +292,17 @@ def _redirect_to_dispute(
 ) -> Response:
     return site.redirect(
         request, access, "dispute",
-        claim_id=parse_claim_id(request), dispute_id=read_id(request, "dispute_id"),
+        claim_id=parse_claim_id(request), dispute_id=parse_path_id(request, "dispute_id"),
     )  # fmt: skip
 
 
 async def _insert_template(
-    site: PortalSite, access: MerchantAccess, typed: DraftedResponse, wanted: str
+    site: PortalSite, access: MerchantAccess, typed: DraftedResponse, template_id: str
 ) -> DraftedResponse:
     """Append one of the merchant's response templates to the message."""
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         texts = await list_response_templates(work)
-    text = next((each.text for each in texts if str(each.template_id) == wanted), "")
+    text = next((each.text for each in texts if str(each.template_id) == template_id), "")
     message = "\n\n".join(part for part in (typed.message, text) if part)
     return DraftedResponse(typed.outcome, typed.ends_claim, message)
 
@@ -312,8 +316,8 @@ def _parse_response(fields: FormFields) -> DraftedResponse:
 
 
 def _parse_revision(fields: FormFields) -> int:
-    given = fields["known_revision"]
-    return int(given) if given.isascii() and given.isdigit() and len(given) < 9 else 0
+    text = fields["known_revision"]
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 0
 
 
 @takes_form_at_merchant
@@ -321,12 +325,13 @@ async def submit_assignee(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Assign the dispute. If two users do it at once, the second is told and sees the assignee."""
-    claim_id, dispute_id = parse_claim_id(request), read_id(request, "dispute_id")
-    wanted, known = parse_assignee(fields, "assignee"), parse_assignee(fields, "known_assignee")
+    claim_id, dispute_id = parse_claim_id(request), parse_path_id(request, "dispute_id")
+    assignee_id = parse_assignee(fields, "assignee")
+    expected_id = parse_assignee(fields, "known_assignee")
     done = "assigned"
     try:
-        async with site.work(access) as work:
-            await assign_dispute(work, claim_id, dispute_id, wanted, expected_id=known)
+        async with site.open_work(access) as work:
+            await assign_dispute(work, claim_id, dispute_id, assignee_id, expected_id=expected_id)
     except EditConflict:
         done = "assigned_before"
     except (InvalidState, ValidationError):
@@ -342,10 +347,10 @@ async def submit_right_person(
 ) -> Response:
     """Confirm that the right person was reached. A second click changes nothing. The button exists
     only for disputes that withheld the claim."""
-    claim_id, dispute_id = parse_claim_id(request), read_id(request, "dispute_id")
+    claim_id, dispute_id = parse_claim_id(request), parse_path_id(request, "dispute_id")
     done = "right_person"
     try:
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             await confirm_right_person(work, claim_id, dispute_id)
     except InvalidState:
         done = ""
@@ -359,9 +364,9 @@ async def redirect_to_dispute(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
     """Redirect users who open the address of a form by hand. Raises NotFound."""
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         await check_claim_exists(work, parse_claim_id(request))
-    ids = {"claim_id": parse_claim_id(request), "dispute_id": read_id(request, "dispute_id")}
+    ids = {"claim_id": parse_claim_id(request), "dispute_id": parse_path_id(request, "dispute_id")}
     return site.redirect(request, access, "dispute", **ids)
 
 
@@ -378,7 +383,7 @@ async def submit_template(
 ) -> Response:
     name, text = fields.text("name"), fields.text("text")
     try:
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             await add_response_template(work, name, text)
     except ValidationError as refusal:
         faults = [(each.path.rpartition("/")[2], each.code) for each in refusal.faults]
@@ -392,8 +397,8 @@ async def submit_template(
 async def submit_template_removal(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, _fields: FormFields
 ) -> Response:
-    async with site.work(access) as work:
-        await remove_response_template(work, read_id(request, "template_id"))
+    async with site.open_work(access) as work:
+        await remove_response_template(work, parse_path_id(request, "template_id"))
     return site.redirect(request, access, "answer_texts", done="removed")
 
 
@@ -411,10 +416,10 @@ async def _render_templates_page(
 ) -> Response:  # fmt: skip
     if not access.may(Right.ANSWER):
         raise NotFound("There is no such page.")
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         texts = await list_response_templates(work)
     page = ResponseTemplatesPage(texts, name, text, faults or ())
-    return site.answer_at(request, access, page, 422 if faults else 200)
+    return site.render_merchant_page(request, access, page, 422 if faults else 200)
 
 
 PAGES: RoutedPages = {

@@ -43,10 +43,10 @@ async def load_draft_row(tx: Connection, merchant_id: int, dispute_id: UUID) -> 
 
 
 async def save_draft_row(
-    tx: Connection, merchant_id: int, dispute_id: UUID, words: tuple[str, bool, str],
+    tx: Connection, merchant_id: int, dispute_id: UUID, values: tuple[str, bool, str],
     *, saved_at: datetime, writer: tuple[str, str | None],
 ) -> int:  # fmt: skip
-    """Save a draft and return its new revision. words: outcome, whether the claim ends, message.
+    """Save a draft and return its new revision. values: outcome, whether the claim ends, message.
     writer: the kind and id of the actor."""
-    revision: int = await tx.fetchval(_SAVE, merchant_id, dispute_id, *words, saved_at, *writer)
+    revision: int = await tx.fetchval(_SAVE, merchant_id, dispute_id, *values, saved_at, *writer)
     return revision

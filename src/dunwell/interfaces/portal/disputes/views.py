@@ -33,12 +33,12 @@ class ResponsePreview:
     is_letter: bool
     ends_claim: bool
     # The earliest time at which the workflow continues, None if it ends or has ended.
-    goes_on_at: datetime | None
-    # True if another hold remains after that time.
-    is_held_on: bool
+    continues_at: datetime | None
+    # True if another hold of the claim remains after that time.
+    stays_on_hold: bool
 
 
-def preview_answer(
+def build_response_preview(
     merchant: Merchant, now: datetime, *, writer: NoticeWriter, claim: ClaimView,
     dispute: ClaimDispute,
     answer: DraftedResponse,
@@ -59,15 +59,15 @@ def preview_answer(
     )
     others = [each for each in claim.holds if each.hold_id != dispute.hold_id]
     return ResponsePreview(
-        notice=_write(merchant, writer, claim, facts),
+        notice=_render_notice(merchant, writer, claim, facts),
         is_letter=not claim.debtor.email and not claim.debtor.mobile_number,
         ends_claim=ends_claim,
-        goes_on_at=None if is_closed else now + timedelta(days=quiet_days),
-        is_held_on=bool(others) and not is_closed,
+        continues_at=None if is_closed else now + timedelta(days=quiet_days),
+        stays_on_hold=bool(others) and not is_closed,
     )
 
 
-def _write(
+def _render_notice(
     merchant: Merchant, writer: NoticeWriter, claim: ClaimView, facts: DisputeAnswerFacts
 ) -> DebtorNotice | None:
     debtor = claim.debtor

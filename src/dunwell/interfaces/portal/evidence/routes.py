@@ -17,11 +17,11 @@ from dunwell.interfaces.portal.web.access import (
     PortalRequest,
     open_claim,
     parse_claim_id,
-    read_id,
+    parse_path_id,
 )
 from dunwell.interfaces.portal.web.guards import RoutedPages, RouteHandler, at_merchant
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.web.responses import answer_file
+from dunwell.interfaces.web.responses import build_file_response
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.crypto import DecryptionFailed
 from dunwell.platform.errors import NotFound
@@ -80,8 +80,8 @@ _Find = Callable[[Work, PortalRequest], Awaitable[_Found]]
 
 async def _find_evidence(work: Work, request: PortalRequest) -> _Found:
     """Find a file of a dispute. Raises NotFound."""
-    claim_id, dispute_id = parse_claim_id(request), read_id(request, "dispute_id")
-    file_id = read_id(request, "file_id")
+    claim_id, dispute_id = parse_claim_id(request), parse_path_id(request, "dispute_id")
+    file_id = parse_path_id(request, "file_id")
     kept = await get_evidence(work, claim_id, dispute_id, file_id)
     file = FileShown(
         viewer="dispute_file_pages",
@@ -97,7 +97,7 @@ async def _find_evidence(work: Work, request: PortalRequest) -> _Found:
 
 async def _find_document(work: Work, request: PortalRequest) -> _Found:
     """Find a document of a claim. Raises NotFound."""
-    claim_id, attachment_id = parse_claim_id(request), read_id(request, "attachment_id")
+    claim_id, attachment_id = parse_claim_id(request), parse_path_id(request, "attachment_id")
     kept = await get_attachment(work, claim_id, attachment_id)
     file = FileShown(
         viewer="document_pages",
@@ -116,8 +116,8 @@ def _render_pages_page(find: _Find) -> RouteHandler:
     async def show(site: PortalSite, request: PortalRequest, access: MerchantAccess) -> Response:
         """Show a page. Its thumbnail is drawn first, so that the page can report a file that cannot
         be shown."""
-        page = _read_number(request.ask("page") or "1")
-        async with site.work(access) as work:
+        page = _parse_number(request.get_parameter("page") or "1")
+        async with site.open_work(access) as work:
             found = await find(work, request)
             claim_id = parse_claim_id(request)
             claim = await open_claim(work, access, claim_id, file=found.file_id)
@@ -130,9 +130,9 @@ def _render_pages_page(find: _Find) -> RouteHandler:
             page=0 if why else page,
             pages=pages,
             near=[] if why else _list_near(page, pages),
-            is_large=request.ask("size") == "large",
+            is_large=request.get_parameter("size") == "large",
         )
-        return site.answer_at(request, access, shown, 404 if why == "NO_PAGE" else 200)
+        return site.render_merchant_page(request, access, shown, 404 if why == "NO_PAGE" else 200)
 
     return show
 
@@ -143,16 +143,16 @@ def _send_picture(find: _Find) -> RouteHandler:
         """Send the image of a page. Raises NotFound, also for a page that cannot be drawn. The
         access was recorded when the page around the image was opened."""
         page, size = (
-            _read_number(request.path_params["page"]),
-            _read_size(request.path_params["size"]),
+            _parse_number(request.path_params["page"]),
+            _parse_size(request.path_params["size"]),
         )
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             found = await find(work, request)
         try:
             picture = await site.painter.paint(_describe(site, access, found), page, size)
         except (FileNotShowable, ContentMissing, DecryptionFailed):
             raise NotFound("There is no picture of this page.") from None
-        return answer_file(picture, "image/png")
+        return build_file_response(picture, "image/png")
 
     return send
 
@@ -190,14 +190,14 @@ def _list_near(page: int, pages: int) -> range:
     return range(first, min(first + _NEAR, pages + 1))
 
 
-def _read_number(given: str) -> int:
+def _parse_number(given: str) -> int:
     """Parse a page number. Raises NotFound."""
     if not (given.isascii() and given.isdigit() and len(given) <= _LONGEST_NUMBER):
         raise NotFound("There is no such page.")
     return int(given)
 
 
-def _read_size(given: str) -> PictureSize:
+def _parse_size(given: str) -> PictureSize:
     """Parse the size of an image. Raises NotFound."""
     if given not in _SIZES:
         raise NotFound("There is no such picture.")

@@ -8,7 +8,7 @@ from starlette.responses import Response, StreamingResponse
 from dunwell.accounts.merchants.account import Work
 from dunwell.core.files.upload import render_disposition
 from dunwell.interfaces.portal.render.labels import JOB_ROW_OUTCOMES, JOB_ROW_REASONS
-from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest, read_id
+from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest, parse_path_id
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.lists import PAGE_SIZE, load_page
 from dunwell.interfaces.portal.web.site import PortalSite
@@ -76,7 +76,7 @@ class JobPage(Page, frozen=True):
     may_cancel: bool
 
 
-_MOST_SHOWN, _BATCH = 100, 5_000
+_MAX_SHOWN, _BATCH = 100, 5_000
 _ROW_HEADINGS = (
     LazyText("No."), LazyText("Claim"), LazyText("Outcome"), LazyText("Reason"),
     LazyText("Comment"),
@@ -92,14 +92,16 @@ _CSV = {
 async def get_jobs_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    after = request.ask("after")
-    async with site.work(access) as work:
+    after = request.get_parameter("after")
+    async with site.open_work(access) as work:
         found = await load_page(
             lambda cursor: list_jobs(work, limit=PAGE_SIZE, cursor=cursor), after
         )
         ids = {each.starter.actor_id for each in found.items if each.starter.actor_id}
         names = await list_user_names(work.tx, ids)
-    return site.answer_at(request, access, JobsPage(found.items, names, after, found.next_cursor))
+    return site.render_merchant_page(
+        request, access, JobsPage(found.items, names, after, found.next_cursor)
+    )
 
 
 @at_merchant
@@ -107,14 +109,14 @@ async def get_job_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
     """Return the job, with an ETag so that polling is cheap."""
-    job_id = read_id(request, "job_id")
-    async with site.work(access) as work:
+    job_id = parse_path_id(request, "job_id")
+    async with site.open_work(access) as work:
         view = await get_job(work, job_id)
         rows = await _list_not_done(work, request)
         names = await list_user_names(work.tx, {view.job.starter.actor_id or ""})
     reasons = [(str(kind), str(reason), count) for (kind, reason), count in view.reasons.items()]
     starter = names.get(view.job.starter.actor_id or "", view.job.starter.actor_id or "")
-    answer = site.answer_at(
+    answer = site.render_merchant_page(
         request,
         access,
         JobPage(
@@ -129,9 +131,9 @@ async def change_job(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Cancel the job, or start another one for the rows that failed."""
-    job_id = read_id(request, "job_id")
+    job_id = parse_path_id(request, "job_id")
     try:
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             if fields["do"] == "retry":
                 job_id = (await retry_failed(work, job_id)).job_id
             elif fields["do"] == "cancel":
@@ -146,13 +148,13 @@ async def change_job(
 @at_merchant
 async def send_rows(site: PortalSite, request: PortalRequest, access: MerchantAccess) -> Response:
     """Return the result of each row as CSV, in the user's language."""
-    job_id = read_id(request, "job_id")
+    job_id = parse_path_id(request, "job_id")
     language = site.pages.languages[site.build_context(request, access).language]
     outcomes = {name: language.translate(it.text) for name, it in JOB_ROW_OUTCOMES.items()}
     reasons = {name: language.translate(it.text) for name, it in JOB_ROW_REASONS.items()}
     headings = [language.translate(each.text) for each in _ROW_HEADINGS]
     body, after = [BYTE_ORDER_MARK, render_rows([headings])], 0
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         while rows := await list_job_rows(work, job_id, after=after, limit=_BATCH):
             body.append(
                 render_rows(
@@ -174,19 +176,19 @@ async def send_rows(site: PortalSite, request: PortalRequest, access: MerchantAc
 @at_merchant
 async def send_file(site: PortalSite, request: PortalRequest, access: MerchantAccess) -> Response:
     """Stream the file, so that the download starts immediately."""
-    job_id = read_id(request, "job_id")
-    async with site.work(access) as work:
+    job_id = parse_path_id(request, "job_id")
+    async with site.open_work(access) as work:
         parts = await open_export(work, site.storage, job_id)
     name = {"Content-Disposition": render_disposition(f"export-{job_id}.csv")}
     return StreamingResponse(parts, 200, {**_CSV, **name})
 
 
 async def _list_not_done(work: Work, request: PortalRequest) -> Sequence[JobRow]:
-    job_id = read_id(request, "job_id")
+    job_id = parse_path_id(request, "job_id")
     rows: list[JobRow] = []
     for outcome in (RowOutcome.FAILED, RowOutcome.SKIPPED):
-        rows += await list_job_rows(work, job_id, outcome=outcome, limit=_MOST_SHOWN)
-    return rows[:_MOST_SHOWN]
+        rows += await list_job_rows(work, job_id, outcome=outcome, limit=_MAX_SHOWN)
+    return rows[:_MAX_SHOWN]
 
 
 PAGES: RoutedPages = {

@@ -37,7 +37,7 @@ from dunwell.platform.text.texts import is_line
 
 ACTIONS = ("pause", "resume", "assign", "archive")
 NAMES = ("until", "reason", "workflow_id")
-_PAGE, _MOST_PAGES = 1_000, 60
+_PAGE, _MAX_PAGES = 1_000, 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +50,18 @@ class BulkRequest:
     faults: Sequence[str]
 
 
-def read_action(fields: FormFields, now: datetime, timezone: str) -> BulkRequest:
+def parse_bulk_action(fields: FormFields, now: datetime, timezone: str) -> BulkRequest:
     name = fields["action"] if fields["action"] in ACTIONS else "pause"
     values, faults = {each: fields.text(each) for each in NAMES}, list[str]()
     if name == "pause":
-        until = _read_until(values["until"], timezone, faults)
+        until = _parse_until(values["until"], timezone, faults)
         if until is not None and until <= now:
             faults.append("PAST")
         if not is_line(values["reason"]):
             faults.append("LINE")
         action: Action | None = Pause(until, values["reason"] or None)
     elif name == "assign":
-        workflow_id = _read_id(values["workflow_id"])
+        workflow_id = _parse_id(values["workflow_id"])
         if workflow_id is None:
             faults.append("WORKFLOW")
         action = Assign(workflow_id) if workflow_id else None
@@ -70,7 +70,7 @@ def read_action(fields: FormFields, now: datetime, timezone: str) -> BulkRequest
     return BulkRequest(name, None if faults else action, values, faults)
 
 
-def read_ticked(fields: FormFields) -> list[int]:
+def parse_selected_claims(fields: FormFields) -> list[int]:
     given = [each for each in fields.all("claim") if each.isascii() and each.isdigit()]
     return list(dict.fromkeys(int(each) for each in given if len(each) <= 18))
 
@@ -81,7 +81,7 @@ async def select_all(work: Work, wanted: ClaimFilter) -> list[int] | None:
     work.require(Right.CHANGE_CLAIMS)
     claim_ids: list[int] = []
     cursor = None
-    for _ in range(_MOST_PAGES):
+    for _ in range(_MAX_PAGES):
         found = await list_claims(work, limit=_PAGE, cursor=cursor, wanted=wanted)
         claim_ids += [each.claim_id for each in found.items]
         cursor = found.next_cursor
@@ -90,7 +90,7 @@ async def select_all(work: Work, wanted: ClaimFilter) -> list[int] | None:
     return None
 
 
-def _read_until(text: str, timezone: str, faults: list[str]) -> datetime | None:
+def _parse_until(text: str, timezone: str, faults: list[str]) -> datetime | None:
     if not text:
         return None
     day = parse_day(text)
@@ -100,7 +100,7 @@ def _read_until(text: str, timezone: str, faults: list[str]) -> datetime | None:
     return datetime.combine(day, time(), ZoneInfo(timezone)).astimezone(UTC)
 
 
-def _read_id(text: str) -> UUID | None:
+def _parse_id(text: str) -> UUID | None:
     try:
         return UUID(text)
     except ValueError:
@@ -117,9 +117,9 @@ async def submit_bulk(
         raise NotFound("There is no such form.")
     context, filters = site.build_context(request, access), get_filters(fields.text)
     wanted, _ = parse_claim_filters(filters, access.merchant, context.language)
-    ticked = [] if fields["which"] == "all" else read_ticked(fields)
-    async with site.work(access) as work:
-        asked = read_action(fields, work.now, context.timezone)
+    ticked = [] if fields["which"] == "all" else parse_selected_claims(fields)
+    async with site.open_work(access) as work:
+        asked = parse_bulk_action(fields, work.now, context.timezone)
         found = ticked if fields["which"] != "all" else await select_all(work, wanted)
         selected = found or []
         count_faults = ["TOO_WIDE"] if found is None else _find_faults(fields, len(selected))
@@ -141,7 +141,7 @@ async def submit_bulk(
         skipped=[*dry_run.skipped.items()] if dry_run else (),
         faults=faults if is_shown else [each for each in faults if each in ("NONE", "TOO_WIDE")],
     )
-    return site.answer(context, page, 422 if page.faults else 200)
+    return site.render_page(context, page, 422 if page.faults else 200)
 
 
 @takes_form_at_merchant
@@ -151,7 +151,7 @@ async def submit_export(
     """Let the worker export the list as CSV."""
     context, filters = site.build_context(request, access), get_filters(fields.text)
     wanted, _ = parse_claim_filters(filters, access.merchant, context.language)
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         job = await start_export(work, Export(ExportedList.CLAIMS, _describe(wanted)))
     return site.redirect(request, access, "job", job_id=job.job_id)
 

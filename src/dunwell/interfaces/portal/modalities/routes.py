@@ -30,7 +30,7 @@ from dunwell.interfaces.portal.web.access import (
     PortalRequest,
     open_claim,
     parse_claim_id,
-    read_id,
+    parse_path_id,
 )
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.lists import (
@@ -102,17 +102,17 @@ _LONGEST_REASON = 2_000
 async def get_plans_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    show, after = request.ask("show"), request.ask("after")
+    show, after = request.get_parameter("show"), request.get_parameter("after")
     show = show if show in _SHOWN else "waiting"
     # Pending requests are sorted by waiting time, longest first.
     usual = "time" if show == "waiting" else "-time"
-    sorting = parse_sorting(request.ask("sort"), {"time"}, usual)
+    sorting = parse_sorting(request.get_parameter("sort"), {"time"}, usual)
     oldest = not sorting.is_descending
     asked, whose = parse_assignee_filter(request, access)
     if show != "waiting":
         asked, whose = "", ANY_ASSIGNEE
     wanted = replace(_SHOWN[show], whose=whose)
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         found = await load_page(
             lambda cursor: list_modalities(
                 work, limit=PAGE_SIZE, cursor=cursor, wanted=wanted, oldest_first=oldest
@@ -132,7 +132,7 @@ async def get_plans_page(
         after=after,
         next_cursor=found.next_cursor,
     )
-    return site.answer_at(request, access, page)
+    return site.render_merchant_page(request, access, page)
 
 
 @at_merchant
@@ -148,12 +148,12 @@ async def submit_answer(
 ) -> Response:
     """Send the response. The same response again changes nothing. If two users respond differently,
     the second is told."""
-    claim_id, plan_id = parse_claim_id(request), read_id(request, "plan_id")
+    claim_id, plan_id = parse_claim_id(request), parse_path_id(request, "plan_id")
     outcome, reason = fields["outcome"], fields.text("reason")[:_LONGEST_REASON]
     if outcome not in ("approve", "reject"):
         return await _render_page(site, request, access, reason=reason, fault="REQUIRED")
     try:
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             if outcome == "approve":
                 await approve_modality(work, claim_id, plan_id)
             else:
@@ -173,11 +173,11 @@ async def submit_assignee(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Assign the request. If two users do it at once, the second is told and sees the assignee."""
-    claim_id, plan_id = parse_claim_id(request), read_id(request, "plan_id")
+    claim_id, plan_id = parse_claim_id(request), parse_path_id(request, "plan_id")
     wanted, known = parse_assignee(fields, "assignee"), parse_assignee(fields, "known_assignee")
     done = "assigned"
     try:
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             await assign_modality(work, claim_id, plan_id, wanted, expected_id=known)
     except EditConflict:
         done = "assigned_before"
@@ -191,9 +191,9 @@ async def redirect_to_plan(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
     """Redirect users who open the address of a form by hand. Raises NotFound."""
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         await check_claim_exists(work, parse_claim_id(request))
-    ids = {"claim_id": parse_claim_id(request), "plan_id": read_id(request, "plan_id")}
+    ids = {"claim_id": parse_claim_id(request), "plan_id": parse_path_id(request, "plan_id")}
     return site.redirect(request, access, "plan", **ids)
 
 
@@ -206,8 +206,8 @@ async def _render_page(
     fault: str = "",
     message: str = "",
 ) -> Response:
-    claim_id, plan_id = parse_claim_id(request), read_id(request, "plan_id")
-    async with site.work(access) as work:
+    claim_id, plan_id = parse_claim_id(request), parse_path_id(request, "plan_id")
+    async with site.open_work(access) as work:
         claim = await open_claim(work, access, claim_id)
         listed = await list_claim_modalities(work, claim_id, limit=100)
         assignees = await list_assignees(work, [plan_id])
@@ -229,7 +229,7 @@ async def _render_page(
         message=message,
     )
     status = {"REQUIRED": 422, "CONTROL_CHARACTER": 422, "OVERTAKEN": 409}.get(fault, 200)
-    return site.answer_at(request, access, page, status)
+    return site.render_merchant_page(request, access, page, status)
 
 
 def _find_answer_days(access: MerchantAccess, plans: Sequence[Modality]) -> Mapping[UUID, date]:

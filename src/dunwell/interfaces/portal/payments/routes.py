@@ -34,7 +34,7 @@ from dunwell.interfaces.portal.web.access import (
     MerchantAccess,
     PortalRequest,
     find_typed_claims,
-    read_id,
+    parse_path_id,
 )
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.lists import (
@@ -99,7 +99,7 @@ class PaymentRequestPage(Page, frozen=True):
     done_here: str
 
 
-_MOST_TYPED = 200
+_MAX_TYPED = 200
 
 
 @at_merchant
@@ -107,23 +107,23 @@ async def get_payments_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
     """Show the payments, of one day if the address names it."""
-    show = request.ask("show")
+    show = request.get_parameter("show")
     if show == "requests":
         return await _render_requests_page(site, request, access)
     kind = show if show == "unmatched" else "payments"
-    on, after = parse_day(request.ask("on")), request.ask("after")
+    on, after = parse_day(request.get_parameter("on")), request.get_parameter("after")
     since, until = compute_day_span(access.merchant, on)
     wanted = PaymentFilter(since=since, until=until, is_unmatched=kind == "unmatched")
-    sorting = parse_sorting(request.ask("sort"), {"time"}, "-time")
+    sorting = parse_sorting(request.get_parameter("sort"), {"time"}, "-time")
     oldest = not sorting.is_descending
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         found = await load_page(
             lambda cursor: list_payments(
                 work, limit=PAGE_SIZE, cursor=cursor, wanted=wanted, oldest_first=oldest
             ),
             after,
         )
-    typed = request.ask("typed")[:_MOST_TYPED]
+    typed = request.get_parameter("typed")[:_MAX_TYPED]
     page = PaymentsPage(
         kind,
         on,
@@ -134,18 +134,18 @@ async def get_payments_page(
         next_cursor=found.next_cursor,
         typed=typed,
     )
-    return site.answer_at(request, access, page)
+    return site.render_merchant_page(request, access, page)
 
 
 async def _render_requests_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    after, asked = request.ask("after"), request.ask("state")
+    after, asked = request.get_parameter("after"), request.get_parameter("state")
     state = next((each for each in PaymentRequestState if each == asked), None)
     wanted = PaymentRequestFilter(state=state)
-    sorting = parse_sorting(request.ask("sort"), {"time"}, "-time")
+    sorting = parse_sorting(request.get_parameter("sort"), {"time"}, "-time")
     oldest = not sorting.is_descending
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         found = await load_page(
             lambda cursor: list_payment_requests(
                 work, limit=PAGE_SIZE, cursor=cursor, wanted=wanted, oldest_first=oldest
@@ -162,7 +162,7 @@ async def _render_requests_page(
         next_cursor=found.next_cursor,
         state=state or "",
     )
-    return site.answer_at(request, access, page)
+    return site.render_merchant_page(request, access, page)
 
 
 @at_merchant
@@ -173,8 +173,8 @@ async def find_claim_to_pay(
     is found, show the page again."""
     if not access.may(Right.RECORD_MONEY):
         raise NotFound("There is no such page.")
-    typed = request.ask("q")[:_MOST_TYPED]
-    async with site.work(access) as work:
+    typed = request.get_parameter("q")[:_MAX_TYPED]
+    async with site.open_work(access) as work:
         found = await find_typed_claims(work, typed)
     if len(found) == 1:
         return site.redirect(request, access, "claim_act", claim_id=found[0], act="payment")
@@ -195,10 +195,10 @@ async def submit_reversal(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Reverse a payment. If two users do it at once, the second gets an edit conflict."""
-    payment_id, reason = read_id(request, "payment_id"), fields.text("reason")
+    payment_id, reason = parse_path_id(request, "payment_id"), fields.text("reason")
     error = "" if reason else "REQUIRED"
     try:
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             work.require(Right.RECORD_MONEY)
             claim_id = (await get_payment(work, payment_id)).payment.claim_id
             await check_unchanged(work, claim_id, fields["revision"])
@@ -218,8 +218,8 @@ async def _render_payment_page(
     error: str = "",
     is_conflict: bool = False,
 ) -> Response:  # fmt: skip
-    payment_id = read_id(request, "payment_id")
-    async with site.work(access) as work:
+    payment_id = parse_path_id(request, "payment_id")
+    async with site.open_work(access) as work:
         claim_id = (await get_payment(work, payment_id)).payment.claim_id
         seen = await load_claim_revision(work, claim_id)
         listed = await get_payment(work, payment_id)
@@ -231,18 +231,18 @@ async def _render_payment_page(
         reason=reason,
         error=error,
         is_conflict=is_conflict,
-        done_here=request.ask("done"),
+        done_here=request.get_parameter("done"),
     )
     status = 409 if is_conflict else 422 if error else 200
-    return site.answer_at(request, access, page, status)
+    return site.render_merchant_page(request, access, page, status)
 
 
 @at_merchant
 async def get_request_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    async with site.work(access) as work:
-        listed = await get_payment_request(work, read_id(request, "request_id"))
+    async with site.open_work(access) as work:
+        listed = await get_payment_request(work, parse_path_id(request, "request_id"))
     payment_request = listed.request
     page = PaymentRequestPage(
         listed=listed,
@@ -250,9 +250,9 @@ async def get_request_page(
         is_askable=(
             payment_request.provider != BANK_TRANSFER and payment_request.state in LIVE_STATES
         ),
-        done_here=request.ask("done"),
+        done_here=request.get_parameter("done"),
     )
-    return site.answer_at(request, access, page)
+    return site.render_merchant_page(request, access, page)
 
 
 @takes_form_at_merchant
@@ -260,7 +260,7 @@ async def change_request(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Cancel a payment request, or refresh its status from the provider."""
-    request_id = read_id(request, "request_id")
+    request_id = parse_path_id(request, "request_id")
     run = _end_request if fields["do"] == "end" else _ask_provider
     done = await run(site, request, access)
     return site.redirect(request, access, "payment_request", request_id=request_id, done=done)
@@ -268,8 +268,8 @@ async def change_request(
 
 async def _end_request(site: PortalSite, request: PortalRequest, access: MerchantAccess) -> str:
     try:
-        async with site.work(access) as work:
-            await cancel_request(work, read_id(request, "request_id"))
+        async with site.open_work(access) as work:
+            await cancel_request(work, parse_path_id(request, "request_id"))
     except InvalidState:
         return "not_ended"
     return "ended"
@@ -277,8 +277,8 @@ async def _end_request(site: PortalSite, request: PortalRequest, access: Merchan
 
 async def _ask_provider(site: PortalSite, request: PortalRequest, access: MerchantAccess) -> str:
     """Record what the provider reports. The actor is the system, not the user."""
-    request_id = read_id(request, "request_id")
-    async with site.work(access) as work:
+    request_id = parse_path_id(request, "request_id")
+    async with site.open_work(access) as work:
         work.require(Right.RECORD_MONEY)
         await get_payment_request(work, request_id)
     try:

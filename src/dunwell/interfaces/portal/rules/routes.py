@@ -35,7 +35,7 @@ from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.forms import FormFields
-from dunwell.interfaces.web.responses import answer_file
+from dunwell.interfaces.web.responses import build_file_response
 from dunwell.platform.errors import EditConflict, Fault, ValidationError
 from dunwell.platform.text.yaml_document import InvalidDocument, render_yaml
 
@@ -63,7 +63,7 @@ async def submit_rule_change(
     elif action == "remove":
         edit = RemoveRule(name)
     try:
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             await edit_rules_draft(work, edit, expected_revision=fields["revision"])
     except EditConflict:
         return site.redirect(request, access, "rules", done="conflict")
@@ -81,7 +81,7 @@ async def submit_default(
     check_page_access(access)
     wanted = fields["default"]
     try:
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             loaded = await load_rules(work)
             ids = {row.name: row.workflow_id for row in loaded.view.workflows.values()}
             edit = SetDefault(ids.get(wanted), _find_uuid(fields["known_default"]))
@@ -100,9 +100,9 @@ async def _render_page(
     status: int = 200,
 ) -> Response:
     check_page_access(access)
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         loaded = await load_rules(work)
-    return site.answer_at(
+    return site.render_merchant_page(
         request, access, _build_page(request, access, loaded, default_typed), status
     )
 
@@ -124,9 +124,9 @@ def _build_page(
         differences=[*compare_rules(view.published, loaded.document)] if view.draft_rules else (),
         author_names=loaded.author_names,
         currency=access.merchant.configuration.currency,
-        done_here=request.ask("done"),
-        at=_parse_position(request.ask("at")),
-        by=request.ask("by"),
+        done_here=request.get_parameter("done"),
+        at=_parse_position(request.get_parameter("at")),
+        by=request.get_parameter("by"),
         default_typed=default_typed,
     )
 
@@ -152,10 +152,10 @@ async def get_file_page(
 @at_merchant
 async def send_file(site: PortalSite, _request: PortalRequest, access: MerchantAccess) -> Response:
     check_page_access(access)
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         view = await get_rules(work)
     name = f"{access.merchant.key}-assignment-rules.yaml"
-    return answer_file(_render(view).encode(), "application/yaml; charset=utf-8", name)
+    return build_file_response(_render(view).encode(), "application/yaml; charset=utf-8", name)
 
 
 @takes_form_at_merchant
@@ -166,8 +166,8 @@ async def submit_file(
     check_page_access(access)
     text = fields["text"].replace("\r\n", "\n")
     try:
-        document = await site.around.documents.read(text, access.person.user_id, parse_rules)
-        async with site.work(access) as work:
+        document = await site.services.documents.read(text, access.person.user_id, parse_rules)
+        async with site.open_work(access) as work:
             if fields["do"] != "check":
                 await save_rules_draft(work, document, expected_revision=fields["revision"])
                 return site.redirect(request, access, "rules", done="file")
@@ -183,7 +183,7 @@ async def submit_file(
     except EditConflict:
         return await _render_file_page(site, request, access, text, is_conflict=True, status=409)
     page = _build_file_page(access, view, text, seen=fields["revision"], document=document)
-    return site.answer_at(request, access, page)
+    return site.render_merchant_page(request, access, page)
 
 
 def _check_names(view: RulesView, document: RulesDocument) -> None:
@@ -199,12 +199,12 @@ async def _render_file_page(
     is_conflict: bool = False, status: int = 200,
 ) -> Response:  # fmt: skip
     check_page_access(access)
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         view = await get_rules(work)
     page = _build_file_page(access, view, text)
     if is_conflict:
         page = msgspec.structs.replace(page, current_text=_render(view))
-    return site.answer_at(request, access, page, status)
+    return site.render_merchant_page(request, access, page, status)
 
 
 async def _render_faults_page(
@@ -215,10 +215,10 @@ async def _render_faults_page(
     faults: Sequence[tuple[str, str]],
 ) -> Response:
     """Render the page of the file with its faults, each as the line number and the message."""
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         view = await get_rules(work)
     page = _build_file_page(access, view, fields["text"], seen=fields["revision"], faults=faults)
-    return site.answer_at(request, access, page, 422)
+    return site.render_merchant_page(request, access, page, 422)
 
 
 def _build_file_page(
@@ -248,7 +248,7 @@ async def _locate_faults(
 ) -> list[tuple[str, str]]:
     """Return the faults with their line numbers."""
     places = [_split_pointer(each.path) for each in faults]
-    lines = await site.around.documents.find_lines(text, places, access.person.user_id)
+    lines = await site.services.documents.find_lines(text, places, access.person.user_id)
     return [(str(line), each.message) for line, each in zip(lines, faults, strict=True)]
 
 

@@ -48,7 +48,7 @@ async def submit_publication(
     check_page_access(access, Right.PUBLISH)
     action = RulesConfirmation(fields["revision"], fields.all("agreed"), fields.text("comment"))
     try:
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             await publish_rules_draft(work, action)
     except EditConflict:
         return await _render_publishing_page(site, request, access, fields, is_conflict=True)
@@ -65,7 +65,7 @@ async def submit_discard(
 ) -> Response:
     check_page_access(access)
     try:
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             await discard_rules_draft(work, expected_revision=fields["revision"])
     except EditConflict:
         return await _render_publishing_page(site, request, access, fields, is_conflict=True)
@@ -79,7 +79,7 @@ async def _render_publishing_page(
     faults: Sequence[Fault] = (), is_conflict: bool = False,
 ) -> Response:  # fmt: skip
     check_page_access(access)
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         loaded, own = await load_rules(work), describe_author(work)
     if loaded.view.draft_rules is None:
         return site.redirect(request, access, "rules", done="nothing")
@@ -101,7 +101,7 @@ async def _render_publishing_page(
         is_conflict=is_conflict,
     )
     status = 422 if faults else 200
-    return site.answer_at(request, access, page, 409 if is_conflict else status)
+    return site.render_merchant_page(request, access, page, 409 if is_conflict else status)
 
 
 # The codes of faults that are shown next to a field of the form.
@@ -113,8 +113,8 @@ async def get_versions_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
     check_page_access(access)
-    up_to = _parse_number(request.ask("from"))
-    async with site.work(access) as work:
+    up_to = _parse_number(request.get_parameter("from"))
+    async with site.open_work(access) as work:
         published_version = (await get_rules(work)).version or 0
         found = await list_rules_versions(work, up_to=up_to or None, limit=_PAGE_SIZE + 1)
         author_names = await list_author_names(work, (), [each.actor_id for each in found])
@@ -126,7 +126,7 @@ async def get_versions_page(
         from_version=up_to,
         next_version=following,
     )
-    return site.answer_at(request, access, page)
+    return site.render_merchant_page(request, access, page)
 
 
 @at_merchant
@@ -144,7 +144,7 @@ async def submit_restore(
     check_page_access(access)
     number = _get_version_number(request)
     try:
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             seen = await get_rules_version(work, number)
             await save_rules_draft(work, seen.document, expected_revision=fields["revision"])
     except EditConflict:
@@ -161,7 +161,7 @@ async def _render_version_page(
 ) -> Response:  # fmt: skip
     check_page_access(access)
     number = _get_version_number(request)
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         seen = await get_rules_version(work, number)
         view = await get_rules(work)
         author_names = await list_author_names(work, (), [seen.version.actor_id])
@@ -175,7 +175,7 @@ async def _render_version_page(
         faults=faults,
         is_conflict=is_conflict,
     )
-    return site.answer_at(request, access, page, status)
+    return site.render_merchant_page(request, access, page, status)
 
 
 def _get_version_number(request: PortalRequest) -> int:

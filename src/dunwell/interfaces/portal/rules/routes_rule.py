@@ -121,14 +121,14 @@ async def get_rule_page(
 ) -> Response:
     """Return the form of the rule that the query names, or of a new rule."""
     check_page_access(access)
-    name = request.ask("name")
-    async with site.work(access) as work:
+    name = request.get_parameter("name")
+    async with site.open_work(access) as work:
         view = await get_rules(work)
     rule = _find_rule_document(view, name)
     if name and rule is None:
         raise NotFound("There is no such rule.")
     form = open_rule_form(rule, _find_amount_format(site, request, access))
-    return site.answer_at(request, access, _build_page(view, name, form))
+    return site.render_merchant_page(request, access, _build_page(view, name, form))
 
 
 @takes_form_at_merchant
@@ -137,7 +137,7 @@ async def submit_rule(
 ) -> Response:
     check_page_access(access)
     name, action, seen = fields["known_name"], fields["do"], fields["revision"]
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         view = await get_rules(work)
         stored = _find_rule_document(view, name)
         form = open_rule_form(stored, _find_amount_format(site, request, access)).fill(fields)
@@ -147,10 +147,10 @@ async def submit_rule(
     faults = content.add(place_rule_faults(form, checked.faults))
     if action in _MORE_ROWS:
         page = _build_page(view, name, form, seen=seen, action=action)
-        return site.answer_at(request, access, page)
+        return site.render_merchant_page(request, access, page)
     if action != "check" and not faults and checked.rule is not None:
         try:
-            async with site.work(access) as work:
+            async with site.open_work(access) as work:
                 await edit_rules_draft(work, PutRule(checked.rule, name or None, seen))
         except EditConflict as conflict:
             return await _render_conflict_page(
@@ -162,7 +162,7 @@ async def submit_rule(
             return site.redirect(request, access, "rules", done="rule")
     page = _build_page(view, name, form, seen=seen)
     page = msgspec.structs.replace(page, faults=faults, warnings=warnings, is_checked=True)
-    return site.answer_at(request, access, page, 200 if action == "check" else 422)
+    return site.render_merchant_page(request, access, page, 200 if action == "check" else 422)
 
 
 async def _render_conflict_page(
@@ -174,7 +174,7 @@ async def _render_conflict_page(
 ) -> Response:
     """Show both versions of the rule. Saving again overwrites the other user's version, or restores
     a rule that they removed."""
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         view = await get_rules(work)
         author_names = await list_author_names(work, view.changes)
     page = _build_page(view, current.name if current else "", form)
@@ -185,7 +185,7 @@ async def _render_conflict_page(
         last=view.changes[-1] if view.changes else None,
         author_names=author_names,
     )
-    return site.answer_at(request, access, page, 409)
+    return site.render_merchant_page(request, access, page, 409)
 
 
 def _find_amount_format(

@@ -66,17 +66,17 @@ async def get_trial_page(
 ) -> Response:
     """Show how the rules assign the claim that the query names, if it names one."""
     check_page_access(access)
-    reference = request.ask("reference")[:100]
-    async with site.work(access) as work:
+    reference = request.get_parameter("reference")[:100]
+    async with site.open_work(access) as work:
         view = await get_rules(work)
-        rulebook, is_draft = await _load_chosen_rulebook(work, view, request.ask("rules"))
+        rulebook, is_draft = await _load_chosen_rulebook(work, view, request.get_parameter("rules"))
         facts, claim_id = None, await _find_claim(work, reference) if reference else None
         if claim_id is not None:
             await open_claim(work, access, claim_id)
             facts = await get_claim_facts(work, claim_id)
     page = _build_page(access, view, rulebook, is_draft=is_draft, facts=facts)
     page = msgspec.structs.replace(page, reference=reference, claim_id=claim_id)
-    return site.answer_at(request, access, page)
+    return site.render_merchant_page(request, access, page)
 
 
 @takes_form_at_merchant
@@ -93,7 +93,7 @@ async def submit_trial(
     custom = {name: value for name, value in content.parts["customFields"] if name}
     claim = {**content.parts, "customFields": custom}
     faults: PlacedFaults = content.faults
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         view = await get_rules(work)
         rulebook, is_draft = await _load_chosen_rulebook(work, view, fields["rules"])
         facts = None
@@ -104,7 +104,7 @@ async def submit_trial(
             faults = content.add(form.place(refusal.faults, whole="outstanding"))
     page = _build_page(access, view, rulebook, is_draft=is_draft, facts=facts)
     page = msgspec.structs.replace(page, is_hypothetical=True, faults=faults, form=form)
-    return site.answer_at(request, access, page, 422 if faults else 200)
+    return site.render_merchant_page(request, access, page, 422 if faults else 200)
 
 
 @at_merchant
@@ -113,8 +113,8 @@ async def get_effect_page(
 ) -> Response:
     """Show the effect of the draft compared with the published rules."""
     check_page_access(access)
-    from_id = _parse_number(request.ask("from"))
-    async with site.work(access) as work:
+    from_id = _parse_number(request.get_parameter("from"))
+    async with site.open_work(access) as work:
         view = await get_rules(work)
         if view.draft_rules is None:
             return site.redirect(request, access, "rules", done="nothing")
@@ -131,7 +131,7 @@ async def get_effect_page(
         names=names,
         version=view.version or 0,
     )
-    return site.answer_at(request, access, page)
+    return site.render_merchant_page(request, access, page)
 
 
 async def _load_chosen_rulebook(work: Work, view: RulesView, wanted: str) -> tuple[Rulebook, bool]:

@@ -44,7 +44,7 @@ async def get_new_merchant_page(
     site: PortalSite, request: PortalRequest, person: SignedInUser
 ) -> Response:
     _check_may_create_merchants(person)
-    counterpart = await _find_requested_counterpart(site, request.ask("counterpart"))
+    counterpart = await _find_requested_counterpart(site, request.get_parameter("counterpart"))
     typed = {**dict.fromkeys(_FIELD_NAMES, ""), **_DEFAULTS}
     if counterpart is not None:
         typed |= _describe_counterpart(counterpart)
@@ -79,7 +79,7 @@ async def get_settings_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
     check_may_configure(access)
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         credentials = await list_credentials(work)
         endpoints = (await list_endpoints(work, limit=PAGE_SIZE)).items
         is_assigned = await has_rules(work)
@@ -100,7 +100,7 @@ async def get_settings_page(
         has_brand=brand.logo is not None or brand.color is not None,
         storage=storage,
     )
-    return site.answer_at(request, access, page)
+    return site.render_merchant_page(request, access, page)
 
 
 async def _find_counterpart(tx: Connection, access: MerchantAccess) -> tuple[int, str] | None:
@@ -148,7 +148,7 @@ def _render_new_merchant_page(
     site: PortalSite, request: PortalRequest, typed: Mapping[str, str], faults: PlacedFaults = ()
 ) -> Response:
     page = NewMerchantPage(typed, faults, TIMEZONES)
-    return site.answer(site.build_context(request), page, 422 if faults else 200)
+    return site.render_page(site.build_context(request), page, 422 if faults else 200)
 
 
 PAGES: RoutedPages = {

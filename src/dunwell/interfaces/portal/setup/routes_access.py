@@ -61,7 +61,7 @@ async def submit_credential(
     typed = {"name": name, "scope": scopes, "requestsPerMinute": limit}
     is_number = limit.isascii() and limit.isdecimal() and len(limit) < 9
     try:
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             created = await create_credential(
                 work, name,
                 randomness=secrets.token_bytes(CREDENTIAL_RANDOM_BYTES),
@@ -79,7 +79,7 @@ async def submit_credential(
             site, request, access=access, typed=typed, faults=[("name", taken)]
         )
     page = CredentialSecretPage(created.client_id, created.client_secret, is_rotated=False)
-    return site.answer_at(request, access, page)
+    return site.render_merchant_page(request, access, page)
 
 
 @at_merchant
@@ -99,7 +99,7 @@ async def submit_credential_change(
     check_may_configure(access)
     client_id, do = request.path_params["client_id"], fields["do"]
     try:
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             if do == "rotate":
                 created = await rotate_credential(
                     work, client_id,
@@ -116,7 +116,7 @@ async def submit_credential_change(
         return site.redirect(request, access, "credentials", done="credential_over")
     if do == "rotate":
         page = CredentialSecretPage(client_id, created.client_secret, is_rotated=True)
-        return site.answer_at(request, access, page)
+        return site.render_merchant_page(request, access, page)
     return site.redirect(request, access, "credentials", done=f"credential_{do.replace('-', '_')}")
 
 
@@ -128,10 +128,10 @@ async def _render_credentials_page(
     faults: PlacedFaults = (),
 ) -> Response:
     check_may_configure(access)
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         credentials = await list_credentials(work)
     page = CredentialsPage(credentials, typed, faults, [str(each) for each in Scope])
-    return site.answer_at(request, access, page, 422 if faults else 200)
+    return site.render_merchant_page(request, access, page, 422 if faults else 200)
 
 
 async def _render_credential_page(
@@ -140,13 +140,13 @@ async def _render_credential_page(
     """Render the page of one credential. Raises NotFound if it does not exist or is revoked."""
     check_may_configure(access)
     client_id = request.path_params["client_id"]
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         rotation = await get_rotation(work, client_id)
         [credential] = [
             each for each in await list_credentials(work) if each.client_id == client_id
         ]
     page = CredentialPage(credential, rotation, is_conflict=is_conflict)
-    return site.answer_at(request, access, page, 409 if is_conflict else 200)
+    return site.render_merchant_page(request, access, page, 409 if is_conflict else 200)
 
 
 def _parse_rotation_time(text: str) -> datetime:
@@ -185,7 +185,7 @@ async def submit_webhooks(
     wanted = NewEndpoint(url, tuple(events), authorization or None)
     is_development = site.resources.settings.is_development
     try:
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             created = await add_endpoint(
                 work, site.resources.keys, wanted, is_development=is_development
             )
@@ -208,7 +208,7 @@ async def _remove_webhook(
     """Remove an endpoint. If another user already removed it, the page says so."""
     done = "removed"
     try:
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             await remove_endpoint(work, UUID(given))
     except (NotFound, ValueError):
         done = "endpoint_over"
@@ -222,12 +222,12 @@ async def _render_page(
     """Render the endpoints. `created` is a new endpoint with its secret, which is shown only in
     this response."""
     check_may_configure(access)
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         found = await list_endpoints(work, limit=PAGE_SIZE)
     page = WebhookSettingsPage(
         found.items, EVENT_TYPES, typed=typed, faults=faults, created=created
     )
-    return site.answer_at(request, access, page, 422 if faults else 200)
+    return site.render_merchant_page(request, access, page, 422 if faults else 200)
 
 
 PAGES: RoutedPages = {

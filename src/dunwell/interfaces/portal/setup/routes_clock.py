@@ -45,7 +45,7 @@ async def submit_clock(
     _check_is_sandbox(access)
     check_right(access.actor, Right.OPERATE)
     typed = fields.text("to")
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         clock = await get_test_clock(work)
     known, wanted = _read(fields["known_now"]), _compute_target(access, clock, fields["do"], typed)
     if known != clock.now:
@@ -56,7 +56,7 @@ async def submit_clock(
         )
     try:
         await advance_clock(
-            site.resources, site.around.channels, access.merchant, access.actor, advance_to=wanted
+            site.resources, site.services.channels, access.merchant, access.actor, advance_to=wanted
         )
     except ValidationError:
         return await _render_page(site, request, access, typed=typed, error="MOVED")
@@ -89,9 +89,9 @@ async def _render_page(
     error: str = "",
 ) -> Response:
     _check_is_sandbox(access)
-    since = _read(request.ask("since"))
+    since = _read(request.get_parameter("since"))
     new_events: ListPage[str] = ListPage([], None)
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         clock = await get_test_clock(work)
         if since is not None:
             wanted = EventFilter(since=since)
@@ -106,7 +106,7 @@ async def _render_page(
         error=error,
     )
     status = 200 if not error else 409 if error == "MOVED" else 422
-    return site.answer_at(request, access, page, status)
+    return site.render_merchant_page(request, access, page, status)
 
 
 def _check_is_sandbox(access: MerchantAccess) -> None:

@@ -18,7 +18,7 @@ from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.web.uploads import Upload, takes_upload_at_merchant
 from dunwell.interfaces.web.forms import FormFields
-from dunwell.interfaces.web.responses import answer_file
+from dunwell.interfaces.web.responses import build_file_response
 from dunwell.operations.merchant_file.apply_file import (
     apply_given_file,
     export_merchant_file,
@@ -41,7 +41,7 @@ async def get_file_page(
 async def send_file(site: PortalSite, _request: PortalRequest, access: MerchantAccess) -> Response:
     check_may_configure(access)
     text = await _export(site, access)
-    return answer_file(text.encode(), "application/yaml", f"{access.merchant.key}.yaml")
+    return build_file_response(text.encode(), "application/yaml", f"{access.merchant.key}.yaml")
 
 
 @at_merchant
@@ -96,17 +96,17 @@ async def _render_plan(
     is_conflict: bool = False,
 ) -> Response:
     source, limits = await _parse_file(site, access, text), get_installation_limits(site)
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         # Loaded first, so that a change made during planning counts as a conflict.
         merchant = await load_merchant(work.tx, work.merchant_id)
         report = await plan_given_file(work, site.resources, source, limits, publish=publish)
     revision = merchant.revision if merchant else 0
     page = FileChangesPage(report, text, publish, revision, is_conflict=is_conflict)
-    return site.answer_at(request, access, page, 409 if is_conflict else 200)
+    return site.render_merchant_page(request, access, page, 409 if is_conflict else 200)
 
 
 async def _parse_file(site: PortalSite, access: MerchantAccess, text: str) -> MerchantFileSource:
-    documents, logos = site.around.documents, open_logo_maker(site, access)
+    documents, logos = site.services.documents, open_logo_maker(site, access)
     return await parse_given_file(
         text, access.merchant, documents, logos=logos, key=access.person.user_id
     )
@@ -125,13 +125,13 @@ async def _apply_file(
     response."""
     source = await _parse_file(site, access, text)
     revision = int(known) if known.isascii() and known.isdecimal() and len(known) < 10 else -1
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         report = await apply_given_file(
             work, site.resources, source, get_installation_limits(site),
             publish=publish, known_revision=revision,
         )  # fmt: skip
     page = FileChangesPage(report, "", publish, 0, is_applied=True)
-    return site.answer_at(request, access, page)
+    return site.render_merchant_page(request, access, page)
 
 
 async def _render_file_page(
@@ -144,11 +144,11 @@ async def _render_file_page(
 ) -> Response:
     check_may_configure(access)
     page = MerchantFilePage(await _export(site, access), faults, text if faults else "")
-    return site.answer_at(request, access, page, 422 if faults else 200)
+    return site.render_merchant_page(request, access, page, 422 if faults else 200)
 
 
 async def _export(site: PortalSite, access: MerchantAccess) -> str:
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         return render_yaml(await export_merchant_file(work, site.resources))
 
 

@@ -50,7 +50,7 @@ from dunwell.interfaces.web.forms import (
     parse_fields,
     render_fields,
 )
-from dunwell.interfaces.web.responses import answer_asset
+from dunwell.interfaces.web.responses import build_asset_response
 from dunwell.operations.merchant_file.change_settings import (
     SettingsChange,
     check_settings,
@@ -182,7 +182,7 @@ async def submit_section(
             return await _render_confirmation(
                 site, request, access, form=form, submit_credential_change=submit_credential_change
             )
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             is_new = await save_settings(
                 work, site.resources, submit_credential_change, get_installation_limits(site)
             )
@@ -205,7 +205,7 @@ async def _list_more_faults(
 ) -> PlacedFaults:
     """Return the faults of the readable values, so that the form shows all errors at once."""
     try:
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             await check_settings(
                 work, site.resources, submit_credential_change, get_installation_limits(site)
             )
@@ -226,7 +226,7 @@ async def _render_confirmation(
     submit_credential_change: SettingsChange,
 ) -> Response:
     """Render the preview of the change, with a button that saves it."""
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         await check_settings(
             work, site.resources, submit_credential_change, get_installation_limits(site)
         )
@@ -239,7 +239,7 @@ async def _render_confirmation(
         _list_hidden_fields(form.typed),
         submit_credential_change.revision,
     )
-    return site.answer_at(request, access, page)
+    return site.render_merchant_page(request, access, page)
 
 
 @at_merchant
@@ -249,7 +249,7 @@ async def get_logo(_site: PortalSite, _request: PortalRequest, access: MerchantA
     logo = access.merchant.configuration.brand.logo
     if logo is None or logo.png is None:
         raise NotFound("There is no logo.")
-    return answer_asset(logo.png, "image/png", is_named_by_content=False)
+    return build_asset_response(logo.png, "image/png", is_named_by_content=False)
 
 
 async def _get_logo(
@@ -273,7 +273,7 @@ async def _open_form(
     section = SECTIONS.get(request.path_params["section"])
     if section is None:
         raise NotFound("There is no such page.")
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         document = await get_settings(work)
         choices = await load_choices(site, work.tx, access)
     return open_section_form(section, document, choices, get_amount_format(site, request, access))
@@ -303,7 +303,7 @@ def _render_page(
         timezones=TIMEZONES if name == "account" else (),
     )
     status = 409 if is_conflict else 422 if faults else 200
-    return site.answer_at(request, access, page, status)
+    return site.render_merchant_page(request, access, page, status)
 
 
 def _list_hidden_fields(typed: Typed) -> list[tuple[str, str]]:

@@ -72,7 +72,7 @@ async def redirect_to_first_page(
 async def get_merchants_page(
     site: PortalSite, request: PortalRequest, person: SignedInUser
 ) -> Response:
-    query, after = request.ask("q")[:100], request.ask("after")
+    query, after = request.get_parameter("q")[:100], request.get_parameter("after")
     reached = None if person.global_role is not None else [*person.memberships]
     async with site.resources.database.connection() as connection:
         found = await search_merchants(
@@ -86,14 +86,16 @@ async def get_merchants_page(
     ]
     has_more = len(found) > _PAGE_SIZE
     last = shown[-1].merchant_id if has_more else 0
-    return site.answer(site.build_context(request), MerchantsPage(query, shown, has_more, last))
+    return site.render_page(
+        site.build_context(request), MerchantsPage(query, shown, has_more, last)
+    )
 
 
 @signed_in
 async def get_keys_page(
     site: PortalSite, request: PortalRequest, _person: SignedInUser
 ) -> Response:
-    return site.answer(site.build_context(request), KeysPage())
+    return site.render_page(site.build_context(request), KeysPage())
 
 
 class AttentionRow(msgspec.Struct, frozen=True, gc=False):
@@ -178,7 +180,7 @@ async def get_start_page(
 ) -> Response:
     context = site.build_context(request, access)
     assert context.today is not None
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         attention_items = await list_attention_items(work)
         overview = await load_overview(work)
         now = work.now
@@ -213,7 +215,7 @@ async def get_start_page(
         storage=storage if storage.is_near_limit else None,
         is_alert_check_stale=alerts is not None and alerts.is_stale,
     )
-    return site.answer(context, page)
+    return site.render_page(context, page)
 
 
 PAGES: RoutedPages = {

@@ -90,7 +90,7 @@ async def add_address(
             check_address(channel, typed["address"])
         except ValidationError:
             faults.append(("address", channel))
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         work.require(Right.CONTACT_SETTINGS)
         if channel and reason and not faults:
             is_new = await suppress(
@@ -111,8 +111,11 @@ async def _render_list_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, typed: Mapping[str, str],
     faults: Sequence[tuple[str, str]] = (),
 ) -> Response:  # fmt: skip
-    after, sorting = request.ask("after"), parse_sorting(request.ask("sort"), {"time"}, "-time")
-    async with site.work(access) as work:
+    after, sorting = (
+        request.get_parameter("after"),
+        parse_sorting(request.get_parameter("sort"), {"time"}, "-time"),
+    )
+    async with site.open_work(access) as work:
         found = await load_page(
             lambda cursor: list_suppressions(
                 work, limit=PAGE_SIZE, cursor=cursor, oldest_first=not sorting.is_descending
@@ -126,9 +129,9 @@ async def _render_list_page(
         next_cursor=found.next_cursor,
         typed=typed,
         faults=faults,
-        done_here=request.ask("done"),
+        done_here=request.get_parameter("done"),
     )
-    return site.answer_at(request, access, page, 422 if faults else 200)
+    return site.render_merchant_page(request, access, page, 422 if faults else 200)
 
 
 @at_merchant
@@ -156,7 +159,7 @@ async def remove(
     if reason is None or created_at is None or created_at.tzinfo is None:
         return await _render_removal_page(site, request, access, has_fault=True)
     try:
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             await lift_suppression_entry(
                 work, channel, digest, seen_created_at=created_at, reason=reason
             )
@@ -176,11 +179,11 @@ async def _render_removal_page(
     if not access.may(Right.CONTACT_SETTINGS):
         raise NotFound("There is no such page.")
     channel, digest = _parse_entry_path(request)
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         entry = await get_suppression(work, channel, digest)
     page = RemovalPage(entry, entry.created_at.isoformat(), has_fault, is_conflict)
     status = 409 if is_conflict else 422 if has_fault else 200
-    return site.answer_at(request, access, page, status)
+    return site.render_merchant_page(request, access, page, status)
 
 
 def _parse_entry_path(request: PortalRequest) -> tuple[Channel, bytes]:

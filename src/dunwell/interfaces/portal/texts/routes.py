@@ -76,10 +76,10 @@ async def get_texts_page(
 ) -> Response:
     if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         opened = await get_requested_texts(work, request)
     grid = await run_in_thread(build_text_grid, opened.definition, access.merchant.configuration)
-    return site.answer_at(request, access, TemplatesPage(opened, grid, CHANNELS))
+    return site.render_merchant_page(request, access, TemplatesPage(opened, grid, CHANNELS))
 
 
 @at_merchant
@@ -116,7 +116,7 @@ async def submit_text(
         return await _render_text_page(site, request, access, typed)
     written = typed.written if do == "save" else None
     try:
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             opened = await get_requested_texts(work, request)
             place = parse_text_place(request, opened.definition)
             await edit_text(work, opened.workflow_id, place, written, seen=typed.known_revision)
@@ -144,7 +144,7 @@ async def _render_text_page(
 
     async def answer() -> Response:
         page = await _build_text_page(site, request, access, typed)
-        return site.answer_at(request, access, page, typed.status if typed else 200)
+        return site.render_merchant_page(request, access, page, typed.status if typed else 200)
 
     return await site.previews.run(request, access.person.user_id, answer)
 
@@ -153,7 +153,7 @@ async def _build_text_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, typed: _TextForm | None
 ) -> TextPage:
     """Build the page. The transaction ends before the text is reviewed and rendered."""
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         opened = await get_requested_texts(work, request)
         place = parse_text_place(request, opened.definition)
         stored = find_text(opened.definition, place)
@@ -227,7 +227,7 @@ def _list_form_faults(request: PortalRequest, typed: TextContent) -> list[tuple[
     faults = list[tuple[str, str]]()
     if not typed.body.strip():
         faults.append(("body", TEXT_FAULTS["REQUIRED"]))
-    if request.ask("channel") in ("EMAIL", "LETTER") and not typed.subject:
+    if request.get_parameter("channel") in ("EMAIL", "LETTER") and not typed.subject:
         faults.append(("subject", TEXT_FAULTS["REQUIRED"]))
     if max(len(typed.body), len(typed.subject)) > _MAX_CHARACTERS:
         faults.append(("body", TEXT_FAULTS["TOO_LONG"]))
@@ -241,10 +241,10 @@ async def get_simulation_page(
 ) -> Response:
     if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
-    typed = request.ask("start")
+    typed = request.get_parameter("start")
     start_on = parse_day(typed)
     prepared, simulation, problem = None, None, ""
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         opened = await get_requested_texts(work, request)
         subject = await load_subject(work, request, access)
         scope = SimulationScope(subject.claim_id, subject.case, start_on)
@@ -269,7 +269,7 @@ async def get_simulation_page(
         currency=access.merchant.configuration.currency,
         start_on=start_on,
     )
-    return site.answer_at(request, access, page)
+    return site.render_merchant_page(request, access, page)
 
 
 async def _simulate(

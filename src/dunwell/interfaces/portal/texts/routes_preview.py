@@ -62,7 +62,7 @@ from dunwell.interfaces.portal.web.guards import (
 from dunwell.interfaces.portal.web.preview_turns import PreviewBusy
 from dunwell.interfaces.portal.web.site import POLICY, PortalSite
 from dunwell.interfaces.web.forms import FormFields
-from dunwell.interfaces.web.responses import answer_file
+from dunwell.interfaces.web.responses import build_file_response
 from dunwell.platform.crypto import sha256
 from dunwell.platform.errors import (
     InvalidState,
@@ -152,10 +152,10 @@ async def get_preview_page(
         costs=loaded.costs,
         currency=access.merchant.configuration.currency,
         own_email=access.person.email,
-        sent=next((each for each in _TRIAL_OUTCOMES if each == request.ask("sent")), ""),
+        sent=next((each for each in _TRIAL_OUTCOMES if each == request.get_parameter("sent")), ""),
         has_mail_channel="EMAIL" in access.merchant.configuration.channels,
     )
-    answer = site.answer_at(request, access, page)
+    answer = site.render_merchant_page(request, access, page)
     if loaded.preview is not None and loaded.preview.html:
         answer.headers["Content-Security-Policy"] = _PAGE_POLICY
     return answer
@@ -207,7 +207,7 @@ async def send_letter_page(
         picture = await site.painter.paint(shown, int(given), FULL)
     except FileNotShowable:
         raise NotFound("There is no picture of this page.") from None
-    return answer_file(picture, "image/png")
+    return build_file_response(picture, "image/png")
 
 
 @takes_form_at_merchant
@@ -218,13 +218,13 @@ async def submit_trial(
     sent."""
     _check_may_configure(access)
     sent, place_query = "", dict[str, object]()
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         opened = await get_requested_texts(work, request)
         subject = await load_subject(work, request, access)
         wanted = parse_wanted_message(request, opened.definition, subject)
         place_query = {
             **build_place_query(
-                parse_text_place(request, opened.definition), request.ask("version")
+                parse_text_place(request, opened.definition), request.get_parameter("version")
             )
         }
         place_query |= {"case": subject.case, "claim": subject.typed}
@@ -239,7 +239,7 @@ async def submit_trial(
     except InvalidState:
         sent = "NO_CHANNEL"
     else:
-        sent = _get_outcome_code(await site.around.adapters.call(access.merchant, message))
+        sent = _get_outcome_code(await site.services.adapters.call(access.merchant, message))
     place_query["sent"] = sent
     return site.redirect(
         request, access, "text_preview", workflow_id=opened.workflow_id, **place_query
@@ -256,11 +256,11 @@ async def _write_trial(
 ) -> Message:
     """Return the message, and count it against the rate limit. Raises the errors of
     `prepare_trial`, `write_trial` and `record_trial`."""
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         trial = await prepare_trial(work, site.resources, opened.definition, wanted)
     user_id = access.person.user_id
     message = await site.previews.run(request, user_id, lambda: write_trial(trial))
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         await record_trial(work, site.resources, trial, build_audit_subject(opened.workflow_id))
     return message
 
@@ -270,7 +270,7 @@ async def _load_preview(
 ) -> _LoadedPreview:
     """Load and render the preview. The transaction ends before rendering and printing. Raises
     NotFound if the query names no text of the workflow."""
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         prepared = await _prepare_preview(site, work, request, access, with_costs=with_pages)
     problems, preview, costs = [*prepared.problems], None, None
     printer = site.preview_printer if with_pages else None

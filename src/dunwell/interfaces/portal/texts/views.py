@@ -23,7 +23,7 @@ from dunwell.interfaces.portal.web.access import (
     PortalRequest,
     find_typed_claims,
     open_claim,
-    read_id,
+    parse_path_id,
 )
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import EditConflict, NotFound, ValidationError
@@ -49,15 +49,15 @@ async def get_requested_texts(work: Work, request: PortalRequest) -> WorkflowTex
     version. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
     return await get_workflow_texts(
-        work, read_id(request, "workflow_id"), request.ask("version") or None
+        work, parse_path_id(request, "workflow_id"), request.get_parameter("version") or None
     )
 
 
 def parse_text_place(request: PortalRequest, definition: Definition) -> TextPlace:
     """Return the text that the query names; it need not exist yet. Raises NotFound if it cannot
     exist."""
-    language, channel = request.ask("language"), request.ask("channel")
-    template, snippet = request.ask("template"), request.ask("snippet")
+    language, channel = request.get_parameter("language"), request.get_parameter("channel")
+    template, snippet = request.get_parameter("template"), request.get_parameter("snippet")
     name = template or snippet
     if language not in definition.settings.languages or not 0 < len(name) <= _MAX_NAME_LENGTH:
         raise NotFound("There is no such text.")
@@ -92,8 +92,10 @@ async def load_subject(
     """Return the claim that the query names. A view by a merchant's own staff is recorded in the
     audit log."""
     work.require(Right.READ_CLAIMS)
-    case = next((each for each in SAMPLE_CASES if each == request.ask("case")), SAMPLE_CASES[0])
-    typed = request.ask("claim")[:_MAX_REFERENCE_LENGTH]
+    case = next(
+        (each for each in SAMPLE_CASES if each == request.get_parameter("case")), SAMPLE_CASES[0]
+    )
+    typed = request.get_parameter("claim")[:_MAX_REFERENCE_LENGTH]
     if not typed:
         return PreviewSubject(case)
     found = await find_typed_claims(work, typed)

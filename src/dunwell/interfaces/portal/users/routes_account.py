@@ -206,10 +206,10 @@ async def _render_account_page(
         account=account,
         merchants=merchants,
         has_passkeys=has_passkeys(site),
-        is_new_network=request.ask("done") == "new_place",
+        is_new_network=request.get_parameter("done") == "new_place",
         faults=faults,
     )
-    return site.answer(site.build_context(request), page, status)
+    return site.render_page(site.build_context(request), page, status)
 
 
 async def _has_password(work: UserWork, person: SignedInUser) -> bool:
@@ -222,7 +222,7 @@ async def _render_password_page(
     async with get_sign_in_services(site).work(person.actor) as work:
         has_password = await _has_password(work, person)
     page = PasswordPage(has_password, person.email, faults, minutes)
-    return site.answer(site.build_context(request), page, 400 if faults else 200)
+    return site.render_page(site.build_context(request), page, 400 if faults else 200)
 
 
 async def _render_codes_page(
@@ -239,7 +239,7 @@ async def _render_codes_page(
         faults=faults,
         minutes=minutes,
     )
-    return site.answer(site.build_context(request), page, 400 if faults else 200)
+    return site.render_page(site.build_context(request), page, 400 if faults else 200)
 
 
 _NO_APP_SETUP = AppSetup("", Markup(), "")
@@ -338,7 +338,7 @@ async def _render_page(
         faults=faults,
         minutes=minutes,
     )
-    return site.answer(site.build_context(request), page, 400 if faults else 200)
+    return site.render_page(site.build_context(request), page, 400 if faults else 200)
 
 
 PAGES: RoutedPages = {

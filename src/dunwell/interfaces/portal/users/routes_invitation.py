@@ -135,11 +135,11 @@ def _render_page(
         faults=faults,
         has_passkeys=has_passkeys(site),
     )
-    return site.answer(site.build_context(request), page, status)
+    return site.render_page(site.build_context(request), page, status)
 
 
 def _render_expired_page(site: PortalSite, request: PortalRequest) -> Response:
-    return site.answer(site.build_context(request), InvitationGonePage(), 410)
+    return site.render_page(site.build_context(request), InvitationGonePage(), 410)
 
 
 PAGES: RoutedPages = {

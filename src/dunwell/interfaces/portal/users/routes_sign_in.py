@@ -44,7 +44,7 @@ from dunwell.interfaces.portal.web.access import PortalRequest
 from dunwell.interfaces.portal.web.guards import RoutedPages, takes_form
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.forms import FormFields
-from dunwell.interfaces.web.responses import answer_redirect
+from dunwell.interfaces.web.responses import build_redirect
 
 # Faults that the query of the address may name.
 _LINKABLE_FAULTS = {"GONE", "SSO_GONE"}
@@ -54,16 +54,16 @@ _STATUS_OF_FAULT = {"WRONG": 400, "PASSKEY": 400, "GONE": 400, "TOO_OFTEN": 429,
 
 async def get_sign_in_page(site: PortalSite, request: PortalRequest) -> Response:
     """Render the sign-in page, or redirect a user who is already signed in."""
-    to = choose_next_page(request.ask("next"))
+    to = choose_next_page(request.get_parameter("next"))
     if await site.find_person(request) is not None:
-        return answer_redirect(to)
-    page = build_sign_in_page(site, to, request.ask("provider"))
+        return build_redirect(to)
+    page = build_sign_in_page(site, to, request.get_parameter("provider"))
     fault = _get_fault(request, page)
-    left = site.providers.find(request.ask("left"))
+    left = site.providers.find(request.get_parameter("left"))
     if left is not None and await left.find_leaving_address("", site.now()) is None:
         left = None
     page = msgspec.structs.replace(page, fault=fault, left=None if left is None else left.provider)
-    return site.answer(site.build_context(request), page)
+    return site.render_page(site.build_context(request), page)
 
 
 async def submit_password(site: PortalSite, request: PortalRequest) -> Response:
@@ -142,13 +142,13 @@ async def sign_out(
         await save_user_audit(work, "session.end", person.user_id)
         user = await load_user(tx, person.user_id)
     answer = site.redirect(request, None, "sign_in", left=None if user is None else user.provider)
-    site.set_session(answer, "")
+    site.set_session_cookie(answer, "")
     return answer
 
 
 def _get_fault(request: PortalRequest, page: SignInPage) -> str:
     """Return the fault that the query names; a provider's fault only for a configured provider."""
-    fault = request.ask("fault")
+    fault = request.get_parameter("fault")
     if fault in _PROVIDER_FAULTS:
         return fault if page.title else "GONE"
     return fault if fault in _LINKABLE_FAULTS else ""
@@ -157,10 +157,10 @@ def _get_fault(request: PortalRequest, page: SignInPage) -> str:
 def _render_second_factor_page(
     site: PortalSite, request: PortalRequest, *, is_recovery: bool
 ) -> Response:
-    to = choose_next_page(request.ask("next"))
+    to = choose_next_page(request.get_parameter("next"))
     if not get_pending_sign_in_secret(site, request):
         return site.redirect(request, None, "sign_in", next=to)
-    return site.answer(site.build_context(request), SecondFactorPage(to, is_recovery))
+    return site.render_page(site.build_context(request), SecondFactorPage(to, is_recovery))
 
 
 async def _get_submitted_code(
@@ -198,7 +198,7 @@ def _render_refusal(
     if isinstance(outcome, TooManyAttempts):
         fault, minutes = "TOO_OFTEN", count_minutes(outcome.retry_after)
     shown = msgspec.structs.replace(page, fault=fault, minutes=minutes)
-    answer = site.answer(site.build_context(request), shown, _STATUS_OF_FAULT[fault])
+    answer = site.render_page(site.build_context(request), shown, _STATUS_OF_FAULT[fault])
     if isinstance(outcome, TooManyAttempts):
         answer.headers["Retry-After"] = str(outcome.retry_after)
     return answer

@@ -49,7 +49,7 @@ from dunwell.interfaces.portal.web.access import PortalRequest
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.forms import FormFields
-from dunwell.interfaces.web.responses import answer_redirect
+from dunwell.interfaces.web.responses import build_redirect
 from dunwell.platform.errors import NotFound
 from dunwell.platform.http.requests import read_body
 from dunwell.platform.security_events import log_security_event
@@ -87,7 +87,7 @@ async def redirect_to_confirmation(
         return render_confirmation_page(
             site, request, provider, "TOO_OFTEN", status=429, minutes=minutes
         )
-    answer = answer_redirect(outcome.address)
+    answer = build_redirect(outcome.address)
     cookie = render_attempt_cookie(outcome.secret, is_secure=site.is_secure)
     answer.headers.append("Set-Cookie", cookie)
     return answer
@@ -99,7 +99,7 @@ def render_confirmation_page(
 ) -> Response:  # fmt: skip
     """Render the result of a confirmation. `failure` is "" if the session is confirmed."""
     page = ConfirmationPage(failure, provider.provider.shown, minutes)
-    return site.answer(site.build_context(request), page, status)
+    return site.render_page(site.build_context(request), page, status)
 
 
 # The sender is not authenticated yet. A logout token has a few kilobytes.
@@ -111,7 +111,7 @@ _MAX_PARAMETER_LENGTH = 4_000
 async def redirect_to_provider(site: PortalSite, request: PortalRequest) -> Response:
     """Redirect to the provider to sign in. Raises NotFound."""
     provider = _find(site, request)
-    to = choose_next_page(request.ask("next"))
+    to = choose_next_page(request.get_parameter("next"))
     outcome = await start_attempt(
         get_sign_in_services(site), provider, to,
         visitor=find_visitor(site, request), randomness=generate_randomness(),
@@ -127,7 +127,7 @@ async def redirect_to_provider(site: PortalSite, request: PortalRequest) -> Resp
         answer = _render_page(site, request, page, 429)
         answer.headers["Retry-After"] = str(outcome.retry_after)
         return answer
-    answer = answer_redirect(outcome.address)
+    answer = build_redirect(outcome.address)
     cookie = render_attempt_cookie(outcome.secret, is_secure=site.is_secure)
     answer.headers.append("Set-Cookie", cookie)
     return answer
@@ -139,10 +139,10 @@ async def finish_sign_on(site: PortalSite, request: PortalRequest) -> Response:
     provider = _find(site, request)
     returned = ProviderReturn(
         secret=get_attempt_secret(site, request),
-        state=request.ask("state")[:_MAX_PARAMETER_LENGTH],
-        code=request.ask("code")[: _MAX_PARAMETER_LENGTH + 1],
-        error=request.ask("error")[:_MAX_PARAMETER_LENGTH],
-        issuer=request.read_query("iss"),
+        state=request.get_parameter("state")[:_MAX_PARAMETER_LENGTH],
+        code=request.get_parameter("code")[: _MAX_PARAMETER_LENGTH + 1],
+        error=request.get_parameter("error")[:_MAX_PARAMETER_LENGTH],
+        issuer=request.find_parameter("iss"),
         visitor=find_visitor(site, request),
         randomness=generate_randomness(),
         session=read_session_secret(site, request),
@@ -164,12 +164,10 @@ async def finish_sign_on(site: PortalSite, request: PortalRequest) -> Response:
             title = provider.provider.shown
             command = _render_link_command(outcome, provider.provider.name)
             page = SignOnRefusedPage(outcome.reason, title, outcome.claims.email, command)
-            answer = site.answer(site.build_context(request), page, 403)
+            answer = site.render_page(site.build_context(request), page, 403)
         case _:
             name = provider.provider.name
-            answer = answer_redirect(
-                build_address("sign_in", fault=f"SSO_{outcome}", provider=name)
-            )
+            answer = build_redirect(build_address("sign_in", fault=f"SSO_{outcome}", provider=name))
     if outcome is not SignOnFailure.GONE:
         cookie = render_attempt_cookie("", is_secure=site.is_secure)
         answer.headers.append("Set-Cookie", cookie)
@@ -202,7 +200,7 @@ async def sign_out_at_provider(site: PortalSite, request: PortalRequest) -> Resp
     provider = _find(site, request)
     back_to = site.resources.settings.public_url + build_address("sign_in")
     address = await provider.find_leaving_address(back_to, site.now())
-    return answer_redirect(address or build_address("sign_in"))
+    return build_redirect(address or build_address("sign_in"))
 
 
 def _render_link_command(unwelcome: SignOnRefused, provider: str) -> str:
@@ -216,7 +214,7 @@ def _render_link_command(unwelcome: SignOnRefused, provider: str) -> str:
 def _render_page(
     site: PortalSite, request: PortalRequest, page: SignInPage, status: int
 ) -> Response:
-    return site.answer(site.build_context(request), page, status)
+    return site.render_page(site.build_context(request), page, status)
 
 
 def _find(site: PortalSite, request: PortalRequest) -> IdentityProvider:

@@ -65,7 +65,7 @@ async def get_users_page(
         work.require(Right.PEOPLE)
         users = await list_users(work.tx)
         names = _name(await list_named_merchants(work.tx))
-    return site.answer(site.build_context(request), UsersPage(users, names))
+    return site.render_page(site.build_context(request), UsersPage(users, names))
 
 
 @signed_in
@@ -217,7 +217,7 @@ async def _render_invite_page(
         work.require(Right.PEOPLE)
         merchants = await list_named_merchants(work.tx)
     page = InvitePage(merchants, typed, roles, faults)
-    return site.answer(site.build_context(request), page, 400 if faults else 200)
+    return site.render_page(site.build_context(request), page, 400 if faults else 200)
 
 
 async def _render_user_page(
@@ -244,7 +244,7 @@ async def _render_user_page(
         typed_roles={merchant: str(role) for merchant, role in chosen.memberships.items()},
         faults=faults,
     )
-    return site.answer(site.build_context(request), page, status)
+    return site.render_page(site.build_context(request), page, status)
 
 
 def _render_link_page(
@@ -254,7 +254,7 @@ def _render_link_page(
     address = build_address("invitation", link=invitation.secret)
     origin = site.resources.settings.public_url
     page = OneTimeLinkPage(name, email, origin + address, invitation.expires_at)
-    return site.answer(site.build_context(request), page)
+    return site.render_page(site.build_context(request), page)
 
 
 _PAGE_SIZE = 50
@@ -267,7 +267,7 @@ async def get_audit_page(
 ) -> Response:
     """Render the audit log. The query parameter `of` is the id of the user whose entries are
     shown."""
-    of, after = request.ask("of")[:40], request.ask("after")[:200]
+    of, after = request.get_parameter("of")[:40], request.get_parameter("after")[:200]
     wanted = AuditFilter(subject=f"{_USER_PREFIX}{of}" if of else None)
     async with get_sign_in_services(site).work(person.actor) as work:
         try:
@@ -279,7 +279,7 @@ async def get_audit_page(
         names = {str(user.user_id): user.name for user in await list_users(work.tx)}
     rows = [_read(entry, names) for entry in found.items]
     page = UserAuditPage(rows, of, found.next_cursor or "")
-    return site.answer(site.build_context(request), page)
+    return site.render_page(site.build_context(request), page)
 
 
 def _read(entry: AuditEntry, names: Mapping[str, str]) -> InstallationAuditRow:

@@ -26,7 +26,7 @@ from dunwell.interfaces.portal.render.addresses import build_address, is_ours
 from dunwell.interfaces.portal.users.views import SignInPage
 from dunwell.interfaces.portal.web.access import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.web.responses import answer_redirect
+from dunwell.interfaces.web.responses import build_redirect
 
 _SECRET_GROUP_LENGTH = 4
 # The cookies of a sign-in that awaits its second factor, and of a browser that has signed in
@@ -95,8 +95,8 @@ def start_browser_session(site: PortalSite, opened: OpenedSession, to: str) -> R
         to = build_address("account")
     elif opened.is_new_network:
         to = build_address("account", done="new_place")
-    answer = answer_redirect(to)
-    site.set_session(answer, opened.secret)
+    answer = build_redirect(to)
+    site.set_session_cookie(answer, opened.secret)
     for cookie in (
         render_pending_sign_in_cookie("", is_secure=site.is_secure),
         _render(_DEVICE_COOKIE, opened.device, is_secure=site.is_secure, lasts=REMEMBERED),

@@ -30,7 +30,7 @@ class PortalRequest(PageRequest):
     max_form_fields: ClassVar[int] = 500
 
     @property
-    def kept_language(self) -> str:
+    def cookie_language(self) -> str:
         """Return the language in the cookie, or ""."""
         language: str = self.cookies.get(LANGUAGE_COOKIE, "")
         return language
@@ -71,7 +71,7 @@ def parse_claim_id(request: PortalRequest) -> int:
     return int(given)
 
 
-def read_id(request: PortalRequest, name: str) -> UUID:
+def parse_path_id(request: PortalRequest, name: str) -> UUID:
     """Parse an id of the address. Raises NotFound if it is not valid."""
     try:
         return UUID(request.path_params[name])
@@ -79,7 +79,7 @@ def read_id(request: PortalRequest, name: str) -> UUID:
         raise NotFound("There is no such page.") from None
 
 
-def read_known_id(fields: FormFields, name: str) -> UUID:
+def parse_form_id(fields: FormFields, name: str) -> UUID:
     """Parse an id that the form carries. Raises NotFound if it is not valid."""
     try:
         return UUID(fields[name])

@@ -63,13 +63,13 @@ def parse_claim_filters(
     faults = list[tuple[str, str]]()
     zone, currency = ZoneInfo(merchant.configuration.timezone), merchant.configuration.currency
 
-    def read_cents(name: str, text: str) -> int | None:
+    def parse_cents(name: str, text: str) -> int | None:
         cents = parse_amount(text, currency, language) if text else None
         if text and cents is None:
             faults.append((name, "AMOUNT"))
         return cents
 
-    def read_start(name: str, text: str, days: int) -> datetime | None:
+    def parse_start(name: str, text: str, days: int) -> datetime | None:
         try:
             day = date.fromisoformat(text) if text else None
         except ValueError:
@@ -82,11 +82,11 @@ def parse_claim_filters(
     wanted = ClaimFilter(
         status=_pick(Status, filters.status),
         hold=_pick(HoldKind, filters.hold),
-        workflow_id=_read_uuid(filters.workflow),
-        min_cents=read_cents("least", filters.least),
-        max_cents=read_cents("most", filters.most),
-        next_step_since=read_start("due_from", filters.due_from, 0),
-        next_step_until=read_start("due_to", filters.due_to, 1),
+        workflow_id=_parse_uuid(filters.workflow),
+        min_cents=parse_cents("least", filters.least),
+        max_cents=parse_cents("most", filters.most),
+        next_step_since=parse_start("due_from", filters.due_from, 0),
+        next_step_until=parse_start("due_to", filters.due_to, 1),
     )
     return wanted, faults
 
@@ -95,7 +95,7 @@ def _pick(kind: type[_Value], text: str) -> _Value | None:
     return next((each for each in kind if each == text), None)
 
 
-def _read_uuid(text: str) -> UUID | None:
+def _parse_uuid(text: str) -> UUID | None:
     try:
         return UUID(text)
     except ValueError:

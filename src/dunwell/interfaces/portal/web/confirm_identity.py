@@ -194,7 +194,9 @@ async def _ask(
         fault=refusal.fault,
         minutes=-(-refusal.retry_after // 60),
     )
-    answer = site.answer(site.build_context(request, access), page, _STATUS.get(refusal.fault, 403))
+    answer = site.render_page(
+        site.build_context(request, access), page, _STATUS.get(refusal.fault, 403)
+    )
     if refusal.retry_after:
         answer.headers["Retry-After"] = str(refusal.retry_after)
     return answer

@@ -25,7 +25,11 @@ from dunwell.accounts.users.sessions.sessions import find_session_user
 from dunwell.accounts.users.user import SignedInUser
 from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.portal.web.stale_forms import answer_stale, forget_typed, restore_typed
+from dunwell.interfaces.portal.web.stale_forms import (
+    forget_typed,
+    render_stale_form_page,
+    restore_typed,
+)
 from dunwell.interfaces.web.forms import FormFields
 
 _Form = TypeVar("_Form")
@@ -80,7 +84,7 @@ def signed_in(handler: Handler) -> RouteHandler:
     async def run(site: PortalSite, request: PortalRequest) -> Response:
         person = await site.find_person(request)
         if person is None:
-            return site.ask_to_sign_in(request)
+            return site.redirect_to_sign_in(request)
         answer = await handler(site, request, person)
         return (
             await restore_typed(site, request, person, answer) if person.has_kept_forms else answer
@@ -95,7 +99,7 @@ def takes_form(handler: FormHandler) -> RouteHandler:
         async with open_form(site, request, request.read_session_form, FormFields({})) as fields:
             person = await site.find_person(request)
             if person is None or not person.is_form_token(fields["token"]):
-                return await answer_stale(site, request, fields, person)
+                return await render_stale_form_page(site, request, fields, person)
             answer = await handler(site, request, person, fields)
             if person.has_kept_forms and answer.status_code == 303:
                 await forget_typed(site, request, person)
@@ -108,7 +112,7 @@ def at_merchant(handler: MerchantHandler) -> RouteHandler:
     @signed_in
     @wraps(handler)
     async def run(site: PortalSite, request: PortalRequest, person: SignedInUser) -> Response:
-        return await handler(site, request, await site.open_access(request, person))
+        return await handler(site, request, await site.get_merchant_access(request, person))
 
     return run
 
@@ -131,6 +135,6 @@ def takes_form_at_merchant(handler: MerchantFormHandler) -> RouteHandler:
     async def run(
         site: PortalSite, request: PortalRequest, person: SignedInUser, fields: FormFields
     ) -> Response:
-        return await handler(site, request, await site.open_access(request, person), fields)
+        return await handler(site, request, await site.get_merchant_access(request, person), fields)
 
     return run

@@ -89,7 +89,7 @@ def parse_assignee_filter(
     request: PortalRequest, access: MerchantAccess
 ) -> tuple[AssigneeChoice, AssigneeFilter]:
     """Return the assignee filter as the address has it, and what it means."""
-    given = request.ask("whose")
+    given = request.get_parameter("whose")
     asked: AssigneeChoice = next((each for each in _ASSIGNEE_CHOICES if each == given), "")
     if asked == "mine":
         return asked, AssigneeFilter(user_id=access.person.user_id)

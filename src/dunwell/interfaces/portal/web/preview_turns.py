@@ -100,12 +100,12 @@ class PreviewTurns:
     async def _run_in_turn(self, user_id: UUID, make: Callable[[], Awaitable[_Made]]) -> _Made:
         try:
             async with self.turn(user_id):
-                return await self._make_in_time(make)
+                return await self._render_in_time(make)
         except PreviewBusy:
             _ended.labels("busy").inc()
             raise
 
-    async def _make_in_time(self, make: Callable[[], Awaitable[_Made]]) -> _Made:
+    async def _render_in_time(self, make: Callable[[], Awaitable[_Made]]) -> _Made:
         try:
             async with asyncio.timeout(self.limits.seconds) as limit:
                 made = await make()

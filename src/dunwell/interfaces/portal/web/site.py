@@ -31,8 +31,8 @@ from dunwell.interfaces.portal.web.preview_turns import PreviewTurns
 from dunwell.interfaces.web.application import WebSite
 from dunwell.interfaces.web.requests import choose_language
 from dunwell.interfaces.web.responses import (
-    answer_page,
-    answer_redirect,
+    build_page_response,
+    build_redirect,
     name_cookie,
     render_cookie,
 )
@@ -43,7 +43,7 @@ from dunwell.platform.http.requests import ConcurrencyLimit
 
 # Completed by `name_cookie`.
 SESSION_COOKIE = "portal"
-_MOST_ID = 2**31 - 1
+_MAX_ID = 2**31 - 1
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
@@ -81,7 +81,7 @@ class PortalSite(WebSite):
     pages: PortalPages
     # The debtor pages, for previews.
     debtors: DebtorSite
-    around: PortalServices
+    services: PortalServices
     # Limits for forms of more than 8 KiB, each of which needs up to 2 MiB of memory: more than one
     # user's browser sends at once, and 64 MiB in total.
     forms_of_user: ConcurrencyLimit = field(
@@ -93,23 +93,23 @@ class PortalSite(WebSite):
 
     @property
     def passwords(self) -> Passwords:
-        return self.around.passwords
+        return self.services.passwords
 
     @property
     def painter(self) -> PagePictures:
-        return self.around.painter
+        return self.services.painter
 
     @property
     def providers(self) -> IdentityProviders:
-        return self.around.providers
+        return self.services.providers
 
     @property
     def previews(self) -> PreviewTurns:
-        return self.around.previews
+        return self.services.previews
 
     @property
     def preview_printer(self) -> LetterPrinter:
-        return self.around.preview_printer or self.debtors.printer
+        return self.services.preview_printer or self.debtors.printer
 
     @property
     def storage(self) -> SealedFiles:
@@ -130,7 +130,9 @@ class PortalSite(WebSite):
         """Return the secret in the session cookie, whether or not the session exists."""
         return request.cookies.get(name_cookie(SESSION_COOKIE, is_secure=self.is_secure))
 
-    async def open_access(self, request: PortalRequest, person: SignedInUser) -> MerchantAccess:
+    async def get_merchant_access(
+        self, request: PortalRequest, person: SignedInUser
+    ) -> MerchantAccess:
         """Return the user's access to the merchant in the address. Raises NotFound, also if the
         user has no access to it."""
         given = request.path_params["merchant_id"]
@@ -145,7 +147,7 @@ class PortalSite(WebSite):
             return await load_merchant(connection, merchant_id)
 
     @asynccontextmanager
-    async def work(self, access: MerchantAccess) -> AsyncIterator[Work]:
+    async def open_work(self, access: MerchantAccess) -> AsyncIterator[Work]:
         """Open a transaction at the merchant, in the user's name."""
         async with self.resources.database.transaction() as tx:
             yield Work.open(self.resources, tx, access.merchant, access.actor)
@@ -174,40 +176,42 @@ class PortalSite(WebSite):
             rights=frozenset(str(each) for each in rights),
             today=today,
             carried=request.carried,
-            done=request.ask("done") if request.method in ("GET", "HEAD") else "",
+            done=request.get_parameter("done") if request.method in ("GET", "HEAD") else "",
             path=request.scope["path"],
         )
 
-    def answer(
+    def render_page(
         self, context: PortalPageContext, page: Page, status: int = 200,
         *, more: Mapping[str, str] | None = None,
     ) -> Response:  # fmt: skip
         """Render a page. `more` are further headers."""
         headers = {"Permissions-Policy": "camera=(), geolocation=(), microphone=()", **(more or {})}
-        return answer_page(self.pages.render(context, page), status, policy=POLICY, more=headers)
+        return build_page_response(
+            self.pages.render(context, page), status, policy=POLICY, more=headers
+        )
 
-    def answer_at(
+    def render_merchant_page(
         self, request: PortalRequest, access: MerchantAccess, page: Page, status: int = 200
     ) -> Response:
         """Render a page of the merchant."""
-        return self.answer(self.build_context(request, access), page, status)
+        return self.render_page(self.build_context(request, access), page, status)
 
     def redirect(
         self, request: PortalRequest, access: MerchantAccess | None, page: str, /, **values: object
     ) -> Response:
         """Redirect to a page of the portal (`build_address`), at the merchant of `access`."""
-        return answer_redirect(self.build_context(request, access).address(page, **values))
+        return build_redirect(self.build_context(request, access).address(page, **values))
 
-    def ask_to_sign_in(self, request: PortalRequest) -> Response:
+    def redirect_to_sign_in(self, request: PortalRequest) -> Response:
         """Redirect to the sign-in page, which redirects back."""
-        return answer_redirect(build_address("sign_in", next=request.own_address))
+        return build_redirect(build_address("sign_in", next=request.own_address))
 
-    def set_session(self, answer: Response, secret: str) -> None:
+    def set_session_cookie(self, answer: Response, secret: str) -> None:
         """Set the session cookie. An empty secret deletes it."""
         cookie = render_cookie(SESSION_COOKIE, secret, is_secure=self.is_secure)
         answer.headers.append("Set-Cookie", cookie)
 
-    def keep_language(self, request: PortalRequest, answer: Response) -> None:
+    def set_language_cookie(self, request: PortalRequest, answer: Response) -> None:
         """Keep the chosen language in a cookie."""
         chosen = request.chosen_language
         if chosen in self.pages.codes:
@@ -218,7 +222,8 @@ class PortalSite(WebSite):
     def _choose_language(self, request: PortalRequest, person: SignedInUser | None) -> str:
         known = self.pages.codes
         chosen = next(
-            (each for each in (request.chosen_language, request.kept_language) if each in known), ""
+            (each for each in (request.chosen_language, request.cookie_language) if each in known),
+            "",
         )
         own = person.language if person else None
         return choose_language(
@@ -234,4 +239,4 @@ def _describe_person(person: SignedInUser | None) -> SignedInPerson | None:
 
 
 def _is_id(given: str) -> bool:
-    return given.isascii() and given.isdigit() and len(given) < 11 and 0 < int(given) <= _MOST_ID
+    return given.isascii() and given.isdigit() and len(given) < 11 and 0 < int(given) <= _MAX_ID

@@ -92,7 +92,7 @@ def is_restored(route: str, name: str) -> bool:
 _REPLACED = frozenset({"content-length", "etag"})
 
 
-async def answer_stale(
+async def render_stale_form_page(
     site: PortalSite, request: PortalRequest, fields: FormFields, person: SignedInUser | None
 ) -> Response:
     typed = list_typed(request.route, fields)
@@ -105,7 +105,7 @@ async def answer_stale(
                 tx, user_id, request.own_address, fields=kept, now=site.now()
             )
     page = StalePage(person is not None, request.own_address, typed, is_kept=is_kept)
-    return site.answer(site.build_context(request), page, 403)
+    return site.render_page(site.build_context(request), page, 403)
 
 
 async def restore_typed(

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest
 from dunwell.interfaces.portal.web.guards import RouteHandler, open_form
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.portal.web.stale_forms import answer_stale, forget_typed
+from dunwell.interfaces.portal.web.stale_forms import forget_typed, render_stale_form_page
 from dunwell.interfaces.web.forms import FormFields
 from dunwell.platform.errors import PayloadTooLarge
 from dunwell.platform.http.multipart import MEDIA_TYPE, FormLimits, FormPart
@@ -65,8 +65,10 @@ def takes_upload_at_merchant(handler: FormHandler) -> RouteHandler:
         ) as upload:
             person = await site.find_person(request)
             if person is None or not person.is_form_token(upload.fields["token"]):
-                return await answer_stale(site, request, upload.fields, person)
-            answer = await handler(site, request, await site.open_access(request, person), upload)
+                return await render_stale_form_page(site, request, upload.fields, person)
+            answer = await handler(
+                site, request, await site.get_merchant_access(request, person), upload
+            )
             if person.has_kept_forms and answer.status_code == 303:
                 await forget_typed(site, request, person)
             return answer

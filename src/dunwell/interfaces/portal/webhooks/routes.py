@@ -27,7 +27,7 @@ from dunwell.core.events.webhooks.endpoints import list_endpoints, rotate_secret
 from dunwell.core.events.webhooks.retry import is_success
 from dunwell.core.events.webhooks.send_test import send_test, start_test
 from dunwell.core.events.webhooks.store import AttemptResult
-from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest, read_id
+from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest, parse_path_id
 from dunwell.interfaces.portal.web.confirm_identity import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.lists import PAGE_SIZE, compute_day_span, load_page, parse_day
@@ -117,12 +117,14 @@ async def get_endpoints_page(
 ) -> Response:
     if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
-    after = request.ask("after")
-    async with site.work(access) as work:
+    after = request.get_parameter("after")
+    async with site.open_work(access) as work:
         found = await load_page(
             lambda cursor: list_endpoints(work, limit=PAGE_SIZE, cursor=cursor), after
         )
-    return site.answer_at(request, access, EndpointsPage(found.items, after, found.next_cursor))
+    return site.render_merchant_page(
+        request, access, EndpointsPage(found.items, after, found.next_cursor)
+    )
 
 
 @at_merchant
@@ -138,10 +140,10 @@ async def render_endpoint_page(
 ) -> Response:  # fmt: skip
     """Render an endpoint. `since_typed` and `since_error` belong to the form that replays failed
     deliveries."""
-    endpoint_id, after = read_id(request, "endpoint_id"), request.ask("after")
+    endpoint_id, after = parse_path_id(request, "endpoint_id"), request.get_parameter("after")
     wanted = _parse_filter(request)
-    first_number = parse_number(request.ask("from")) or 1
-    async with site.work(access) as work:
+    first_number = parse_number(request.get_parameter("from")) or 1
+    async with site.open_work(access) as work:
         known = await get_endpoint(work, endpoint_id)
         gap_report = await compute_delivery_gaps(work, endpoint_id, first_number)
         log = await load_page(
@@ -160,12 +162,12 @@ async def render_endpoint_page(
         deliveries=log.items,
         after=after,
         next_cursor=log.next_cursor,
-        done_here=request.ask("done"),
-        again=parse_number(request.ask("again")) or 0,
+        done_here=request.get_parameter("done"),
+        again=parse_number(request.get_parameter("again")) or 0,
         since_error=since_error,
         since_typed=since_typed,
     )
-    return site.answer_at(request, access, page, status)
+    return site.render_merchant_page(request, access, page, status)
 
 
 @at_merchant
@@ -173,16 +175,16 @@ async def get_delivery_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
     endpoint_id, event_id = parse_delivery_ids(request)
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         known = await get_endpoint(work, endpoint_id)
         view = await get_delivery(work, endpoint_id, event_id)
-    page = DeliveryPage(endpoint_id, known.endpoint.url, view, request.ask("done"))
-    return site.answer_at(request, access, page)
+    page = DeliveryPage(endpoint_id, known.endpoint.url, view, request.get_parameter("done"))
+    return site.render_merchant_page(request, access, page)
 
 
 def parse_delivery_ids(request: PortalRequest) -> tuple[UUID, UUID]:
     """Return the ids of the endpoint and the event in the path. Raises NotFound."""
-    return read_id(request, "endpoint_id"), read_id(request, "event_id")
+    return parse_path_id(request, "endpoint_id"), parse_path_id(request, "event_id")
 
 
 def parse_number(text: str) -> int | None:
@@ -192,11 +194,11 @@ def parse_number(text: str) -> int | None:
 
 def _parse_filter(request: PortalRequest) -> DeliveryFilter:
     """Return the filter of the query without values that do not exist."""
-    state, kind = request.ask("state"), request.ask("type")
+    state, kind = request.get_parameter("state"), request.get_parameter("type")
     return DeliveryFilter(
         state=next((each for each in _STATES if each == state), None),
         type=next((each for each in EVENT_TYPES if each == kind), None),
-        claim_id=parse_number(request.ask("claim")),
+        claim_id=parse_number(request.get_parameter("claim")),
     )
 
 
@@ -208,8 +210,8 @@ async def redirect_to_endpoint(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
     """Redirect a GET of an action's address, such as a reload or a change of the language."""
-    endpoint_id = read_id(request, "endpoint_id")
-    async with site.work(access) as work:
+    endpoint_id = parse_path_id(request, "endpoint_id")
+    async with site.open_work(access) as work:
         await get_endpoint(work, endpoint_id)
     return site.redirect(request, access, "endpoint", endpoint_id=endpoint_id)
 
@@ -219,8 +221,8 @@ async def submit_test(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, _fields: FormFields
 ) -> Response:
     """Send a test event. No transaction is open while the endpoint responds."""
-    endpoint_id = read_id(request, "endpoint_id")
-    async with site.work(access) as work:
+    endpoint_id = parse_path_id(request, "endpoint_id")
+    async with site.open_work(access) as work:
         test = await start_test(work, endpoint_id)
     settings = site.resources.settings
     async with open_webhook_sender(
@@ -238,7 +240,7 @@ async def submit_test(
         is_success=reply is not None and is_success(reply.status),
         milliseconds=reply.duration // _MILLISECOND if reply else 0,
     )
-    return site.answer_at(request, access, page)
+    return site.render_merchant_page(request, access, page)
 
 
 @at_merchant
@@ -255,9 +257,9 @@ async def submit_rotation(
 ) -> Response:
     """Rotate the secret. The new secret is shown only in this response; submitting the form again
     causes a conflict."""
-    endpoint_id = read_id(request, "endpoint_id")
+    endpoint_id = parse_path_id(request, "endpoint_id")
     try:
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             new_secret = await rotate_secret(
                 work, site.resources.keys, endpoint_id, fields["known_secret"]
             )
@@ -268,14 +270,14 @@ async def submit_rotation(
     page = EndpointSecretPage(
         endpoint_id, new_secret.url, "", until, is_conflict=False, new_secret=new_secret
     )
-    return site.answer_at(request, access, page)
+    return site.render_merchant_page(request, access, page)
 
 
 async def _render_secret_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, *, is_conflict: bool = False
 ) -> Response:
-    endpoint_id = read_id(request, "endpoint_id")
-    async with site.work(access) as work:
+    endpoint_id = parse_path_id(request, "endpoint_id")
+    async with site.open_work(access) as work:
         endpoint = (await get_endpoint(work, endpoint_id)).endpoint
     until = endpoint.previous_secret_until
     if until is not None and until <= site.now():
@@ -283,16 +285,16 @@ async def _render_secret_page(
     page = EndpointSecretPage(
         endpoint_id, endpoint.url, endpoint.secret_mark, until, is_conflict=is_conflict
     )
-    return site.answer_at(request, access, page, 409 if is_conflict else 200)
+    return site.render_merchant_page(request, access, page, 409 if is_conflict else 200)
 
 
 @takes_form_at_merchant
 async def submit_enable(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, _fields: FormFields
 ) -> Response:
-    endpoint_id, done = read_id(request, "endpoint_id"), "on"
+    endpoint_id, done = parse_path_id(request, "endpoint_id"), "on"
     try:
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             await switch_on_endpoint(work, endpoint_id)
     except InvalidState:
         done = "on_before"
@@ -304,14 +306,14 @@ async def submit_replay(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Replay all failed deliveries since a day in the merchant's time zone."""
-    endpoint_id, typed = read_id(request, "endpoint_id"), fields.text("since")
+    endpoint_id, typed = parse_path_id(request, "endpoint_id"), fields.text("since")
     since, _ = compute_day_span(access.merchant, parse_day(typed))
     if since is None:
         return await render_endpoint_page(
             site, request, access, since_typed=typed, since_error="DAY", status=422
         )
     try:
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             count = await replay_given_up(work, endpoint_id, since)
     except ValidationError:
         return await render_endpoint_page(
@@ -328,7 +330,7 @@ async def submit_delivery_replay(
 ) -> Response:
     (endpoint_id, event_id), done = parse_delivery_ids(request), "one_again"
     try:
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             await replay_delivery(work, endpoint_id, event_id, fields["known_seen"])
     except InvalidState:
         done = "changed"

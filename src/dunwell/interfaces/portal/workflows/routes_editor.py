@@ -20,7 +20,7 @@ from dunwell.core.workflows.drafts.edit_draft import (
     shift_step,
 )
 from dunwell.core.workflows.versions.parts import SETTINGS, STEP_ORDER, name_step
-from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest, read_id
+from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest, parse_path_id
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.workflows.part_forms import (
@@ -67,10 +67,12 @@ async def get_editor_page(
     """Return the editor, with an ETag so that polling for a colleague's changes is cheap. Users who
     may only read are redirected to the published versions."""
     if not access.may(Right.CONFIGURE):
-        workflow_id = read_id(request, "workflow_id")
+        workflow_id = parse_path_id(request, "workflow_id")
         return site.redirect(request, access, "workflow_history", workflow_id=workflow_id)
     return add_etag(
-        await _render_editor_page(site, request, access, _EditorNotice(request.ask("done"))),
+        await _render_editor_page(
+            site, request, access, _EditorNotice(request.get_parameter("done"))
+        ),
         request.headers,
     )
 
@@ -80,9 +82,9 @@ async def submit_arrangement(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Move, duplicate or remove one step."""
-    workflow_id, step_id = read_id(request, "workflow_id"), parse_step_id(fields["step"])
+    workflow_id, step_id = parse_path_id(request, "workflow_id"), parse_step_id(fields["step"])
     try:
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             await _arrange_step(work, request, fields, step_id)
     except EditConflict as conflict:
         is_order = conflict.part == STEP_ORDER
@@ -98,7 +100,7 @@ async def submit_arrangement(
 async def _arrange_step(
     work: Work, request: PortalRequest, fields: FormFields, step_id: int
 ) -> None:
-    workflow_id, action = read_id(request, "workflow_id"), fields["do"]
+    workflow_id, action = parse_path_id(request, "workflow_id"), fields["do"]
     if action == "double":
         await duplicate_step(work, workflow_id, step_id)
     elif action == "remove":
@@ -117,8 +119,8 @@ async def _render_editor_page(
     notice: _EditorNotice,
     status: int = 200,
 ) -> Response:
-    async with site.work(access) as work:
-        draft = await get_draft_overview(work, read_id(request, "workflow_id"))
+    async with site.open_work(access) as work:
+        draft = await get_draft_overview(work, parse_path_id(request, "workflow_id"))
     page = WorkflowEditorPage(
         draft=draft,
         cards=build_step_cards(draft, access.merchant.configuration.letters.postal_days),
@@ -129,7 +131,7 @@ async def _render_editor_page(
         is_order_conflict=notice.is_order_conflict,
         conflict_step=notice.conflict_step,
     )
-    return site.answer_at(request, access, page, status)
+    return site.render_merchant_page(request, access, page, status)
 
 
 def parse_step_id(text: str) -> int:
@@ -151,8 +153,8 @@ async def get_step_page(
 ) -> Response:
     """Return the form of a step, with an ETag like the editor."""
     step_id = parse_step_id(request.path_params["step_id"])
-    async with site.work(access) as work:
-        draft = await get_draft_overview(work, read_id(request, "workflow_id"))
+    async with site.open_work(access) as work:
+        draft = await get_draft_overview(work, parse_path_id(request, "workflow_id"))
     step = draft.parts.get(name_step(step_id))
     if step is None:
         raise NotFound("There is no such step.")
@@ -162,7 +164,7 @@ async def get_step_page(
     page = _build_step_page(
         request, draft, form, kind=step["kind"], step_id=step_id, outcome=outcome
     )
-    return add_etag(site.answer_at(request, access, page), request.headers)
+    return add_etag(site.render_merchant_page(request, access, page), request.headers)
 
 
 @takes_form_at_merchant
@@ -173,9 +175,9 @@ async def submit_step(
     their version is shown next to it. A step that they removed is restored when the user saves
     again."""
     step_id, kind = parse_step_id(request.path_params["step_id"]), _get_step_kind(fields)
-    workflow_id, part = read_id(request, "workflow_id"), name_step(step_id)
+    workflow_id, part = parse_path_id(request, "workflow_id"), name_step(step_id)
     is_save = fields["do"] not in _REDISPLAY_BUTTONS
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         draft = await get_draft_overview(work, workflow_id)
         stored = draft.parts.get(part)
         form = _open_step_form(site, request, access, draft=draft, kind=kind, step=stored).fill(
@@ -195,34 +197,38 @@ async def submit_step(
     status = 409 if outcome.conflict else 422 if is_save else 200
     page = _build_step_page(request, draft, form, kind=kind, step_id=step_id, outcome=outcome)
     page = msgspec.structs.replace(page, extra_rows=count_extra_rows(fields["do"]))
-    return site.answer_at(request, access, page, status)
+    return site.render_merchant_page(request, access, page, status)
 
 
 @at_merchant
 async def get_new_step_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    kind = request.ask("kind") if request.ask("kind") in STEP_KINDS else STEP_KINDS[0]
-    async with site.work(access) as work:
-        draft = await get_draft_overview(work, read_id(request, "workflow_id"))
+    kind = (
+        request.get_parameter("kind")
+        if request.get_parameter("kind") in STEP_KINDS
+        else STEP_KINDS[0]
+    )
+    async with site.open_work(access) as work:
+        draft = await get_draft_overview(work, parse_path_id(request, "workflow_id"))
     form = _open_step_form(site, request, access, draft=draft, kind=kind)
     page = _build_step_page(
         request, draft, form, kind=kind, step_id=None, outcome=PartOutcome(is_saved=False)
     )
-    return site.answer_at(request, access, page)
+    return site.render_merchant_page(request, access, page)
 
 
 @takes_form_at_merchant
 async def submit_new_step(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    workflow_id, after = read_id(request, "workflow_id"), request.ask("after")
+    workflow_id, after = parse_path_id(request, "workflow_id"), request.get_parameter("after")
     kind, is_save, part = (
         _get_step_kind(fields),
         fields["do"] not in _REDISPLAY_BUTTONS,
         name_step(_NEW_ID),
     )
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         draft = await get_draft_overview(work, workflow_id)
         form = _open_step_form(site, request, access, draft=draft, kind=kind).fill(fields)
         content = form.read()
@@ -239,7 +245,7 @@ async def submit_new_step(
         draft = await get_draft_overview(work, workflow_id, {part: edit.value})
     page = _build_step_page(request, draft, form, kind=kind, step_id=None, outcome=outcome)
     page = msgspec.structs.replace(page, extra_rows=count_extra_rows(fields["do"]))
-    return site.answer_at(request, access, page, 422 if is_save else 200)
+    return site.render_merchant_page(request, access, page, 422 if is_save else 200)
 
 
 async def _add_step(
@@ -280,10 +286,10 @@ def _build_step_page(
         is_saved=outcome.is_saved,
         conflict=outcome.conflict,
         currency=form.amounts.currency,
-        done_here=request.ask("done"),
+        done_here=request.get_parameter("done"),
         kind=kind,
         step_id=step_id,
-        after=request.ask("after"),
+        after=request.get_parameter("after"),
         templates=sorted(draft.definition.templates),
     )
 
@@ -293,12 +299,12 @@ async def get_settings_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
     """Return the form of the settings, with an ETag like the editor."""
-    async with site.work(access) as work:
-        draft = await get_draft_overview(work, read_id(request, "workflow_id"))
+    async with site.open_work(access) as work:
+        draft = await get_draft_overview(work, parse_path_id(request, "workflow_id"))
     form = _open_settings_form(site, request, access, draft)
     outcome = PartOutcome(is_saved=True, problems=locate_part_faults(draft, SETTINGS, form))
     page = _build_settings_page(request, draft, form, outcome)
-    return add_etag(site.answer_at(request, access, page), request.headers)
+    return add_etag(site.render_merchant_page(request, access, page), request.headers)
 
 
 @takes_form_at_merchant
@@ -306,8 +312,8 @@ async def submit_settings(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Save the form of the settings, or only check it."""
-    workflow_id, is_save = read_id(request, "workflow_id"), fields["do"] != "check"
-    async with site.work(access) as work:
+    workflow_id, is_save = parse_path_id(request, "workflow_id"), fields["do"] != "check"
+    async with site.open_work(access) as work:
         draft = await get_draft_overview(work, workflow_id)
         form = _open_settings_form(site, request, access, draft).fill(fields)
         content = form.read()
@@ -322,7 +328,7 @@ async def submit_settings(
             request, access, "workflow_settings", workflow_id=workflow_id, done="saved"
         )
     status = 409 if outcome.conflict else 422 if is_save else 200
-    return site.answer_at(
+    return site.render_merchant_page(
         request, access, _build_settings_page(request, draft, form, outcome), status
     )
 
@@ -345,7 +351,7 @@ def _build_settings_page(
         is_saved=outcome.is_saved,
         conflict=outcome.conflict,
         currency=form.amounts.currency,
-        done_here=request.ask("done"),
+        done_here=request.get_parameter("done"),
     )
 
 

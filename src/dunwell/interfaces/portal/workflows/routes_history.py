@@ -43,8 +43,8 @@ from dunwell.core.workflows.versions.versions import VersionVerdict
 from dunwell.interfaces.portal.web.access import (
     MerchantAccess,
     PortalRequest,
-    read_id,
-    read_known_id,
+    parse_form_id,
+    parse_path_id,
 )
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.site import PortalSite
@@ -148,12 +148,14 @@ _CONTENT_TYPES: Mapping[str, str] = {"yaml": "application/yaml", "json": "applic
 async def get_history_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    workflow_id = read_id(request, "workflow_id")
-    async with site.work(access) as work:
+    workflow_id = parse_path_id(request, "workflow_id")
+    async with site.open_work(access) as work:
         workflow = await get_workflow_overview(work, workflow_id)
         versions = await list_workflow_versions(work, workflow_id)
-    page = WorkflowHistoryPage(workflow, versions[::-1], MAX_COUNTED_CLAIMS, request.ask("done"))
-    return site.answer_at(request, access, page)
+    page = WorkflowHistoryPage(
+        workflow, versions[::-1], MAX_COUNTED_CLAIMS, request.get_parameter("done")
+    )
+    return site.render_merchant_page(request, access, page)
 
 
 @at_merchant
@@ -168,12 +170,12 @@ async def submit_restore(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Make the version the draft. A draft that was changed in the meantime is not overwritten."""
-    workflow_id = read_id(request, "workflow_id")
+    workflow_id = parse_path_id(request, "workflow_id")
     try:
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             work.require(Right.CONFIGURE)
             version = await get_version_details(work, workflow_id, request.path_params["version"])
-            known_id = read_known_id(fields, "known_newest")
+            known_id = parse_form_id(fields, "known_newest")
             await replace_draft(work, workflow_id, version.definition, expected_id=known_id)
     except InvalidState:
         return await _render_version_page(site, request, access, is_conflict=True)
@@ -183,8 +185,8 @@ async def submit_restore(
 async def _render_version_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, *, is_conflict: bool = False
 ) -> Response:
-    workflow_id = read_id(request, "workflow_id")
-    async with site.work(access) as work:
+    workflow_id = parse_path_id(request, "workflow_id")
+    async with site.open_work(access) as work:
         workflow = await get_workflow_overview(work, workflow_id)
         version = await get_version_details(work, workflow_id, request.path_params["version"])
     page = WorkflowVersionPage(
@@ -195,7 +197,7 @@ async def _render_version_page(
         newest=get_newest_revision(workflow),
         is_conflict=is_conflict,
     )
-    return site.answer_at(request, access, page, 409 if is_conflict else 200)
+    return site.render_merchant_page(request, access, page, 409 if is_conflict else 200)
 
 
 @at_merchant
@@ -204,13 +206,16 @@ async def get_comparison_page(
 ) -> Response:
     """Compare the two versions that the query names; by default the latest one with the draft, or
     the two latest ones."""
-    workflow_id = read_id(request, "workflow_id")
-    async with site.work(access) as work:
+    workflow_id = parse_path_id(request, "workflow_id")
+    async with site.open_work(access) as work:
         workflow = await get_workflow_overview(work, workflow_id)
         names = [each.name for each in await list_workflow_versions(work, workflow_id)]
-        asked = [each if each in names else "" for each in map(request.ask, ("before", "after"))]
-        before = asked[0] or names[max(0, len(names) - 2)]
-        after = asked[1] or names[-1]
+        chosen = [
+            each if each in names else ""
+            for each in map(request.get_parameter, ("before", "after"))
+        ]
+        before = chosen[0] or names[max(0, len(names) - 2)]
+        after = chosen[1] or names[-1]
         one = await get_version_details(work, workflow_id, before)
         other = await get_version_details(work, workflow_id, after)
     found = compare_version_details(one, other)
@@ -218,7 +223,7 @@ async def get_comparison_page(
         workflow=workflow, names=names, before=before, after=after, verdict=found.verdict,
         differences=found.differences, currency=get_currency(access, other),
     )  # fmt: skip
-    return site.answer_at(request, access, page)
+    return site.render_merchant_page(request, access, page)
 
 
 @at_merchant
@@ -227,10 +232,10 @@ async def send_version_file(
 ) -> Response:
     """Download the version in the format that `dunwell workflow show` prints and that can be
     imported."""
-    workflow_id, form = read_id(request, "workflow_id"), request.path_params["form"]
+    workflow_id, form = parse_path_id(request, "workflow_id"), request.path_params["form"]
     if form not in _CONTENT_TYPES:
         raise NotFound("There is no such form of a file.")
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         workflow = await get_workflow_overview(work, workflow_id)
         version = await get_version_details(work, workflow_id, request.path_params["version"])
     return render_file(workflow, version, form, _CONTENT_TYPES[form])
@@ -268,15 +273,15 @@ async def submit_file(
 ) -> Response:
     """Preview the import, or import the file as the draft. A draft that was changed in the meantime
     is not overwritten."""
-    workflow_id = read_id(request, "workflow_id")
+    workflow_id = parse_path_id(request, "workflow_id")
     read = await _read(site, access, fields.text("text"))
     if read.definition is None or fields["do"] != "import":
         return await _render_page(
             site, request, access, read, status=200 if read.definition else 422
         )
-    known_id = read_known_id(fields, "known_newest")
+    known_id = parse_form_id(fields, "known_newest")
     try:
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             await replace_draft(work, workflow_id, read.definition, expected_id=known_id)
     except InvalidState:
         return await _render_page(site, request, access, read, is_conflict=True, status=409)
@@ -287,8 +292,8 @@ async def _render_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, read: _ParsedFile | None, *,
     is_conflict: bool = False, status: int = 200,
 ) -> Response:  # fmt: skip
-    workflow_id = read_id(request, "workflow_id")
-    async with site.work(access) as work:
+    workflow_id = parse_path_id(request, "workflow_id")
+    async with site.open_work(access) as work:
         draft = await get_draft_overview(work, workflow_id)
         workflow = await get_workflow_overview(work, workflow_id)
     given = read.definition if read else None
@@ -303,11 +308,11 @@ async def _render_page(
         differences=compare_parts(draft.parts, list_parts(given)) if given else (),
         currency=draft.definition.settings.currency or access.merchant.configuration.currency,
     )
-    return site.answer_at(request, access, page, status)
+    return site.render_merchant_page(request, access, page, status)
 
 
 async def _read(site: PortalSite, access: MerchantAccess, text: str) -> _ParsedFile:
-    documents, key = site.around.documents, access.person.user_id
+    documents, key = site.services.documents, access.person.user_id
     try:
         given, read = await documents.read(text, key, lambda value: _parse_definition(value, text))
         if isinstance(read, Definition):

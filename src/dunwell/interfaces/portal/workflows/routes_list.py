@@ -32,7 +32,7 @@ from dunwell.core.workflows.checking import parse_definition
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.drafts.edit_draft import create_workflow
 from dunwell.core.workflows.store import load_current, load_draft
-from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest, read_id
+from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest, parse_path_id
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.forms import FormFields
@@ -148,7 +148,7 @@ async def submit_new_workflow(
     name, copied_workflow = fields.text("name"), fields["like"]
     names = FirstStepNames(fields.text("first") or name, fields.text("wait") or name)
     try:
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             definition = await build_first_definition(work, copied_workflow, names)
             workflow_id = await create_workflow(work, name, definition)
     except ValidationError as refusal:
@@ -165,16 +165,16 @@ async def _render_list_page(
     faults: list[str] | None = None,
 ) -> Response:  # fmt: skip
     is_switched = access.merchant.switched_to_workflows
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         workflows = await list_workflow_overviews(work) if is_switched else []
         scenarios = [] if is_switched else await list_scenarios(work)
     page = WorkflowsPage(
         workflows=workflows, scenarios=scenarios, is_switched=is_switched,
         max_counted=MAX_COUNTED_CLAIMS,
-        done_here=request.ask("done"), name=name, copied_workflow=copied_workflow,
+        done_here=request.get_parameter("done"), name=name, copied_workflow=copied_workflow,
         faults=faults or (),
     )  # fmt: skip
-    return site.answer_at(request, access, page, 422 if faults else 200)
+    return site.render_merchant_page(request, access, page, 422 if faults else 200)
 
 
 @at_merchant
@@ -190,9 +190,9 @@ async def get_management_page(
 async def submit_management(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    workflow_id, action = read_id(request, "workflow_id"), fields["do"]
+    workflow_id, action = parse_path_id(request, "workflow_id"), fields["do"]
     try:
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             await _apply_action(work, workflow_id, action, fields)
     except ValidationError as refusal:
         faults = [each.code for each in refusal.faults]
@@ -225,23 +225,25 @@ async def _render_manage_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, *, name: str = "",
     faults: list[str] | None = None, refusal: str = "",
 ) -> Response:  # fmt: skip
-    async with site.work(access) as work:
-        workflow = await get_workflow_overview(work, read_id(request, "workflow_id"))
+    async with site.open_work(access) as work:
+        workflow = await get_workflow_overview(work, parse_path_id(request, "workflow_id"))
     page = WorkflowManagePage(
         workflow=workflow, max_counted=MAX_COUNTED_CLAIMS, name=name or workflow.name,
         faults=faults or (),
-        refusal=refusal, done_here=request.ask("done"),
+        refusal=refusal, done_here=request.get_parameter("done"),
     )  # fmt: skip
-    return site.answer_at(request, access, page, 422 if faults else 409 if refusal else 200)
+    return site.render_merchant_page(
+        request, access, page, 422 if faults else 409 if refusal else 200
+    )
 
 
 @at_merchant
 async def get_switch_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         report = await preview_switch(work)
-    return site.answer_at(
+    return site.render_merchant_page(
         request, access, WorkflowSwitchPage(report, _compute_switch_revision(report))
     )
 
@@ -253,14 +255,14 @@ async def submit_switch(
     """Switch to workflows, which cannot be undone. The user must tick the checkbox, and the
     scenarios must not have changed since the preview."""
     is_ticked = "sure" in fields
-    async with site.work(access) as work:
+    async with site.open_work(access) as work:
         report = await preview_switch(work)
         is_conflict = _compute_switch_revision(report) != fields["revision"]
         if is_ticked and not is_conflict:
             await switch_to_workflows(work)
             return site.redirect(request, access, "workflows", done="switched")
     page = WorkflowSwitchPage(report, _compute_switch_revision(report), is_conflict, not is_ticked)
-    return site.answer_at(request, access, page, 409 if is_conflict else 422)
+    return site.render_merchant_page(request, access, page, 409 if is_conflict else 422)
 
 
 def _compute_switch_revision(report: SwitchReport) -> str:

@@ -25,8 +25,8 @@ from dunwell.core.workflows.versions.versions import VersionVerdict
 from dunwell.interfaces.portal.web.access import (
     MerchantAccess,
     PortalRequest,
-    read_id,
-    read_known_id,
+    parse_form_id,
+    parse_path_id,
 )
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.site import PortalSite
@@ -62,15 +62,15 @@ async def get_publication_page(
 async def submit_publication(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    workflow_id, comment = read_id(request, "workflow_id"), fields.text("comment")[:2_000]
+    workflow_id, comment = parse_path_id(request, "workflow_id"), fields.text("comment")[:2_000]
     try:
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             work.require(Right.PUBLISH)
             draft = await get_draft_overview(work, workflow_id)
             ticks = _parse_reviewed_changes(fields, draft.changes)
             await publish_workflow(
                 work, workflow_id, comment or None,
-                expected_id=read_known_id(fields, "known_draft"), ticks=ticks,
+                expected_id=parse_form_id(fields, "known_draft"), ticks=ticks,
             )  # fmt: skip
     except ChangesNotReviewed as unseen:
         return await _render_page(site, request, access, comment=comment, unseen=unseen, status=409)
@@ -98,10 +98,10 @@ async def count_claims(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Let the worker count the affected claims. The page shows the progress."""
-    workflow_id = read_id(request, "workflow_id")
+    workflow_id = parse_path_id(request, "workflow_id")
     try:
-        async with site.work(access) as work:
-            await start_preview(work, workflow_id, read_known_id(fields, "known_draft"))
+        async with site.open_work(access) as work:
+            await start_preview(work, workflow_id, parse_form_id(fields, "known_draft"))
     except TooManyJobs:
         raise
     except InvalidState:
@@ -113,8 +113,8 @@ async def count_claims(
 async def redirect_to_publication(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    workflow_id = read_id(request, "workflow_id")
-    async with site.work(access) as work:
+    workflow_id = parse_path_id(request, "workflow_id")
+    async with site.open_work(access) as work:
         await get_draft_overview(work, workflow_id)
     return site.redirect(request, access, "workflow_publish", workflow_id=workflow_id)
 
@@ -125,8 +125,8 @@ async def _render_page(  # noqa: PLR0913 - what became of the form, by name
     has_control_characters: bool = False,
     status: int = 200,
 ) -> Response:  # fmt: skip
-    workflow_id = read_id(request, "workflow_id")
-    async with site.work(access) as work:
+    workflow_id = parse_path_id(request, "workflow_id")
+    async with site.open_work(access) as work:
         draft = await get_draft_overview(work, workflow_id)
         workflow = await get_workflow_overview(work, workflow_id)
         affected_claims = workflow.on_current if draft.verdict is VersionVerdict.MINOR else 0
@@ -152,7 +152,7 @@ async def _render_page(  # noqa: PLR0913 - what became of the form, by name
         is_unticked=bool(unticked) and not came,
         has_control_characters=has_control_characters,
     )
-    return site.answer_at(request, access, page, status)
+    return site.render_merchant_page(request, access, page, status)
 
 
 async def _load_next_contacts(
@@ -189,9 +189,12 @@ async def get_discard_page(
 async def submit_discard_form(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    workflow_id, known_id = read_id(request, "workflow_id"), read_known_id(fields, "known_draft")
+    workflow_id, known_id = (
+        parse_path_id(request, "workflow_id"),
+        parse_form_id(fields, "known_draft"),
+    )
     try:
-        async with site.work(access) as work:
+        async with site.open_work(access) as work:
             is_gone = await discard_draft_or_workflow(work, workflow_id, expected_id=known_id)
     except InvalidState as refusal:
         return await _render_discard_page(site, request, access, refusal=refusal)
@@ -207,8 +210,8 @@ async def _render_discard_page(
     *,
     refusal: InvalidState | None = None,
 ) -> Response:
-    async with site.work(access) as work:
-        draft = await get_draft_overview(work, read_id(request, "workflow_id"))
+    async with site.open_work(access) as work:
+        draft = await get_draft_overview(work, parse_path_id(request, "workflow_id"))
     is_in_use = refusal is not None and refusal.details.get("state") == "IN_USE"
     page = DiscardDraftPage(
         draft=draft,
@@ -217,7 +220,7 @@ async def _render_discard_page(
         is_conflict=refusal is not None and not is_in_use,
         refusal=refusal.message if refusal is not None and is_in_use else "",
     )
-    return site.answer_at(request, access, page, 409 if refusal else 200)
+    return site.render_merchant_page(request, access, page, 409 if refusal else 200)
 
 
 PAGES: RoutedPages = {
