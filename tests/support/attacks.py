@@ -7,7 +7,7 @@ Each new limit needs a function here and a row in `ATTACKS`.
 import asyncio
 import itertools
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -84,7 +84,7 @@ async def send_upload_signed_in(connection: Connection) -> None:
 
 async def _send_upload(connection: Connection, cookie: str) -> None:
     size = 1024 * 1024 - 1024
-    parts = b"".join(
+    content = b"".join(
         b'--%s\r\nContent-Disposition: form-data; name="%s"; filename="a"\r\n\r\n%s\r\n'
         % (_BOUNDARY, name, b"a" * size)
         for name in (b"one", b"two")
@@ -92,10 +92,10 @@ async def _send_upload(connection: Connection, cookie: str) -> None:
     await connection.send_head(
         f"POST /portal/m/{connection.target.merchant_id}/settings/file",
         f"Content-Type: multipart/form-data; boundary={_BOUNDARY.decode()}",
-        f"Content-Length: {len(parts) + 8_000}",
+        f"Content-Length: {len(content) + 8_000}",
         f"Cookie: dunwell-portal={cookie}",
     )
-    await _send_slowly_at_the_end(connection, parts)
+    await _send_slowly_at_the_end(connection, [content])
 
 
 async def send_form_as_a_stranger(connection: Connection) -> None:
@@ -104,7 +104,7 @@ async def send_form_as_a_stranger(connection: Connection) -> None:
         "Content-Type: application/x-www-form-urlencoded",
         f"Content-Length: {250 * 1024}",
     )
-    await _send_slowly_at_the_end(connection, b"a" * 240 * 1024)
+    await _send_slowly_at_the_end(connection, [b"a" * 240 * 1024])
 
 
 async def send_claims_slowly(connection: Connection) -> None:
@@ -119,42 +119,43 @@ async def send_claims(connection: Connection) -> None:
 
 
 async def _send_claims(connection: Connection, *, is_whole: bool) -> None:
-    body = make_claims()
     await connection.send_head(
         f"POST /api/merchants/{connection.target.merchant_id}/claims",
         f"Authorization: Bearer {connection.target.token}",
         "Content-Type: application/json",
-        f"Content-Length: {len(body)}",
+        f"Content-Length: {sum(map(len, _make_claims()))}",
     )
     if is_whole:
-        await connection.send(body)
+        # Numbered one by one, because 200 bodies of the maximum size would not fit into memory.
+        number = b"%08d" % next(_references)
+        for part in _make_claims():
+            await connection.send(part.replace(_UNNUMBERED, number))
         await connection.read_status()
     else:
-        await _send_slowly_at_the_end(connection, body[:-8_000])
-
-
-def make_claims() -> bytes:
-    """Return a body of the maximum size in which every byte is meaningful."""
-    return _write_claims().replace(_UNNUMBERED, b"%08d" % next(_references))
+        # Without the last claim.
+        await _send_slowly_at_the_end(connection, _make_claims()[:-2])
 
 
 @cache
-def _write_claims() -> bytes:
+def _make_claims() -> Sequence[bytes]:
+    """Return a body of the maximum size, one part for each claim. Every byte is meaningful."""
     claims = [a_claim(f"{_UNNUMBERED.decode()}-{n}") for n in range(1_000)]
     item = {"reference": "x" * 200, "type": "PRIMARY", "value": "100"}
     room = _MAX_JSON_BYTES // len(claims) - len(json.dumps(claims[-1])) - 10
     for each in claims:
         each["items"] += [item] * (room // (len(json.dumps(item)) + 2))
-    return json.dumps(claims).encode()
+    first, *others = (json.dumps(each).encode() for each in claims)
+    return [b"[" + first, *(b", " + each for each in others), b"]"]
 
 
-async def _send_slowly_at_the_end(connection: Connection, content: bytes) -> None:
-    """Send the end of the content slowly, until the response arrives or the connection ends."""
+async def _send_slowly_at_the_end(connection: Connection, parts: Sequence[bytes]) -> None:
+    """Send the parts, then more bytes slowly until there is a response or the connection ends."""
 
     async def send() -> None:
         with suppress(OSError):
-            for start in range(0, len(content), _CHUNK):
-                await connection.send(content[start : start + _CHUNK])
+            for part in parts:
+                for start in range(0, len(part), _CHUNK):
+                    await connection.send(part[start : start + _CHUNK])
             await connection.drip()
 
     sending = asyncio.create_task(send())
@@ -174,7 +175,7 @@ async def send_trailers(connection: Connection) -> None:
     )
     await connection.send(b"0\r\n")
     await _send_slowly_at_the_end(
-        connection, b"X-Trailer: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n" * 50_000
+        connection, [b"X-Trailer: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n" * 50_000]
     )
 
 
