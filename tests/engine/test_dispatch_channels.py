@@ -1,4 +1,4 @@
-"""What each of the three channels is given, and what is stored of it, on the real database."""
+"""The messages that each of the three channels receives, and the parts of them that are stored."""
 
 from datetime import timedelta
 

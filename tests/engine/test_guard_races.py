@@ -86,7 +86,8 @@ async def test_a_dispatcher_waits_for_a_guard_row_that_another_is_inserting(
     await plan(harness)
     other = await connect(str(resources.settings.database_url), OpenConnection)
     async with other.transaction():
-        # Inserted and not committed: nobody can see the row or insert it again.
+        # The row is inserted but not committed, so no other transaction can see it or insert it
+        # again.
         await other.execute("INSERT INTO contact_guards VALUES ($1, $2, $3, $4, $5)", *row.values())
         waiting = asyncio.create_task(dispatch(harness))
         await until_held_back(resources.database, waiting)

@@ -1,5 +1,5 @@
-"""A debtor is notified once that a request was received and how it was answered, by whoever
-answers."""
+"""A debtor is notified once that a request was received and once of its outcome, whether a user or
+an automatic rule decided."""
 
 from dataclasses import dataclass
 from datetime import timedelta

@@ -1,5 +1,4 @@
-"""A bank transfer as a list of dates: what the process does after the debtor says "I have sent
-it"."""
+"""The dates of the process after a debtor has announced a bank transfer."""
 
 from datetime import UTC, date, datetime, timedelta
 

@@ -1,5 +1,5 @@
-"""Whom a step reaches and through which channel: fallbacks, unreachable debtors, fees that require
-a contact, suppressed addresses, and contacts that later turn out to have failed."""
+"""Fees, waits and fallbacks when a debtor cannot be reached or a message later turns out to have
+bounced."""
 
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.contact.escalation.reports.delivery_reports import report_failure

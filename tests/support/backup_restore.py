@@ -1,5 +1,5 @@
-"""A backup of a test's database and its restore. Rows return to their earlier state; the print
-service's folder does not."""
+"""A backup of a test's database and its restore. The rows return to their earlier state, but the
+folder of the print service does not."""
 
 import asyncio
 import subprocess

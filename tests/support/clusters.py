@@ -172,7 +172,7 @@ async def dump_into(origin: Cluster, target: Cluster, *arguments: str) -> None:
 
 @dataclass(frozen=True)
 class ListedContents:
-    """What a merchant has read: events with the oldest first, claims with the newest first."""
+    """The events of a merchant, oldest first, and its claims, newest first."""
 
     events: list[str]
     claims: list[int]

@@ -1,8 +1,5 @@
-"""Runs schemathesis over the served document against the application on a socket of this machine.
-
-What it generates and checks is its own; here is with which ids it is let in, and how its findings
-are told.
-"""
+"""Runs schemathesis over the served document, against the application on a socket of this machine.
+This module prepares the ids that its requests use and describes its findings."""
 
 import asyncio
 import copy
@@ -22,16 +19,16 @@ Document = dict[str, Any]
 
 @dataclass
 class ContractRun:
-    # In words.
+    # The findings as sentences.
     findings: list[str] = field(default_factory=list)
-    # As "GET /path": what did what it is for at least once.
+    # Operations that succeeded at least once, as "GET /path".
     reached: set[str] = field(default_factory=set)
 
 
 def with_ids(document: Document, scenes: Mapping[str, ExampleClaim]) -> Document:
-    """The document of the paths that have scenes alone, path parameters and examples narrowed to
-    things that exist: a made-up id only shows how absent things are refused. scenes: by
-    operationId, of every operation of a path or of none."""
+    """Return the document reduced to the paths that have test data, with path parameters and
+    examples limited to existing ids, because an invented id would only show how unknown ids are
+    refused. `scenes` holds the data by operationId, for all operations of a path or for none."""
     narrowed = copy.deepcopy(document)
     for path, operations in document["paths"].items():
         for method, described in operations.items():
@@ -46,7 +43,8 @@ def _narrow(operation: Document, scene: ExampleClaim) -> None:
     ids = scene.list_ids()
     given = operation.get("parameters", [])
     if "requestBody" in operation:
-        # Under a key, every further body is an IdempotencyConflict: nothing of it would be tried.
+        # With a constant key, every request after the first would be refused as an
+        # IdempotencyConflict, and its body would not be tested.
         given[:] = [each for each in given if each["name"] != "Idempotency-Key"]
     for parameter in given:
         if parameter["in"] == "path" and parameter["name"] in ids:
@@ -66,7 +64,7 @@ def _narrow(operation: Document, scene: ExampleClaim) -> None:
 
 
 async def run_contract(origin: str, document: Document, settings: dict[str, Any]) -> ContractRun:
-    """settings: as in a schemathesis.toml."""
+    """Run schemathesis. `settings` are those of a schemathesis.toml."""
     return await asyncio.to_thread(_run, origin, document, settings)
 
 

@@ -11,15 +11,15 @@ from tests.support.one_claim import ROUTES
 
 Seen = Mapping[str, httpx.Response]
 _LINK = re.compile(r'(?:href|action|src)="(/[^"#]*)')
-# The one way out of the debtors' pages, for developers.
+# The only link that leaves the debtors' pages; it is for developers.
 _AWAY = "/docs"
 _PARAMETER = re.compile(r"\{\w+\}")
 _MAX_RESPONSES = 500
 
 
 async def crawl(visitor: Browser, starts: Iterable[str], language: str | None = None) -> Seen:
-    """What each address answers that one comes to from these. language: chosen at each of them,
-    and carried on by the pages' own links; none: nobody chooses."""
+    """Return the response of every address that is reachable from `starts`. `language` is selected
+    on each start page, and the links of the pages keep it; without it, no language is selected."""
     seen: dict[str, httpx.Response] = {}
     coming = [_choose(start, language) for start in starts]
     while coming:
@@ -41,7 +41,8 @@ def is_page(answer: httpx.Response) -> bool:
 
 
 def find_address(path: str) -> str:
-    """the interface's address that answers this path: the one with the fewest parameters."""
+    """Return the address of the interface that answers this path: the matching one with the fewest
+    parameters."""
     plain = path.partition("?")[0]
     fitting = [
         address for address in ROUTES if re.fullmatch(_PARAMETER.sub("[^/]+", address), plain)

@@ -1,4 +1,4 @@
-"""Many rows of everything a merchant has, around one claim."""
+"""A merchant with many rows in every table, around one claim."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +7,7 @@ from uuid import UUID
 from tests.support.api import Api
 from tests.support.files import a_pdf
 
-# The past of one claim: `size` of each part, and as many attachments as it may have.
+# The history of one claim: `size` rows of each kind, and the maximum number of attachments.
 PARTS = """
 INSERT INTO items (merchant_id, claim_id, position, type, value_cents, reference)
 SELECT {merchant_id}, {claim_id}, 10 + n, 'PRIMARY', 100, 'more ' || n
@@ -64,7 +64,7 @@ SELECT {merchant_id}, {claim_id}, gen_random_uuid(), '{ticket_id}', 10 + n,
        timestamptz '{now}' - n * interval '1 minute'
 FROM generate_series(1, least({size}, 18)) n
 """
-# Beside the claim: published workflows, scenarios if the merchant has one, endpoints.
+# Other rows of the merchant: published workflows, scenarios if the merchant has any, endpoints.
 _SURROUNDINGS = """
 WITH model AS (
     SELECT * FROM workflow_versions WHERE merchant_id = {merchant_id} LIMIT 1
@@ -94,7 +94,7 @@ FROM generate_series(1, {size}) n
 
 @dataclass(frozen=True, slots=True)
 class CrowdedClaim:
-    """Claims, of which the first has `size` of every part; and an upload's ticket."""
+    """Claims, of which the first has `size` rows of every kind, and the ticket of an upload."""
 
     size: int
     claim_ids: list[int]
@@ -110,7 +110,8 @@ class CrowdedClaim:
 
 
 async def a_crowded_claim(api: Api, size: int) -> CrowdedClaim:
-    """`size` further claims of Nordwind in their process; and workflows and endpoints, so many."""
+    """Create `size` claims of Nordwind in process, the first with `size` rows of every kind, and
+    `size` workflows and endpoints."""
     uploaded = await api.nordwind.upload("a.pdf", a_pdf())
     ticket_id = uploaded.json()["result"]["ticketId"]
     claim_ids = await api.nordwind.create(*(f"{ticket_id}-{n}" for n in range(size)))
@@ -126,7 +127,7 @@ async def a_crowded_claim(api: Api, size: int) -> CrowdedClaim:
 
 
 async def find_id(api: Api, statement: str, claim_id: int) -> UUID | int:
-    """The id that a statement of Nordwind's ($1) claim ($2) finds."""
+    """Return the id that the statement finds. $1 is the merchant Nordwind and $2 the claim."""
     [row] = await api.harness.rows(statement, claim_id)
     found: UUID | int = row[0]
     return found

@@ -41,7 +41,7 @@ from tests.support.merchants import a_merchant
 from tests.support.published import RecordedPublication, record_publication
 
 ERP = credential_actor("erp", ALL_RIGHTS)
-# What the tests of this process have published, by what the rows depend on.
+# Workflows that tests of this process have published, by everything on which their rows depend.
 _PUBLISHED: dict[tuple[object, ...], RecordedPublication] = {}
 
 

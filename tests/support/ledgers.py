@@ -42,7 +42,7 @@ async def faults(harness: Harness) -> list[str]:
 
 
 async def tamper(harness: Harness, statement: str, *values: object) -> None:
-    """Change rows as somebody with the database password could. $1 is the merchant."""
+    """Change rows, as an attacker with the database password could. $1 is the merchant."""
     async with harness.resources.database.transaction() as tx:
         done = await tx.execute(statement, harness.merchant.merchant_id, *values)
     assert done.endswith(" 0") is False, "the statement touched nothing"

@@ -1,4 +1,4 @@
-"""A pool of a test's own, and another connection's view of what it holds."""
+"""A connection pool for one test, observed through another connection."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -18,7 +18,7 @@ PID = "SELECT pg_backend_pid()"
 
 
 class ObservedPool:
-    """A database of the test's own, and another's view of its connections."""
+    """A database with its own pool, and a second connection that observes it."""
 
     def __init__(self, database: Database, name: str, watcher: Connection) -> None:
         self.database = database
@@ -29,7 +29,7 @@ class ObservedPool:
         return {row["pid"] for row in await self._watcher.fetch(statement, self._name)}
 
     async def wait_for(self, statement: str, number: int) -> None:
-        """Until so many connections are listed."""
+        """Wait until the statement lists this number of connections."""
         async with asyncio.timeout(_TIMEOUT_SECONDS):
             while len(await self.list_pids(statement)) != number:
                 await self._watcher.execute("SELECT pg_sleep(0.01)")
@@ -43,7 +43,7 @@ class ObservedPool:
             return await connection.fetchval(statement)
 
     async def watch(self, statement: str) -> Any:
-        """What another connection sees."""
+        """Return the result of a statement on the other connection."""
         return await self._watcher.fetchval(statement)
 
 
@@ -52,7 +52,8 @@ Opener: TypeAlias = Callable[..., Awaitable[ObservedPool]]
 
 @asynccontextmanager
 async def an_opener(url: str, database: Database) -> AsyncIterator[Opener]:
-    """Opens pools, given their size and limits, and closes them in the end."""
+    """Provide a function that opens pools of a given size and with given limits. All pools are
+    closed at the end."""
     async with AsyncExitStack() as stack:
         watcher = await stack.enter_async_context(database.connection())
 

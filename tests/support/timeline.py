@@ -1,4 +1,5 @@
-"""A claim's life as lines with dates in Berlin: what was sent, added, told, skipped."""
+"""The history of a claim as lines with dates in Berlin: contacts, fees, checkpoints and skipped
+steps."""
 
 from datetime import datetime
 from typing import Any
@@ -14,7 +15,7 @@ _EVENTS = """
 SELECT occurred_at AS at, sequence, body FROM events WHERE merchant_id = $1 AND claim_id = $2
 ORDER BY sequence
 """
-# What no event tells of.
+# Steps that raised no event.
 _SILENT = """
 SELECT at, step_id, outcome, reason FROM step_history
 WHERE merchant_id = $1 AND claim_id = $2 AND outcome <> 'DONE'
@@ -23,7 +24,8 @@ ORDER BY at, step_id
 
 
 async def list_timeline(harness: Harness, claim_id: int) -> list[str]:
-    """`Mon 02 Mar 10:00 EMAIL`, `Mon 09 Mar 10:00 fee 250`, `... step 3 SKIPPED reason`."""
+    """Return lines such as `Mon 02 Mar 10:00 EMAIL`, `Mon 09 Mar 10:00 fee 250` and `... step 3
+    SKIPPED reason`."""
     lines = [
         (row["at"], 0, row["sequence"], _describe(msgspec.json.decode(row["body"])))
         for row in await harness.rows(_EVENTS, claim_id)
@@ -36,7 +38,8 @@ async def list_timeline(harness: Harness, claim_id: int) -> list[str]:
 
 
 async def run_until_local_time(harness: Harness, local: str) -> None:
-    """From one instant at which something falls due to the next, to a time in Berlin."""
+    """Advance the clock from one due instant to the next and run everything that is due, until a
+    local time in Berlin."""
     end = berlin(local)
     while True:
         await harness.run()

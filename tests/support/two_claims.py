@@ -29,8 +29,8 @@ _LINKS = {"deliveries": "endpoint_id", "webhook_endpoints": "endpoint_id", "even
 
 Rows = Mapping[str, Values]
 
-# What moves: the things of one merchant or only its second, the things of all merchants, all
-# merchants that have something, or only the first merchant.
+# The things that move: those of one merchant or only its second one, those of all merchants, all
+# merchants that have any, or only the first merchant.
 Whose = Literal["ONE", "SECOND", "ALL", "MERCHANTS", "FIRST"]
 
 

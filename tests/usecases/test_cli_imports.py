@@ -1,6 +1,6 @@
-"""The modules that a command imports, so that nobody waits for unused ones.
+"""A command imports only the modules that it needs, so that it starts quickly.
 
-Modules are counted instead of seconds, which vary on a busy machine.
+The tests count modules instead of seconds, which vary on a busy machine.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What a credential may do: given by the command line or a merchant file, changed, and shown."""
+"""The scope of a credential: set by the command line or a merchant file, changed, and shown."""
 
 import json
 from pathlib import Path

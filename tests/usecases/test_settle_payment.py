@@ -1,5 +1,5 @@
-"""Recording a provider's answer: once, and only for the requested amount, whoever asks and how
-often."""
+"""The answer of a payment provider is recorded once and only for the requested amount, however many
+processes ask for it."""
 
 import asyncio
 from datetime import timedelta

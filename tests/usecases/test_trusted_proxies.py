@@ -1,4 +1,4 @@
-"""What a running web process knows of its installation, and how it finds the visitor."""
+"""A running web process follows changes of the trusted proxies and finds the visitor's address."""
 
 import pytest
 from httpx import ASGITransport, AsyncClient

@@ -36,7 +36,7 @@ async def harness(resources: Resources, clock: MovableClock) -> Harness:
 
 @pytest.fixture
 async def no_index(database: Database) -> AsyncIterator[None]:
-    """Drop the index, as somebody would who wants to hide a second contact."""
+    """Drop the index, as an attacker would to hide a second contact."""
     async with database.connection() as connection:
         await connection.execute("DROP INDEX contact_ledger_once")
     yield
