@@ -1,4 +1,4 @@
-"""The database goes away and comes back: 503 with Retry-After meanwhile, and no restart after."""
+"""The API while the database is unavailable: 503 with Retry-After, and no restart is needed."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -19,7 +19,7 @@ from tests.support.claims import a_claim
 from tests.support.merchant_ids import count_on
 from tests.support.servers import OwnServer, an_own_server
 
-# Short ones; the product's are told in docs/operator/outages.md.
+# Short timeouts. docs/operator/outages.md documents those of the product.
 _LIMITS = PoolLimits(
     take_timeout_seconds=1,
     check_after_seconds=0.2,
@@ -37,7 +37,7 @@ def server(tmp_path: Path) -> Iterator[OwnServer]:
 
 @pytest.fixture
 async def own(server: OwnServer, tmp_path: Path, clock: MovableClock) -> AsyncIterator[Api]:
-    """The application over that server."""
+    """The application with this server as its database."""
     url = server.url
     settings = load_settings({"DUNWELL_DATA_DIR": str(tmp_path), "DUNWELL_DATABASE_URL": url})
     await asyncio.to_thread(migrate, url)
@@ -50,7 +50,7 @@ async def own(server: OwnServer, tmp_path: Path, clock: MovableClock) -> AsyncIt
     await database.close()
 
 
-async def test_it_says_when_to_try_again_and_recovers_by_itself(
+async def test_requests_get_a_retry_time_and_succeed_once_the_database_is_back(
     own: Api, server: OwnServer
 ) -> None:
     [claim_id] = await own.nordwind.create()
@@ -71,7 +71,9 @@ async def test_it_says_when_to_try_again_and_recovers_by_itself(
     assert again.json()["result"][0]["error"] is None
 
 
-async def test_the_token_endpoint_says_so_in_its_own_words(own: Api, server: OwnServer) -> None:
+async def test_the_token_endpoint_reports_the_outage_in_oauth_format(
+    own: Api, server: OwnServer
+) -> None:
     server.stop()
     form = {"grant_type": "client_credentials", "client_id": "x", "client_secret": "y"}
 
@@ -82,7 +84,7 @@ async def test_the_token_endpoint_says_so_in_its_own_words(own: Api, server: Own
     server.start()
 
 
-async def test_frozen_it_holds_each_request_for_a_while_and_then_goes_on(
+async def test_requests_to_a_frozen_database_fail_in_time_and_later_succeed(
     own: Api, server: OwnServer
 ) -> None:
     [claim_id] = await own.nordwind.create()
@@ -99,7 +101,7 @@ async def test_frozen_it_holds_each_request_for_a_while_and_then_goes_on(
     finally:
         server.thaw()
     assert {(each.status_code, each.headers["Retry-After"]) for each in answers} == {(503, "2")}
-    # Repeated under their keys they are made once, whatever became of them the first time.
+    # Repeated with their keys, the requests take effect once, whatever happened the first time.
     for n in range(4):
         for _ in range(2):
             again = await own.nordwind.post("/claims", [a_claim(f"F-{n}")], key=f"f-{n}")

@@ -1,5 +1,5 @@
-"""A disk that is full and has room again: what it does to files that merchants and debtors send and
-to letters. Nothing half kept, told at once, and back by itself."""
+"""Files of merchants and debtors, and letters, while the disk is full: nothing is half stored, the
+refusal comes at once, and everything continues once there is space."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -35,7 +35,7 @@ _STATES = "SELECT state FROM communications WHERE merchant_id = $1"
 
 @pytest.fixture
 def disk(settings: Settings) -> Iterator[SmallDisk]:
-    """Where uploads and letters are kept."""
+    """The disk that stores uploads and letters."""
     with a_small_disk(settings.data_dir / "files", _MEGABYTES) as disk:
         yield disk
 
@@ -61,14 +61,14 @@ async def test_a_merchants_upload_is_refused_while_the_disk_is_full(
     created = await api.nordwind.post("/claims", [a_claim("A-1", attachments=naming)])
     assert created.json()["result"][0]["error"] is None
     assert len(disk.list_files()) == 1
-    # The one that was not kept left a row, by which content would have been found.
+    # The refused upload left a row, which is used to find remaining content.
     assert await api.count("uploads") == 2
     clock.advance(timedelta(hours=1, minutes=1))
     await Housekeeping(api.resources, SealedFiles.open(api.resources)).run_once()
     assert await api.count("uploads") == len(disk.list_files()) == 1
 
 
-async def test_a_debtors_file_is_refused_and_what_was_typed_is_kept(
+async def test_a_debtors_file_is_refused_and_the_entered_text_is_kept(
     landing: LandingHarness, disk: SmallDisk
 ) -> None:
     await sign_in_with_letter_code(landing)
@@ -86,10 +86,10 @@ async def test_a_debtors_file_is_refused_and_what_was_typed_is_kept(
     assert await files(landing) == [("b.png", "image/png")]
 
 
-async def test_what_is_left_of_a_debtors_file_is_kept_for_an_hour(
+async def test_remaining_content_of_a_debtors_file_is_removed_after_an_hour(
     landing: LandingHarness, disk: SmallDisk, clock: MovableClock
 ) -> None:
-    """Longer than the session lasts, which began some minutes before."""
+    """Longer than the session lasts, which was opened some minutes earlier."""
     await sign_in_with_letter_code(landing)
     path = await open_dispute_form(landing, "OTHER")
     clock.advance(timedelta(minutes=10))
@@ -110,7 +110,7 @@ async def _states(harness: Harness) -> list[str]:
     return [row["state"] for row in await harness.rows(_STATES)]
 
 
-async def test_a_letter_that_cannot_be_kept_waits_a_minute_and_goes_once(
+async def test_a_letter_that_cannot_be_stored_is_sent_once_a_minute_later(
     resources: Resources, clock: MovableClock, disk: SmallDisk
 ) -> None:
     harness = await _a_letter(resources, clock)
@@ -131,7 +131,7 @@ async def test_a_letter_that_cannot_be_kept_waits_a_minute_and_goes_once(
     assert len(disk.list_files()) == 1
 
 
-async def test_a_letter_that_does_not_fit_into_the_outbox_goes_there_later_and_once(
+async def test_a_letter_that_does_not_fit_into_the_outbox_is_written_once_later(
     resources: Resources, clock: MovableClock, outbox_disk: SmallDisk
 ) -> None:
     harness = await _a_letter(resources, clock)

@@ -73,9 +73,9 @@ async def find_still_moment(cluster: Cluster) -> tuple[datetime, dict[str, set[s
                 return moment, before
 
 
-async def work_on(served: ClusterMerchant, told: dict[str, datetime], count: int) -> None:
-    working = asyncio.create_task(write_until_cancelled(served, told))
-    await wait_until_written(told, len(told) + count, working)
+async def work_on(served: ClusterMerchant, written_at: dict[str, datetime], count: int) -> None:
+    working = asyncio.create_task(write_until_cancelled(served, written_at))
+    await wait_until_written(written_at, len(written_at) + count, working)
     working.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await working
@@ -93,14 +93,14 @@ async def test_a_database_is_restored_to_a_moment_between_two_claims(
     (installation.data_dir / "files" / "7" / "upload").write_bytes(b"as it was uploaded")
     here = Cluster(get_embedded_postgres(read_folder(installation.data_dir)))
     outbox = await an_outbox_on(here, resources)
-    told: dict[str, datetime] = {}
+    written_at: dict[str, datetime] = {}
     async with a_cluster_merchant(outbox, here.url) as served:
-        await work_on(served, told, 20)
+        await work_on(served, written_at, 20)
         first = (await served.look()).claims
         moment, rows = await find_still_moment(here)
         await served.work(events=2, claims=1)
         later = await served.look()
-        await work_on(served, told, 20)
+        await work_on(served, written_at, 20)
     variables: dict[str, object] = {
         "DUNWELL_DATA_DIR": installation.data_dir,
         "DUNWELL_ARCHIVE_DIR": archive,
@@ -199,9 +199,9 @@ def test_an_unavailable_archive_blocks_nothing_and_resumes_later(
         wait_until(
             lambda: asyncio.run(load_server_log(url)).is_failing, "the server notices", seconds=5
         )
-        told = asyncio.run(check_archive(here, url))
-        assert "it is still empty" in str(told)
-        assert "Check that DUNWELL_ARCHIVE_DIR exists" in str(told)
+        finding = asyncio.run(check_archive(here, url))
+        assert "it is still empty" in str(finding)
+        assert "Check that DUNWELL_ARCHIVE_DIR exists" in str(finding)
         # Nothing is written into the mount point of an unmounted disk.
         assert list(here.iterdir()) == []
     finally:
@@ -211,8 +211,8 @@ def test_an_unavailable_archive_blocks_nothing_and_resumes_later(
     status = load_archive_status(archived.archive)
     assert status.until is not None
     assert status.until > archived.ends_at
-    told = asyncio.run(check_archive(here, url))
-    assert told == (f"reaches until {status.until}, by 1 base backups", None)
+    finding = asyncio.run(check_archive(here, url))
+    assert finding == (f"reaches until {status.until}, by 1 base backups", None)
 
 
 def test_metrics_show_the_end_of_the_archive_and_the_time_of_its_base(

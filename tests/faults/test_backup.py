@@ -72,13 +72,13 @@ def read_all(folder: Path) -> str:
 async def test_everything_acknowledged_before_a_backup_is_restored(
     tmp_path: Path, folder: Path, origin: Cluster, outbox: Outbox, empty: Cluster
 ) -> None:
-    told: dict[str, datetime] = {}
+    written_at: dict[str, datetime] = {}
     async with a_cluster_merchant(outbox, origin.url) as served:
-        working = asyncio.create_task(write_until_cancelled(served, told))
-        await wait_until_written(told, 20, working)
+        working = asyncio.create_task(write_until_cancelled(served, written_at))
+        await wait_until_written(written_at, 20, working)
         command = CommandLine(folder, origin.url)
         done = await asyncio.to_thread(command.run, "backup", str(tmp_path / "backup"))
-        await wait_until_written(told, len(told) + 20, working)
+        await wait_until_written(written_at, len(written_at) + 20, working)
         working.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await working
@@ -93,9 +93,9 @@ async def test_everything_acknowledged_before_a_backup_is_restored(
     for table in _TABLES:
         assert await load_rows(empty, table) <= await load_rows(origin, table), table
     there = {json.loads(row)["event_id"] for row in await load_rows(empty, "events")}
-    before = {event_id for event_id, at in told.items() if at < taken_at}
+    before = {event_id for event_id, at in written_at.items() if at < taken_at}
     assert len(before) >= 20
-    assert before <= there < told.keys()
+    assert before <= there < written_at.keys()
     assert (new_folder / "files" / "7" / "upload").read_bytes() == b"as it was uploaded"
     async with a_cluster_merchant(outbox, empty.url) as served:
         new_events = await served.work()
@@ -131,7 +131,7 @@ def leave_a_file(_backup: Path, folder: Path) -> None:
         (flip_dump, f"{CLAIMS} has been changed or damaged"),
         (lose_upload, "files/7/upload is missing"),
         (lose_manifest, "it is not a complete backup"),
-        (draw_another_key, "is another one than this backup was taken with"),
+        (draw_another_key, "differs from the one in use when this backup was taken"),
         (leave_a_file, "A backup can only be restored into an empty installation"),
     ],
 )

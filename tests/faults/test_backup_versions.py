@@ -151,8 +151,8 @@ async def test_an_embedded_database_moves_to_the_packaged_version_by_backup_and_
 
     await asyncio.to_thread(run_embedded, new_folder, newer, "restore", str(backup))
 
-    told = await asyncio.to_thread(
+    output = await asyncio.to_thread(
         run_embedded, new_folder, newer, "backup", str(tmp_path / "again")
     )
-    assert "backed up as of" in told
+    assert "backed up as of" in output
     assert (new_folder / "postgres/data/PG_VERSION").read_text() == f"{VERSIONS[-1]}\n"

@@ -1,5 +1,5 @@
-"""A pool of children can be closed at any moment: that ends soon, and leaves neither a request that
-waits nor a child."""
+"""A pool of children can be closed at any moment. Closing ends soon and leaves neither a waiting
+request nor a child."""
 
 import asyncio
 import sys
@@ -17,7 +17,7 @@ from tests.support.children import find_children
 
 Run: TypeAlias = Callable[[Callable[[], Coroutine[object, object, None]]], None]
 
-# A child that reads each request and then does what is written into the program.
+# A child that reads each request and then does what the program says.
 _PROGRAM = """
 import struct, sys, time
 requests, answers = sys.stdin.buffer, sys.stdout.buffer
@@ -32,13 +32,13 @@ _STOPS_HALFWAY = 'answers.write(struct.pack("!I", 10**7) + bytes(5 * 10**6)); ti
 _ANSWERS_TOO_MUCH = 'answers.write(struct.pack("!I", 2 * 10**7) + bytes(2 * 10**7))'
 _NAME = "child_of_test_child_pool"
 _TIMEOUT_SECONDS = 1.0
-# Far more than all of it takes, and far less than forever.
+# Much longer than the test needs, and much shorter than forever.
 _SOON_SECONDS = 20.0
 
 
 @pytest.fixture(params=[asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
 def run(request: pytest.FixtureRequest) -> Run:
-    """Run a test in an event loop of its own, of the kind that commands or services have."""
+    """Run a test in a new event loop, of the kind that commands or services use."""
 
     async def run_bounded(test: Callable[[], Coroutine[object, object, None]]) -> None:
         async with asyncio.timeout(_SOON_SECONDS):
@@ -75,7 +75,7 @@ def test_closing_with_requests_running_and_waiting_ends_and_leaves_no_child(run:
 
         closing = asyncio.create_task(pool.close())
         await asyncio.sleep(0.05)
-        # What waits is refused at once, also when what runs takes its time.
+        # Waiting requests are refused at once, even if running ones take longer.
         assert sum(each.done() for each in asked) == 38
         await closing
 
@@ -98,7 +98,7 @@ def test_closing_at_once_starts_no_child_afterwards(run: Run) -> None:
         await pool.close()
 
         outcomes = await asyncio.gather(*asked, return_exceptions=True)
-        # Two had a child already, and are answered.
+        # Two requests already had a child and are answered.
         assert [each for each in outcomes if not isinstance(each, Unavailable)] == [b"ok"] * 2
 
     run(test)
@@ -135,7 +135,7 @@ def test_closing_ends_children_that_wait_for_requests(run: Run) -> None:
     run(test)
 
 
-def test_a_cancelled_request_leaves_no_child_at_work(run: Run) -> None:
+def test_the_child_of_a_cancelled_request_is_ended(run: Run) -> None:
     async def test() -> None:
         pool = _open_pool(_STALLS)
         for pause in (0, 0.001, 0.2):
@@ -149,15 +149,15 @@ def test_a_cancelled_request_leaves_no_child_at_work(run: Run) -> None:
     run(test)
 
 
-def test_a_child_is_gone_when_it_was_ended_in_the_middle_of_an_answer(run: Run) -> None:
-    """What it had written by then fills its pipe, and is read no more."""
+def test_a_child_ended_while_it_answers_is_gone(run: Run) -> None:
+    """The output so far fills the child's pipe, and no one reads it any more."""
 
     async def test() -> None:
         child = await ChildProcess.start(_command(_STOPS_HALFWAY))
         asked = asyncio.create_task(child.exchange(b"x", 10**7))
         stdout = child._process.stdout
         assert stdout is not None
-        # Cancel it at a moment when it has stopped reading, to let its buffer be emptied.
+        # Cancel the child once it has stopped reading, so that its buffer can be emptied.
         for _ in range(10**6):
             await asyncio.sleep(0)
             if stdout._paused:  # type: ignore[attr-defined]
@@ -171,7 +171,7 @@ def test_a_child_is_gone_when_it_was_ended_in_the_middle_of_an_answer(run: Run) 
     run(test)
 
 
-def test_a_child_that_answers_too_much_is_ended(run: Run) -> None:
+def test_a_child_with_too_large_an_answer_is_ended(run: Run) -> None:
     async def test() -> None:
         pool = _open_pool(_ANSWERS_TOO_MUCH)
         for _ in range(3):
@@ -182,7 +182,7 @@ def test_a_child_that_answers_too_much_is_ended(run: Run) -> None:
     run(test)
 
 
-def test_a_request_gets_another_child_when_the_one_before_has_died(run: Run) -> None:
+def test_a_request_gets_a_new_child_after_the_previous_one_died(run: Run) -> None:
     async def test() -> None:
         pool = _open_pool(_ANSWERS, size=1)
         await pool.ask(b"x")

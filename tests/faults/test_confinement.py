@@ -1,5 +1,5 @@
-"""The children that read what strangers made can do nothing else, whatever code a file makes them
-run. The printer of letters is confined as the parser of files is."""
+"""The children that parse untrusted files can do nothing else, whatever code a file makes them run.
+The printer of letters is confined in the same way as the parser of files."""
 
 import subprocess
 import sys
@@ -84,7 +84,7 @@ _KINDS = {
 
 @asynccontextmanager
 async def _child_of(module: str) -> AsyncIterator[psutil.Process]:
-    """The only child of this kind, after it has done something."""
+    """Yield the only child of this kind, after its first request."""
     await end_all(module)
     closing: list[Callable[[], Awaitable[None]]] = []
     try:
@@ -113,18 +113,18 @@ async def test_every_thread_of_a_child_is_confined(module: str) -> None:
     assert all("NoNewPrivs:\t1" in status for status in statuses)
     if find_confinement().has_seccomp:
         assert all("Seccomp:\t2" in status for status in statuses)
-    # The first thread reads the requests; no other one is started by them.
+    # The first thread reads the requests and starts no other thread.
     assert "CapEff:\t0000000000000000" in statuses[0]
 
 
 def _read_statuses(pid: int) -> list[str]:
-    """What the kernel says of each thread, the first one first."""
+    """Return the kernel's status of each thread, the first thread first."""
     tasks = sorted(Path(f"/proc/{pid}/task").iterdir(), key=lambda task: int(task.name))
     return [(task / "status").read_text() for task in tasks]
 
 
 def test_a_child_exits_before_its_processor_time_ends_in_the_middle_of_a_request() -> None:
-    """Its hard limit cannot be renewed for each request."""
+    """The hard limit cannot be raised for each request."""
     asked = LENGTH.pack(1) + b"x"
     done = subprocess.run(
         [sys.executable, "-m", "tests.support.slow_child"],

@@ -1,4 +1,4 @@
-"""A server that stands still keeps nobody waiting for long; one that works long is waited for."""
+"""Statements on a frozen server fail within ten seconds, and a slow server is waited for."""
 
 import asyncio
 import time
@@ -21,7 +21,7 @@ _LIMITS = PoolLimits(
     ping_seconds=0.6,
     reset_seconds=1,
 )
-# Of these limits: twice the doubt, and the silence; and time for a busy machine.
+# With these limits: twice the time until a probe, and the time for its answer, on a busy machine.
 _IN_TIME = 5.0
 
 
@@ -40,7 +40,7 @@ async def database(server: OwnServer) -> AsyncIterator[Database]:
 
 @pytest.fixture
 def frozen(server: OwnServer) -> Iterator[Callable[[], None]]:
-    """Freezes it until the test's end."""
+    """Return a function that freezes the server until the end of the test."""
     yield server.freeze
     server.thaw()
 
@@ -51,13 +51,13 @@ async def _ask(database: Database, statement: str = "SELECT 1") -> int:
         return answer
 
 
-def test_nobody_waits_in_vain_for_more_than_ten_seconds() -> None:
+def test_the_limits_add_up_to_at_most_ten_seconds() -> None:
     limits = PoolLimits()
     assert 2 * limits.check_after_seconds + limits.ping_seconds <= 10
     assert limits.take_timeout_seconds <= 10
 
 
-async def test_what_waits_for_its_answer_is_told_and_all_goes_on_afterwards(
+async def test_waiting_statements_fail_and_new_ones_succeed_after_the_freeze(
     server: OwnServer, database: Database, frozen: Callable[[], None]
 ) -> None:
     await asyncio.gather(*(_ask(database) for _ in range(3)))
@@ -72,11 +72,11 @@ async def test_what_waits_for_its_answer_is_told_and_all_goes_on_afterwards(
             try:
                 assert await _ask(database) == 1
                 break
-            except DatabaseAway:  # a connection that was begun while it stood still
+            except DatabaseAway:  # The connection was being opened when the server was frozen.
                 continue
 
 
-async def test_what_may_have_been_committed_is_told_as_unknown(
+async def test_the_outcome_of_a_commit_without_an_answer_is_unknown(
     database: Database, frozen: Callable[[], None]
 ) -> None:
     async def change() -> None:
@@ -84,17 +84,17 @@ async def test_what_may_have_been_committed_is_told_as_unknown(
             await tx.execute("SELECT pg_current_xact_id()")
             frozen()
 
-    with pytest.raises(DatabaseAway) as told:
+    with pytest.raises(DatabaseAway) as caught:
         await change()
-    assert told.value.was_sent
+    assert caught.value.was_sent
 
 
-async def test_a_statement_that_takes_long_is_waited_for(database: Database) -> None:
+async def test_a_slow_statement_is_waited_for(database: Database) -> None:
     assert await _ask(database, "SELECT 7 FROM pg_sleep(1.5)") == 7
 
 
-async def test_one_whose_tables_are_locked_is_waited_for(server: OwnServer) -> None:
-    """Such as those that each new connection of a pool reads."""
+async def test_a_server_with_locked_tables_is_waited_for(server: OwnServer) -> None:
+    """Reads such as those of each new connection of a pool."""
     is_locked = asyncio.Event()
 
     async def read_tables(_connection: asyncpg.Connection) -> None:
@@ -108,7 +108,7 @@ async def test_one_whose_tables_are_locked_is_waited_for(server: OwnServer) -> N
     await database.close()
 
 
-async def test_a_process_that_stood_still_itself_reads_what_was_answered(
+async def test_a_process_that_was_frozen_itself_reads_the_answers(
     server: OwnServer,
 ) -> None:
     async def ask() -> None:
@@ -121,7 +121,7 @@ async def test_a_process_that_stood_still_itself_reads_what_was_answered(
     await database.close()
 
 
-async def test_one_that_stood_still_for_a_moment_is_waited_for(
+async def test_a_server_that_was_frozen_for_a_moment_is_waited_for(
     server: OwnServer, frozen: Callable[[], None]
 ) -> None:
     patient = replace(_LIMITS, ping_seconds=10)
@@ -135,10 +135,10 @@ async def test_one_that_stood_still_for_a_moment_is_waited_for(
     await database.close()
 
 
-async def test_one_that_answers_others_is_not_given_up(
+async def test_a_server_that_answers_other_connections_is_waited_for(
     server: OwnServer, database: Database
 ) -> None:
-    """It takes no new connection, so that nobody can ask it."""
+    """The server accepts no new connection, so no probe can reach it."""
     await asyncio.gather(*(_ask(database) for _ in range(3)))
     working = asyncio.create_task(_ask(database, "SELECT 7 FROM pg_sleep(2)"))
     with _without_new_connections(server):

@@ -1,4 +1,4 @@
-"""What `make demo ONCE=1` prints at its end still works after it has ended."""
+"""`make demo ONCE=1` prints no address at its end that no longer answers."""
 
 import re
 import subprocess

@@ -30,7 +30,7 @@ _AT_ONCE = 40
 
 
 @dataclass
-class Shop:
+class LoadedMerchant:
     """The merchant's system: submits claims, reads events after its cursor, receives webhooks."""
 
     client: LoadClient
@@ -96,45 +96,45 @@ async def test_an_installation_recovers_from_a_disaster_by_its_backup(
 ) -> None:
     other = Installation(tmp_path / "other")
     async with a_receiver(answers(204)) as receiver:
-        shop = await asyncio.to_thread(open_shop, installation, receiver)
+        merchant = await asyncio.to_thread(create_loaded_merchant, installation, receiver)
         try:
             acknowledged = await asyncio.to_thread(
-                back_up_under_load, shop, tmp_path / "backups", follow
+                back_up_under_load, merchant, tmp_path / "backups", follow
             )
-            await asyncio.to_thread(shop.read_events, None)
+            await asyncio.to_thread(merchant.read_events, None)
             rows = await asyncio.to_thread(read_rows, installation)
             await asyncio.to_thread(lose, installation, tmp_path / "safe")
 
-            shop.client.installation = other
+            merchant.client.installation = other
             await asyncio.to_thread(restore, other, tmp_path, follow)
-            await asyncio.to_thread(check_restored, shop, acknowledged, rows)
+            await asyncio.to_thread(check_restored, merchant, acknowledged, rows)
 
             await asyncio.to_thread(resume, other, follow)
-            await asyncio.to_thread(load_again, shop)
-            await asyncio.to_thread(check_new, shop)
+            await asyncio.to_thread(load_again, merchant)
+            await asyncio.to_thread(check_new, merchant)
             await asyncio.to_thread(other.stop)
         finally:
             other.end()
 
 
-def open_shop(installation: Installation, receiver: Receiver) -> Shop:
+def create_loaded_merchant(installation: Installation, receiver: Receiver) -> LoadedMerchant:
     installation.start_ready()
     client = a_load_client(installation)
     execute(installation, f"UPDATE webhook_endpoints SET url = '{receiver.url}'")
-    return Shop(client, receiver)
+    return LoadedMerchant(client, receiver)
 
 
-def back_up_under_load(shop: Shop, backups: Path, follow: Follow) -> set[str]:
+def back_up_under_load(merchant: LoadedMerchant, backups: Path, follow: Follow) -> set[str]:
     """Back up and return the claims and events that were acknowledged before the backup began."""
-    client = shop.client
+    client = merchant.client
     with client.at_work():
         client.wait_for_more(50)
-        wait_until(lambda: shop.receiver.received, "webhooks arrive")
-        acknowledged = client.acknowledged | set(shop.receiver.event_ids)
+        wait_until(lambda: merchant.receiver.received, "webhooks arrive")
+        acknowledged = client.acknowledged | set(merchant.receiver.event_ids)
         here = {"DUNWELL_DATA_DIR": client.installation.data_dir, "BACKUPS": backups}
         assert "backed up as of" in follow("A backup", **here)
         client.wait_for_more(50)
-    wait_until(lambda: len(set(shop.receiver.event_ids)) >= 100, "webhooks arrive")
+    wait_until(lambda: len(set(merchant.receiver.event_ids)) >= 100, "webhooks arrive")
     return acknowledged
 
 
@@ -156,14 +156,16 @@ def restore(other: Installation, folder: Path, follow: Follow) -> None:
     wait_until(lambda: "held after a restore" in other.read_log(), "the worker is held")
 
 
-def check_restored(shop: Shop, acknowledged: set[str], rows: Mapping[str, set[str]]) -> None:
+def check_restored(
+    merchant: LoadedMerchant, acknowledged: set[str], rows: Mapping[str, set[str]]
+) -> None:
     """Check that each row is unchanged, and that nothing acknowledged before the backup is
     missing."""
-    restored = read_rows(shop.client.installation)
+    restored = read_rows(merchant.client.installation)
     assert {table: found - rows[table] for table, found in restored.items()} == {
         table: set() for table in rows
     }
-    there = shop.client.read_stored()
+    there = merchant.client.read_stored()
     assert acknowledged <= there | {json.loads(each)["event_id"] for each in restored["events"]}
     # Each claim has all of its related rows.
     ids = {json.loads(each)["claim_id"] for each in restored["claims"]}
@@ -171,11 +173,11 @@ def check_restored(shop: Shop, acknowledged: set[str], rows: Mapping[str, set[st
         before = {each for each in rows[table] if json.loads(each)["claim_id"] in ids}
         assert restored[table] == before, table
     # What was acknowledged after the backup is lost. The merchant submits it again.
-    lost = shop.client.acknowledged - there
+    lost = merchant.client.acknowledged - there
     assert lost
     print(
-        f"{len(shop.client.acknowledged)} acknowledged, {len(acknowledged)} claims and events told"
-        f" before the backup, {len(there)} restored, {len(lost)} lost with the host"
+        f"{len(merchant.client.acknowledged)} acknowledged, {len(acknowledged)} claims and events"
+        f" reported before the backup, {len(there)} restored, {len(lost)} lost with the host"
     )
 
 
@@ -184,42 +186,46 @@ def resume(other: Installation, follow: Follow) -> None:
     assert "resumed" in follow("Before anything is sent again", **here)
 
 
-def load_again(shop: Shop) -> None:
+def load_again(merchant: LoadedMerchant) -> None:
     """Submit everything acknowledged once more, of which existing claims are rejected, and then
     more claims."""
-    client = shop.client
+    client = merchant.client
     there = client.read_stored()
     every = sorted(client.acknowledged)
     for start in range(0, len(every), _AT_ONCE):
         references = every[start : start + _AT_ONCE]
-        for reference, result in zip(references, shop.hand_over(references), strict=True):
+        for reference, result in zip(references, merchant.hand_over(references), strict=True):
             error = result["error"] and result["error"]["type"]
             assert error == ("DuplicateReferenceNumber" if reference in there else None)
     with client.at_work():
         client.wait_for_more(50)
     assert client.find_lost() == set()
     assert client.unclean == []
-    shop.new = client.read_stored() - there
+    merchant.new = client.read_stored() - there
 
 
-def check_new(shop: Shop) -> None:
+def check_new(merchant: LoadedMerchant) -> None:
     """Check that lists show the new claims first and after the cursor from before the disaster, and
     that each of their webhooks arrives with one id and one body."""
-    assert set(shop.list_newest(len(shop.new))) == shop.new
-    before = shop.cursor
+    assert set(merchant.list_newest(len(merchant.new))) == merchant.new
+    before = merchant.cursor
     assert before is not None
 
     def list_new() -> dict[str, str]:
-        events = shop.read_events(before)
+        events = merchant.read_events(before)
         return {each["eventId"]: each["claim"]["referenceNumber"] for each in events}
 
-    wait_until(lambda: shop.new <= set(list_new().values()), "their events are behind the cursor")
-    new = {event_id for event_id, reference in list_new().items() if reference in shop.new}
-    received = shop.receiver.received
-    wait_until(lambda: new <= set(shop.receiver.event_ids), "their webhooks arrive")
+    wait_until(
+        lambda: merchant.new <= set(list_new().values()), "their events are behind the cursor"
+    )
+    new = {event_id for event_id, reference in list_new().items() if reference in merchant.new}
+    received = merchant.receiver.received
+    wait_until(lambda: new <= set(merchant.receiver.event_ids), "their webhooks arrive")
     bodies: dict[str, set[bytes]] = {}
     for each in received:
         bodies.setdefault(each.event_id, set()).add(each.body)
     assert {len(found) for found in bodies.values()} == {1}
-    print(f"{len(shop.new)} claims handed over after it, {len(new)} events behind the old cursor,"
-          f" {len(received) - len(bodies)} webhooks doubled of {len(received)}")  # fmt: skip
+    print(
+        f"{len(merchant.new)} claims handed over after it, {len(new)} events after the old cursor,"
+        f" {len(received) - len(bodies)} repeated webhooks of {len(received)}"
+    )

@@ -1,4 +1,5 @@
-"""What one client can cost the server: memory, time, and how long the server takes to stop."""
+"""The resources that one client can use on the server: memory, time, and the time that stopping
+takes."""
 
 import asyncio
 import socket
@@ -54,7 +55,7 @@ def _connect(port: int) -> socket.socket:
 
 
 async def _wait_until(is_so: Callable[[], bool], seconds: float = 10) -> float:
-    """Return after how many seconds it was so."""
+    """Return the number of seconds until the condition was true."""
     began = time.monotonic()
     while not is_so():
         assert time.monotonic() - began < seconds, "it never was"
@@ -92,8 +93,8 @@ async def test_a_client_that_reads_slowly_gets_all_of_its_response() -> None:
         with _connect(port) as client:
             client.sendall(_LAST)
             size = 0
-            # The server's part of the socket takes most of the response at once; it is read at a
-            # pace at which that part is not empty for several times the limit.
+            # The socket buffer of the server accepts most of the response at once. The client reads
+            # so slowly that the buffer is not empty for several times the limit.
             until = time.monotonic() + 5 * limits.response_seconds
             while time.monotonic() < until:
                 size += len(await asyncio.to_thread(client.recv, 4_096))
@@ -138,7 +139,7 @@ async def test_requests_sent_ahead_are_answered_in_their_order() -> None:
 
 
 def _send_endless(port: int, head: bytes, piece: bytes) -> tuple[int, bytes]:
-    """Send until the server has had enough; return how much went, and what came back."""
+    """Send until the server stops reading. Return the number of bytes sent, and the response."""
     with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
         client.sendall(head)
         sent = 0
@@ -165,18 +166,19 @@ async def test_trailers_over_the_limit_are_refused_and_the_sender_can_read_why()
         sent, _ = await asyncio.to_thread(_send_endless, port, head, b"a:b\r\n" * 10_000)
     assert b"trailers" in answer
     assert b'"HeadTooLarge"' in answer
-    assert sent < 100_000_000  # what lingering and the buffers of two sockets take
+    # The bytes that the server reads while it lingers, and the buffers of two sockets.
+    assert sent < 100_000_000
     assert served.bodies == []
 
 
-async def test_few_refused_clients_are_listened_to_at_once_and_the_others_get_their_turn() -> None:
+async def test_only_a_few_refused_clients_are_read_at_once() -> None:
     limits = ServerLimits(lingering=1, linger_seconds=1.5, examine_seconds=0.05)
     async with running(_build(BodyKeeper(), limits)) as port:
         first, second = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
         for reader, writer in (first, second):
             writer.write(b"not HTTP\r\n\r\n")
             assert await reader.readline() == b"HTTP/1.1 400 Bad Request\r\n"
-        # More than the buffers of two sockets take.
+        # More than the buffers of two sockets hold.
         for _, writer in (first, second):
             writer.write(bytes(32_000_000))
         await asyncio.wait_for(first[1].drain(), 1)
@@ -193,7 +195,7 @@ async def test_an_early_response_keeps_the_connection_if_little_of_the_body_is_m
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(_POST + b"Content-Length: 26\r\n\r\n")
         first = await reader.readuntil(b"\r\n\r\n\0\0")
-        writer.write(_GET[:26])  # a body that looks like a request
+        writer.write(_GET[:26])  # A body that looks like a request.
         writer.write(_LAST)
         rest = await asyncio.wait_for(reader.read(), 10)
         writer.close()
@@ -216,7 +218,7 @@ async def test_an_early_response_is_the_last_if_what_follows_is_long_or_unknown(
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(_POST + framing)
         answer = await reader.readuntil(b"\r\n\r\n\0\0")
-        # A client that looks at the response only at the end of its body finds it all the same.
+        # A client that reads the response only after sending its body still finds it.
         writer.write(b"10000\r\n" + b"x" * 20_000_000)
         await writer.drain()
         assert await asyncio.wait_for(reader.read(), 10) == b""
@@ -257,7 +259,7 @@ async def test_continue_is_sent_once_the_application_reads() -> None:
 
 
 async def test_the_server_stops_in_bounded_time_whatever_its_clients_do() -> None:
-    served = BodyKeeper()  # which answers nothing as long as it is not told to
+    served = BodyKeeper()  # An application that answers only when the test lets it.
     server = _build(served, ServerLimits(), grace_seconds=1)
     clients = []
     hostile = (

@@ -36,7 +36,7 @@ EFFECTS: dict[str, tuple[str, Any, str]] = {
 
 
 @dataclass
-class Shop:
+class MerchantWithToken:
     """A merchant with a claim, and a web process that is not killed."""
 
     harness: Harness
@@ -63,10 +63,12 @@ class Shop:
 
 
 @pytest.fixture
-async def shop(webs: Sequence[Web], resources: Resources) -> Shop:
+async def merchant(webs: Sequence[Web], resources: Resources) -> MerchantWithToken:
     harness = await a_harness(resources, MovableClock(datetime.now(UTC)), a_definition())
     [claim_id] = await harness.create()
-    return Shop(harness, claim_id, webs[0], webs[0].token_of(await a_credential(harness)))
+    return MerchantWithToken(
+        harness, claim_id, webs[0], webs[0].token_of(await a_credential(harness))
+    )
 
 
 @pytest.fixture
@@ -79,7 +81,7 @@ async def folder() -> AsyncIterator[Path]:
 @pytest.mark.parametrize("point", CrashPoint)
 @pytest.mark.parametrize("effect", EFFECTS)
 async def test_a_post_killed_at_its_commit_takes_effect_once_per_key(
-    shop: Shop,
+    merchant: MerchantWithToken,
     postgres: EmbeddedPostgres,
     folder: Path,
     effect: str,
@@ -87,22 +89,22 @@ async def test_a_post_killed_at_its_commit_takes_effect_once_per_key(
     _round: int,
 ) -> None:
     path, body, table = EFFECTS[effect]
-    before = await shop.count(table)
+    before = await merchant.count(table)
     async with a_commit_gate(postgres, folder, point) as gate:
-        with a_web(shop.survivor.data_dir, gate.url) as web:
+        with a_web(merchant.survivor.data_dir, gate.url) as web:
             gate.crash = web.process.kill
             with pytest.raises(httpx.TransportError):
-                await shop.post(web, path, body)
+                await merchant.post(web, path, body)
             assert gate.is_shut
     is_done = point is CrashPoint.AFTER
     created = len(body) if isinstance(body, list) else 1
-    assert await shop.count(table) == before + created * is_done
-    assert await shop.count("idempotency_keys") == int(is_done)
+    assert await merchant.count(table) == before + created * is_done
+    assert await merchant.count("idempotency_keys") == int(is_done)
 
-    first = await shop.repeat(path, body)
+    first = await merchant.repeat(path, body)
 
     assert first.status_code == 200
     assert '"error":{' not in first.text
-    assert (await shop.repeat(path, body)).content == first.content
-    assert await shop.count(table) == before + created
-    assert await shop.count("idempotency_keys") == 1
+    assert (await merchant.repeat(path, body)).content == first.content
+    assert await merchant.count(table) == before + created
+    assert await merchant.count("idempotency_keys") == 1

@@ -127,9 +127,9 @@ async def test_the_documented_rotation_on_one_host_works(
     assert is_private(resources)
     await admit(after)
     await reseal(after)
-    told = follow("Rotate it", 3)
-    assert "version 2 is in use, older versions: 1" in told
-    [second, first] = [line.split() for line in told.splitlines() if line[:2] in ("2 ", "1 ")]
+    output = follow("Rotate it", 3)
+    assert "version 2 is in use, older versions: 1" in output
+    [second, first] = [line.split() for line in output.splitlines() if line[:2] in ("2 ", "1 ")]
     assert (second[1], second[3]) == ("IN_USE", "1")
     assert (first[1], first[3]) == ("KEPT", "0")
 
@@ -155,8 +155,8 @@ async def test_the_documented_steps_after_a_lost_key_work(
 ) -> None:
     outbox = await an_installation(resources)
     follow("The key is lost", 0)
-    told = follow("The key is lost", 1)
-    assert "version 2 is in use" in told
+    output = follow("The key is lost", 1)
+    assert "version 2 is in use" in output
     follow("The key is lost", 2)
     follow("The key is lost", 3)
     after = restarted(resources)

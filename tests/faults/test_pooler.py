@@ -1,5 +1,6 @@
-"""Behind a real pgBouncer in transaction mode: what each kind of statement needs, and one passage
-through the whole service. `make pooler` runs the API's and the engine's tests behind one."""
+"""The service behind a real pgBouncer in transaction mode: what each kind of statement needs, and a
+claim from creation to contact. `make pooler` runs the tests of the API and the engine behind one.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -22,7 +23,7 @@ from tests.support.definitions import a_definition
 from tests.support.harness import a_harness
 from tests.support.pooler import Pooler, a_pooler
 
-# Fewer than the pool's: transactions in a row reach different ones.
+# Fewer connections than the pool has, so that successive transactions use different ones.
 _SHARED = 2
 _POOL_SIZE = 10
 _NAMED = "SELECT count(*) FROM pg_prepared_statements"
@@ -55,7 +56,7 @@ async def _opened(url: str) -> AsyncIterator[Database]:
 
 
 async def _ask_all_kinds(connection: Connection, number: int) -> None:
-    """Statements with and without values, many at a time, of types that asyncpg asks about."""
+    """Run statements with and without values concurrently, with types that asyncpg looks up."""
     day = date(2026, 3, 2)
     row = await connection.fetchrow(
         "SELECT $1::int AS n, $2::jsonb AS j, $3::date[] AS d, $4::text[] AS t",
@@ -66,7 +67,7 @@ async def _ask_all_kinds(connection: Connection, number: int) -> None:
     assert await connection.fetchval("SELECT 1") == 1
 
 
-async def test_those_who_share_connections_get_their_own_answers(behind: Database) -> None:
+async def test_statements_on_shared_connections_get_their_own_answers(behind: Database) -> None:
     async def ask(number: int) -> None:
         async with behind.connection() as connection:
             await _ask_all_kinds(connection, number)
@@ -76,8 +77,8 @@ async def test_those_who_share_connections_get_their_own_answers(behind: Databas
     await asyncio.gather(*(ask(number) for number in range(100)))
 
 
-async def test_those_who_queue_behind_long_ones_are_waited_for(pooler: Pooler) -> None:
-    """Nobody could ask the server meanwhile whether it answers."""
+async def test_statements_that_queue_behind_slow_ones_are_waited_for(pooler: Pooler) -> None:
+    """No probe can reach the server while all connections are in use."""
     limits = PoolLimits(check_after_seconds=0.1, ping_seconds=0.3)
     database = await Database.open(pooler.url, size=_POOL_SIZE, limits=limits)
 
@@ -90,7 +91,7 @@ async def test_those_who_queue_behind_long_ones_are_waited_for(pooler: Pooler) -
     await database.close()
 
 
-async def test_a_cursor_leaves_nothing_behind_for_others(behind: Database) -> None:
+async def test_a_cursor_does_not_affect_other_transactions(behind: Database) -> None:
     async def read() -> int:
         async with behind.transaction() as tx:
             cursor, rows = await tx.cursor("SELECT generate_series(1, $1::int)", 20), 0
@@ -107,7 +108,9 @@ async def test_a_cursor_leaves_nothing_behind_for_others(behind: Database) -> No
     assert await count_named() == named
 
 
-async def test_one_that_was_cancelled_hinders_nobody(behind: Database, database: Database) -> None:
+async def test_a_cancelled_statement_does_not_affect_others(
+    behind: Database, database: Database
+) -> None:
     async def sleep() -> None:
         async with behind.transaction() as tx:
             await tx.fetchval("SELECT pg_sleep(60)")
@@ -123,15 +126,15 @@ async def test_one_that_was_cancelled_hinders_nobody(behind: Database, database:
         await _ask_all_kinds(tx, 1)
 
 
-async def test_an_address_that_does_not_name_it_is_refused_at_once(pooler: Pooler) -> None:
-    """The control: what the option is for."""
+async def test_an_address_without_the_pooler_option_is_refused_at_once(pooler: Pooler) -> None:
+    """Shows that the option is needed."""
     async with _opened(pooler.unnamed) as database:
         with pytest.raises(DatabaseAway):
             async with database.connection():
                 pass
 
 
-async def test_a_database_is_migrated_through_it(pooler: Pooler, behind: Database) -> None:
+async def test_a_database_is_migrated_through_the_pooler(pooler: Pooler, behind: Database) -> None:
     name = "migrated_through_a_pooler"
     async with behind.connection() as connection:
         await connection.execute(f"CREATE DATABASE {name}")
@@ -144,7 +147,7 @@ async def test_a_database_is_migrated_through_it(pooler: Pooler, behind: Databas
             await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-async def test_doctor_says_what_the_address_does_not(
+async def test_doctor_reports_a_missing_pooler_option(
     pooler: Pooler, settings: Settings, postgres: EmbeddedPostgres, database: Database
 ) -> None:
     name = _words_of_doctor(CommandLine(settings.data_dir, pooler.unnamed))
@@ -157,13 +160,13 @@ async def test_doctor_says_what_the_address_does_not(
 
 
 def _words_of_doctor(dunwell: CommandLine) -> str:
-    """Of the pooler alone: the line, and the one that says what to do."""
+    """Return the two lines about the pooler: the finding and its remedy."""
     lines = dunwell.run("doctor").stdout.splitlines()
     number = next(number for number, line in enumerate(lines) if "pooler " in line)
     return "\n".join(lines[number : number + 2])
 
 
-async def test_a_claim_is_taken_and_run_through_it(
+async def test_a_claim_is_created_and_run_through_the_pooler(
     resources: Resources, clock: MovableClock, behind: Database
 ) -> None:
     through = replace(resources, database=behind)
@@ -175,7 +178,7 @@ async def test_a_claim_is_taken_and_run_through_it(
         assert len(api.harness.channels[0].sent) == len(created)
 
 
-async def test_two_engines_through_it_contact_each_claim_once(
+async def test_two_engines_behind_the_pooler_contact_each_claim_once(
     resources: Resources, clock: MovableClock, behind: Database
 ) -> None:
     harness = await a_harness(replace(resources, database=behind), clock, a_definition())

@@ -1,4 +1,4 @@
-"""Whether a process is ready is answered in time, whatever its database does, and truly."""
+"""The readiness of a process is reported in time and correctly, whatever its database does."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -17,7 +17,7 @@ from dunwell.platform.errors import Unavailable
 from tests.support.servers import OwnServer, an_own_server
 from tests.support.small_disk import SmallDisk, a_small_disk
 
-# Short, so that a busy machine has time left until what was promised.
+# Short, so that a busy machine has time left before the documented limit.
 _TIMEOUT_SECONDS = 0.4
 _PROMISED_SECONDS = 2.0
 _POOL_SIZE = 3
@@ -65,7 +65,7 @@ async def _fetch(url: str, statement: str) -> object:
 
 
 async def _is_ready(asked: Readiness) -> bool:
-    """In the time that is promised, or it is an error."""
+    """Return the readiness. Fails if it takes longer than documented."""
     async with asyncio.timeout(_PROMISED_SECONDS):
         try:
             await asked.check()
@@ -75,7 +75,7 @@ async def _is_ready(asked: Readiness) -> bool:
 
 
 async def _until_ready(asked: Readiness) -> None:
-    """By itself, without a restart."""
+    """Wait until the process is ready again without a restart."""
     async with asyncio.timeout(30):
         while not await _is_ready(asked):
             pass
@@ -85,11 +85,11 @@ def _asked(database: Database) -> Readiness:
     return Readiness(database, SystemClock(), timeout_seconds=_TIMEOUT_SECONDS, kept_seconds=0)
 
 
-def test_its_patience_is_shorter_than_what_is_promised() -> None:
+def test_the_timeout_is_shorter_than_the_documented_limit() -> None:
     assert readiness.TIMEOUT_SECONDS < _PROMISED_SECONDS
 
 
-async def test_a_frozen_database_is_not_ready_and_then_is(
+async def test_a_process_is_not_ready_while_its_database_is_frozen(
     server: OwnServer, database: Database
 ) -> None:
     asked = _asked(database)
@@ -102,7 +102,7 @@ async def test_a_frozen_database_is_not_ready_and_then_is(
     await _until_ready(asked)
 
 
-async def test_one_that_refuses_is_not_ready_and_then_is(
+async def test_a_process_is_not_ready_while_its_database_refuses_connections(
     server: OwnServer, database: Database
 ) -> None:
     asked = _asked(database)
@@ -113,7 +113,7 @@ async def test_one_that_refuses_is_not_ready_and_then_is(
     await _until_ready(asked)
 
 
-async def test_one_that_takes_no_more_connections_is_not_ready(
+async def test_a_process_is_not_ready_while_its_database_has_no_free_connection(
     server: OwnServer, database: Database
 ) -> None:
     taken: list[asyncpg.Connection] = []
@@ -137,7 +137,7 @@ async def test_a_process_whose_connections_are_all_in_use_is_not_ready(database:
     await _until_ready(asked)
 
 
-async def test_one_that_is_only_read_is_not_ready(server: OwnServer, database: Database) -> None:
+async def test_a_read_only_database_is_not_ready(server: OwnServer, database: Database) -> None:
     switch = "ALTER DATABASE postgres SET default_transaction_read_only = {}"
     await _run(server.url, switch.format("on"))
     try:
@@ -148,7 +148,9 @@ async def test_one_that_is_only_read_is_not_ready(server: OwnServer, database: D
         await _until_ready(_asked(anew))
 
 
-async def test_one_without_tables_is_not_ready(server: OwnServer, database: Database) -> None:
+async def test_a_database_without_tables_is_not_ready(
+    server: OwnServer, database: Database
+) -> None:
     await _run(server.url, "ALTER TABLE merchants RENAME TO away")
     try:
         assert not await _is_ready(_asked(database))
@@ -167,10 +169,10 @@ async def test_a_standby_is_not_ready(server: OwnServer, tmp_path: Path) -> None
         standby.end()
 
 
-async def test_one_whose_standby_must_confirm_and_is_away_is_not_ready(
+async def test_a_database_that_waits_for_an_absent_standby_is_not_ready(
     server: OwnServer, database: Database
 ) -> None:
-    """Each commit would wait for ever."""
+    """Every commit would wait forever."""
     asked = _asked(database)
     switch = "ALTER SYSTEM SET synchronous_standby_names = '{}'"
     await _run(server.url, switch.format("nobody"))
@@ -185,7 +187,7 @@ async def test_one_whose_standby_must_confirm_and_is_away_is_not_ready(
     await _until_ready(asked)
 
 
-async def test_a_full_disk_is_not_ready_and_then_is(tmp_path: Path) -> None:
+async def test_a_process_is_not_ready_while_the_databases_disk_is_full(tmp_path: Path) -> None:
     with a_small_disk(tmp_path / "disk", megabytes=512) as disk:
         await _fill_and_make_room(disk)
 
@@ -197,7 +199,7 @@ async def _fill_and_make_room(disk: SmallDisk) -> None:
             asked = _asked(database)
             await _until_ready(asked)
             disk.fill()
-            # It answers as before, and what is written into files that there are is taken too.
+            # The server still answers, and it accepts rows that fit into existing files.
             async with database.connection() as connection:
                 assert await connection.fetchval("SELECT 1") == 1
             assert not await _is_ready(asked)
@@ -213,18 +215,18 @@ async def _write_much(database: Database) -> None:
         await tx.execute("CREATE TABLE much AS SELECT n::text FROM generate_series(1, 100000) n")
 
 
-async def test_however_many_ask_one_probe_is_under_way(
+async def test_concurrent_readiness_requests_share_one_probe(
     server: OwnServer, database: Database
 ) -> None:
     asked = _asked(database)
-    async with AsyncExitStack() as using:  # so that all are open
+    async with AsyncExitStack() as using:  # All connections of the pool are in use.
         for _ in range(_POOL_SIZE):
             await using.enter_async_context(database.connection())
     server.freeze()
     try:
         answers = await asyncio.gather(*(_is_ready(asked) for _ in range(50)))
         assert answers == [False] * 50
-        # The others' connections are free: they are taken at once.
+        # The connections for others are free and can be used at once.
         async with asyncio.timeout(_PROMISED_SECONDS), AsyncExitStack() as using:
             for _ in range(_POOL_SIZE - 1):
                 await using.enter_async_context(database.connection())
@@ -233,7 +235,7 @@ async def test_however_many_ask_one_probe_is_under_way(
     await _until_ready(asked)
 
 
-async def test_nothing_of_a_probe_is_left(server: OwnServer, database: Database) -> None:
+async def test_a_probe_leaves_no_rows(server: OwnServer, database: Database) -> None:
     await _until_ready(_asked(database))
     async with database.connection() as connection:
         assert await connection.fetchval(_FILES) == 0

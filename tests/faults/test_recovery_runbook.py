@@ -64,8 +64,8 @@ def test_an_installation_is_backed_up_while_it_runs_and_restored_on_another_host
         other.start_ready()
         wait_until(lambda: "held after a restore" in other.read_log(), "the worker says so")
         doctor = [sys.executable, "-m", "dunwell", "doctor", "--data-dir", str(other.data_dir)]
-        told = subprocess.run(doctor, capture_output=True, text=True, check=False).stdout
-        assert "waits to be resumed: nothing is sent" in told
+        output = subprocess.run(doctor, capture_output=True, text=True, check=False).stdout
+        assert "waits to be resumed: nothing is sent" in output
         assert "resumed; 0 claims" in follow("Before anything is sent again", **there)
         assert other.stop() == 0
     finally:
@@ -173,10 +173,10 @@ async def test_an_own_server_is_restored_to_a_point_in_time(own_server: ServerOf
         assert await served.list_events() == kept
         new_events = await served.work()
         assert await served.list_events(seen.cursor) == new_events
-    told = await asyncio.to_thread(
+    output = await asyncio.to_thread(
         own_server.follow, "Before anything is sent again", 0, **own_server.variables
     )
-    assert "resumed" in told
+    assert "resumed" in output
 
 
 async def test_a_recovery_time_after_the_archives_end_is_removed_as_documented(
@@ -265,7 +265,7 @@ async def test_web_worker_and_mail_start_as_documented(
             await superuser.execute(statement)
     await superuser.close()
     (tmp_path / "key").write_text(b64encode(bytes(range(32))).decode())
-    told = await asyncio.to_thread(
+    output = await asyncio.to_thread(
         follow, "On many hosts", 0, page="running.md",
         changes=[
             ("@db.internal/", f"@127.0.0.1:{database_port}/"),
@@ -275,7 +275,7 @@ async def test_web_worker_and_mail_start_as_documented(
         ],
         DUNWELL_DATA_DIR=tmp_path / "var", DUNWELL_PORT=find_free_port(),
     )  # fmt: skip
-    assert told.count("\nready") == 3, told
+    assert output.count("\nready") == 3, output
 
 
 async def test_a_lost_rotated_or_leaked_key_is_handled_as_documented(

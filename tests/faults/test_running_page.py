@@ -30,8 +30,8 @@ def test_up_starts_everything_on_one_host(
 ) -> None:
     [command] = read_commands("On one host", _PAGE)
     port = bare_installation.port
-    told = run_printed(command, DUNWELL_DATA_DIR=bare_installation.data_dir, DUNWELL_PORT=port)
-    assert told == f"ready http://127.0.0.1:{port}\n"
+    output = run_printed(command, DUNWELL_DATA_DIR=bare_installation.data_dir, DUNWELL_PORT=port)
+    assert output == f"ready http://127.0.0.1:{port}\n"
 
 
 @dataclass
@@ -44,9 +44,9 @@ class Operator:
     shown: list[tuple[str, str]] = field(default_factory=list)
 
     def run(self, command: str) -> str:
-        told = self.follow(command, DUNWELL_DATA_DIR=self.installation.data_dir)
-        self.shown += _CREDENTIAL.findall(told)
-        return told
+        output = self.follow(command, DUNWELL_DATA_DIR=self.installation.data_dir)
+        self.shown += _CREDENTIAL.findall(output)
+        return output
 
     def obtain_token(self, client_id: str, secret: str) -> httpx.Response:
         form = {"grant_type": "client_credentials", "client_id": client_id, "client_secret": secret}
@@ -177,9 +177,9 @@ async def test_the_documented_statement_starts_a_new_epoch(
     assert await debian.run_sql("SELECT count(*) FROM epochs") == 2
 
 
-def find_pooler(told: str) -> str:
+def find_pooler(output: str) -> str:
     """Return what `dunwell doctor` prints about the pooler."""
-    [line] = [each for each in told.splitlines() if each[6:].startswith("pooler ")]
+    [line] = [each for each in output.splitlines() if each[6:].startswith("pooler ")]
     return line
 
 
@@ -215,12 +215,12 @@ async def test_pgbouncer_in_transaction_mode_works_as_documented(
             address = pooler.url_of("dunwell").replace("postgres@", "dunwell@")
             script = export.replace(printed, address)
             run(f"{script}dunwell migrate")
-            told = find_pooler(run(f"{script}dunwell doctor || true"))
-            assert "the database has jit enabled" in told
+            output = find_pooler(run(f"{script}dunwell doctor || true"))
+            assert "the database has jit enabled" in output
             asyncio.run(owned.run_sql(jit))
             asyncio.run(reconnect(pooler, again))
-            told = find_pooler(run(f"{script}dunwell doctor || true"))
-            assert told == "ok    pooler       in transaction mode, as configured"
+            output = find_pooler(run(f"{script}dunwell doctor || true"))
+            assert output == "ok    pooler       in transaction mode, as configured"
 
     await asyncio.to_thread(try_it)
 
@@ -238,10 +238,10 @@ async def test_pgbouncer_in_session_mode_needs_only_the_documented_setting(
         with a_pooler(owned.postgres, tmp_path, user="dunwell", settings=more) as pooler:
             address, _, _ = pooler.url_of("dunwell").replace("postgres@", "dunwell@").partition("?")
             assert "migrated to" in run("dunwell migrate", DUNWELL_DATABASE_URL=address)
-            told = find_pooler(run("dunwell doctor || true", DUNWELL_DATABASE_URL=address))
+            output = find_pooler(run("dunwell doctor || true", DUNWELL_DATABASE_URL=address))
             # This is not a fault, because the pooler passes the parameters that each connection
             # sets when it starts.
-            assert told.startswith("note"), told
+            assert output.startswith("note"), output
 
     await asyncio.to_thread(try_it)
 

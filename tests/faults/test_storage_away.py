@@ -1,5 +1,5 @@
-"""An object store that refuses, hangs and comes back: who waits for it is told in time, and nobody
-else waits."""
+"""An object store that refuses, hangs and recovers: requests that need it fail in time, and other
+requests do not wait."""
 
 import asyncio
 import socket
@@ -15,15 +15,15 @@ from dunwell.core.files.storage import ContentMissing, Storage
 from dunwell.platform.errors import Unavailable
 
 _TIMEOUT_SECONDS = 0.5
-# What a process has by default for all that it hands to threads, and more than a storage's own.
+# The default number of threads of a process, which is more than a storage uses.
 _MANY = 50
-# A request that hangs, refusals tried again, and what is begun before: shorter than a lease and a
-# proxy's patience together.
+# A hanging request, repeated refusals and earlier requests together take less than a lease and a
+# proxy's timeout.
 _PROMISED_SECONDS = 20.0
 
 
 class _ObjectStore(BaseHTTPRequestHandler):
-    """As much of S3 as is asked for here."""
+    """The part of S3 that these tests use."""
 
     kept: dict[str, bytes]
 
@@ -44,7 +44,7 @@ class _ObjectStore(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, *_: object) -> None:
-        """Nothing."""
+        """Log nothing."""
 
 
 @contextmanager
@@ -63,7 +63,7 @@ def _serving(port: int) -> Iterator[None]:
 
 @pytest.fixture
 def port(monkeypatch: pytest.MonkeyPatch) -> int:
-    """Where the object store is to be, as its usual variables say; nobody listens there yet."""
+    """The port in the variables of the object store. No server listens there yet."""
     with closing(socket.socket()) as free:
         free.bind(("127.0.0.1", 0))
         number: int = free.getsockname()[1]
@@ -77,7 +77,7 @@ def port(monkeypatch: pytest.MonkeyPatch) -> int:
 
 @contextmanager
 def _hanging(port: int) -> Iterator[None]:
-    """Takes connections and never answers."""
+    """Accept connections and never answer."""
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(("127.0.0.1", port))
@@ -91,11 +91,11 @@ async def _try_all(store: Storage) -> None:
             await calling
 
 
-def test_what_is_waited_for_by_default_is_what_is_promised() -> None:
+def test_the_default_timeouts_match_the_documented_limit() -> None:
     assert storage.TIMEOUT_SECONDS <= _PROMISED_SECONDS
 
 
-async def test_one_that_refuses_is_told_and_then_taken_again(port: int) -> None:
+async def test_a_refusing_store_is_reported_and_used_again_later(port: int) -> None:
     store = Storage.open("s3://bucket/files")
     async with asyncio.timeout(_PROMISED_SECONDS * 3):
         await _try_all(store)
@@ -106,7 +106,7 @@ async def test_one_that_refuses_is_told_and_then_taken_again(port: int) -> None:
             await store.load("1/b")
 
 
-async def test_one_that_hangs_is_told_in_time_and_then_taken_again(port: int) -> None:
+async def test_a_hanging_store_is_reported_in_time_and_used_again_later(port: int) -> None:
     store = Storage.open("s3://bucket/files", _TIMEOUT_SECONDS)
     with _hanging(port):
         async with asyncio.timeout(_PROMISED_SECONDS):
@@ -116,12 +116,12 @@ async def test_one_that_hangs_is_told_in_time_and_then_taken_again(port: int) ->
         assert await store.load("1/a") == b"x"
 
 
-async def test_who_waits_for_one_that_hangs_holds_up_nobody_else(port: int) -> None:
+async def test_requests_to_a_hanging_store_do_not_delay_other_work(port: int) -> None:
     store = Storage.open("s3://bucket/files", _TIMEOUT_SECONDS)
     with _hanging(port):
         waiting = [asyncio.create_task(store.save(f"1/{n}", b"x")) for n in range(_MANY)]
         await asyncio.sleep(0)
-        # While all of them wait, and one behind the other, what else is handed to threads is done.
+        # Other work in threads is done while all requests to the store wait.
         assert await asyncio.to_thread(len, "abc") == 3
         assert not any(each.done() for each in waiting)
         outcomes = await asyncio.gather(*waiting, return_exceptions=True)

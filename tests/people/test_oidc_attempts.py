@@ -92,7 +92,7 @@ async def test_each_attempt_has_its_own_secrets_which_are_not_stored(
 
 
 @pytest.mark.parametrize("state", ["", "x" * 43, "\u20ac"])
-async def test_a_wrong_state_signs_nobody_in_and_does_not_use_up_the_attempt(
+async def test_a_wrong_state_is_refused_and_does_not_use_up_the_attempt(
     harness: SingleSignOnHarness, state: str
 ) -> None:
     sent = await harness.start()

@@ -109,7 +109,7 @@ async def test_an_unavailable_provider_is_asked_again_after_ten_seconds(
     assert harness.scripted.asked[DISCOVERY] == 2
 
 
-async def test_a_provider_that_fails_during_the_sign_in_signs_nobody_in(
+async def test_a_failure_of_the_provider_ends_the_sign_in(
     harness: SingleSignOnHarness,
 ) -> None:
     sent = await harness.start()

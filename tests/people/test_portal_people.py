@@ -27,18 +27,18 @@ ROLES = [UserRoles(Role.OPERATOR), UserRoles(Role.AUDITOR)]
 
 
 @pytest.fixture
-def door(resources: Resources) -> SignInPages:
+def pages(resources: Resources) -> SignInPages:
     return build_sign_in_pages(resources)
 
 
 @pytest.fixture
-async def erika(door: SignInPages) -> JoinedUser:
-    return await join(door.services, a_new_user())
+async def erika(pages: SignInPages) -> JoinedUser:
+    return await join(pages.services, a_new_user())
 
 
 @pytest.fixture
-async def admin(door: SignInPages, erika: JoinedUser) -> SignInVisitor:
-    visitor = door.visitor()
+async def admin(pages: SignInPages, erika: JoinedUser) -> SignInVisitor:
+    visitor = pages.visitor()
     await visitor.sign_in(erika)
     return visitor
 
@@ -56,7 +56,7 @@ def find_link(page: str) -> str:
 
 
 async def test_an_invited_user_joins_and_gets_ten_recovery_codes(
-    door: SignInPages, admin: SignInVisitor, clock: MovableClock
+    pages: SignInPages, admin: SignInVisitor, clock: MovableClock
 ) -> None:
     made = await admin.send(
         "/portal/people/invite", name="Paul <b>", email="paul@example.org", language="de",
@@ -64,7 +64,7 @@ async def test_an_invited_user_joins_and_gets_ten_recovery_codes(
     )  # fmt: skip
     assert made.status_code == 200
     assert "Paul &lt;b&gt;" in made.text
-    link, paul = find_link(made.text), door.visitor("198.51.100.5")
+    link, paul = find_link(made.text), pages.visitor("198.51.100.5")
     shown = await paul.get(link)
     assert "<svg" in shown.text
     code = pyotp.TOTP(find_secret(shown.text)).at(clock.now())
@@ -85,32 +85,32 @@ async def test_an_invited_user_joins_and_gets_ten_recovery_codes(
     assert (await paul.post(link, **given)).status_code == 410
 
 
-async def test_a_user_joins_and_signs_in_with_a_passkey_by_forms(door: SignInPages) -> None:
-    link = "/portal/invitation/" + (await invite(door.services, a_new_user())).secret
-    passkey, visitor = SoftwarePasskey(ORIGIN, "pay.example.org"), door.visitor()
+async def test_a_user_joins_and_signs_in_with_a_passkey_by_forms(pages: SignInPages) -> None:
+    link = "/portal/invitation/" + (await invite(pages.services, a_new_user())).secret
+    passkey, visitor = SoftwarePasskey(ORIGIN, "pay.example.org"), pages.visitor()
     options = await visitor.post(f"{link}/passkey/ask")
     answer = passkey.create(options.text).decode()
     joined = await visitor.post(f"{link}/passkey", answer=answer)
     assert joined.headers["Location"] == "/portal/account/recovery-codes"
-    other = door.visitor()
+    other = pages.visitor()
     options = await other.post("/portal/sign-in/passkey/ask")
     assert options.headers["Content-Type"] == "application/json"
     signed_in = await other.post(
         "/portal/sign-in/passkey", answer=passkey.get(options.text).decode(), next="/portal/people"
     )
     assert (signed_in.status_code, signed_in.headers["Location"]) == (303, "/portal/people")
-    refused = await door.visitor().post("/portal/sign-in/passkey", answer="rubbish")
+    refused = await pages.visitor().post("/portal/sign-in/passkey", answer="rubbish")
     assert refused.status_code == 400
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
 async def test_a_user_without_a_password_is_asked_to_sign_in_again(
-    door: SignInPages, clock: MovableClock, language: str
+    pages: SignInPages, clock: MovableClock, language: str
 ) -> None:
-    link = "/portal/invitation/" + (await invite(door.services, a_new_user())).secret
-    passkey, visitor = SoftwarePasskey(ORIGIN, "pay.example.org"), door.visitor()
+    link = "/portal/invitation/" + (await invite(pages.services, a_new_user())).secret
+    passkey, visitor = SoftwarePasskey(ORIGIN, "pay.example.org"), pages.visitor()
     options = await visitor.post(f"{link}/passkey/ask")
-    await door.visitor().post(f"{link}/passkey", answer=passkey.create(options.text).decode())
+    await pages.visitor().post(f"{link}/passkey", answer=passkey.create(options.text).decode())
     options = await visitor.post("/portal/sign-in/passkey/ask")
     await visitor.post("/portal/sign-in/passkey", answer=passkey.get(options.text).decode())
     clock.advance(timedelta(minutes=5))
@@ -131,7 +131,7 @@ async def test_a_user_without_a_password_is_asked_to_sign_in_again(
 
 
 async def test_adding_a_passkey_requires_the_password(
-    door: SignInPages, admin: SignInVisitor
+    pages: SignInPages, admin: SignInVisitor
 ) -> None:
     passkey = SoftwarePasskey(ORIGIN, "pay.example.org")
     token = read_hidden((await admin.get("/portal/account")).text)["token"]
@@ -146,7 +146,9 @@ async def test_adding_a_passkey_requires_the_password(
     assert again.headers["Location"] == "/portal/account?done=passkey_refused"
 
 
-async def test_a_new_password_replaces_the_session(door: SignInPages, admin: SignInVisitor) -> None:
+async def test_a_new_password_replaces_the_session(
+    pages: SignInPages, admin: SignInVisitor
+) -> None:
     before = admin.session
     wrong = await admin.send(
         "/portal/account/password", password="no", password_new="short", password_again="other"
@@ -157,7 +159,7 @@ async def test_a_new_password_replaces_the_session(door: SignInPages, admin: Sig
     )
     assert changed.headers["Location"] == "/portal/account?done=password_changed"
     assert admin.session not in (None, before)
-    thief = door.visitor()
+    thief = pages.visitor()
     thief.http.cookies.set("__Host-dunwell-portal", before or "")
     assert (await thief.get("/portal/account")).status_code == 303
     assert (await admin.get("/portal/account")).status_code == 200
@@ -179,9 +181,9 @@ async def test_the_last_factor_is_not_removed(admin: SignInVisitor) -> None:
 
 
 async def test_a_conflicting_change_shows_the_other_admins_change(
-    door: SignInPages, admin: SignInVisitor
+    pages: SignInPages, admin: SignInVisitor
 ) -> None:
-    paul = await join(door.services, a_new_user("paul@example.org", name="Paul"))
+    paul = await join(pages.services, a_new_user("paul@example.org", name="Paul"))
     path = f"/portal/people/{paul.user_id}"
     hidden = read_hidden((await admin.get(path)).text)
     first = await admin.post(path, **{**hidden, "role": "AUDITOR"})
@@ -204,12 +206,12 @@ async def test_an_unknown_revision_changes_nothing(
 
 
 async def test_users_are_reset_and_deactivated(
-    door: SignInPages, admin: SignInVisitor, erika: JoinedUser
+    pages: SignInPages, admin: SignInVisitor, erika: JoinedUser
 ) -> None:
-    paul = await join(door.services, a_new_user("paul@example.org", name="Paul"))
+    paul = await join(pages.services, a_new_user("paul@example.org", name="Paul"))
     path = f"/portal/people/{paul.user_id}"
     reset = await admin.send(path, f"{path}/reset")
-    assert (await door.visitor().get(find_link(reset.text))).status_code == 200
+    assert (await pages.visitor().get(find_link(reset.text))).status_code == 200
     ended = await admin.send(path, f"{path}/end")
     assert ended.headers["Location"] == "/portal/people?done=user_ended"
     own = f"/portal/people/{erika.user_id}"
@@ -221,10 +223,10 @@ async def test_users_are_reset_and_deactivated(
 
 @pytest.mark.parametrize("roles", ROLES)
 async def test_users_without_the_right_get_404_for_pages_about_users(
-    door: SignInPages, erika: JoinedUser, roles: UserRoles
+    pages: SignInPages, erika: JoinedUser, roles: UserRoles
 ) -> None:
-    other = await join(door.services, a_new_user("o@example.org", name="O", roles=roles))
-    visitor = door.visitor()
+    other = await join(pages.services, a_new_user("o@example.org", name="O", roles=roles))
+    visitor = pages.visitor()
     await visitor.sign_in(other)
     home = await visitor.get("/portal/account")
     assert 'href="/portal/people"' not in home.text
@@ -250,7 +252,7 @@ async def test_an_unknown_user_is_answered_with_404(admin: SignInVisitor, given:
 
 
 async def test_the_audit_log_shows_names_instead_of_addresses(
-    door: SignInPages, admin: SignInVisitor, erika: JoinedUser, database: Database
+    pages: SignInPages, admin: SignInVisitor, erika: JoinedUser, database: Database
 ) -> None:
     shown = await admin.get(f"/portal/people/audit?of={erika.user_id}")
     for action in ("user.invite", "user.join", "session.begin"):
@@ -263,21 +265,21 @@ async def test_the_audit_log_shows_names_instead_of_addresses(
 
 @pytest.mark.parametrize("language", ["en", "de"])
 async def test_every_page_exists_in_both_languages(
-    door: SignInPages, admin: SignInVisitor, erika: JoinedUser, language: str
+    pages: SignInPages, admin: SignInVisitor, erika: JoinedUser, language: str
 ) -> None:
-    link = (await invite(door.services, a_new_user("new@example.org"))).secret
-    pages = [
+    link = (await invite(pages.services, a_new_user("new@example.org"))).secret
+    paths = [
         "/portal/account", "/portal/account/password", "/portal/account/app",
         "/portal/account/recovery-codes", "/portal/people", "/portal/people/invite",
         f"/portal/people/{erika.user_id}", "/portal/people/audit", f"/portal/invitation/{link}",
         f"/portal/invitation/{'x' * 43}",
     ]  # fmt: skip
-    for path in pages:
+    for path in paths:
         shown = await admin.get(f"{path}?lang={language}")
         assert shown.status_code == (410 if path.endswith("xxx") else 200), path
         assert f'<html lang="{language}"' in shown.text
         check_page(shown.text)
-    visitor = door.visitor()
+    visitor = pages.visitor()
     for path in ("/portal/sign-in", "/portal/sign-in/code", "/portal/sign-in/recovery-code"):
         if path != "/portal/sign-in":
             await visitor.submit_password(erika)

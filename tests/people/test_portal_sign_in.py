@@ -26,19 +26,19 @@ FOREIGN = [
 
 
 @pytest.fixture
-def door(resources: Resources) -> SignInPages:
+def pages(resources: Resources) -> SignInPages:
     return build_sign_in_pages(resources)
 
 
 @pytest.fixture
-def visitor(door: SignInPages) -> SignInVisitor:
-    return door.visitor()
+def visitor(pages: SignInPages) -> SignInVisitor:
+    return pages.visitor()
 
 
 async def test_password_and_code_lead_to_the_requested_page(
-    door: SignInPages, visitor: SignInVisitor
+    pages: SignInPages, visitor: SignInVisitor
 ) -> None:
-    erika = await join(door.services, a_new_user())
+    erika = await join(pages.services, a_new_user())
     asked = await visitor.get("/portal/people?x=1")
     assert (asked.status_code, asked.headers["Location"]) == (
         303, "/portal/sign-in?next=%2Fportal%2Fpeople%3Fx%3D1",
@@ -51,8 +51,10 @@ async def test_password_and_code_lead_to_the_requested_page(
     assert visitor.session is not None
 
 
-async def test_cookies_are_as_strict_as_possible(door: SignInPages, visitor: SignInVisitor) -> None:
-    erika = await join(door.services, a_new_user())
+async def test_cookies_are_as_strict_as_possible(
+    pages: SignInPages, visitor: SignInVisitor
+) -> None:
+    erika = await join(pages.services, a_new_user())
     given = await visitor.submit_password(erika)
     [entry] = given.headers.get_list("set-cookie")
     answer = await visitor.sign_in(erika)
@@ -65,14 +67,16 @@ async def test_cookies_are_as_strict_as_possible(door: SignInPages, visitor: Sig
 
 
 async def test_development_without_tls_uses_other_cookie_names(resources: Resources) -> None:
-    door = build_sign_in_pages(resources, "http://localhost:8000")
-    erika = await join(door.services, a_new_user())
+    pages = build_sign_in_pages(resources, "http://localhost:8000")
+    erika = await join(pages.services, a_new_user())
     own = {
         "Host": "localhost:8000",
         "Sec-Fetch-Site": "same-origin",
         "Origin": "http://localhost:8000",
     }
-    answer = await door.visitor().post("/portal/sign-in", own, email=erika.email, password=PASSWORD)
+    answer = await pages.visitor().post(
+        "/portal/sign-in", own, email=erika.email, password=PASSWORD
+    )
     assert re.fullmatch(
         r"dunwell-portal-entry=[\w-]{43}; Path=/; HttpOnly; SameSite=Lax",
         answer.headers["set-cookie"],
@@ -80,33 +84,33 @@ async def test_development_without_tls_uses_other_cookie_names(resources: Resour
 
 
 async def test_a_planted_session_cookie_gives_no_access(
-    door: SignInPages, visitor: SignInVisitor
+    pages: SignInPages, visitor: SignInVisitor
 ) -> None:
     """A planted cookie, even of the attacker's own session, gives no access to the new session."""
-    erika = await join(door.services, a_new_user())
-    mallory = await join(door.services, a_new_user("mallory@example.org", name="Mallory"))
+    erika = await join(pages.services, a_new_user())
+    mallory = await join(pages.services, a_new_user("mallory@example.org", name="Mallory"))
     visitor.http.cookies.set(SESSION, "A" * 43, domain="pay.example.org")
     await visitor.sign_in(erika)
     assert visitor.session != "A" * 43
-    planted = door.visitor()
+    planted = pages.visitor()
     planted.http.cookies.set(SESSION, "A" * 43)
     assert (await planted.get("/portal/account")).status_code == 303
-    victim = door.visitor()
+    victim = pages.visitor()
     victim.http.cookies.set(SESSION, mallory.session.secret, domain="pay.example.org")
     await victim.post("/portal/sign-in", email=erika.email, password=PASSWORD)
     await victim.submit_code(erika)
-    thief = door.visitor()
+    thief = pages.visitor()
     thief.http.cookies.set(SESSION, mallory.session.secret)
     assert (await thief.get("/portal/account")).status_code == 303
 
 
 async def test_a_stolen_session_ends_when_its_user_signs_out(
-    door: SignInPages, visitor: SignInVisitor
+    pages: SignInPages, visitor: SignInVisitor
 ) -> None:
-    erika = await join(door.services, a_new_user())
+    erika = await join(pages.services, a_new_user())
     await visitor.sign_in(erika)
     stolen = visitor.session
-    thief = door.visitor()
+    thief = pages.visitor()
     thief.http.cookies.set(SESSION, stolen or "")
     assert (await thief.get("/portal/account")).status_code == 200
     await visitor.send("/portal/account", "/portal/sign-out")
@@ -114,10 +118,10 @@ async def test_a_stolen_session_ends_when_its_user_signs_out(
 
 
 @pytest.mark.parametrize("headers", FOREIGN)
-async def test_forms_from_other_sites_sign_nobody_in(
-    door: SignInPages, visitor: SignInVisitor, headers: dict[str, str]
+async def test_forms_from_other_sites_do_not_sign_in(
+    pages: SignInPages, visitor: SignInVisitor, headers: dict[str, str]
 ) -> None:
-    erika = await join(door.services, a_new_user())
+    erika = await join(pages.services, a_new_user())
     answer = await visitor.post("/portal/sign-in", headers, email=erika.email, password=PASSWORD)
     assert answer.status_code == 403
     assert "set-cookie" not in answer.headers
@@ -143,11 +147,11 @@ async def test_forms_from_other_sites_sign_nobody_in(
     ],
 )
 async def test_forms_without_the_csrf_token_of_the_session_are_refused(
-    door: SignInPages, visitor: SignInVisitor, path: str, fields: dict[str, str]
+    pages: SignInPages, visitor: SignInVisitor, path: str, fields: dict[str, str]
 ) -> None:
-    erika = await join(door.services, a_new_user())
+    erika = await join(pages.services, a_new_user())
     await visitor.sign_in(erika)
-    other = door.visitor()
+    other = pages.visitor()
     await other.sign_in(erika)
     shown = await other.get("/portal/account")
     address = path.format(user=erika.user_id)
@@ -169,9 +173,9 @@ async def test_forms_without_the_csrf_token_of_the_session_are_refused(
     ],
 )  # fmt: skip
 async def test_the_next_page_cannot_lead_to_another_site(
-    door: SignInPages, visitor: SignInVisitor, to: str
+    pages: SignInPages, visitor: SignInVisitor, to: str
 ) -> None:
-    erika = await join(door.services, a_new_user())
+    erika = await join(pages.services, a_new_user())
     shown = await visitor.get("/portal/sign-in?" + urlencode({"next": to}))
     assert read_hidden(shown.text)["next"] == "/portal"
     await visitor.post("/portal/sign-in", email=erika.email, password=PASSWORD, next=to)
@@ -180,41 +184,41 @@ async def test_the_next_page_cannot_lead_to_another_site(
     assert "evil" not in answer.headers["Location"]
 
 
-async def test_the_sign_in_page_does_not_reveal_which_users_exist(door: SignInPages) -> None:
-    await join(door.services, a_new_user())
-    await invite(door.services, a_new_user("invited@example.org"))
+async def test_the_sign_in_page_does_not_reveal_which_users_exist(pages: SignInPages) -> None:
+    await join(pages.services, a_new_user())
+    await invite(pages.services, a_new_user("invited@example.org"))
     texts = set()
     for email in ("erika@example.org", "invited@example.org", "nobody@example.org", ""):
-        answer = await door.visitor().post("/portal/sign-in", email=email, password="wrong")
+        answer = await pages.visitor().post("/portal/sign-in", email=email, password="wrong")
         assert answer.status_code == 400
         texts.add(answer.text.replace(email, "") if email else answer.text)
     assert len({re.sub(r' value=""', "", each) for each in texts}) == 1
 
 
-async def test_too_many_attempts_show_how_long_to_wait(door: SignInPages) -> None:
+async def test_too_many_attempts_show_how_long_to_wait(pages: SignInPages) -> None:
     for number in range(MAX_ATTEMPTS):
         address = f"198.51.100.{number}"
-        await door.visitor(address).post("/portal/sign-in", email="e@x.org", password="wrong")
-    answer = await door.visitor().post("/portal/sign-in", email="E@x.org", password="wrong")
+        await pages.visitor(address).post("/portal/sign-in", email="e@x.org", password="wrong")
+    answer = await pages.visitor().post("/portal/sign-in", email="E@x.org", password="wrong")
     assert (answer.status_code, answer.headers["Retry-After"]) == (429, "900")
     assert "15 minutes" in answer.text
 
 
-async def test_a_recovery_code_signs_in_once(door: SignInPages, visitor: SignInVisitor) -> None:
-    erika = await join(door.services, a_new_user())
-    code = (await read_codes(door.services, erika))[0]
+async def test_a_recovery_code_signs_in_once(pages: SignInPages, visitor: SignInVisitor) -> None:
+    erika = await join(pages.services, a_new_user())
+    code = (await read_codes(pages.services, erika))[0]
     await visitor.submit_password(erika)
     answer = await visitor.send("/portal/sign-in/recovery-code", code=code)
     assert (answer.status_code, answer.headers["Location"]) == (303, "/portal")
-    await door.visitor().submit_password(erika)
-    again = door.visitor()
+    await pages.visitor().submit_password(erika)
+    again = pages.visitor()
     await again.submit_password(erika)
     assert (await again.send("/portal/sign-in/recovery-code", code=code)).status_code == 400
 
 
-async def test_a_sign_in_from_a_new_network_is_questioned(door: SignInPages) -> None:
-    erika = await join(door.services, a_new_user())
-    far = door.visitor("198.51.100.99")
+async def test_a_sign_in_from_a_new_network_is_questioned(pages: SignInPages) -> None:
+    erika = await join(pages.services, a_new_user())
+    far = pages.visitor("198.51.100.99")
     answer = await far.sign_in(erika)
     assert answer.headers["Location"] == "/portal/account?done=new_place"
     shown = await far.get(answer.headers["Location"])
@@ -236,14 +240,14 @@ async def test_the_code_page_requires_a_password_first(visitor: SignInVisitor) -
     [("en", "Sign-in to this account is restricted"), ("de", "Die Anmeldung bei diesem Konto ist")],
 )
 async def test_a_locked_account_is_shown_only_after_the_right_password(
-    door: SignInPages, language: str, said: str
+    pages: SignInPages, language: str, said: str
 ) -> None:
-    erika = await join(door.services, a_new_user())
-    known, stranger = door.visitor(), door.visitor("198.51.100.9")
+    erika = await join(pages.services, a_new_user())
+    known, stranger = pages.visitor(), pages.visitor("198.51.100.9")
     await known.sign_in(erika)
     await stranger.submit_password(erika)
-    async with door.services.resources.database.transaction() as tx:
-        await tx.execute("UPDATE users SET second_factor_locked_at = $1", door.services.now())
+    async with pages.services.resources.database.transaction() as tx:
+        await tx.execute("UPDATE users SET second_factor_locked_at = $1", pages.services.now())
     code = await stranger.send(f"/portal/sign-in/code?lang={language}", code="123456")
     right = await stranger.submit_password(erika)
     wrong = await stranger.submit_password(erika, "not the password")

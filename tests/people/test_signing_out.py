@@ -95,9 +95,9 @@ async def test_a_new_passkey_ends_all_other_sessions_and_is_notified(
     resources: Resources,
 ) -> None:
     await apply_installation(resources, check_installation({"deliveryProviders": {"post": _LINE}}))
-    door = build_sign_in_pages(resources)
-    erika = await join(door.services, a_new_user())
-    here, there = door.visitor(), door.visitor()
+    pages = build_sign_in_pages(resources)
+    erika = await join(pages.services, a_new_user())
+    here, there = pages.visitor(), pages.visitor()
     await there.sign_in(erika)
     await here.sign_in(erika)
     token = read_hidden((await here.get("/portal/account")).text)["token"]
@@ -107,28 +107,28 @@ async def test_a_new_passkey_ends_all_other_sessions_and_is_notified(
     assert done.headers["Location"].endswith("done=passkey_added")
     assert (await here.get("/portal/account")).status_code == 200
     assert (await there.get("/portal/account")).status_code == 303
-    [(subject,)] = await fetch(door.services, "SELECT subject FROM staff_emails")
+    [(subject,)] = await fetch(pages.services, "SELECT subject FROM staff_emails")
     assert subject == "Dunwell: a passkey was added to your account"
 
 
 async def test_an_admin_signs_a_user_out_everywhere(resources: Resources) -> None:
-    door = build_sign_in_pages(resources)
-    erika = await join(door.services, a_new_user())
+    pages = build_sign_in_pages(resources)
+    erika = await join(pages.services, a_new_user())
     paul = await join(
-        door.services, a_new_user("paul@example.org", name="Paul", roles=UserRoles(Role.AUDITOR))
+        pages.services, a_new_user("paul@example.org", name="Paul", roles=UserRoles(Role.AUDITOR))
     )
-    admin = door.visitor()
+    admin = pages.visitor()
     await admin.sign_in(erika)
-    await sign_in(door.services, paul)
+    await sign_in(pages.services, paul)
     path = f"/portal/people/{paul.user_id}"
     assert "2 active sessions" in (await admin.get(path)).text
     done = await admin.send(path, f"{path}/sessions")
     assert done.headers["Location"] == f"{path}?done=signed_out"
     assert "No active session." in (await admin.get(done.headers["Location"])).text
-    assert await find(door.services, paul.session.secret) is None
-    assert await fetch(door.services, _KNOWN, paul.user_id) == []
+    assert await find(pages.services, paul.session.secret) is None
+    assert await fetch(pages.services, _KNOWN, paul.user_id) == []
     assert (await admin.get(path)).status_code == 200
-    await sign_in(door.services, paul)
+    await sign_in(pages.services, paul)
 
 
 async def test_only_an_admin_ends_a_users_sessions(services: SignInServices) -> None:

@@ -297,30 +297,30 @@ async def test_seeing_an_invitation_does_not_reveal_the_app_secret_of_the_user_w
 
 
 async def test_an_invitation_in_two_browsers_shows_two_app_secrets(resources: Resources) -> None:
-    door = build_sign_in_pages(resources)
-    link = (await invite(door.services, a_new_user())).secret
-    one, other = door.visitor(), door.visitor()
-    pages = [await each.get(f"/portal/invitation/{link}") for each in (one, one, other)]
-    shown = [page.text.partition("<code")[2].partition("</code>")[0] for page in pages]
+    pages = build_sign_in_pages(resources)
+    link = (await invite(pages.services, a_new_user())).secret
+    one, other = pages.visitor(), pages.visitor()
+    answers = [await each.get(f"/portal/invitation/{link}") for each in (one, one, other)]
+    shown = [page.text.partition("<code")[2].partition("</code>")[0] for page in answers]
     assert "" not in shown
     assert shown[0] == shown[1] != shown[2]
-    [cookie] = pages[0].headers.get_list("set-cookie")
+    [cookie] = answers[0].headers.get_list("set-cookie")
     assert cookie.startswith("__Host-dunwell-portal-opener=")
     assert cookie.endswith("; Path=/; HttpOnly; SameSite=Lax; Secure")
 
 
 async def test_a_known_browser_can_sign_in_while_strangers_try(resources: Resources) -> None:
     """Over HTTP: the cookie is set with the session, survives signing out, and is recognised."""
-    door = build_sign_in_pages(resources)
-    erika = await join(door.services, a_new_user())
-    mine = door.visitor()
+    pages = build_sign_in_pages(resources)
+    erika = await join(pages.services, a_new_user())
+    mine = pages.visitor()
     answer = await mine.sign_in(erika)
     [device] = [each for each in answer.headers.get_list("set-cookie") if "portal-device" in each]
     assert device.endswith("; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=7776000")
     await mine.send("/portal/account", "/portal/sign-out")
     for number in range(MAX_ATTEMPTS):
-        stranger = door.visitor(f"10.1.{number}.1")
+        stranger = pages.visitor(f"10.1.{number}.1")
         refused = await stranger.post("/portal/sign-in", email=erika.email, password="no")
         assert refused.status_code == 400
-    assert (await door.visitor("10.9.9.9").submit_password(erika)).status_code == 429
+    assert (await pages.visitor("10.9.9.9").submit_password(erika)).status_code == 429
     assert (await mine.submit_password(erika)).status_code == 303

@@ -112,19 +112,19 @@ def test_no_handler_without_the_guard_reaches_a_sensitive_use_case() -> None:
 
 
 @pytest.fixture
-def door(resources: Resources) -> SignInPages:
+def pages(resources: Resources) -> SignInPages:
     return build_sign_in_pages(resources)
 
 
 @pytest.fixture
-async def erika(door: SignInPages) -> JoinedUser:
-    return await join(door.services, a_new_user())
+async def erika(pages: SignInPages) -> JoinedUser:
+    return await join(pages.services, a_new_user())
 
 
 @pytest.fixture
-async def admin(door: SignInPages, erika: JoinedUser, clock: MovableClock) -> SignInVisitor:
+async def admin(pages: SignInPages, erika: JoinedUser, clock: MovableClock) -> SignInVisitor:
     """An admin in a session that was confirmed ten minutes ago."""
-    visitor = door.visitor()
+    visitor = pages.visitor()
     await visitor.sign_in(erika)
     clock.advance(TEN_MINUTES)
     return visitor
@@ -140,9 +140,9 @@ PAUL = {"name": "Paul <1>", "email": "paul@example.org", "role": "ADMIN", "langu
 
 @pytest.mark.parametrize(("late", "asks"), [(-JUST, False), (0 * JUST, True)])
 async def test_a_sign_in_confirms_a_session_for_ten_minutes(
-    door: SignInPages, erika: JoinedUser, clock: MovableClock, late: timedelta, *, asks: bool
+    pages: SignInPages, erika: JoinedUser, clock: MovableClock, late: timedelta, *, asks: bool
 ) -> None:
-    visitor = door.visitor()
+    visitor = pages.visitor()
     await visitor.sign_in(erika)
     clock.advance(TEN_MINUTES + late)
     answer = await visitor.send("/portal/people/invite", **PAUL)
@@ -193,9 +193,9 @@ async def test_a_wrong_password_keeps_the_form_and_counts_as_a_failed_sign_in(
 
 
 async def test_a_confirmation_is_valid_only_in_its_session(
-    door: SignInPages, admin: SignInVisitor, erika: JoinedUser, clock: MovableClock
+    pages: SignInPages, admin: SignInVisitor, erika: JoinedUser, clock: MovableClock
 ) -> None:
-    other = door.visitor()
+    other = pages.visitor()
     await other.sign_in(erika)
     clock.advance(TEN_MINUTES)
     asked = await admin.send("/portal/people/invite", **PAUL)
@@ -205,12 +205,12 @@ async def test_a_confirmation_is_valid_only_in_its_session(
 
 
 async def test_a_passkey_confirms_only_its_owners_session(
-    door: SignInPages, clock: MovableClock
+    pages: SignInPages, clock: MovableClock
 ) -> None:
     people: list[tuple[SignInVisitor, SoftwarePasskey]] = []
     for email in ("erika@example.org", "mallory@example.org"):
-        link = "/portal/invitation/" + (await invite(door.services, a_new_user(email))).secret
-        visitor, passkey = door.visitor(), SoftwarePasskey(ORIGIN, "pay.example.org")
+        link = "/portal/invitation/" + (await invite(pages.services, a_new_user(email))).secret
+        visitor, passkey = pages.visitor(), SoftwarePasskey(ORIGIN, "pay.example.org")
         options = await visitor.post(f"{link}/passkey/ask")
         await visitor.post(f"{link}/passkey", answer=passkey.create(options.text).decode())
         people.append((visitor, passkey))
@@ -230,7 +230,7 @@ async def test_a_passkey_confirms_only_its_owners_session(
 
 
 async def test_a_sign_in_challenge_does_not_confirm_a_session(
-    door: SignInPages, admin: SignInVisitor, erika: JoinedUser
+    pages: SignInPages, admin: SignInVisitor, erika: JoinedUser
 ) -> None:
     passkey = SoftwarePasskey(ORIGIN, "pay.example.org")
     token = read_hidden((await admin.get("/portal/account")).text)["token"]
@@ -245,10 +245,10 @@ async def test_a_sign_in_challenge_does_not_confirm_a_session(
 
 @pytest.mark.parametrize("roles", [UserRoles(Role.OPERATOR), UserRoles(Role.AUDITOR)])
 async def test_users_without_the_permission_are_not_asked_for_a_password(
-    door: SignInPages, erika: JoinedUser, clock: MovableClock, roles: UserRoles
+    pages: SignInPages, erika: JoinedUser, clock: MovableClock, roles: UserRoles
 ) -> None:
-    other = await join(door.services, a_new_user("o@example.org", name="O", roles=roles))
-    visitor = door.visitor()
+    other = await join(pages.services, a_new_user("o@example.org", name="O", roles=roles))
+    visitor = pages.visitor()
     await visitor.sign_in(other)
     clock.advance(TEN_MINUTES)
     token = read_hidden((await visitor.get("/portal/account")).text)["token"]

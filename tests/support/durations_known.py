@@ -248,7 +248,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "interfaces/landing/disputes/receive_form.py _UNTAKEN": (
         (
             "tests/faults/test_api_storage_away.py"
-            "::test_what_is_left_of_a_debtors_file_is_kept_for_an_hour"
+            "::test_remaining_content_of_a_debtors_file_is_removed_after_an_hour"
         ),
     ),
     "operations/keys/versions.py _GUARDS_LAST": (
