@@ -1,8 +1,8 @@
-"""Puts kept values back into the form of a page that is already rendered. Pure.
+"""Restore stored values into a form of a rendered page.
 
-No form needs code of its own for it: the page's HTML is read again, and the values go to the fields
-of the same names. Hidden fields, passwords and files keep what the page gives them, so a form that
-compares versions compares the present ones.
+The page's HTML is parsed, and each value is written into the field of the same name. This works for
+every form without code for a single one. Hidden fields, passwords and files are not filled, so a
+form that checks a revision checks the current one. Pure.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,9 +39,12 @@ def fill_form(
     html: str, path: str, values: Mapping[str, Sequence[str]], *,
     is_filled: Callable[[str], bool], notice: Callable[[Sequence[str]], str],
 ) -> str | None:  # fmt: skip
-    """path: where the form is sent, as an action or as the page's own address. is_filled: whether a
-    field of this name takes kept values. notice: HTML that is put before the form, given the values
-    of fields that the form does not have any more. None: there is no such form."""
+    """Return the page with the values in its form. Return None if the page has no such form.
+
+    path: the path to which the form is submitted, its action or else the page's address. is_filled:
+    returns whether a field of this name is filled. notice: returns the HTML to insert before the
+    form; its argument are the values whose fields are no longer in the form.
+    """
     pieces = _Reader.read(html)
     form = _choose_form(pieces, path, frozenset(values))
     if form is None:
@@ -54,7 +57,7 @@ def fill_form(
 
 
 class _Reader(HTMLParser):
-    """Splits a page into pieces. The pieces joined are the page again."""
+    """Splits a page into pieces. Joined in order, the pieces are the page."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=False)
@@ -107,7 +110,7 @@ class _Filler:
     ) -> None:
         self._values = values
         self._is_filled = is_filled
-        # For fields that may occur several times, such as rows: how many were filled.
+        # The number of filled fields by name. A name may occur several times, as in table rows.
         self._used: dict[str, int] = {}
         self._placed: set[tuple[str, str]] = set()
         self._select: tuple[str, str] | None = None
@@ -147,7 +150,7 @@ class _Filler:
         return _render({**piece.attributes, "value": value}, piece.tag)
 
     def _fill_box(self, piece: _Piece) -> str:
-        """Fill a checkbox. A checkbox that was not ticked is not among the values."""
+        """Fill a checkbox or radio button. It is selected if its value is among the values."""
         attributes = {name: it for name, it in piece.attributes.items() if name != "checked"}
         value = piece.attributes.get("value") or "on"
         if value in self._values.get(piece.name, ()):
@@ -171,7 +174,7 @@ class _Filler:
 
 
 def _choose_form(pieces: Sequence[_Piece], path: str, names: frozenset[str]) -> int | None:
-    """Choose the form that is sent to this path and has most of the fields."""
+    """Choose the form that is submitted to this path and has the most of the named fields."""
     sent_there = {
         piece.form
         for piece in pieces

@@ -41,8 +41,9 @@ _MAX_SMALL_FORM_BYTES = 8 * 1024
 async def open_form(
     site: PortalSite, request: PortalRequest, read: Callable[[], Awaitable[_Form]], unread: _Form
 ) -> AsyncIterator[_Form]:
-    """Return what `read` reads, held in memory until the block ends, or `unread` for a large form
-    without a session. Raises what `read` raises, and RateLimited."""
+    """Yield the form that `read` returns, or `unread` for a large form without a session cookie. A
+    large form counts against the limits of forms in memory until the block ends. Raises what `read`
+    raises, and RateLimited."""
     if _is_small(request):
         yield await read()
         return

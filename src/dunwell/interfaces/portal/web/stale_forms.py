@@ -71,8 +71,7 @@ def is_typed(page: str, name: str) -> bool:
 
 
 def list_typed(route: str, fields: FormFields) -> list[str]:
-    """Return the entered values in the order of the form, also short ones. `route` is the form's
-    address."""
+    """Return the entered values in the order of the form. `route` is the form's path pattern."""
     names = [name for name in fields if is_typed(_PAGES.get(route, ""), name)]
     return [value for name in names for value in fields.all(name) if value.strip()]
 
