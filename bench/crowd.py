@@ -131,7 +131,7 @@ async def _begin_drafts(bench: BenchMerchant) -> None:
             definition = msgspec.structs.replace(current.definition, steps=steps)
             await save_draft(work, workflow.name, definition)
         ruling, other = (each.workflow_id for each in workflows)
-        await edit_rules_draft(work, SetDefault(other, seen=ruling))
+        await edit_rules_draft(work, SetDefault(other, expected=ruling))
 
 
 async def _choose(

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.core.claims.raise_event import publish_event
+from dunwell.core.claims.publish_event import publish_event
 from dunwell.core.events.body import EVENT_TYPES
 from dunwell.core.events.payloads import details_accessed
 from dunwell.platform.clock import MovableClock

@@ -69,8 +69,8 @@ def test_a_copy_follows_its_rule_under_a_free_name() -> None:
         MoveRule("gone", 1),
         RemoveRule("gone"),
         CopyRule("gone"),
-        SetDefault(B, seen=None),
-        SetDefault(B, seen=C),
+        SetDefault(B, expected=None),
+        SetDefault(B, expected=C),
     ],
 )
 def test_an_edit_of_a_missing_or_changed_rule_does_nothing(edit: RulesEdit) -> None:
@@ -78,7 +78,7 @@ def test_an_edit_of_a_missing_or_changed_rule_does_nothing(edit: RulesEdit) -> N
 
 
 def test_changing_the_default_leaves_the_rules_unchanged() -> None:
-    assert apply_edit(RULES, SetDefault(None, seen=A)) == RuleSet(None, RULES.rules)
+    assert apply_edit(RULES, SetDefault(None, expected=A)) == RuleSet(None, RULES.rules)
 
 
 def test_the_revision_of_a_rule_depends_on_each_property() -> None:

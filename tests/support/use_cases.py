@@ -27,7 +27,7 @@ from dunwell.contact.escalation import change_attachments, end_claim, engine
 from dunwell.contact.escalation.contacts.outcomes import record_outcomes
 from dunwell.contact.notices import notice_outcomes, send_notice
 from dunwell.contact.notices.occasions import notify_debtor
-from dunwell.core.claims import access, claim_holds, raise_event
+from dunwell.core.claims import access, claim_holds, publish_event
 from dunwell.core.claims.searching import search_claims
 from dunwell.core.workflows import change_workflow
 from dunwell.operations.claim_status import explain_claim
@@ -144,7 +144,7 @@ ASK_NOTHING = name_reasons({
         assign_claims.start_runs,
         access.lock_claim_of_merchant, access.check_claim_exists,
         claim_holds.lift_hold, claim_holds.open_hold,
-        raise_event.publish_event, search_claims.replace_search_terms,
+        publish_event.publish_event, search_claims.replace_search_terms,
         answer_dispute.lock_dispute, disputes_store.insert_evidence_files,
         wrong_person.release_claim, wrong_person.withhold_claim,
         change_attachments.check_ticket,

@@ -41,7 +41,9 @@ async def edit(
     """
     seen = given.get("seen", compute_revision(find_text(a_texts_definition(), place)))
     async with harness.work() as work:
-        return (await edit_text(work, workflow_id, place, written, seen=seen)).definition
+        return (
+            await edit_text(work, workflow_id, place, written, expected_revision=seen)
+        ).definition
 
 
 async def read(harness: Harness, workflow_id: UUID, place: TextPlace) -> TextContent | None:

@@ -125,7 +125,7 @@ async def test_the_second_of_two_changes_of_one_rule_gets_a_conflict_with_the_fi
     assert refusal.value.current is not None
     assert (refusal.value.current.name, refusal.value.current.active) == ("Large", False)
     with pytest.raises(EditConflict) as refusal:
-        await edit(harness, KIM, SetDefault(None, seen=None))
+        await edit(harness, KIM, SetDefault(None, expected=None))
     assert refusal.value.current == "Standard"
     view = await read(harness)
     assert ([each.author for each in view.changes], names(view)) == (

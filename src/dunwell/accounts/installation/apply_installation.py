@@ -52,16 +52,16 @@ def read_secret_files(installation_file: Path, installation: Installation) -> di
         try:
             content = (installation_file.parent / path).read_bytes()
         except OSError as error:
-            words = (
+            message = (
                 f"{path} cannot be read ({error.strerror}). A relative path "
                 "starts in the folder of this file."
             )
-            faults.append(Fault(f"/{name}", words, "UNREADABLE"))
+            faults.append(Fault(f"/{name}", message, "UNREADABLE"))
             continue
         secret = content.rstrip(b"\r\n")
         if not 0 < len(secret) <= _MAX_SECRET_BYTES:
-            words = f"{path} must hold a secret of 1 to {_MAX_SECRET_BYTES} bytes."
-            faults.append(Fault(f"/{name}", words, "INVALID"))
+            message = f"{path} must hold a secret of 1 to {_MAX_SECRET_BYTES} bytes."
+            faults.append(Fault(f"/{name}", message, "INVALID"))
         found[name] = secret
     if faults:
         raise ValidationError(faults)
@@ -83,12 +83,12 @@ class AppliedInstallation:
 
 
 async def plan_installation(
-    resources: Resources, given: Installation, secrets: Mapping[str, bytes] = _NO_SECRETS
+    resources: Resources, new: Installation, secrets: Mapping[str, bytes] = _NO_SECRETS
 ) -> AppliedInstallation:
     """Return what applying the file would change. Raises ValidationError."""
     async with resources.database.connection() as connection:
         present = await load_installation(connection)
-        after = merge_installations(present.installation, given)
+        after = merge_installations(present.installation, new)
         await _check_used_providers(connection, present.installation, after)
         changes = list_changes(present.installation, after)
         changes += await _list_changed_secrets(resources, connection, secrets)
@@ -96,7 +96,7 @@ async def plan_installation(
 
 
 async def apply_installation(
-    resources: Resources, given: Installation, secrets: Mapping[str, bytes] = _NO_SECRETS
+    resources: Resources, new: Installation, secrets: Mapping[str, bytes] = _NO_SECRETS
 ) -> AppliedInstallation:
     """Apply the file and record the change in the audit log.
 
@@ -106,7 +106,7 @@ async def apply_installation(
     """
     async with resources.database.transaction() as tx:
         present = await lock_installation(tx)
-        after = merge_installations(present.installation, given)
+        after = merge_installations(present.installation, new)
         await _check_used_providers(tx, present.installation, after)
         changes = list_changes(present.installation, after)
         changes += await _list_changed_secrets(resources, tx, secrets)

@@ -213,18 +213,18 @@ def find_gateway_faults(name: str, provider: KannelProvider | TwilioProvider) ->
         except ValueError:
             is_everybody = True
         if is_everybody:
-            words = (
+            message = (
                 f'"{network}" is not one of your networks. Write it as 127.0.0.1 or 10.0.0.0/24.'
             )
             yield Fault(
-                render_pointer(["deliveryProviders", name, "networks", index]), words, "INVALID"
+                render_pointer(["deliveryProviders", name, "networks", index]), message, "INVALID"
             )
     if provider.server.startswith("http://") and not provider.networks:
-        words = (
+        message = (
             "Only a gateway in your own network may be used without encryption: name its address "
             'in "networks", or use https.'
         )
-        yield Fault(render_pointer(["deliveryProviders", name, "server"]), words, "INVALID")
+        yield Fault(render_pointer(["deliveryProviders", name, "server"]), message, "INVALID")
 
 
 DeliveryProvider = SmtpProvider | KannelProvider | TwilioProvider | FolderProvider | SftpProvider
@@ -256,14 +256,18 @@ def find_delivery_provider_faults(providers: Mapping[str, DeliveryProvider]) -> 
         if isinstance(provider, SftpProvider) and (provider.key_file is None) == (
             provider.password_file is None
         ):
-            words = 'Give "keyFile" or "passwordFile", and not both.'
-            yield Fault(render_pointer(["deliveryProviders", name, "keyFile"]), words, "REQUIRED")
+            message = 'Give "keyFile" or "passwordFile", and not both.'
+            yield Fault(render_pointer(["deliveryProviders", name, "keyFile"]), message, "REQUIRED")
 
 
 def _find_smtp_faults(name: str, provider: SmtpProvider) -> Iterator[Fault]:
     if provider.encryption == "NONE" and not provider.server.startswith(_LOOPBACK):
-        words = "Only a server on this machine may be used without encryption; use STARTTLS or TLS."
-        yield Fault(render_pointer(["deliveryProviders", name, "encryption"]), words, "INVALID")
+        message = (
+            "Only a server on this machine may be used without encryption; use STARTTLS or TLS."
+        )
+        yield Fault(render_pointer(["deliveryProviders", name, "encryption"]), message, "INVALID")
     if provider.mailbox is not None and provider.return_domain is None:
-        words = 'A mailbox needs a "returnDomain", so that bounces and replies reach it.'
-        yield Fault(render_pointer(["deliveryProviders", name, "returnDomain"]), words, "REQUIRED")
+        message = 'A mailbox needs a "returnDomain", so that bounces and replies reach it.'
+        yield Fault(
+            render_pointer(["deliveryProviders", name, "returnDomain"]), message, "REQUIRED"
+        )

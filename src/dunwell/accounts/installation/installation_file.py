@@ -127,13 +127,13 @@ def find_webhook_network_faults(entries: Sequence[WebhookNetworks]) -> Iterator[
     keys = [each.merchant for each in entries]
     for index, entry in enumerate(entries):
         if entry.merchant in keys[:index]:
-            words = f'"{entry.merchant}" appears twice. Put its networks into one entry.'
-            yield Fault(render_pointer(["webhookNetworks", index, "merchant"]), words, "REPEATED")
+            message = f'"{entry.merchant}" appears twice. Put its networks into one entry.'
+            yield Fault(render_pointer(["webhookNetworks", index, "merchant"]), message, "REPEATED")
         for place, network in enumerate(entry.networks):
-            words = _describe_network_fault(network)
-            if words:
+            message = _describe_network_fault(network)
+            if message:
                 pointer = render_pointer(["webhookNetworks", index, "networks", place])
-                yield Fault(pointer, words, "INVALID")
+                yield Fault(pointer, message, "INVALID")
 
 
 def _describe_network_fault(text: str) -> str:
@@ -210,8 +210,8 @@ def _find_operator_faults(document: Any) -> Iterator[Fault]:
     contact = operator.get("contact") if isinstance(operator, dict) else None
     email = contact.get("email") if isinstance(contact, dict) else None
     if isinstance(email, str) and not is_email_address(email):
-        words = f'"{email}" is not a plain e-mail address such as "claims@example.com".'
-        yield Fault("/operator/contact/email", words, "WRONG_EMAIL")
+        message = f'"{email}" is not a plain e-mail address such as "claims@example.com".'
+        yield Fault("/operator/contact/email", message, "WRONG_EMAIL")
 
 
 def _find_network_faults(document: Any) -> Iterator[Fault]:
@@ -223,18 +223,20 @@ def _find_network_faults(document: Any) -> Iterator[Fault]:
         try:
             parsed = ip_network(network)
         except ValueError:
-            words = f'"{network}" is not a network. Write it as 10.0.0.7, 10.0.0.0/24 or fd00::/64.'
-            yield Fault(pointer, words, "INVALID")
+            message = (
+                f'"{network}" is not a network. Write it as 10.0.0.7, 10.0.0.0/24 or fd00::/64.'
+            )
+            yield Fault(pointer, message, "INVALID")
             continue
         if parsed.prefixlen == 0:
-            words = f'"{network}" trusts every address. Name only the networks of your proxies.'
-            yield Fault(pointer, words, "INVALID")
+            message = f'"{network}" trusts every address. Name only the networks of your proxies.'
+            yield Fault(pointer, message, "INVALID")
 
 
-def merge_installations(current: Installation, given: Installation) -> Installation:
-    """Return the installation after `given` was applied. Keys that `given` leaves out keep their
+def merge_installations(current: Installation, new: Installation) -> Installation:
+    """Return the installation after `new` was applied. Keys that `new` leaves out keep their
     values."""
-    named = {k: v for k, v in msgspec.structs.asdict(given).items() if v is not None}
+    named = {k: v for k, v in msgspec.structs.asdict(new).items() if v is not None}
     return msgspec.structs.replace(current, **named)
 
 

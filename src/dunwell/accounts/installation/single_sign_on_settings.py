@@ -99,13 +99,13 @@ def find_sign_in_faults(sign_in: SignInSettings) -> Iterator[Fault]:
             yield Fault(pointer, f'Two providers are called "{provider.name}".', "INVALID")
     issuers = [each.issuer for each in sign_in.oidc]
     if len(set(issuers)) < len(issuers):
-        words = "Two providers have the same issuer, so their users could not be distinguished."
-        yield Fault("/signIn/oidc", words, "INVALID")
+        message = "Two providers have the same issuer, so their users could not be distinguished."
+        yield Fault("/signIn/oidc", message, "INVALID")
     for index, rule in enumerate(sign_in.groups):
         yield from _find_rule_faults(rule, names, ["signIn", "groups", index])
     if sign_in.required and not sign_in.oidc:
-        words = 'Name a provider under "oidc" first. Without one, no user could sign in.'
-        yield Fault("/signIn/required", words, "INVALID")
+        message = 'Name a provider under "oidc" first. Without one, no user could sign in.'
+        yield Fault("/signIn/required", message, "INVALID")
 
 
 def _find_provider_faults(
@@ -117,30 +117,30 @@ def _find_provider_faults(
         except ValueError:
             is_everybody = True
         if is_everybody:
-            words = (
+            message = (
                 f'"{network}" is not one of your networks. Write it as 127.0.0.1 or 10.0.0.0/24.'
             )
-            yield Fault(render_pointer([*at, "networks", index]), words, "INVALID")
+            yield Fault(render_pointer([*at, "networks", index]), message, "INVALID")
     if provider.issuer.startswith("http://") and not provider.networks:
-        words = (
+        message = (
             "Only a provider in your own network may be used without encryption: name its address "
             'in "networks", or use https.'
         )
-        yield Fault(render_pointer([*at, "issuer"]), words, "INVALID")
+        yield Fault(render_pointer([*at, "issuer"]), message, "INVALID")
     if "openid" not in provider.scopes:
-        words = 'Without the scope "openid" the provider does not identify the user. Add it.'
-        yield Fault(render_pointer([*at, "scopes"]), words, "INVALID")
+        message = 'Without the scope "openid" the provider does not identify the user. Add it.'
+        yield Fault(render_pointer([*at, "scopes"]), message, "INVALID")
 
 
 def _find_rule_faults(
     rule: GroupRule, providers: Sequence[str], at: Sequence[str | int]
 ) -> Iterator[Fault]:
     if rule.role == "ADMIN" and rule.merchants is not None:
-        words = 'An admin is one everywhere, not at one merchant. Leave "merchants" out.'
-        yield Fault(render_pointer([*at, "merchants"]), words, "INVALID")
+        message = 'An admin is one everywhere, not at one merchant. Leave "merchants" out.'
+        yield Fault(render_pointer([*at, "merchants"]), message, "INVALID")
     if rule.role == "MERCHANT_USER" and rule.merchants is None:
-        words = "A merchant's user works for single merchants. Name them by their keys."
-        yield Fault(render_pointer([*at, "merchants"]), words, "REQUIRED")
+        message = "A merchant's user works for single merchants. Name them by their keys."
+        yield Fault(render_pointer([*at, "merchants"]), message, "REQUIRED")
     if rule.provider is not None and rule.provider not in providers:
-        words = f'There is no provider "{rule.provider}" under "oidc".'
-        yield Fault(render_pointer([*at, "provider"]), words, "INVALID")
+        message = f'There is no provider "{rule.provider}" under "oidc".'
+        yield Fault(render_pointer([*at, "provider"]), message, "INVALID")

@@ -70,9 +70,9 @@ class SignedInUser:
         """The origin of the user's actions, for the audit log."""
         return Origin(Interface.PORTAL, network=self.network, session=str(self.session_id))
 
-    def is_form_token(self, given: str) -> bool:
+    def is_form_token(self, token: str) -> bool:
         """Return whether the form token belongs to this session."""
-        return hmac.compare_digest(self.csrf.encode(), given.encode())
+        return hmac.compare_digest(self.csrf.encode(), token.encode())
 
 
 def derive_form_token(secret: str, user_id: UUID) -> str:
@@ -157,15 +157,15 @@ def fold_email(email: str) -> str:
     return unicodedata.normalize("NFKC", email).strip().casefold()
 
 
-def find_user_faults(given: NewUser) -> Iterator[Fault]:
-    if not is_email_address(given.email):
+def find_user_faults(user: NewUser) -> Iterator[Fault]:
+    if not is_email_address(user.email):
         yield Fault("/email", "Enter one e-mail address, as name@example.org.", "EMAIL")
-    if not 0 < len(given.name) <= MAX_NAME_LENGTH or not is_printable(given.name):
+    if not 0 < len(user.name) <= MAX_NAME_LENGTH or not is_printable(user.name):
         yield Fault("/name", f"Enter a name of at most {MAX_NAME_LENGTH} characters.", "NAME")
-    if given.language not in LANGUAGES:
+    if user.language not in LANGUAGES:
         yield Fault("/language", f"Choose one of: {', '.join(LANGUAGES)}.", "LANGUAGE")
-    yield from find_role_faults(given.roles)
-    if given.is_break_glass and given.roles.global_role is not Role.ADMIN:
+    yield from find_role_faults(user.roles)
+    if user.is_break_glass and user.roles.global_role is not Role.ADMIN:
         yield Fault("/role", "Only an admin can be a break-glass admin.", "ROLE")
 
 

@@ -35,12 +35,12 @@ MAX_NAME_LENGTH = 255
 
 @dataclass(frozen=True, slots=True)
 class PutRule:
-    """Replace the rule `name`, which was seen with the revision `seen`. Without a name, add the
-    rule at the end."""
+    """Replace the rule `name`, if it still has the revision `expected_revision`. Without a
+    name, add the rule at the end."""
 
     rule: Rule
     name: str | None = None
-    seen: str = ""
+    expected_revision: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,10 @@ class CopyRule:
 
 @dataclass(frozen=True, slots=True)
 class SetDefault:
+    """Set the default, if it is still `expected`."""
+
     default: UUID | None
-    seen: UUID | None
+    expected: UUID | None
 
 
 RulesEdit: TypeAlias = PutRule | MoveRule | RemoveRule | CopyRule | SetDefault
@@ -81,11 +83,13 @@ def apply_edit(rules: RuleSet, edit: RulesEdit) -> RuleSet | None:
     revision.
     """
     if isinstance(edit, SetDefault):
-        return RuleSet(edit.default, rules.rules) if rules.default == edit.seen else None
+        return RuleSet(edit.default, rules.rules) if rules.default == edit.expected else None
     if isinstance(edit, PutRule) and edit.name is None:
         return RuleSet(rules.default, (*rules.rules, edit.rule))
     found = find_rule(rules, edit.name)
-    if found is None or (isinstance(edit, PutRule) and compute_revision(found) != edit.seen):
+    if found is None or (
+        isinstance(edit, PutRule) and compute_revision(found) != edit.expected_revision
+    ):
         return None
     return RuleSet(rules.default, _apply_to_rule(rules, found, edit))
 

@@ -87,15 +87,15 @@ async def resolve_dispute(
         ended_claim=_ends_claim(claim, resolution) if is_accepted else None,
     )
     await save_dispute_end(work.tx, work.merchant_id, resolved)
-    is_told = not resolved.withholds_claim
+    notifies_debtor = not resolved.withholds_claim
     is_closed = claim.status not in ACTIVE or bool(resolved.ended_claim)
-    if is_told and not is_closed:
+    if notifies_debtor and not is_closed:
         await _end_sandbox_hold(work, resolved)
     else:
         await _lift_dispute_hold(work, resolved)
     if resolved.ended_claim:
         await end_claim(work, claim, ClaimTransition.WITHDRAWN_BY_MERCHANT)
-    if is_told:
+    if notifies_debtor:
         await _notify_debtor(work, claim.reference_number, resolved, is_closed=is_closed)
     await save_audit(
         work, "dispute.resolve", f"claim:{claim_id}",

@@ -28,7 +28,7 @@ from dunwell.contact.notices.occasions.facts import DisputeReceivedFacts
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.core.claims.access import lock_claim_of_merchant
 from dunwell.core.claims.claim_holds import open_hold
-from dunwell.core.claims.raise_event import publish_event
+from dunwell.core.claims.publish_event import publish_event
 from dunwell.core.claims.states import ACTIVE, HoldKind
 from dunwell.core.events.payloads import disputed
 from dunwell.platform.crypto import KeyRing

@@ -98,10 +98,10 @@ def _merge_patch(target: Any, patch: Any) -> Any:
 
 
 def _explain(fault: Fault) -> Fault:
-    words = _UNCHANGEABLE.get(fault.path.removeprefix("/"))
-    if fault.code != "UNKNOWN_FIELD" or words is None:
+    message = _UNCHANGEABLE.get(fault.path.removeprefix("/"))
+    if fault.code != "UNKNOWN_FIELD" or message is None:
         return fault
-    return replace(fault, message=f'"{fault.path[1:]}" is not changed here. {words}')
+    return replace(fault, message=f'"{fault.path[1:]}" is not changed here. {message}')
 
 
 _COLUMNS = render_columns(ContactData)

@@ -52,7 +52,7 @@ from dunwell.contact.notices.occasions.facts import DeferralFacts, PlanFacts, Re
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.core.claims.access import lock_claim_of_merchant
 from dunwell.core.claims.claim_holds import lift_hold, open_hold
-from dunwell.core.claims.raise_event import publish_event
+from dunwell.core.claims.publish_event import publish_event
 from dunwell.core.claims.states import ACTIVE, HoldKind, Status
 from dunwell.core.claims.store import LockedClaim, lift_holds_of_claims
 from dunwell.core.events.payloads import payment_modality_state_change

@@ -25,14 +25,14 @@ async def suppress_refused_addresses(
     refused: channel, recipient and answer.
     """
     work.require(Right.CONTACT_SETTINGS)
-    nobody: set[tuple[Channel, str]] = set()
+    unreachable: set[tuple[Channel, str]] = set()
     for channel, recipient, answer in refused:
         if answer.cause == "ADDRESS":
-            nobody.add((channel, recipient))
+            unreachable.add((channel, recipient))
         if answer.cause == "ABOUT_US":
             log.error("sender refused by receiver", channel=channel, reason=answer.reason)
     # Sorted, to avoid deadlocks with transactions that suppress the same addresses.
-    for channel, recipient in sorted(nobody):
+    for channel, recipient in sorted(unreachable):
         # An invalid address cannot be listed; it is refused at each attempt.
         with passing_over(ValidationError):
             await suppress(work, keys, channel=channel, address=recipient, reason="BOUNCE")

@@ -55,12 +55,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
-async def check_unchanged(work: Work, claim_id: int, seen: str) -> None:
+async def check_unchanged(work: Work, claim_id: int, shown_revision: str) -> None:
     """Lock the claim and check that it is unchanged. `seen`: the revision that the form was shown
     with. Raises NotFound, EditConflict."""
     work.require(Right.READ_CLAIMS)
     await lock_claim_of_merchant(work, claim_id)
-    if await _load_revision(work.tx, work.merchant_id, claim_id) != seen:
+    if await _load_revision(work.tx, work.merchant_id, claim_id) != shown_revision:
         raise EditConflict("The claim was changed since you opened it.")
 
 
@@ -77,9 +77,9 @@ async def _load_revision(tx: Connection, merchant_id: int, claim_id: int) -> str
     return f"{row['written_by']}-{(row['updated_at'] - _EPOCH) // _MICROSECOND}"
 
 
-def parse_last_change(seen: str) -> datetime:
+def parse_last_change(shown_revision: str) -> datetime:
     """Return the time of the last change in a revision. An invalid revision gives 1970."""
-    number = seen.partition("-")[2]
+    number = shown_revision.partition("-")[2]
     is_sound = number.isascii() and number.isdigit() and len(number) <= 17
     return _EPOCH + _MICROSECOND * (int(number) if is_sound else 0)
 

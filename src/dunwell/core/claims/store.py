@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -53,6 +54,15 @@ WHERE c.merchant_id = $1 AND c.claim_id = $2
 """,
     columns=render_columns(DebtorFields, "d"),
 )
+
+# Locks the claim, so that event sequences have no gaps and no duplicates. Uses primary keys.
+_INCREMENT_EVENT_SEQUENCE = """
+UPDATE claims c
+SET event_sequence = c.event_sequence + 1
+FROM debtors d
+WHERE c.merchant_id = $1 AND c.claim_id = $2 AND d.merchant_id = $1 AND d.claim_id = $2
+RETURNING c.event_sequence, c.reference_number, d.customer_number
+"""
 
 # Uses the primary key.
 _HAS_CLAIM = "SELECT EXISTS (SELECT FROM claims WHERE merchant_id = $1 AND claim_id = $2)"
@@ -316,3 +326,19 @@ async def lift_ended_holds(
     """Lift expired holds with their own end time, and return the number of claims."""
     await tx.execute(_LOCK_CLAIMS, merchant_id, list(claim_ids))
     return len(await tx.fetch(_LIFT_ENDED, merchant_id, list(claim_ids), now))
+
+
+class EventPlace(NamedTuple):
+    """The position of a new event among those of its claim, and the claim's numbers."""
+
+    sequence: int
+    reference_number: str
+    customer_number: str | None
+
+
+async def increment_event_sequence(
+    tx: Connection, merchant_id: int, claim_id: int
+) -> EventPlace | None:
+    """Reserve the next position for an event of the claim. Return None if there is no claim."""
+    row = await tx.fetchrow(_INCREMENT_EVENT_SEQUENCE, merchant_id, claim_id)
+    return None if row is None else EventPlace(*row)

@@ -67,10 +67,10 @@ def find_name_faults(friendly_name: str, file_name: str) -> list[Fault]:
     return [*_check("friendlyName", friendly_name), *_check("fileName", file_name)]
 
 
-def clean_file_name(given: str) -> str:
+def clean_file_name(name: str) -> str:
     """Return an untrusted file name without folders, control characters and direction marks. A long
     name keeps its end with the extension."""
-    last = given.replace("\\", "/").rpartition("/")[2]
+    last = name.replace("\\", "/").rpartition("/")[2]
     kept = "".join(
         c for c in last if unicodedata.category(c) not in _UNSHOWN and c not in _DIRECTION_MARKS
     )

@@ -129,19 +129,19 @@ class ClaimExplanation(Wire, frozen=True):
     ]
 
 
-def render_explanation(told: ClaimExplanation) -> ClaimExplanation:
+def render_explanation(explanation: ClaimExplanation) -> ClaimExplanation:
     """Return the explanation with its reasons as plain English strings."""
 
     def plain(each: _Explained) -> _Explained:
         return replace(each, reason=str(each.reason))
 
     return replace(
-        told,
-        reason=str(told.reason),
-        history=tuple(plain(each) for each in told.history),
-        next_step=None if told.next_step is None else plain(told.next_step),
-        holds=tuple(plain(each) for each in told.holds),
-        contact=None if told.contact is None else plain(told.contact),
+        explanation,
+        reason=str(explanation.reason),
+        history=tuple(plain(each) for each in explanation.history),
+        next_step=None if explanation.next_step is None else plain(explanation.next_step),
+        holds=tuple(plain(each) for each in explanation.holds),
+        contact=None if explanation.contact is None else plain(explanation.contact),
     )
 
 

@@ -76,11 +76,11 @@ def decide_scenario(
     if wanted != present.scenario.definition:
         reach = f"claims in process follow it with their next step: {present.active_claims:,}"
         words.append(f'scenario "{name}" {would}changed in place; {reach}')
-        told = [
+        differences = [
             *list_differences(present.scenario.definition, wanted),
             *decide_scenario_edit(wanted, present).words,
         ]
-        words += [f'scenario "{name}": {line}' for line in told]
+        words += [f'scenario "{name}": {line}' for line in differences]
     if words:
         yield SaveScenario(name, wanted, description, words=words)
 
@@ -167,7 +167,10 @@ def decide_rules(
             words = f"assignment rules: draft {would}discarded; the file has the published rules"
             yield DiscardRules(words=[words])
         return
-    told = [*describe_rule_differences(published, wanted), *_describe_overlaps(wanted, currencies)]
+    differences = [
+        *describe_rule_differences(published, wanted),
+        *_describe_overlaps(wanted, currencies),
+    ]
     number = state.rules_version + 1
     if published is None or publish:
         head = (
@@ -175,10 +178,10 @@ def decide_rules(
         )
         if draft != wanted:
             yield SaveRules(wanted)
-        yield PublishRules(words=[*head, *told])
+        yield PublishRules(words=[*head, *differences])
     elif draft != wanted:
         head = [f"assignment rules {would}saved as draft; --publish makes them version {number}"]
-        yield SaveRules(wanted, words=[*head, *told])
+        yield SaveRules(wanted, words=[*head, *differences])
 
 
 def _describe_overlaps(wanted: RulesDocument, currencies: Mapping[str, str]) -> Iterator[str]:

@@ -152,11 +152,11 @@ async def _change_workflow(work: Work, change: SaveDraft | PublishDraft | Discar
         case PublishDraft():
             workflow_id = await _get_workflow_id(work, change.name)
             # The file states the whole definition, so all open changes of the draft are published.
-            said = {
+            change_ids = {
                 each.change_id
                 for each in await load_open_changes(work.tx, work.merchant_id, workflow_id)
             }
-            ticks = ReviewedChanges(seen=frozenset(said), agreed=frozenset(said))
+            ticks = ReviewedChanges(frozenset(change_ids), frozenset(change_ids))
             await publish_draft(work, workflow_id, ticks=ticks)
         case DiscardDraft():
             await discard_draft(work, change.workflow_id)

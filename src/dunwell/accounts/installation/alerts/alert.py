@@ -82,8 +82,8 @@ def find_alert_provider_faults(
 
 
 def _build_email_fault(path: list[str | int], address: str) -> Fault:
-    words = f'"{address}" is not a plain e-mail address such as "ops@example.com".'
-    return Fault(render_pointer(path), words, "WRONG_EMAIL")
+    message = f'"{address}" is not a plain e-mail address such as "ops@example.com".'
+    return Fault(render_pointer(path), message, "WRONG_EMAIL")
 
 
 # A condition that returns within this time continues its alert, so that a flapping condition is not

@@ -79,7 +79,7 @@ class IssuedToken:
 
 
 async def issue_token(
-    tx: Connection, given: NewCredential, *, now: datetime, randomness: bytes, ids: Ids
+    tx: Connection, credential: NewCredential, *, now: datetime, randomness: bytes, ids: Ids
 ) -> IssuedToken:
     """Issue an access token. `now` is real time, `randomness` has SECRET_RANDOM_BYTES bytes. Raises
     AuthenticationError.
@@ -87,7 +87,7 @@ async def issue_token(
     It takes a transaction instead of a Work because the merchant is known only after the lookup.
     """
     key = await find_credential_by_secret(
-        tx, given.client_id, hash_secret(given.client_secret), now
+        tx, credential.client_id, hash_secret(credential.client_secret), now
     )
     if key is None:
         raise AuthenticationError("The client id or the client secret is wrong, or was revoked.")
@@ -95,9 +95,9 @@ async def issue_token(
     await save_token(tx, key, hash_secret(token), issued_at=now, expires_at=now + TOKEN_LIFETIME)
     merchant = await load_merchant(tx, key.owner_id)
     assert merchant is not None
-    actor = credential_actor(given.client_id, frozenset())
+    actor = credential_actor(credential.client_id, frozenset())
     work = Work(tx=tx, merchant=merchant, actor=actor, now=now, real_now=now, ids=ids)
-    await save_audit(work, "token.issue", f"credential:{given.client_id}")
+    await save_audit(work, "token.issue", f"credential:{credential.client_id}")
     return IssuedToken(token, int(TOKEN_LIFETIME.total_seconds()))
 
 
@@ -126,25 +126,25 @@ def digest_client_network(keys: KeyRing, host: str) -> bytes:
 
 
 async def issue_token_with_limit(
-    tx: Connection, given: NewCredential, *, visitor: bytes, now: datetime, randomness: bytes,
+    tx: Connection, credential: NewCredential, *, visitor: bytes, now: datetime, randomness: bytes,
     ids: Ids,
 ) -> IssuedToken | AuthenticationError | RateLimited:  # fmt: skip
     """Issue a token as `issue_token` does, unless this network failed too often. Commit the
     transaction whatever is returned, because it counts the attempt."""
-    known = await load_attempts(tx, visitor)
-    if known is not None and known.first_at + WINDOW <= now:
-        known = None
-    if known is not None and known.count >= MAX_WRONG_SECRETS:
-        seconds = (known.first_at + WINDOW - now).total_seconds()
+    failures = await load_attempts(tx, visitor)
+    if failures is not None and failures.first_at + WINDOW <= now:
+        failures = None
+    if failures is not None and failures.count >= MAX_WRONG_SECRETS:
+        seconds = (failures.first_at + WINDOW - now).total_seconds()
         return RateLimited(
             "Too many wrong client secrets came from this address. Correct the client id and the "
             "client secret, and wait for the seconds in Retry-After.",
             retry_after=int(seconds) + 1,
         )
     try:
-        return await issue_token(tx, given, now=now, randomness=randomness, ids=ids)
+        return await issue_token(tx, credential, now=now, randomness=randomness, ids=ids)
     except AuthenticationError as refusal:
-        await count_attempt(tx, visitor, known, now)
+        await count_attempt(tx, visitor, failures, now)
         return refusal
 
 

@@ -96,16 +96,16 @@ async def count_sign_in_attempt(
     counted: list[tuple[bytes, Attempts | None]] = []
     wait = 0.0
     for subject in subjects:
-        known = await load_attempts(tx, subject)
-        if known is not None and known.first_at + WINDOW <= now:
-            known = None
-        if known is not None and known.count >= most:
-            wait = max(wait, (known.first_at + WINDOW - now).total_seconds())
-        counted.append((subject, known))
+        failures = await load_attempts(tx, subject)
+        if failures is not None and failures.first_at + WINDOW <= now:
+            failures = None
+        if failures is not None and failures.count >= most:
+            wait = max(wait, (failures.first_at + WINDOW - now).total_seconds())
+        counted.append((subject, failures))
     if wait:
         return math.ceil(wait)
-    for subject, known in counted:
-        await count_attempt(tx, subject, known, now)
+    for subject, failures in counted:
+        await count_attempt(tx, subject, failures, now)
     return None
 
 

@@ -120,7 +120,7 @@ async def check_password(
     return WrongSignIn()
 
 
-async def check_totp_code(services: SignInServices, given: SubmittedCode) -> CodeOutcome:
+async def check_totp_code(services: SignInServices, submitted: SubmittedCode) -> CodeOutcome:
     """Check a code of the authenticator app."""
 
     async def take(work: UserWork, user_id: UUID) -> bool:
@@ -128,56 +128,56 @@ async def check_totp_code(services: SignInServices, given: SubmittedCode) -> Cod
         if app is None:
             return False
         secret = open_secret(work.keys, user_id, app.secret_sealed)
-        step = find_step(secret, given.code, work.now)
+        step = find_step(secret, submitted.code, work.now)
         return step is not None and await use_totp_step(
             work.tx, user_id, factor_id=app.factor_id, step=step, now=work.now
         )
 
-    return await _finish_sign_in(services, given, OpenedBy.TOTP, take)
+    return await _finish_sign_in(services, submitted, OpenedBy.TOTP, take)
 
 
-async def check_recovery_code(services: SignInServices, given: SubmittedCode) -> CodeOutcome:
+async def check_recovery_code(services: SignInServices, submitted: SubmittedCode) -> CodeOutcome:
     async def take(work: UserWork, user_id: UUID) -> bool:
-        code_hash = hash_recovery_code(given.code)
+        code_hash = hash_recovery_code(submitted.code)
         if code_hash is None or not await use_recovery_code(work.tx, user_id, code_hash, work.now):
             return False
         await save_user_audit(work, "recovery_code.use", user_id)
         return True
 
-    return await _finish_sign_in(services, given, OpenedBy.RECOVERY, take)
+    return await _finish_sign_in(services, submitted, OpenedBy.RECOVERY, take)
 
 
 async def _finish_sign_in(
-    services: SignInServices, given: SubmittedCode, by: OpenedBy,
+    services: SignInServices, submitted: SubmittedCode, by: OpenedBy,
     take: Callable[[UserWork, UUID], Awaitable[bool]],
 ) -> CodeOutcome:  # fmt: skip
     """Check the second factor and open a session. The transaction commits whatever is returned, so
     that attempts are counted."""
-    sign_in_hash = hash_secret(given.entry_secret)
+    sign_in_hash = hash_secret(submitted.entry_secret)
     if sign_in_hash is None:
         return SignInExpired()
-    async with services.work(build_visitor_actor(None, given.visitor.host)) as work:
+    async with services.work(build_visitor_actor(None, submitted.visitor.host)) as work:
         user_id = await find_pending_sign_in(work.tx, sign_in_hash, work.now)
         user = None if user_id is None else await load_user(work.tx, user_id)
         if user is None or not await may_sign_in_locally(work.tx, user):
             return SignInExpired()
-        work = replace(work, actor=build_visitor_actor(user.user_id, given.visitor.host))  # noqa: PLW2901
+        work = replace(work, actor=build_visitor_actor(user.user_id, submitted.visitor.host))  # noqa: PLW2901
         subjects = await list_attempt_subjects(
-            work.tx, work.keys, visitor=given.visitor, email=user.email, now=work.now
+            work.tx, work.keys, visitor=submitted.visitor, email=user.email, now=work.now
         )
         wait = await count_sign_in_attempt(work.tx, subjects, work.now)
         if wait is not None:
             log_security_event("PORTAL_LOCKED")
             return TooManyAttempts(wait)
         refusal = await _check_code(
-            work, user.user_id, sign_in_hash=sign_in_hash, visitor=given.visitor, take=take
+            work, user.user_id, sign_in_hash=sign_in_hash, visitor=submitted.visitor, take=take
         )
         if refusal is None or isinstance(refusal, SignInExpired):
             await uncount_sign_in_attempt(work.tx, subjects)
         if refusal is not None:
             return refusal
         return await open_session(
-            work, user.user_id, by=by, visitor=given.visitor, randomness=given.randomness
+            work, user.user_id, by=by, visitor=submitted.visitor, randomness=submitted.randomness
         )
 
 

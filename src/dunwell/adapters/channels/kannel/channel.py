@@ -180,13 +180,13 @@ class KannelChannel:
     def _interpret(self, answer: HttpResponse) -> Outcome:
         """Interpret the response. Kannel responds with 202 once it has stored the message, and with
         503 if it certainly has not."""
-        words = answer.start.decode("latin-1")
+        response = answer.start.decode("latin-1")
         match answer.status:
             case 202:
-                return Accepted(words.strip()[:100])
+                return Accepted(response.strip()[:100])
             case 503:
                 return NOT_REACHED
-            case 403 if words.startswith("Not routable"):
+            case 403 if response.startswith("Not routable"):
                 return Permanent("The gateway has no route to this number.")
             case 400:
                 return Permanent("The gateway rejects the message.")

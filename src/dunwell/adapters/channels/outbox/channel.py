@@ -152,8 +152,8 @@ class OutboxEmail(_Outbox):
         try:
             content = build_internet_message(message)
         except AddressUnusable as error:
-            words = "The e-mail address cannot be written into a message."
-            raise _Unusable(words) from error
+            reason = "The e-mail address cannot be written into a message."
+            raise _Unusable(reason) from error
         self._folder.write(path, content)
 
 

@@ -98,8 +98,8 @@ async def _join_files(files: tuple[MessageFile, ...], printer: LetterPrinter) ->
     try:
         return await printer.join([EnclosedPart(each.content_type, each.content) for each in files])
     except Unprintable as error:
-        words = "An enclosure cannot be put into one PDF with the letter."
-        raise LetterRejected(words) from error
+        reason = "An enclosure cannot be put into one PDF with the letter."
+        raise LetterRejected(reason) from error
 
 
 async def _count_pages(file: MessageFile, printer: LetterPrinter, *, is_ours: bool) -> int:

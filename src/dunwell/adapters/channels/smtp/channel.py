@@ -107,12 +107,12 @@ def interpret_refusal(code: int, text: str, *, of_sender: bool = False) -> Outco
     if code in _ABOUT_US:
         return refuse_login(code, text)
     if 500 <= code < 600:
-        words = f"The mail server refused it: {render_code(code, text)}."
+        reason = f"The mail server refused it: {render_code(code, text)}."
         enhanced = _ENHANCED.match(text)
         status_meaning = parse_status(enhanced[1]) if enhanced else None
         if status_meaning is None or (of_sender and status_meaning.cause == "ADDRESS"):
-            return Permanent(words)
-        return Permanent(words, status_meaning.cause)
+            return Permanent(reason)
+        return Permanent(reason, status_meaning.cause)
     return Temporary(reason=f"The mail server put it off: {render_code(code, text)}.")
 
 
@@ -135,8 +135,8 @@ def render_code(code: int, text: str) -> str:
 def render_answer(code: int, text: str) -> str:
     """Return the server's response to an accepted message. It usually has the id in the server's
     log."""
-    words = _CONTROLS.sub(" ", text).strip()
-    return f"{code} {_ADDRESS.sub('...', words)}"[:_MAX_RESPONSE_LENGTH]
+    printable = _CONTROLS.sub(" ", text).strip()
+    return f"{code} {_ADDRESS.sub('...', printable)}"[:_MAX_RESPONSE_LENGTH]
 
 
 # Shorter than the caller's timeout, so that an interruption is known to have happened here.
@@ -289,11 +289,11 @@ def get_secret_text(secrets: Mapping[str, bytes], name: str) -> str:
     try:
         return secrets[name].decode()
     except (KeyError, UnicodeDecodeError) as error:
-        words = (
+        reason = (
             f"The secret {name} cannot be decrypted or is not text: apply the installation file "
             "again."
         )
-        raise DeliveryProviderUnusable(words) from error
+        raise DeliveryProviderUnusable(reason) from error
 
 
 def build_mail_server(

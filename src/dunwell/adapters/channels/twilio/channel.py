@@ -179,15 +179,15 @@ class TwilioChannel:
         return answer if isinstance(answer, Temporary) else self._interpret(answer)
 
     def _interpret(self, answer: HttpResponse) -> Outcome:
-        words = _parse_response(answer.start)
+        response = _parse_response(answer.start)
         match answer.status:
-            case 200 | 201 if words is not None and words.sid:
-                return Accepted(words.sid[:100])
+            case 200 | 201 if response is not None and response.sid:
+                return Accepted(response.sid[:100])
             case 429:
                 seconds = _parse_retry_after(answer.headers.get("Retry-After", ""))
                 return Temporary(seconds, "The provider asks to be called later: 429.")
-            case 400 if words is not None and words.code is not None:
-                return self._refuse(words.code, answer.status)
+            case 400 if response is not None and response.code is not None:
+                return self._refuse(response.code, answer.status)
             case status if 400 <= status < 500:
                 return self._gateway.log_refusal(status)
             case status:
@@ -195,8 +195,8 @@ class TwilioChannel:
 
     def _refuse(self, code: int, status: int) -> Outcome:
         if code in _UNREACHABLE_ON_SENDING:
-            words = f"The provider cannot reach this number: error {code}."
-            return Permanent(words, "ADDRESS")
+            reason = f"The provider cannot reach this number: error {code}."
+            return Permanent(reason, "ADDRESS")
         if code in _NOT_SENDABLE:
             return Permanent(f"The provider rejects the message: error {code}.")
         # The sender or the account is at fault, not the recipient.

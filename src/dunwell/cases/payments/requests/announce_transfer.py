@@ -23,7 +23,7 @@ from dunwell.contact.escalation.contacts.sending_hours import get_day_calendar
 from dunwell.contact.notices.occasions.facts import TransferFacts
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.core.claims.access import lock_claim_of_merchant
-from dunwell.core.claims.raise_event import publish_event
+from dunwell.core.claims.publish_event import publish_event
 from dunwell.core.claims.states import ACTIVE
 from dunwell.core.claims.store import LockedClaim
 from dunwell.core.events.payloads import EventPaymentData, payment_in_progress

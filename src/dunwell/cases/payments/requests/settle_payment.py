@@ -46,7 +46,7 @@ from dunwell.cases.payments.requests.store import (
 )
 from dunwell.cases.payments.store import StoredPayment, find_payment_by_transaction, link_payment
 from dunwell.contact.messages.templates.formatting import render_line
-from dunwell.core.claims.raise_event import publish_event
+from dunwell.core.claims.publish_event import publish_event
 from dunwell.core.claims.store import LockedClaim, lock_claim
 from dunwell.core.events.payloads import EventPaymentData, payment_completed
 from dunwell.platform.errors import InvalidState, NotFound, Refusal

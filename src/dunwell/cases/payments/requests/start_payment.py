@@ -40,7 +40,7 @@ from dunwell.cases.payments.requests.live_requests import (
 from dunwell.cases.payments.requests.request_states import PaymentRequestState
 from dunwell.cases.payments.requests.settle_payment import settle_payment
 from dunwell.cases.payments.requests.store import StoredPaymentRequest, find_request, save_checkout
-from dunwell.core.claims.raise_event import publish_event
+from dunwell.core.claims.publish_event import publish_event
 from dunwell.core.claims.states import ACTIVE
 from dunwell.core.claims.store import lock_claim
 from dunwell.core.events.payloads import EventPaymentData, payment_in_progress

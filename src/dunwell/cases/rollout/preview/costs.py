@@ -90,9 +90,9 @@ class PriceableMessages:
 
     @property
     def key(self) -> tuple[Channel, str | None, str | None]:
-        is_told = self.channel != "EMAIL" and self.country != UNKNOWN_COUNTRY
+        depends_on_country = self.channel != "EMAIL" and self.country != UNKNOWN_COUNTRY
         provider = self.provider.name if self.provider else None
-        return self.channel, provider, self.country if is_told else None
+        return self.channel, provider, self.country if depends_on_country else None
 
     def price(self) -> MessageCost:
         if self.provider is None or self.units is None:

@@ -167,8 +167,8 @@ async def print_letter(printer: LetterPrinter, sheet: bytes) -> bytes:
     except ScriptMissing as missing:
         raise ValidationError([Fault("/channel", describe_missing(missing), "INVALID")]) from None
     except Unprintable:
-        words = "The letter takes too much time or memory to print; shorten it."
-        raise ValidationError([Fault("/channel", words, "TOO_LONG")]) from None
+        message = "The letter takes too much time or memory to print; shorten it."
+        raise ValidationError([Fault("/channel", message, "TOO_LONG")]) from None
 
 
 async def _find_pay_by(

@@ -138,10 +138,15 @@ async def get_workflow_texts(
 
 
 async def edit_text(
-    work: Work, workflow_id: UUID, place: TextPlace, written: TextContent | None, *, seen: str
+    work: Work,
+    workflow_id: UUID,
+    place: TextPlace,
+    written: TextContent | None,
+    *,
+    expected_revision: str,
 ) -> EditedDraft:
-    """Save a text, or remove it if `written` is None. `seen` is the revision (`compute_revision`)
-    of the text that the author saw.
+    """Save a text, or remove it if `written` is None. `expected_revision` is the
+    revision (`compute_revision`) of the text that the author saw.
 
     Raises EditConflict, and what `edit_draft` raises.
     """
@@ -154,7 +159,7 @@ async def edit_text(
     definition = newest.definition
     theirs = find_text(definition, place)
     # There is no conflict if the present text is already the wanted one.
-    if seen != compute_revision(theirs) and theirs != written:
+    if expected_revision != compute_revision(theirs) and theirs != written:
         changes = await load_open_changes(work.tx, work.merchant_id, workflow_id)
         raise EditConflict(
             "The text was changed since you opened it. Compare it with yours and save again.",

@@ -108,11 +108,11 @@ async def _count_trial(work: Work, keys: KeyRing) -> None:
     Raises RateLimited."""
     assert work.actor.actor_id is not None
     subject = keys.digest(_ATTEMPT_KIND, UUID(work.actor.actor_id).bytes, min(keys.versions))
-    known = await load_attempts(work.tx, subject)
-    if known is not None and known.first_at + _WINDOW <= work.real_now:
-        known = None
-    if known is not None and known.count >= MAX_TRIALS:
-        wait = known.first_at + _WINDOW - work.real_now
+    sent = await load_attempts(work.tx, subject)
+    if sent is not None and sent.first_at + _WINDOW <= work.real_now:
+        sent = None
+    if sent is not None and sent.count >= MAX_TRIALS:
+        wait = sent.first_at + _WINDOW - work.real_now
         words = f"You have sent {MAX_TRIALS} tests within an hour. Try again later."
         raise RateLimited(words, retry_after=int(wait.total_seconds()) + 1)
-    await count_attempt(work.tx, subject, known, work.real_now)
+    await count_attempt(work.tx, subject, sent, work.real_now)

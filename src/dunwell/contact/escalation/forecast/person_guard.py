@@ -56,7 +56,7 @@ class PersonGuard:
         today = hours.calendar.local_date(at)
         moment = hours.first_moment(at)
         if moment > at:
-            self._tell(today, HoldReason.QUIET_HOURS)
+            self._report(today, HoldReason.QUIET_HOURS)
             return moment
         if all(has_room(self._days[each], self._guards, today) for each in self._identities):
             for each in self._identities:
@@ -64,10 +64,10 @@ class PersonGuard:
             return at
         candidate = GuardCandidate(_ONLY_CANDIDATE, self._identities)
         hold = decide_contacts([candidate], self._days, self._guards, today).held[_ONLY_CANDIDATE]
-        self._tell(today, hold.held_by)
+        self._report(today, hold.held_by)
         return hours.first_moment_on(hold.until)
 
-    def _tell(self, day: date, held_by: HoldReason) -> None:
+    def _report(self, day: date, held_by: HoldReason) -> None:
         if self._note is not None:
             self._note(day, held_by)
 

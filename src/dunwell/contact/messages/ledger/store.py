@@ -294,7 +294,7 @@ _TWICE = """
 SELECT claim_id, run, step_id, place, kind, count(*) AS rows,
        string_agg(DISTINCT communication_id::text, ', ') AS communications
 FROM (SELECT *, CASE outcome WHEN 'SETTLED_SENT' THEN 'ACCEPTED' ELSE outcome END AS kind
-      FROM contact_ledger WHERE merchant_id = $1) told
+      FROM contact_ledger WHERE merchant_id = $1) recorded
 WHERE kind IN ('ACCEPTED', 'REFUSED', 'FAILED_LATER')
 GROUP BY claim_id, run, step_id, place, kind
 HAVING count(*) > 1
@@ -303,7 +303,7 @@ ORDER BY claim_id, run, step_id, place
 # Compare the state in the ledger with the contact. A contact that was settled before the ledger
 # existed has no digest; a contact refused before its hand-over has no ledger entry.
 _CONTRADICTIONS = """
-WITH told AS (
+WITH recorded AS (
     SELECT communication_id,
         CASE WHEN count(*) FILTER (WHERE outcome = 'UNKNOWN')
                 > count(*) FILTER (WHERE outcome IN ('SETTLED_SENT', 'SETTLED_NOT_SENT'))
@@ -314,13 +314,14 @@ WITH told AS (
     WHERE merchant_id = $1
     GROUP BY communication_id
 )
-SELECT m.communication_id, m.claim_id, m.state, told.state AS told
+SELECT m.communication_id, m.claim_id, m.state, recorded.state AS ledger_state
 FROM communications m
-LEFT JOIN told USING (communication_id)
+LEFT JOIN recorded USING (communication_id)
 WHERE m.merchant_id = $1
-  AND told.state IS DISTINCT FROM
+  AND recorded.state IS DISTINCT FROM
       CASE WHEN m.state IN ('ACCEPTED', 'FAILED', 'UNKNOWN') THEN m.state END
-  AND (told.state IS NOT NULL OR (m.handed_over_at IS NOT NULL AND m.content_digest IS NOT NULL))
+  AND (recorded.state IS NOT NULL
+       OR (m.handed_over_at IS NOT NULL AND m.content_digest IS NOT NULL))
 ORDER BY m.communication_id
 """
 _WITHOUT_CONTACT = """
@@ -371,7 +372,7 @@ class LedgerContradiction(msgspec.Struct, frozen=True, gc=False):
     claim_id: int
     state: str
     # The state according to the ledger; None without a ledger entry.
-    told: str | None
+    ledger_state: str | None
 
 
 class EntryWithoutContact(msgspec.Struct, frozen=True, gc=False):

@@ -91,12 +91,14 @@ async def check_contacts(
     async for twice in stream_duplicates(tx, merchant_id):
         findings.add(_describe_twice(twice))
     async for each in stream_contradictions(tx, merchant_id):
-        told = f"the ledger says {each.told}" if each.told else "has no ledger entry"
-        words = f"is {each.state}, but {told}"
-        findings.add(_describe(LedgerFault.CONTACT_CONTRADICTS, each, words))
+        recorded = (
+            f"the ledger says {each.ledger_state}" if each.ledger_state else "has no ledger entry"
+        )
+        problem = f"is {each.state}, but {recorded}"
+        findings.add(_describe(LedgerFault.CONTACT_CONTRADICTS, each, problem))
     async for missing in stream_entries_without_contact(tx, merchant_id):
-        words = f"does not match its ledger entry {missing.entry_id} ({missing.outcome})"
-        findings.add(_describe(LedgerFault.CONTACT_MISSING, missing, words))
+        problem = f"does not match its ledger entry {missing.entry_id} ({missing.outcome})"
+        findings.add(_describe(LedgerFault.CONTACT_MISSING, missing, problem))
     async for other in stream_digest_mismatches(tx, merchant_id):
         fault = LedgerFault.CONTENT_ALTERED if other.is_content else LedgerFault.RECIPIENT_ALTERED
         findings.add(_describe(fault, other, "has other digests than its ledger entry"))
@@ -109,10 +111,10 @@ def _check_content(
 ) -> None:
     content = stored.content
     if content.key_version not in keys.versions:
-        words = (
+        problem = (
             f"was handed over with version {content.key_version} of the secret key, unknown here"
         )
-        findings.add(_describe(LedgerFault.CONTENT_ALTERED, stored, words))
+        findings.add(_describe(LedgerFault.CONTENT_ALTERED, stored, problem))
         return
     recipient = digest_recipient(
         keys,
@@ -122,26 +124,26 @@ def _check_content(
         key_version=content.key_version,
     )
     if recipient != stored.recipient_digest:
-        words = "is stored with a different recipient than it was sent to"
-        findings.add(_describe(LedgerFault.RECIPIENT_ALTERED, stored, words))
+        problem = "is stored with a different recipient than it was sent to"
+        findings.add(_describe(LedgerFault.RECIPIENT_ALTERED, stored, problem))
     if (
         digest_content(keys, merchant_id, content.parts, content.key_version)
         != stored.content_digest
     ):
-        words = "is stored with a different text than it was sent with"
-        findings.add(_describe(LedgerFault.CONTENT_ALTERED, stored, words))
+        problem = "is stored with a different text than it was sent with"
+        findings.add(_describe(LedgerFault.CONTENT_ALTERED, stored, problem))
 
 
-def _describe_twice(told: DuplicateEntry) -> LedgerFinding:
-    step = f"claim {told.claim_id}, run {told.run}, step {told.step_id}"
-    contacts = f"communication {told.communications}"
-    words = f"{step}, place {told.place} ({contacts}) is {told.kind} {told.rows} times"
-    return LedgerFinding(LedgerFault.CONTACTED_TWICE, words)
+def _describe_twice(entry: DuplicateEntry) -> LedgerFinding:
+    step = f"claim {entry.claim_id}, run {entry.run}, step {entry.step_id}"
+    contacts = f"communication {entry.communications}"
+    problem = f"{step}, place {entry.place} ({contacts}) is {entry.kind} {entry.rows} times"
+    return LedgerFinding(LedgerFault.CONTACTED_TWICE, problem)
 
 
-def _describe(fault: LedgerFault, contact: _HasContact, words: str) -> LedgerFinding:
+def _describe(fault: LedgerFault, contact: _HasContact, problem: str) -> LedgerFinding:
     return LedgerFinding(
-        fault, f"communication {contact.communication_id} of claim {contact.claim_id} {words}"
+        fault, f"communication {contact.communication_id} of claim {contact.claim_id} {problem}"
     )
 
 
@@ -250,8 +252,8 @@ class _ChainVerifier:
     def _check_version(self, seal: LedgerSeal, previous: SealHead) -> None:
         version = f"version {seal.key_version} of the secret key"
         if seal.key_version < previous.key_version:
-            words = f"has {version}, although a newer one was used before: the key was leaked"
-            self._add(LedgerFault.SEAL_ALTERED, seal.seal, words)
+            problem = f"has {version}, although a newer one was used before: the key was leaked"
+            self._add(LedgerFault.SEAL_ALTERED, seal.seal, problem)
         if not self._has(seal):
             self._add(
                 LedgerFault.SEAL_ALTERED, seal.seal, f"has {version}, which is not known here"
@@ -276,22 +278,22 @@ class _ChainVerifier:
                 fields=row.fields,
                 key_version=seal.key_version,
             ):
-                words = f"covers {table} {row.key} ({row.name}), which was altered"
-                self._add(LedgerFault.ROW_ALTERED, seal.seal, words)
+                problem = f"covers {table} {row.key} ({row.name}), which was altered"
+                self._add(LedgerFault.ROW_ALTERED, seal.seal, problem)
             digests.append(row.digest or b"")
         return digests
 
     def _check_count(self, seal: int, table: str, sealed: int, found: int) -> bool:
         if found < sealed:
-            words = f"covers {sealed} rows of {table}; missing: {sealed - found}"
-            self._add(LedgerFault.ROWS_MISSING, seal, words)
+            problem = f"covers {sealed} rows of {table}; missing: {sealed - found}"
+            self._add(LedgerFault.ROWS_MISSING, seal, problem)
         elif found > sealed:
-            words = f"covers {sealed} rows of {table}; too many: {found - sealed}"
-            self._add(LedgerFault.ROWS_ADDED, seal, words)
+            problem = f"covers {sealed} rows of {table}; too many: {found - sealed}"
+            self._add(LedgerFault.ROWS_ADDED, seal, problem)
         return found == sealed
 
-    def _add(self, fault: LedgerFault, seal: int, words: str) -> None:
-        self.chain.findings.add(LedgerFinding(fault, f"seal {seal} {words}", seal))
+    def _add(self, fault: LedgerFault, seal: int, problem: str) -> None:
+        self.chain.findings.add(LedgerFinding(fault, f"seal {seal} {problem}", seal))
 
 
 class _RowReader:

@@ -227,8 +227,8 @@ def list_footer(creditor: CreditorFacts, language: Language) -> list[list[str]]:
         (translate("Supervisory authority:"), creditor.supervisory_authority),
         (translate("VAT ID:"), creditor.vat_id),
     ]
-    told = [[f"{label} {text}" for label, text in group if text] for group in (contact, entries)]
-    return [[render_line(line) for line in lines] for lines in (who, *told) if lines]
+    filled = [[f"{label} {text}" for label, text in group if text] for group in (contact, entries)]
+    return [[render_line(line) for line in lines] for lines in (who, *filled) if lines]
 
 
 def _join_footer(footer: list[list[str]]) -> str:

@@ -14,8 +14,9 @@ from dunwell.contact.notices.notice import NoticeChannel, NoticeKind
 
 @dataclass(frozen=True, slots=True)
 class OccasionOutcome:
-    """Whether the debtor was told. `at` is the merchant's time when a channel accepted the message;
-    None if nobody was reached, if that is unknown, or if the message is still being sent."""
+    """Whether the debtor was notified. `at` is the merchant's time when a channel accepted the
+    message. It is None if no channel reached the debtor, if that is unknown, or if the message is
+    still being sent."""
 
     at: datetime | None
     is_under_way: bool = False

@@ -144,14 +144,16 @@ async def save_occasion(
     return bool(await tx.fetchval(_SAVE, *_key(occasion), stored, due_at))
 
 
-async def save_occasions(tx: Connection, merchant_id: int, told: Sequence[OccasionToSave]) -> None:
+async def save_occasions(
+    tx: Connection, merchant_id: int, occasions: Sequence[OccasionToSave]
+) -> None:
     """Insert the occasions that do not exist."""
-    if told:
+    if occasions:
         await tx.execute(
-            _SAVE_MANY, merchant_id, [each.claim_id for each in told],
-            [each.facts.template for each in told], [each.subject for each in told],
-            [msgspec.json.encode(each.facts).decode() for each in told],
-            [each.due_at for each in told],
+            _SAVE_MANY, merchant_id, [each.claim_id for each in occasions],
+            [each.facts.template for each in occasions], [each.subject for each in occasions],
+            [msgspec.json.encode(each.facts).decode() for each in occasions],
+            [each.due_at for each in occasions],
         )  # fmt: skip
 
 

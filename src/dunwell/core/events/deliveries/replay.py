@@ -155,21 +155,21 @@ WHERE d.merchant_id = $1 AND d.endpoint_id = $2 AND d.state = 'GIVEN_UP' AND d.e
 """
 
 
-async def replay_delivery(work: Work, endpoint_id: UUID, event_id: UUID, seen: str) -> None:
-    """Replay one delivery. `seen`: the state that was shown (`LoggedDelivery.seen`). Raises
-    NotFound, InvalidState if it has changed since, or is due anyway."""
+async def replay_delivery(work: Work, endpoint_id: UUID, event_id: UUID, expected: str) -> None:
+    """Replay one delivery. `expected`: the state that was shown (`LoggedDelivery.state_mark`).
+    Raises NotFound, InvalidState if it has changed since, or is due anyway."""
     work.require(Right.OPERATE)
     await _lock(work, endpoint_id)
     found = await load_deliveries(work.tx, work.merchant_id, endpoint_id, [event_id])
     delivery = found.get(event_id)
     if delivery is None:
         raise NotFound("There is no such delivery.")
-    if delivery.seen != seen:
+    if delivery.state_mark != expected:
         message = "The delivery was changed since you opened it. Reload the page and decide again."
         raise InvalidState(message, state=delivery.state)
     is_due = await save_replay(
         work.tx, work.merchant_id, endpoint_id, event_id,
-        now=work.real_now, seen=(delivery.state, delivery.attempts),
+        now=work.real_now, expected=(delivery.state, delivery.attempts),
     )  # fmt: skip
     if not is_due:
         message = "This delivery is due already; it is being sent."
@@ -210,11 +210,11 @@ async def _lock(work: Work, endpoint_id: UUID) -> None:
 
 async def save_replay(
     tx: Connection, merchant_id: int, endpoint_id: UUID, event_id: UUID, *, now: datetime,
-    seen: tuple[str, int],
+    expected: tuple[str, int],
 ) -> bool:  # fmt: skip
-    """Make the delivery due. `seen`: its state and attempts. Return False if they have changed, or
-    it is due already."""
-    saved = await tx.fetchval(_REPLAY_ONE, merchant_id, endpoint_id, event_id, now, *seen)
+    """Make the delivery due. `expected`: its state and attempts. Return False if they have
+    changed, or it is due already."""
+    saved = await tx.fetchval(_REPLAY_ONE, merchant_id, endpoint_id, event_id, now, *expected)
     return saved is not None
 
 

@@ -70,7 +70,7 @@ class LoggedDelivery:
     error: str | None
 
     @property
-    def seen(self) -> str:
+    def state_mark(self) -> str:
         """The state for a form, to detect changes."""
         return f"{self.state}-{self.attempts}"
 

@@ -171,17 +171,17 @@ async def change_endpoint(
 
 
 async def rotate_secret(
-    work: Work, keys: KeyRing, endpoint_id: UUID, seen: str | None = None
+    work: Work, keys: KeyRing, endpoint_id: UUID, shown_mark: str | None = None
 ) -> NewEndpointSecret:
     """Rotate the secret. For 24 hours of real time deliveries are signed with both secrets; another
     rotation in this time drops the oldest at once.
 
-    `seen`: the `WebhookEndpoint.secret_mark` that was shown; None: no check. Raises NotFound, and
-    EditConflict if the secret was rotated since then.
+    `shown_mark`: the `WebhookEndpoint.secret_mark` that was shown; None: no check. Raises
+    NotFound, and EditConflict if the secret was rotated since then.
     """
     work.require(Right.CONFIGURE)
     endpoint = await _lock(work, endpoint_id)
-    if seen is not None and seen != endpoint.secret_mark:
+    if shown_mark is not None and shown_mark != endpoint.secret_mark:
         message = "The secret was rotated since you opened the page. Nothing was changed."
         raise EditConflict(message, state="ROTATED")
     secret = create_secret()

@@ -73,19 +73,19 @@ class ReviewedChanges:
     """What a user who publishes has reviewed: the changes that were shown, and the colleagues'
     changes that were approved."""
 
-    seen: frozenset[UUID]
-    agreed: frozenset[UUID]
+    shown: frozenset[UUID]
+    approved: frozenset[UUID]
 
-    def find_new(self, changes: Sequence[DraftChange]) -> list[DraftChange]:
+    def list_new(self, changes: Sequence[DraftChange]) -> list[DraftChange]:
         """Return the changes that were made since."""
-        return [each for each in changes if each.change_id not in self.seen]
+        return [each for each in changes if each.change_id not in self.shown]
 
-    def find_open(
+    def list_unapproved(
         self, changes: Sequence[DraftChange], kind: str, actor_id: str | None
     ) -> list[DraftChange]:
         """Return the colleagues' changes that were not approved."""
         return [
             each
             for each in changes
-            if each.change_id not in self.agreed and not each.is_of(kind, actor_id)
+            if each.change_id not in self.approved and not each.is_of(kind, actor_id)
         ]

@@ -115,11 +115,11 @@ async def delete_current_draft(work: Work, workflow_id: UUID) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PartEdit:
-    """An edit of one part. `part`: as `parts.list_parts` names it. `seen`: the revision of the part
-    that the user saw. `value`: the part as JSON; None deletes it."""
+    """An edit of one part. `part`: as `parts.list_parts` names it. `expected_revision`: the
+    revision of the part that the user saw. `value`: the part as JSON; None deletes it."""
 
     part: str
-    seen: str
+    expected_revision: str
     value: Any
 
 
@@ -176,7 +176,7 @@ async def _check_unchanged(
     for each in edits:
         theirs = parts.get(each.part)
         # A user who wants the current value has lost nothing.
-        if each.seen != compute_revision(theirs) and wanted.get(each.part) != theirs:
+        if each.expected_revision != compute_revision(theirs) and wanted.get(each.part) != theirs:
             changes = await load_open_changes(work.tx, work.merchant_id, workflow_id)
             raise EditConflict(
                 f"{each.part} was changed since you opened it. Compare it with your change and "
@@ -230,7 +230,7 @@ async def duplicate_step(work: Work, workflow_id: UUID, step_id: int) -> int:
 
 
 async def move_step(
-    work: Work, workflow_id: UUID, step_id: int, *, after: int | None, seen: str
+    work: Work, workflow_id: UUID, step_id: int, *, after: int | None, expected_revision: str
 ) -> EditedDraft:
     """Move the step after another; None: to the beginning. `seen`: the revision of the order that
     was shown. Raises what `edit_draft` raises, and NotFound."""
@@ -239,19 +239,23 @@ async def move_step(
     if step_id not in order or not (after is None or after in order):
         raise NotFound(f"The draft has no step {step_id}, or none to follow.")
     return await edit_draft(
-        work, workflow_id, PartEdit(STEP_ORDER, seen, move_in_order(order, step_id, after))
+        work,
+        workflow_id,
+        PartEdit(STEP_ORDER, expected_revision, move_in_order(order, step_id, after)),
     )
 
 
 async def shift_step(
-    work: Work, workflow_id: UUID, step_id: int, way: str, *, seen: str
+    work: Work, workflow_id: UUID, step_id: int, way: str, *, expected_revision: str
 ) -> EditedDraft:
     """Move the step one position, "up" or "down". Raises what `move_step` raises."""
     work.require(Right.CONFIGURE)
     order: list[int] = (await _open_parts(work, workflow_id)).get(STEP_ORDER, [])
     place = order.index(step_id) + (-2 if way == "up" else 1) if step_id in order else -1
     after = order[min(place, len(order) - 1)] if place >= 0 else None
-    return await move_step(work, workflow_id, step_id, after=after, seen=seen)
+    return await move_step(
+        work, workflow_id, step_id, after=after, expected_revision=expected_revision
+    )
 
 
 def move_in_order(order: Sequence[int], step_id: int, after: int | None) -> list[int]:

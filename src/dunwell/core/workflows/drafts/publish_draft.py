@@ -92,8 +92,8 @@ async def _check_reviewed(work: Work, workflow_id: UUID, ticks: ReviewedChanges 
         return
     given = ticks or ReviewedChanges(frozenset(), frozenset())
     changes = await load_open_changes(work.tx, work.merchant_id, workflow_id)
-    came = given.find_new(changes)
-    unticked = given.find_open(changes, actor.kind, actor.actor_id)
+    came = given.list_new(changes)
+    unticked = given.list_unapproved(changes, actor.kind, actor.actor_id)
     if came or unticked:
         raise ChangesNotReviewed(came, unticked)
 

@@ -15,7 +15,7 @@ from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.rights import Right
 from dunwell.contact.messages.identities import digest_address, render_postal_address
-from dunwell.core.claims.raise_event import publish_event
+from dunwell.core.claims.publish_event import publish_event
 from dunwell.core.events.payloads import details_accessed
 from dunwell.interfaces.landing.session.facts import OnFile
 from dunwell.interfaces.landing.session.session import (

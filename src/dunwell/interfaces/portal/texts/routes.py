@@ -119,7 +119,9 @@ async def submit_text(
         async with site.open_work(access) as work:
             opened = await get_requested_texts(work, request)
             place = parse_text_place(request, opened.definition)
-            await edit_text(work, opened.workflow_id, place, written, seen=typed.known_revision)
+            await edit_text(
+                work, opened.workflow_id, place, written, expected_revision=typed.known_revision
+            )
     except EditConflict as conflict:
         typed = replace(typed, known_revision="", conflict=conflict)
         return await _render_text_page(site, request, access, typed)

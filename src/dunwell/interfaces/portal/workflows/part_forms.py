@@ -168,7 +168,7 @@ async def check_part(
     work.require(Right.CONFIGURE)
     draft = await get_draft_overview(work, workflow_id, {edit.part: edit.value})
     problems = content.add(locate_part_faults(draft, edit.part, form))
-    return PartOutcome(is_saved=False, problems=problems, seen=edit.seen)
+    return PartOutcome(is_saved=False, problems=problems, seen=edit.expected_revision)
 
 
 def build_part_conflict(conflict: EditConflict, typed: Any) -> PartConflict:

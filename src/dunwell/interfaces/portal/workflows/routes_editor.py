@@ -106,10 +106,14 @@ async def _arrange_step(
     elif action == "remove":
         await edit_draft(work, workflow_id, PartEdit(name_step(step_id), fields["revision"], None))
     elif action in ("up", "down"):
-        await shift_step(work, workflow_id, step_id, action, seen=fields["order_revision"])
+        await shift_step(
+            work, workflow_id, step_id, action, expected_revision=fields["order_revision"]
+        )
     else:
         after = parse_step_id(fields["after"]) if fields["after"] else None
-        await move_step(work, workflow_id, step_id, after=after, seen=fields["order_revision"])
+        await move_step(
+            work, workflow_id, step_id, after=after, expected_revision=fields["order_revision"]
+        )
 
 
 async def _render_editor_page(
