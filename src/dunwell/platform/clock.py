@@ -15,7 +15,7 @@ class SystemClock:
 
 
 class MovableClock:
-    """A clock that only moves when it is told to, for tests and test clocks of merchants."""
+    """A clock that moves only on request, for tests and test clocks of merchants."""
 
     def __init__(self, now: datetime) -> None:
         self._now = now.astimezone(UTC)

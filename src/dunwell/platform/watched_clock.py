@@ -172,7 +172,7 @@ class WatchedClock:
 
     def _was_set(self, now: datetime, comparison: ClockComparison) -> bool:
         """Return whether the host's clock moved by more or less than the elapsed time. That is also
-        true after the machine was suspended, because the monotonic clock stops meanwhile."""
+        true after the machine was suspended, because the monotonic clock stops in the meantime."""
         elapsed = timedelta(seconds=self._monotonic() - comparison.monotonic)
         return abs(now - comparison.host - elapsed) > _SMALLEST_STEP
 

@@ -118,7 +118,7 @@ LayoutName = Literal["din-5008-a", "din-5008-b", "c5-6", "print-service"]
 
 class FolderProvider(ProviderPart, frozen=True, tag_field="adapter", tag="folder"):
     channel: Literal["LETTER"]
-    # On the machine of the workers.
+    # The folder is on the machine of the workers.
     folder: Path
     batch: BatchSettings = field(default_factory=BatchSettings)
     # The layout of the sheet: a module of `contact/messages/letters/layouts`.
@@ -141,7 +141,7 @@ class SftpProvider(ProviderPart, frozen=True, tag_field="adapter", tag="sftp"):
     # Exactly one of the two is required.
     key_file: SecretFile | None = None
     password_file: SecretFile | None = None
-    # On the server.
+    # The folder is on the server.
     folder: Path = "."
     batch: BatchSettings = field(default_factory=BatchSettings)
     layout: LayoutName = "din-5008-b"

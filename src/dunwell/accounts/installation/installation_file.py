@@ -171,7 +171,7 @@ class Installation(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
     delivery_providers: dict[DeliveryProviderName, DeliveryProvider] | None = None
     # How users sign in. None: with Dunwell's own passwords and passkeys.
     sign_in: SignInSettings | None = None
-    # Who is notified of alerts. Default: nobody.
+    # Who is notified of alerts. By default, alerts are only shown in the portal.
     alerts: AlertSettings | None = None
     # Merchants whose webhooks may be sent to the operator's private networks.
     webhook_networks: tuple[WebhookNetworks, ...] | None = None

@@ -252,12 +252,13 @@ class ModalitySettings(_Settings, frozen=True):
 
 
 class DisputeReason(_Settings, frozen=True):
-    """A merchant's settings for one dispute reason: one of the contract's, or one of its own."""
+    """A merchant's settings for one dispute reason: one of the contract's, or one that the merchant
+    added."""
 
     type: ReasonName
     # The label that debtors read, by language. A reason of the contract has a standard label.
     labels: dict[str, ShortText] = msgspec.field(name="label", default_factory=dict)
-    # Whether the reason is hidden from debtors.
+    # True if the reason is hidden from debtors.
     is_hidden: bool = msgspec.field(name="hidden", default=False)
 
 

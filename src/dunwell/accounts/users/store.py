@@ -74,7 +74,7 @@ SET ended_at = $2, password_hash = NULL, revision = revision + 1,
 WHERE user_id = $1 AND ended_at IS NULL
 RETURNING user_id
 """
-# In one order, so that two administrators who deactivate each other wait for one another.
+# Locked in one order, so that two administrators who deactivate each other wait for one another.
 _LOCK_ADMINS = """
 SELECT user_id, joined_at IS NOT NULL AS has_joined FROM users
 WHERE global_role = 'ADMIN' AND ended_at IS NULL

@@ -41,7 +41,7 @@ class SignedInUser:
     network: str | None = None
     # When the user last confirmed their identity in this session (`confirm_session`).
     confirmed_at: datetime | None = None
-    # Whether form values are saved that were sent after an earlier session had ended.
+    # True if form values are saved that were sent after an earlier session had ended.
     has_kept_forms: bool = False
 
     def rights_at(self, merchant_id: int) -> frozenset[Right]:

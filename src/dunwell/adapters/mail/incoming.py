@@ -53,9 +53,9 @@ class Envelope:
     sender: str
     recipient: str
     content: bytes
-    # Whether our own mail server delivered it, whose first header says from where it came.
+    # True if our own mail server delivered it, whose first header says from where it came.
     is_from_our_server: bool = False
-    # Whether the content is only the beginning of a message that is too large to fetch.
+    # True if the content is only the beginning of a message that is too large to fetch.
     is_cut: bool = False
 
 

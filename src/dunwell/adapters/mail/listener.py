@@ -28,7 +28,7 @@ Protocol = Literal["SMTP", "LMTP"]
 MAX_BYTES = 10 * 1024 * 1024
 # In one message, including the commands. This is more than is parsed (`incoming.MAX_LINES`).
 MAX_LINES = 250_000
-# For each protocol.
+# The limit for each protocol.
 MAX_CONNECTIONS = 20
 # From one address. A mail server in front of this one may use all connections.
 _MAX_CONNECTIONS_PER_HOST = 5
@@ -36,7 +36,7 @@ _MAX_CONNECTIONS_PER_HOST = 5
 _COMMAND_SECONDS = 60
 # For one connection, however busy it is.
 _CONNECTION_SECONDS = 600
-# For each protocol.
+# The limit for each protocol.
 _PARSED_AT_ONCE = 2
 _RESPONSES = {
     ReplyOutcome.NEW: "250 2.0.0 Taken",

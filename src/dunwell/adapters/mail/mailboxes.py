@@ -44,7 +44,7 @@ class MailboxRefused(MailboxUnavailable):
 @dataclass(frozen=True, slots=True)
 class FetchedMail:
     uid: int
-    # None if the message was deleted meanwhile.
+    # None if the message was deleted in the meantime.
     content: bytes | None
     is_cut: bool = False
 

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from dunwell.platform.database.database import Connection
 
-# By primary key.
+# Uses the primary key.
 _LOAD = "SELECT folder, uid_validity, last_uid FROM mailbox_positions WHERE provider = $1"
 # Within one UIDVALIDITY the number never decreases, so that two processes do not undo each other's
 # progress.

@@ -29,7 +29,7 @@ class Metadata(msgspec.Struct, frozen=True):
     userinfo_endpoint: str | None = None
     end_session_endpoint: str | None = None
     token_endpoint_auth_methods_supported: tuple[str, ...] = ("client_secret_basic",)
-    # Whether responses name their issuer (RFC 9207).
+    # True if responses name their issuer (RFC 9207).
     authorization_response_iss_parameter_supported: bool = False
 
     @property

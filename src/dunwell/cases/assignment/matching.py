@@ -80,7 +80,7 @@ class RuleMatch:
 
     @property
     def is_other_currency(self) -> bool:
-        """Whether the claim is unassigned and at least one rule was skipped because of its
+        """True if the claim is unassigned and at least one rule was skipped because of its
         workflow's currency."""
         outcomes = [self.default, *(verdict.outcome for verdict in self.verdicts)]
         return self.workflow_id is None and RuleOutcome.SKIPPED_CURRENCY in outcomes

@@ -45,7 +45,7 @@ class AssignmentShift:
 
     @property
     def moves(self) -> bool:
-        """Whether the claims get another workflow. Another rule with the same workflow does not
+        """True if the claims get another workflow. Another rule with the same workflow does not
         count."""
         return self.before.workflow_id != self.after.workflow_id
 

@@ -86,7 +86,7 @@ async def publish_rules(work: Work, rules: RuleSet, *, comment: str | None = Non
     """
     work.require(Right.PUBLISH)
     await lock_merchant(work.tx, work.merchant_id)
-    # Keeps the workflows from being deleted meanwhile.
+    # Keeps the workflows from being deleted in the meantime.
     await lock_workflows_for_reference(work.tx, work.merchant_id, list_targets(rules))
     targets = await load_targets(work.tx, work.merchant_id, list_targets(rules))
     faults = list(_find_target_faults(rules, targets))

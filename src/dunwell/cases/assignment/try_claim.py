@@ -53,7 +53,7 @@ class HypotheticalClaim(
     postal_code: str | None = None
     email: str | None = None
     mobile_number: str | None = None
-    # Whether street and city are known.
+    # True if street and city are known.
     address: bool = False
     custom_fields: dict[str, str] = {}
 

@@ -52,7 +52,7 @@ ResolutionOutcome = Literal[DisputeState.ACCEPTED, DisputeState.REJECTED]
 @dataclass(frozen=True, slots=True)
 class DisputeResolution:
     outcome: ResolutionOutcome
-    # Whether accepting the dispute ends the claim. None means yes.
+    # True if accepting the dispute ends the claim. None means yes.
     end_claim: bool | None = None
     # The response that the debtor reads.
     message: str | None = None

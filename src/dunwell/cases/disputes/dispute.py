@@ -86,7 +86,7 @@ class ClaimDispute(msgspec.Struct, frozen=True, gc=False):
     resolved_at: datetime | None = None
     # The merchant's response.
     resolution: str | None = None
-    # Whether accepting the dispute ended the claim; None unless it was accepted.
+    # True if accepting the dispute ended the claim; None unless it was accepted.
     ended_claim: bool | None = None
     # The debtor's session or the client id that opened it.
     actor_id: str | None = None
@@ -97,7 +97,7 @@ class ClaimDispute(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def withholds_claim(self) -> bool:
-        """Whether the claim's page hides the claim because of this dispute."""
+        """True if the claim's page hides the claim because of this dispute."""
         return self.reason in BUILT_IN_REASONS and self.released_at is None
 
     @property

@@ -2,8 +2,8 @@
 notified.
 
 Each dispute of a claim has its own hold. The workflow continues when the last hold has ended; steps
-that became due meanwhile run in order. No confirmation is sent to a person who is not the debtor or
-who has died.
+that became due in the meantime run in order. No confirmation is sent to a person who is not the
+debtor or who has died.
 """
 
 from uuid import UUID

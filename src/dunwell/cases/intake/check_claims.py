@@ -149,8 +149,8 @@ _MAX_CONTAINERS, _MAX_SEPARATORS = 130_000, 1_000_000
 _MAX_CLAIM_CONTAINERS, _MAX_CLAIM_SEPARATORS = 8_000, 20_000
 # Enough for all texts at maximum length with each character escaped.
 _MAX_CLAIM_BYTES = 1024 * 1024
-# For all claims of one body: ten for each of MAX_CLAIMS, which limits the response to a few
-# megabytes.
+# The limit for all claims of one body: ten for each of MAX_CLAIMS, which limits the response to a
+# few megabytes.
 _MAX_FAULTS = 10_000
 # A longer reference is invalid, and the response does not repeat it.
 _MAX_REFERENCE_LENGTH = 255

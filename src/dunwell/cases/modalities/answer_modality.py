@@ -158,8 +158,8 @@ async def open_modality_hold(work: Work, modality: Modality) -> None:
     """Open the hold of a modality.
 
     The hold of a request lasts until the response, that of a deferral until its day is over. The
-    hold of a plan has no end of its own: it lasts while the plan is active and, after a break,
-    until the debtor has been notified.
+    hold of a plan has no end date: it lasts while the plan is active and, after a break, until the
+    debtor has been notified.
     """
     if modality.state is ModalityState.REQUESTED:
         await open_hold(work, modality.claim_id, HoldKind.MODALITY_REQUESTED)

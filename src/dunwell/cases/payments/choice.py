@@ -103,7 +103,7 @@ def list_payable_groups(
     owing = [item for item in items if item.outstanding_cents > 0]
     heads = {item.item_id for item in owing if item.fee_of is None}
     fees = {head: tuple(fee for fee in owing if fee.fee_of == head) for head in heads}
-    # A fee whose item is paid is a group of its own.
+    # A fee whose item is paid is a separate group.
     groups = [
         PayableGroup(item, fees.get(item.item_id, ())) for item in owing if item.fee_of not in heads
     ]

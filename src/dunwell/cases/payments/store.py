@@ -304,7 +304,7 @@ class ListedPayment:
 
     @property
     def is_unmatched(self) -> bool:
-        """Whether the payment is not reversed, and is larger than what was owed or belongs to a
+        """True if the payment is not reversed, and is larger than what was owed or belongs to a
         withdrawn claim."""
         is_beyond = self.left_cents > 0 or self.status is Status.WITHDRAWN
         return self.payment.reversed_at is None and is_beyond

@@ -127,7 +127,7 @@ async def iterate_persons(
     """Yield the claims of a workflow's major version, in lists of about one page that never
     separate the claims of a person.
 
-    Persons are told apart by customer number, or else e-mail address, or else phone number. A
+    Persons are distinguished by customer number, or else e-mail address, or else phone number. A
     cursor keeps memory constant. The caller must be in a transaction; at isolation level repeatable
     read, all pages share its snapshot.
     """

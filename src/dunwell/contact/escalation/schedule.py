@@ -70,7 +70,7 @@ class StepFacts:
     """The facts of the claim that steps depend on."""
 
     condition: ConditionFacts
-    # Whether this run has reached the debtor yet.
+    # True if this run has already reached the debtor.
     has_reached: bool
     # The channels by which the debtor can be contacted now.
     usable_channels: Collection[Channel]

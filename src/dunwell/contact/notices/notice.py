@@ -28,8 +28,8 @@ class NoticeKind(StrEnum):
     # A new link to the address on file.
     LINK = "LINK"
     RECEIPT = "RECEIPT"
-    # The confirmation of what a debtor told or requested: a dispute, a transfer, a payment plan, a
-    # deferral.
+    # The confirmation of what a debtor reported or requested: a dispute, a transfer, a payment
+    # plan, a deferral.
     CONFIRMATION = "CONFIRMATION"
     # Six digits to an address that is to replace the one on file.
     CHANGE_CODE = "CHANGE_CODE"
@@ -210,7 +210,7 @@ class DueNotice:
     # True if it was given to the channel before and the outcome is unknown.
     was_handed_over: bool
     is_suppressed: bool
-    # Whether the channel's adapter can be called again; None if the merchant does not use the
+    # True if the channel's adapter can be called again; None if the merchant does not use the
     # channel.
     is_repeatable: bool | None
     expires_at: datetime

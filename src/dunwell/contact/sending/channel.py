@@ -56,7 +56,7 @@ class Message:
     attachments: tuple[MessageFile, ...] = ()
     # The logo in the HTML of an e-mail. Nothing is loaded from other servers.
     logo: MessageImage | None = None
-    # Whether the merchant is a sandbox.
+    # True if the merchant is a sandbox.
     is_sandbox: bool = False
     # For a letter: the destination country (ISO 3166-1 alpha-2), if known.
     country: str | None = None
@@ -126,7 +126,7 @@ class ChannelAdapter(Protocol):
 
     @property
     def is_repeatable(self) -> bool:
-        """Whether sending a communication id twice still sends one message."""
+        """True if sending a communication id twice still sends one message."""
 
     async def send(self, message: Message) -> Outcome:
         """Give the message to the channel. No transaction is open during the call."""

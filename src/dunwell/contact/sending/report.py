@@ -81,7 +81,7 @@ class Report:
     raw: bytes
     # The destination for metrics: the domain of an e-mail address or the country of a number.
     destination: str | None = None
-    # Whether only the channel or our own mail server can have written the report. Anyone who has
+    # True if only the channel or our own mail server can have written the report. Anyone who has
     # received a message can forge other reports; one of these alone suppresses no address.
     is_authenticated: bool = True
 

@@ -167,7 +167,7 @@ class RunningSet(Generic[SetKey]):
 
     def prepare_next_part(self) -> None:
         """Do not let the set linger while it prepares its next part. Another set of its channel
-        would start meanwhile, and both together would exceed the provider's limit."""
+        would start in the meantime, and both together would exceed the provider's limit."""
         self._called_at = None
 
 

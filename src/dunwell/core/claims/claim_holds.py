@@ -108,8 +108,8 @@ async def pause_claim(
 
 
 async def resume_claim(work: Work, claim_id: int) -> None:
-    """Lift all pauses, whoever opened them. Other holds stay. Nothing changes without a pause.
-    Raises NotFound."""
+    """Lift all pauses, no matter who opened them. Other holds stay. Nothing changes without a
+    pause. Raises NotFound."""
     work.require(Right.CHANGE_CLAIMS)
     await lift_hold(work, claim_id, HoldKind.PAUSE)
 

@@ -111,7 +111,7 @@ class Property:
     attribute: str
     kind: PropertyKind
     holds: Callable[[Any, ConditionInput], bool]
-    # For the table in the operator's guide.
+    # The text of the table in the operator's guide.
     takes: str
     meaning: str
     options: tuple[str, ...] = ()

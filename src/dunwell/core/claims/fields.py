@@ -60,13 +60,13 @@ CustomFields = dict[Reference, Text]
 class FieldDescription:
     """The description of a field, which its type cannot express."""
 
-    # For the reference.
+    # The text of the API reference.
     words: str
-    # For patches, if it differs.
+    # The text for patches, if it differs.
     patch_words: str | None = None
     # The value in the reference's example of a claim.
     example: str | None = None
-    # Whether the contract has the field. Otherwise Dunwell has added it.
+    # True if the contract has the field. Otherwise Dunwell has added it.
     in_contract: bool = False
 
 
@@ -172,7 +172,7 @@ class ContactData(DebtorName, frozen=True, kw_only=True):
 
     @property
     def has_address(self) -> bool:
-        """Whether a letter can be sent."""
+        """True if a letter can be sent."""
         return self.address is not None and bool(self.address.street and self.address.city)
 
 

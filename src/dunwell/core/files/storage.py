@@ -111,7 +111,7 @@ class SealedFiles:
 
     async def save(self, key: str, content: bytes) -> None:
         """Encrypt and store the content. Raises Unavailable."""
-        # In a thread, because encrypting ten megabytes would delay other requests.
+        # Done in a thread, because encrypting ten megabytes would delay other requests.
         sealed = await asyncio.to_thread(self._keys.seal, _PURPOSE, content, bound_to=key)
         await self._storage.save(key, HEAD + sealed)
 

@@ -75,7 +75,7 @@ async def check_upload(
     _check_form(upload)
     cleaned = await inspector.clean(upload.content, sender or merchant_id)
     check_claimed_type(upload.file_name, cleaned.content_type)
-    # In a thread, because hashing ten megabytes would delay other requests.
+    # Done in a thread, because hashing ten megabytes would delay other requests.
     digest = await asyncio.to_thread(sha256, cleaned.content)
     prepared = PreparedUpload(
         merchant_id=merchant_id,

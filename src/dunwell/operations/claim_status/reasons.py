@@ -83,7 +83,7 @@ def explain_contact(contact: StoredOpenContact, claim_state: ClaimState, zone: s
 
 def _explain_waiting(contact: StoredOpenContact, claim_state: ClaimState, zone: str) -> LazyText:
     """Return what a contact waits for that is not handed over yet. It is checked once more before
-    that, so a hold that was added meanwhile stops it."""
+    that, so a hold that was added in the meantime stops it."""
     until = render_instant(contact.not_before, zone)
     if claim_state.held:
         return LazyText(

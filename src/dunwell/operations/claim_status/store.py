@@ -29,9 +29,9 @@ _NAMING = (
     "payment.record", "payment.reverse", "dispute.resolve", "dispute.withdraw", "modality.approve",
     "modality.reject", "modality.withdraw",
 )  # fmt: skip
-# By primary key. Users belong to the installation, not to a merchant.
+# Uses the primary key. Users belong to the installation, not to a merchant.
 _LOAD_NAMES = "SELECT user_id::text AS user_id, name FROM users WHERE user_id = ANY($1::uuid[])"
-# By primary keys; the newest minor version by workflow_versions (merchant_id, workflow_id, major,
+# Uses primary keys; the newest minor version by workflow_versions (merchant_id, workflow_id, major,
 # minor).
 _LOAD_STANDING = """
 SELECT c.claim_id, c.status, c.held, c.run, c.next_step_id, c.due_at, c.rules_version,

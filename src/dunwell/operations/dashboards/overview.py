@@ -60,8 +60,9 @@ class DueStep(msgspec.Struct, frozen=True, array_like=True):
 
 
 class TomorrowForecast(msgspec.Struct, frozen=True):
-    """What the claims that are due tomorrow do, if nobody pays and all conditions hold. `contacts`
-    counts them by the first channel of each; `fees` are in cents of the merchant's currency."""
+    """What the claims that are due tomorrow do, if nothing is paid and all conditions hold.
+    `contacts` counts them by the first channel of each; `fees` are in cents of the merchant's
+    currency."""
 
     claims: int
     contacts: dict[str, int]

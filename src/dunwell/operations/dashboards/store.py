@@ -18,7 +18,7 @@ from dunwell.operations.dashboards.figures import (
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose
 
-# By the primary key, letter_batches_of_line for one provider, and letter_batch_items_failed.
+# Uses the primary key, letter_batches_of_line for one provider, and letter_batch_items_failed.
 _BATCHES = """
 SELECT b.batch_id, b.provider, b.state, b.letters, b.pages, b.created_at, b.released_at,
        b.found_at IS NOT NULL AS is_found,

@@ -192,7 +192,7 @@ class NotDone:
     message: str | None = None
 
 
-# By claim id, why it was not done, or None if it was.
+# Keyed by claim id: why it was not done, or None if it was.
 Outcomes: TypeAlias = Mapping[int, NotDone | None]
 
 

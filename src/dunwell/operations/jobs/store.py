@@ -48,7 +48,7 @@ WHERE free.place IS NOT NULL
 ON CONFLICT DO NOTHING
 RETURNING job_id
 """
-# By primary key.
+# Uses the primary key.
 _LOAD = compose(
     """
 SELECT {columns}
@@ -283,7 +283,7 @@ FROM unnest($3::bigint[], $4::text[], $5::text[], $6::text[])
     AS o (claim_id, outcome, reason, message)
 WHERE job_rows.merchant_id = $1 AND job_rows.job_id = $2 AND job_rows.claim_id = o.claim_id
 """
-# By primary key; rows with an outcome other than done by job_rows_by_outcome.
+# Uses the primary key; rows with an outcome other than done by job_rows_by_outcome.
 _LIST = """
 SELECT position, claim_id, outcome, reason, message
 FROM job_rows
@@ -406,7 +406,7 @@ def _read_facts(row: Row) -> JobClaim:
     )
 
 
-# By primary key, like the statements below.
+# Uses the primary key, like the statements below.
 _LOAD_FILES = """
 SELECT part, file_key, size_bytes, next_cursor
 FROM job_files

@@ -51,10 +51,10 @@ class SealedValues(Protocol):
 
     async def reseal(self, database: Database, keys: KeyRing, after: RowKey) -> ResealedPart:
         """Reseal the values of the next part that an older version sealed. A value that is changed
-        meanwhile stays as it was written. It is safe to break this off at any point."""
+        in the meantime stays as it was written. It is safe to break this off at any point."""
 
 
-# By primary key.
+# Uses the primary key.
 _LOAD_PART = """
 SELECT {keys}, {bound_by}, {column} AS sealed
 FROM {table}
@@ -62,7 +62,8 @@ WHERE ({keys}) > ({after}) AND {column} IS NOT NULL
 ORDER BY {keys}
 LIMIT {limit}
 """
-# By primary key. A value that was changed meanwhile is sealed with the version in use already.
+# Uses the primary key. A value that was changed in the meantime is sealed with the version in use
+# already.
 _SAVE = """
 UPDATE {table} t SET {column} = n.new
 FROM unnest({arrays}) AS n ({keys}, old, new)

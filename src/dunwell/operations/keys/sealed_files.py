@@ -18,7 +18,7 @@ from dunwell.operations.keys.sealed_columns import PART_SIZE, ResealedPart, RowK
 from dunwell.platform.crypto import DecryptionFailed, KeyRing
 from dunwell.platform.database.database import Connection, Database
 
-# By primary key.
+# Uses the primary key.
 _LOAD_PART = """
 SELECT merchant_id, communication_id, document_key, document_key_version
 FROM communication_contents
@@ -26,7 +26,7 @@ WHERE (merchant_id, communication_id) > ($1, $2)
 ORDER BY merchant_id, communication_id
 LIMIT $3
 """
-# By primary key. Returns the rows that still exist with the same letter.
+# Uses the primary key. Returns the rows that still exist with the same letter.
 _SAVE = """
 UPDATE communication_contents t
 SET document_key_version = $4
@@ -42,7 +42,7 @@ FROM communication_contents
 WHERE document_key IS NOT NULL
 GROUP BY document_key_version
 """
-# By primary keys. Uploads are few, and are only counted on request.
+# Uses primary keys. Uploads are few, and are only counted on request.
 _COUNT_UPLOADS = """
 SELECT version, (SELECT count(*) FROM uploads)
 FROM key_versions

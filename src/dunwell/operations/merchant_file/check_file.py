@@ -54,7 +54,7 @@ class CheckedFile:
     # The value that `file` was parsed from. It shows which keys of an object are present.
     document: Mapping[str, Any]
     logo: Logo | None
-    # By the name of the workflow or scenario, in the order of the file.
+    # Keyed by the name of the workflow or scenario, in the order of the file.
     definitions: dict[str, Definition]
 
 

@@ -48,13 +48,13 @@ class MerchantState:
     """The merchant is None if no merchant has the file's key yet."""
 
     merchant: Merchant | None = None
-    # By name.
+    # Keyed by name.
     credentials: Mapping[str, Credential] = field(default_factory=dict)
-    # By URL.
+    # Keyed by URL.
     endpoints: Mapping[str, CurrentEndpoint] = field(default_factory=dict)
-    # By name.
+    # Keyed by name.
     workflows: Mapping[str, CurrentWorkflow] = field(default_factory=dict)
-    # By name. Empty for a merchant that works with workflows.
+    # Keyed by name. Empty for a merchant that works with workflows.
     scenarios: Mapping[str, CurrentScenario] = field(default_factory=dict)
     # The published rules with their version number (0 if there are none), and their draft.
     rules: RulesDocument | None = None

@@ -19,7 +19,7 @@ class MerchantFileSource:
     """A merchant file as it was read, with the definitions that it names by `file`."""
 
     document: Any
-    # By position in `workflows` or `scenarios`.
+    # Keyed by the position in `workflows` or `scenarios`.
     definitions: Mapping[int, Any]
     # Faults of files that could not be read.
     faults: list[Fault]

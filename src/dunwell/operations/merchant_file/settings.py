@@ -71,7 +71,7 @@ def describe_gaps(checked: CheckedFile, before: Configuration | None) -> list[st
 
 def render_configuration(name: str, configuration: Configuration) -> dict[str, Any]:
     """Return the name and the settings under the file's keys, for showing differences."""
-    # By way of JSON, which has lists where the structs have tuples.
+    # Converted through JSON, which has lists where the structs have tuples.
     settings = msgspec.json.decode(msgspec.json.encode(configuration))
     document = {"name": name, **settings}
     document["brand"]["logo"] = _describe_logo(configuration.brand.logo)

@@ -43,7 +43,7 @@ WHERE merchant_id = $1 AND audit_id >= $2 AND action = 'escalation.run'
 """,
     written_by=WRITTEN_BY,
 )
-# By the same key, and events_list.
+# Uses the same key, and events_list.
 _COUNT = """
 SELECT coalesce(sum((details->>'steps')::integer), 0) - $3 AS steps,
        (SELECT count(*) FROM events

@@ -134,7 +134,7 @@ async def verify_span(work: Work, keys: KeyRing, first: int, last: int) -> SpanV
     )
 
 
-# By primary key, and contact_ledger_once.
+# Uses the primary key, and contact_ledger_once.
 _LOAD = """
 SELECT l.seal, s.sealed_at
 FROM communications m

@@ -21,7 +21,7 @@ _FIELDS = """jsonb_build_array({seal}, audit_id, (extract(epoch FROM at) * 10000
     actor_kind, actor_id, action, subject, before, after, origin)::text"""
 # Only one worker seals at a time, because a chain has one next link.
 _TAKE_TURN = "SELECT pg_try_advisory_xact_lock(hashtextextended('installation seals', 28))"
-# By primary key.
+# Uses the primary key.
 _LOAD_HEAD = "SELECT seal, digest, key_version FROM installation_seals ORDER BY seal DESC LIMIT 1"
 # Uses installation_audit_unsealed.
 _LOAD_UNSEALED = compose(

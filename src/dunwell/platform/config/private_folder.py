@@ -76,8 +76,8 @@ def list_accessible(settings: Settings) -> Iterator[tuple[Path, int]]:
             found = path.lstat()
         except OSError:
             continue
-        # A folder with the sticky bit, like /tmp, is shared on purpose. A symbolic link has no mode
-        # of its own.
+        # A folder with the sticky bit, like /tmp, is shared on purpose. A symbolic link has no
+        # mode.
         is_ours = not stat.S_ISLNK(found.st_mode) and not found.st_mode & stat.S_ISVTX
         mode = stat.S_IMODE(found.st_mode)
         if is_ours and mode & _OTHERS:

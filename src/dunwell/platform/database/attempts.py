@@ -15,7 +15,7 @@ MAX_LIMIT_PERIOD = timedelta(hours=1)
 _ROWS_AT_ONCE = 5000
 # Serialises the attempts of one subject. The first attempt has no row that could be locked.
 _LOCK_SUBJECT = "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), 12))"
-# By primary key, like the next statement.
+# Uses the primary key, like the next statement.
 _LOAD = "SELECT count, first_at, last_at FROM rate_limits WHERE subject_digest = $1"
 _SAVE = """
 INSERT INTO rate_limits (subject_digest, count, first_at, last_at)
@@ -23,7 +23,7 @@ VALUES ($1, $2, $3, $4)
 ON CONFLICT (subject_digest) DO UPDATE
 SET count = excluded.count, first_at = excluded.first_at, last_at = excluded.last_at
 """
-# By primary key.
+# Uses the primary key.
 _SUBTRACT = "UPDATE rate_limits SET count = count - 1 WHERE subject_digest = $1 AND count > 0"
 # Uses the index attempts_last.
 _REMOVE = """

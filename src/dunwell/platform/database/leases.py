@@ -1,4 +1,4 @@
-"""Leases: a worker holds a row for some seconds, and no other worker processes it meanwhile.
+"""Leases: a worker holds a row for some seconds, and no other worker processes it in the meantime.
 
 A lease is stored in the row itself, as the instant at which it ends and the lease's id. It outlives
 the transaction that wrote it, so the holder can call other systems without an open transaction.

@@ -70,7 +70,7 @@ def get_newest_revision() -> str:
 
 def list_own_tables() -> frozenset[str]:
     """Return the tables that the migrations create, so that other tables in the database can be
-    told apart."""
+    distinguished."""
     return frozenset(name for each in list_migrations() for name in _NEW_TABLE.findall(each.sql))
 
 
@@ -175,7 +175,7 @@ async def create_schema(
 
     Yields the connection inside that transaction, so that rows can be loaded before it commits:
     after an error or a kill the database is still empty. Indexes are built without CONCURRENTLY,
-    which a transaction does not allow. That blocks nobody, because only this transaction sees the
+    which a transaction does not allow. That blocks no one, because only this transaction sees the
     new tables. The epoch is not checked here; the next connection of the service does that. Raises
     DatabaseNotEmpty, MigrationForbidden and asyncpg's errors.
     """

@@ -294,8 +294,8 @@ class ConnectionPool:
         self._schedule_check()
 
     async def _check_server(self) -> None:
-        """Close all connections in use if the server answers nobody. Their users get an error, and
-        do not know whether the server executed their statements."""
+        """Close all connections in use if the server answers no client. Their users get an error,
+        and do not know whether the server executed their statements."""
         assert self._ping is not None
         completed_uses, pinging = self._completed_uses, asyncio.ensure_future(self._ping())
         try:

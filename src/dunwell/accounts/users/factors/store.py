@@ -33,7 +33,7 @@ UPDATE authentication_factors SET confirmed_at = $3, last_step = $4, last_used_a
 WHERE factor_id = $1 AND user_id = $2 AND kind = 'TOTP' AND confirmed_at IS NULL
 RETURNING factor_id
 """
-# Of two concurrent requests with one code, the second finds the step used.
+# Among two concurrent requests with one code, the second finds the step used.
 _USE_STEP = """
 UPDATE authentication_factors SET last_step = $3, last_used_at = $4
 WHERE factor_id = $1 AND user_id = $2 AND last_step < $3 AND confirmed_at IS NOT NULL

@@ -99,8 +99,8 @@ class OpenedSession:
 
     `secret`: the value of its cookie, which is not stored. `is_new_network`: the user has signed in
     before, but not from this network in the last 90 days, and is asked to confirm it.
-    `is_restricted`: someone entered the right password and then ten wrong codes, which the user is
-    told. `device`: the value of the cookie by which the browser is recognised later.
+    `is_restricted`: someone entered the right password and then ten wrong codes, about which the
+    user is informed. `device`: the value of the cookie by which the browser is recognised later.
     """
 
     user_id: UUID

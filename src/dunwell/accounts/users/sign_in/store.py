@@ -16,7 +16,7 @@ FROM invitations i
 JOIN users u ON u.user_id = i.user_id AND u.ended_at IS NULL
 WHERE i.invitation_hash = $1 AND i.used_at IS NULL AND i.expires_at > $2
 """
-# Of two concurrent requests with one link, the second finds it used.
+# Among two concurrent requests with one link, the second finds it used.
 _USE_INVITATION = """
 UPDATE invitations SET used_at = $2
 WHERE invitation_hash = $1 AND used_at IS NULL AND expires_at > $2

@@ -118,7 +118,7 @@ class IdentityProviders(Protocol):
 
     @property
     def is_required(self) -> bool:
-        """Whether only break-glass admins can sign in without a provider."""
+        """True if only break-glass admins can sign in without a provider."""
 
     def list_shown(self) -> Sequence[IdentityProviderSettings]: ...
 

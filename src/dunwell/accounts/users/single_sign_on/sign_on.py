@@ -52,7 +52,7 @@ from dunwell.platform.crypto import KeyRing
 from dunwell.platform.resources import Resources
 from dunwell.platform.security_events import log_security_event
 
-# From the redirect to the return.
+# The time from the redirect to the return.
 ATTEMPT_LASTS = timedelta(minutes=10)
 _STATE, _NONCE, _VERIFIER = "sign-in-state", "sign-in-nonce", "sign-in-verifier"
 

@@ -197,8 +197,8 @@ class KannelChannel:
                 raise UnclearResponse(str(status))
 
     async def check(self) -> GatewayProblem | None:
-        """Test the connection by a message without a recipient. An authorised client is told that
-        the recipient is missing."""
+        """Test the connection by a message without a recipient. An authorised client gets the
+        answer that the recipient is missing."""
         headers = {
             "Content-Type": "text/plain; charset=UTF-8",
             "X-Kannel-Username": self._provider.credentials.user,

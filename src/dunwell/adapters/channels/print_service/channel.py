@@ -49,7 +49,7 @@ _RETRY_AFTER_SECONDS = 60
 _NOT_UPLOADED = "The print service did not accept the letter's file."
 # An operator has to check the host key first.
 _HOST_KEY_RETRY_SECONDS = 600
-# By then a worker knows the new installation file.
+# By this time a worker knows the new installation file.
 _MOVED_RETRY_SECONDS = 10
 # Letters that are registered by one statement.
 _REGISTERED_AT_ONCE = 500

@@ -39,7 +39,7 @@ def parse_return_address(keys: KeyRing, address: str) -> ReturnAddress | None:
 
 def find_return_address_in(keys: KeyRing, text: str) -> ReturnAddress | None:
     """Return the first valid return address in a text. A mail server may send our message back to
-    an address of its own."""
+    one of its own addresses."""
     for found in _ADDRESS.finditer(text):
         address = parse_return_address(keys, f"{found[0]}@")
         if address is not None:

@@ -116,7 +116,7 @@ async def save_decision(
     now: datetime,
 ) -> bool:
     """Save a decision. `notices` is their number and the time of the first. Return False if another
-    decision was made meanwhile."""
+    decision was made in the meantime."""
     decided = await tx.fetchval(
         _DECIDE, checkout.merchant_id, checkout.checkout_id, checkout.state, state, now,
         *notices, f"sbx_tx_{checkout.checkout_id.hex}",

@@ -76,7 +76,7 @@ class RequestedPayment:
 @dataclass(frozen=True, slots=True)
 class PaymentRequestDecision:
     state: PaymentRequestState
-    # Whether the provider is checked again.
+    # True if the provider is checked again.
     keeps_checking: bool
     # True if another amount or currency was paid than requested, so that a person has to look at
     # it.

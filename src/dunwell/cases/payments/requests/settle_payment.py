@@ -245,8 +245,8 @@ async def _settle(
         request = await lock_request(tx, merchant_id, asked.request_id)
         if merchant is None or claim is None or request is None:
             raise _not_found(asked.request_id)
-        # Another answer was recorded meanwhile. This one may be older, so it is ignored unless it
-        # says that the money was received, which stays true.
+        # Another answer was recorded in the meantime. This one may be older, so it is ignored
+        # unless it says that the money was received, which stays true.
         is_stale = request.state is not asked.state and not isinstance(answer, CheckoutSucceeded)
         if is_stale or request.state is PaymentRequestState.COMPLETED:
             return request.state

@@ -160,8 +160,8 @@ async def _start_checkout(provider: PaymentProvider, asked: CheckoutRequest) -> 
 async def _save_started_checkout(
     attempt: PaymentAttempt, request: StoredPaymentRequest, checkout: Checkout
 ) -> StartedPayment | None:
-    """Store the checkout. Return None if the request or the claim has ended meanwhile, so that the
-    caller tries again."""
+    """Store the checkout. Return None if the request or the claim has ended in the meantime, so
+    that the caller tries again."""
     async with attempt.transaction() as work:
         claim = await lock_claim(work.tx, work.merchant_id, attempt.claim_id)
         is_payable = claim is not None and claim.status in ACTIVE

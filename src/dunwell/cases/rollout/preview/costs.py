@@ -34,7 +34,7 @@ class MessageCost(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
     @property
     def has_no_price(self) -> bool:
-        """Whether there are messages and none of them has a known price."""
+        """True if there are messages and none of them has a known price."""
         return self.messages > 0 and self.messages == self.unpriced
 
     @property
@@ -60,7 +60,7 @@ class CostRow(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 class PreviewCosts(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """The costs within the previewed days, if each message is accepted at once and nobody pays."""
+    """The costs within the previewed days, if each message is accepted and nothing is paid."""
 
     rows: list[CostRow]
     before: MessageCost

@@ -291,7 +291,7 @@ class PreviewScope:
     progress: ProgressCallback | None = None
     # Called with each claim that the draft reaches, ordered by person.
     sink: ContactChangeCallback | None = None
-    # Whether to compute the messages' costs, for which the present version is forecast as well.
+    # True to compute the messages' costs, for which the present version is forecast as well.
     costs: bool = False
 
     def check(self) -> None:

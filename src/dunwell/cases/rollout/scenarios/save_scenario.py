@@ -43,7 +43,7 @@ class ScenarioView(msgspec.Struct, frozen=True, rename="camel"):
     id: int
     name: str
     description: str
-    # Whether new claims get it if no rule matches, and whether claims can be assigned to it.
+    # If no rule matches, new claims get the default. Claims can be assigned to an active one.
     is_default: bool
     is_active: bool
     # The workflow that it becomes, or became, by the switch.
@@ -88,7 +88,7 @@ class SavedScenario(msgspec.Struct, frozen=True, rename="camel"):
     # The workflow that it becomes by the switch.
     workflow_id: UUID
     is_new: bool
-    # Whether anything differs from before.
+    # True if anything differs from before.
     is_changed: bool
     # What the edit means for running claims.
     words: list[str] = []

@@ -28,7 +28,7 @@ class SwitchedScenario(msgspec.Struct, frozen=True, rename="camel"):
     workflow_id: UUID
     version: str
     version_id: UUID
-    # Whether new claims get it if no rule matches.
+    # True if new claims get it if no rule matches.
     is_default: bool
     # Active claims, which continue at their present step.
     active_claims: int

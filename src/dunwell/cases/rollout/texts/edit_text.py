@@ -107,9 +107,7 @@ class WorkflowTexts:
 
     @property
     def is_newest(self) -> bool:
-        """Whether it is the draft, or the latest version if there is no draft. This one is
-        edited.
-        """
+        """True if it is the version that is edited: the draft, or else the latest version."""
         return self.version == self.versions[-1]
 
 

@@ -34,7 +34,7 @@ class TextCell:
 
     @property
     def is_half(self) -> bool:
-        """Whether the subject or the body is missing."""
+        """True if the subject or the body is missing."""
         written = self.written
         return written is not None and not (
             written.body and (written.subject or not self.place.has_subject)

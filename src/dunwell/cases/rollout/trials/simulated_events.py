@@ -73,7 +73,7 @@ def explain_guard(held_by: HoldReason, day: date) -> DayReason:
 
 
 def _list_passed(calendar: Calendar, day: date, last: date) -> Iterator[DayReason]:
-    """Yield the days before `last` on which nobody is contacted, each with its reason."""
+    """Yield the days before `last` on which the debtor is not contacted, each with its reason."""
     for _ in range(_MAX_DAYS):
         if day >= last:
             return
@@ -86,7 +86,7 @@ def _list_passed(calendar: Calendar, day: date, last: date) -> Iterator[DayReaso
 
 # A workflow that has not ended by then is shown up to this point.
 _MAX_DURATION = timedelta(days=3_650)
-# The identity of a sample claim's person, which matches nobody.
+# The identity of a sample claim's person, which matches no debtor.
 _SAMPLE_IDENTITIES = (b"nobody",)
 
 
@@ -122,8 +122,8 @@ def simulate_events(
     simulated: SimulatedClaim,
     start: datetime,
 ) -> Iterator[SimulatedEvent]:
-    """Yield the events from `start` until the claim is archived, if nobody pays and each contact is
-    accepted at once."""
+    """Yield the events from `start` until the claim is archived, if nothing is paid and each
+    contact is accepted at once."""
     held: list[DayReason] = []
 
     def note(day: date, held_by: HoldReason) -> None:

@@ -52,7 +52,7 @@ class MessageSource:
     merchant: Merchant
     public_url: str
     keys: KeyRing
-    # The operator of the installation; None if the installation names nobody.
+    # The operator of the installation; None if the installation names none.
     operator: Operator | None = None
     # The name of the layout for letters, which depends on the merchant's print provider.
     layout: str = DEFAULT_LAYOUT

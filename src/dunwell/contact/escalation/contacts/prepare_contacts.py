@@ -118,7 +118,7 @@ async def prepare_contacts(
     *, taking: SetLimits, heartbeat_seconds: float = HEARTBEAT_SECONDS,
 ) -> PreparedContacts:  # fmt: skip
     """1. Lease a set with its facts. 2. Render the messages and print letters, renewing the lease
-    meanwhile. 3. Hand over the contacts that may still be sent."""
+    in the meantime. 3. Hand over the contacts that may still be sent."""
     now, real_now = merchant.now(resources.clock), resources.clock.now()
     async with resources.database.transaction() as tx:
         leased = await _lease(

@@ -1,5 +1,5 @@
 """Forecast what a workflow does with a claim if nothing is paid and each contact is accepted at
-once, and select what the debtor is told: next contacts, fees, the end, and the pay-by date. Pure.
+once, and select what the debtor is shown: next contacts, fees, the end, and the pay-by date. Pure.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -189,7 +189,7 @@ class Announcement(msgspec.Struct, frozen=True, gc=False):
 
 
 def list_announcements(foreseen: Iterable[ForecastStep], calendar: Calendar) -> list[Announcement]:
-    """List what the debtor is told, in order: every fee, the end, and the next few contacts, at
+    """List what the debtor is shown, in order: every fee, the end, and the next few contacts, at
     most one per day."""
     announced: list[Announcement] = []
     contacts: set[date] = set()

@@ -40,7 +40,7 @@ class ForecastedClaim:
 async def forecast_for_debtor(
     tx: Connection, keys: KeyRing, merchant: Merchant, claim: ForecastedClaim, now: datetime
 ) -> list[Announcement]:
-    """List what the debtor is told about the steps that follow if nothing is paid."""
+    """List what the debtor is shown about the steps that follow if nothing is paid."""
     merchant_id, claim_id = merchant.merchant_id, claim.person.claim_id
     identities = list_identities(keys, merchant_id, claim.person)
     digests = {

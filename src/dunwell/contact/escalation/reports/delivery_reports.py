@@ -73,7 +73,7 @@ async def report_failure(work: Work, keys: KeyRing, communication_id: UUID, reas
         work.tx, work.merchant_id, communication_id, reason,
         now=work.now, entry_id=work.ids.new(work.now),
     )  # fmt: skip
-    # The message reached nobody, so the fallback may be sent on the same day.
+    # The message did not reach the debtor, so the fallback may be sent on the same day.
     await free_contact_days(work.tx, work.merchant_id, [communication_id])
     if locked.is_of_this_run and locked.claim.status in ACTIVE:
         decision = await _decide_fallback(work, keys, locked)

@@ -66,8 +66,8 @@ async def lock_guards(
 async def free_contact_days(
     tx: Connection, merchant_id: int, communication_ids: Sequence[UUID]
 ) -> None:
-    """Free the days of contacts that reached nobody. The contacts and their claims must be locked.
-    Calling it twice has no further effect."""
+    """Free the days of contacts that did not reach the debtor. The contacts and their claims must
+    be locked. Calling it twice has no further effect."""
     if not communication_ids:
         return
     raised = await tx.fetch(_LOAD_RAISED, merchant_id, communication_ids)

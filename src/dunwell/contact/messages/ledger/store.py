@@ -55,7 +55,7 @@ SELECT merchant_id FROM audits WHERE merchant_id IS NOT NULL
 ORDER BY merchant_id
 """
 # One worker at a time seals for a merchant, because a seal has only one successor. Rows that refer
-# to the merchant can be written meanwhile.
+# to the merchant can be written in the meantime.
 _LOCK_SEALING = """
 SELECT merchant_id FROM merchants WHERE merchant_id = $1 FOR NO KEY UPDATE SKIP LOCKED
 """
@@ -122,7 +122,7 @@ ORDER BY seal, {key}
     )
     for table in _FIELDS
 }
-# For a part of the chain. Uses the primary key.
+# Loads a part of the chain. Uses the primary key.
 _LOAD_SEALS_OF = """
 SELECT seal, contacts, audits, digest, key_version
 FROM ledger_seals

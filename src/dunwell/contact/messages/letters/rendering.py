@@ -55,7 +55,7 @@ class LetterPost:
     address: Sequence[str]
     # Host and path of the page where the code is entered.
     entrance: str
-    # In the form #rrggbb.
+    # Has the form #rrggbb.
     color: str | None = None
     logo: Picture | None = None
     enclosures: Sequence[Enclosure] = ()

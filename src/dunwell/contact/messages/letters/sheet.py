@@ -54,7 +54,7 @@ class Sheet(msgspec.Struct, frozen=True):
     sender: str
     # The name that debtors know.
     sender_name: str
-    # In the form #rrggbb.
+    # Has the form #rrggbb.
     color: str | None
     # Shown instead of the name.
     logo: Picture | None
@@ -106,7 +106,7 @@ class Paper(msgspec.Struct, frozen=True):
     sender: str
     # The name that debtors know.
     sender_name: str
-    # In the form #rrggbb.
+    # Has the form #rrggbb.
     color: str | None
     # Shown instead of the name.
     logo: Picture | None

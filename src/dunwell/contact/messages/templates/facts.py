@@ -62,7 +62,7 @@ class CreditorFacts:
     bank_bic: str | None = None
     # The brand color in the form #rrggbb.
     color: str | None = None
-    # Whether e-mails show a logo.
+    # True if e-mails show a logo.
     has_logo: bool = False
 
 

@@ -84,7 +84,7 @@ class ParsedText:
     used."""
 
     html: tuple[Part, ...]
-    # Whether a paragraph is a link to the debtor's page, which becomes a button.
+    # True if a paragraph is a link to the debtor's page, which becomes a button.
     has_button: bool
     text: tuple[Part, ...]
     letter: tuple[Block, ...]

@@ -72,8 +72,8 @@ class HtmlCompiler:
             self._take_words(token)
 
     def _take_button(self, token: Token) -> None:
-        """Add a link to the debtor's page as a button, if it is a paragraph of its own. A message
-        has one button."""
+        """Add a link to the debtor's page as a button, if it is a separate paragraph. A message has
+        one button."""
         self.has_button = True
         target = (Slot(LANDING_URL, "TEXT"),)
         self.parts.append(Slot("", "BUTTON_OPEN", target))

@@ -34,7 +34,7 @@ _PLAIN = str.maketrans(
 @dataclass(frozen=True, slots=True)
 class SmsParts:
     alphabet: Alphabet
-    # In units of the alphabet: septets or sixteen-bit characters.
+    # Counted in units of the alphabet: septets or sixteen-bit characters.
     length: int
     count: int
 

@@ -14,7 +14,7 @@ from dunwell.contact.notices.notice import NoticeChannel, NoticeKind
 
 @dataclass(frozen=True, slots=True)
 class OccasionOutcome:
-    """Whether the debtor was notified. `at` is the merchant's time when a channel accepted the
+    """True if the debtor was notified. `at` is the merchant's time when a channel accepted the
     message. It is None if no channel reached the debtor, if that is unknown, or if the message is
     still being sent."""
 
@@ -91,7 +91,7 @@ class DeferralFacts:
     amount_cents: int
     until: date
     is_approved: bool
-    # As in a payment plan.
+    # The same as in a payment plan.
     answer_on: date | None = None
 
 
@@ -152,7 +152,7 @@ class PlanFulfilledFacts:
     kind: ClassVar = NoticeKind.CONFIRMATION
     template: ClassVar = "plan_fulfilled"
     reference_number: str
-    # Whether the claim is fully paid.
+    # True if the claim is fully paid.
     is_closed: bool
 
 
@@ -200,7 +200,7 @@ class DisputeAnswerFacts:
     reference_number: str
     case_number: str
     is_accepted: bool
-    # Whether nothing is left to pay.
+    # True if nothing is left to pay.
     is_closed: bool
     # The creditor's explanation; None if it gave none.
     reason: str | None
@@ -284,7 +284,7 @@ LetterFacts = (
     | InstalmentMissedFacts
     | PlanBrokenFacts
 )
-# By the name of the template, which is also the name of the occasion.
+# Keyed by the name of the template, which is also the name of the occasion.
 OCCASIONS: Mapping[str, type[OccasionFacts]] = {
     each.template: each for each in get_args(OccasionFacts)
 }

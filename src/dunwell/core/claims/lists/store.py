@@ -86,7 +86,7 @@ class ClaimFilter:
 
     @property
     def is_plain(self) -> bool:
-        """Whether an index supports the filter on its own."""
+        """True if an index supports the filter on its own."""
         return self == ClaimFilter(
             self.reference_number, self.customer_number, self.status, self.updated_since
         )

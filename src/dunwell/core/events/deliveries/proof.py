@@ -81,7 +81,7 @@ class DeliveryGapReport:
 
     @property
     def is_complete(self) -> bool:
-        """Whether everything that was sent is acknowledged."""
+        """True if everything that was sent is acknowledged."""
         return self.open == 0
 
 

@@ -63,7 +63,7 @@ class LoggedDelivery:
     attempts_before: int
     due_at: datetime | None
     is_replay: bool
-    # Whether it is being sent now.
+    # True if it is being sent now.
     is_leased: bool
     tried_at: datetime | None
     status: int | None

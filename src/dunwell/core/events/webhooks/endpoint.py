@@ -238,7 +238,7 @@ class FailingEndpoint:
     url: str
     # Since when it has been failing. None: it works again.
     since: datetime | None
-    # Of its last attempt: the HTTP status, or the reason why there was no response.
+    # The result of its last attempt: the HTTP status, or the reason why there was no response.
     status: int | None
     error: str | None
 

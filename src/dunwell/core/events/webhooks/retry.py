@@ -61,7 +61,7 @@ class FailureHistory:
 
     @property
     def is_well(self) -> bool:
-        """Whether its last response was a success, or there is none yet."""
+        """True if its last response was a success, or there is none yet."""
         return self.first_failure_at is None
 
 

@@ -28,7 +28,7 @@ class FieldDifference:
     path: tuple[str, ...]
     before: Any
     after: Any
-    # Whether it is text, which is compared word by word instead of showing both values.
+    # True if it is text, which is compared word by word instead of showing both values.
     is_text: bool = False
 
     @property

@@ -119,7 +119,7 @@ class ScenarioVersion:
     copy_version_id: UUID
     name: str
     description: str
-    # Whether claims can be newly assigned to it.
+    # True if claims can be newly assigned to it.
     is_active: bool
     created_at: datetime
     version_id: UUID

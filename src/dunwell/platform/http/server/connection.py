@@ -58,8 +58,8 @@ def _get_stage_timeout(stage: _Stage, limits: ServerLimits, is_draining: bool) -
 
 class HttpConnection(asyncio.Protocol):
     """One connection. The application processes at most one of its requests at a time: further
-    requests stay unparsed, and nothing more is read from the network meanwhile. In every stage
-    `_examine` checks each second that the client is not too slow."""
+    requests stay unparsed, and nothing more is read from the network in the meantime. In every
+    stage `_examine` checks each second that the client is not too slow."""
 
     def __init__(
         self, config: uvicorn.Config, server_state: ServerState, app_state: dict[str, Any],

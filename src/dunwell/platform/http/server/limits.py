@@ -22,9 +22,9 @@ class ServerLimits:
 
     # The first line and all headers of a request.
     head_bytes: int = 64 * 1024
-    # From the first byte of a head to its end.
+    # The time from the first byte of a head to its end.
     head_seconds: float = 10.0
-    # From the connection or the last response to the first byte of a request.
+    # The time from the connection or the last response to the first byte of a request.
     idle_seconds: float = 10.0
     # The same while the server is shutting down. It is longer than the proxy of examples/production
     # keeps an unused connection (5 s), so that the proxy closes it first and never sends a request
@@ -79,7 +79,7 @@ class ConnectionBounds:
         self._is_proxy = is_proxy
         self._visitors: Counter[bytes] = Counter()
         self._lingering: set[PausableTransport] = set()
-        # In the order of arrival.
+        # The waiting clients, in the order of arrival.
         self._waiting: dict[PausableTransport, None] = {}
         self._total = 0
 

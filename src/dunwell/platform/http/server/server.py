@@ -105,7 +105,7 @@ class DrainingServer(uvicorn.Server):
 
 def _drop_new_connections(listening: socket.socket) -> None:
     """Let the kernel start no new connections, so that none is reset when the socket is closed. A
-    client that connects meanwhile tries again after a second and is then refused."""
+    client that connects in the meantime tries again after a second and is then refused."""
     if sys.platform == "linux":
         program = ctypes.create_string_buffer(_DROP_NEW_CONNECTIONS, len(_DROP_NEW_CONNECTIONS))
         # The layout of struct sock_fprog: the number of instructions and their address.

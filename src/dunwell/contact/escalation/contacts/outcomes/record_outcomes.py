@@ -45,7 +45,7 @@ from dunwell.platform.text.translation import LazyText
 
 # The reason stored with a retry that is cancelled.
 _CANCELLED = "The claim was paid, ended or reassigned while this was being sent."
-# States in which nobody was contacted, so that the days counted by the guards are freed.
+# States in which the debtor was not contacted, so that the days counted by the guards are freed.
 _NOBODY_CONTACTED = ("PLANNED", "CANCELLED", "FAILED")
 # Temporary failures and repeated calls add no ledger entry.
 _LEDGER_OUTCOMES = {"ACCEPTED": "ACCEPTED", "FAILED": "REFUSED", "UNKNOWN": "UNKNOWN"}

@@ -34,8 +34,8 @@ FOR NO KEY UPDATE OF c, m
 """,
     is_held=CONTACTS.is_held("$3", "m."),
 )
-# Uses primary keys. A transaction that waited for the claim's lock sees what was committed
-# meanwhile.
+# Uses primary keys. A transaction that waited for the claim's lock sees what was committed in the
+# meantime.
 _LOCK_ONE = """
 SELECT m.communication_id, m.claim_id, m.run AS contact_run, m.step_id, m.place, m.channel,
     m.attempts,
