@@ -38,8 +38,8 @@ async def _do_nothing(_api: Api) -> None:
 
 
 async def _send(
-    api: Api, path: str, media_type: str, body: bytes, meanwhile: Callable[[Api], Awaitable[None]],
-    key: str | None,
+    api: Api, path: str, media_type: str, body: bytes,
+    change_access: Callable[[Api], Awaitable[None]], key: str | None,
 ) -> int:  # fmt: skip
     """Return the status of a request whose access changes before the second half of its body is
     sent."""
@@ -47,7 +47,7 @@ async def _send(
     async def give_slowly() -> AsyncIterator[bytes]:
         yield body[: len(body) // 2]
         await asyncio.sleep(1.05)
-        await meanwhile(api)
+        await change_access(api)
         yield body[len(body) // 2 :]
 
     headers = {"Content-Type": media_type}
@@ -69,26 +69,26 @@ def _write_form() -> bytes:
 
 @pytest.mark.parametrize("key", [None, "once"])
 @pytest.mark.parametrize(
-    ("meanwhile", "status"),
+    ("change_access", "status"),
     [
         (_revoke_token, 401), (_revoke_credential, 401), (_take_right, 403), (_do_nothing, 200),
     ],
 )  # fmt: skip
 async def test_claims_are_created_only_with_access_that_is_still_valid(
-    api: Api, meanwhile: Callable[[Api], Awaitable[None]], status: int, key: str | None
+    api: Api, change_access: Callable[[Api], Awaitable[None]], status: int, key: str | None
 ) -> None:
     body = json.dumps([a_claim("LATE-1")]).encode()
-    assert await _send(api, "/claims", _JSON, body, meanwhile, key) == status
+    assert await _send(api, "/claims", _JSON, body, change_access, key) == status
     assert await api.count("claims") == (1 if status == 200 else 0)
 
 
 @pytest.mark.parametrize("key", [None, "once"])
-@pytest.mark.parametrize(("meanwhile", "status"), [(_revoke_token, 401), (_do_nothing, 200)])
+@pytest.mark.parametrize(("change_access", "status"), [(_revoke_token, 401), (_do_nothing, 200)])
 async def test_files_are_accepted_only_with_access_that_is_still_valid(
-    api: Api, meanwhile: Callable[[Api], Awaitable[None]], status: int, key: str | None
+    api: Api, change_access: Callable[[Api], Awaitable[None]], status: int, key: str | None
 ) -> None:
     media_type = f"multipart/form-data; boundary={_BOUNDARY}"
-    assert await _send(api, "/uploads", media_type, _write_form(), meanwhile, key) == status
+    assert await _send(api, "/uploads", media_type, _write_form(), change_access, key) == status
     assert await api.count("uploads") == (1 if status == 200 else 0)
 
 

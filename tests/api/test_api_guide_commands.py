@@ -107,8 +107,8 @@ async def test_the_commands_of_the_workflow_guide_list_and_assign(api: Api) -> N
     expected["error"]["details"]["errors"].insert(0, missing)
     assert (refused.status_code, refused.json()) == (422, expected)
     explained = (await explaining.send(api.nordwind, CLAIM=claim_id)).json()["result"]
-    told = set(re.findall(r"^\| (`.*`) \|", (FOLDER / "workflows.md").read_text(), re.MULTILINE))
-    names = {name for row in told for name in re.findall(r"`(\w+)`", row)}
+    rows = set(re.findall(r"^\| (`.*`) \|", (FOLDER / "workflows.md").read_text(), re.MULTILINE))
+    names = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
     assert names <= explained.keys()
 
 

@@ -17,7 +17,7 @@ _SMALL = b"a" * 256 * 1024
 _LARGE = b"a" * (256 * 1024 + 1)
 
 
-class Sender:
+class LargeBodyRequest:
     """A request of a merchant that is processed until `ending` is set."""
 
     def __init__(self, bodies: LargeBodies, body: bytes, merchant_id: int = 1) -> None:
@@ -50,7 +50,7 @@ async def bodies() -> AsyncIterator[LargeBodies]:
     assert UPLOADS.held_bytes == 0
 
 
-async def _is_read(sender: Sender) -> bool:
+async def _is_read(sender: LargeBodyRequest) -> bool:
     try:
         await asyncio.wait_for(sender.read.wait(), 0.3)
     except TimeoutError:
@@ -61,8 +61,8 @@ async def _is_read(sender: Sender) -> bool:
 async def test_two_large_bodies_are_in_memory_and_a_merchant_without_one_is_served_next(
     bodies: LargeBodies,
 ) -> None:
-    one, two, three = [Sender(bodies, _LARGE) for _ in range(3)]
-    other = Sender(bodies, _LARGE, merchant_id=2)
+    one, two, three = [LargeBodyRequest(bodies, _LARGE) for _ in range(3)]
+    other = LargeBodyRequest(bodies, _LARGE, merchant_id=2)
     senders = [one, two, three, other]
     async with asyncio.TaskGroup() as running:
         tasks = []
@@ -79,7 +79,11 @@ async def test_two_large_bodies_are_in_memory_and_a_merchant_without_one_is_serv
 
 
 async def test_small_bodies_do_not_wait(bodies: LargeBodies) -> None:
-    senders = [Sender(bodies, _LARGE), Sender(bodies, _LARGE), Sender(bodies, _SMALL)]
+    senders = [
+        LargeBodyRequest(bodies, _LARGE),
+        LargeBodyRequest(bodies, _LARGE),
+        LargeBodyRequest(bodies, _SMALL),
+    ]
     async with asyncio.TaskGroup() as running:
         for each in senders:
             running.create_task(each.run())
@@ -89,8 +93,8 @@ async def test_small_bodies_do_not_wait(bodies: LargeBodies) -> None:
 
 
 async def test_a_large_body_occupies_no_slot_while_it_is_received(bodies: LargeBodies) -> None:
-    slow = [Sender(bodies, _LARGE + bytes(2 * _MIB)) for _ in range(4)]
-    quick = Sender(bodies, _LARGE)
+    slow = [LargeBodyRequest(bodies, _LARGE + bytes(2 * _MIB)) for _ in range(4)]
+    quick = LargeBodyRequest(bodies, _LARGE)
     async with asyncio.TaskGroup() as running:
         for each in slow:
             running.create_task(each.run())
@@ -108,8 +112,8 @@ async def test_a_merchant_may_be_sending_a_quarter_of_a_gibibyte(bodies: LargeBo
     UPLOADS.count(255 * _MIB, 1)
     try:
         with pytest.raises(RateLimited):
-            await Sender(bodies, bytes(2 * _MIB)).run()
-        other = Sender(bodies, bytes(2 * _MIB), merchant_id=2)
+            await LargeBodyRequest(bodies, bytes(2 * _MIB)).run()
+        other = LargeBodyRequest(bodies, bytes(2 * _MIB), merchant_id=2)
         other.ending.set()
         assert len(await other.run()) == 2 * _MIB
     finally:

@@ -36,9 +36,9 @@ async def test_the_twenty_first_wrong_secret_is_not_checked(
     assert (right.status_code, right.json()["error"]) == (429, "temporarily_unavailable")
     assert list(right.json()) == ["error", "error_description"]
     assert 1 <= int(right.headers["Retry-After"]) <= 301
-    told = capsys.readouterr().out
-    assert (told.count("SIGN_IN_FAILED"), told.count("SIGN_IN_LOCKED")) == (20, 2)
-    assert api.nordwind.credential.client_id not in told
+    log = capsys.readouterr().out
+    assert (log.count("SIGN_IN_FAILED"), log.count("SIGN_IN_LOCKED")) == (20, 2)
+    assert api.nordwind.credential.client_id not in log
     assert await _figures(api) == (before[0] + 20, before[1] + 2)
     statuses = []
     for passed in (timedelta(minutes=5, microseconds=-1), timedelta(microseconds=1)):

@@ -38,7 +38,7 @@ def _list_posts(app: Starlette) -> list[str]:
     return [path for path, methods in addresses.items() if "POST" in methods]
 
 
-class Sender:
+class EndlessBody:
     """Send an endless body, and count the bytes that were read before the response began."""
 
     def __init__(self, path: str, content_type: str) -> None:
@@ -73,7 +73,7 @@ async def test_no_address_reads_a_large_body_without_authentication(
 ) -> None:
     async with open_web(resources) as web:
         for path in _list_posts(web.app):
-            sender = Sender(path, content_type)
+            sender = EndlessBody(path, content_type)
             await asyncio.wait_for(web.app(sender.scope, sender.receive, sender.send), 10)
             assert sender.taken <= _MOST.get(path, 8 * 1024) + _CHUNK, (path, sender.status)
             assert 300 <= sender.status < 500, path
@@ -143,7 +143,7 @@ def _port(served: ServedApplication) -> int:
     return port
 
 
-class Slow:
+class SlowApplication:
     """An application whose requests stay in progress until `ending` is set."""
 
     def __init__(self) -> None:
@@ -164,22 +164,22 @@ class Slow:
 async def test_one_visitor_may_have_a_hundred_requests_in_progress(
     resources: Resources,
 ) -> None:
-    slow = Slow()
+    slow = SlowApplication()
     edge: Any = Edge(slow, resources, lambda peer, _: peer, free_paths=frozenset({"/healthz"}))
     async with (
         connect(edge, "2001:db8::1") as one, connect(edge, "2001:db8::2") as same,
         connect(edge, "2001:db8:0:1::1") as other,
     ):  # fmt: skip
-        held = [asyncio.create_task(one.get("/claim")) for _ in range(100)]
+        running = [asyncio.create_task(one.get("/claim")) for _ in range(100)]
         await slow.wait_for(100)
         refused = await asyncio.wait_for(same.get("/claim"), 10)
         assert (refused.status_code, refused.headers["Retry-After"]) == (429, "1")
         assert refused.json()["error"]["type"] == "RateLimited"
         assert "100 requests from your address" in refused.json()["error"]["message"]
         assert (await one.get("/healthz")).status_code == 200
-        beside = asyncio.create_task(other.get("/claim"))
+        elsewhere = asyncio.create_task(other.get("/claim"))
         await slow.wait_for(2)
         slow.ending.set()
-        assert {each.status_code for each in await asyncio.gather(*held, beside)} == {200}
+        assert {each.status_code for each in await asyncio.gather(*running, elsewhere)} == {200}
         assert (await same.get("/claim")).status_code == 200
     assert MAX_REQUESTS_IN_PROGRESS == 100

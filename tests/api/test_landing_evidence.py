@@ -229,9 +229,9 @@ async def _a_case(landing: LandingHarness) -> str:
     return f"/claim/disputes/{opened.dispute_id}"
 
 
-@pytest.mark.parametrize("wish", ["send-kept", "drop-kept"])
+@pytest.mark.parametrize("action", ["send-kept", "drop-kept"])
 async def test_files_from_an_ended_session_are_saved_and_offered(
-    landing: LandingHarness, clock: MovableClock, wish: str
+    landing: LandingHarness, clock: MovableClock, action: str
 ) -> None:
     path = await _a_case(landing)
     given = await _fill(landing, path, FIVE[:2])
@@ -249,9 +249,9 @@ async def test_files_from_an_ended_session_are_saved_and_offered(
     assert [name for name, _ in FIVE[:2] if f"<li><bdi>{name}</bdi></li>" in page.text] == [
         "0.png", "1.png",
     ]  # fmt: skip
-    page = await landing.browser.send(f"{path}/files", do=wish)
+    page = await landing.browser.send(f"{path}/files", do=action)
     assert "Dateien, die Sie noch nicht gesendet haben" not in page.text
-    is_sent = wish == "send-kept"
+    is_sent = action == "send-kept"
     assert len(await files(landing)) == len(list_stored_files(landing)) == (2 if is_sent else 0)
 
 

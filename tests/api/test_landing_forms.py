@@ -75,20 +75,20 @@ async def test_a_form_without_an_origin_needs_the_sessions_token(
     landing: LandingHarness,
 ) -> None:
     """The browser does not send Sec-Fetch-Site."""
-    link, nobodys = await landing.give_link(), {"Origin": "null"}
-    opened = await landing.browser.http.post(link, headers=nobodys)
-    code = await landing.browser.http.post("/q", data={"code": "x"}, headers=nobodys)
+    link, null_origin = await landing.give_link(), {"Origin": "null"}
+    opened = await landing.browser.http.post(link, headers=null_origin)
+    code = await landing.browser.http.post("/q", data={"code": "x"}, headers=null_origin)
     page = await landing.open()
     fields = read_hidden(page.text, "/claim/end")
-    without = await landing.browser.http.post("/claim/end", headers=nobodys)
-    ended = await landing.browser.http.post("/claim/end", data=fields, headers=nobodys)
+    without = await landing.browser.http.post("/claim/end", headers=null_origin)
+    ended = await landing.browser.http.post("/claim/end", data=fields, headers=null_origin)
 
     assert [each.status_code for each in (opened, code, without, ended)] == [403, 403, 403, 303]
 
 
 def _list_refusals(path: str) -> set[int]:
     """Return the statuses of a refusal. An invalid id is not found (404), and a form with files is
-    refused in another content type (400), whoever sends it."""
+    refused in another content type (400)."""
     # A form of mail programs. Its address is the proof, and this address is invalid.
     if path == "/u/{reference}":
         return {410}

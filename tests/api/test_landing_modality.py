@@ -123,14 +123,14 @@ async def test_only_an_agreement_has_a_confirmation(offering: LandingHarness) ->
 
 
 @pytest.mark.parametrize(
-    ("path", "told"),
+    ("path", "expected"),
     [
         (PLAN_CHECK, ["Confirmation of your payment plan", "16 March 2026", "€34.14", "€102.40"]),
         (LATER_CHECK, ["Confirmation of your extra time to pay", "31 March 2026", "€102.40"]),
     ],
 )
 async def test_the_confirmation_is_always_the_same_file(
-    agreeing: LandingHarness, clock: MovableClock, tmp_path: Path, path: str, told: list[str]
+    agreeing: LandingHarness, clock: MovableClock, tmp_path: Path, path: str, expected: list[str]
 ) -> None:
     address = (await ask(agreeing, path)).url.path
 
@@ -145,7 +145,9 @@ async def test_the_confirmation_is_always_the_same_file(
     printed = PrintedLetter(tmp_path / "confirmation.pdf")
     printed.path.write_bytes(file.content)
     text = await asyncio.to_thread(printed.text)
-    assert [each for each in [*told, "Nordwind Schuhe GmbH", "INV-1001"] if each not in text] == []
+    assert [
+        each for each in [*expected, "Nordwind Schuhe GmbH", "INV-1001"] if each not in text
+    ] == []
 
 
 async def test_a_copy_goes_to_the_address_on_file(agreeing: LandingHarness) -> None:

@@ -197,9 +197,9 @@ async def test_the_old_address_is_notified_even_if_it_is_suppressed(
     await landing.browser.submit(f"{_PAGE}/channels", SMS="use")
     await ask(landing)
     await landing.browser.submit(f"{_EMAIL}/code", code=await read_sent_code(landing))
-    told = [each["recipient"] for each in await list_notices(landing)]
+    recipients = [each["recipient"] for each in await list_notices(landing)]
     assert (await list_notices(landing))[-1]["kind"] == "CHANGE_NOTICE"
-    assert told[-2:] == [_NEW, "erika@example.org"]
+    assert recipients[-2:] == [_NEW, "erika@example.org"]
 
 
 async def test_a_number_without_a_country_code_is_accepted(landing: LandingHarness) -> None:

@@ -83,10 +83,10 @@ async def test_the_handle_stays_the_same_in_extended_raised_and_new_sessions(
     by_another = await go_in(browser, await landing.give_link("SMS"))
     clock.advance(timedelta(hours=1))
     timed_out = await browser.get(path)
-    anew = await go_in(browser, link)
+    reopened = await go_in(browser, link)
 
     assert [extended.url.path, raised.url.path] == [path, path]
-    assert [again, by_another, anew] == [path] * 3
+    assert [again, by_another, reopened] == [path] * 3
     assert timed_out.status_code == 403
     assert len(browser.http.cookies) == 1
 

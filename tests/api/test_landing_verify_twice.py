@@ -76,16 +76,16 @@ async def test_the_old_cookie_without_the_proof_opens_nothing(
     landing: LandingHarness, way: str
 ) -> None:
     path, fields = await _fill(landing, way)
-    thief = landing.copy_browser()
+    copied = landing.copy_browser()
     await landing.browser.post(path, **fields)
     proof = next(name for name in fields if name != "token")
 
     answers = [
-        await thief.get("/claim"),
-        await thief.get(_FACT),
-        await thief.post(path, **fields | {proof: "99999"}),
-        await thief.post(path, token=fields["token"]),
-        await thief.post(path, **fields | {"token": "A" * 43}),
+        await copied.get("/claim"),
+        await copied.get(_FACT),
+        await copied.post(path, **fields | {proof: "99999"}),
+        await copied.post(path, token=fields["token"]),
+        await copied.post(path, **fields | {"token": "A" * 43}),
     ]
 
     assert {each.status_code for each in answers} == {403}

@@ -237,7 +237,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/api/test_landing_claim.py::test_after_an_hour_the_page_shows_only_that_the_session_timed_out",
     ),
     "interfaces/landing/session/session.py PREVIOUS_TOKEN_LIFETIME": (
-        "tests/api/test_landing_staying.py::test_the_previous_cookie_is_valid_for_ten_seconds",
+        "tests/api/test_landing_session_extension.py::test_the_previous_cookie_is_valid_for_ten_seconds",
         "tests/api/test_landing_openings.py::test_clicks_within_ten_seconds_count_as_one_opening",
         "tests/api/test_landing_verify_twice.py::test_a_repeated_proof_counts_as_a_double_click_for_ten_seconds",
     ),

@@ -1,4 +1,4 @@
-"""What a link alone can do with disputes, their limits, and sessions that end meanwhile."""
+"""What a link alone can do with disputes, their limits, and sessions that end during an upload."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -109,27 +109,27 @@ async def test_a_session_that_timed_out_is_not_extended(
 
 async def test_the_previous_cookie_is_replaced_only_by_a_form(landing: LandingHarness) -> None:
     await _fill(landing)
-    thief = landing.copy_browser()
+    copied = landing.copy_browser()
     await landing.browser.submit(_EXTEND)
 
     for given in ({}, {"token": "A" * 43}):
-        await _is_refused(thief, given)
-    assert "set-cookie" not in (await thief.get("/claim")).headers
+        await _is_refused(copied, given)
+    assert "set-cookie" not in (await copied.get("/claim")).headers
 
 
 async def test_after_ten_seconds_the_previous_cookie_is_refused_with_any_form(
     landing: LandingHarness, clock: MovableClock
 ) -> None:
     fields = await _fill(landing)
-    thief = landing.copy_browser()
+    copied = landing.copy_browser()
     await landing.browser.submit(_EXTEND)
     assert landing.browser.page is not None
     new = read_hidden(landing.browser.page.text, _EXTEND)
     clock.advance(timedelta(seconds=10))
 
     for given in (fields, new):
-        await _is_refused(thief, given)
-    assert (await thief.get("/claim")).status_code == 403
+        await _is_refused(copied, given)
+    assert (await copied.get("/claim")).status_code == 403
 
 
 async def test_both_cookies_of_a_double_click_belong_to_one_session(
