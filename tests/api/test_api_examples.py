@@ -68,25 +68,25 @@ def level(value: Any, name: str = "") -> Any:
     return value
 
 
-def read_answer(operation: Operation, scene: ExampleClaim, answer: httpx.Response) -> Any:
+def read_answer(operation: Operation, example_claim: ExampleClaim, answer: httpx.Response) -> Any:
     """Return the part of the response that the example shows; of a file, its first bytes."""
     assert answer.status_code == 200, (operation.operation_id, answer.text)
     if operation.file_types:
         return f"{answer.text[:5]}"
-    body = json.loads(answer.text.replace(scene.real[REFERENCE_NUMBER], REFERENCE_NUMBER))
+    body = json.loads(answer.text.replace(example_claim.real[REFERENCE_NUMBER], REFERENCE_NUMBER))
     return body["result"] if operation.has_envelope else body
 
 
-async def find_untrue(world: ExampleData, operation_ids: Collection[str]) -> dict[str, Any]:
+async def find_untrue(example_data: ExampleData, operation_ids: Collection[str]) -> dict[str, Any]:
     """Return the response and the example of each operation for which they differ."""
     untrue = {}
     for operation in OPERATIONS:
         if operation.operation_id not in operation_ids:
             continue
-        scene = await world.prepare(operation.operation_id)
+        example_claim = await example_data.prepare(operation.operation_id)
         if operation.operation_id == "createClaims":
-            scene.real[REFERENCE_NUMBER] = "INV-NEW"
-        answer = level(read_answer(operation, scene, await scene.send(operation)))
+            example_claim.real[REFERENCE_NUMBER] = "INV-NEW"
+        answer = level(read_answer(operation, example_claim, await example_claim.send(operation)))
         example = level(operation.example)
         if answer != (example[:5] if operation.file_types else example):
             untrue[operation.operation_id] = (answer, example)
@@ -94,9 +94,9 @@ async def find_untrue(world: ExampleData, operation_ids: Collection[str]) -> dic
 
 
 async def test_every_example_of_a_response_is_correct(sandbox: Api) -> None:
-    world = await create_example_data(sandbox, claims=2 * len(_OF_ONE_CLAIM))
+    example_data = await create_example_data(sandbox, claims=2 * len(_OF_ONE_CLAIM))
 
-    assert await find_untrue(world, _OF_ONE_CLAIM) == {}
+    assert await find_untrue(example_data, _OF_ONE_CLAIM) == {}
 
 
 @pytest.mark.parametrize("operation_id", _OF_ALL_CLAIMS)
@@ -111,9 +111,9 @@ async def test_examples_of_scenarios_are_correct_before_the_switch(
 ) -> None:
     given: dict[str, Any] = {"configuration": CONFIGURATION, "sandbox": True}
     async with an_api(resources, clock, switched_to_workflows=False, **given) as api:
-        world = await create_example_data(api, claims=2 * len(_OF_SCENARIOS))
+        example_data = await create_example_data(api, claims=2 * len(_OF_SCENARIOS))
 
-        assert await find_untrue(world, _OF_SCENARIOS) == {}
+        assert await find_untrue(example_data, _OF_SCENARIOS) == {}
 
 
 @pytest.fixture

@@ -79,8 +79,8 @@ async def try_all(api: Api, phases: Mapping[str, bool], paths: Sequence[str]) ->
     client = api.nordwind
     client.credential = await a_credential(api.harness, "shop", requests_per_minute=10**6)
     await client.obtain_token()
-    world = await create_example_data(api, claims=2 * len(operation_ids))
-    scenes = {each: await world.prepare(each) for each in operation_ids}
+    example_data = await create_example_data(api, claims=2 * len(operation_ids))
+    example_claims = {each: await example_data.prepare(each) for each in operation_ids}
     served = (await client.http.get("/api/openapi.json")).json()
     settings = {
         **_SETTINGS,
@@ -88,7 +88,7 @@ async def try_all(api: Api, phases: Mapping[str, bool], paths: Sequence[str]) ->
         "phases": {name: {"enabled": is_on} for name, is_on in phases.items()},
     }
     async with a_server(api.app) as origin:
-        return await run_contract(origin, with_ids(served, scenes), settings)
+        return await run_contract(origin, with_ids(served, example_claims), settings)
 
 
 @pytest.mark.parametrize("paths", _GENERATED)

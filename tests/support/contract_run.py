@@ -25,22 +25,23 @@ class ContractRun:
     reached: set[str] = field(default_factory=set)
 
 
-def with_ids(document: Document, scenes: Mapping[str, ExampleClaim]) -> Document:
+def with_ids(document: Document, example_claims: Mapping[str, ExampleClaim]) -> Document:
     """Return the document reduced to the paths that have test data, with path parameters and
     examples limited to existing ids, because an invented id would only show how unknown ids are
-    refused. `scenes` holds the data by operationId, for all operations of a path or for none."""
+    refused. `example_claims` holds the data by operationId, for all operations of a path or none.
+    """
     narrowed = copy.deepcopy(document)
     for path, operations in document["paths"].items():
         for method, described in operations.items():
-            if described["operationId"] in scenes:
-                _narrow(narrowed["paths"][path][method], scenes[described["operationId"]])
+            if described["operationId"] in example_claims:
+                _narrow(narrowed["paths"][path][method], example_claims[described["operationId"]])
             else:
                 narrowed["paths"].pop(path, None)
     return narrowed
 
 
-def _narrow(operation: Document, scene: ExampleClaim) -> None:
-    ids = scene.list_ids()
+def _narrow(operation: Document, example_claim: ExampleClaim) -> None:
+    ids = example_claim.list_ids()
     given = operation.get("parameters", [])
     if "requestBody" in operation:
         # With a constant key, every request after the first would be refused as an
@@ -55,9 +56,9 @@ def _narrow(operation: Document, scene: ExampleClaim) -> None:
         elif parameter["name"] == "cursor":
             parameter.pop("example", None)
         elif "example" in parameter:
-            parameter["example"] = scene.translate(parameter["example"])
+            parameter["example"] = example_claim.translate(parameter["example"])
     for media_type, content in operation.get("requestBody", {}).get("content", {}).items():
-        content["example"] = scene.translate(content["example"])
+        content["example"] = example_claim.translate(content["example"])
         if media_type.startswith("multipart"):
             # The example names a file that schemathesis does not have.
             del content["example"]

@@ -123,23 +123,23 @@ class ExampleClaim:
 
 @dataclass
 class ExampleData:
-    scene: ExampleClaim
+    example_claim: ExampleClaim
     # Unused claims: id and reference, with the newest last.
     unused: list[tuple[int, str]] = field(default_factory=list)
 
     async def prepare(self, operation_id: str) -> ExampleClaim:
-        """Return a scene with two new claims and the data that this operation's example needs."""
+        """Return two new claims with the data that this operation's example needs."""
         (claim_id, reference), (other_id, _) = self.unused.pop(0), self.unused.pop(0)
         own = {
             REFERENCE_NUMBER: reference,
             parameters.CLAIM_ID.example: claim_id,
             _OTHER_CLAIM_ID: other_id,
         }
-        scene = ExampleClaim(self.scene.api, {**self.scene.real, **own})
-        await _look_at_claim(scene)
+        example_claim = ExampleClaim(self.example_claim.api, {**self.example_claim.real, **own})
+        await _look_at_claim(example_claim)
         if operation_id in _BEFORE:
-            await _BEFORE[operation_id](scene)
-        return scene
+            await _BEFORE[operation_id](example_claim)
+        return example_claim
 
 
 async def create_example_data(api: Api, *, claims: int = 2) -> ExampleData:
@@ -147,125 +147,127 @@ async def create_example_data(api: Api, *, claims: int = 2) -> ExampleData:
     credential = form_of(api.nordwind.credential)
     assert OBTAIN_TOKEN.body is not None
     shown = OBTAIN_TOKEN.body.example
-    scene = ExampleClaim(
+    example_claim = ExampleClaim(
         api, {shown[name]: credential[name] for name in ("client_id", "client_secret")}
     )
-    uploaded = await scene.send(UPLOAD_FILE)
-    scene.real[parameters.TICKET_EXAMPLE] = uploaded.json()["result"]["ticketId"]
+    uploaded = await example_claim.send(UPLOAD_FILE)
+    example_claim.real[parameters.TICKET_EXAMPLE] = uploaded.json()["result"]["ticketId"]
     if api.harness.merchant.switched_to_workflows:
-        await _publish(scene)
+        await _publish(example_claim)
     else:
         async with api.harness.work() as work:
             await save_scenario(work, "Standard", a_definition(), "One reminder, then a fee.")
-    return ExampleData(scene, await _add_claims(scene, claims))
+    return ExampleData(example_claim, await _add_claims(example_claim, claims))
 
 
-async def _publish(scene: ExampleClaim) -> None:
+async def _publish(example_claim: ExampleClaim) -> None:
     """Publish the process, and a rule that the claims do not match."""
-    harness = scene.api.harness
+    harness = example_claim.api.harness
     version = await harness.publish(_PROCESS, "Standard dunning")
-    large = a_rule("Large claims", scene.api.version.workflow_id, outstanding={"min": "100000"})
+    large = a_rule(
+        "Large claims", example_claim.api.version.workflow_id, outstanding={"min": "100000"}
+    )
     async with harness.work() as work:
         await publish_rules(work, RuleSet(default=version.workflow_id, rules=(large,)))
-    scene.real[parameters.WORKFLOW_ID.example] = str(version.workflow_id)
+    example_claim.real[parameters.WORKFLOW_ID.example] = str(version.workflow_id)
 
 
-async def _add_claims(scene: ExampleClaim, count: int) -> list[tuple[int, str]]:
+async def _add_claims(example_claim: ExampleClaim, count: int) -> list[tuple[int, str]]:
     """Add copies of the example's claim and move the clock to _NOW."""
     assert CREATE_CLAIMS.body is not None
     references = [f"INV-{number:04}" for number in range(count)]
     claims = [
-        ExampleClaim(scene.api, {**scene.real, REFERENCE_NUMBER: each}).translate(
+        ExampleClaim(example_claim.api, {**example_claim.real, REFERENCE_NUMBER: each}).translate(
             CREATE_CLAIMS.body.example[0]
         )
         for each in references
     ]
-    created = (await scene.client.post("/claims", claims)).json()["result"]
-    await scene.client.post("/test-clock", {"advanceTo": _NOW})
+    created = (await example_claim.client.post("/claims", claims)).json()["result"]
+    await example_claim.client.post("/test-clock", {"advanceTo": _NOW})
     return [(each["id"], each["referenceNumber"]) for each in created]
 
 
-async def _look_at_claim(scene: ExampleClaim) -> None:
-    path = f"/claims/{scene.claim_id}"
-    claim = (await scene.client.get(path)).json()["result"]
-    sent = (await scene.client.get(f"{path}/communications")).json()["result"]["items"]
-    scene.real[_FIRST_ITEM_ID] = claim["items"][0]["id"]
-    scene.real[parameters.ITEM_ID.example] = claim["items"][-1]["id"]
-    scene.real[parameters.ATTACHMENT_ID.example] = claim["attachments"][0]["id"]
-    scene.real[parameters.REFERENCE.example] = sent[0]["reference"]
+async def _look_at_claim(example_claim: ExampleClaim) -> None:
+    path = f"/claims/{example_claim.claim_id}"
+    claim = (await example_claim.client.get(path)).json()["result"]
+    sent = (await example_claim.client.get(f"{path}/communications")).json()["result"]["items"]
+    example_claim.real[_FIRST_ITEM_ID] = claim["items"][0]["id"]
+    example_claim.real[parameters.ITEM_ID.example] = claim["items"][-1]["id"]
+    example_claim.real[parameters.ATTACHMENT_ID.example] = claim["attachments"][0]["id"]
+    example_claim.real[parameters.REFERENCE.example] = sent[0]["reference"]
     if "scenarioId" in claim["assignment"]:
-        scene.real[parameters.SCENARIO_ID.example] = claim["assignment"]["scenarioId"]
+        example_claim.real[parameters.SCENARIO_ID.example] = claim["assignment"]["scenarioId"]
 
 
-async def _open_dispute(scene: ExampleClaim) -> None:
-    answer = await scene.send(OPEN_DISPUTE)
-    scene.real[parameters.DISPUTE_ID.example] = answer.json()["result"]["id"]
+async def _open_dispute(example_claim: ExampleClaim) -> None:
+    answer = await example_claim.send(OPEN_DISPUTE)
+    example_claim.real[parameters.DISPUTE_ID.example] = answer.json()["result"]["id"]
 
 
-async def _add_evidence(scene: ExampleClaim) -> None:
-    await _open_dispute(scene)
-    dispute_id = UUID(scene.real[parameters.DISPUTE_ID.example])
-    uploaded = await scene.send(UPLOAD_FILE)
+async def _add_evidence(example_claim: ExampleClaim) -> None:
+    await _open_dispute(example_claim)
+    dispute_id = UUID(example_claim.real[parameters.DISPUTE_ID.example])
+    uploaded = await example_claim.send(UPLOAD_FILE)
     ticket_id = UUID(uploaded.json()["result"]["ticketId"])
-    async with scene.api.harness.work() as work:
-        await add_evidence(work, scene.claim_id, dispute_id, [ticket_id])
-    listed = await scene.send(LIST_DISPUTES)
+    async with example_claim.api.harness.work() as work:
+        await add_evidence(work, example_claim.claim_id, dispute_id, [ticket_id])
+    listed = await example_claim.send(LIST_DISPUTES)
     [file] = listed.json()["result"]["items"][0]["files"]
-    scene.real[parameters.FILE_ID.example] = file["id"]
+    example_claim.real[parameters.FILE_ID.example] = file["id"]
 
 
-async def _ask_for_plan(scene: ExampleClaim) -> Modality:
-    asked = await Arrangement(scene.api.harness, scene.claim_id).ask(
+async def _ask_for_plan(example_claim: ExampleClaim) -> Modality:
+    asked = await Arrangement(example_claim.api.harness, example_claim.claim_id).ask(
         PlanTerms(3, date(2026, 3, 16))
     )
-    scene.real[parameters.MODALITY_ID.example] = str(asked.modality_id)
+    example_claim.real[parameters.MODALITY_ID.example] = str(asked.modality_id)
     return asked
 
 
-async def _agree_on_plan(scene: ExampleClaim) -> None:
-    asked = await _ask_for_plan(scene)
-    await Arrangement(scene.api.harness, scene.claim_id).approve(asked.modality_id)
+async def _agree_on_plan(example_claim: ExampleClaim) -> None:
+    asked = await _ask_for_plan(example_claim)
+    await Arrangement(example_claim.api.harness, example_claim.claim_id).approve(asked.modality_id)
 
 
-async def _record_payment(scene: ExampleClaim) -> None:
-    answer = await scene.send(RECORD_PAYMENT)
-    scene.real[parameters.PAYMENT_ID.example] = answer.json()["result"]["id"]
+async def _record_payment(example_claim: ExampleClaim) -> None:
+    answer = await example_claim.send(RECORD_PAYMENT)
+    example_claim.real[parameters.PAYMENT_ID.example] = answer.json()["result"]["id"]
 
 
-async def _pause(scene: ExampleClaim) -> None:
-    await scene.send(PAUSE_CLAIM)
+async def _pause(example_claim: ExampleClaim) -> None:
+    await example_claim.send(PAUSE_CLAIM)
 
 
-async def _add_endpoint(scene: ExampleClaim) -> None:
-    harness = scene.api.harness
+async def _add_endpoint(example_claim: ExampleClaim) -> None:
+    harness = example_claim.api.harness
     # The first endpoint gets the address from the example; a merchant can have only one endpoint at
     # each address.
     has_some = await harness.rows("SELECT FROM webhook_endpoints WHERE merchant_id = $1")
-    url = "http://127.0.0.1:8099/webhooks" + (f"/{scene.claim_id}" if has_some else "")
+    url = "http://127.0.0.1:8099/webhooks" + (f"/{example_claim.claim_id}" if has_some else "")
     wanted = NewEndpoint(url, ("*",), None)
     async with harness.work() as work:
         await save_endpoint(work, harness.resources.keys, wanted, is_development=True)
 
 
-async def _make_unknown(scene: ExampleClaim) -> None:
-    await scene.api.harness.rows(_UNKNOWN, scene.claim_id)
+async def _make_unknown(example_claim: ExampleClaim) -> None:
+    await example_claim.api.harness.rows(_UNKNOWN, example_claim.claim_id)
 
 
-async def _ask_to_pay(scene: ExampleClaim) -> None:
-    resources = scene.api.harness.resources
+async def _ask_to_pay(example_claim: ExampleClaim) -> None:
+    resources = example_claim.api.harness.resources
     request_id = resources.ids.new(resources.clock.now())
-    await scene.api.harness.rows(_REQUEST, scene.claim_id, request_id)
-    scene.real[parameters.PAYMENT_REQUEST_ID.example] = str(request_id)
+    await example_claim.api.harness.rows(_REQUEST, example_claim.claim_id, request_id)
+    example_claim.real[parameters.PAYMENT_REQUEST_ID.example] = str(request_id)
 
 
-async def _find_event(scene: ExampleClaim) -> None:
-    wanted = {"claimId": scene.claim_id, "type": "ESCALATED"}
-    found = (await scene.client.get("/events", params=wanted)).json()["result"]["items"]
-    scene.real[parameters.EVENT_ID.example] = found[0]["eventId"]
+async def _find_event(example_claim: ExampleClaim) -> None:
+    wanted = {"claimId": example_claim.claim_id, "type": "ESCALATED"}
+    found = (await example_claim.client.get("/events", params=wanted)).json()["result"]["items"]
+    example_claim.real[parameters.EVENT_ID.example] = found[0]["eventId"]
 
 
-async def _suppress(scene: ExampleClaim) -> None:
-    harness = scene.api.harness
+async def _suppress(example_claim: ExampleClaim) -> None:
+    harness = example_claim.api.harness
     async with harness.work(SYSTEM) as work:
         await suppress(work, harness.resources.keys, "EMAIL", "erika.old@example.org", "BOUNCE")
 

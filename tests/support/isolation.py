@@ -162,13 +162,13 @@ class IsolationData:
     twin: MerchantSide
     theirs: MerchantSide
 
-    async def digest(self, side: MerchantSide) -> Things:
-        return await digest_rows(side.harness)
+    async def digest(self, merchant_side: MerchantSide) -> Things:
+        return await digest_rows(merchant_side.harness)
 
     async def forget_keys(self) -> None:
         """Delete the idempotency keys of the own merchant and of its twin."""
-        for side in (self.own, self.twin):
-            await side.harness.rows("DELETE FROM idempotency_keys WHERE merchant_id = $1")
+        for merchant_side in (self.own, self.twin):
+            await merchant_side.harness.rows("DELETE FROM idempotency_keys WHERE merchant_id = $1")
 
 
 async def digest_rows(harness: Harness) -> Things:
@@ -196,26 +196,26 @@ async def create_isolation_data(
     application, channels = an_application(resources), [ScriptedChannel()]
     application.channels[:] = channels
     http = await closing.enter_async_context(connect(application.app))
-    sides = []
+    merchant_sides = []
     for key in ("own", "twin", "theirs"):
         harness = await a_harness(
             resources, clock, a_definition(steps=_STEPS), key=key, channels=channels,
             configuration=_CONFIGURATION, sandbox=True, switched_to_workflows=False,
         )  # fmt: skip
-        side = MerchantSide(harness, await a_client(http, harness))
-        await _create(side, key)
-        sides.append(side)
-    await sides[0].harness.run()
-    for side in sides:
-        await _furnish(side)
+        merchant_side = MerchantSide(harness, await a_client(http, harness))
+        await _create(merchant_side, key)
+        merchant_sides.append(merchant_side)
+    await merchant_sides[0].harness.run()
+    for merchant_side in merchant_sides:
+        await _furnish(merchant_side)
         if is_switched:
-            await side.harness.switch()
-    return IsolationData(application.app, *sides)
+            await merchant_side.harness.switch()
+    return IsolationData(application.app, *merchant_sides)
 
 
-async def _create(side: MerchantSide, key: str) -> None:
+async def _create(merchant_side: MerchantSide, key: str) -> None:
     """Create two claims, the first with two files, and the names that the merchant chooses."""
-    client, things = side.client, side.things
+    client, things = merchant_side.client, merchant_side.things
     things |= {
         "merchant_id": client.merchant_id, "key": f"{key}-k", "reference_number": f"{key}-1",
         "customer_number": f"{key}-c", "transaction_id": f"{key}-t", "fresh": f"{key}-fresh",
@@ -228,9 +228,13 @@ async def _create(side: MerchantSide, key: str) -> None:
     things["claim_id"] = answer.json()["result"][0]["id"]
 
 
-async def _furnish(side: MerchantSide) -> None:
+async def _furnish(merchant_side: MerchantSide) -> None:
     """Create two of everything that is listed, so that each list has a cursor."""
-    client, things, claim = side.client, side.things, f"/claims/{side.things['claim_id']}"
+    client, things, claim = (
+        merchant_side.client,
+        merchant_side.things,
+        f"/claims/{merchant_side.things['claim_id']}",
+    )
     payment = {"amount": 1, "currency": "EUR", "transactionId": things["transaction_id"]}
     paid = await client.post(f"{claim}/payments", payment)
     things["payment_id"] = paid.json()["result"]["id"]
@@ -239,13 +243,13 @@ async def _furnish(side: MerchantSide) -> None:
     fee = await client.post(f"{claim}/fees", {"type": "DUNNING_FEE", "value": "250"})
     things["item_id"] = fee.json()["result"]["item"]["id"]
     things["primary_item_id"] = (await client.get(claim)).json()["result"]["items"][0]["id"]
-    arrangement = Arrangement(side.harness, things["claim_id"])
+    arrangement = Arrangement(merchant_side.harness, things["claim_id"])
     await arrangement.reject((await arrangement.ask()).modality_id)
     things["modality_id"] = str((await arrangement.ask()).modality_id)
     for _ in range(2):
-        opened = await dispute(side.harness, things["claim_id"], actor=ERP)
+        opened = await dispute(merchant_side.harness, things["claim_id"], actor=ERP)
         things["dispute_id"] = str(opened.dispute_id)
-    things["file_id"] = str(await give_evidence(side.harness, opened))
+    things["file_id"] = str(await give_evidence(merchant_side.harness, opened))
     listed = (await client.get(f"{claim}/attachments")).json()["result"]["items"]
     things["attachment_id"] = listed[0]["id"]
     sent = (await client.get(f"{claim}/communications")).json()["result"]["items"]
@@ -254,27 +258,27 @@ async def _furnish(side: MerchantSide) -> None:
     raised = (await client.get("/events")).json()["result"]["items"]
     things["event_id"] = raised[0]["eventId"]
     things["scenario_id"] = (await client.get("/scenarios")).json()["result"][0]["id"]
-    await _furnish_lists(side)
-    things["cursors"] = {name: cursor async for name, cursor in _cursors(side)}
+    await _furnish_lists(merchant_side)
+    things["cursors"] = {name: cursor async for name, cursor in _cursors(merchant_side)}
 
 
-async def _furnish_lists(side: MerchantSide) -> None:
+async def _furnish_lists(merchant_side: MerchantSide) -> None:
     """Create the objects that are listed only across all claims."""
-    keys = side.harness.resources.keys
-    requests = await side.harness.rows(_REQUESTS, side.things["claim_id"])
-    side.things["payment_request_id"] = str(requests[0]["request_id"])
-    async with side.harness.work() as work:
+    keys = merchant_side.harness.resources.keys
+    requests = await merchant_side.harness.rows(_REQUESTS, merchant_side.things["claim_id"])
+    merchant_side.things["payment_request_id"] = str(requests[0]["request_id"])
+    async with merchant_side.harness.work() as work:
         for name in "ab":
             await suppress(work, keys, "EMAIL", f"{name}@example.org", "MERCHANT")
             wanted = NewEndpoint(f"http://127.0.0.1:9/{name}", ("*",), None)
             added = await add_endpoint(work, keys, wanted, is_development=True)
-    side.things["endpoint_id"] = str(added.endpoint_id)
+    merchant_side.things["endpoint_id"] = str(added.endpoint_id)
 
 
-async def _cursors(side: MerchantSide) -> Any:
+async def _cursors(merchant_side: MerchantSide) -> Any:
     for operation in _lists():
-        answer = await side.send(
-            operation, {**side.things, "key": None, "query": {"limit": 1}}, None
+        answer = await merchant_side.send(
+            operation, {**merchant_side.things, "key": None, "query": {"limit": 1}}, None
         )
         cursor = answer.json()["result"]["nextCursor"]
         assert cursor is not None, operation.operation_id
