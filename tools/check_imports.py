@@ -39,7 +39,7 @@ def find_pure_modules(source: Path) -> Iterator[str]:
 
 
 def render_configuration(layers: str, pure_modules: Sequence[str]) -> str:
-    """layers: pyproject.toml as it stands; the contract on pure modules is put behind it."""
+    """`layers` is the text of pyproject.toml. The contract on pure modules is appended."""
     return f"""{layers}
 [[tool.importlinter.contracts]]
 name = "Pure modules reach no database, network, file store, log or randomness"
