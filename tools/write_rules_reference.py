@@ -24,7 +24,7 @@ def draw_page(page: str) -> str:
 def draw_properties() -> str:
     """Return the properties that conditions can test, one in each row."""
     rows = [(f"`{each.name}`", each.takes, each.meaning) for each in PROPERTIES]
-    return _table(("property", "test", "holds when"), rows)
+    return _table(("property", "test", "matches if"), rows)
 
 
 def draw_outcomes() -> str:

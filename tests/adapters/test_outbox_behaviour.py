@@ -69,7 +69,7 @@ async def test_a_refused_message_is_not_written(tmp_path: Path) -> None:
     outbox = OutboxSms(tmp_path, is_development=True)
     assert await outbox.send(a_message(recipient="+4915112000001")) == Temporary(60)
     failed = await outbox.send(a_message(recipient="+4915112000002"))
-    assert failed == Permanent("The outbox was told to fail.")
+    assert failed == Permanent("The outbox simulated a failure.")
     assert not _files(tmp_path)
 
 

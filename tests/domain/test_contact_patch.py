@@ -103,7 +103,7 @@ def test_fields_of_the_claim_itself_cannot_be_patched(name: str) -> None:
         apply_patch(PRESENT, {name: "x"})
     [fault] = refused.value.faults
     assert (fault.path, fault.code) == (f"/{name}", "UNKNOWN_FIELD")
-    assert fault.message.startswith(f'"{name}" is not changed here.')
+    assert fault.message.startswith(f'"{name}" cannot be changed here.')
 
 
 def test_the_patch_has_the_contact_fields_of_a_claim() -> None:

@@ -64,8 +64,8 @@ def test_retry_delays_double_up_to_six_hours(attempts: int, asked: int, seconds:
 
 def test_the_last_attempt_gives_up() -> None:
     assert settle(Temporary(0), MAX_ATTEMPTS) == FailContact("not accepted in 15 attempts")
-    answer = Temporary(reason="The mail server put it off: 451.")
-    words = "not accepted in 15 attempts: The mail server put it off: 451."
+    answer = Temporary(reason="The mail server deferred it: 451.")
+    words = "not accepted in 15 attempts: The mail server deferred it: 451."
     assert settle(answer, MAX_ATTEMPTS) == FailContact(words)
 
 
@@ -89,9 +89,9 @@ def test_a_retry_time_of_the_provider_is_used_exactly() -> None:
 
 
 def test_the_reason_of_a_refusal_is_kept() -> None:
-    settled = settle(Temporary(reason="The mail server put it off: 451."))
+    settled = settle(Temporary(reason="The mail server deferred it: 451."))
     assert isinstance(settled, RetryContact)
-    assert settled.reason == "The mail server put it off: 451."
+    assert settled.reason == "The mail server deferred it: 451."
 
 
 def test_a_message_whose_channel_was_not_called_is_always_planned_again() -> None:

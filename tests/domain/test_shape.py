@@ -93,9 +93,9 @@ def test_an_unknown_field_without_a_near_one_lists_all() -> None:
         ({"channel": "email"}, "/channel", "NOT_ALLOWED",
          '"email" is not allowed. Did you mean "EMAIL"? Known: EMAIL, SMS.'),
         ({"extra": {"FAX": 1}}, "/extra/FAX", "UNKNOWN_FIELD",
-         '"FAX" is not a good name here. "FAX" is not allowed. Known: EMAIL, SMS.'),
+         '"FAX" is not a valid name here. "FAX" is not allowed. Known: EMAIL, SMS.'),
         ({"sizes": {"XL": 1}}, "/sizes/XL", "UNKNOWN_FIELD",
-         '"XL" is not a good name here. Expected a string of digits.'),
+         '"XL" is not a valid name here. Expected a string of digits.'),
     ],
 )  # fmt: skip
 def test_each_kind_of_fault_has_its_message(

@@ -24,7 +24,8 @@ def item(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("changes", "path", "words"),
     [
-        ({"currency": "eur"}, "/currency", "an ISO 4217 code of three capitals, like EUR"),
+        ({"currency": "eur"}, "/currency",
+         "an ISO 4217 code of three upper-case letters, like EUR"),
         ({"email": "Erika <e@example.org>"}, "/email",
          "one e-mail address without a name, like erika@example.org"),
         ({"mobileNumber": "0151"}, "/mobileNumber",
@@ -32,7 +33,7 @@ def item(**changes: Any) -> dict[str, Any]:
         ({"language": "de-DE"}, "/language",
          "an ISO 639 code of two or three lower-case letters, such as de"),
         ({"address": {"country": "Germany"}}, "/address/country",
-         "an ISO 3166-1 code of two capitals, like DE"),
+         "an ISO 3166-1 code of two upper-case letters, like DE"),
         ({"debtorName": "a\x00"}, "/debtorName", "a text without control characters"),
         (item(value="102.40"), "/items/0/value",
          "an amount in minor units as a string of 1 to 12 digits without leading zero"),

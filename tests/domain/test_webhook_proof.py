@@ -31,9 +31,9 @@ def test_the_proof_lists_the_unacknowledged_events() -> None:
     assert list(render_gap_report(proof)) == [
         "Sent 812 to 4,711, acknowledged all but 3.",
         "  900  ESCALATED 3 of claim 41: given up",
-        "  1,000  ESCALATED 3 of claim 41: tried in vain, and tried again",
+        "  1,000  ESCALATED 3 of claim 41: failed, will be retried",
         "  4,000  ESCALATED 3 of claim 41: not tried yet",
-        "2 more wait for their first try.",
+        "2 more are waiting for their first attempt.",
     ]
 
 
@@ -56,5 +56,5 @@ def test_more_gaps_than_are_listed_are_counted() -> None:
     assert proof.is_cut
     assert list(render_gap_report(proof))[-2:] == [
         "  and 149 more",
-        "Numbered are the newest 100,000.",
+        "Only the newest 100,000 deliveries are numbered.",
     ]

@@ -49,7 +49,7 @@ async def test_a_deferred_message_is_sent_seconds_later(
     with capture_logs() as logs:
         await harness.run()
     [row] = await harness.rows(_CONTACTS)
-    reason = "The mail server put it off: 450 4.7.1."
+    reason = "The mail server deferred it: 450 4.7.1."
     assert (row["state"], row["failure"]) == ("PLANNED", reason)
     [provider] = [each for each in logs if each["event"] == "messages delayed"]
     assert (provider["channel"], provider["provider"], provider["count"]) == ("EMAIL", "post", 1)
@@ -116,6 +116,6 @@ async def test_the_portal_shows_why_a_message_was_deferred(
     await clerk.get(f"?lang={language}")
     page = await clerk.get(f"/claims/{row['claim_id']}/messages/{row['communication_id']}")
     assert label in page.text
-    assert "The mail server put it off: 450 4.7.1." in page.text
+    assert "The mail server deferred it: 450 4.7.1." in page.text
     claim = await clerk.get(f"/claims/{row['claim_id']}")
-    assert "The mail server put it off: 450 4.7.1." in claim.text
+    assert "The mail server deferred it: 450 4.7.1." in claim.text

@@ -16,7 +16,7 @@ from tests.support.harness import ScriptedChannel
 from tests.support.notices import NoticeHarness, a_notice_harness
 
 _BOUNCING = "erika+fail-later@example.org"
-_TOLD = "The outbox was told to fail later."
+_TOLD = "The outbox simulated a late failure."
 _STANDS = """
 UPDATE debtor_notices SET state = $2, settled_at = $3, due_at = $4 WHERE merchant_id = $1
 """

@@ -42,7 +42,7 @@ async def test_each_failure_reported_later_begins_the_next_channel(
     for reported in (1, 1, 0):
         await harness.run()
         assert await report_late_failures(resources) == reported
-    reason = "The outbox was told to fail later."
+    reason = "The outbox simulated a late failure."
     assert [tuple(row) for row in await harness.rows(_CONTACTS)] == [
         ("EMAIL", "FAILED", reason), ("SMS", "FAILED", reason), ("LETTER", "ACCEPTED", None),
     ]  # fmt: skip

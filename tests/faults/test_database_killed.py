@@ -38,7 +38,7 @@ async def test_a_killed_server_is_used_again_after_its_restart(server: EmbeddedP
     process.kill()
     process.wait(10)
     for each in (*using, _ask(database), _ask(database)):
-        with pytest.raises(DatabaseAway, match="is away"):
+        with pytest.raises(DatabaseAway, match="is not available"):
             await each
 
     process = await asyncio.to_thread(server.start)

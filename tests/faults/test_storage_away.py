@@ -87,7 +87,7 @@ def _hanging(port: int) -> Iterator[None]:
 
 async def _try_all(store: Storage) -> None:
     for calling in (store.save("1/a", b"x"), store.load("1/a"), store.remove("1/a")):
-        with pytest.raises(Unavailable, match="storage is away"):
+        with pytest.raises(Unavailable, match="storage is not available"):
             await calling
 
 

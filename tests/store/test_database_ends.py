@@ -132,7 +132,7 @@ async def test_a_connection_that_the_server_ended_in_use_fails_and_is_replaced(
             await own.watch(f"SELECT pg_terminate_backend({pid})")
             await connection.fetchval("SELECT pg_sleep(60)")
 
-    with pytest.raises(DatabaseAway, match="is away"):
+    with pytest.raises(DatabaseAway, match="is not available"):
         await lose()
     assert await own.ask() != pid
 
@@ -203,7 +203,7 @@ async def test_closing_waits_for_connections_in_use(open_own: Opener) -> None:
         await waiting
         closing = asyncio.create_task(own.database.close())
         assert len(await own.list_pids()) == 2
-        with pytest.raises(DatabaseAway, match="is away"):
+        with pytest.raises(DatabaseAway, match="is not available"):
             await own.ask()
         assert await connection.fetchval("SELECT 1") == 1
         assert not closing.done()
@@ -221,6 +221,6 @@ async def test_a_cancelled_close_closes_connections_in_use(open_own: Opener) -> 
                 await asyncio.wait_for(own.database.close(), 0.05)
             await connection.fetchval("SELECT 1")
 
-    with pytest.raises(DatabaseAway, match="is away"):
+    with pytest.raises(DatabaseAway, match="is not available"):
         await outlive()
     await own.wait_for(PRESENT, 0)

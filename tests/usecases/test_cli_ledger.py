@@ -107,7 +107,7 @@ async def test_show_prints_the_contact_as_text_and_json(
 async def test_show_prints_why_a_message_was_deferred(
     resources: Resources, clock: MovableClock, dunwell: CommandLine
 ) -> None:
-    reason = "The mail server put it off: 450 4.7.1."
+    reason = "The mail server deferred it: 450 4.7.1."
     channel = ScriptedChannel([Temporary(reason=reason)])
     harness = await a_harness(resources, clock, a_definition(), channels=[channel])
     await harness.create()

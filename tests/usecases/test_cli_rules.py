@@ -55,7 +55,7 @@ async def test_rules_are_drafted_from_a_file_and_published(
         '  rule "Large" added',
         '  rule "Trial" added',
         '  default workflow "Standard"; new claims that no rule matches get it',
-        '  note: rules "Large" and "Trial" can both match a claim: "Large" wins',
+        '  note: rules "Large" and "Trial" can both match a claim: "Large" is used',
     ]
     refused = dunwell.run("rules", "publish", "nordwind")
     assert (refused.returncode, "--yes" in refused.stderr) == (2, True)

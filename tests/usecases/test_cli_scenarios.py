@@ -91,10 +91,10 @@ async def test_the_switch_lists_the_workflow_of_each_scenario(
     assert "Standard" in dunwell.run("workflow", "list", "nordwind").stdout
     again = dunwell.run("switch", "nordwind", "--json")
     assert (again.returncode, again.stdout) == (1, "")
-    assert "works with workflows already" in again.stderr
+    assert "already uses workflows" in again.stderr
     refused = dunwell.run("scenario", "save", "nordwind", "Standard", str(file))
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert "there is no way back" in refused.stderr
+    assert "the switch cannot be undone" in refused.stderr
 
 
 async def test_the_switch_prints_json(dunwell: CommandLine, harness: Harness, file: Path) -> None:

@@ -69,7 +69,7 @@ async def test_each_refusal_is_one_line(dunwell: CommandLine, resources: Resourc
         (("reset", "nobody@example.org"), "There is no user nobody@example.org."),
         (("create", "erika@example.org", *name, "admin"), "A user with this e-mail address"),
         (("create", "x@example.org", *name, "auditor", "--merchant", "x"), "There is no merchant"),
-        (("create", "x@example.org", *name, "merchant-user"), "A merchant's user works for"),
+        (("create", "x@example.org", *name, "merchant-user"), "A merchant's user needs"),
     ):
         done = dunwell.run("user", *words)
         assert (done.returncode, done.stdout) == (1, "")

@@ -184,7 +184,7 @@ async def test_without_a_file_a_new_draft_is_created_once(
     assert "# Version draft (" in made.stdout
     again = run(dunwell, "draft", *NORDWIND)
     assert again.returncode == 1
-    assert again.stderr.startswith("dunwell: The workflow has a draft already (")
+    assert again.stderr.startswith("dunwell: The workflow already has a draft (")
     assert await states(harness) == ["PUBLISHED", "DRAFT"]
 
 

@@ -108,7 +108,7 @@ async def test_a_second_switch_is_refused_and_changes_nothing(harness: Harness) 
     with pytest.raises(InvalidState) as refusal:
         await harness.switch()
     assert refusal.value.details == {"state": "SWITCHED"}
-    assert '"nordwind" works with workflows already' in refusal.value.message
+    assert '"nordwind" already uses workflows' in refusal.value.message
     assert await harness.rows("SELECT * FROM workflow_versions WHERE merchant_id = $1") == before
 
 

@@ -155,7 +155,7 @@ async def test_a_draft_other_than_the_expected_one_is_not_published(
         seen = (await plan_publication(work, workflow_id)).draft_id
     await save(harness, MAJOR)
     async with harness.work() as work:
-        with pytest.raises(InvalidState, match="Look at it again"):
+        with pytest.raises(InvalidState, match="Review it again"):
             await publish_workflow(work, workflow_id, expected_id=seen)
         assert await load_current(work.tx, work.merchant_id, workflow_id) is None
 

@@ -12,7 +12,7 @@ REGISTRY = CollectorRegistry()
 
 UNKNOWN = "unknown"
 _BUILD = Gauge(
-    "dunwell_build_info", "Which build runs; the value is always 1.",
+    "dunwell_build_info", "The running build; the value is always 1.",
     ("version", "commit", "python"), registry=REGISTRY, multiprocess_mode="livemax",
 )  # fmt: skip
 

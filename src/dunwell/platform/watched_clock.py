@@ -121,7 +121,7 @@ class WatchedClock:
         the first comparison."""
         now, comparison = self._host.now(), self._comparison
         if comparison is None:
-            raise DatabaseAway("The database is away. Try again shortly.")
+            raise DatabaseAway("The database is not available. Try again shortly.")
         if self._was_set(now, comparison):
             self._is_comparison_wanted.set()
             raise ClockNotCompared
@@ -137,7 +137,7 @@ class WatchedClock:
         """Return the database's time, computed from the last comparison. Raises DatabaseAway if
         there was none."""
         if self._comparison is None:
-            raise DatabaseAway("The database is away. Try again shortly.")
+            raise DatabaseAway("The database is not available. Try again shortly.")
         elapsed = self._monotonic() - self._comparison.monotonic
         return self._comparison.database + timedelta(seconds=elapsed)
 

@@ -25,7 +25,7 @@ Server = Annotated[
     str,
     Meta(
         pattern=r"^[A-Za-z0-9.\-\[\]:]{1,255}$(?!\n)",
-        description='a server as "mail.example.com:587"',
+        description='a server such as "mail.example.com:587"',
     ),
 ]
 # A path on the machine that runs `dunwell apply`: absolute, or relative to the installation file.

@@ -30,7 +30,7 @@ async def create_merchant(
     sandbox_now = now.replace(microsecond=0) if new.is_sandbox else None
     merchant_id = await save_merchant(tx, new, now, sandbox_now)
     if merchant_id is None:
-        raise InvalidState(f'A merchant with the key "{new.key}" exists already.', state="EXISTS")
+        raise InvalidState(f'A merchant with the key "{new.key}" already exists.', state="EXISTS")
     merchant = Merchant(
         merchant_id=merchant_id,
         key=new.key,

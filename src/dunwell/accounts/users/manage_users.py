@@ -139,7 +139,7 @@ async def check_merchants(work: UserWork, roles: UserRoles) -> None:
     faults = [*find_role_faults(roles)]
     known = {each.merchant_id for each in await list_named_merchants(work.tx)}
     if not roles.memberships.keys() <= known:
-        faults.append(Fault("/merchants", "Choose among the merchants there are.", "MERCHANT"))
+        faults.append(Fault("/merchants", "Choose existing merchants.", "MERCHANT"))
     if faults:
         raise ValidationError(faults)
 

@@ -137,7 +137,7 @@ async def change_profile(work: UserWork, signed_in: SignedInUser, name: str, lan
 async def end_own_session(work: UserWork, signed_in: SignedInUser, session_id: UUID) -> None:
     """End one of the user's own sessions. Raises NotFound, also for another user's session."""
     if not await end_session(work.tx, signed_in, session_id, work.now):
-        raise NotFound("This session has ended already.")
+        raise NotFound("This session has already ended.")
     # The session's browser is no longer known.
     await forget_browsers(work.tx, signed_in.user_id, session_id)
     after = {"session": str(session_id)}

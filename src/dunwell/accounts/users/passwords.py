@@ -141,7 +141,7 @@ class Passwords:
 
     async def _run(self, work: Callable[[], _Answer]) -> _Answer:
         if self._waiting >= MAX_WAITING:
-            raise Unavailable("Too many people sign in at this moment. Try again shortly.")
+            raise Unavailable("Too many users are signing in at the moment. Try again shortly.")
         self._waiting += 1
         try:
             async with self._turn:

@@ -171,11 +171,13 @@ def find_user_faults(user: NewUser) -> Iterator[Fault]:
 
 def find_role_faults(roles: UserRoles) -> Iterator[Fault]:
     if roles.global_role is None and not roles.memberships:
-        yield Fault("/role", "Choose a role over all merchants, or at least one merchant.", "ROLE")
+        yield Fault(
+            "/role", "Choose a role for all merchants, or for at least one merchant.", "ROLE"
+        )
     if roles.global_role not in (None, *ROLES_EVERYWHERE):
-        yield Fault("/role", "A merchant's user works for single merchants. Name them.", "ROLE")
+        yield Fault("/role", "A merchant's user needs at least one merchant.", "ROLE")
     if any(role not in ROLES_AT_MERCHANT for role in roles.memberships.values()):
-        yield Fault("/merchants", "An admin is one everywhere, not at one merchant.", "ROLE")
+        yield Fault("/merchants", "An admin has access to all merchants.", "ROLE")
 
 
 def list_effective_rights(roles: UserRoles) -> Sequence[EffectiveRight]:

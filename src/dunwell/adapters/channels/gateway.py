@@ -35,7 +35,7 @@ _REQUEST_SECONDS = 45.0
 # timeout of the caller.
 _CONNECTION_WAIT_SECONDS = 10.0
 # The gateway cannot be reached at the moment.
-NOT_REACHED = Temporary(reason="The gateway was not reached.")
+NOT_REACHED = Temporary(reason="The gateway could not be reached.")
 # The gateway responds but refuses. An operator has to resolve this.
 REFUSED = Temporary(300, "The gateway refuses the credentials or the configuration.")
 _NUMBER = re.compile(r"\+[1-9][0-9]{6,14}")

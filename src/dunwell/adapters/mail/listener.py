@@ -42,7 +42,7 @@ _RESPONSES = {
     ReplyOutcome.NEW: "250 2.0.0 Taken",
     ReplyOutcome.KNOWN: "250 2.0.0 Already accepted",
     ReplyOutcome.GONE: "550 5.1.1 The claim of this message no longer accepts replies",
-    ReplyOutcome.TOO_MANY: "452 4.2.2 Too many in one day",
+    ReplyOutcome.TOO_MANY: "452 4.2.2 Too many messages in one day",
 }
 
 log = structlog.get_logger(__name__)

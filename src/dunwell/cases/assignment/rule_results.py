@@ -136,7 +136,7 @@ def describe_overlap(overlap: Overlap) -> str:
         )
     return (
         f'rules "{overlap.earlier}" and "{overlap.later}" can both match a claim: '
-        f'"{overlap.earlier}" wins'
+        f'"{overlap.earlier}" is used'
     )
 
 

@@ -60,7 +60,7 @@ class DisputeResolution:
 
 def find_outcome_faults(outcome: str, *, ends_claim: bool | None) -> Iterator[Fault]:
     if ends_claim and outcome == DisputeState.REJECTED:
-        message = "Rejecting a dispute does not end the claim; leave it out, or accept the dispute."
+        message = "Rejecting a dispute does not end the claim. Omit endClaim, or accept it."
         yield Fault("/endClaim", message, "NOT_ALLOWED")
 
 
@@ -212,7 +212,7 @@ async def assign_dispute(
     work.require(Right.ANSWER)
     _, dispute = await lock_dispute(work, claim_id, dispute_id)
     if dispute.state is not DisputeState.OPEN:
-        raise InvalidState("The dispute has ended already.", state=str(dispute.state))
+        raise InvalidState("The dispute has already ended.", state=str(dispute.state))
     wanted = None
     if assignee_id is not None:
         wanted = (await load_assignees_by_id(work.tx, work.merchant_id, [assignee_id])).get(

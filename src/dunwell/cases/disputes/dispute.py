@@ -175,7 +175,7 @@ def check_may_open(reason: OfferedReason, earlier: Sequence[ClaimDispute], now: 
     if find_open_dispute(reason.name, earlier) is not None:
         raise InvalidState(
             LazyText(
-                "A dispute of the reason %(dispute_reason)s is open already.",
+                "A dispute with the reason %(dispute_reason)s is already open.",
                 dispute_reason=reason.name,
             ),
             state=str(DisputeState.OPEN),
@@ -199,7 +199,7 @@ def check_transition(dispute: ClaimDispute, following: DisputeState) -> bool:
     if following not in TRANSITIONS[dispute.state]:
         raise InvalidState(
             LazyText(
-                "The dispute is %(dispute_state)s already, which is final.",
+                "The dispute is already %(dispute_state)s. This is final.",
                 dispute_state=dispute.state,
             ),
             state=str(dispute.state),

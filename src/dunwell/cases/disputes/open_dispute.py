@@ -51,7 +51,7 @@ async def open_dispute(
     if claim.status not in ACTIVE:
         raise InvalidState(
             LazyText(
-                "A claim that is %(claim_status)s cannot be disputed any more.",
+                "A claim that is %(claim_status)s can no longer be disputed.",
                 claim_status=claim.status,
             ),
             state=claim.status,

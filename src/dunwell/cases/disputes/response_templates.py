@@ -56,7 +56,7 @@ async def add_response_template(work: Work, name: str, text: str) -> None:
     ]
     if len(await list_response_templates(work)) >= MAX_RESPONSE_TEMPLATES:
         faults.append(
-            Fault("/name", f"There are {MAX_RESPONSE_TEMPLATES} texts; remove one.", "TOO_MANY")
+            Fault("/name", f"There are {MAX_RESPONSE_TEMPLATES} templates; delete one.", "TOO_MANY")
         )
     if faults:
         raise ValidationError(faults)
@@ -66,7 +66,7 @@ async def add_response_template(work: Work, name: str, text: str) -> None:
     )  # fmt: skip
     if saved is None:
         raise ValidationError(
-            [Fault("/name", "There is a response template of this name.", "TAKEN")]
+            [Fault("/name", "A response template with this name already exists.", "TAKEN")]
         )
     await save_audit(
         work, "answer_text.add", f"answer_text:{saved}", after={"name": name, "text": MASKED}

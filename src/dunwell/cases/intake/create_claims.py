@@ -115,8 +115,8 @@ NO_CONTACT = CreationRemark(
 AGE_OF_MAJORITY = 18
 MINOR_DEBTOR = CreationRemark(
     "MINOR_DEBTOR",
-    f"The debtor is younger than {AGE_OF_MAJORITY} by dateOfBirth; check that the date is right "
-    "and who answers for the debt.",
+    f"The debtor is younger than {AGE_OF_MAJORITY} by dateOfBirth; check the date, and who is "
+    f"liable for the debt.",
 )
 
 

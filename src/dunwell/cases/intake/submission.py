@@ -26,7 +26,10 @@ Money = Annotated[
 ]
 Currency = Annotated[
     str,
-    Meta(pattern=r"^[A-Z]{3}$(?!\n)", description="an ISO 4217 code of three capitals, like EUR"),
+    Meta(
+        pattern=r"^[A-Z]{3}$(?!\n)",
+        description="an ISO 4217 code of three upper-case letters, like EUR",
+    ),
 ]
 
 

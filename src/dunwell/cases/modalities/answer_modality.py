@@ -277,7 +277,7 @@ async def withdraw_modality(work: Work, claim_id: int, modality_id: UUID) -> Mod
     if modality.ended_reason is not None:
         raise InvalidState(
             LazyText(
-                "The payment modality has ended already.",
+                "The payment modality has already ended.",
                 modality_end=modality.ended_reason,
             ),
             state=str(modality.ended_reason),
@@ -336,9 +336,9 @@ async def _lock_request(
 
 def _explain_end(reason: ModalityEndReason, status: Status) -> LazyText:
     if reason is ModalityEndReason.PASSED:
-        return LazyText("The first date that was asked for is over, and with it the request.")
+        return LazyText("The first requested date has passed, so the request has ended.")
     return LazyText(
-        "There is nothing left to answer: the claim is %(claim_status)s.", claim_status=status
+        "The request can no longer be answered: the claim is %(claim_status)s.", claim_status=status
     )
 
 
@@ -361,7 +361,7 @@ async def assign_modality(
     if modality is None:
         raise NotFound(f"There is no payment modality {modality_id}.")
     if modality.state is not ModalityState.REQUESTED or modality.ended_at is not None:
-        raise InvalidState("There is nothing left to answer.", state=str(modality.state))
+        raise InvalidState("The request can no longer be answered.", state=str(modality.state))
     wanted = None
     if assignee_id is not None:
         wanted = (await load_assignees_by_id(work.tx, work.merchant_id, [assignee_id])).get(

@@ -178,7 +178,7 @@ async def _get_definition(work: Work, workflow: Workflow, version: VersionRow) -
         work.tx, work.merchant_id, workflow.workflow_id, version.version_id
     )
     if definition is None:
-        raise NotFound(f'"{workflow.name}" {version.name} was discarded just now. List it again.')
+        raise NotFound(f'"{workflow.name}" {version.name} was just discarded. List it again.')
     return definition
 
 
@@ -242,7 +242,7 @@ async def get_version_details(work: Work, workflow_id: UUID, name: str) -> Versi
     tx, merchant_id = work.tx, work.merchant_id
     definition = await load_definition(tx, merchant_id, workflow_id, row.version_id)
     if definition is None:
-        raise NotFound(f"{name} was discarded just now. List the versions again.")
+        raise NotFound(f"{name} was just discarded. List the versions again.")
     if row.state == "DRAFT":
         changes = await load_open_changes(tx, merchant_id, workflow_id)
     else:

@@ -6,17 +6,19 @@ channel has accepted it) or the end. All facts and the current time are argument
 returned as values.
 
     kind           runs                               ends
-    COMMUNICATION  within contact hours, unless       when a channel has accepted it, or
-                   IMMEDIATE; else when they begin    all have failed (see `settlement`)
-    WAIT           at any hour, counted from the end  after that many days, at the same
-                   of the step before, or from the    local time
-                   day on which the run's last
-                   letter can have arrived
-    FEE            at any hour, if the run has        at once
-                   reached the debtor or
+    COMMUNICATION  during the contact hours; with     when a channel has accepted the
+                   `send: IMMEDIATE` at any hour      message, or all channels have failed
+    WAIT           at any hour                        after the given number of days, at the
+                                                      same local time; the days count from the
+                                                      end of the previous step, or from the
+                                                      day on which the run's last letter can
+                                                      have arrived
+    FEE            at any hour; skipped if no         at once
+                   contact of the run has reached
+                   the debtor, unless
                    `feesNeedContact` is false
     CHECKPOINT     at any hour                        at once
-    (after last)   at any hour: the claim is archived
+    (after last)   at any hour                        the claim is archived at once
 
 Pure.
 """

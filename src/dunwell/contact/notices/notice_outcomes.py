@@ -34,7 +34,8 @@ UnsentOutcome = Literal["FAILED", "FAILED_LATER", "UNKNOWN"]
 
 _UNSENT = Counter(
     "dunwell_notices_unsent",
-    "Messages a debtor asked for that were not sent, did not arrive, or may not have left.",
+    "Messages that a debtor asked for and that were not sent or delivered, or may not have been "
+    "sent.",
     ["kind", "channel", "outcome"],
     registry=REGISTRY,
 )

@@ -79,7 +79,8 @@ def check_changeable(status: Status) -> None:
     InvalidState."""
     if status not in ACTIVE:
         raise InvalidState(
-            "Items and fees are added to and deleted from claims in process only.",
+            "Items and fees can be added and deleted only while the claim is CREATED or "
+            "IN_PROCESS.",
             state=str(status),
         )
 
@@ -95,7 +96,7 @@ def check_fee_target(items: Sequence[OwedItem], item_id: int | None) -> None:
     """Check that a fee belongs to an item that is not a fee. Raises ValidationError."""
     if item_id is None or any(each.item_id == item_id and _is_primary(each) for each in items):
         return
-    message = "The claim has no PRIMARY item of this id; see items of the claim."
+    message = "The claim has no PRIMARY item with this id; see the claim's items."
     raise ValidationError([Fault("/itemId", message, "UNKNOWN_ITEM")])
 
 

@@ -39,7 +39,9 @@ async def open_hold(
     are too many holds), ValidationError (no end, or an invalid one)."""
     claim = await lock_claim_of_merchant(work, claim_id)
     if claim.status not in ACTIVE:
-        raise InvalidState(LazyText("Only a claim in process can be held."), state=claim.status)
+        raise InvalidState(
+            LazyText("Only a claim in process can be put on hold."), state=claim.status
+        )
     hold_id = work.ids.new(work.now)
     hold = Hold(
         kind, work.now, until=until, lifted_at=None, actor_kind=work.actor.kind,

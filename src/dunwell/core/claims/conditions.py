@@ -207,7 +207,8 @@ PROPERTIES = (
         PropertyKind.NUMBER,
         holds=lambda test, facts: is_within(test, facts.age),
         takes=_NUMBER,
-        meaning="the debtor's age in full years is within; without a date of birth it is not",
+        meaning="the debtor's age in full years is at least min and at most max; a claim without a "
+        "date of birth never matches",
     ),
     Property(
         "primaryAgeDays",
@@ -232,7 +233,7 @@ PROPERTIES = (
         PropertyKind.CODES,
         holds=lambda test, facts: facts.language in list_values(test),
         takes="one or a list: de or [de, en]",
-        meaning="the claim names one of these languages",
+        meaning="the claim's language is one of these",
     ),
     Property(
         "itemType",
@@ -240,7 +241,7 @@ PROPERTIES = (
         PropertyKind.ONE_OF,
         holds=_has_item_type,
         takes="one or a list of PRIMARY, COLLECTION_FEE, DUNNING_FEE",
-        meaning="an item of one of these types is there",
+        meaning="the claim has an item of one of these types",
         options=("PRIMARY", "COLLECTION_FEE", "DUNNING_FEE"),
     ),
     Property(
@@ -249,7 +250,7 @@ PROPERTIES = (
         PropertyKind.ALL_OF,
         holds=_has_all,
         takes="a list of email, mobileNumber, address",
-        meaning="all of these are there; an address has street and city",
+        meaning="the claim has all of these; an address needs street and city",
         options=("email", "mobileNumber", "address"),
     ),
     Property(
@@ -269,7 +270,7 @@ PROPERTIES = (
         PropertyKind.TEXT,
         holds=lambda test, facts: matches_text(test, facts.mobile_number),
         takes=_TEXT,
-        meaning="the mobile number, as in +4915112345678, reads so",
+        meaning="the debtor's mobile number, in the form +4915112345678, matches",
     ),
     Property(
         "city",
@@ -277,7 +278,7 @@ PROPERTIES = (
         PropertyKind.TEXT,
         holds=lambda test, facts: matches_text(test, facts.city),
         takes=_TEXT,
-        meaning="the city of the address reads so; Hamburg is not hamburg",
+        meaning="the city of the address matches; upper and lower case are distinguished",
     ),
     Property(
         "postalCode",
@@ -285,7 +286,7 @@ PROPERTIES = (
         PropertyKind.TEXT,
         holds=lambda test, facts: matches_text(test, facts.postal_code),
         takes=_TEXT,
-        meaning="the postal code of the address reads so",
+        meaning="the postal code of the address matches",
     ),
     Property(
         "customFields",
@@ -293,7 +294,7 @@ PROPERTIES = (
         PropertyKind.FIELDS,
         holds=_has_fields,
         takes="{name: value, ...}",
-        meaning="each of these fields has exactly this value",
+        meaning="each of these custom fields has exactly this value",
     ),
 )
 _get_tests = attrgetter(*(each.attribute for each in PROPERTIES))

@@ -28,7 +28,10 @@ Text = Annotated[str, Meta(max_length=255, pattern=LINE, description=PLAIN_TEXT)
 Reference = Annotated[str, Meta(min_length=1, max_length=255, pattern=LINE, description=PLAIN_TEXT)]
 Country = Annotated[
     str,
-    Meta(pattern=r"^[A-Z]{2}$(?!\n)", description="an ISO 3166-1 code of two capitals, like DE"),
+    Meta(
+        pattern=r"^[A-Z]{2}$(?!\n)",
+        description="an ISO 3166-1 code of two upper-case letters, like DE",
+    ),
 ]
 Email = Annotated[
     str,
@@ -89,8 +92,10 @@ class AddressSubmission(_Fields, frozen=True, kw_only=True):
     address_line2: Annotated[
         Text | None, FieldDescription("A further line of the address: floor, care of.")
     ] = None
-    postal_code: Annotated[Text | None, FieldDescription("As it is written in the country.")] = None
-    city: Annotated[Text | None, FieldDescription("The town, as letters name it.")] = None
+    postal_code: Annotated[Text | None, FieldDescription("As it is written in that country.")] = (
+        None
+    )
+    city: Annotated[Text | None, FieldDescription("The city, as on a letter.")] = None
     country: Annotated[Country | None, FieldDescription("ISO 3166-1 alpha-2, like DE.")] = None
 
 
@@ -100,7 +105,7 @@ class DebtorName(_Fields, frozen=True, kw_only=True):
     salutation: Annotated[
         Salutation | None,
         FieldDescription(
-            "How letters and e-mails greet a person; NEUTRAL, or none: by the whole name.",
+            "How letters and e-mails address a person. NEUTRAL, or none: by the full name.",
             example="MS",
         ),
     ] = None
@@ -111,7 +116,7 @@ class DebtorName(_Fields, frozen=True, kw_only=True):
         Text | None,
         FieldDescription(
             "The debtor's last name. Required unless companyName is given.",
-            patch_words="The debtor's last name; it or companyName stays.",
+            patch_words="The debtor's last name. It cannot be removed without a companyName.",
             example="Mustermann",
             in_contract=True,
         ),
@@ -120,7 +125,7 @@ class DebtorName(_Fields, frozen=True, kw_only=True):
         Text | None,
         FieldDescription(
             "The debtor's company. Required unless debtorLastName is given.",
-            patch_words="The debtor's company; it or debtorLastName stays.",
+            patch_words="The debtor's company. It cannot be removed without a debtorLastName.",
         ),
     ] = None
 
@@ -155,9 +160,11 @@ class ContactData(DebtorName, frozen=True, kw_only=True):
     ] = None
     customer_number: Annotated[
         Text | None,
-        FieldDescription("Your number of the debtor; events name it.", example="C-7001"),
+        FieldDescription("Your number for the debtor; events include it.", example="C-7001"),
     ] = None
-    contract_number: Annotated[Text | None, FieldDescription("Your number of the contract.")] = None
+    contract_number: Annotated[Text | None, FieldDescription("Your number for the contract.")] = (
+        None
+    )
     custom_fields: Annotated[
         Annotated[CustomFields, Meta(max_length=MAX_CUSTOM_FIELDS)] | None,
         FieldDescription(

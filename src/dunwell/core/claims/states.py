@@ -108,6 +108,6 @@ def check_new_hold(hold: Hold, earlier: Iterable[Hold]) -> None:
         is_like = other.kind is hold.kind and other.actor_kind is ActorKind.DEBTOR
         if is_like and hold.since < other.since + _DEBTOR_HOLD_INTERVAL:
             raise InvalidState(
-                LazyText("This was asked for in the last 30 days already."),
+                LazyText("This was already requested in the last 30 days."),
                 state=str(hold.kind),
             )

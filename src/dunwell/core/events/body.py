@@ -46,7 +46,7 @@ class EventCommunication(Wire, frozen=True, gc=False):
 
 class EventFee(Wire, frozen=True, gc=False):
     id: Annotated[int, Meta(description="The fee's claim item.")]
-    type: Annotated[str, Meta(description="COLLECTION_FEE or DUNNING_FEE; more may come.")]
+    type: Annotated[str, Meta(description="COLLECTION_FEE or DUNNING_FEE; more may be added.")]
     value: Annotated[str, Meta(description="Cents, as a string.")]
     currency: str
 
@@ -57,7 +57,9 @@ class EventPayment(Wire, frozen=True, gc=False):
     provider_name: str
     amount: Annotated[int, Meta(description="Minor units, an integer.")]
     currency: str
-    payment_request_id: Annotated[Uuid, Meta(description="The payment flow; the same in both.")]
+    payment_request_id: Annotated[
+        Uuid, Meta(description="The payment request; the same in both events.")
+    ]
 
 
 class BegunPayment(EventPayment, frozen=True, gc=False):
@@ -83,16 +85,19 @@ class AccessDetails(Wire, frozen=True, gc=False):
     """How the debtor came to see the claim."""
 
     channel: Literal["LANDING_PAGE"]
-    session_id: Annotated[Uuid, Meta(description="The landing page session; it lasts an hour.")]
+    session_id: Annotated[
+        Uuid, Meta(description="The session on the debtor's page, which lasts an hour.")
+    ]
     communication_type: Annotated[
         Channel | UnsetType,
-        Meta(description="The channel the debtor came from, when it can be traced."),
+        Meta(description="The channel of the link that the debtor used, if known."),
     ] = UNSET
 
 
 class EventDisputeReason(Wire, frozen=True, gc=False, kw_only=True):
     type: Annotated[
-        str, Meta(description="The dispute option, as DEBTOR_ALREADY_PAID; OTHER: see the message.")
+        str,
+        Meta(description="The reason, such as DEBTOR_ALREADY_PAID. For OTHER, see the message."),
     ]
     message: Annotated[
         str | UnsetType,
@@ -180,9 +185,7 @@ class _EventFrame(Wire, frozen=True, gc=False, kw_only=True, tag_field="type"):
 
     event_id: Uuid
     date: _EventInstant
-    source: Annotated[
-        str | None, Meta(description="ESCALATION when it comes from the escalation process.")
-    ]
+    source: Annotated[str | None, Meta(description="ESCALATION if the workflow raised the event.")]
 
 
 class EscalatedEvent(_EventFrame, frozen=True, gc=False, kw_only=True, tag="ESCALATED"):

@@ -202,7 +202,9 @@ def _unpack(content: bytes, most: int, *, is_kept: bool) -> tuple[bytes, int]:
             content = unpacker.unconsumed_tail
             size += len(chunk)
             if size > most:
-                raise build_file_refusal("The PDF unpacks to too much; print it to a new one.")
+                raise build_file_refusal(
+                    "The PDF is too large when unpacked; print it to a new one."
+                )
             if is_kept:
                 kept += chunk
     return bytes(kept), size

@@ -50,7 +50,7 @@ def draw_page(content: bytes, content_type: str, page: int, box: PictureBox) -> 
     """Draw a page, counted from 1; with 0 only count the pages. Raises PageNotDrawable."""
     draw = _DRAWERS.get(content_type)
     if draw is None:
-        raise PageNotDrawable("The file is of no type that is shown.")
+        raise PageNotDrawable("Files of this type are not shown.")
     try:
         return draw(content, page, box)
     except PageNotDrawable:

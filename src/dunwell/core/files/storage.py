@@ -91,7 +91,7 @@ def upload_key(merchant_id: int, ticket_id: UUID) -> str:
 
 
 def _build_unavailable() -> Unavailable:
-    return Unavailable("The file storage is away. Try again shortly.")
+    return Unavailable("The file storage is not available. Try again shortly.")
 
 
 # Marks encrypted contents. No accepted type begins like this: a PDF with "%PDF-", a JPEG with FF

@@ -193,8 +193,8 @@ def check_attachable(status: Status) -> None:
     """Check that the claim is active. Raises InvalidState."""
     if status not in ACTIVE:
         raise InvalidState(
-            f"A claim that is {status} gets no files any more; those it has can be read and "
-            "deleted.",
+            f"Files can no longer be added to a claim that is {status}; existing ones can be read "
+            f"and deleted.",
             state=str(status),
         )
 

@@ -57,7 +57,7 @@ async def lock_scenarios_for_change(work: Work) -> None:
     if await load_is_switched(work.tx, work.merchant_id):
         key = work.merchant.key
         raise InvalidState(
-            "The merchant works with workflows, and there is no way back; its scenarios are "
+            "The merchant uses workflows, and the switch cannot be undone; its scenarios are "
             f"read-only. See: dunwell workflow list {key}.",
             state="SWITCHED",
         )

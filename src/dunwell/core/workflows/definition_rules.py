@@ -209,7 +209,7 @@ def _find_test_faults(condition: Condition, path: str) -> Iterator[Fault]:
             message = "Give equals, startsWith or endsWith."
             yield Fault(f"{path}/{name}", message, "EMPTY_CONDITION")
         elif test is not None and not _can_match(test):
-            message = "No text fits: equals does not begin or end so. Keep equals alone."
+            message = "No text can match: the tests contradict each other. Keep only equals."
             yield Fault(f"{path}/{name}", message, "NEVER_TRUE")
 
 

@@ -27,7 +27,8 @@ from dunwell.core.workflows.definition import (
 _OF_EVERY_STEP = {
     "id": "The step's number: unique in the workflow, in events as `actionStep.id`, never reused.",
     "name": "The step's name in the portal and in events.",
-    "when": "The guard. A claim that does not meet it skips the step, which its history shows.",
+    "when": "The conditions (the guard). A claim that does not meet them skips the step, and its "
+    "history shows this.",
 }
 _SUBJECT = "The text in each language (key: language code), in one line."
 _BODY = "The text in each language (key: language code), in Markdown with placeholders."
@@ -64,7 +65,8 @@ FIELD_WORDS: Mapping[type[msgspec.Struct], Mapping[str, str]] = {
         "subdivision": "The part of the country, such as `HH`. Omitted: only nationwide holidays.",
     },
     LatePolicy: {
-        "skip_if_older_than_days": "Contacts that are delayed by more days are skipped.",
+        "skip_if_older_than_days": "Contacts that are delayed by more than this number of days are "
+        "skipped.",
     },
     ContactStep: _OF_EVERY_STEP
     | {
@@ -77,9 +79,10 @@ FIELD_WORDS: Mapping[type[msgspec.Struct], Mapping[str, str]] = {
     },
     WaitStep: _OF_EVERY_STEP
     | {
-        "days": "Calendar days; ends at the same local time. Either this or `businessDays`.",
-        "business_days": "Days on `contactHours.weekdays` that are no holidays. Either this or "
-        "`days`.",
+        "days": "The number of calendar days; the wait ends at the same local time. Either this or "
+        "`businessDays`.",
+        "business_days": "The number of days on `contactHours.weekdays` that are not holidays. "
+        "Either this or `days`.",
     },
     FeeStep: _OF_EVERY_STEP
     | {

@@ -47,7 +47,8 @@ _ONLY_TLS: RawHeaders = ((b"strict-transport-security", b"max-age=31536000"),)
 # requests per second; a merchant's program that creates claims at full speed uses 64.
 MAX_REQUESTS_IN_PROGRESS = 100
 _refused = prometheus_client.Counter(
-    "dunwell_visitor_refused", "Requests refused as their visitor had too many in progress.",
+    "dunwell_visitor_refused", "Requests that were refused because their visitor had too many in "
+        "progress.",
     registry=REGISTRY,
 )  # fmt: skip
 

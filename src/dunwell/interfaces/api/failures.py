@@ -88,7 +88,7 @@ _KINDS: dict[type[errors.Refusal], FailureKind] = {
         "longer needed, or ask the operator for more storage.", details=failures.SizeLimit,
     ),
     errors.TooSlow: FailureKind(
-        "TooSlow", 408, "The request's head or body did not arrive completely in time.",
+        "TooSlow", 408, "The request's headers or body did not arrive completely in time.",
         "Repeat the request with the same Idempotency-Key.",
     ),
     errors.AddressTooLong: FailureKind(

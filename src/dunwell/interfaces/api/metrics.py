@@ -25,7 +25,8 @@ class RequestMetrics:
             ("operation", "status"), registry=self._registry,
         )  # fmt: skip
         self._seconds = Histogram(
-            "dunwell_api_request_seconds", "From the request's head to its answer, by operation.",
+            "dunwell_api_request_seconds", "Duration from the request's headers to its response, "
+                "by operation.",
             ("operation",), buckets=_BUCKETS, registry=self._registry,
         )  # fmt: skip
         # Looking up a labelled metric costs more than incrementing it.

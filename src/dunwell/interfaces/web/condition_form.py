@@ -78,4 +78,4 @@ def _find_pair_faults(name: str, pairs: list[tuple[str, str]]) -> Iterator[tuple
         if not left:
             yield f"{name}.name.{row}", Fault("", "Please fill this in.", "REQUIRED")
         elif left in names[:row]:
-            yield f"{name}.name.{row}", Fault("", "This field is there twice.", "REPEATED")
+            yield f"{name}.name.{row}", Fault("", "This field appears twice.", "REPEATED")

@@ -184,7 +184,7 @@ class PageRequest(Request):
                 if taken > (_MAX_TYPED_BYTES if is_too_large else max_bytes):
                     raise PayloadTooLarge("The form is too large.", limit=max_bytes)
         except ClientDisconnect:
-            raise InvalidRequest("The form did not come to its end.") from None
+            raise InvalidRequest("The form is incomplete.") from None
         reader.close()
 
     @property

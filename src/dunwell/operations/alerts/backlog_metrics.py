@@ -38,7 +38,7 @@ _OLDEST_STEP = Gauge(
 )  # fmt: skip
 _MESSAGES = Gauge(
     "dunwell_messages",
-    "Messages by delivery provider and state: planned, leased (on their way) or unknown.",
+    "Messages by delivery provider and state: planned, leased (being sent) or unknown.",
     ("provider", "state"), registry=REGISTRY, multiprocess_mode="mostrecent",
 )  # fmt: skip
 

@@ -12,10 +12,10 @@ from dunwell.platform.text.translation import InstantText, LazyText
 
 _HOLDS = {
     HoldKind.DISPUTE: "the claim is disputed",
-    HoldKind.PAUSE: "the process was paused",
-    HoldKind.MODALITY_REQUESTED: "a payment modality was asked for and not answered yet",
-    HoldKind.MODALITY_ACTIVE: "a payment plan or a deferment runs",
-    HoldKind.PAYMENT_PENDING: "a payment is under way",
+    HoldKind.PAUSE: "the workflow was paused",
+    HoldKind.MODALITY_REQUESTED: "a payment plan or deferral was requested and is not answered yet",
+    HoldKind.MODALITY_ACTIVE: "a payment plan or deferral is active",
+    HoldKind.PAYMENT_PENDING: "a payment is in progress",
 }
 _HELD_BY: Mapping[HoldReason, LazyText] = {
     HoldReason.GUARD_DAY: LazyText(

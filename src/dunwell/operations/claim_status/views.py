@@ -16,7 +16,7 @@ StepKind = Literal["COMMUNICATION", "WAIT", "FEE", "CHECKPOINT", "ARCHIVE"]
 StepOutcome = Literal["DONE", "SKIPPED", "FAILED"]
 ContactState = Literal["PLANNED", "ATTACHMENT_MISSING", "HANDED_OVER", "UNKNOWN"]
 HeldBy = Literal["GUARD_DAY", "GUARD_WEEK", "QUIET_HOURS", "CONTACT_HOURS", "PERSON_DIED"]
-Reason = Annotated[str, Meta(description="In words, for a person.")]
+Reason = Annotated[str, Meta(description="A sentence for people.")]
 
 
 class ExplainedAssignment(Wire, frozen=True):
@@ -37,7 +37,7 @@ class ExplainedRule(Wire, frozen=True):
         "MATCHED", "INACTIVE", "UNMET", "SKIPPED_DEACTIVATED", "SKIPPED_DELETED",
         "SKIPPED_UNPUBLISHED", "SKIPPED_CURRENCY", "NOT_REACHED",
     ]  # fmt: skip
-    unmet: Annotated[tuple[str, ...], Meta(description="The conditions that do not hold.")]
+    unmet: Annotated[tuple[str, ...], Meta(description="The conditions that do not match.")]
     reason: Reason
 
 
@@ -68,13 +68,13 @@ class ExplainedNextStep(Wire, frozen=True):
     name: str
     kind: StepKind
     at: Annotated[
-        Instant | None, Meta(description="null: it depends on a hold, a channel or a person.")
+        Instant | None, Meta(description="null: it depends on a hold, a channel or a user.")
     ]
     outcome: Annotated[
         Literal["RUN", "SKIPPED"],
         Meta(description=("Whether the step would run or be skipped if nothing changed.")),
     ]
-    unmet: Annotated[tuple[str, ...], Meta(description="Its conditions that do not hold.")]
+    unmet: Annotated[tuple[str, ...], Meta(description="Its conditions that do not match.")]
     reason: Reason
 
 

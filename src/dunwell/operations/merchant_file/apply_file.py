@@ -224,9 +224,9 @@ async def apply_checked(
 
 
 _LOGO_PATH = (
-    'A file that is given here brings its logo in itself: "data:image/png;base64," and the image.'
+    'A file that is uploaded here must contain its logo: "data:image/png;base64," and the image.'
 )
-_FILE_PATH = "A file that is given here brings its definitions in itself, under the definition key."
+_FILE_PATH = "A file that is uploaded here must contain its definitions, under the definition key."
 
 
 async def parse_given_file(

@@ -103,7 +103,7 @@ def _find_fixed_faults(file: MerchantFile, state: MerchantState) -> Iterator[Fau
     if switched is not UNSET and switched != merchant.switched_to_workflows:
         message = f'Only "dunwell switch {file.key}" changes this; put it back.'
         if merchant.switched_to_workflows:
-            message = "There is no way back from workflows; set it to true or remove it."
+            message = "The switch to workflows cannot be undone; set it to true or remove it."
         yield Fault("/switchedToWorkflows", message, "FIXED")
 
 

@@ -223,7 +223,7 @@ def find_dispute_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
 
 def _find_reason_faults(reason: DisputeReason, path: str) -> Iterator[Fault]:
     if reason.is_hidden and reason.type in ALWAYS_OFFERED:
-        message = f"{reason.type} is always offered, because every debtor must be able to object."
+        message = f"{reason.type} is always offered, so that every debtor can dispute a claim."
         yield Fault(f"{path}/hidden", message, "NOT_ALLOWED")
     if reason.type not in RESERVED_NAMES:
         yield from _find_own_reason_faults(reason, path)
@@ -272,7 +272,7 @@ def _find_verification_faults(page: LandingPage) -> Iterator[Fault]:
     for channel, wanted in page.verification.items():
         path = f"/landingPage/verification/{channel}"
         if not wanted:
-            message = f"What links ask for is NONE, or a list of {', '.join(VERIFICATION_METHODS)}."
+            message = f"Use NONE or a list of {', '.join(VERIFICATION_METHODS)}."
             yield Fault(path, message, "NOT_ALLOWED")
         elif wanted != "NONE":
             yield from find_repeat_faults(wanted, path)
@@ -335,7 +335,7 @@ def find_webhook_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
             continue
         path = f"/webhooks/{index}"
         if part.url in seen:
-            yield Fault(f"{path}/url", "This address is in the list already.", "REPEATED")
+            yield Fault(f"{path}/url", "This address is already in the list.", "REPEATED")
         seen.add(part.url)
         for fault in find_endpoint_faults(build_wanted_endpoint(part)):
             yield Fault(path + fault.path, fault.message, fault.code)

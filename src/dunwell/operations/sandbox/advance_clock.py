@@ -77,7 +77,8 @@ async def advance_clock(
             await runner.run_until(started_at, advance_to)
     except TimeoutError as error:
         raise Unavailable(
-            "Not everything that fell due could be run in time. Read the clock, and move it again."
+            "Not everything that fell due could be run in time. Read the clock, and advance it "
+            "again."
         ) from error
     finally:
         await runner.close()

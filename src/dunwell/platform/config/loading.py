@@ -51,7 +51,7 @@ def _find_unsafe(settings: Settings) -> list[str]:
         settings.database_url
     ):
         faults.append(
-            "DUNWELL_DATABASE_URL: production speaks TLS to a database on another host; "
+            "DUNWELL_DATABASE_URL: production requires TLS to a database on another host; "
             "add ?sslmode=verify-full, or sslmode=require where its certificate cannot be checked."
         )
     if _split(settings.public_url).scheme != "https":
@@ -120,7 +120,7 @@ def _find_useless_archive(settings: Settings) -> list[str]:
     if settings.archive_dir is None:
         return []
     if settings.database_url is not None:
-        return ["DUNWELL_ARCHIVE_DIR: is for the embedded database; yours archives by itself."]
+        return ["DUNWELL_ARCHIVE_DIR: is only for the embedded database; use your server's tools."]
     if settings.archive_dir.is_relative_to(settings.data_dir):
         return ["DUNWELL_ARCHIVE_DIR: would be lost with the data folder; use another disk."]
     return []

@@ -58,8 +58,8 @@ _CONFLICTS = (
 )
 _TEMPORARY_ERRORS = (
     ((TimeoutError,), "The database is too busy. Try again shortly."),
-    (_CONFLICTS, "Another change was in the way. Try again."),
-    (_UNAVAILABLE, "The database is away. Try again shortly."),
+    (_CONFLICTS, "Another change was made at the same time. Try again."),
+    (_UNAVAILABLE, "The database is not available. Try again shortly."),
 )
 
 

@@ -68,9 +68,7 @@ def _has_no_offset(value: object) -> bool:
 
 
 def build_cursor_fault() -> ValidationError:
-    message = (
-        "This is not a cursor of this list. Use nextCursor as it was answered, or leave it out."
-    )
+    message = "This is not a cursor of this list. Use the nextCursor of a response, or omit it."
     return ValidationError([Fault("/cursor", message, "WRONG_FORMAT")])
 
 

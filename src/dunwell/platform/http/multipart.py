@@ -53,7 +53,7 @@ class Spool:
         does."""
         if self.held_bytes + expected_bytes > self._max_bytes:
             raise Unavailable(
-                "Too many files are coming in just now. Try again shortly.",
+                "Too many files are being uploaded at the moment. Try again shortly.",
                 retry_after=_RETRY_AFTER_SECONDS,
             )
         if self._held_by_sender[sender] + expected_bytes > self._max_bytes_per_sender:

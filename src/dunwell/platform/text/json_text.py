@@ -21,7 +21,11 @@ from dunwell.platform.text.shape import inspect_type, render_pointer, strip_meta
 _UNCHECKED_BYTES = 16 * 1024
 # White space between a key and its colon.
 _SPACED = (b" :", b"\n:", b"\t:", b"\r:")
-_ENCODINGS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\xef\xbb\xbf": "UTF-8 with a mark"}
+_ENCODINGS = {
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+    b"\xef\xbb\xbf": "UTF-8 with a byte order mark",
+}
 
 
 # No permitted integer has as many digits. A number with a larger exponent is not converted to an
@@ -54,7 +58,7 @@ def check_part_counts(text: bytes, *, containers: int, separators: int) -> None:
     if text.count(b"{") + text.count(b"[") > containers or text.count(b",") > separators:
         message = (
             f"The body has more than {containers} objects and lists, or more than {separators} "
-            "commas, which no such request needs. Send less at once."
+            "commas, more than any request needs. Send less at once."
         )
         raise ValidationError([Fault("", message, "TOO_MANY")], message)
 

@@ -251,7 +251,7 @@ def _walk_struct(
     value: dict[str, Any], kind: inspect.StructType, path: _Path, _: str
 ) -> Iterator[Fault]:
     if len(value) > _MAX_KEYS:
-        words = f"The object has {len(value)} fields; none of ours has so many."
+        words = f"The object has {len(value)} fields, which is too many."
         yield Fault(render_pointer(path), words, "TOO_MANY")
         return
     known = [each.encode_name for each in kind.fields]
@@ -285,7 +285,7 @@ def _walk_dict(
     yield from _check_length(value, kind, path, "entries")
     for name, inner in islice(value.items(), kind.max_length):
         for fault in _walk(name, kind.key_type, (*path, name)):
-            message = f'"{shorten(name)}" is not a good name here. {fault.message}'
+            message = f'"{shorten(name)}" is not a valid name here. {fault.message}'
             yield Fault(fault.path, message, "UNKNOWN_FIELD")
         yield from _walk(inner, kind.value_type, (*path, name))
 
@@ -335,7 +335,7 @@ def _check_day(value: str, _: Any, path: _Path, words: str) -> Iterator[Fault]:
     try:
         msgspec.convert(value, date)
     except msgspec.ValidationError:
-        wanted = words.rstrip(".") or "a day that there is, written as YYYY-MM-DD"
+        wanted = words.rstrip(".") or "an existing date, written as YYYY-MM-DD"
         yield Fault(render_pointer(path), f"Expected {wanted}.", "WRONG_FORMAT")
 
 

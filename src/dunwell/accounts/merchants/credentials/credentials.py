@@ -64,7 +64,7 @@ async def create_credential(
         now=work.real_now,
     ):
         raise InvalidState(
-            f'The merchant has a credential named "{name}" already. Use another name or rotate it.',
+            f'The merchant already has a credential named "{name}". Use another name or rotate it.',
             state="EXISTS",
         )
     await save_audit(
@@ -87,7 +87,7 @@ async def get_rotation(work: Work, client_id: str) -> CredentialRotation:
     work.require(Right.CONFIGURE)
     rotation = await load_rotation(work.tx, work.merchant_id, client_id, work.real_now)
     if rotation is None:
-        raise NotFound(f"The merchant has no live credential {client_id}. Check the client id.")
+        raise NotFound(f"The merchant has no active credential {client_id}. Check the client id.")
     return rotation
 
 
@@ -116,7 +116,7 @@ async def rotate_credential(
         old_until=old_until,
     )
     if rotated is None:
-        raise NotFound(f"The merchant has no live credential {client_id}. Check the client id.")
+        raise NotFound(f"The merchant has no active credential {client_id}. Check the client id.")
     await save_audit(
         work, "credential.rotate", f"credential:{client_id}",
         before={"secret": MASKED, "oldUntil": None},
@@ -146,7 +146,7 @@ async def revoke_credential(work: Work, client_id: str) -> None:
     """
     work.require(Right.CONFIGURE)
     if await save_revocation(work.tx, work.merchant_id, client_id, work.real_now) is None:
-        raise NotFound(f"The merchant has no live credential {client_id}. Check the client id.")
+        raise NotFound(f"The merchant has no active credential {client_id}. Check the client id.")
     await save_audit(
         work, "credential.revoke", f"credential:{client_id}",
         before={"state": "LIVE"}, after={"state": "REVOKED"},

@@ -117,7 +117,7 @@ class _Outbox(ABC):
         if behaviour is Behaviour.REFUSE:
             return Temporary(_RETRY_AFTER_SECONDS, "The outbox could not write the message.")
         if behaviour is Behaviour.FAIL:
-            return Permanent("The outbox was told to fail.")
+            return Permanent("The outbox simulated a failure.")
         if behaviour is Behaviour.HANG:
             await asyncio.Event().wait()
         try:
@@ -206,7 +206,7 @@ class OutboxLetter(_Outbox):
         self._folder.write(path, msgspec.json.format(msgspec.json.encode(record)))
 
 
-_REASON = "The outbox was told to fail later."
+_REASON = "The outbox simulated a late failure."
 _STATE = "SELECT state FROM communications WHERE merchant_id = $1 AND communication_id = $2"
 
 

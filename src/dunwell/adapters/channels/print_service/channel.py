@@ -171,7 +171,7 @@ class PrintServiceChannel:
                     await self._letter_folder.write(name, content)
         except HostKeyRefused:
             log.error("host key refused", provider=self.name)  # noqa: TRY400 - it says all there is
-            return Temporary(_HOST_KEY_RETRY_SECONDS, "The print service shows another key.")
+            return Temporary(_HOST_KEY_RETRY_SECONDS, "The print service has another host key.")
         except OSError as error:
             if await self._was_uploaded(files):
                 return None

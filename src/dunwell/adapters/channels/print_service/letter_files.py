@@ -124,12 +124,12 @@ def _count_letter_pages(content: bytes) -> int:
 
 # The id that no merchant has.
 NO_MERCHANT = 0
-_SUBJECT = "TEST: a specimen, not to be posted"
+_SUBJECT = "TEST: a specimen, do not post it"
 _BODY = """
 This is a test of the delivery provider {name}. It is about no claim, and nothing is owed.
 
 Check that the address is visible in the window, that the folds meet their marks, and that letters
-such as ä, ö, ü, ß and € are printed. The code below leads nowhere.
+such as ä, ö, ü, ß and € are printed. The code below does not work.
 """
 
 

@@ -135,7 +135,7 @@ class SftpLetterFolder:
             self._discard(client)
             raise ConnectionError(str(error)) from error
         except asyncssh.SFTPPermissionDenied as error:
-            raise PermissionError("the server does not let us write or read there") from error
+            raise PermissionError("the server does not allow reading or writing there") from error
         except asyncssh.SFTPError as error:
             # A full disk, for example.
             raise OSError(f"the server refuses: {error.code}") from error
@@ -157,7 +157,7 @@ class SftpLetterFolder:
                     self._connection = await self._connect()
                     self._client = await self._connection.start_sftp_client()
             except asyncssh.HostKeyNotVerifiable as error:
-                raise HostKeyRefused("the server shows another host key") from error
+                raise HostKeyRefused("the server has another host key") from error
             except asyncssh.PermissionDenied as error:
                 raise LoginRefused("the server refuses user, key or password") from error
             except (OSError, asyncssh.Error) as error:

@@ -47,7 +47,7 @@ _SIGNED_HEADERS = (
     b"content-type", b"list-unsubscribe", b"list-unsubscribe-post", b"auto-submitted",
 )  # fmt: skip
 _MISSING = 'DKIM needs the extra: install "dunwell[dkim]", or leave "dkim" out.'
-_NO_KEY = "Its DKIM key is none: give an RSA private key, PEM."
+_NO_KEY = "Its DKIM key is not valid: give an RSA private key in PEM format."
 
 
 class Signer(Protocol):
@@ -229,7 +229,7 @@ class SmtpChannel:
             return Temporary(reason="The mail server did not answer.")
         if is_about_us(code):
             return refuse_login(code, "")
-        return Temporary(reason=f"The mail server put it off: {code}.")
+        return Temporary(reason=f"The mail server deferred it: {code}.")
 
 
 class _OutgoingMail:

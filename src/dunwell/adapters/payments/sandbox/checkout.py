@@ -145,13 +145,15 @@ def read_notice(
             "The notification does not have the time at which it was signed."
         )
     if abs(now.timestamp() - int(signed_at)) > _TOLERANCE.total_seconds():
-        raise CheckoutNoticeRejected("The notice was not signed within the last five minutes.")
+        raise CheckoutNoticeRejected(
+            "The notification was not signed within the last five minutes."
+        )
     wanted = _sign(keys, headers.get("webhook-id", ""), int(signed_at), body)
     given = headers.get("webhook-signature", "").split(" ")
     if not any(
         hmac.compare_digest(one.encode(), each.encode()) for one in wanted for each in given
     ):
-        raise CheckoutNoticeRejected("The notice is not signed by the provider.")
+        raise CheckoutNoticeRejected("The notification is not signed by the provider.")
     return _parse_body(body)
 
 

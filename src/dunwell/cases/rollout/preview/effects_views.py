@@ -25,7 +25,7 @@ _KIND_WORDS = {
     ContactChangeKind.NEW: "new",
     ContactChangeKind.UNCHANGED: "unchanged",
     ContactChangeKind.HELD: "held without end",
-    ContactChangeKind.UNSETTLED: "waiting for a person",
+    ContactChangeKind.UNSETTLED: "waiting for a decision",
 }
 
 

@@ -74,8 +74,8 @@ async def switch_to_workflows(work: Work) -> SwitchReport:
 async def _check_open(work: Work) -> None:
     if await load_is_switched(work.tx, work.merchant_id):
         raise InvalidState(
-            f'The merchant "{work.merchant.key}" works with workflows already; there is nothing '
-            "to switch, and no way back.",
+            f'The merchant "{work.merchant.key}" already uses workflows. '
+            "There is nothing to switch, and the switch cannot be undone.",
             state="SWITCHED",
         )
 

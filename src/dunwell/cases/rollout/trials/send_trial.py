@@ -57,7 +57,7 @@ async def prepare_trial(
         only = "Users only have an e-mail address; use the preview instead."
         raise ValidationError([Fault("/channel", only, "NO_ADDRESS")])
     if "EMAIL" not in work.merchant.configuration.channels:
-        no_line = "The merchant has no channel for e-mail; name one in its file."
+        no_line = "The merchant has no channel for e-mail; add one to its file."
         raise InvalidState(no_line, state="NO_CHANNEL")
     recipient = await _get_own_address(work)
     trial_id = work.ids.new(work.real_now)

@@ -28,7 +28,7 @@ class GapKind(StrEnum):
 
 
 _WORDS = {
-    GapKind.RETRYING: "tried in vain, and tried again",
+    GapKind.RETRYING: "failed, will be retried",
     GapKind.GIVEN_UP: "given up",
     GapKind.UNTRIED: "not tried yet",
 }
@@ -119,6 +119,6 @@ def render_gap_report(proof: DeliveryGapReport) -> Iterator[str]:
     if proof.open > len(proof.gaps):
         yield f"  and {proof.open - len(proof.gaps):,} more"
     if proof.behind:
-        yield f"{proof.behind:,} more wait for their first try."
+        yield f"{proof.behind:,} more are waiting for their first attempt."
     if proof.is_cut:
-        yield f"Numbered are the newest {MAX_NUMBERED:,}."
+        yield f"Only the newest {MAX_NUMBERED:,} deliveries are numbered."

@@ -105,7 +105,7 @@ async def replay_events(work: Work, wanted: ReplayFilter) -> int:
 
 def find_time_faults(since: datetime, until: datetime | None) -> Iterator[Fault]:
     if until is not None and until <= since:
-        yield Fault("/until", "until is not later than since; nothing lies between.", "WRONG_ORDER")
+        yield Fault("/until", "until must be later than since.", "WRONG_ORDER")
 
 
 async def _find_endpoint_faults(work: Work, wanted: ReplayFilter) -> list[Fault]:
@@ -121,8 +121,8 @@ async def _find_endpoint_faults(work: Work, wanted: ReplayFilter) -> list[Fault]
 async def _check_count(tx: Connection, values: Sequence[object]) -> None:
     if await tx.fetchval(_COUNT, *values, MAX_DELIVERIES + 1) > MAX_DELIVERIES:
         message = (
-            f"More than {MAX_DELIVERIES} deliveries lie in this range. Nothing was sent; "
-            "ask in shorter ranges, or for fewer types."
+            f"More than {MAX_DELIVERIES} deliveries are in this range. Nothing was sent; use "
+            f"shorter ranges or fewer types."
         )
         raise ValidationError([Fault("/since", message, "TOO_MANY")])
 
@@ -172,7 +172,7 @@ async def replay_delivery(work: Work, endpoint_id: UUID, event_id: UUID, expecte
         now=work.real_now, expected=(delivery.state, delivery.attempts),
     )  # fmt: skip
     if not is_due:
-        message = "This delivery is due already; it is being sent."
+        message = "This delivery is already due and is being sent."
         raise InvalidState(message, state=delivery.state)
     await save_audit(
         work, "delivery.replay", f"endpoint:{endpoint_id}",
@@ -192,7 +192,7 @@ async def replay_given_up(work: Work, endpoint_id: UUID, since: datetime) -> int
     place = (work.tx, work.merchant_id, endpoint_id)
     found = await count_given_up(*place, least=least, since=since, most=MAX_DELIVERIES + 1)
     if found > MAX_DELIVERIES:
-        message = f"More than {MAX_DELIVERIES} were given up since then. Choose a later day."
+        message = f"More than {MAX_DELIVERIES} have failed since then. Choose a later day."
         raise ValidationError([Fault("/since", message, "TOO_MANY")])
     replayed = await replay_all_given_up(*place, least=least, since=since, now=work.real_now)
     await save_audit(

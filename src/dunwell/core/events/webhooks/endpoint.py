@@ -113,7 +113,7 @@ def find_reach_faults(url: str, reach: WebhookReach, *, is_development: bool) ->
         else not is_forbidden(host, allow_loopback=is_development)
     )
     if not is_reached:
-        message = "This address lies in a range that is not delivered to."
+        message = "This address is in a range to which webhooks are not sent."
         yield Fault("/url", message, "NOT_ALLOWED")
 
 
@@ -137,7 +137,7 @@ def _find_url_faults(url: str) -> Iterator[Fault]:
         yield Fault("/url", "This is not an address. Use https://host/path.", "WRONG_FORMAT")
         return
     if parts.username is not None or parts.password is not None or parts.fragment:
-        message = "Leave out user, password and fragment; set authorization instead."
+        message = "Remove user, password and fragment; use authorization instead."
         yield Fault("/url", message, "NOT_ALLOWED")
 
 

@@ -237,7 +237,7 @@ async def switch_on_endpoint(work: Work, endpoint_id: UUID) -> None:
         raise NotFound("There is no such endpoint.")
     health = endpoint.health
     if health.disabled_at is None:
-        raise InvalidState("This endpoint is switched on already.", state="ON")
+        raise InvalidState("This endpoint is already enabled.", state="ON")
     await save_health(work.tx, work.merchant_id, endpoint_id, HEALTHY)
     await save_audit(
         work, "endpoint.switch_on", f"endpoint:{endpoint_id}",

@@ -26,7 +26,7 @@ from dunwell.platform.database.leases import Lease
 from dunwell.platform.errors import NotFound
 
 _STEP = EventActionStep(0, "Test")
-_MESSAGE = "A test delivery: no claim stands behind it."
+_MESSAGE = "A test delivery that belongs to no claim."
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ async def create_draft(work: Work, workflow_id: UUID) -> WorkflowDraft:
     if existing is not None or current is None:
         named = "" if existing is None else f" ({existing.version_id})"
         raise InvalidState(
-            f"The workflow has a draft already{named}; go on with it, or discard it first.",
+            f"The workflow already has a draft{named}; edit it, or discard it first.",
             state="DRAFT",
         )
     draft = WorkflowDraft(work.ids.new(work.now), current.definition)
@@ -364,6 +364,6 @@ async def _check_draft_unchanged(
         now = "there is no version yet" if newest is None else f"it is {newest.version_id} now"
         raise EditConflict(
             f"The workflow was changed since version {expected_id} was read ({now}). Read it "
-            "again, bring your change in, and save with the id you read.",
+            f"again, make your change, and save it with the id that you read.",
             state="PUBLISHED" if existing is None else "DRAFT",
         )

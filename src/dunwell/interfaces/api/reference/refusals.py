@@ -92,14 +92,14 @@ _EXAMPLES: dict[str, tuple[str, dict[str, Any]]] = {
         {},
     ),
     "InvalidState": (
-        "A claim that is ARCHIVED does not take part in this any more.",
+        "This is not possible for a claim that is ARCHIVED.",
         {"state": "ARCHIVED"},
     ),
     "PayloadTooLarge": (
         "The body is larger than the limit of 10485760 bytes. Send less.",
         {"limit": 10485760},
     ),
-    "TooSlow": ("The head of the request did not end in time. Send it again.", {}),
+    "TooSlow": ("The request's headers did not arrive in time. Send it again.", {}),
     "AddressTooLong": (
         "The request's address is larger than the limit of 65536 bytes. Send less.",
         {"limit": 65536},
@@ -149,7 +149,7 @@ _EXAMPLES: dict[str, tuple[str, dict[str, Any]]] = {
         ),
         {},
     ),
-    "Unavailable": ("The database is away. Try again shortly.", {}),
+    "Unavailable": ("The database is not available. Try again shortly.", {}),
     "InternalError": (
         (
             "An internal error occurred. Repeat the request. If it fails again, report "
@@ -179,7 +179,7 @@ TOKEN_FAILURES = {
     },
     503: {
         "error": "temporarily_unavailable",
-        "error_description": "The database is away. Try again shortly.",
+        "error_description": "The database is not available. Try again shortly.",
     },
 }
 

@@ -33,7 +33,7 @@ from dunwell.platform.resources import Resources
 OVERDUE_SECONDS = 60.0
 _SET_SIZE = 100
 _OVERDUE = Counter(
-    "dunwell_disputes_overdue", "Objections that were not answered by the day promised.",
+    "dunwell_disputes_overdue", "Disputes that were not answered by the promised day.",
     registry=REGISTRY,
 )  # fmt: skip
 

@@ -39,7 +39,7 @@ ALERT_AT = 100
 _PURPOSE = "landing-visitor"
 _WRONG_CODES = Counter(
     "dunwell_landing_wrong_codes",
-    "Codes typed on the debtor's page that no letter bears.",
+    "Wrong letter codes that were entered on the debtor's page.",
     registry=REGISTRY,
 )
 _log = structlog.get_logger("dunwell.interfaces.landing")

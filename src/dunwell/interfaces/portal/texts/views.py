@@ -76,7 +76,7 @@ def parse_wanted_message(
     """Return the message that the query names. Raises NotFound."""
     place = parse_text_place(request, definition)
     if place.channel is None:
-        raise NotFound("A snippet is no message.")
+        raise NotFound("A snippet is not a message.")
     return WantedMessage(
         place.name,
         place.channel,

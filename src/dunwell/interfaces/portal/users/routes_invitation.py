@@ -77,7 +77,7 @@ async def ask_browser(site: PortalSite, request: PortalRequest) -> Response:
         get_sign_in_services(site), request.path_params["link"], challenge
     )
     if options is None:
-        raise NotFound("This link is good no more.")
+        raise NotFound("This link is no longer valid.")
     return Response(options, media_type="application/json")
 
 

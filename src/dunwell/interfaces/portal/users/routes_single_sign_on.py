@@ -189,7 +189,7 @@ async def submit_logout_token(site: PortalSite, request: PortalRequest) -> Respo
     if is_locked:
         return Response(None, 200, {"Cache-Control": "no-store"})
     log_security_event("LOGOUT_FORGED")
-    refusal = {"error": "invalid_request", "error_description": "The logout token is not good."}
+    refusal = {"error": "invalid_request", "error_description": "The logout token is not valid."}
     return Response(
         json.dumps(refusal), 400, {"Cache-Control": "no-store"}, media_type="application/json"
     )

@@ -34,7 +34,7 @@ class PreviewBusy(RateLimited):
 
     def __init__(self) -> None:
         super().__init__(
-            "Other previews are being made. Try again in a few seconds.",
+            "Other previews are being created. Try again in a few seconds.",
             retry_after=_RETRY_SECONDS,
         )
 

@@ -88,7 +88,9 @@ class PortalSite(WebSite):
         default_factory=lambda: ConcurrencyLimit(4, "You are sending too many forms at once.")
     )
     forms_of_all: ConcurrencyLimit = field(
-        default_factory=lambda: ConcurrencyLimit(32, "Too many forms are coming in just now.")
+        default_factory=lambda: ConcurrencyLimit(
+            32, "Too many forms are being submitted at the moment."
+        )
     )
 
     @property

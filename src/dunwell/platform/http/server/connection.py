@@ -18,7 +18,7 @@ from dunwell.platform.http.server.transport import ClientTransport, TransferPace
 from dunwell.platform.metrics import REGISTRY
 
 _refused = prometheus_client.Counter(
-    "dunwell_server_refused", "Requests and connections the server itself refused, by why.",
+    "dunwell_server_refused", "Requests and connections that the server refused, by reason.",
     ("reason",), registry=REGISTRY,
 )  # fmt: skip
 
@@ -230,10 +230,12 @@ class HttpConnection(asyncio.Protocol):
             self._transport.abort()  # A normal close would wait until the client has read the rest.
         elif self._body_pace.is_too_slow(now, received):
             least = f"{self._limits.body_bytes} bytes in {self._limits.body_seconds:g} s"
-            self._refuse(TooSlow(f"The body came too slowly: less than {least}. Send it again."))
+            self._refuse(TooSlow(f"The body arrived too slowly: less than {least}. Send it again."))
         elif now - self._since >= _get_stage_timeout(self._stage, self._limits, self._is_draining):
             if self._stage is _Stage.HEAD:
-                self._refuse(TooSlow("The head of the request did not end in time. Send it again."))
+                self._refuse(
+                    TooSlow("The request's headers did not arrive in time. Send it again.")
+                )
             else:
                 self._close()
 

@@ -17,12 +17,12 @@ OTHERS = "other"
 
 _FAILED = Counter(
     "dunwell_webhook_tries_failed",
-    "Tries to deliver an event that failed, by the answer: 3xx, 4xx, 5xx, other or none.",
+    "Failed attempts to deliver an event, by response: 3xx, 4xx, 5xx, other or none.",
     ("answer",), registry=REGISTRY,
 )  # fmt: skip
 _FAILING = Gauge(
     "dunwell_webhook_endpoints_failing",
-    "Webhook endpoints whose last answer was a failure, by state: FAILING or SWITCHED_OFF.",
+    "Webhook endpoints whose last response was a failure, by state: FAILING or SWITCHED_OFF.",
     ("state",), registry=REGISTRY, multiprocess_mode="mostrecent",
 )  # fmt: skip
 _UNDELIVERED = Gauge(
