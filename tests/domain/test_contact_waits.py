@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.cases.rollout.contact_waits import compute_least_wait_days, find_contact_warnings
+from dunwell.cases.rollout.contact_waits import compute_least_wait_days, list_contact_warnings
 from dunwell.contact.escalation.forecast.forecast import MIN_NOTICE
 from dunwell.platform.banking_days import compute_last_transfer_day
 from tests.support.definitions import DOCUMENT, a_definition
@@ -28,7 +28,7 @@ def business(days: int) -> dict[str, Any]:
 def warn(*steps: dict[str, Any], **changes: Any) -> list[tuple[str, str]]:
     numbered = [{"id": n, "name": f"Step {n}", **step} for n, step in enumerate(steps, start=1)]
     definition = a_definition(steps=numbered, **changes)
-    return [(each.path, each.code) for each in find_contact_warnings(definition)]
+    return [(each.path, each.code) for each in list_contact_warnings(definition)]
 
 
 NO_WAIT, TOO_SHORT = "LAST_CONTACT_WITHOUT_WAIT", "WAIT_TOO_SHORT"
@@ -90,14 +90,14 @@ def test_the_suggested_wait_is_the_shortest_that_suffices_on_every_weekday() -> 
 
 def test_a_warning_names_the_step_and_how_long_to_wait() -> None:
     steps = [{"id": 1, "name": "Reminder", **EMAIL}]
-    [warning] = find_contact_warnings(a_definition(steps=steps))
+    [warning] = list_contact_warnings(a_definition(steps=steps))
     assert warning.message == (
         'No wait follows the last contact "Reminder": the claim is archived as soon as the message '
         "is sent, and the debtor can no longer pay. Add a wait of at least 11 days after it, "
         "longer if bank holidays fall into it."
     )
     steps += [{"id": 2, "name": "Wait", **wait(10)}]
-    [warning] = find_contact_warnings(a_definition(steps=steps))
+    [warning] = list_contact_warnings(a_definition(steps=steps))
     assert warning.message == (
         'The wait after "Reminder" is too short for a pay-by date: sentences with {{ payBy }} are '
         "left out of messages sent on some days. Wait at least 11 days, longer if bank holidays "

@@ -80,6 +80,6 @@ async def test_values_from_the_child_process_are_the_same_as_in_this_process(
 ) -> None:
     text = f"a: [1.5, {'9' * 30}, null, true, ü]\nb: |\n  x\n  y\n"
     assert await documents.read(text, 1, lambda value: value) == parse_yaml(text)
-    assert await documents.find_lines(text, [["b"], ["a", 1], ["c"]], 1) == [2, 1, 1]
+    assert await documents.list_lines(text, [["b"], ["a", 1], ["c"]], 1) == [2, 1, 1]
     with pytest.raises(InvalidDocument, match="Line 2, column 1"):
         await documents.read("a: 1\na: 2", 1, lambda value: value)

@@ -13,7 +13,7 @@ from dunwell.core.workflows.document import render_document
 from dunwell.core.workflows.versions.differences import compare_texts
 from dunwell.core.workflows.versions.versions import KnownStep, find_reused_ids
 from dunwell.platform.errors import ValidationError
-from dunwell.platform.text.yaml_document import find_lines, parse_yaml, render_yaml
+from dunwell.platform.text.yaml_document import list_lines, parse_yaml, render_yaml
 from tests.domain.test_verdict_fields import FULL
 from tests.support.definitions import a_definition, a_document
 
@@ -68,11 +68,11 @@ def test_multiline_texts_and_times_are_rendered_readably() -> None:
 
 def test_the_line_of_a_fault_is_that_of_its_value_or_of_the_enclosing_one() -> None:
     text = "settings:\n  languages: [en]\nsteps:\n  - id: 1\n    name: A\n  - id: 2\n    name: B\n"
-    assert find_lines(text, [["settings", "languages", "0"]])[0] == 2
-    assert find_lines(text, [["steps", "1", "name"]])[0] == 7
-    assert find_lines(text, [["steps", "1", "when"]])[0] == 6
-    assert find_lines(text, [["templates"]])[0] == 1
-    assert find_lines(text, [[]])[0] == 1
+    assert list_lines(text, [["settings", "languages", "0"]])[0] == 2
+    assert list_lines(text, [["steps", "1", "name"]])[0] == 7
+    assert list_lines(text, [["steps", "1", "when"]])[0] == 6
+    assert list_lines(text, [["templates"]])[0] == 1
+    assert list_lines(text, [[]])[0] == 1
 
 
 def test_a_draft_must_fit_the_schema_and_may_have_other_faults() -> None:

@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.platform.text.yaml_document import InvalidDocument, find_lines, parse_yaml
+from dunwell.platform.text.yaml_document import InvalidDocument, list_lines, parse_yaml
 
 PLAIN = {
     "18:00": "18:00",
@@ -101,7 +101,7 @@ def test_all_line_numbers_are_found_in_one_pass(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(yaml, "compose", watch)
 
-    assert find_lines("a: 1\nb:\n- x\n- y", [["a"], ["b", 1], ["c"]]) == [1, 4, 1]
+    assert list_lines("a: 1\nb:\n- x\n- y", [["a"], ["b", 1], ["c"]]) == [1, 4, 1]
     assert len(reads) == 1
 
 

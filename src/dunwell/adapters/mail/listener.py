@@ -19,7 +19,7 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 from dunwell.accounts.installation.delivery_providers import DeliveryProvider
 from dunwell.adapters.channels.smtp.return_addresses import parse_return_address
 from dunwell.adapters.mail import incoming
-from dunwell.adapters.mail.receive_mail import MailParser, find_return_domains, receive_mail
+from dunwell.adapters.mail.receive_mail import MailParser, list_return_domains, receive_mail
 from dunwell.cases.replies.receive_reply import ReplyOutcome
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
@@ -55,7 +55,7 @@ class MailHandler:
         self, resources: Resources, reader: MailParser, find_providers: Callable[[], Any], *,
         max_connections: int = MAX_CONNECTIONS,
     ) -> None:  # fmt: skip
-        """`find_lines` returns the current delivery providers by name. `max_connections` is the
+        """`list_lines` returns the current delivery providers by name. `max_connections` is the
         number of connections for each protocol."""
         self._resources = resources
         self._reader = reader
@@ -115,7 +115,7 @@ class MailHandler:
 
     def _find_provider(self, address: str) -> str | None:
         domain = address.rpartition("@")[2].lower()
-        return find_return_domains(self._find_providers()).get(domain)
+        return list_return_domains(self._find_providers()).get(domain)
 
 
 def _get_sender(envelope: Envelope) -> str:

@@ -97,7 +97,7 @@ _MAX_UNRELATED_PER_DAY = 1_000
 log = structlog.get_logger(__name__)
 
 
-def find_return_domains(providers: Mapping[str, DeliveryProvider]) -> dict[str, str]:
+def list_return_domains(providers: Mapping[str, DeliveryProvider]) -> dict[str, str]:
     """Return the delivery providers by their return domains."""
     return {
         provider.return_domain: name

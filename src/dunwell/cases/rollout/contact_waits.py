@@ -34,14 +34,14 @@ _LONG_ENOUGH_DAYS = 60
 _WEEK = frozenset(range(7))
 
 
-def find_contact_warnings(definition: Definition) -> list[Fault]:
+def list_contact_warnings(definition: Definition) -> list[Fault]:
     """Return a warning for each contact without a sufficient wait, with a pointer to its step."""
     return list(_find_warnings(definition))
 
 
 def describe_contact_warnings(kind: str, name: str, definition: Definition) -> list[str]:
     """Return the warnings as lines for people. `kind` is "workflow" or "scenario"."""
-    return [f'{kind} "{name}": {each.message}' for each in find_contact_warnings(definition)]
+    return [f'{kind} "{name}": {each.message}' for each in list_contact_warnings(definition)]
 
 
 @lru_cache(maxsize=1)
@@ -63,7 +63,7 @@ def _find_warnings(definition: Definition) -> Iterator[Fault]:
         waits, following = _find_waits(step, definition.steps[place + 1 :])
         if following is None and not waits:
             yield Fault(f"/steps/{place}", _say_no_wait(step), LAST_CONTACT_WITHOUT_WAIT)
-        elif not _is_long_enough(calendar, _find_weekdays(step, definition), waits):
+        elif not _is_long_enough(calendar, _list_weekdays(step, definition), waits):
             yield Fault(f"/steps/{place}", _say_too_short(step), WAIT_TOO_SHORT)
 
 
@@ -79,7 +79,7 @@ def _find_waits(contact: ContactStep, later: Sequence[Step]) -> tuple[list[WaitS
     return waits, None
 
 
-def _find_weekdays(contact: ContactStep, definition: Definition) -> frozenset[int]:
+def _list_weekdays(contact: ContactStep, definition: Definition) -> frozenset[int]:
     """Return the weekdays on which the wait after a contact can start. A letter may arrive on any
     weekday."""
     hours = definition.settings.contact_hours

@@ -9,7 +9,7 @@ import msgspec
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Configuration
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.contact_waits import find_contact_warnings
+from dunwell.cases.rollout.contact_waits import list_contact_warnings
 from dunwell.cases.rollout.store import count_active_claims
 from dunwell.cases.rollout.uses import render_claim_count
 from dunwell.contact.messages.templates.merchant_rules import (
@@ -124,7 +124,7 @@ async def plan_publication(work: Work, workflow_id: UUID) -> PublicationPlan:
         reached=reached,
         staying=sum(active.get(workflow_id, {}).values()) - reached,
         faults=await find_publishing_faults(work, workflow_id, draft.definition),
-        warnings=find_contact_warnings(draft.definition),
+        warnings=list_contact_warnings(draft.definition),
     )
 
 

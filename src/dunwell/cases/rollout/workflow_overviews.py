@@ -8,7 +8,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.contact_waits import find_contact_warnings
+from dunwell.cases.rollout.contact_waits import list_contact_warnings
 from dunwell.cases.rollout.publish_workflow import find_publishing_faults
 from dunwell.cases.rollout.store import RunningCounts, count_running
 from dunwell.core.workflows.change_workflow import check_uses_workflows
@@ -101,7 +101,7 @@ async def get_draft_overview(
         next_version=render_version_name(*number),
         differences=compare_parts(published, parts) if current else [],
         faults=faults,
-        warnings=find_contact_warnings(definition),
+        warnings=list_contact_warnings(definition),
     )
 
 
@@ -192,7 +192,7 @@ async def _build_overviews(work: Work, workflows: Sequence[Workflow]) -> list[Wo
     current = {(each.workflow_id, each.major) for each in workflows if each.major is not None}
     versions = await load_newest(work.tx, work.merchant_id, current)
     warnings = {
-        workflow_id: find_contact_warnings(version.definition)
+        workflow_id: list_contact_warnings(version.definition)
         for (workflow_id, _), version in versions.items()
     }
     return [

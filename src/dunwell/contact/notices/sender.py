@@ -261,7 +261,7 @@ class _NoticeQueue:
                     tx, now, lease, busy, channel_limit=_CHANNEL_SLOTS, limit=room
                 )
                 merchants = await _load_merchants(tx, leased)
-                uncalled = await self._find_uncalled(tx, merchants, leased)
+                uncalled = await self._list_uncalled(tx, merchants, leased)
                 for each in leased:
                     if each.notice_id in uncalled:
                         settlement = uncalled[each.notice_id]
@@ -298,7 +298,7 @@ class _NoticeQueue:
     async def hand_over(self, key: HandedOverNotice) -> AsyncIterator[HandedOverNotice]:
         yield key
 
-    async def _find_uncalled(
+    async def _list_uncalled(
         self, tx: Connection, merchants: Mapping[int, Merchant], leased: Sequence[LeasedNotice]
     ) -> dict[UUID, NoticeSettlement]:
         """Return the outcomes of the notices whose channel must not be called."""

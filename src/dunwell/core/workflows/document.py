@@ -12,7 +12,7 @@ from msgspec.structs import FieldInfo, fields
 
 from dunwell.core.workflows.definition import Definition
 from dunwell.platform.errors import Fault, InvalidRequest
-from dunwell.platform.text.yaml_document import InvalidDocument, find_lines, parse_yaml
+from dunwell.platform.text.yaml_document import InvalidDocument, list_lines, parse_yaml
 
 # A step begins with its identity. Its guard, the longest part, comes last.
 _FIRST, _LAST = ("id", "name", "kind"), ("when",)
@@ -109,11 +109,11 @@ def build_definition_file(document: Any, text: str, file_name: str) -> Definitio
 
 def locate_faults(given: DefinitionFile, faults: Sequence[Fault]) -> list[LocatedFault]:
     """Return the faults with their lines, in the order of the file."""
-    return sort_faults(faults, find_lines(given.text, list_places(given, faults)))
+    return sort_faults(faults, list_lines(given.text, list_places(given, faults)))
 
 
 def list_places(given: DefinitionFile, faults: Sequence[Fault]) -> list[list[str]]:
-    """Return where in the document each fault is, for `find_lines`."""
+    """Return where in the document each fault is, for `list_lines`."""
     return [[*given.place, *_split(fault.path)] for fault in faults]
 
 

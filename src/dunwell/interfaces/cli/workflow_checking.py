@@ -7,7 +7,7 @@ from typing import Any, TextIO
 
 import click
 
-from dunwell.cases.rollout.contact_waits import find_contact_warnings
+from dunwell.cases.rollout.contact_waits import list_contact_warnings
 from dunwell.contact.messages.templates.merchant_rules import list_forbidden_word_faults
 from dunwell.contact.messages.templates.template_faults import list_template_faults
 from dunwell.core.workflows.checking import (
@@ -51,7 +51,7 @@ def check(ctx: click.Context, file: TextIO, is_json: bool) -> None:
     given = read_definition_file(file)
     faults = _find_all(given.document)
     if not faults and not is_json:
-        for warning in find_contact_warnings(parse_definition(given.document)):
+        for warning in list_contact_warnings(parse_definition(given.document)):
             click.echo(f"warning: {warning.message}", err=True)
     if is_json:
         echo_json(locate_faults(given, faults))

@@ -213,7 +213,7 @@ def decide_changes(
             name, definition, state.workflows.get(name), publish=publish, is_plan=is_plan
         )
     if file.assignment_rules is not UNSET:
-        currencies = _find_currencies(checked, state)
+        currencies = _list_currencies(checked, state)
         changes += decide_rules(
             file.assignment_rules, state, currencies, publish=publish, is_plan=is_plan
         )
@@ -257,7 +257,7 @@ def _decide_credentials(file: MerchantFile, state: MerchantState) -> Iterator[Ch
     """An existing credential keeps its secret and limit, also if it is revoked; a given scope is
     applied."""
     for part in file.credentials or []:
-        scopes, present = _find_scopes(part), state.credentials.get(part.name)
+        scopes, present = _list_scopes(part), state.credentials.get(part.name)
         if present is None:
             limit = part.requests_per_minute
             yield AddCredential(
@@ -272,7 +272,7 @@ def _decide_credentials(file: MerchantFile, state: MerchantState) -> Iterator[Ch
             yield SetCredentialScopes(present.client_id, scopes, words=words)
 
 
-def _find_scopes(part: CredentialPart) -> tuple[Scope, ...]:
+def _list_scopes(part: CredentialPart) -> tuple[Scope, ...]:
     """Return the scopes of the file, or () if it gives none."""
     if part.scope is UNSET:
         return ()
@@ -300,7 +300,7 @@ def _decide_webhooks(file: MerchantFile, state: MerchantState) -> Iterator[Chang
             yield ChangeWebhook(present.endpoint_id, each, words=words)
 
 
-def _find_currencies(checked: CheckedFile, state: MerchantState) -> dict[str, str]:
+def _list_currencies(checked: CheckedFile, state: MerchantState) -> dict[str, str]:
     """Return the currency of each workflow after the file is applied, by the workflow's name."""
     before = None if state.merchant is None else state.merchant.configuration
     own = merge_configuration(checked, before).currency

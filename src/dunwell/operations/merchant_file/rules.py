@@ -180,7 +180,7 @@ def find_guard_faults(
         message = "No e-mail or SMS could ever be sent; allow some hours of the day."
         yield Fault(f"{_QUIET_PATH}/to", message, "EMPTY_HOURS")
         return
-    for name, hours in _find_contact_hours(document, definitions):
+    for name, hours in _list_contact_hours(document, definitions):
         if is_all_quiet(quiet, hours):
             message = (
                 f'All contact hours of "{name}" are quiet hours; its e-mails would never be sent.'
@@ -188,7 +188,7 @@ def find_guard_faults(
             yield Fault(_QUIET_PATH, message, "EMPTY_HOURS")
 
 
-def _find_contact_hours(
+def _list_contact_hours(
     document: Mapping[str, Any], definitions: Mapping[int, Any]
 ) -> Iterator[tuple[str, WorkflowContactHours]]:
     """Yield the contact hours of the file's workflows that use the merchant's time zone."""

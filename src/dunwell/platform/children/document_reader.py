@@ -31,7 +31,7 @@ Result = TypeVar("Result")
 
 class WantedDocument(msgspec.Struct, frozen=True, array_like=True):
     """A request to the child. With `places`, the child returns the lines of these values (see
-    `find_lines`), without it the value of the document."""
+    `list_lines`), without it the value of the document."""
 
     text: str
     places: Sequence[Sequence[str | int]] | None = None
@@ -70,10 +70,10 @@ class DocumentReader:
                 self._thread, lambda: make(json.loads(found.value))
             )
 
-    async def find_lines(
+    async def list_lines(
         self, text: str, places: Sequence[Sequence[str | int]], key: Hashable
     ) -> list[int]:
-        """Return the line of each place (see `yaml_document.find_lines`). Raises InvalidDocument,
+        """Return the line of each place (see `yaml_document.list_lines`). Raises InvalidDocument,
         RateLimited, Unavailable."""
         async with self._queue.slot(key, len(text)):
             return (await self._ask(WantedDocument(text, places))).lines

@@ -9,7 +9,7 @@ import msgspec
 
 from dunwell.platform.children.child import confine_process, serve
 from dunwell.platform.children.document_reader import ReadDocument, WantedDocument
-from dunwell.platform.text.yaml_document import InvalidDocument, find_lines, parse_yaml
+from dunwell.platform.text.yaml_document import InvalidDocument, list_lines, parse_yaml
 
 # The largest permitted document needs a fifth of this.
 _MEMORY_BYTES = 512 * 1024 * 1024
@@ -30,7 +30,7 @@ def _read(request: bytes) -> bytes:
             # JSON instead of msgpack, because YAML numbers can be too large for msgpack.
             read = ReadDocument(value=json.dumps(parse_yaml(wanted.text)))
         else:
-            read = ReadDocument(lines=find_lines(wanted.text, wanted.places))
+            read = ReadDocument(lines=list_lines(wanted.text, wanted.places))
     except InvalidDocument as fault:
         read = ReadDocument(fault=str(fault))
     return msgspec.msgpack.encode(read)

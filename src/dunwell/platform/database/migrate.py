@@ -63,7 +63,7 @@ def list_revisions() -> frozenset[str]:
     return frozenset(each.revision for each in list_migrations())
 
 
-def get_newest_revision() -> str:
+def find_newest_revision() -> str:
     """Return the number of the newest migration."""
     return list_migrations()[-1].revision
 
@@ -77,7 +77,7 @@ def list_own_tables() -> frozenset[str]:
 def load_revisions(url: str) -> tuple[str | None, str]:
     """Return the newest migration that ran in the database, if any, and the newest one of this
     release."""
-    return asyncio.run(_load_revision(url)), get_newest_revision()
+    return asyncio.run(_load_revision(url)), find_newest_revision()
 
 
 async def _load_revision(url: str) -> str | None:

@@ -50,7 +50,7 @@ def render_yaml(value: Any) -> str:
     return text
 
 
-def find_lines(text: str, places: Sequence[Sequence[str | int]]) -> list[int]:
+def list_lines(text: str, places: Sequence[Sequence[str | int]]) -> list[int]:
     """Return the line number, from 1, of each place, which is a sequence of keys and indexes. If a
     place does not exist, it is the line of the nearest part around it. `parse_yaml` must accept
     `text`."""

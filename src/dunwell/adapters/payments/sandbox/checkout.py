@@ -75,7 +75,7 @@ class SandboxCheckout:
     created_at: datetime
     decided_at: datetime | None
 
-    def find_decisions(self, now: datetime) -> list[CheckoutDecision]:
+    def list_decisions(self, now: datetime) -> list[CheckoutDecision]:
         """Return the decisions that are possible now. There are none once the checkout has
         ended."""
         if self.is_expired(now):

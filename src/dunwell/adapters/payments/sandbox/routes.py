@@ -87,7 +87,7 @@ async def _decide(
         )
     except ValueError:
         return _render(request, resources, checkout, is_refused=True)
-    if decision in checkout.find_decisions(now):
+    if decision in checkout.list_decisions(now):
         state = TRANSITIONS[checkout.state, decision]
         async with resources.database.connection() as connection:
             await save_decision(connection, checkout, state, plan_notices(notices, now), now=now)
@@ -102,7 +102,7 @@ def _render(
     values = {
         "checkout": checkout,
         "amount": render_money(checkout.amount_cents, checkout.currency, "en"),
-        "decisions": checkout.find_decisions(now),
+        "decisions": checkout.list_decisions(now),
         "is_expired": checkout.is_expired(now),
         "is_refused": is_refused,
         "action": f"{CHECKOUT_PATH}/{_get_reference(checkout)}",

@@ -132,7 +132,7 @@ def compare_contacts(
         return (ContactChangeKind.UNCHANGED if after is None else ContactChangeKind.NEW), ()
     if after is None:
         return ContactChangeKind.GONE, ()
-    aspects = tuple(_find_aspects(before, after, changed))
+    aspects = tuple(_list_aspects(before, after, changed))
     return (ContactChangeKind.CHANGED if aspects else ContactChangeKind.UNCHANGED), aspects
 
 
@@ -163,7 +163,7 @@ def _course_of(step: object) -> object:
     return step
 
 
-def _find_aspects(
+def _list_aspects(
     before: NextContact, after: NextContact, changed: ChangedContents
 ) -> Iterator[ContactAspect]:
     if before.at != after.at:

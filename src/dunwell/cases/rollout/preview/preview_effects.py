@@ -305,11 +305,11 @@ def _build_forecast_claim(
         find_forecast_start(versions.after, claim, work.now),
         facts=facts.step_facts(versions.today),
         identities=list_identities(keys, work.merchant_id, build_debtor_person(facts)),
-        countries={} if home_country is None else _find_countries(claim, home_country),
+        countries={} if home_country is None else _list_countries(claim, home_country),
     )
 
 
-def _find_countries(claim: RunningClaim, home_country: str) -> dict[Channel, str]:
+def _list_countries(claim: RunningClaim, home_country: str) -> dict[Channel, str]:
     """Return the destinations of an SMS and a letter to the debtor."""
     facts = claim.facts
     return {

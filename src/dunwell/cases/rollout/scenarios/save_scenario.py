@@ -12,7 +12,7 @@ from dunwell.accounts.merchants.audit_log import save_audit, select_changed_fiel
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import increment_revision
 from dunwell.cases.assignment.store import load_rules
-from dunwell.cases.rollout.contact_waits import find_contact_warnings
+from dunwell.cases.rollout.contact_waits import list_contact_warnings
 from dunwell.cases.rollout.publish_workflow import find_content_faults
 from dunwell.cases.rollout.scenarios.scenario_edit import ScenarioEdit, decide_edit, has_same_steps
 from dunwell.cases.rollout.scenarios.store import (
@@ -116,7 +116,7 @@ async def save_scenario(
         saved = await _create(work, name, definition, description or "")
     else:
         saved = await _edit(work, existing[name], definition, description)
-    warnings = [str(each.message) for each in find_contact_warnings(definition)]
+    warnings = [str(each.message) for each in list_contact_warnings(definition)]
     return msgspec.structs.replace(saved, warnings=warnings)
 
 

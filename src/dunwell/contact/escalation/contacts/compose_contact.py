@@ -158,7 +158,7 @@ def _render(
         content = text
     else:
         content, sheet = _render_letter(head, planned, occasion, (language, facts, enclosures))
-    bears = _find_masks(content)
+    bears = _list_masks(content)
     contact_id = planned.contact.communication_id
     return RenderedContact(
         planned=planned,
@@ -318,6 +318,6 @@ def unmask_contact(
     return unmask_check(keys, communication_id, text, key_version)
 
 
-def _find_masks(content: Content) -> set[str]:
+def _list_masks(content: Content) -> set[str]:
     texts = (content.subject or "", content.body_text, content.body_html or "")
     return {mask for mask in _MASKS if any(mask in text for text in texts)}

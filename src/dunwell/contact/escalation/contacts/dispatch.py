@@ -199,7 +199,7 @@ class _ContactQueue:
                 tx, merchant.merchant_id, real_now, channel,
                 is_repeatable=is_repeatable, limit=SET_SIZE,
             )  # fmt: skip
-            lost = await self._find_lost(tx, merchant, [contact for contact, _, _ in taken])
+            lost = await self._list_lost(tx, merchant, [contact for contact, _, _ in taken])
             # A token or code that was derived with a removed version of the secret key cannot be
             # restored.
             versions = self._resources.keys.versions
@@ -220,7 +220,7 @@ class _ContactQueue:
         ]
         return self._describe(merchant, lease, calls, answered)
 
-    async def _find_lost(
+    async def _list_lost(
         self, tx: Connection, merchant: Merchant, contacts: Sequence[LeasedContact]
     ) -> list[LeasedContact]:
         """Return the contacts that may have been sent and must not be sent again, for example

@@ -154,7 +154,7 @@ class HandedOverContacts:
         call = self._calls[item.communication_id]
         async with self._slots, AsyncExitStack() as closing:
             try:
-                attachments = await self._find_attachments(call)
+                attachments = await self._list_attachments(call)
                 size_bytes = sum(each.size_bytes for each in attachments)
                 await closing.enter_async_context(self._memory.take(size_bytes))
                 files = await self._load_files(call, attachments)
@@ -268,7 +268,7 @@ class HandedOverContacts:
         name = f"{call.contact.communication_id}.pdf"
         return MessageFiles(MessageFile(name, PDF, pdf), tuple(loaded))
 
-    async def _find_attachments(self, call: ContactCall) -> list[MessageAttachment]:
+    async def _list_attachments(self, call: ContactCall) -> list[MessageAttachment]:
         """Return the attachments in order, without those removed from the claim after rendering."""
         ids = call.content.attachment_ids
         if not ids:

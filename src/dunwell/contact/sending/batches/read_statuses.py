@@ -59,7 +59,7 @@ log = structlog.get_logger(__name__)
 class StatusFileReader:
     """Read status files.
 
-    find_lines: returns the current print providers.
+    list_lines: returns the current print providers.
     """
 
     def __init__(

@@ -68,7 +68,7 @@ log = structlog.get_logger(__name__)
 class BatchReleaser:
     """Release batches.
 
-    find_lines: returns the current print providers.
+    list_lines: returns the current print providers.
     """
 
     def __init__(

@@ -14,7 +14,7 @@ from dunwell.accounts.merchants.legal_gaps import (
 )
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchants_page
-from dunwell.cases.rollout.contact_waits import find_contact_warnings
+from dunwell.cases.rollout.contact_waits import list_contact_warnings
 from dunwell.core.files.store import list_near_limit
 from dunwell.core.files.upload import NEAR_PERCENT, StorageUse
 from dunwell.core.workflows.versions.store import CurrentDefinition, iterate_current_definitions
@@ -155,5 +155,5 @@ def list_short_waits(definitions: Sequence[CurrentDefinition]) -> list[DoctorFin
             _WORKFLOWS, f'{one.merchant} "{one.name}": {each.message}', _REMEDY, is_note=True
         )
         for one in definitions
-        for each in find_contact_warnings(one.definition)
+        for each in list_contact_warnings(one.definition)
     ]

@@ -248,7 +248,7 @@ async def _locate_faults(
 ) -> list[tuple[str, str]]:
     """Return the faults with their line numbers."""
     places = [_split_pointer(each.path) for each in faults]
-    lines = await site.services.documents.find_lines(text, places, access.person.user_id)
+    lines = await site.services.documents.list_lines(text, places, access.person.user_id)
     return [(str(line), each.message) for line, each in zip(lines, faults, strict=True)]
 
 

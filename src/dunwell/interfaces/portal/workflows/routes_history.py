@@ -194,7 +194,7 @@ async def _render_version_page(
         version=version,
         authors=group_changes(version.changes, access.actor),
         currency=get_currency(access, version),
-        newest=get_newest_revision(workflow),
+        newest=find_newest_revision(workflow),
         is_conflict=is_conflict,
     )
     return site.render_merchant_page(request, access, page, 409 if is_conflict else 200)
@@ -241,7 +241,7 @@ async def send_version_file(
     return render_file(workflow, version, form, _CONTENT_TYPES[form])
 
 
-def get_newest_revision(workflow: WorkflowOverview) -> UUID | None:
+def find_newest_revision(workflow: WorkflowOverview) -> UUID | None:
     """Return the id of the draft, or of the current version if there is no draft."""
     return workflow.draft_id or workflow.version_id
 
@@ -300,7 +300,7 @@ async def _render_page(
     page = WorkflowFilePage(
         workflow=workflow,
         text=read.text if read else render_text(draft.definition),
-        newest=get_newest_revision(workflow),
+        newest=find_newest_revision(workflow),
         is_checked=given is not None,
         is_conflict=is_conflict,
         unreadable=read.unreadable if read else "",
@@ -317,7 +317,7 @@ async def _read(site: PortalSite, access: MerchantAccess, text: str) -> _ParsedF
         given, read = await documents.read(text, key, lambda value: _parse_definition(value, text))
         if isinstance(read, Definition):
             return _ParsedFile(text, read)
-        lines = await documents.find_lines(text, list_places(given, read), key)
+        lines = await documents.list_lines(text, list_places(given, read), key)
         return _ParsedFile(text, faults=sort_faults(read, lines))
     except InvalidDocument as error:
         return _ParsedFile(text, unreadable=build_unreadable_file("file", error).message)

@@ -156,7 +156,7 @@ async def list_known_batches(connection: Connection, batch_ids: Collection[UUID]
     return {row["batch_id"] for row in await connection.fetch(_FIND_KNOWN, list(batch_ids))}
 
 
-async def get_newest_revision(
+async def find_newest_revision(
     connection: Connection, provider: str, before: datetime
 ) -> UUID | None:
     """Return the last batch that was released before an instant, except batches found after a

@@ -16,7 +16,7 @@ from dunwell.contact.sending.batches.after_restore.store import (
     clear_decided_letters,
     clear_letters,
     find_lost_time,
-    get_newest_revision,
+    find_newest_revision,
     list_known_batches,
     list_letters_to_decide,
     list_uncertain_letters,
@@ -83,7 +83,7 @@ async def _save_unknown_batches(
     }
     async with resources.database.connection() as connection:
         unknown = copies.keys() - await list_known_batches(connection, copies.keys())
-        newest = await get_newest_revision(connection, provider.name, loss.resumed_at)
+        newest = await find_newest_revision(connection, provider.name, loss.resumed_at)
     tells_all = newest in copies
     for batch_id in sorted(unknown):
         tells_all &= await _save_unknown_batch(resources, provider, batch_id, copies[batch_id])
