@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 import pytest
 
@@ -55,6 +55,26 @@ async def _send(
     return answer.status_code
 
 
+async def _send_both(
+    api: Api, path: str, media_type: str, bodies: Sequence[bytes],
+    change_access: Callable[[Api], Awaitable[None]],
+) -> list[int]:  # fmt: skip
+    """Send one request with an idempotency key and one without, at the same time. The access
+    changes once, when the first of them has waited."""
+    changes: list[asyncio.Future[None]] = []
+
+    async def change_once(api: Api) -> None:
+        if not changes:
+            changes.append(asyncio.ensure_future(change_access(api)))
+        await changes[0]
+
+    sent = (
+        _send(api, path, media_type, body, change_once, key)
+        for body, key in zip(bodies, (None, "once"), strict=True)
+    )
+    return list(await asyncio.gather(*sent))
+
+
 def _write_form() -> bytes:
     parts = [
         f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="friendlyName"\r\n\r\n'.encode(),
@@ -67,7 +87,6 @@ def _write_form() -> bytes:
     return b"".join(parts)
 
 
-@pytest.mark.parametrize("key", [None, "once"])
 @pytest.mark.parametrize(
     ("change_access", "status"),
     [
@@ -75,21 +94,21 @@ def _write_form() -> bytes:
     ],
 )  # fmt: skip
 async def test_claims_are_created_only_with_access_that_is_still_valid(
-    api: Api, change_access: Callable[[Api], Awaitable[None]], status: int, key: str | None
+    api: Api, change_access: Callable[[Api], Awaitable[None]], status: int
 ) -> None:
-    body = json.dumps([a_claim("LATE-1")]).encode()
-    assert await _send(api, "/claims", _JSON, body, change_access, key) == status
-    assert await api.count("claims") == (1 if status == 200 else 0)
+    bodies = [json.dumps([a_claim(each)]).encode() for each in ("LATE-1", "LATE-2")]
+    assert await _send_both(api, "/claims", _JSON, bodies, change_access) == [status, status]
+    assert await api.count("claims") == (2 if status == 200 else 0)
 
 
-@pytest.mark.parametrize("key", [None, "once"])
 @pytest.mark.parametrize(("change_access", "status"), [(_revoke_token, 401), (_do_nothing, 200)])
 async def test_files_are_accepted_only_with_access_that_is_still_valid(
-    api: Api, change_access: Callable[[Api], Awaitable[None]], status: int, key: str | None
+    api: Api, change_access: Callable[[Api], Awaitable[None]], status: int
 ) -> None:
     media_type = f"multipart/form-data; boundary={_BOUNDARY}"
-    assert await _send(api, "/uploads", media_type, _write_form(), change_access, key) == status
-    assert await api.count("uploads") == (1 if status == 200 else 0)
+    bodies = [_write_form()] * 2
+    assert await _send_both(api, "/uploads", media_type, bodies, change_access) == [status, status]
+    assert await api.count("uploads") == (2 if status == 200 else 0)
 
 
 async def test_a_stored_response_is_not_sent_after_access_was_revoked(api: Api) -> None:

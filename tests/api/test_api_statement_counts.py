@@ -254,7 +254,6 @@ async def test_many_rows_take_as_many_statements_as_few(
     counted: tuple[Api, Statements], operation: Operation
 ) -> None:
     api, statements = counted
-    await count(api, statements, operation, FEW)  # Connections query the types that they meet.
 
     few = await count(api, statements, operation, FEW)
     many = await count(api, statements, operation, MANY)
