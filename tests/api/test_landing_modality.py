@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from datetime import date, timedelta
 from pathlib import Path
 
+import httpx
 import pytest
 
 from dunwell.platform.clock import MovableClock
@@ -70,6 +71,28 @@ async def test_a_request_is_withdrawn_after_a_confirmation(
     assert (await modalities(offering))[0]["ended_reason"] == "WITHDRAWN"
     again = await offering.browser.get(f"{address}/withdraw")
     assert again.headers["Location"] == address
+
+
+async def test_another_claims_request_is_not_found(offering: LandingHarness) -> None:
+    address = (await ask(offering)).url.path
+    [other_id] = await offering.payments.harness.create("INV-2002", email="other@example.org")
+    other = offering.visitor()
+    page = await other.type_code(await offering.give_code(other_id))
+    token = read_hidden(page.text, "/claim/end")["token"]
+    absent = "/claim/modality/019cadc6-9a80-7f36-9b0d-000000000000"
+
+    for end in ("", "/pdf", "/withdraw"):
+        assert await _get(other.http, address + end) == await _get(other.http, absent + end)
+    for end in ("/withdraw", "/email"):
+        pair = [await other.post(each + end, token=token) for each in (address, absent)]
+        assert [each.status_code for each in pair] == [404, 404]
+    assert (await modalities(offering))[0]["ended_reason"] is None
+
+
+async def _get(http: httpx.AsyncClient, path: str) -> tuple[int, str]:
+    answer = await http.get(path)
+    assert answer.status_code == 404
+    return answer.status_code, answer.text
 
 
 async def test_the_merchants_reason_is_escaped(offering: LandingHarness) -> None:
